@@ -19,6 +19,7 @@
 #include "calls_goroutines.h"
 #include "calls_lanes.h"
 #include "calls_open.h"
+#include "calls_results.h"
 #include "calls_where.h"
 #include "filter.h"
 
@@ -71,11 +72,6 @@ static __noinline struct calls_thread *find_thread(struct task_struct *task, __u
 	t->state = answer == FILTER_ASK ? THREAD_ASK : THREAD_WANTED;
 	return t;
 }
-
-#define COOKIE_FUNCTION(c) ((__u32)(c) & (CALLS_FUNCTIONS_MAX - 1))
-#define COOKIE_SITE(c)	   ((__u32)((c) >> 24) & 0xff)
-#define COOKIE_FLAGS(c)	   ((__u32)((c) >> 32) & 0xffff)
-#define COOKIE_WORDS(c)	   ((__u64)(c) >> 48)
 
 /* Open calls that jumped to one another and will return as one; more are cut from the inner end. */
 #define TAIL_CALLS_MAX 8
@@ -376,8 +372,8 @@ static __always_inline void leave_here(struct calls_thread *t, __u64 now, __u64 
 		calls_leave_many(t, sp, now);
 }
 
-/* The function that began at sp ends, and what it called. */
-static __always_inline void leave(__u64 now, __u64 sp)
+/* The function that began at sp ends, and what it called. cookie: of the exit. */
+static __always_inline void leave(struct probe_regs *regs, __u64 cookie, __u64 now, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
@@ -385,6 +381,8 @@ static __always_inline void leave(__u64 now, __u64 sp)
 	if (!t)
 		return;
 	on_lane(t, sp);
+	if (calls_results)
+		calls_take_results(regs, t, cookie, sp, now);
 	leave_here(t, now, sp);
 }
 
@@ -429,6 +427,22 @@ __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 	return 0;
 }
 
+/*
+ * The results of a function of a Go program. Apart, as the registers are not for other functions.
+ */
+static __noinline int take_results_go(struct probe_regs *regs, __u64 cookie, __u64 now, __u64 sp)
+{
+	struct goroutine_key key = goroutine_key(regs->r14);
+	struct calls_thread *t = bpf_map_lookup_elem(&calls_goroutines, &key);
+	__u64 end = 0;
+
+	if (t)
+		sp = goroutine_sp(regs->r14, sp, &end);
+	if (t && sp)
+		calls_take_results(regs, t, cookie, sp, now);
+	return 0;
+}
+
 __noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
 {
 	struct goroutine_key key = goroutine_key(g);
@@ -467,7 +481,7 @@ int calls_session(struct probe_regs *ctx)
 	if (is_return()) {
 		now = bpf_ktime_get_ns();
 		/* the return address is off the stack */
-		leave(now, ctx->sp - sizeof(__u64));
+		leave(ctx, CALLS_COOKIE(0, CALLS_SITE_RETURN, 0, 0), now, ctx->sp - sizeof(__u64));
 		return 0;
 	}
 	return !enter(bpf_get_attach_cookie(ctx), ctx->sp, ctx->ip, true);
@@ -479,6 +493,7 @@ int calls_site(struct probe_regs *ctx)
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	__u64 sp = ctx->sp + COOKIE_WORDS(cookie) * sizeof(__u64);
 	bool go = COOKIE_FLAGS(cookie) & CALLS_FUNCTION_GO;
+	__u64 now;
 
 	switch (COOKIE_SITE(cookie)) {
 	case CALLS_SITE_ENTRY:
@@ -488,13 +503,16 @@ int calls_site(struct probe_regs *ctx)
 			enter(cookie, sp, ctx->ip, false);
 		break;
 	case CALLS_SITE_RETURN:
-		leave(bpf_ktime_get_ns(), sp - sizeof(__u64));
+		leave(ctx, cookie, bpf_ktime_get_ns(), sp - sizeof(__u64));
 		break;
 	case CALLS_SITE_RET:
+		now = bpf_ktime_get_ns();
+		if (go && calls_results)
+			take_results_go(ctx, cookie, now, sp);
 		if (go)
-			calls_leave_go(bpf_ktime_get_ns(), ctx->r14, sp);
+			calls_leave_go(now, ctx->r14, sp);
 		else
-			leave(bpf_ktime_get_ns(), sp);
+			leave(ctx, cookie, now, sp);
 		break;
 	default:
 		break;

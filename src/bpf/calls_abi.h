@@ -58,6 +58,7 @@ struct calls_body {
 #define CALLS_FUNCTION_HIDDEN	64u   /* only a trigger: its own calls are not kept */
 #define CALLS_FUNCTION_CALLER	1024u /* only calls from the program itself, not from libraries */
 #define CALLS_FUNCTION_RETURN	128u  /* a return probe of its own sees its end; set by uprobes.c */
+#define CALLS_FUNCTION_LEAVES	2048u /* of an exit: it jumps to another function */
 #define CALLS_FUNCTION_GUARDED \
 	4096u /* its return is asked for only while no signal handler can run */
 

@@ -12,10 +12,13 @@
 
 struct calls_frame {
 	__u64 sp, start;
-	__u64 waited;	  /* by the thread, when it began */
-	__u64 children;	  /* ns in calls made from this one */
-	__u64 ip;	  /* of its entry probe */
-	__u64 returns_to; /* FRAME_INFERRED: its return address when it began */
+	__u64 waited;	/* by the thread, when it began */
+	__u64 children; /* ns in calls made from this one */
+	__u64 ip;	/* of its entry probe */
+	union {
+		__u64 returns_to; /* FRAME_INFERRED: its return address when it began */
+		__u64 result_at;  /* FRAME_RESULT_AT: rdi when it began (INSPECT_RESULT) */
+	};
 	__u32 function;
 	__u16 below; /* the open call that made this one: its number in frames, 0: none */
 	__u16 flags; /* of enum frame_flag */
@@ -28,6 +31,7 @@ enum frame_flag {
 	FRAME_HIDDEN = 8,
 	FRAME_RETURN = 16,  /* the kernel will tell its return: it has changed the return address */
 	FRAME_UNKNOWN = 32, /* CALLS_UNKNOWN */
+	FRAME_RESULT_AT = 64,
 };
 
 enum lane_kind {

@@ -11,6 +11,12 @@
 const volatile bool calls_summary; /* sum up in the kernel, send no records */
 const volatile bool calls_entries; /* send a record at each entry too, and all without delay */
 
+/* Of CALLS_COOKIE(). */
+#define COOKIE_FUNCTION(c) ((__u32)(c) & (CALLS_FUNCTIONS_MAX - 1))
+#define COOKIE_SITE(c)	   ((__u32)((c) >> 24) & 0xff)
+#define COOKIE_FLAGS(c)	   ((__u32)((c) >> 32) & 0xffff)
+#define COOKIE_WORDS(c)	   ((__u64)(c) >> 48)
+
 static __always_inline void count_lost(__u32 loss, __u64 n)
 {
 	capture_count_losses(CAPTURE_SOURCE_CALLS, loss, n);

@@ -6,19 +6,13 @@
 #include "filter.h"
 #include "inspect_abi.h"
 #include "inspect_calls.h"
+#include "inspect_record.h"
 #include "inspect_run.h"
 
 /* Set before loading: --stack. */
 const volatile bool inspect_stacks;
 /* Set before loading: what is taken are the arguments of calls that the tracer has seen begin. */
 const volatile bool inspect_traced;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct inspect_plan);
-} inspect_plans SEC(".maps");
 
 /*
  * Of functions with a limit: a bucket of tokens, kept as the time at which it will be full again.
@@ -33,34 +27,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct inspect_bucket);
 } inspect_buckets SEC(".maps");
-
-static __always_inline void take_registers(struct inspect_scratch *s,
-					   const struct inspect_plan *plan,
-					   const struct probe_regs *regs)
-{
-	__u64 *r = (__u64 *)s->bytes;
-
-	r[0] = regs->ax;
-	r[1] = regs->dx;
-	r[2] = regs->cx;
-	r[3] = regs->bx;
-	r[4] = regs->si;
-	r[5] = regs->di;
-	r[6] = regs->bp;
-	r[7] = regs->sp;
-	r[8] = regs->r8;
-	r[9] = regs->r9;
-	r[10] = regs->r10;
-	r[11] = regs->r11;
-	r[12] = regs->r12;
-	r[13] = regs->r13;
-	r[14] = regs->r14;
-	r[15] = regs->r15;
-	r[INSPECT_RESULT] = regs->di;
-	r[INSPECT_IP] = regs->ip;
-	r[INSPECT_CFA] = r[plan->cfa_register & 15] + (__s64)plan->cfa_offset;
-	s->used = INSPECT_REGISTER_BYTES;
-}
 
 /* Takes a token. False: there is none, or others have taken all that came meanwhile. */
 static __always_inline bool take_token(__u32 function, __u32 interval)
@@ -80,43 +46,6 @@ static __always_inline bool take_token(__u32 function, __u32 interval)
 			return true;
 	}
 	return false;
-}
-
-static __always_inline void send(struct inspect_scratch *s)
-{
-	struct inspect_record *record = &s->record;
-	void *ring = capture_ring();
-	__u32 size = s->used;
-
-	if (!ring) {
-		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_NO_RING);
-		return;
-	}
-	if (size > INSPECT_BYTES_MAX)
-		size = INSPECT_BYTES_MAX;
-	size += sizeof(*record);
-	record->head.size = size;
-	if (capture_output(ring, CAPTURE_SOURCE_INSPECT, record, size, 0))
-		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_RING_FULL);
-}
-
-static __always_inline void fill_record(struct inspect_record *record, __u64 now,
-					enum filter_answer answer)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct capture_identity *identity = &record->identity;
-	__u64 id = bpf_get_current_pid_tgid();
-
-	record->head.kind = CAPTURE_INSPECT;
-	record->head.time = now;
-	identity->pid = id >> 32;
-	identity->tid = (__u32)id;
-	identity->thread_start = task->start_time;
-	identity->exec_id = (__u32)task->self_exec_id;
-	identity->undecided = answer == FILTER_ASK;
-	identity->value = 0;
-	identity->key = 0;
-	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
 }
 
 /* Sends where the call comes from, at the time of the record that follows. */
@@ -166,7 +95,7 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 		goto out;
 	}
 	if (inspect_traced) {
-		if (!find_traced(plan, &call, ctx->r14, &s->record))
+		if (!find_traced(plan, &call, ctx, &s->record))
 			goto out;
 		start = s->record.start;
 	}
@@ -183,13 +112,13 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 	}
 	if (plan->site == INSPECT_SITE_ENTRY)
 		open_call(&call, now, ctx->di);
-	fill_record(&s->record, now, answer);
+	fill_record(&s->record, now, answer == FILTER_ASK);
 	s->record.goroutine = plan->is_go ? call.thread : 0;
 	s->record.frame = call.frame;
 	s->record.start = start;
 	s->record.ip = ctx->ip;
 	s->record.plan = number;
-	s->record.unused = 0;
+	s->record.end = INSPECT_BEGINS;
 	return s;
 out:
 	release(s);

@@ -93,9 +93,11 @@ struct inspect_plan {
 	__u8 cfa_register;
 	__u8 steps;
 	__s32 cfa_offset;
-	__u32 goid_at;	/* in the goroutine's record */
-	__u32 interval; /* ns between calls that are kept, on average; 0: all are */
-	__u32 traced;	/* trace --args: the tracer's number of the function */
+	__u32 goid_at;	       /* in the goroutine's record */
+	__u32 interval;	       /* ns between calls that are kept, on average; 0: all are */
+	__u32 traced;	       /* trace --args: the tracer's number of the function */
+	__u32 needs_result_at; /* of results: INSPECT_RESULT must be known */
+	__u32 unused;
 	__u64 constants[INSPECT_CONSTANTS];
 	struct inspect_step step[INSPECT_STEPS_MAX];
 	__u8 text[INSPECT_TEXT_MAX];
@@ -129,6 +131,13 @@ enum {
 	CAPTURE_INSPECT_STACK = CAPTURE_KIND(CAPTURE_SOURCE_INSPECT, 1),
 };
 
+/* trace --args: what a record of a call that the tracer sees holds. */
+enum inspect_end {
+	INSPECT_BEGINS,	 /* its arguments; */
+	INSPECT_RETURNS, /* its results: ip is that of the tracer's probe where it began; */
+	INSPECT_LEAVES,	 /* none: it has jumped to a function that returns in its place */
+};
+
 /* One end of a call; behind it the buffer. */
 struct inspect_record {
 	struct capture_head head;
@@ -141,7 +150,7 @@ struct inspect_record {
 	__u32 plan;
 	/* trace --args: the call as the tracer has it, which began at start (calls_abi.h) */
 	__u32 track, depth;
-	__u32 unused;
+	__u32 end; /* enum inspect_end */
 };
 
 #endif

@@ -80,9 +80,9 @@ static __always_inline __u64 close_call(const struct inspect_call *call, __u64 *
  * there is none, as not all calls are kept (--depth, --under).
  */
 static __noinline int find_traced(const struct inspect_plan *plan, const struct inspect_call *call,
-				  __u64 g, struct inspect_record *record)
+				  struct probe_regs *regs, struct inspect_record *record)
 {
-	struct goroutine_key key = goroutine_key(g);
+	struct goroutine_key key = goroutine_key(regs->r14);
 	/* at a function's entry, the stack pointer is a word below the frame address */
 	__u64 sp = plan->is_go ? GOROUTINE_STACK - (call->frame + 8) : call->frame - 8;
 	struct calls_frame *top;
@@ -93,6 +93,10 @@ static __noinline int find_traced(const struct inspect_plan *plan, const struct 
 	top = t ? frame_at(t, lane_now(t)->top) : NULL;
 	if (!top || top->sp != sp || top->function != plan->traced)
 		return 0;
+	if (!(top->flags & FRAME_INFERRED)) {
+		top->result_at = regs->di;
+		top->flags |= FRAME_RESULT_AT;
+	}
 	record->start = top->start;
 	record->track = t->track + t->lane;
 	record->depth = lane_now(t)->depth - 1;

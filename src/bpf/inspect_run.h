@@ -28,7 +28,7 @@ struct {
 	__uint(max_entries, CAPTURE_SCRATCHES);
 	__type(key, __u32);
 	__type(value, struct inspect_scratch);
-} inspect_scratch_map SEC(".maps");
+} inspect_scratch_map SEC(".maps") __weak;
 
 static __always_inline struct inspect_scratch *claim(void)
 {

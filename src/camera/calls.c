@@ -12,6 +12,7 @@
 #include "camera/calls_places.h"
 #include "camera/calls_reach.h"
 #include "camera/calls_state.h"
+#include "camera/inspect_code.h"
 #include "camera/open_calls.h"
 #include "probes.skel.h"
 
@@ -88,8 +89,12 @@ void calls_prepare(struct calls *calls, struct probes *probes)
 	probes->rodata->calls_have_stack = options->plan.stack != NULL;
 	probes->rodata->calls_depth = options->depth ? options->depth : UINT32_MAX;
 	probes->rodata->calls_shortest = options->shortest;
+	probes->rodata->calls_results = calls->inspect != NULL;
 	bpf_map__set_max_entries(probes->maps.calls_bodies,
 				 CALLS_COST_FUNCTIONS + (uint32_t)plan_limit(calls->plan));
+	if (calls->inspect)
+		bpf_map__set_max_entries(probes->maps.calls_result_plans,
+					 CALLS_COST_FUNCTIONS + (uint32_t)plan_limit(calls->plan));
 	uprobes_prepare(&programs, &calls->ways);
 }
 
@@ -158,8 +163,8 @@ struct places {
 };
 
 /* The places of one function. False: no memory. */
-static bool add_places(const struct plan_function *function, const struct plan_image *image,
-		       uint32_t number, struct places *places)
+static bool add_places(const struct calls *calls, const struct plan_function *function,
+		       const struct plan_image *image, uint32_t number, struct places *places)
 {
 	const struct probe_function *probe = function->probe;
 	uint32_t exit;
@@ -171,8 +176,11 @@ static bool add_places(const struct plan_function *function, const struct plan_i
 	for (exit = 0; probe->exit == PROBE_EXIT_RET && exit < probe->exits; exit++) {
 		const struct probe_site *site = &image->functions.exits[probe->first_exit + exit];
 
-		if (!vec_push(&places->all,
-			      calls_exit(site->offset, number, function->flags, site->words)))
+		uint32_t flags = function->flags;
+
+		if (calls->inspect && !inspect_code_is_return(image->fd, site->offset))
+			flags |= CALLS_FUNCTION_LEAVES;
+		if (!vec_push(&places->all, calls_exit(site->offset, number, flags, site->words)))
 			return false;
 	}
 	return true;
@@ -212,7 +220,7 @@ static int add_functions(struct calls *calls, const struct plan_image *image, st
 
 			film_function(calls, film_image, probe, &traced);
 			if (!tell_body(calls, probe, number) ||
-			    !add_places(&all[image->first + i], image, number, places))
+			    !add_places(calls, &all[image->first + i], image, number, places))
 				return -ENOMEM;
 			calls->probed++;
 		}

@@ -39,8 +39,10 @@ struct call_heard {
 	const char *comm, *function;
 	uint64_t duration, waited; /* when it ends; without the tracer's own cost, unless raw */
 	uint64_t error;		   /* that is known to this many ns */
-	/* of --args, where it begins: what it was given; null: not known */
-	const struct shown_tree *arguments;
+	/*
+	 * of --args: what it was given, where it begins; else what it has returned. null: not known
+	 */
+	const struct shown_tree *values;
 };
 
 struct calls_options {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * trace --args: what calls were given. inspect takes it right behind the beginning of each call,
- * for the call that the tracer has just seen begin (find_traced() in bpf/inspect.bpf.c): its track,
- * its depth and its start say which one it is. It waits here until the call has ended.
+ * trace --args: what calls were given, and what they have returned. inspect takes the former right
+ * behind the beginning of each call, for the call that the tracer has just seen begin
+ * (find_traced() in bpf/inspect_calls.h), the tracer the latter when it sees the return
+ * (bpf/calls_results.h): its track, its depth and its start say which call it is. Both wait here
+ * until the record of the call's end has come.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +25,20 @@ void calls_take_args_of(struct calls *calls, const struct inspect *inspect)
 	calls->inspect = inspect;
 }
 
+/* The tracer's number of a function as its plan's. */
+static uint32_t in_plan(uint32_t function)
+{
+	return function - CALLS_COST_FUNCTIONS;
+}
+
+static bool has_returned(const struct calls_record *record)
+{
+	return !(record->flags & (CALLS_INFERRED | CALLS_OPEN));
+}
+
 bool calls_args_expected(const struct calls *calls, uint32_t function)
 {
-	return calls->inspect && inspect_has(calls->inspect, function - CALLS_COST_FUNCTIONS);
+	return calls->inspect && inspect_has(calls->inspect, in_plan(function));
 }
 
 void calls_args_release(struct calls *calls, struct calls_track_row *track)
@@ -73,6 +86,7 @@ static void drop(struct calls *calls, struct calls_track_row *track, const struc
 	vec_foreach (&track->given, given) {
 		if (is_over(calls, given, by)) {
 			free(given->record);
+			free(given->result);
 			calls->given--;
 			continue;
 		}
@@ -90,73 +104,143 @@ static void hear(struct calls *calls, struct calls_track_row *track,
 		return;
 	inspect_decode_record(calls->inspect, record, &tree);
 	if (!tree.failed)
-		track->held.arguments = &tree;
+		track->held.values = &tree;
 	calls_args_release(calls, track);
 	vec_free(&tree.nodes);
+}
+
+static struct calls_given *given_of(struct calls_track_row *track, uint64_t start, uint32_t depth)
+{
+	for (size_t i = track->given.count; i; i--) {
+		struct calls_given *given = &track->given.at[i - 1];
+
+		if (given->start == start && given->depth == depth)
+			return given;
+	}
+	return NULL;
+}
+
+/* Of the call that a record is of; null: there is no room. */
+static struct calls_given *need_given(struct calls *calls, struct calls_track_row *track,
+				      const struct inspect_record *record)
+{
+	struct calls_given *given = given_of(track, record->start, record->depth);
+
+	if (given)
+		return given;
+	if (calls->given >= WAITING_MAX ||
+	    !vec_push(&track->given,
+		      (struct calls_given){record->start, record->depth, NULL, NULL}))
+		return NULL;
+	calls->given++;
+	return vec_last(&track->given);
+}
+
+/* False: no memory. One that has come before is replaced. */
+static bool copy_record(struct inspect_record **to, const struct inspect_record *record)
+{
+	free(*to);
+	*to = malloc(record->head.size);
+	if (*to)
+		memcpy(*to, record, record->head.size);
+	return *to != NULL;
+}
+
+static void take_results(struct calls *calls, struct calls_track_row *track,
+			 const struct inspect_record *record)
+{
+	struct calls_given *given = need_given(calls, track, record);
+
+	if (!given || !copy_record(&given->result, record))
+		calls->args_lost++;
 }
 
 void calls_args_take(void *context, const struct inspect_record *record)
 {
 	struct calls *calls = context;
 	struct calls_track_row *track = calls_tracks_row(&calls->tracks, record->track);
-	struct calls_given given = {record->start, record->depth, NULL};
 	const struct calls_ends by = {record->start, record->start, record->depth};
+	struct calls_given *given;
 
 	if (!calls->inspect || !track || track->unwanted)
 		return;
+	if (record->end != INSPECT_BEGINS) {
+		take_results(calls, track, record);
+		return;
+	}
 	if (calls->options.listener)
 		hear(calls, track, record);
 	if (!calls->options.keep)
 		return;
 	drop(calls, track, &by, is_over_by_begin);
-	if (calls->given < WAITING_MAX)
-		given.record = malloc(record->head.size);
-	if (!given.record || !vec_push(&track->given, given)) {
-		free(given.record);
+	given = need_given(calls, track, record);
+	if (!given || !copy_record(&given->record, record))
 		calls->args_lost++;
-		return;
-	}
-	memcpy(given.record, record, record->head.size);
-	calls->given++;
 }
 
-static void write_values(struct calls *calls, const struct film_call *call,
-			 const struct inspect_record *record)
+void calls_args_results(const struct calls *calls, struct calls_track_row *track,
+			const struct calls_record *record, struct shown_tree *tree)
 {
-	struct shown_tree tree = {0};
+	const struct calls_given *given;
+
+	if (!calls->inspect || !has_returned(record))
+		return;
+	given = given_of(track, record->start, record->depth);
+	inspect_decode_results(calls->inspect, in_plan(record->function),
+			       given ? given->result : NULL, tree);
+}
+
+static void write_values(struct calls *calls, const struct film_call *call, uint64_t goroutine,
+			 const struct shown_tree *arguments, const struct shown_tree *results)
+{
 	struct film_value value = {
 		.end = call->end,
 		.duration = call->duration,
-		.goroutine = record->goroutine,
+		.goroutine = goroutine,
 		.thread = call->thread,
 		.frame = call->frame,
 		.flags = (uint8_t)call->flags,
 	};
 
-	inspect_decode_record(calls->inspect, record, &tree);
-	if (!value_rows_put(calls->camera.film, calls->camera.event, &value, &tree, NULL))
+	if (!value_rows_put(calls->camera.film, calls->camera.event, &value, arguments, results))
 		calls->args_lost++;
-	vec_free(&tree.nodes);
 }
 
-void calls_args_end(struct calls *calls, struct calls_track_row *track,
-		    const struct calls_record *record, const struct film_call *call)
+void calls_args_write(struct calls *calls, struct calls_track_row *track,
+		      const struct calls_record *record, const struct film_call *call)
 {
-	const struct calls_ends by = {record->start, record->head.time, record->depth};
-	bool has_come = false;
+	const struct calls_given *given;
+	const struct inspect_record *begin, *end;
+	struct shown_tree arguments = {0}, results = {0};
 
 	if (!calls->inspect)
 		return;
-	vec_foreach (&track->given, given) {
-		if (!call || has_come || given->start != record->start ||
-		    given->depth != record->depth)
-			continue;
-		write_values(calls, call, given->record);
-		has_come = true;
-	}
-	if (call && !has_come && calls_args_expected(calls, record->function))
+	given = given_of(track, record->start, record->depth);
+	begin = given ? given->record : NULL;
+	end = given ? given->result : NULL;
+	if (begin)
+		inspect_decode_record(calls->inspect, begin, &arguments);
+	calls_args_results(calls, track, record, &results);
+	if (begin || results.nodes.count || results.failed)
+		write_values(calls, call,
+			     (begin ? begin : end) ? (begin ? begin : end)->goroutine : 0,
+			     &arguments, &results);
+	if (!begin && calls_args_expected(calls, record->function))
 		calls->args_missed++;
-	drop(calls, track, &by, is_over_by_end);
+	if (!end && has_returned(record) &&
+	    inspect_takes_results(calls->inspect, in_plan(record->function)))
+		calls->results_missed++;
+	vec_free(&arguments.nodes);
+	vec_free(&results.nodes);
+}
+
+void calls_args_end(struct calls *calls, struct calls_track_row *track,
+		    const struct calls_record *record)
+{
+	const struct calls_ends by = {record->start, record->head.time, record->depth};
+
+	if (calls->inspect)
+		drop(calls, track, &by, is_over_by_end);
 }
 
 void calls_args_losses(struct calls *calls)
@@ -166,9 +250,13 @@ void calls_args_losses(struct calls *calls)
 
 	if (calls->args_lost)
 		film_loss(film, event,
-			  "arguments of a call lost: no memory, or too many calls are open",
+			  "arguments or results of a call lost: no memory, or too many calls are "
+			  "open",
 			  calls->args_lost);
 	if (calls->args_missed)
 		film_loss(film, event, "arguments of a call lost: they did not come",
 			  calls->args_missed);
+	if (calls->results_missed)
+		film_loss(film, event, "results of a call lost: they did not come",
+			  calls->results_missed);
 }

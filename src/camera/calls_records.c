@@ -38,8 +38,12 @@ static void tell(struct calls *calls, struct calls_track_row *track,
 		.function = traced->name,
 	};
 	struct film_probe probe = {0};
+	struct shown_tree results = {0};
 
 	if (!heard.begins) {
+		calls_args_results(calls, track, record, &results);
+		if (!results.failed)
+			heard.values = &results;
 		if (!calls->options.raw)
 			probe = (struct film_probe){0, traced->own, traced->outer, traced->error};
 		heard.waited = record->waited;
@@ -57,6 +61,7 @@ static void tell(struct calls *calls, struct calls_track_row *track,
 		return;
 	}
 	calls->options.listener(calls->options.context, &heard);
+	vec_free(&results.nodes);
 }
 
 static void keep(struct calls *calls, struct calls_track_row *track,
@@ -74,7 +79,7 @@ static void keep(struct calls *calls, struct calls_track_row *track,
 		.flags = record->flags,
 	};
 
-	calls_args_end(calls, track, record, &call);
+	calls_args_write(calls, track, record, &call);
 	if (calls->slow)
 		calls_slow_take(calls->slow, record->track, &call);
 	else
@@ -103,10 +108,10 @@ static void take_call(struct calls *calls, const struct calls_record *record)
 		if (calls->options.keep)
 			keep(calls, track, record, traced);
 	}
-	if (record->head.kind == CAPTURE_CALL)
-		calls_args_end(calls, track, record, NULL);
 	if (calls->options.listener)
 		tell(calls, track, record, traced);
+	if (record->head.kind == CAPTURE_CALL)
+		calls_args_end(calls, track, record);
 }
 
 /* Several records that were sent as one. */

@@ -45,23 +45,30 @@ struct calls {
 	char *hottest;
 	size_t probed, taken_out; /* functions */
 	uint64_t calls, last_tick;
-	uint64_t strangers;		 /* calls of threads that could not be kept */
-	size_t late;			 /* files that were mapped by targets later */
-	size_t images;			 /* of the plan, that have been made ready */
-	const struct inspect *inspect;	 /* --args; null: not asked for */
-	size_t given;			 /* arguments that wait for their call's end */
-	uint64_t args_lost, args_missed; /* too many waited; calls whose arguments have not come */
+	uint64_t strangers;	       /* calls of threads that could not be kept */
+	size_t late;		       /* files that were mapped by targets later */
+	size_t images;		       /* of the plan, that have been made ready */
+	const struct inspect *inspect; /* --args; null: not asked for */
+	size_t given;		       /* calls whose arguments or results wait for their end */
+	uint64_t args_lost; /* arguments or results: too many waited, or there was no memory */
+	/* calls whose arguments have not come, or which have returned without their results */
+	uint64_t args_missed, results_missed;
 };
 
 /* A loss of calls, of which some are named. */
 void calls_tell_loss(struct calls *calls, const char *what, const char *which);
 
 /*
- * calls_args.c: a call has ended. Its arguments are written, if they have come, and if call is in
- * the film; null: it is not.
+ * calls_args.c: a call has ended. calls_args_write() writes what has come of its arguments and
+ * results, as those of a call in the film; calls_args_results() adds its results to a tree, whose
+ * texts live until calls_args_end(), which comes last.
  */
+void calls_args_write(struct calls *calls, struct calls_track_row *track,
+		      const struct calls_record *record, const struct film_call *call);
+void calls_args_results(const struct calls *calls, struct calls_track_row *track,
+			const struct calls_record *record, struct shown_tree *tree);
 void calls_args_end(struct calls *calls, struct calls_track_row *track,
-		    const struct calls_record *record, const struct film_call *call);
+		    const struct calls_record *record);
 /* Whether the arguments of a function are taken. */
 bool calls_args_expected(const struct calls *calls, uint32_t function);
 /* Gives the listener what was held back for its arguments. */

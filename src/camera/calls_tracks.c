@@ -10,8 +10,10 @@
 void calls_tracks_free(struct calls_tracks *tracks)
 {
 	vec_foreach (&tracks->rows, track) {
-		vec_foreach (&track->given, given)
+		vec_foreach (&track->given, given) {
 			free(given->record);
+			free(given->result);
+		}
 		vec_free(&track->given);
 		vec_free(&track->ended);
 	}

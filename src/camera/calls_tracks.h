@@ -18,11 +18,11 @@ struct calls_ended {
 	uint64_t error; /* ns to which these are known */
 };
 
-/* The arguments of a call. */
+/* The arguments of a call, and its results; both are owned, and null until they come. */
 struct calls_given {
 	uint64_t start;
 	uint32_t depth;
-	struct inspect_record *record; /* owned */
+	struct inspect_record *record, *result;
 };
 
 /*

@@ -7,11 +7,6 @@
 #include "camera/inspect_film.h"
 #include "camera/inspect_state.h"
 
-bool inspect_has(const struct inspect *inspect, uint32_t function)
-{
-	return function < inspect->has.count && inspect->has.at[function];
-}
-
 /* What was named must be somewhere, unless the file that has it can come later. */
 static int check_found(struct inspect *inspect, struct fail *why)
 {
@@ -141,7 +136,8 @@ void inspect_free(struct inspect *inspect)
 	vec_free(&inspect->address_of_plan);
 	if (!inspect->options.traced)
 		plan_free(inspect->plan);
-	vec_free(&inspect->has);
+	vec_free(&inspect->kept);
+	map_free(&inspect->result_plans);
 	free(inspect->last);
 	free(inspect->found_lines);
 	inspect_stacks_free(inspect->stacks);

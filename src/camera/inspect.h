@@ -48,7 +48,7 @@ struct inspected {
 
 #define INSPECT_PARTS_MAX 64
 
-/* trace --args: the arguments of calls that the tracer sees, for it to keep (calls_args.h). */
+/* trace --args: the values of calls that the tracer sees, for it to keep (calls_args.c). */
 struct inspect_traced {
 	struct plan *plan; /* the tracer's, whose it stays */
 	uint32_t first;	   /* the tracer's number of the plan's first function */
@@ -91,11 +91,21 @@ int inspect_read_beside(const struct inspect_options *options, struct inspect **
 int inspect_wait(struct inspect *inspect, struct fail *why);
 void inspect_free(struct inspect *inspect);
 
-/* Of --args: are arguments taken of that function of the plan? */
+/*
+ * Of --args: are arguments taken of that function of the plan? Are its results, by a record where
+ * it returns?
+ */
 bool inspect_has(const struct inspect *inspect, uint32_t function);
-/* What a record that traced->take() was given holds; its texts point into the record. */
+bool inspect_takes_results(const struct inspect *inspect, uint32_t function);
+/* The arguments in a record that traced->take() was given; its texts point into the record. */
 void inspect_decode_record(const struct inspect *inspect, const struct inspect_record *record,
 			   struct shown_tree *tree);
+/*
+ * The results of a call that has returned. record: the one of its end; null: none has come, which
+ * is enough for results of which it is only known that they are not known.
+ */
+void inspect_decode_results(const struct inspect *inspect, uint32_t function,
+			    const struct inspect_record *record, struct shown_tree *tree);
 
 /* Has it shown as many calls as it should? */
 bool inspect_is_done(const struct inspect *inspect);

@@ -306,16 +306,6 @@ static bool has_exits(const struct inspect_image *image, const struct plan_image
 	return true;
 }
 
-static bool note_has(struct inspect *inspect, uint32_t function)
-{
-	while (inspect->options.traced && inspect->has.count <= function)
-		if (!vec_push(&inspect->has, 0))
-			return false;
-	if (inspect->options.traced)
-		inspect->has.at[function] = 1;
-	return true;
-}
-
 static int add_function(struct inspect *inspect, struct inspect_image *image,
 			const struct plan_image *file, struct inspect_function *f, struct fail *why)
 {
@@ -377,24 +367,25 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	if (ends)
 		err = add_exits(inspect, image, file, f, number, why);
-	if (!err && !(note_has(inspect, f->in_plan) && vec_push(&inspect->functions, *f)))
+	if (!err && !vec_push(&inspect->functions, *f))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	return err;
 }
 
-/* --args: not of functions without parameters, and of no more than there can be. */
-static bool is_worth(struct inspect *inspect, const struct inspect_function *f)
+static int add_or_keep(struct inspect *inspect, struct inspect_image *image,
+		       const struct plan_image *file, struct inspect_function *f, struct fail *why)
 {
-	if (!inspect->options.traced)
-		return true;
-	if (!f->value.is_known || inspect->plans.count == INSPECT_PLANS_MAX) {
-		inspect->statistics.without += !f->value.is_known || f->value.params > 0;
-		return false;
-	}
-	for (uint32_t i = 0; i < f->value.params; i++)
-		if (!f->params[i].is_result)
-			return true;
-	return false;
+	uint32_t number = (uint32_t)inspect->functions.count;
+	bool is_added = !inspect->options.traced || inspect_is_worth(inspect, f);
+	int err = 0;
+
+	if (is_added)
+		err = add_function(inspect, image, file, f, why);
+	else if (f->value.is_known && !vec_push(&inspect->functions, *f))
+		err = -ENOMEM;
+	if (!err && inspect->options.traced && f->value.is_known)
+		err = inspect_keep(inspect, image, number, is_added);
+	return err;
 }
 
 /* The parameters of all functions come to rest before any of them is pointed to. */
@@ -437,9 +428,7 @@ static int add_functions(struct inspect *inspect, struct inspect_image *image, u
 			f->params = image->values.params.at + f->value.first_param;
 		if (f->value.is_known)
 			place_params(image, f, f->params);
-		if (!is_worth(inspect, f))
-			continue;
-		err = add_function(inspect, image, file, f, why);
+		err = add_or_keep(inspect, image, file, f, why);
 		if (err)
 			free(f->parts);
 	}

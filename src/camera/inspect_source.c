@@ -85,6 +85,22 @@ static void tell_without(void *context, uint32_t image, int err)
 	inspect_of(source)->statistics.late++;
 }
 
+/* trace --args: tells the tracer's probes by which plans they take results. */
+static int send_results(struct source *source, struct fail *why)
+{
+	struct inspect *inspect = inspect_of(source);
+	int map = bpf_map__fd(source->host->probes->maps.calls_result_plans);
+
+	for (; inspect->sent_kept < inspect->kept.count; inspect->sent_kept++) {
+		uint32_t plan = inspect->kept.at[inspect->sent_kept].results;
+		uint32_t key = inspect->options.traced->first + (uint32_t)inspect->sent_kept;
+
+		if (plan && bpf_map_update_elem(map, &key, &plan, BPF_ANY))
+			return fail_errno(why, -errno, NULL, "cannot say what probes are to read");
+	}
+	return 0;
+}
+
 /* Gives the plans from a number on to the kernel side. */
 static int send_plans(struct source *source, size_t first, struct fail *why)
 {
@@ -97,7 +113,7 @@ static int send_plans(struct source *source, size_t first, struct fail *why)
 		if (bpf_map_update_elem(map, &key, &inspect->plans.at[i], BPF_ANY))
 			return fail_errno(why, -errno, NULL, "cannot say what probes are to read");
 	}
-	return 0;
+	return send_results(source, why);
 }
 
 /* The files that have plans, and no probes yet. */

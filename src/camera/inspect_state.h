@@ -58,6 +58,15 @@ struct inspect_begun {
 	struct inspect_stack *stack;   /* null: none */
 };
 
+/* trace --args: what of a function's calls is taken. */
+struct inspect_kept {
+	uint32_t function; /* + 1; 0: nothing is */
+	uint32_t results;  /* the plan that takes them, + 1; 0: none does */
+	bool arguments;
+	/* it has results, and all that is known of them is why they are not known */
+	bool only_said;
+};
+
 struct inspect_pending {
 	uint64_t key;
 	struct inspect_begun begun; /* without a record: the place is free */
@@ -102,9 +111,11 @@ struct inspect {
 	uint32_t free_pending;	       /* + 1 */
 	struct inspect_statistics statistics;
 	struct uprobes_counts attached;
-	uint64_t found_parts; /* bits: which of options.parts some place has */
-	vec(uint8_t) has;     /* --args, by function of the plan */
-	bool *found_lines;    /* which of options.places have code */
+	uint64_t found_parts;	       /* bits: which of options.parts some place has */
+	vec(struct inspect_kept) kept; /* --args, by function of the plan */
+	struct map result_plans;       /* of its results: by the hash of a plan, its number + 1 */
+	size_t sent_kept;	       /* of kept: what the tracer's probes know */
+	bool *found_lines;	       /* which of options.places have code */
 };
 
 /* -- inspect.c --------------------------------------------------------------------------------- */
@@ -147,6 +158,18 @@ void inspect_stacks_free(struct inspect_stacks *stacks);
 /* Names a user stack of words, leaf first (unwind_abi.h). To be freed; null: no memory. */
 struct inspect_stack *inspect_stack_of(struct inspect_stacks *stacks, const struct process *process,
 				       const uint64_t *words, uint32_t count);
+
+/*
+ * inspect_results.c, for trace --args: inspect->functions has got a function with that number,
+ * whose arguments are taken or not. 0 or -ENOMEM.
+ */
+int inspect_keep(struct inspect *inspect, const struct inspect_image *image, uint32_t function,
+		 bool arguments);
+/*
+ * Does the beginning of its calls tell anything? Not of functions without parameters or of which
+ * nothing is known, and of no more than there can be.
+ */
+bool inspect_is_worth(struct inspect *inspect, const struct inspect_function *f);
 
 /* inspect_records.c */
 void inspect_take(struct inspect *inspect, const struct inspect_record *record);

@@ -29,7 +29,7 @@
 #define MAX_RATE_DEFAULT 250000
 
 /* "a=1, b=2", to be freed; null: no memory. */
-static char *words_of(const struct shown_tree *arguments)
+static char *words_of(const struct shown_tree *tree)
 {
 	char *words = NULL;
 	size_t size;
@@ -37,7 +37,7 @@ static char *words_of(const struct shown_tree *arguments)
 
 	if (!to)
 		return NULL;
-	inspect_print_list(to, arguments);
+	inspect_print_list(to, tree);
 	if (!fclose(to))
 		return words;
 	free(words);
@@ -65,8 +65,8 @@ static void print_call(void *context, const struct call_heard *heard)
 		.unknown = heard->unknown,
 	};
 
-	if (heard->arguments)
-		line.values = values = words_of(heard->arguments);
+	if (heard->values)
+		line.values = values = words_of(heard->values);
 	if (heard->gap) {
 		struct call_line gap = line;
 

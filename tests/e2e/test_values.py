@@ -104,7 +104,7 @@ def tree_of(lab, film):
 @pytest.mark.parametrize("program", ["arguments", "arguments-o0"])
 @pytest.mark.parametrize("exits", ["auto", "ret"])
 def test_arguments_in_the_call_tree(lab, tmp_path, program, exits):
-    """Each call of a recursive function, on several threads, has its own arguments."""
+    """Each call of a recursive function, on several threads, has its own arguments and its own result."""
     film = tmp_path / "x.film"
     run(lab, "trace", "--args", "--exit", exits, "-f", "fib", "-f", "run", "-o", film, "--", lab.program(program), 6, 10)
     calls = shown(lab, film)
@@ -116,12 +116,12 @@ def test_arguments_in_the_call_tree(lab, tmp_path, program, exits):
 
     def fib(n, depth):
         if n < 2:
-            expected.append(f"{'  ' * depth}fib(n={n});")
-            return
+            expected.append(f"{'  ' * depth}fib(n={n}) = {n};")
+            return n
         expected.append(f"{'  ' * depth}fib(n={n}) {{")
-        fib(n - 1, depth + 1)
-        fib(n - 2, depth + 1)
-        expected.append(f"{'  ' * depth}}} /* fib */")
+        result = fib(n - 1, depth + 1) + fib(n - 2, depth + 1)
+        expected.append(f"{'  ' * depth}}} = {result} /* fib */")
+        return result
     for _ in range(10):
         fib(6, 1)
     threads = {call["tid"] for call in calls}
@@ -130,15 +130,18 @@ def test_arguments_in_the_call_tree(lab, tmp_path, program, exits):
         lines = run(lab, "replay", "--tid", tid, film).stdout.splitlines()
         tree = [line.split("| ", 1)[1] for line in lines[1:]]
         assert re.fullmatch(r'run\(who="(one|two|three)"\) {', tree[0]) and tree[1:-1] == expected
+        assert tree[-1] == "} = nil /* run */"
     assert "fib(n=6" not in run(lab, "replay", "--no-args", film).stdout
 
 
 def test_arguments_live(lab):
     done = run(lab, "trace", "--args", "-f", "fib", "--", lab.program("arguments"), 3, 1)
-    lines = [line.split("| ", 1)[1] for line in done.stderr.splitlines() if "fib(n=" in line]
-    assert sorted(lines) == sorted(3 * ["fib(n=3) {", "  fib(n=2) {", "    fib(n=1);", "    fib(n=0);", "  fib(n=1);"])
+    lines = [line.split("| ", 1)[1] for line in done.stderr.splitlines() if "fib(n=" in line or "fib */" in line]
+    assert sorted(lines) == sorted(3 * ["fib(n=3) {", "  fib(n=2) {", "    fib(n=1) = 1;", "    fib(n=0) = 0;", "  } = 1 /* fib */",
+                                        "  fib(n=1) = 1;", "} = 2 /* fib */"])
     flat = run(lab, "trace", "--args", "--flat", "-f", "fib", "--", lab.program("arguments"), 1, 1).stderr
     assert len(re.findall(r"> fib\(n=1\)$", flat, re.MULTILINE)) == 3, flat
+    assert len(re.findall(r"< fib = 1 ", flat)) == 3, flat
 
 
 def test_arguments_of_kept_calls_only(lab, tmp_path):
@@ -173,7 +176,9 @@ def test_arguments_of_goroutines(lab, tmp_path):
     for lines in tracks.values():
         for begin, within, end in zip(lines[::3], lines[1::3], lines[2::3]):
             number = re.fullmatch(r"main\.outer\(id=(\d+)\) {", begin)[1]
-            assert within == f'  main.inner(id={number}, name="n{number}");' and end == "} /* main.outer */"
+            result = int(number) + len(f"n{number}")
+            assert within == f'  main.inner(id={number}, name="n{number}") = {result};'
+            assert end == f"}} = {result} /* main.outer */"
 
 
 def test_redacted_in_the_tree(lab, tmp_path):

@@ -265,15 +265,15 @@ values_are_shown()
 		grep -c '"function":"catches"' calls.txt | grep -qx 3
 }
 
-# Each call has its own arguments: the tracer's probe runs first, although it is at the same place.
+# Each call has its own arguments, as the tracer's probe runs first, although it is at the same place; and its own result.
 arguments_are_with_their_calls()
 {
 	local how
 	for how in auto ret; do
 		stackcam trace -q --args --exit "$how" -f fib -o args.film -- arguments 3 2 >args.txt || return 1
 		stackcam report --format inspect args.film >args.txt || return 1
-		for n in 'n=3 6' 'n=2 6' 'n=1 12' 'n=0 6'; do
-			[ "$(grep -c "fib(${n% *})" args.txt)" = "${n#* }" ] || {
+		for n in 'fib(n=3) = 2  6' 'fib(n=2) = 1  6' 'fib(n=1) = 1  12' 'fib(n=0) = 0  6'; do
+			[ "$(grep -c "${n% *}" args.txt)" = "${n##* }" ] || {
 				cat args.txt >&2
 				return 1
 			}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_INSPECT_RECORD_H
+#define BPF_INSPECT_RECORD_H
+
+/*
+ * What is around the steps of a plan: the registers that they begin with, and the record that
+ * leaves. The map is weak: inspect takes arguments and results by its plans, the tracer the results
+ * of its calls (calls_results.h).
+ */
+#include "inspect_run.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct inspect_plan);
+} inspect_plans SEC(".maps") __weak;
+
+static __always_inline void take_registers(struct inspect_scratch *s,
+					   const struct inspect_plan *plan,
+					   const struct probe_regs *regs)
+{
+	__u64 *r = (__u64 *)s->bytes;
+
+	r[0] = regs->ax;
+	r[1] = regs->dx;
+	r[2] = regs->cx;
+	r[3] = regs->bx;
+	r[4] = regs->si;
+	r[5] = regs->di;
+	r[6] = regs->bp;
+	r[7] = regs->sp;
+	r[8] = regs->r8;
+	r[9] = regs->r9;
+	r[10] = regs->r10;
+	r[11] = regs->r11;
+	r[12] = regs->r12;
+	r[13] = regs->r13;
+	r[14] = regs->r14;
+	r[15] = regs->r15;
+	r[INSPECT_RESULT] = regs->di;
+	r[INSPECT_IP] = regs->ip;
+	r[INSPECT_CFA] = r[plan->cfa_register & 15] + (__s64)plan->cfa_offset;
+	s->used = INSPECT_REGISTER_BYTES;
+}
+
+static __always_inline void fill_record(struct inspect_record *record, __u64 now, bool undecided)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct capture_identity *identity = &record->identity;
+	__u64 id = bpf_get_current_pid_tgid();
+
+	record->head.kind = CAPTURE_INSPECT;
+	record->head.time = now;
+	identity->pid = id >> 32;
+	identity->tid = (__u32)id;
+	identity->thread_start = task->start_time;
+	identity->exec_id = (__u32)task->self_exec_id;
+	identity->undecided = undecided;
+	identity->value = 0;
+	identity->key = 0;
+	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
+}
+
+static __always_inline void send(struct inspect_scratch *s)
+{
+	struct inspect_record *record = &s->record;
+	void *ring = capture_ring();
+	__u32 size = s->used;
+
+	if (!ring) {
+		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_NO_RING);
+		return;
+	}
+	if (size > INSPECT_BYTES_MAX)
+		size = INSPECT_BYTES_MAX;
+	size += sizeof(*record);
+	record->head.size = size;
+	if (capture_output(ring, CAPTURE_SOURCE_INSPECT, record, size, 0))
+		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_RING_FULL);
+}
+
+#endif
