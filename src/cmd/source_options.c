@@ -77,6 +77,8 @@ static void print_option(void *context, const struct source_option *option)
 	snprintf(name, sizeof(name), "  %-3s --%s %s", option->letter ? letter : "", option->name,
 		 option->argument);
 	fprintf(help->out, "%-*s", help->column, name);
+	if (strlen(name) >= (size_t)help->column)
+		fprintf(help->out, "\n%*s", help->column, "");
 	print_words(help, option->help);
 }
 

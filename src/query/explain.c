@@ -47,6 +47,20 @@ static int load_evidence(struct explainer *e, struct fail *why)
 	return err;
 }
 
+/* Which processes run tasks that share threads. */
+static int find_unlinked(struct explainer *e)
+{
+	const struct histories *histories = &e->histories;
+	int err = unlinked_begin(e->film, &e->unlinked);
+
+	for (size_t i = 0; !err && i < histories->count; i++) {
+		struct slice slice = explain_slice(&histories->slices[i]);
+
+		unlinked_take(&e->unlinked, e->film, &slice);
+	}
+	return err;
+}
+
 int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
 		   const struct explain_wanted *wanted, struct fail *why)
 {
@@ -75,6 +89,8 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err)
 		err = histories_load(&e->histories, film, e->event, e->from, e->to, why);
 	if (!err)
+		err = find_unlinked(e);
+	if (!err)
 		err = explain_peers(e, why);
 	if (!err)
 		err = load_evidence(e, why);
@@ -98,6 +114,7 @@ void explainer_free(struct explainer *e)
 	explain_requests_free(&e->requests);
 	occupants_free(&e->occupants);
 	log_lines_free(&e->logs);
+	unlinked_free(&e->unlinked);
 	*e = (struct explainer){0};
 }
 

@@ -12,6 +12,7 @@
 #include "query/filter.h"
 #include "query/objects.h"
 #include "query/occupants.h"
+#include "query/unlinked.h"
 
 /*
  * Why a thread took as long as it did: its critical path, with what is alike summed up. The parts
@@ -91,6 +92,7 @@ struct explainer {
 	bool has_samples, has_locks;
 	struct occupants occupants; /* made when they are needed */
 	struct log_lines logs;	    /* of all threads */
+	struct unlinked unlinked;
 };
 
 /*

@@ -140,6 +140,19 @@ static int put_at_once(const struct teller *t)
 	return err;
 }
 
+/* Of a thread that runs tasks in turn, which the film does not tell apart. */
+static void put_unlinked(const struct teller *t)
+{
+	uint32_t process = t->e->film->threads[t->x->thread].process;
+
+	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
+		if (t->e->unlinked.of_process[process] >> kind & 1)
+			fprintf(t->out,
+				"Not linked: its process runs %s, which share threads: some of "
+				"this may be of others.\n",
+				unlinked_name(kind));
+}
+
 /* The threads that waited for disks meanwhile: that they keep the same one busy is a guess. */
 static int put_disk_users(const struct teller *t)
 {
@@ -300,6 +313,8 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 		err = put_disk_users(&t);
 	if (!err)
 		err = put_at_once(&t);
+	if (!err)
+		put_unlinked(&t);
 	if (!err)
 		err = put_difference(&t);
 	if (!err)

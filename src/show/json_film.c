@@ -33,3 +33,12 @@ void json_put_reasons(struct json *j, const char *key, const struct view_reasons
 		json_u64(j, reason->words, reason->count);
 	json_close(j, '}');
 }
+
+void json_put_unlinked(struct json *j, const struct unlinked *unlinked, uint32_t process)
+{
+	json_open(j, "not_linked", '[');
+	for (unsigned int kind = 0; unlinked && kind < UNLINKED_KINDS; kind++)
+		if (unlinked->of_process[process] >> kind & 1)
+			json_text(j, NULL, unlinked_name(kind));
+	json_close(j, ']');
+}

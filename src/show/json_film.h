@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "film/reader.h"
 #include "query/reasons.h"
+#include "query/unlinked.h"
 
 /* What every answer in JSON says of a film. */
 
@@ -12,5 +13,8 @@
 void json_put_film(struct json *j, const struct film *film, uint64_t from, uint64_t to);
 
 void json_put_reasons(struct json *j, const char *key, const struct view_reasons *reasons);
+
+/* "not_linked": which tasks share the threads of a process; null: they are not asked for. */
+void json_put_unlinked(struct json *j, const struct unlinked *unlinked, uint32_t process);
 
 #endif

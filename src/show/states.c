@@ -223,11 +223,7 @@ static void put_json_process(struct json *j, const struct states *states,
 	json_u64(j, "pid", film->processes[list->process].pid);
 	json_text(j, "comm", film->processes[list->process].comm);
 	json_u64(j, "threads", list->threads);
-	json_open(j, "not_linked", '[');
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
-		if (is_unlinked(states, list, kind))
-			json_text(j, NULL, unlinked_name(kind));
-	json_close(j, ']');
+	json_put_unlinked(j, states->are_goroutines ? NULL : &states->unlinked, list->process);
 	put_states(j, film, list);
 	json_close(j, '}');
 }

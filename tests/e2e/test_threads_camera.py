@@ -419,6 +419,8 @@ def test_tasks_without_lanes_are_not_linked(lab):
         film = lab.record("-e", "threads", "-d", 1, "-p", target.pid)
     assert list(not_linked(lab, film).values()) == [["tasks of asyncio"]]
     assert "  not linked: which of its tasks of asyncio " in lab.run("report", film.path).stdout
+    assert "Not linked: its process runs tasks of asyncio, which share threads" in lab.run("explain", film.path).stdout
+    assert json.loads(lab.run("explain", "--format", "json", film.path).stdout)["requests"][0]["not_linked"] == ["tasks of asyncio"]
     film = lab.record("-e", "threads", "--", lab.program("lanes_go"), 300)
     assert not_linked(lab, film)["lanes_go"] == ["goroutines"]
     assert "'record -e threads,go-lanes'" in lab.run("report", film.path).stdout
@@ -433,6 +435,7 @@ def test_threads_alone_share_with_no_tasks(lab):
     film = lab.record("-e", "threads", "--", lab.program("waits"), 1)
     assert not_linked(lab, film)["waits"] == []
     assert "not linked" not in lab.run("report", film.path).stdout
+    assert "Not linked" not in lab.run("explain", film.path).stdout
 
 
 def test_cut_films(lab, tmp_path):

@@ -39,6 +39,8 @@ export interface Explanation {
 	unexplained: number;
 	more_threads: 'yes' | 'no' | 'unknown';
 	more_threads_why: string;
+	/** Which tasks share the threads of its process: some of the time may be of others. */
+	not_linked: string[];
 	parts: ExplainedPart[];
 }
 

@@ -45,6 +45,7 @@ function One({ of, host }: { of: Explanation; host: string }) {
 		<Parts parts={of.parts} whole={of.duration} />
 		<p class="explain-rest"><span class="number">{ns(of.unexplained)}</span> {words.unexplained}</p>
 		<p class="hint">{words.moreThreads[of.more_threads]} {safe(of.more_threads_why)}</p>
+		{of.not_linked.length > 0 && <p class="hint">{words.notLinked(safe(of.not_linked.join(', ')))}</p>}
 	</article>;
 }
 

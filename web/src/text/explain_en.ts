@@ -15,6 +15,7 @@ export const explain = {
 		yes: 'More threads would help:', no: 'More threads would not help:',
 		unknown: 'Whether more threads would help is not known:',
 	},
+	notLinked: (tasks: string) => `Not linked: its process runs ${tasks}, which share threads: some of this may be of others.`,
 	spansOfTrace: 'Spans of its trace',
 	spansOfProcess: 'Spans of its process in that time',
 	spanFailed: 'failed',

@@ -12,6 +12,7 @@ export const explain: ExplainText = {
 	spent: '其间用于：',
 	evidence: '依据',
 	moreThreads: { yes: '更多线程会有帮助：', no: '更多线程没有帮助：', unknown: '更多线程是否有帮助尚不可知：' },
+	notLinked: (tasks) => `未关联：其进程运行共享线程的任务（${tasks}）：其中部分时间可能属于其他任务。`,
 	spansOfTrace: '该追踪的 span',
 	spansOfProcess: '该进程在这段时间内的 span',
 	spanFailed: '失败',
