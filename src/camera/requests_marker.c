@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "camera/requests_places.h"
 #include "camera/requests_track_private.h"
 #include "protocol/marker.h"
 
@@ -23,17 +24,6 @@ struct mark {
 	uint64_t place; /* of the thread or task that works for it; 0: not known */
 };
 
-struct held {
-	uint64_t key, number, parent;
-};
-
-/* A thread, a task or a goroutine, and what it works for: the last one is what it began last. */
-struct place {
-	uint64_t key;
-	bool takes_turns;
-	vec(struct held) open;
-};
-
 struct begun {
 	uint64_t key, number;
 };
@@ -49,8 +39,8 @@ struct requests_marker {
 	struct requests_track *track;
 	vec(struct mark) marks;
 	struct map by_key;    /* key: where it is in the queue */
-	struct map places;    /* key: a struct place */
 	struct map processes; /* pid: a struct process */
+	struct requests_places places;
 	struct requests_marker_counts counts;
 };
 
@@ -81,19 +71,13 @@ static void drop_all(struct requests_marker *marker)
 {
 	uint64_t key, value;
 
-	for (size_t i = 0; map_next(&marker->places, &i, &key, &value);) {
-		struct place *place = (void *)(uintptr_t)value;
-
-		vec_free(&place->open);
-		free(place);
-	}
 	for (size_t i = 0; map_next(&marker->processes, &i, &key, &value);) {
 		struct process *process = (void *)(uintptr_t)value;
 
 		vec_free(&process->order);
 		free(process);
 	}
-	map_free(&marker->places);
+	requests_places_free(&marker->places);
 	map_free(&marker->processes);
 	map_free(&marker->by_key);
 	vec_free(&marker->marks);
@@ -115,105 +99,72 @@ struct requests_marker_counts requests_marker_counts(const struct requests_marke
 
 /* -- where they are worked for ----------------------------------------------------------------- */
 
-/* task: of the record: of an event loop, or a goroutine. 0: in Go, which one it is is not known. */
+/* Whether a task tells what is worked for, and not the thread; task: of the record. */
+static bool has_tasks(const struct requests_track *track, const struct capture_identity *identity,
+		      uint64_t task)
+{
+	return task || (track->to.has_goroutines &&
+			track->to.has_goroutines(track->to.context, (pid_t)identity->pid));
+}
+
+/* 0: in Go, which goroutine it is is not known. */
 static uint64_t place_of(const struct requests_track *track,
 			 const struct capture_identity *identity, uint64_t task)
 {
-	if (task || (track->to.has_goroutines &&
-		     track->to.has_goroutines(track->to.context, (pid_t)identity->pid)))
-		return requests_parents_task(identity, task);
-	return key_of_thread(identity);
+	/* a later thread may have the same number */
+	const uint64_t what[] = {key_of_thread(identity), identity->thread_start};
+
+	return has_tasks(track, identity, task) ? requests_parents_task(identity, task)
+						: hash_bytes(what, sizeof(what)) | 1;
 }
 
 /* How many it serves of those that came by sockets; if it is one, *number is that one's, else 0. */
-static uint64_t served_at(const struct requests_track *track, uint64_t place, uint64_t *number)
+static uint64_t served_by(const struct requests_track *track,
+			  const struct capture_identity *identity, uint64_t task, uint64_t *number)
 {
-	uint64_t open = requests_open_find(&track->by_thread, place, number);
-
-	return open ? open : requests_open_find(&track->by_goroutine, place, number);
+	if (has_tasks(track, identity, task))
+		return requests_open_find(&track->by_goroutine,
+					  requests_parents_task(identity, task), number);
+	return requests_open_find(&track->by_thread, key_of_thread(identity), number);
 }
 
 static void leave(struct requests_marker *marker, struct mark *mark)
 {
-	struct place *place = pointer_at(&marker->places, mark->place);
-	size_t kept = 0;
-
+	if (mark->place)
+		requests_places_leave(&marker->places, mark->place, mark->key);
 	mark->place = 0;
-	if (!place)
-		return;
-	vec_foreach (&place->open, held)
-		if (held->key != mark->key)
-			place->open.at[kept++] = *held;
-	place->open.count = kept;
-	if (kept)
-		return;
-	map_remove(&marker->places, place->key);
-	vec_free(&place->open);
-	free(place);
-}
-
-static struct place *place_at(struct requests_marker *marker, uint64_t key)
-{
-	struct place *place = pointer_at(&marker->places, key);
-
-	if (place || !key)
-		return place;
-	place = calloc(1, sizeof(*place));
-	if (!place || !put_pointer(&marker->places, key, place)) {
-		free(place);
-		return NULL;
-	}
-	place->key = key;
-	return place;
 }
 
 /* Without memory it is not known where it is worked for, and no request is made for it. */
 static void enter(struct requests_marker *marker, struct mark *mark, const struct asked *asked,
-		  uint64_t key, bool is_turn)
+		  uint64_t place, bool is_turn)
 {
-	struct place *place = place_at(marker, key);
-	struct held held = {mark->key, asked->row.number, asked->row.parent};
+	struct requests_held held = {mark->key, asked->row.number, asked->row.parent};
 
-	if (!place)
-		return;
-	place->takes_turns |= is_turn;
-	mark->place = key;
-	if (!vec_push(&place->open, held))
-		leave(marker, mark);
-}
-
-/* Whether each of them is within the one that was begun before it. *outer: what the first is in. */
-static bool is_nested(const struct place *place, uint64_t *outer)
-{
-	const struct held *held = vec_last(&place->open);
-
-	for (*outer = held->parent; held != place->open.at; *outer = held->parent)
-		if ((--held)->number != *outer)
-			return false;
-	return true;
+	if (place && requests_places_enter(&marker->places, place, &held, is_turn))
+		mark->place = place;
 }
 
 bool requests_marker_find(const struct requests_marker *marker, struct asked *asked,
 			  const struct requests_record *record)
 {
 	uint64_t task = record->works_for ? record->works_for : record->task;
-	const struct place *place;
-	uint64_t key, outer, served, open;
+	uint64_t place, outer, served, current, open;
+	bool takes_turns;
 
 	if (!marker || !marker->marks.count)
 		return false;
-	key = place_of(marker->track, &asked->identity, task);
-	place = key ? pointer_at(&marker->places, key) : NULL;
-	if (!place)
+	place = place_of(marker->track, &asked->identity, task);
+	if (!place || !requests_places_has(&marker->places, place))
 		return false;
-	open = served_at(marker->track, key, &served);
-	asked->row.parent = 0;
+	current = requests_places_current(&marker->places, place, &outer, &takes_turns);
+	open = served_by(marker->track, &asked->identity, task, &served);
 	/* what came by a socket meanwhile, it may work for as well */
-	if (place->takes_turns ||
-	    (is_nested(place, &outer) && (!open || (open == 1 && served == outer)))) {
-		asked->row.parent = vec_last(&place->open)->number;
+	if (!takes_turns && open && (open > 1 || served != outer))
+		current = 0;
+	asked->row.parent = current;
+	if (current)
 		asked->row.flags |= FILM_REQUEST_PARENT_BY_MARKER;
-	}
 	return true;
 }
 
@@ -324,7 +275,7 @@ static bool make_room(struct requests_marker *marker, struct connection *connect
 
 /* What it is in: what the line says, else what came by a socket to the thread. */
 static void find_outer(struct requests_marker *marker, const struct connection *connection,
-		       struct asked *asked, const char *parent, uint64_t place)
+		       struct asked *asked, const char *parent, uint64_t task)
 {
 	struct film_request *row = &asked->row;
 	const uint64_t *at;
@@ -334,7 +285,7 @@ static void find_outer(struct requests_marker *marker, const struct connection *
 		row->parent = at ? connection->queue.at[*at].row.number : 0;
 		row->flags |= at ? FILM_REQUEST_PARENT_BY_MARKER : 0;
 	} else {
-		served_at(marker->track, place, &row->parent);
+		served_by(marker->track, &asked->identity, task, &row->parent);
 	}
 }
 
@@ -359,8 +310,7 @@ static bool add(struct requests_marker *marker, struct connection *connection,
 }
 
 static struct asked *begin(struct requests_marker *marker, struct connection *connection,
-			   const struct requests_record *record, const struct marker *line,
-			   uint64_t place)
+			   const struct requests_record *record, const struct marker *line)
 {
 	struct requests_track *track = marker->track;
 	struct process *process = process_at(marker, record->identity.pid);
@@ -388,7 +338,7 @@ static struct asked *begin(struct requests_marker *marker, struct connection *co
 	if (strlen(line->id) > FILM_REQUEST_ID)
 		asked.row.flags |= FILM_REQUEST_ID_CUT;
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
-	find_outer(marker, connection, &asked, line->parent, place);
+	find_outer(marker, connection, &asked, line->parent, record->task);
 	if (add(marker, connection, process, &asked))
 		return vec_last(&connection->queue);
 	marker->counts.refused++;
@@ -403,19 +353,18 @@ static void take_begin(struct requests_marker *marker, struct connection *connec
 	uint64_t place = place_of(marker->track, identity, record->task);
 	const uint64_t *at = map_get(&marker->by_key, requests_parents_id(identity, line->id));
 	struct asked *asked =
-		at ? &connection->queue.at[*at] : begin(marker, connection, record, line, place);
+		at ? &connection->queue.at[*at] : begin(marker, connection, record, line);
 	struct mark *mark;
 	bool is_here;
 
 	if (!asked)
 		return;
 	mark = &marker->marks.at[asked - connection->queue.at];
-	is_here = mark->place == place;
+	is_here = place && mark->place == place;
 	asked->last = record->head.time;
-	if (mark->place)
-		leave(marker, mark);
+	leave(marker, mark);
 	/* one that goes on alone where it was has not had a turn of another one in between */
-	enter(marker, mark, asked, place, is_here && pointer_at(&marker->places, place));
+	enter(marker, mark, asked, place, is_here && requests_places_has(&marker->places, place));
 }
 
 static void take_end(struct requests_marker *marker, struct connection *connection,

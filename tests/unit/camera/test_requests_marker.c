@@ -21,6 +21,7 @@ struct seen {
 	uint64_t moved[8][2];
 	uint64_t goroutine; /* of what comes next */
 	uint32_t pid;
+	uint64_t thread_start;
 };
 
 static uint32_t thread_row(void *context, const struct capture_identity *identity)
@@ -78,6 +79,7 @@ static struct requests_record *record_of(const struct seen *seen, uint64_t time,
 		(struct capture_head){REQUESTS_MARKED, (uint32_t)sizeof(*record) + size, time};
 	record->identity.pid = seen->pid;
 	record->identity.tid = tid;
+	record->identity.thread_start = seen->thread_start;
 	strcpy(record->identity.comm, "t");
 	record->length = record->copied = size;
 	record->task = seen->goroutine;
@@ -174,10 +176,14 @@ static void test_it_goes_on_in_another_thread(void **state)
 	is_made_for(seen, 21, 2, 100);
 	/* and not where it was */
 	is_made_for(seen, 31, 1, 0);
+	/* a later thread of that number is another one */
+	seen->thread_start = 25;
+	is_made_for(seen, 35, 2, 0);
+	seen->thread_start = 0;
 	mark(seen, 40, 3, "stackcam: end id=a");
 	is_made_for(seen, 41, 2, 0);
-	assert_int_equal(seen->rows[3].thread, 1);
-	assert_int_equal(seen->rows[3].answerer, 3);
+	assert_int_equal(seen->rows[4].thread, 1);
+	assert_int_equal(seen->rows[4].answerer, 3);
 	drop(seen);
 }
 
