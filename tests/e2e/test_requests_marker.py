@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -179,6 +180,82 @@ def test_tasks_of_an_event_loop(lab, server):
     assert all(r["path"] == "/of/" + numbers[r["parent"]].split("-")[1] for r in known)
     # what the loop writes later, when it can, is of no task
     assert len(mine) == 400 and sum(r["parent"] is not None for r in mine) >= 360
+
+
+GO = """
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+func main() {
+	null, _ := os.OpenFile("/dev/null", os.O_WRONLY, 0)
+	units := make(chan int)
+	var all sync.WaitGroup
+	for i := 0; i < 16; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for unit := range units {
+				fmt.Fprintf(null, "stackcam: begin id=unit-%d\\n", unit)
+				time.Sleep(time.Duration(unit%5) * time.Millisecond)
+				answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%s/of/%d", os.Args[1], unit))
+				if err != nil {
+					panic(err)
+				}
+				io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+				fmt.Fprintf(null, "stackcam: end id=unit-%d\\n", unit)
+			}
+		}()
+	}
+	for unit := 0; unit < 400; unit++ {
+		units <- unit
+	}
+	close(units)
+	all.Wait()
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="Go is missing")
+def test_goroutines(lab, server, tmp_path):
+    """They go from thread to thread, and a client of net/http sends in others."""
+    (tmp_path / "marks.go").write_text(GO)
+    subprocess.run(["go", "build", "-o", tmp_path / "marks", tmp_path / "marks.go"], check=True,
+                   env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(tmp_path / "cache"), "GOFLAGS": ""})
+    film = lab.record(*MARKERS, "--", tmp_path / "marks", server)
+    answer = answer_of(lab, film)
+    numbers = {r["number"]: r["id"] for r in marked(answer)}
+    assert sorted(numbers.values()) == sorted(f"unit-{i}" for i in range(400))
+    made = [r for r in answer["requests"] if r["role"] == "made"]
+    known = [r for r in made if r["parent"]]
+    assert all(r["path"] == "/of/" + numbers[r["parent"]].split("-")[1] and r["parent_by"] == "marker" for r in known)
+    assert len(made) == 400 and len(known) >= 360
+
+
+OTHERS = {
+    "dash": ("dash", "-c", 'printf "stackcam: begin id=%s\\n" $0 >/dev/null; printf "stackcam: end id=%s\\n" $0 >/dev/null', "a"),
+    "busybox": ("busybox", "sh", "-c", 'echo "stackcam: begin id=a" >/dev/null; echo "stackcam: end id=a" >/dev/null'),
+    "perl": ("perl", "-e", 'open F, ">", "/dev/null"; syswrite F, "stackcam: begin id=a\\n"; syswrite F, "stackcam: end id=a"'),
+    "node": ("node", "-e", 'const fs = require("fs"), f = fs.openSync("/dev/null", "w"); fs.writeSync(f, "stackcam: begin id=a");'
+             'fs.writeSync(f, "stackcam: end id=a\\n")'),
+    "dd": ("sh", "-c", 'printf "stackcam: begin id=a\\nstackcam: end id=a\\n" | dd of=/dev/null'),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_programs(lab, name):
+    if not shutil.which(name):
+        pytest.skip(f"{name} is missing")
+    request, = marked(answer_of(lab, lab.record(*MARKERS, "--", *OTHERS[name])))
+    assert request["id"] == "a" and not request["open"] and request["comm"] in (name, "sh")
 
 
 def test_a_shell_script(lab, tmp_path):
