@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Calls a function of two numbers and a text: handle(), or pushes(), which begins with an instruction that the kernel
- * emulates.
+ * emulates, or silent(), which does and has no result.
  *
- *	inspect_calls BATCHES CPU handle|pushes [empty|begin]
+ *	inspect_calls BATCHES CPU handle|pushes|silent [empty|begin]
  *
  * Prints the ns of a call in each batch of 1000. empty: with probes that run a program which does nothing, where the
  * function begins and where it returns, for comparison; begin: only where it begins.
@@ -44,6 +44,14 @@ __attribute__((noinline, noclone)) long pushes(long id, int kind, const char *na
 	__asm__ volatile("" ::: "rbx");
 	sink = kind + name[0];
 	return id;
+}
+
+void silent(long id, int kind, const char *name);
+
+__attribute__((noinline, noclone)) void silent(long id, int kind, const char *name)
+{
+	__asm__ volatile("" ::"r"(id) : "rbx");
+	sink = kind + name[0];
 }
 
 static const struct bpf_insn return_0[] = {
@@ -96,6 +104,9 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		return 2;
 	function = strcmp(argv[3], "pushes") ? handle : pushes;
+	/* what it would return is not looked at */
+	if (!strcmp(argv[3], "silent"))
+		function = (long (*)(long, int, const char *))(uintptr_t)silent;
 	end = code = (const unsigned char *)(uintptr_t)function;
 	CPU_ZERO(&cpus);
 	CPU_SET(atoi(argv[2]), &cpus);

@@ -372,8 +372,8 @@ static __always_inline void leave_here(struct calls_thread *t, __u64 now, __u64 
 		calls_leave_many(t, sp, now);
 }
 
-/* The function that began at sp ends, and what it called. cookie: of the exit. */
-static __always_inline void leave(struct probe_regs *regs, __u64 cookie, __u64 now, __u64 sp)
+/* The function that began at sp ends, and what it called. */
+static __always_inline void leave(__u64 now, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
@@ -381,8 +381,6 @@ static __always_inline void leave(struct probe_regs *regs, __u64 cookie, __u64 n
 	if (!t)
 		return;
 	on_lane(t, sp);
-	if (calls_results)
-		calls_take_results(regs, t, cookie, sp, now);
 	leave_here(t, now, sp);
 }
 
@@ -427,22 +425,6 @@ __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 	return 0;
 }
 
-/*
- * The results of a function of a Go program. Apart, as the registers are not for other functions.
- */
-static __noinline int take_results_go(struct probe_regs *regs, __u64 cookie, __u64 now, __u64 sp)
-{
-	struct goroutine_key key = goroutine_key(regs->r14);
-	struct calls_thread *t = bpf_map_lookup_elem(&calls_goroutines, &key);
-	__u64 end = 0;
-
-	if (t)
-		sp = goroutine_sp(regs->r14, sp, &end);
-	if (t && sp)
-		calls_take_results(regs, t, cookie, sp, now);
-	return 0;
-}
-
 __noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
 {
 	struct goroutine_key key = goroutine_key(g);
@@ -476,12 +458,15 @@ static __always_inline bool is_return(void)
 SEC("uprobe")
 int calls_session(struct probe_regs *ctx)
 {
-	__u64 now;
+	__u64 now, sp;
 
 	if (is_return()) {
 		now = bpf_ktime_get_ns();
 		/* the return address is off the stack */
-		leave(ctx, CALLS_COOKIE(0, CALLS_SITE_RETURN, 0, 0), now, ctx->sp - sizeof(__u64));
+		sp = ctx->sp - sizeof(__u64);
+		if (calls_results)
+			calls_take_results(ctx, CALLS_COOKIE(0, CALLS_SITE_RETURN, 0, 0), now, sp);
+		leave(now, sp);
 		return 0;
 	}
 	return !enter(bpf_get_attach_cookie(ctx), ctx->sp, ctx->ip, true);
@@ -495,28 +480,22 @@ int calls_site(struct probe_regs *ctx)
 	bool go = COOKIE_FLAGS(cookie) & CALLS_FUNCTION_GO;
 	__u64 now;
 
-	switch (COOKIE_SITE(cookie)) {
-	case CALLS_SITE_ENTRY:
+	if (COOKIE_SITE(cookie) == CALLS_SITE_ENTRY) {
 		if (go)
 			calls_enter_go(cookie, ctx->r14, sp, ctx->ip);
 		else
 			enter(cookie, sp, ctx->ip, false);
-		break;
-	case CALLS_SITE_RETURN:
-		leave(ctx, cookie, bpf_ktime_get_ns(), sp - sizeof(__u64));
-		break;
-	case CALLS_SITE_RET:
-		now = bpf_ktime_get_ns();
-		if (go && calls_results)
-			take_results_go(ctx, cookie, now, sp);
-		if (go)
-			calls_leave_go(now, ctx->r14, sp);
-		else
-			leave(ctx, cookie, now, sp);
-		break;
-	default:
-		break;
+		return 0;
 	}
+	now = bpf_ktime_get_ns();
+	if (COOKIE_SITE(cookie) == CALLS_SITE_RETURN)
+		sp -= sizeof(__u64);
+	if (calls_results)
+		calls_take_results(ctx, cookie, now, sp);
+	if (go)
+		calls_leave_go(now, ctx->r14, sp);
+	else
+		leave(now, sp);
 	return 0;
 }
 

@@ -8,7 +8,8 @@
  * still among the open ones, by a plan of inspect's for its function (inspect_abi.h).
  */
 
-#include "calls_stack.h"
+#include "calls_goroutines.h"
+#include "calls_lanes.h"
 #include "inspect_record.h"
 
 /* Set before loading. */
@@ -37,7 +38,7 @@ struct returning {
 };
 
 /* Takes the results of one open call, of a function that has some. */
-static __noinline int take_results(struct returning *r, const struct calls_frame *frame)
+static __noinline int take_result(struct returning *r, const struct calls_frame *frame)
 {
 	__u32 function = frame->function, number;
 	const __u32 *known = bpf_map_lookup_elem(&calls_result_plans, &function);
@@ -102,36 +103,46 @@ static long return_step(__u32 i, void *context)
 	/* what is not kept has no use for results */
 	if (frame->sp == r->sp && ends_here(r, frame) &&
 	    (r->now - frame->start >= calls_shortest || calls_entries))
-		take_results(r, frame);
+		take_result(r, frame);
 	r->number = frame->below;
 	return 0;
 }
 
 /*
- * cookie: that of the exit. sp: the stack pointer at the function's entry, as the frames have it.
- * Apart, so that other functions of the tracer have more of the stack of BPF programs.
+ * Takes the results of the function that began at sp, and ends. cookie: of the exit. Apart, so that
+ * other functions of the tracer have more of the stack of BPF programs.
  */
-static __noinline int calls_take_results(struct probe_regs *regs, struct calls_thread *t,
-					 __u64 cookie, __u64 sp, __u64 now)
+static __noinline int calls_take_results(struct probe_regs *regs, __u64 cookie, __u64 now, __u64 sp)
 {
-	struct calls_lane *lane = lane_now(t);
+	struct goroutine_key key = {};
 	struct returning r = {
 		.regs = regs,
-		.thread = t,
 		.now = now,
 		.sp = sp,
-		.frame_at = regs->sp + COOKIE_WORDS(cookie) * sizeof(__u64),
+		.frame_at = sp + sizeof(__u64),
 		.function = COOKIE_FUNCTION(cookie),
 		.site = COOKIE_SITE(cookie),
 		.leaves = !!(COOKIE_FLAGS(cookie) & CALLS_FUNCTION_LEAVES),
-		.is_go = t->goroutine != 0,
-		.number = lane->top,
-		.depth = lane->depth,
+		.is_go = !!(COOKIE_FLAGS(cookie) & CALLS_FUNCTION_GO),
 	};
+	struct calls_lane *lane;
+	__u64 end;
 
-	/* a function that has returned has taken its return address off the stack */
-	if (r.site != CALLS_SITE_RETURN)
-		r.frame_at += sizeof(__u64);
+	if (r.is_go) {
+		key = goroutine_key(regs->r14);
+		r.thread = bpf_map_lookup_elem(&calls_goroutines, &key);
+		r.sp = goroutine_sp(regs->r14, sp, &end);
+	} else {
+		r.thread =
+			bpf_task_storage_get(&calls_threads, bpf_get_current_task_btf(), NULL, 0);
+		if (r.thread)
+			on_lane(r.thread, sp);
+	}
+	if (!r.thread || !r.sp)
+		return 0;
+	lane = lane_now(r.thread);
+	r.number = lane->top;
+	r.depth = lane->depth;
 	bpf_loop(CALLS_FRAMES_MAX, return_step, &r, 0);
 	return 0;
 }

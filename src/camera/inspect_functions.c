@@ -122,6 +122,9 @@ static int read_values(struct inspect *inspect, const struct plan_image *image,
 		.lines = lines,
 		.line_count = inspect->options.place_count,
 	};
+	const char *instead = !count			? "its lines are not known"
+			      : inspect->options.traced ? "its calls are shown without values"
+							: "arguments are shown as raw words";
 	int err;
 
 	for (size_t i = 0; i < wanted.line_count; i++)
@@ -129,8 +132,7 @@ static int read_values(struct inspect *inspect, const struct plan_image *image,
 	err = values_of_image(inspect->symbols, &file, &wanted, &to->values, &words);
 	to->has_dwarf = !err;
 	if (err && inspect->options.warn &&
-	    asprintf(&warning, "%s: %s", words.what,
-		     count ? "arguments are shown as raw words" : "its lines are not known") >= 0) {
+	    asprintf(&warning, "%s: %s", words.what, instead) >= 0) {
 		inspect->options.warn(warning);
 		free(warning);
 	}

@@ -169,6 +169,7 @@ def test_without_debug_information_nothing_is_guessed(lab, tmp_path):
     """What a register held where a function of unknown type returned is not called its result."""
     film, program = tmp_path / "x.film", tmp_path / "stripped"
     subprocess.run(["strip", "--strip-debug", "-o", program, lab.program("results")], check=True)
-    run(lab, "trace", "--args", "-f", "leaf", "-f", "pair", "-o", film, "--", program, 3)
+    done = run(lab, "trace", "--args", "-f", "leaf", "-f", "pair", "-o", film, "--", program, 3)
+    assert "its calls are shown without values" in done.stderr
     assert lab.run("report", "--format", "inspect", film).returncode == 1
     assert "leaf()" in run(lab, "replay", film).stdout and " = " not in run(lab, "replay", film).stdout
