@@ -138,12 +138,18 @@ static bool take_switch(struct arguments *a, int option)
 		int option;
 		bool *flag;
 	} flags[] = {
-		{OPTION_RAW, &a->question.raw},	       {OPTION_FLAT, &a->lines.flat},
-		{OPTION_FOLD, &a->lines.fold},	       {OPTION_TIMESTAMPS, &a->lines.timestamps},
-		{OPTION_CPU, &a->lines.cpu},	       {OPTION_PROCESS, &a->lines.process},
-		{OPTION_NO_TID, &a->lines.no_tid},     {OPTION_NO_ON_CPU, &a->lines.no_on_cpu},
-		{OPTION_NO_ARGS, &a->lines.no_values}, {OPTION_COLOR, &a->color},
-		{OPTION_NO_COLOR, &a->no_color},       {'h', &a->help},
+		{OPTION_RAW, &a->question.raw},
+		{OPTION_FLAT, &a->lines.flat},
+		{OPTION_FOLD, &a->lines.fold},
+		{OPTION_TIMESTAMPS, &a->lines.timestamps},
+		{OPTION_CPU, &a->lines.cpu},
+		{OPTION_PROCESS, &a->lines.process},
+		{OPTION_NO_TID, &a->lines.no_tid},
+		{OPTION_NO_ON_CPU, &a->lines.no_on_cpu},
+		{OPTION_NO_ARGS, &a->question.no_values},
+		{OPTION_COLOR, &a->color},
+		{OPTION_NO_COLOR, &a->no_color},
+		{'h', &a->help},
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)

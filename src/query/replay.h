@@ -20,6 +20,7 @@ struct replay_question {
 	struct patterns under;	   /* only calls of these, and what they call */
 	uint64_t min_time;	   /* ns, the tracer's cost included */
 	unsigned int max_depth;	   /* levels; 0: all */
+	bool no_values;		   /* calls are shown without arguments and results */
 	bool raw;		   /* durations as measured: the tracer's cost stays in */
 	size_t window;		   /* calls in memory at a time; 0: a million */
 };

@@ -26,9 +26,8 @@ struct call_lines;
 struct call_lines_options {
 	bool no_tid, no_duration, no_on_cpu; /* columns left out */
 	bool timestamps, cpu, process;	     /* columns more */
-	bool flat;	/* one line per event, not indented: "> main", "< main 1.402 ms" */
-	bool fold;	/* repeated calls as one line: "work() x 1,000 avg 2.1 us" */
-	bool no_values; /* without arguments and results */
+	bool flat; /* one line per event, not indented: "> main", "< main 1.402 ms" */
+	bool fold; /* repeated calls as one line: "work() x 1,000 avg 2.1 us" */
 	bool color;
 	unsigned int max_depth; /* 0: any */
 	uint64_t start;		/* timestamps count from here */

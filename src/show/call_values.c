@@ -69,6 +69,13 @@ int call_values_read(struct film *film, const struct replay_question *q, struct 
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot show the values of calls") : err;
 }
 
+void call_values_tell(const struct call_values *values)
+{
+	if (values->left_out)
+		fprintf(stderr, "stackcam: the values of %llu calls are left out: too many\n",
+			(unsigned long long)values->left_out);
+}
+
 void call_values_free(struct call_values *values)
 {
 	map_free(&values->of_call);

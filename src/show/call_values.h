@@ -21,6 +21,8 @@ struct call_values {
 int call_values_read(struct film *film, const struct replay_question *q, struct call_values *values,
 		     struct fail *why);
 void call_values_free(struct call_values *values);
+/* Says on standard error how many calls' values were left out, if any were. */
+void call_values_tell(const struct call_values *values);
 
 /*
  * "a=1, b=2", and what was returned; "": nothing. Null: nothing is known of that call. Harmless,

@@ -62,7 +62,7 @@ int show_calls_text(struct film *film, const struct replay_question *q,
 	struct calls_text t = {.film = film};
 	int err = call_names_init(&t.names, film), ended;
 
-	if (!err && !options->no_values)
+	if (!err && !q->no_values)
 		err = call_values_read(film, q, &t.values, why);
 	if (!err)
 		err = call_lines_new(out, options, &t.lines);
@@ -71,9 +71,7 @@ int show_calls_text(struct film *film, const struct replay_question *q,
 		ended = call_lines_end(t.lines);
 		err = err ? err : ended;
 	}
-	if (!err && t.values.left_out)
-		fprintf(stderr, "stackcam: the values of %llu calls are left out: too many\n",
-			(unsigned long long)t.values.left_out);
+	call_values_tell(&t.values);
 	call_values_free(&t.values);
 	call_names_free(&t.names);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot replay the film") : err;

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "show/call_names.h"
+#include "show/call_values.h"
 #include "show/words.h"
 
 /*
@@ -20,6 +21,7 @@
 struct chrome {
 	const struct film *film;
 	struct call_names names;
+	struct call_values values;
 	struct json json;
 	struct map tracks;  /* thread << 32 | lane: those that have their names */
 	uint8_t *processes; /* per id: it has its name */
@@ -84,6 +86,8 @@ static void put_args(struct chrome *c, const struct call_event *event)
 {
 	const struct film_call *call = event->call;
 	uint64_t on_cpu = call->waited < event->duration ? event->duration - call->waited : 0;
+	const char *given = call_values_given(&c->values, call);
+	const char *returned = call_values_returned(&c->values, call);
 
 	json_open(&c->json, "args", '{');
 	if (!event->is_beyond) {
@@ -97,6 +101,10 @@ static void put_args(struct chrome *c, const struct call_event *event)
 		json_bool(&c->json, "open", true);
 	if (call->flags & FILM_CALL_UNKNOWN)
 		json_bool(&c->json, "caller_unknown", true);
+	if (given && *given)
+		json_text(&c->json, "arguments", given);
+	if (returned && *returned)
+		json_text(&c->json, "results", returned);
 	json_close(&c->json, '}');
 }
 
@@ -154,6 +162,8 @@ int show_chrome(struct film *film, const struct replay_question *q, FILE *out,
 	c.processes = calloc(film->process_count + 1ull, 1);
 	if (!err && !c.processes)
 		err = -ENOMEM;
+	if (!err && !q->no_values)
+		err = call_values_read(film, q, &c.values, why);
 	if (!err) {
 		json_open(&c.json, NULL, '{');
 		json_open(&c.json, "traceEvents", '[');
@@ -163,6 +173,8 @@ int show_chrome(struct film *film, const struct replay_question *q, FILE *out,
 		json_close(&c.json, '}');
 		fputc('\n', out);
 	}
+	call_values_tell(&c.values);
+	call_values_free(&c.values);
 	call_names_free(&c.names);
 	map_free(&c.tracks);
 	free(c.processes);

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "show/call_names.h"
+#include "show/call_values.h"
 #include "show/perfetto_trace.h"
 
 /* What is written of a call beside its name and times; ids of the names count from 1. */
@@ -17,6 +18,8 @@ enum annotation {
 	ANNOTATE_INFERRED,
 	ANNOTATE_OPEN,
 	ANNOTATE_UNKNOWN,
+	ANNOTATE_ARGUMENTS,
+	ANNOTATE_RESULTS,
 };
 
 static const char *const annotation_names[] = {
@@ -26,11 +29,14 @@ static const char *const annotation_names[] = {
 	[ANNOTATE_INFERRED] = "inferred",
 	[ANNOTATE_OPEN] = "open",
 	[ANNOTATE_UNKNOWN] = "caller_unknown",
+	[ANNOTATE_ARGUMENTS] = "arguments",
+	[ANNOTATE_RESULTS] = "results",
 };
 
 struct perfetto {
 	struct perfetto_trace trace;
 	struct call_names names;
+	struct call_values values;
 	struct map tracks;   /* thread << 32 | lane: its uuid */
 	uint8_t *told_names; /* per frame: its name is interned, by the frame's id */
 };
@@ -66,11 +72,19 @@ static int track_of(struct perfetto *p, const struct film_call *call, uint64_t *
 	return err || map_put(&p->tracks, key, *uuid) ? err : -ENOMEM;
 }
 
-static void put_annotations(struct perfetto *p, const struct call_event *event)
+/* 0 or -ENOMEM. */
+static int put_text(struct perfetto *p, enum annotation name, const char *text)
+{
+	return text && *text ? perfetto_annotate_text(&p->trace, name, text) : 0;
+}
+
+/* 0 or -ENOMEM. */
+static int put_annotations(struct perfetto *p, const struct call_event *event)
 {
 	const struct film_call *call = event->call;
 	struct perfetto_trace *t = &p->trace;
 	uint64_t on_cpu = call->waited < event->duration ? event->duration - call->waited : 0;
+	int err;
 
 	if (!event->is_beyond) {
 		perfetto_annotate(t, ANNOTATE_DURATION, ANNOTATION_UINT, event->duration);
@@ -83,6 +97,8 @@ static void put_annotations(struct perfetto *p, const struct call_event *event)
 		perfetto_annotate(t, ANNOTATE_OPEN, ANNOTATION_BOOL, 1);
 	if (call->flags & FILM_CALL_UNKNOWN)
 		perfetto_annotate(t, ANNOTATE_UNKNOWN, ANNOTATION_BOOL, 1);
+	err = put_text(p, ANNOTATE_ARGUMENTS, call_values_given(&p->values, call));
+	return err ? err : put_text(p, ANNOTATE_RESULTS, call_values_returned(&p->values, call));
 }
 
 /* Ids of names are those of frames plus one, since 0 is none. */
@@ -117,7 +133,7 @@ static int take(void *context, const struct call_event *event)
 	if (event->kind == CALL_EVENT_BEGIN)
 		err = put_name(p, event->call->frame);
 	else if (event->kind == CALL_EVENT_END)
-		put_annotations(p, event);
+		err = put_annotations(p, event);
 	else
 		proto_text(&p->trace.message, EVENT_NAME, "calls lost here");
 	perfetto_put_event(&p->trace, event->time);
@@ -133,11 +149,15 @@ int show_perfetto(struct film *film, const struct replay_question *q, FILE *out,
 	p.told_names = calloc(film->frame_count + 1ull, 1);
 	if (!err && !p.told_names)
 		err = -ENOMEM;
+	if (!err && !q->no_values)
+		err = call_values_read(film, q, &p.values, why);
 	if (!err)
 		err = perfetto_begin(&p.trace, film, out, annotation_names,
 				     sizeof(annotation_names) / sizeof(annotation_names[0]));
 	if (!err)
 		err = replay_film(film, q, take, &p, sums, why);
+	call_values_tell(&p.values);
+	call_values_free(&p.values);
 	call_names_free(&p.names);
 	map_free(&p.tracks);
 	free(p.told_names);

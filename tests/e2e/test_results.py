@@ -154,6 +154,26 @@ def test_results_live(lab, tmp_path):
     assert " = " not in re.sub(r"\(.*?\)", "", run(lab, "replay", "--no-args", film).stdout)
 
 
+def test_values_in_traces_of_others(lab, tmp_path):
+    """What the tree says of a call is among its arguments in JSON for chrome://tracing, and in a trace of Perfetto."""
+    film = tmp_path / "x.film"
+    run(lab, "trace", "--args", "-f", "word", "-f", "deep", "-f", "nothing", "-o", film, "--", lab.program("results"), 4)
+
+    def args(*options):
+        events = json.loads(run(lab, "replay", "--format", "chrome", *options, film).stdout)["traceEvents"]
+        return [(event["name"], event["args"].get("arguments"), event["args"].get("results"))
+                for event in events if event["ph"] == "X"]
+    calls = args()
+    assert sorted(call[1:] for call in calls if call[0] == "deep") == sorted(
+        (f"n={k}", str(sum(range(k + 1)))) for n in range(4) for k in range(n + 1))
+    assert ("word", "n=3", '"odd"') in calls and ("nothing", "n=3", None) in calls
+    assert [call[1:] for call in args("--no-args")] == len(calls) * [(None, None)]
+    for options in ([], ["--no-args"]):
+        trace = tmp_path / "x.perfetto-trace"
+        run(lab, "replay", *options, "-o", trace, film)
+        assert (b'"odd"' in trace.read_bytes(), b"n=3" in trace.read_bytes()) == 2 * (not options,)
+
+
 def test_results_of_kept_calls_only(lab, tmp_path):
     film = tmp_path / "x.film"
     run(lab, "trace", "--args", "--depth", 2, "-f", "deep", "-o", film, "--", lab.program("results"), 5)
