@@ -30,6 +30,7 @@ int cmd_usage(const char *verb, const char *format, ...)
 void cmd_print_help(const char *help)
 {
 	const char *events = strstr(help, CMD_HELP_EVENTS), *option, *words;
+	struct event_list by_default;
 	bool has_sources;
 	int indent;
 
@@ -47,7 +48,9 @@ void cmd_print_help(const char *help)
 	indent = (int)(words + strspn(words, " ") - option);
 	printf("%-*swhat to film; several with commas between them:\n", indent,
 	       "  -e, --event EVENT");
-	event_list_help(stdout, indent + 2);
+	/* recorders that go on all the time set the options of sources themselves */
+	by_default = has_sources ? event_list_usual() : event_list_always();
+	event_list_help(stdout, indent + 2, &by_default);
 	if (has_sources)
 		source_options_help(stdout, indent);
 	fputs(option, stdout);

@@ -546,7 +546,15 @@ bool event_list_is_same(const struct event_list *a, const struct event_list *b)
 	return a->count == b->count;
 }
 
-void event_list_help(FILE *out, int indent)
+struct event_list event_list_always(void)
+{
+	struct event_list list = event_list_usual();
+
+	event_list_add(&list, EVENT_MEM_GROW);
+	return list;
+}
+
+void event_list_help(FILE *out, int indent, const struct event_list *by_default)
 {
 	int width = 0;
 
@@ -556,7 +564,8 @@ void event_list_help(FILE *out, int indent)
 	for (size_t i = 0; i < COUNT_OF(ours); i++)
 		if (ours[i].is_recordable)
 			fprintf(out, "%*s%-*s  %s%s\n", indent, "", width, ours[i].name,
-				ours[i].about, &ours[i] == event_usual() ? " (default)" : "");
+				ours[i].about,
+				event_list_has(by_default, (enum event_id)i) ? " (default)" : "");
 }
 
 static int refuse(const char *name, struct fail *why)

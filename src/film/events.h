@@ -191,16 +191,19 @@ void event_list_add(struct event_list *list, enum event_id id);
 /* The usual event alone. */
 struct event_list event_list_usual(void);
 
+/* What is recorded where that goes on all the time: what costs next to nothing. */
+struct event_list event_list_always(void);
+
 /* Whether they hold the same events, in any order. */
 bool event_list_is_same(const struct event_list *a, const struct event_list *b);
 
 bool event_list_has(const struct event_list *list, enum event_id id);
 
 /*
- * Lines for help: each event that -e takes and what it is, indented by that many columns; the usual
- * one is marked.
+ * Lines for help: each event that -e takes and what it is, indented by that many columns; those
+ * that are recorded by default are marked.
  */
-void event_list_help(FILE *out, int indent);
+void event_list_help(FILE *out, int indent, const struct event_list *by_default);
 
 /* "on-cpu, off-cpu": what -e takes. */
 void event_list_choices(char *to, size_t size);

@@ -107,7 +107,7 @@ enum settings_read settings_read(const struct settings *settings, int argc, char
 	struct settings_common *common = settings->common;
 	enum settings_read done;
 
-	common->events = event_list_usual();
+	common->events = event_list_always();
 	if (identity_new(&common->identity, why))
 		return SETTINGS_FAILED;
 	done = take_command_line(settings, argc, argv, true, why);

@@ -111,8 +111,8 @@ def filmed(shared_lab):
     """A spool with at least five films, which nobody took."""
     spool = shared_lab.folder / "filmed"
     with running(shared_lab.program("threads"), "60"), \
-            agent(shared_lab, "--to", f"http://127.0.0.1:{free_port()}", "--spool", spool, "--span", "100ms", "-F",
-                  "999", "--label", "env=test", "--host", "here") as process:
+            agent(shared_lab, "--to", f"http://127.0.0.1:{free_port()}", "--spool", spool, "--span", "100ms", "-e", "on-cpu",
+                  "-F", "999", "--label", "env=test", "--host", "here") as process:
         enough = wait_until(lambda: len(films_in(spool)) >= 5 or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
         words = process.stderr.read()

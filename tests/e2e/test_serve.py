@@ -228,6 +228,9 @@ def test_from_start_to_end(lab, tmp_path):
         for comm in ("split", "omit"):
             theirs = functions_of_report(report(lab, film, "--comm", comm))
             assert {name: sums for name, sums in serve.functions(comm=comm).items()} == theirs
+        # what makes programs grow is filmed besides
+        grown = json.loads(lab.run("report", "-e", "mem-grow", "--format", "json", film).stdout)
+        assert grown["event"]["unit"] == "bytes" and grown["event"]["total"] > 0
         total = sum(report(lab, each)["event"]["total"] for each in (film, second))
         assert serve.get("series")["sum"]["total"] == total
 
