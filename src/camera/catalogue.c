@@ -187,6 +187,11 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 	uint64_t *known = map_get(&catalogue->threads, key);
 	struct thread_row *row = known ? &catalogue->rows.at[*known] : NULL;
 
+	/* without a start it is the one that has the number now */
+	if (row && !identity->thread_start) {
+		row->used = true;
+		return row->id;
+	}
 	if (row && is_row_of(row, identity->thread_start)) {
 		row->used = true;
 		if (row->is_start_near || memcmp(row->comm, identity->comm, sizeof(row->comm))) {
@@ -204,7 +209,8 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 		      (struct thread_row){.key = key,
 					  .thread = {.process = process,
 						     .tid = identity->tid,
-						     .start = identity->thread_start}}))
+						     .start = identity->thread_start},
+					  .is_start_near = !identity->thread_start}))
 		return 0;
 	row = vec_last(&catalogue->rows);
 	memcpy(row->comm, identity->comm, sizeof(row->comm));

@@ -134,6 +134,12 @@ static void threads_without_a_start(void **state)
 	assert_int_equal(catalogue_other_thread(b->catalogue, &b->row, &b->process, 3, 0,
 						(const char[16]){"x"}),
 			 holder);
+	/* a record that does not say when the thread began, as of a goroutine's wait */
+	exact.thread_start = 0;
+	memset(exact.comm, 0, sizeof(exact.comm));
+	assert_int_equal(catalogue_thread(b->catalogue, &b->row, &b->process, &exact), holder);
+	exact = another;
+	assert_int_equal(catalogue_thread(b->catalogue, &b->row, &b->process, &exact), holder);
 	/* a number that belongs to another thread by now */
 	another.thread_start += tick;
 	assert_int_not_equal(catalogue_thread(b->catalogue, &b->row, &b->process, &another),
