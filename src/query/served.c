@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "query/requests.h"
+#include "query/served_goroutines.h"
 
 /* The time in which a thread worked on a request. */
 struct work {
@@ -22,7 +23,9 @@ struct edge {
 
 struct loading {
 	struct served *served;
+	const struct film *film;
 	const char *id;
+	struct served_goroutines goroutines;
 	vec(struct work) works;
 	vec(struct edge) edges;
 };
@@ -34,6 +37,28 @@ struct open {
 	uint64_t sum;
 	unsigned __int128 squares;
 };
+
+/* The goroutine of a request, and each thread that ran it meanwhile, worked on it. */
+static bool add_goroutine(struct loading *l, uint32_t goroutine, const struct work *like)
+{
+	struct work work = *like;
+	size_t count;
+	const struct goroutine_run *runs =
+		served_goroutine_runs(&l->goroutines, goroutine, like->from, like->to, &count);
+
+	work.is_handed = false;
+	work.thread = goroutine;
+	if (!vec_push(&l->works, work))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		work.thread = runs[i].on;
+		work.from = runs[i].from > like->from ? runs[i].from : like->from;
+		work.to = runs[i].to < like->to ? runs[i].to : like->to;
+		if (!vec_push(&l->works, work))
+			return false;
+	}
+	return true;
+}
 
 static int take(void *context, const struct request *request)
 {
@@ -48,10 +73,16 @@ static int take(void *context, const struct request *request)
 		.is_handed = row->answerer && row->answerer != row->thread,
 		.is_wanted = is_wanted,
 	};
+	uint32_t goroutine;
 
 	if (row->role != FILM_REQUEST_SERVED && !(l->id && is_wanted))
 		return 0;
 	l->served->requests += is_wanted;
+	goroutine = served_goroutine_of(&l->goroutines, request);
+	if (goroutine)
+		return add_goroutine(l, goroutine, &work) ? 0 : -ENOMEM;
+	l->served->no_goroutine +=
+		is_wanted && served_has_goroutines(&l->goroutines, l->film, request);
 	return vec_push(&l->works, work) ? 0 : -ENOMEM;
 }
 
@@ -150,7 +181,7 @@ static bool sweep(struct loading *l)
 
 int served_load(struct served *served, struct film *film, const char *id, struct fail *why)
 {
-	struct loading l = {.served = served, .id = id};
+	struct loading l = {.served = served, .film = film, .id = id};
 	int err;
 
 	*served = (struct served){0};
@@ -159,12 +190,15 @@ int served_load(struct served *served, struct film *film, const char *id, struct
 			    "'stackcam record -e requests,threads,on-cpu' records "
 			    "them, and what their threads did",
 			    "the film has no requests");
-	err = requests_each(film, 0, UINT64_MAX, take, &l, why);
+	err = served_goroutines_load(&l.goroutines, film, why);
+	if (!err)
+		err = requests_each(film, 0, UINT64_MAX, take, &l, why);
 	if (!err && id && !served->requests)
 		err = fail(why, -ENOENT, "'stackcam report --format requests' lists the slowest",
 			   "no request of the film has the id '%s'", id);
 	else if (!err && (!make_edges(&l) || !sweep(&l)))
 		err = -ENOMEM;
+	served_goroutines_free(&l.goroutines);
 	vec_free(&l.works);
 	vec_free(&l.edges);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the requests") : err;

@@ -8,7 +8,9 @@
 /*
  * Which requests threads worked on, over time. A thread works on a request that it received from
  * its first bytes to the end of its answer. Of a request that another thread answered, that one
- * worked on it: from when it had answered its request before, or from the request's first bytes.
+ * worked on it: from when it had answered its request before, or from the request's first bytes. Of
+ * a film with lanes of goroutines the one that sent the answer worked on it, and a thread did while
+ * it ran that one.
  */
 
 /* Beside the endpoints, which are frames. */
@@ -27,6 +29,11 @@ struct served {
 	vec(struct served_change) changes;
 	uint64_t requests; /* with the id, or all */
 	uint64_t others;   /* at the same time on the same threads, with another id */
+	/*
+	 * of the requests: of a program whose goroutines the film has, but not which of them
+	 * worked on it, so that what its thread did stands for it
+	 */
+	uint64_t no_goroutine;
 };
 
 /*

@@ -64,6 +64,11 @@ struct view {
 	 * waits of which only sums are known, of the film: they are not in total
 	 */
 	uint64_t others, unplaced;
+	/*
+	 * A bit for each enum unlinked_kind: of what was done for requests, some was done by
+	 * threads that run such tasks by turns, of which not all need to be for the request
+	 */
+	uint32_t unlinked;
 	uint64_t film_samples; /* of this event, with any filter */
 	bool is_filtered;
 	uint64_t from, to;   /* the part of the film that was looked at; from <= to */

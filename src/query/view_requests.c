@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "film/events.h"
 #include "query/slices.h"
+#include "query/unlinked.h"
 #include "query/view_fill.h"
 #include "query/view_paths.h"
 #include "query/wait_class.h"
@@ -23,7 +25,9 @@ struct collector {
 	const struct filter_kept *kept;
 	const struct served *served;
 	struct wait_classes classes;
-	bool lasts; /* the event's values are times that end when a sample was taken */
+	struct unlinked unlinked;
+	uint8_t *processes; /* a byte for each: 1 where something was done for requests */
+	bool lasts;	    /* the event's values are times that end when a sample was taken */
 	int err;
 };
 
@@ -63,6 +67,8 @@ static uint32_t root_of(struct collector *c, uint32_t endpoint, const char *kind
 static int add_part(struct collector *c, const struct seen *seen, uint32_t endpoint, uint64_t value)
 {
 	uint32_t root = root_of(c, endpoint, seen->kind);
+	if (endpoint != SERVED_NONE && endpoint != SUMMED_UP)
+		c->processes[c->paths.view->film->threads[seen->thread].process] = 1;
 	/* a slice without a stack has its kind alone */
 	uint32_t path = *seen->kind && !seen->stack
 				? root
@@ -75,6 +81,9 @@ static int add(struct collector *c, const struct seen *seen)
 {
 	struct served_part part;
 
+	/* what threads did at other times tells, too, that they run tasks */
+	unlinked_take(&c->unlinked, c->paths.view->film,
+		      &(struct slice){.thread = seen->thread, .evidence = {.stack = seen->stack}});
 	if (!c->kept->threads[seen->thread] || !c->kept->stacks[seen->stack])
 		return 0;
 	if (seen->is_sum && c->q->filter.request) {
@@ -184,6 +193,31 @@ bool view_asks_of_requests(const struct question *q)
 	return q->filter.request || q->shape.by_endpoint;
 }
 
+/* Whether waits of an event are of goroutines, of which it does not say on which threads. */
+static bool is_of_no_thread(const struct film_event *event)
+{
+	static const enum event_id of_goroutines[] = {EVENT_GO_WAIT, EVENT_GO_QUEUE, EVENT_GO_IDLE};
+
+	for (size_t i = 0; i < sizeof(of_goroutines) / sizeof(of_goroutines[0]); i++)
+		if (event_of(event) == event_type(of_goroutines[i]))
+			return true;
+	return false;
+}
+
+/* Which tasks share the threads that worked on requests; a goroutine is known by its lane. */
+static void find_unlinked(struct collector *c, uint32_t event)
+{
+	struct view *view = c->paths.view;
+
+	if (slices_are_of_goroutines(view->film, event))
+		return;
+	for (uint32_t i = 1; i < view->film->process_count; i++)
+		if (c->processes[i])
+			view->unlinked |= c->unlinked.of_process[i];
+	if (c->served->no_goroutine)
+		view->unlinked |= 1u << UNLINKED_GO;
+}
+
 static int check(const struct view *view, const struct question *q, uint32_t event,
 		 struct fail *why)
 {
@@ -192,6 +226,12 @@ static int check(const struct view *view, const struct question *q, uint32_t eve
 	if (view_is_calls(view->event) || event_of(view->event)->is_level)
 		return fail(why, -EINVAL, "ask for another event, such as -e on-cpu",
 			    "%s is not seen by request", view->event->name);
+	if (is_of_no_thread(view->event))
+		return fail(why, -EINVAL,
+			    "'stackcam record -e requests,go-lanes' records which goroutine worked "
+			    "on a request, and -e go-lanes shows it",
+			    "%s does not say for which request a goroutine waited",
+			    view->event->name);
 	if (shape->by_lock || shape->by_holder || shape->by_waker)
 		return fail(why, -EINVAL, "--by endpoint,wait is possible",
 			    "requests cannot be seen by lock, holder or waker");
@@ -223,13 +263,20 @@ int view_fill_requests(struct view *view, const struct question *q, const struct
 	c.err = view_paths_begin(&c.paths, view, &q->shape);
 	if (!c.err)
 		c.err = wait_classes_init(&c.classes, view->film);
+	c.processes = calloc(view->film->process_count + 1ull, 1);
+	if (!c.err && (!c.processes || unlinked_begin(view->film, &c.unlinked)))
+		c.err = -ENOMEM;
 	if (!c.err)
 		err = take_all(&c, event, from, to, why);
 	if (!err && !c.err && view->also)
 		err = take_all(&c, view->also, from, to, why);
+	if (!err && !c.err)
+		find_unlinked(&c, event);
 	if (view_paths_end(&c.paths) && !c.err)
 		c.err = -ENOMEM;
 	wait_classes_free(&c.classes);
+	unlinked_free(&c.unlinked);
+	free(c.processes);
 	served_free(&served);
 	if (c.err == -EOVERFLOW)
 		return fail(why, c.err, NULL, "the times of the film add up to more than 64 bits");

@@ -285,7 +285,7 @@ static void put_explanation(struct writer *w)
 	json_u64(&w->j, "unexplained", explain_unexplained(x));
 	json_text(&w->j, "more_threads", advice.more_threads);
 	json_text(&w->j, "more_threads_why", advice.why);
-	json_put_unlinked(&w->j, &w->e->unlinked, thread->process);
+	json_put_unlinked(&w->j, w->e->unlinked.of_process[thread->process]);
 	put_disk_users(w);
 	put_logs(w);
 	json_u64(&w->j, "steps", x->steps);

@@ -48,11 +48,12 @@ static void put_stacks(struct json *j, const struct view *view)
 /* What may not be of the request that was asked for, or may lack. */
 static void put_request(struct json *j, const struct view *view)
 {
-	if (!view->others && !view->unplaced)
+	if (!view->others && !view->unplaced && !view->unlinked)
 		return;
 	json_open(j, "request", '{');
 	json_u64(j, "shared", view->others);
 	json_u64(j, "not_known", view->unplaced);
+	json_put_unlinked(j, view->unlinked);
 	json_close(j, '}');
 }
 

@@ -34,11 +34,11 @@ void json_put_reasons(struct json *j, const char *key, const struct view_reasons
 	json_close(j, '}');
 }
 
-void json_put_unlinked(struct json *j, const struct unlinked *unlinked, uint32_t process)
+void json_put_unlinked(struct json *j, uint32_t kinds)
 {
 	json_open(j, "not_linked", '[');
-	for (unsigned int kind = 0; unlinked && kind < UNLINKED_KINDS; kind++)
-		if (unlinked->of_process[process] >> kind & 1)
+	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
+		if (kinds >> kind & 1)
 			json_text(j, NULL, unlinked_name(kind));
 	json_close(j, ']');
 }

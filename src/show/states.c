@@ -223,7 +223,8 @@ static void put_json_process(struct json *j, const struct states *states,
 	json_u64(j, "pid", film->processes[list->process].pid);
 	json_text(j, "comm", film->processes[list->process].comm);
 	json_u64(j, "threads", list->threads);
-	json_put_unlinked(j, states->are_goroutines ? NULL : &states->unlinked, list->process);
+	json_put_unlinked(j,
+			  states->are_goroutines ? 0 : states->unlinked.of_process[list->process]);
 	put_states(j, film, list);
 	json_close(j, '}');
 }

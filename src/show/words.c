@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "film/events.h"
 #include "query/names.h"
+#include "query/unlinked.h"
 
 static void put_safe(struct buf *b, const char *s, const char *these)
 {
@@ -190,6 +191,22 @@ static const char *counted(const struct view *view)
 	return event_of(view->event)->noun;
 }
 
+/* Tasks that share the threads of requests. */
+static void put_unlinked(const struct view *view, FILE *out)
+{
+	bool has_lanes = film_find_event(view->film, event_type(EVENT_GO_LANES)->name);
+
+	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
+		if (view->unlinked >> kind & 1)
+			fprintf(out,
+				"not linked: which of the %s a thread ran is not known: some of "
+				"this may be others'%s\n",
+				unlinked_name(kind),
+				kind == UNLINKED_GO && !has_lanes
+					? "; 'record -e requests,on-cpu,go-lanes' records it"
+					: "");
+}
+
 void words_heading(const struct view *view, FILE *out)
 {
 	char title[256], value[32], count[32];
@@ -214,6 +231,7 @@ void words_heading(const struct view *view, FILE *out)
 			"shared: %" PRIu64 " other request%s open on the same threads meanwhile: "
 			"some of this may be theirs\n",
 			view->others, view->others == 1 ? " was" : "s were");
+	put_unlinked(view, out);
 	if (view->unplaced) {
 		words_value(value, sizeof(value), view->event->unit, view->unplaced);
 		fprintf(out, "not known: %s of waits that were summed up, for whichever request\n",

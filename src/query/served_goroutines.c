@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/served_goroutines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "film/events.h"
+#include "query/slices.h"
+
+static int take(void *context, const struct slice *slice)
+{
+	struct served_goroutines *goroutines = context;
+	const struct goroutine_run run = {
+		.from = slice->start,
+		.to = slice->end,
+		.goroutine = slice->thread,
+		.on = slice->evidence.on,
+	};
+
+	if (slice->kind != SLICE_RUNNING || !run.on)
+		return 0;
+	return vec_push(&goroutines->by_thread, run) && vec_push(&goroutines->by_goroutine, run)
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int compare(uint32_t a, uint32_t b, const struct goroutine_run *x,
+		   const struct goroutine_run *y)
+{
+	if (a != b)
+		return a < b ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+	const struct goroutine_run *a = left, *b = right;
+
+	return compare(a->on, b->on, a, b);
+}
+
+static int by_goroutine_and_time(const void *left, const void *right)
+{
+	const struct goroutine_run *a = left, *b = right;
+
+	return compare(a->goroutine, b->goroutine, a, b);
+}
+
+int served_goroutines_load(struct served_goroutines *goroutines, struct film *film,
+			   struct fail *why)
+{
+	uint32_t event = film_find_event(film, event_type(EVENT_GO_LANES)->name);
+	int err = 0;
+
+	*goroutines = (struct served_goroutines){0};
+	if (event && film_has_turns(film, event))
+		err = slices_each(film, event, 0, UINT64_MAX, take, goroutines, why);
+	if (err)
+		return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the goroutines")
+				      : err;
+	if (!goroutines->by_thread.count)
+		return 0;
+	goroutines->processes = calloc(film->process_count, 1);
+	if (!goroutines->processes)
+		return fail_errno(why, -ENOMEM, NULL, "cannot read the goroutines");
+	vec_foreach (&goroutines->by_thread, run)
+		goroutines->processes[film->threads[run->on].process] = 1;
+	qsort(goroutines->by_thread.at, goroutines->by_thread.count,
+	      sizeof(*goroutines->by_thread.at), by_thread_and_time);
+	qsort(goroutines->by_goroutine.at, goroutines->by_goroutine.count,
+	      sizeof(*goroutines->by_goroutine.at), by_goroutine_and_time);
+	return 0;
+}
+
+void served_goroutines_free(struct served_goroutines *goroutines)
+{
+	vec_free(&goroutines->by_thread);
+	vec_free(&goroutines->by_goroutine);
+	free(goroutines->processes);
+}
+
+bool served_has_goroutines(const struct served_goroutines *goroutines, const struct film *film,
+			   const struct request *request)
+{
+	return goroutines->processes &&
+	       goroutines->processes[film->threads[request->row.thread].process];
+}
+
+/*
+ * How many of the runs stand before the first one that begins behind a time, in the order of
+ * compare; wanted has what they are sorted by, and that time.
+ */
+static size_t count_up_to(const struct goroutine_run *runs, size_t count,
+			  const struct goroutine_run *wanted,
+			  int (*compare_runs)(const void *left, const void *right))
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_runs(&runs[middle], wanted) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * The thread was in the system call that sent the first byte of the answer: no other goroutine ran
+ * on it. Of HTTP/2 one goroutine sends the answers to all requests of a connection, and a marker
+ * has no answer.
+ */
+uint32_t served_goroutine_of(const struct served_goroutines *goroutines,
+			     const struct request *request)
+{
+	const struct goroutine_run wanted = {
+		.on = request->row.answerer,
+		.from = request_start(request) + request->row.first,
+	};
+	const struct goroutine_run *run;
+	size_t count;
+
+	if (request->row.role != FILM_REQUEST_SERVED || !request->row.first || !wanted.on ||
+	    request->row.protocol == FILM_PROTOCOL_HTTP2 ||
+	    request->row.protocol == FILM_PROTOCOL_GRPC ||
+	    request->row.protocol == FILM_PROTOCOL_MARKER)
+		return 0;
+	count = count_up_to(goroutines->by_thread.at, goroutines->by_thread.count, &wanted,
+			    by_thread_and_time);
+	if (!count)
+		return 0;
+	run = &goroutines->by_thread.at[count - 1];
+	return run->on == wanted.on && run->to >= wanted.from ? run->goroutine : 0;
+}
+
+const struct goroutine_run *served_goroutine_runs(const struct served_goroutines *goroutines,
+						  uint32_t goroutine, uint64_t from, uint64_t to,
+						  size_t *count)
+{
+	const struct goroutine_run wanted = {.goroutine = goroutine, .from = from};
+	const struct goroutine_run *runs = goroutines->by_goroutine.at;
+	size_t all = goroutines->by_goroutine.count, first, end;
+
+	*count = 0;
+	first = count_up_to(runs, all, &wanted, by_goroutine_and_time);
+	/* the one that begins at or before from may reach into it; those of one do not overlap */
+	if (first && runs[first - 1].goroutine == goroutine && runs[first - 1].to > from)
+		first--;
+	for (end = first; end < all && runs[end].goroutine == goroutine && runs[end].from < to;)
+		end++;
+	*count = end - first;
+	return *count ? &runs[first] : NULL;
+}
