@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "camera/requests_places.h"
 #include "camera/requests_track_private.h"
 #include "protocol/marker.h"
@@ -44,18 +45,6 @@ struct requests_marker {
 	struct requests_marker_counts counts;
 };
 
-static void *pointer_at(const struct map *map, uint64_t key)
-{
-	const uint64_t *value = map_get(map, key);
-
-	return value ? (void *)(uintptr_t)*value : NULL;
-}
-
-static bool put_pointer(struct map *map, uint64_t key, void *pointer)
-{
-	return map_put(map, key, (uintptr_t)pointer);
-}
-
 struct requests_marker *requests_marker_new(struct requests_track *track)
 {
 	struct requests_marker *marker = calloc(1, sizeof(*marker));
@@ -71,14 +60,10 @@ static void drop_all(struct requests_marker *marker)
 {
 	uint64_t key, value;
 
-	for (size_t i = 0; map_next(&marker->processes, &i, &key, &value);) {
-		struct process *process = (void *)(uintptr_t)value;
-
-		vec_free(&process->order);
-		free(process);
-	}
+	for (size_t i = 0; map_next(&marker->processes, &i, &key, &value);)
+		vec_free(&((struct process *)(uintptr_t)value)->order);
 	requests_places_free(&marker->places);
-	map_free(&marker->processes);
+	owned_free(&marker->processes);
 	map_free(&marker->by_key);
 	vec_free(&marker->marks);
 }
@@ -196,16 +181,10 @@ static struct connection *connection_of(struct requests_marker *marker)
 
 static struct process *process_at(struct requests_marker *marker, uint32_t pid)
 {
-	struct process *process = pointer_at(&marker->processes, pid);
+	struct process *process = owned_make(&marker->processes, pid, sizeof(*process), SIZE_MAX);
 
 	if (process)
-		return process;
-	process = calloc(1, sizeof(*process));
-	if (!process || !put_pointer(&marker->processes, pid, process)) {
-		free(process);
-		return NULL;
-	}
-	process->pid = pid;
+		process->pid = pid;
 	return process;
 }
 
@@ -224,7 +203,7 @@ static void finish(struct requests_marker *marker, struct connection *connection
 		   struct asked *asked, uint64_t now)
 {
 	size_t at = (size_t)(asked - connection->queue.at), last = connection->queue.count - 1;
-	struct process *process = pointer_at(&marker->processes, asked->identity.pid);
+	struct process *process = owned_get(&marker->processes, asked->identity.pid);
 
 	requests_asked_row(asked, now);
 	requests_open_change(&marker->track->by_id, asked->id_key, asked->row.number, -1);
@@ -431,11 +410,11 @@ void requests_marker_take(struct requests_marker *marker, const struct requests_
 
 void requests_marker_process_ended(struct requests_marker *marker, pid_t pid, uint64_t now)
 {
-	struct process *process = pointer_at(&marker->processes, (uint64_t)pid);
+	struct process *process = owned_get(&marker->processes, (uint64_t)pid);
 	struct connection *connection = process ? connection_of(marker) : NULL;
 
 	/* it may have dropped all */
-	process = pointer_at(&marker->processes, (uint64_t)pid);
+	process = owned_get(&marker->processes, (uint64_t)pid);
 	if (!connection || !process)
 		return;
 	for (size_t i = process->first; i < process->order.count; i++) {
@@ -444,7 +423,6 @@ void requests_marker_process_ended(struct requests_marker *marker, pid_t pid, ui
 		if (asked)
 			finish(marker, connection, asked, now);
 	}
-	map_remove(&marker->processes, (uint64_t)pid);
 	vec_free(&process->order);
-	free(process);
+	owned_remove(&marker->processes, (uint64_t)pid);
 }

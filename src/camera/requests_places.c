@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/requests_places.h"
 
-#include <stdlib.h>
-
+#include "base/owned.h"
 #include "base/vec.h"
 
 /* The last one is what it began last. */
@@ -11,54 +10,36 @@ struct place {
 	vec(struct requests_held) open;
 };
 
-static struct place *find(const struct requests_places *places, uint64_t key)
-{
-	const uint64_t *value = map_get(&places->all, key);
-
-	return value ? (struct place *)(uintptr_t)*value : NULL;
-}
-
-static void free_place(struct place *place)
-{
-	vec_free(&place->open);
-	free(place);
-}
-
 void requests_places_free(struct requests_places *places)
 {
 	uint64_t key, value;
 
 	for (size_t i = 0; map_next(&places->all, &i, &key, &value);)
-		free_place((struct place *)(uintptr_t)value);
-	map_free(&places->all);
+		vec_free(&((struct place *)(uintptr_t)value)->open);
+	owned_free(&places->all);
 }
 
 bool requests_places_has(const struct requests_places *places, uint64_t place)
 {
-	return find(places, place);
+	return owned_get(&places->all, place);
 }
 
 static void drop_if_empty(struct requests_places *places, uint64_t key, struct place *place)
 {
 	if (place->open.count)
 		return;
-	map_remove(&places->all, key);
-	free_place(place);
+	vec_free(&place->open);
+	owned_remove(&places->all, key);
 }
 
 bool requests_places_enter(struct requests_places *places, uint64_t key,
 			   const struct requests_held *held, bool is_turn)
 {
-	struct place *place = find(places, key);
+	struct place *place = owned_make(&places->all, key, sizeof(*place), SIZE_MAX);
 	bool done;
 
-	if (!place) {
-		place = calloc(1, sizeof(*place));
-		if (!place || !map_put(&places->all, key, (uintptr_t)place)) {
-			free(place);
-			return false;
-		}
-	}
+	if (!place)
+		return false;
 	place->takes_turns |= is_turn;
 	done = vec_push(&place->open, *held);
 	drop_if_empty(places, key, place);
@@ -67,7 +48,7 @@ bool requests_places_enter(struct requests_places *places, uint64_t key,
 
 void requests_places_leave(struct requests_places *places, uint64_t key, uint64_t request)
 {
-	struct place *place = find(places, key);
+	struct place *place = owned_get(&places->all, key);
 	size_t kept = 0;
 
 	if (!place)
@@ -82,7 +63,7 @@ void requests_places_leave(struct requests_places *places, uint64_t key, uint64_
 uint64_t requests_places_current(const struct requests_places *places, uint64_t key,
 				 uint64_t *outer, bool *takes_turns)
 {
-	const struct place *place = find(places, key);
+	const struct place *place = owned_get(&places->all, key);
 	const struct requests_held *held = place ? vec_last(&place->open) : NULL;
 
 	*outer = 0;
