@@ -60,6 +60,7 @@ PACKAGES = {
     "sqlite3": "sqlite3",
     "taskset": "util-linux",
     "uftrace": "uftrace",
+    "wrk": "wrk",
     "xz": "xz-utils",
 }
 
