@@ -12,7 +12,11 @@
 #include <string>
 #include <vector>
 
-enum class color { red, green, blue };
+enum class color {
+	red,
+	green,
+	blue
+};
 
 struct two {
 	long a, b;
@@ -38,27 +42,89 @@ volatile auto outside_at = outside;
 #define KEPT __attribute__((noinline, noclone))
 
 // a leaf, whose return the kernel may be asked for
-KEPT long leaf(long n) { return n * 3 + 1; }
-KEPT unsigned char small(int n) { return (unsigned char)(n + 250); }
-KEPT short negative(int n) { return (short)-n; }
-KEPT bool is_even(int n) { return n % 2 == 0; }
-KEPT color paint(int n) { return (color)(n % 3); }
-KEPT double half(int n) { return n / 2.0; }
-KEPT void nothing(int n) { sink = n; }
-KEPT two pair(long n) { return {n, -n}; }
-KEPT mixed mix(int n) { return {n / 4.0, n}; }
-KEPT std::string text(int n) { return std::string(n % 2 ? "short " : "a text that is too long for the string itself ") + std::to_string(n); }
-KEPT std::vector<int> list(int n) { return std::vector<int>(3, n); }
-KEPT large big(int n) { return {n, "big " + std::to_string(n), {n, n + 1, n + 2, n + 3}}; }
-KEPT large *pointer(int n) { return n % 2 ? &known : nullptr; }
-KEPT const char *word(int n) { return n % 2 ? "odd" : "even"; }
+KEPT long leaf(long n)
+{
+	return n * 3 + 1;
+}
+KEPT unsigned char small(int n)
+{
+	return (unsigned char)(n + 250);
+}
+KEPT short negative(int n)
+{
+	return (short)-n;
+}
+KEPT bool is_even(int n)
+{
+	return n % 2 == 0;
+}
+KEPT color paint(int n)
+{
+	return (color)(n % 3);
+}
+KEPT double half(int n)
+{
+	return n / 2.0;
+}
+KEPT void nothing(int n)
+{
+	sink = n;
+}
+KEPT two pair(long n)
+{
+	return {n, -n};
+}
+KEPT mixed mix(int n)
+{
+	return {n / 4.0, n};
+}
+KEPT std::string text(int n)
+{
+	return std::string(n % 2 ? "short " : "a text that is too long for the string itself ") +
+	       std::to_string(n);
+}
+KEPT std::vector<int> list(int n)
+{
+	return std::vector<int>(3, n);
+}
+KEPT large big(int n)
+{
+	return {n, "big " + std::to_string(n), {n, n + 1, n + 2, n + 3}};
+}
+KEPT large *pointer(int n)
+{
+	return n % 2 ? &known : nullptr;
+}
+KEPT const char *word(int n)
+{
+	return n % 2 ? "odd" : "even";
+}
 // each jumps to the next one, which returns for it
-KEPT long last(long n) { sink = n; return n + 100; }
-KEPT long middle(long n) { sink++; return last(n + 10); }
-KEPT long first(long n) { sink++; return middle(n + 1); }
+KEPT long last(long n)
+{
+	sink = n;
+	return n + 100;
+}
+KEPT long middle(long n)
+{
+	sink++;
+	return last(n + 10);
+}
+KEPT long first(long n)
+{
+	sink++;
+	return middle(n + 1);
+}
 // it jumps to a function that is not traced
-KEPT long jumps(long n) { sink++; return outside_at(n); }
-KEPT long outside(long n) { return n + 1000; }
+KEPT long jumps(long n)
+{
+	sink++;
+	return outside_at(n);
+}
+KEPT long outside(long n)
+{
+	return n + 1000;
+}
 KEPT int throws(int n)
 {
 	if (n % 2)
@@ -91,7 +157,11 @@ KEPT long deep(int n)
 	return below + n;
 }
 
-static KEPT long local(long n) { sink = n; return n + 7; }
+static KEPT long local(long n)
+{
+	sink = n;
+	return n + 7;
+}
 
 static void turn(int n)
 {
