@@ -89,7 +89,10 @@ def test_a_film_goes_on_where_the_one_before_ends(lab, tmp_path):
         assert {thread["comm"] for thread in film["threads"]} == {NAME, "worker", "holder", "waiter", "sleeper"}
         for thread in film["threads"]:
             assert abs(thread["life"] - (end - begin)) < 10_000, (thread, film["film"])
-            assert not any(state["state"] == "hole" for state in thread["states"]), thread
+            # nothing is missing at the borders; some virtual machines hide a switch here and there, which the film counts
+            holes = sum(state["total"] for state in thread["states"] if state["state"] == "hole")
+            assert holes < 10_000_000, thread
+            assert not holes or any(reason.startswith("time of a thread not known") for reason in film["loss"]), film["loss"]
 
 
 @needs_root
