@@ -85,8 +85,10 @@ def test_the_thread_says_what_it_works_for(lab, serving, tmp_path, model):
     assert not any(r["parent"] for r in made), "no thread that received a request made them"
     # but the id says for which it was, and what was waited for meanwhile
     known = {r["id"] for r in made}
-    by_duration = sorted((r for r in served if r["id"] in known), key=lambda r: r["duration"])
-    # not the longest one: that may be the one of which a virtual machine has hidden switches
-    one = by_duration[len(by_duration) // 2]
-    explained, = json.loads(lab.run("explain", "--format", "json", "--request", one["number"], film.path).stdout)["requests"]
+    longest = sorted((r for r in served if r["id"] in known), key=lambda r: r["duration"])[-5:]
+    # the longest one of which the machine has not hidden most
+    for one in reversed(longest):
+        explained, = json.loads(lab.run("explain", "--format", "json", "--request", one["number"], film.path).stdout)["requests"]
+        if explained["unexplained"] < explained["duration"] / 2:
+            break
     assert explained["id"] == one["id"] and any(part["kind"] == "request" for part in explained["parts"]), explained["parts"]
