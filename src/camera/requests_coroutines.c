@@ -92,8 +92,11 @@ static void *facts_of(struct requests_coroutines *coroutines, const struct image
 
 	if (known)
 		return (void *)(uintptr_t)*known;
-	if (coroutines->by_file.count >= FILES_MAX)
+	if (coroutines->by_file.count >= FILES_MAX) {
+		/* what it is stays unknown */
+		coroutines->refused++;
 		return NULL;
+	}
 	facts = look_at(coroutines, image);
 	if (map_put(&coroutines->by_file, key, (uintptr_t)facts) || !facts)
 		return facts;
