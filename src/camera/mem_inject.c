@@ -559,7 +559,7 @@ void mem_inject_tell(const struct mem_inject *inject, struct film_writer *film, 
 		const char *words;
 		uint64_t count;
 	} losses[] = {
-		{"allocations of a process not seen: its allocator has its own operator new",
+		{"allocations by operator new of a process not seen: its allocator has its own",
 		 inject->own_new},
 		{"allocations of a library not seen: it was loaded meanwhile, and its process "
 		 "could not be stopped",

@@ -15,7 +15,9 @@
 /* What the files of a process are. */
 struct looking {
 	struct mem_ways *ways;
-	size_t places; /* of allocators, in all files */
+	size_t places;		    /* of allocators, in all files */
+	struct mem_library library; /* an earlier recording may have left it in the process */
+	struct fail no_library;
 	struct mem_slots slots;
 	const struct mem_slot_image *provider; /* null: no allocator of a library is called */
 	int slots_err;
@@ -36,7 +38,9 @@ static void find_provider(struct looking *looking, pid_t pid)
 {
 	static const uint64_t none[MEMORY_FUNCTIONS];
 
-	looking->slots_err = mem_slots_read(&looking->slots, pid, 0, 0);
+	mem_library_find(&looking->library, MEMORY_LIBRARY, &looking->no_library);
+	looking->slots_err = mem_slots_read(&looking->slots, pid, looking->library.device,
+					    looking->library.inode);
 	if (!looking->slots_err)
 		looking->provider = mem_slots_provider(&looking->slots, none, none);
 }
@@ -45,6 +49,12 @@ static bool is_provider(const struct looking *looking, const struct image *image
 {
 	return looking->provider && looking->provider->inode == image->inode &&
 	       looking->provider->device == image->device;
+}
+
+static bool is_ours(const struct looking *looking, const struct image *image)
+{
+	return !looking->no_library.err && looking->library.inode == image->inode &&
+	       looking->library.device == image->device;
 }
 
 /* The functions of one file that allocate. */
@@ -58,7 +68,7 @@ static void look_at_image(struct looking *looking, const struct image *image)
 	struct fail why = {0};
 	int err;
 
-	if (image->kind != IMAGE_FILE || !image->is_elf)
+	if (image->kind != IMAGE_FILE || !image->is_elf || is_ours(looking, image))
 		return;
 	found = mem_places_find(MEM_PLACES_MALLOC, image, places, &is_refused);
 	if (found)
@@ -113,9 +123,8 @@ static void put_inuse(const struct looking *looking, pid_t pid)
 	struct mem_way *way =
 		add(looking->ways, "mem-alloc,mem-inuse",
 		    "about a millisecond of its first thread, then some ns an allocation");
-	struct mem_library library;
-	struct fail why = {0};
-	int err = mem_library_find(&library, MEMORY_LIBRARY, &why);
+	struct fail why = looking->no_library;
+	int err = why.err;
 
 	if (!err)
 		err = remote_check(pid, &why);
@@ -128,7 +137,8 @@ static void put_inuse(const struct looking *looking, pid_t pid)
 	way->works = !err;
 	snprintf(way->words, sizeof(way->words), "%s",
 		 err ? why.what
-		     : "a library that is put into the process, until the recording ends");
+		     : "a library that is put into the process; later it is unused, and mapped "
+		       "still");
 }
 
 static void put_java(const struct looking *looking)
