@@ -8,25 +8,43 @@
 
 #define NESTED_MAX 12
 
-static void show_members(struct decoder *d, const struct view *view, const struct value_type *type,
-			 uint64_t at, size_t place)
+/*
+ * Adds the members; those of a structure without a name as if they were of the one around. Returns
+ * how many.
+ */
+static uint32_t show_each_member(struct decoder *d, const struct view *view,
+				 const struct value_type *type, uint64_t at)
 {
 	uint32_t children = 0;
 
-	node_at(d, place)->kind =
-		inspect_is_tuple(d->taken->values, type) ? SHOWN_LIST : SHOWN_OBJECT;
-	node_at(d, place)->length = type->members;
 	for (uint32_t i = 0; i < type->members && !d->tree->failed; i++) {
 		const struct value_member *m =
 			&d->taken->values->members.at[type->first_member + i];
 		const struct value_type *inner = values_type(d->taken->values, m->type);
+		struct view within = *view;
 
+		if (values_is_unnamed(d->taken->values, m) && ++within.nested < NESTED_MAX) {
+			children += show_each_member(d, &within, inner, at + m->offset);
+			continue;
+		}
 		if (m->bits && m->bit_at + m->bits <= 64 && inner)
 			inspect_show_bits(d, view, inner, m, at + m->offset);
 		else
 			inspect_show_value(d, view, m->type, at + m->offset, m->name);
 		children++;
 	}
+	return children;
+}
+
+static void show_members(struct decoder *d, const struct view *view, const struct value_type *type,
+			 uint64_t at, size_t place)
+{
+	uint32_t children;
+
+	node_at(d, place)->kind =
+		inspect_is_tuple(d->taken->values, type) ? SHOWN_LIST : SHOWN_OBJECT;
+	node_at(d, place)->length = type->members;
+	children = show_each_member(d, view, type, at);
 	node_at(d, place)->children = children;
 	if (type->flags & VALUE_FLAG_CUT || (type->kind == VALUE_UNION && !type->members))
 		node_at(d, place)->status = SHOWN_NOT_KNOWN;

@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "probe/shapes.h"
 
 /* Of a list, and of stars: what is more is a slip. */
 #define INDEX_MAX 4095
 #define STARS_MAX 8
 #define BASES_MAX 8
+
+/* Members that an error names. */
+#define MEMBERS_NAMED 13
 
 int operand_refuse(struct operand_parser *p, const char *words)
 {
@@ -96,7 +100,7 @@ static bool is_pointer(const struct value_type *type)
 	return type && (type->kind == VALUE_POINTER || type->kind == VALUE_REFERENCE);
 }
 
-/* A member of a structure, or of one of those that it is derived from. */
+/* A member of a structure, or of one without a name in it, or of one that it is derived from. */
 static const struct value_member *find_member(const struct values *values,
 					      const struct value_type *type, const char *name,
 					      uint64_t *at, int depth)
@@ -114,15 +118,51 @@ static const struct value_member *find_member(const struct values *values,
 		const struct value_member *base = &values->members.at[type->first_member + i];
 		uint64_t inner = *at + base->offset;
 
-		member = base->is_base ? find_member(values, values_type(values, base->type), name,
-						     &inner, depth + 1)
-				       : NULL;
+		member = base->is_base || values_is_unnamed(values, base)
+				 ? find_member(values, values_type(values, base->type), name,
+					       &inner, depth + 1)
+				 : NULL;
 		if (member) {
 			*at = inner;
 			return member;
 		}
 	}
 	return NULL;
+}
+
+/* Names of members that there are, for the user who has named another one. */
+static void list_members(const struct values *values, const struct value_type *type, struct buf *to,
+			 unsigned int *left)
+{
+	for (uint32_t i = 0; i < type->members && *left; i++) {
+		const struct value_member *member = &values->members.at[type->first_member + i];
+
+		if (values_is_unnamed(values, member)) {
+			list_members(values, values_type(values, member->type), to, left);
+			continue;
+		}
+		buf_put_text(to, to->count ? ", " : "");
+		buf_put_text(to, --*left ? member->name : "…");
+	}
+}
+
+static int refuse_member(struct operand_parser *p, const struct value_type *type, const char *name)
+{
+	unsigned int left = MEMBERS_NAMED;
+	struct buf has = {0};
+
+	p->error = OPERAND_NO_NAME;
+	if (type && type->kind != VALUE_VARIANT)
+		list_members(p->builder->values, type, &has, &left);
+	buf_put_u8(&has, 0);
+	if (has.count > 1 && !has.failed)
+		fail(p->why, -EINVAL, NULL, "%s '%s': no such member: '%s'; there are %s",
+		     p->option, p->text, name, (const char *)has.at);
+	else
+		fail(p->why, -EINVAL, "see 'stackcam inspect --help'",
+		     "%s '%s': no such member: '%s'", p->option, p->text, name);
+	buf_free(&has);
+	return -EINVAL;
 }
 
 static int enter_member(struct operand_parser *p, struct operand *o, const char *name)
@@ -146,7 +186,7 @@ static int enter_member(struct operand_parser *p, struct operand *o, const char 
 		member = find_member(values, o->type, name, &o->at, 0);
 	}
 	if (!member)
-		return refuse_for(p, OPERAND_NO_NAME, "no such member before");
+		return refuse_member(p, o->type, name);
 	if (member->bits)
 		return operand_refuse(p, "a bit field cannot be picked, before");
 	set_type(p, o, member->type);

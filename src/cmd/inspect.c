@@ -45,7 +45,7 @@ static void print_call(void *context, const struct inspected *call)
 	else if (o->json)
 		inspect_print_json(o->out, &line);
 	else
-		inspect_print_text(o->out, &line);
+		o->shortened += inspect_print_text(o->out, &line);
 }
 
 static void warn(const char *words)
@@ -87,6 +87,8 @@ static void show_end(const struct inspect_verb *o, const struct inspect *inspect
 		fprintf(stderr, ", %s\n", bytes);
 	else
 		fputs(" shown\n", stderr);
+	say_loss(o->shortened, "of them with values shortened to \"…\": --json shows all of them, "
+			       "--show those that it names");
 	say_loss(s.unfinished, "of them without an end that was seen");
 	say_loss(s.refused, "probes refused by the kernel: the instruction cannot be probed");
 	say_loss(s.rejected_rate, "calls not shown: --rate was reached");

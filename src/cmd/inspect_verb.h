@@ -29,7 +29,7 @@ struct inspect_verb {
 	int failed;			 /* a call could not be added to it */
 	FILE *out;
 	int64_t wall_offset;
-	uint64_t film_bytes;
+	uint64_t film_bytes, shortened; /* shortened: calls, to fit their lines */
 };
 
 /* What is redacted also without an option, ending with a null, and the usual limits. */

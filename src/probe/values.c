@@ -382,6 +382,15 @@ const struct value_member *values_member(const struct values *values, const stru
 	return NULL;
 }
 
+bool values_is_unnamed(const struct values *values, const struct value_member *member)
+{
+	const struct value_type *type = values_type(values, member->type);
+
+	return type && !*member->name && !member->is_base && type->members &&
+	       (type->kind == VALUE_STRUCT || type->kind == VALUE_UNION) &&
+	       !(type->flags & VALUE_FLAG_CUT);
+}
+
 bool values_variant(const struct values *values, const struct value_type *type, uint32_t *i,
 		    struct value_variant *variant)
 {

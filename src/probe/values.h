@@ -232,6 +232,12 @@ static inline const struct value_type *values_type(const struct values *values, 
 /* Go: the type whose description is at an address of the image; VALUE_NO_TYPE: not known. */
 uint32_t values_by_runtime_type(const struct values *values, uint64_t address);
 
+/*
+ * Whether it is a structure or a union without a name within another one, as C has them: its
+ * members are those of the one around.
+ */
+bool values_is_unnamed(const struct values *values, const struct value_member *member);
+
 /* A member of a structure by its name, or null. */
 const struct value_member *values_member(const struct values *values, const struct value_type *type,
 					 const char *name);

@@ -9,36 +9,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-
-/* A node and all below it; its number in the tree goes on to the next one beside it. */
-struct walk {
-	const struct shown_tree *tree;
-	size_t at;
-};
-
-static const struct shown *next(struct walk *walk)
-{
-	return walk->at < walk->tree->nodes.count ? &walk->tree->nodes.at[walk->at++] : NULL;
-}
-
-/* A copy that ends with a zero byte; zero bytes within become U+FFFD. To be freed; null: none. */
-static char *text_of(const struct shown *node)
-{
-	char *text = malloc(node->size * 3 + 1);
-	size_t to = 0;
-
-	for (size_t i = 0; text && i < node->size; i++) {
-		if (node->text[i]) {
-			text[to++] = node->text[i];
-			continue;
-		}
-		memcpy(text + to, "\xef\xbf\xbd", 3);
-		to += 3;
-	}
-	if (text)
-		text[to] = 0;
-	return text;
-}
+#include "show/shown_walk.h"
 
 static void format_address(char to[24], uint64_t address)
 {
@@ -47,12 +18,13 @@ static void format_address(char to[24], uint64_t address)
 
 /* -- JSON -------------------------------------------------------------------------------------- */
 
-static void put_json(struct json *j, const char *key, struct walk *walk, const struct shown *node);
+static void put_json(struct json *j, const char *key, struct shown_walk *walk,
+		     const struct shown *node);
 
-static void put_members(struct json *j, struct walk *walk, const struct shown *node)
+static void put_members(struct json *j, struct shown_walk *walk, const struct shown *node)
 {
 	for (uint32_t i = 0; i < node->children; i++) {
-		const struct shown *member = next(walk);
+		const struct shown *member = shown_next(walk);
 
 		if (!member)
 			return;
@@ -71,27 +43,15 @@ static bool is_key(const struct shown *node)
 		node->kind == SHOWN_SIGNED || node->kind == SHOWN_UNSIGNED);
 }
 
-/* Goes behind a node and all below it. */
-static void pass(struct walk *walk, const struct shown *node)
-{
-	for (uint32_t i = 0; i < node->children; i++) {
-		const struct shown *child = next(walk);
-
-		if (!child)
-			return;
-		pass(walk, child);
-	}
-}
-
 /* Are all keys texts or integers? */
-static bool has_keys(struct walk walk, const struct shown *node)
+static bool has_keys(struct shown_walk walk, const struct shown *node)
 {
 	for (uint32_t i = 0; i < node->children; i++) {
-		const struct shown *child = next(&walk);
+		const struct shown *child = shown_next(&walk);
 
 		if (!child || (i % 2 == 0 && !is_key(child)))
 			return false;
-		pass(&walk, child);
+		shown_pass(&walk, child);
 	}
 	return true;
 }
@@ -102,20 +62,21 @@ static char *key_of(const struct shown *node)
 	char *text = NULL;
 
 	if (node->kind == SHOWN_TEXT || node->kind == SHOWN_NAME)
-		return text_of(node);
+		return shown_text(node);
 	if (node->kind == SHOWN_SIGNED)
 		return asprintf(&text, "%" PRId64, (int64_t)node->number) < 0 ? NULL : text;
 	return asprintf(&text, "%" PRIu64, node->number) < 0 ? NULL : text;
 }
 
 /* A map: an object, as Go's package encoding/json writes it, or a list of keys with values. */
-static void put_pairs(struct json *j, const char *key, struct walk *walk, const struct shown *node)
+static void put_pairs(struct json *j, const char *key, struct shown_walk *walk,
+		      const struct shown *node)
 {
 	bool is_object = has_keys(*walk, node);
 
 	json_open(j, key, is_object ? '{' : '[');
 	for (uint32_t i = 0; i + 1 < node->children; i += 2) {
-		const struct shown *one = next(walk), *value;
+		const struct shown *one = shown_next(walk), *value;
 		char *name = NULL;
 
 		if (!one)
@@ -126,7 +87,7 @@ static void put_pairs(struct json *j, const char *key, struct walk *walk, const 
 			json_open(j, NULL, '[');
 		if (!is_object)
 			put_json(j, NULL, walk, one);
-		value = next(walk);
+		value = shown_next(walk);
 		if (value)
 			put_json(j, is_object ? name ? name : "" : NULL, walk, value);
 		if (!is_object)
@@ -138,13 +99,14 @@ static void put_pairs(struct json *j, const char *key, struct walk *walk, const 
 
 static void put_text(struct json *j, const char *key, const struct shown *node)
 {
-	char *text = text_of(node);
+	char *text = shown_text(node);
 
 	json_text(j, key, text ? text : "");
 	free(text);
 }
 
-static void put_value(struct json *j, const char *key, struct walk *walk, const struct shown *node)
+static void put_value(struct json *j, const char *key, struct shown_walk *walk,
+		      const struct shown *node)
 {
 	char short_text[24];
 
@@ -197,7 +159,8 @@ static void put_value(struct json *j, const char *key, struct walk *walk, const 
 }
 
 /* Within values, one that could not be had is an object with its status. */
-static void put_json(struct json *j, const char *key, struct walk *walk, const struct shown *node)
+static void put_json(struct json *j, const char *key, struct shown_walk *walk,
+		     const struct shown *node)
 {
 	if (node->status == SHOWN_VALUE || node->status == SHOWN_NIL) {
 		if (node->status == SHOWN_NIL)
@@ -217,11 +180,11 @@ static void put_json(struct json *j, const char *key, struct walk *walk, const s
 
 static void put_list(struct json *j, const char *key, const struct shown_tree *tree)
 {
-	struct walk walk = {tree, 0};
+	struct shown_walk walk = {tree, 0};
 	const struct shown *node;
 
 	json_open(j, key, '[');
-	while ((node = next(&walk))) {
+	while ((node = shown_next(&walk))) {
 		json_open(j, NULL, '{');
 		json_text(j, "name", node->name ? node->name : "");
 		json_text(j, "type", node->type ? node->type : "?");
@@ -288,158 +251,10 @@ void inspect_print_json(FILE *out, const struct inspect_line *line)
 	putc('\n', out);
 }
 
-/* -- text -------------------------------------------------------------------------------------- */
-
-static void print_node(FILE *out, struct walk *walk, const struct shown *node);
-
-static void print_children(FILE *out, struct walk *walk, const struct shown *node)
-{
-	for (uint32_t i = 0; i < node->children; i++) {
-		const struct shown *child = next(walk);
-
-		if (!child)
-			return;
-		if (i)
-			fputs(node->kind == SHOWN_PAIRS && i % 2 ? ": " : ", ", out);
-		if (node->kind == SHOWN_OBJECT && child->name) {
-			text_print_safe(out, child->name);
-			putc('=', out);
-		}
-		print_node(out, walk, child);
-	}
-}
-
-/* "Some(5)", "Line{from=1, to=2}" */
-static void print_variant(FILE *out, struct walk *walk)
-{
-	const struct shown *child = next(walk);
-	bool is_open = child && child->kind != SHOWN_OBJECT;
-
-	if (!child)
-		return;
-	text_print_safe(out, child->name ? child->name : "");
-	if (is_open)
-		putc('(', out);
-	print_node(out, walk, child);
-	if (is_open)
-		putc(')', out);
-}
-
-static void print_value(FILE *out, struct walk *walk, const struct shown *node)
-{
-	char *text;
-
-	switch (node->kind) {
-	case SHOWN_SIGNED:
-		fprintf(out, "%" PRId64, (int64_t)node->number);
-		break;
-	case SHOWN_UNSIGNED:
-		fprintf(out, "%" PRIu64, node->number);
-		break;
-	case SHOWN_CHAR:
-		if (node->number >= ' ' && node->number < 127)
-			fprintf(out, "'%c'", (int)node->number);
-		else
-			fprintf(out, "%" PRId64, (int64_t)node->number);
-		break;
-	case SHOWN_REAL:
-		fprintf(out, "%.17g", node->real);
-		break;
-	case SHOWN_BOOL:
-		fputs(node->number ? "true" : "false", out);
-		break;
-	case SHOWN_TEXT:
-		text = text_of(node);
-		putc('"', out);
-		text_print_safe(out, text ? text : "");
-		putc('"', out);
-		free(text);
-		break;
-	case SHOWN_NAME:
-		text = text_of(node);
-		text_print_safe(out, text ? text : "");
-		free(text);
-		break;
-	case SHOWN_ADDRESS:
-		fprintf(out, "0x%" PRIx64, node->number);
-		break;
-	case SHOWN_OBJECT:
-		putc('{', out);
-		print_children(out, walk, node);
-		putc('}', out);
-		break;
-	case SHOWN_VARIANT:
-		print_variant(out, walk);
-		break;
-	case SHOWN_LIST:
-	case SHOWN_PAIRS:
-		putc(node->kind == SHOWN_LIST ? '[' : '{', out);
-		print_children(out, walk, node);
-		if (node->status == SHOWN_TRUNCATED)
-			fprintf(out, "%s… of %" PRIu64, node->children ? ", " : "", node->length);
-		putc(node->kind == SHOWN_LIST ? ']' : '}', out);
-		break;
-	case SHOWN_NOTHING:
-		break;
-	}
-}
-
-static void print_node(FILE *out, struct walk *walk, const struct shown *node)
-{
-	if (node->status == SHOWN_NIL) {
-		fputs("nil", out);
-		return;
-	}
-	print_value(out, walk, node);
-	if (node->kind == SHOWN_NOTHING)
-		fprintf(out, "<%s>", shown_status_words(node->status));
-	else if (node->status == SHOWN_TRUNCATED && node->kind == SHOWN_TEXT)
-		fputs("…", out);
-	else if (node->status != SHOWN_VALUE && node->status != SHOWN_TRUNCATED)
-		fprintf(out, " <%s>", shown_status_words(node->status));
-}
-
-void inspect_print_value(FILE *out, const struct shown_tree *tree, size_t at)
-{
-	struct walk walk = {tree, at};
-	const struct shown *node = next(&walk);
-
-	if (node)
-		print_node(out, &walk, node);
-}
-
-size_t inspect_behind(const struct shown_tree *tree, size_t at)
-{
-	struct walk walk = {tree, at};
-	const struct shown *node = next(&walk);
-
-	if (node)
-		pass(&walk, node);
-	return walk.at;
-}
-
-void inspect_print_list(FILE *out, const struct shown_tree *tree)
-{
-	struct walk walk = {tree, 0};
-	const struct shown *node;
-	bool follows = false;
-
-	while ((node = next(&walk))) {
-		if (follows)
-			fputs(", ", out);
-		follows = true;
-		/* Go's compiler numbers results without a name: ~r0 */
-		if (node->name && *node->name && *node->name != '~') {
-			text_print_safe(out, node->name);
-			putc('=', out);
-		}
-		print_node(out, &walk, node);
-	}
-}
-
-void inspect_print_text(FILE *out, const struct inspect_line *line)
+bool inspect_print_text(FILE *out, const struct inspect_line *line)
 {
 	char time[64], latency[32];
+	bool is_short;
 
 	format_time(time, sizeof(time), line->wall, "%H:%M:%S");
 	/* microseconds are enough here */
@@ -456,12 +271,12 @@ void inspect_print_text(FILE *out, const struct inspect_line *line)
 	}
 	text_print_safe(out, line->function);
 	fputs(!line->place ? "(" : line->is_optimised ? ", optimised: " : ": ", out);
-	inspect_print_list(out, line->arguments);
+	is_short = inspect_print_list(out, line->arguments);
 	if (!line->place)
 		putc(')', out);
 	if (line->results->nodes.count) {
 		fputs(" = ", out);
-		inspect_print_list(out, line->results);
+		is_short |= inspect_print_list(out, line->results);
 	}
 	if (line->has_end) {
 		text_duration(latency, sizeof(latency), line->latency);
@@ -475,4 +290,5 @@ void inspect_print_text(FILE *out, const struct inspect_line *line)
 		text_print_safe(out, line->stack[i]);
 		putc('\n', out);
 	}
+	return is_short;
 }

@@ -35,11 +35,13 @@ void inspect_print_json(FILE *out, const struct inspect_line *line);
 /*
  * "12:00:01.123456 name[pid:tid] f(a=1, b="x") = 2  12.2 us"
  * "12:00:01.123456 name[pid:tid] orders.c:120 f: a=1, total=7"
+ *
+ * Values of which a line would be too long are shown less deep: "{…}". Returns whether any is.
  */
-void inspect_print_text(FILE *out, const struct inspect_line *line);
+bool inspect_print_text(FILE *out, const struct inspect_line *line);
 
-/* All values of a tree: "a=1, b="x"". */
-void inspect_print_list(FILE *out, const struct shown_tree *tree);
+/* All values of a tree: "a=1, b="x"". Shortened and returns as inspect_print_text(). */
+bool inspect_print_list(FILE *out, const struct shown_tree *tree);
 
 /* A value, node number `at` of the tree, as inspect_print_text() prints it. */
 void inspect_print_value(FILE *out, const struct shown_tree *tree, size_t at);

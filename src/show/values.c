@@ -17,7 +17,7 @@ struct showing {
 	struct inspect_heat *heat;	 /* null: not asked for */
 	FILE *out;
 	bool is_json;
-	uint64_t calls;
+	uint64_t calls, shortened;
 };
 
 static int take(void *context, const struct valued_call *call)
@@ -50,7 +50,7 @@ static int take(void *context, const struct valued_call *call)
 	else if (!err && s->is_json)
 		inspect_print_json(s->out, &line);
 	else if (!err)
-		inspect_print_text(s->out, &line);
+		s->shortened += inspect_print_text(s->out, &line);
 	return err;
 }
 
@@ -145,6 +145,11 @@ static int one_by_one(struct film *film, const struct question *q, FILE *out, bo
 	int err = walk(&s, film, q, why);
 
 	*samples = s.calls;
+	if (s.shortened)
+		fprintf(stderr,
+			"stackcam: %llu calls with values shortened to \"…\"; --format "
+			"inspect-json shows all of them\n",
+			(unsigned long long)s.shortened);
 	end(&s);
 	return err;
 }

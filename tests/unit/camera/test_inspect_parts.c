@@ -12,10 +12,14 @@ enum {
 	ORDER,
 	POINTER,
 	ARRAY,
+	UNNAMED,
 	TYPES
 };
 
-/* struct order { int id; struct order *next; int amounts[4]; int secret; } *order; int n; */
+/*
+ * struct order { int id; struct order *next; int amounts[4]; int secret; struct { int flags; }; }
+ * *order; int n;
+ */
 struct world {
 	struct values values;
 	struct value_param variables[4];
@@ -40,7 +44,7 @@ static void make_world(struct world *w)
 			   .bare = "order",
 			   .size = 40,
 			   .target = VALUE_NO_TYPE,
-			   .members = 4},
+			   .members = 5},
 		[POINTER] = {.kind = VALUE_POINTER,
 			     .name = "order *",
 			     .bare = "",
@@ -52,18 +56,24 @@ static void make_world(struct world *w)
 			   .size = 16,
 			   .target = INT,
 			   .count = 4},
+		[UNNAMED] = {.kind = VALUE_STRUCT,
+			     .name = "",
+			     .bare = "",
+			     .size = 4,
+			     .target = VALUE_NO_TYPE,
+			     .first_member = 5,
+			     .members = 1},
 	};
 	const struct value_member members[] = {
-		{"id", 0, INT, 0, 0, false},
-		{"next", 8, POINTER, 0, 0, false},
-		{"amounts", 16, ARRAY, 0, 0, false},
-		{"secret", 32, INT, 0, 0, false},
+		{"id", 0, INT, 0, 0, false},	     {"next", 8, POINTER, 0, 0, false},
+		{"amounts", 16, ARRAY, 0, 0, false}, {"secret", 32, INT, 0, 0, false},
+		{"", 36, UNNAMED, 0, 0, false},	     {"flags", 0, INT, 0, 0, false},
 	};
 
 	memset(w, 0, sizeof(*w));
 	for (size_t i = 0; i < TYPES; i++)
 		assert_true(vec_push(&w->values.types, types[i]));
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		assert_true(vec_push(&w->values.members, members[i]));
 	/* in rdi, in rsi, a sum of rsp, and nowhere */
 	w->variables[0] = (struct value_param){.name = "order",
@@ -185,6 +195,39 @@ static void test_only_what_is_shown_is_read(void **state)
 	free_world(&w);
 }
 
+/* Members of a structure without a name are those of the one around, as in C. */
+static void test_members_of_an_unnamed_one(void **state)
+{
+	const int32_t order[10] = {3, 0, 0, 0, 10, 11, 12, 13, 0, 42};
+	struct record r = {0};
+	struct shown_tree tree = {0};
+	struct inspect_part part;
+	struct fail why = {0};
+	struct world w;
+
+	(void)state;
+	make_world(&w);
+	assert_int_equal(add(&w, "order.flags", &part), 0);
+	set_register(&r, 5, 0x1000);
+	put_item(&r, 0, INSPECT_OK, order, sizeof(order));
+	decode(&w, &r, &part, &tree);
+	assert_int_equal(tree.nodes.at[0].number, 42);
+	vec_free(&tree.nodes);
+	tree = (struct shown_tree){0};
+	/* the whole */
+	assert_int_equal(add(&w, "*order", &part), 0);
+	decode(&w, &r, &part, &tree);
+	assert_int_equal(tree.nodes.at[0].children, 5);
+	assert_string_equal(tree.nodes.at[tree.nodes.count - 1].name, "flags");
+	assert_int_equal(tree.nodes.at[tree.nodes.count - 1].number, 42);
+	vec_free(&tree.nodes);
+	assert_int_equal(
+		inspect_add_condition(&w.builder, "order.nothing == 1", w.variables, 4, &why),
+		-EINVAL);
+	assert_non_null(strstr(why.what, "'nothing'; there are id, next, amounts, secret, flags"));
+	free_world(&w);
+}
+
 static void test_elements_of_pointers_and_sums(void **state)
 {
 	struct inspect_part part;
@@ -276,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_register_needs_no_step),
 		cmocka_unit_test(test_only_what_is_shown_is_read),
+		cmocka_unit_test(test_members_of_an_unnamed_one),
 		cmocka_unit_test(test_elements_of_pointers_and_sums),
 		cmocka_unit_test(test_nil_on_the_way_is_no_value),
 		cmocka_unit_test(test_statuses_of_parts),
