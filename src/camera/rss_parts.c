@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/resident.h"
-#include "process/smaps.h"
+#include "camera/rss_reading.h"
 #include "runtime/glibc_heap.h"
-#include "runtime/jemalloc_heap.h"
 #include "runtime/python_pools.h"
 
 /* The most names of one reading; what else there is has one name. */
@@ -58,6 +56,9 @@ static const struct {
 	[RSS_JAVA_CODE] = {"[Java]", "[compiled code]"},
 	[RSS_JAVA_CLASSES] = {"[Java]", "[classes]"},
 	[RSS_JAVA_CARDS] = {"[Java]", "[card table of the garbage collector]"},
+	[RSS_V8_OBJECTS] = {"[JavaScript]", "[heap: objects, garbage as well]"},
+	[RSS_V8_FREE] = {"[JavaScript]", "[heap: free]"},
+	[RSS_V8_OWN] = {"[JavaScript]", "[the engine's own]"},
 	[RSS_STACK_FIRST] = {"[stacks]", "[first thread]"},
 	[RSS_STACK_OTHERS] = {"[stacks]", "[other threads]"},
 	[RSS_FILE] = {"[files]", NULL},
@@ -85,24 +86,9 @@ const char *rss_words(enum rss_kind kind)
 	return kinds[kind].words;
 }
 
-/* One reading. */
-struct reading {
-	struct rss_parts *parts;
-	struct resident memory;
-	vec(struct smaps_mapping) mappings; /* their paths are their own */
-	struct jemalloc_heap jemalloc;
-	struct jemalloc_extent extent; /* that goes on behind the mapping */
-	uint64_t extent_at;
-	struct runtime_spans spans; /* in order of their addresses */
-	size_t span;		    /* those before end below what comes */
-	uint64_t walked;
-	uint64_t looks, reads; /* that are left */
-	bool has_go_heap, has_libc, no_memory;
-};
-
 /* -- parts ------------------------------------------------------------------------------------- */
 
-static void add(struct reading *r, enum rss_kind kind, const char *name, uint64_t bytes)
+void rss_add(struct rss_reading *r, enum rss_kind kind, const char *name, uint64_t bytes)
 {
 	char *copy = NULL;
 
@@ -128,7 +114,7 @@ static void add(struct reading *r, enum rss_kind kind, const char *name, uint64_
  * Some bytes, and some others, of a mapping of which so much was in RAM when it was asked: what is
  * missing is of a third kind; what is too much has come since.
  */
-static void add_both(struct reading *r, uint64_t rss, enum rss_kind one, uint64_t of_one,
+static void add_both(struct rss_reading *r, uint64_t rss, enum rss_kind one, uint64_t of_one,
 		     enum rss_kind other, uint64_t of_other, enum rss_kind rest)
 {
 	uint64_t sum = of_one + of_other;
@@ -138,15 +124,31 @@ static void add_both(struct reading *r, uint64_t rss, enum rss_kind one, uint64_
 		of_one = rss - of_other;
 		sum = rss;
 	}
-	add(r, one, NULL, of_one);
-	add(r, other, NULL, of_other);
-	add(r, rest, NULL, rss - sum);
+	rss_add(r, one, NULL, of_one);
+	rss_add(r, other, NULL, of_other);
+	rss_add(r, rest, NULL, rss - sum);
+}
+
+bool rss_is_plain(const struct smaps_mapping *mapping)
+{
+	return !*mapping->at.path && mapping->at.writable && !mapping->at.shared;
+}
+
+static bool is_data(const struct smaps_mapping *mapping)
+{
+	return *mapping->at.path == '/' && mapping->at.writable && !mapping->at.shared;
+}
+
+const char *rss_bss_of(const struct smaps_mapping *mapping, const struct smaps_mapping *below)
+{
+	return below && below->at.end == mapping->at.start && is_data(below) ? below->at.path
+									     : NULL;
 }
 
 /* -- heaps of malloc() ------------------------------------------------------------------------- */
 
 /* As much of a heap as one reading may take. */
-static void walk(struct reading *r, uint64_t first, uint64_t end, struct glibc_heap *heap)
+static void walk(struct rss_reading *r, uint64_t first, uint64_t end, struct glibc_heap *heap)
 {
 	uint64_t left = WALK_MAX - r->walked;
 
@@ -161,7 +163,7 @@ static void walk(struct reading *r, uint64_t first, uint64_t end, struct glibc_h
 }
 
 /* fast: bytes of small free chunks that look as if they were in use. */
-static void add_walked(struct reading *r, uint64_t rss, const struct glibc_heap *heap,
+static void add_walked(struct rss_reading *r, uint64_t rss, const struct glibc_heap *heap,
 		       uint64_t fast)
 {
 	uint64_t cached = heap->cached + fast;
@@ -181,7 +183,7 @@ static bool is_data_of_libc(const struct smaps_mapping *mapping)
 }
 
 /* The small free chunks of the main heap, whose arena is in libc's data. */
-static uint64_t fast_of_main(struct reading *r, uint64_t top)
+static uint64_t fast_of_main(struct rss_reading *r, uint64_t top)
 {
 	vec_foreach (&r->mappings, mapping) {
 		uint64_t arena;
@@ -195,7 +197,7 @@ static uint64_t fast_of_main(struct reading *r, uint64_t top)
 	return 0;
 }
 
-static void add_main_heap(struct reading *r, const struct smaps_mapping *mapping)
+static void add_main_heap(struct rss_reading *r, const struct smaps_mapping *mapping)
 {
 	struct glibc_heap heap;
 
@@ -204,7 +206,7 @@ static void add_main_heap(struct reading *r, const struct smaps_mapping *mapping
 }
 
 /* Heaps of threads' arenas that follow each other. Returns where the last one ends. */
-static uint64_t add_heaps_of_threads(struct reading *r, uint64_t at, uint64_t limit)
+static uint64_t add_heaps_of_threads(struct rss_reading *r, uint64_t at, uint64_t limit)
 {
 	uint64_t first, end, arena;
 
@@ -228,117 +230,13 @@ static uint64_t add_heaps_of_threads(struct reading *r, uint64_t at, uint64_t li
 
 /* -- other anonymous memory -------------------------------------------------------------------- */
 
-static void add_pool(struct reading *r, uint64_t at, uint64_t size, uint64_t in_use)
+static void add_pool(struct rss_reading *r, uint64_t at, uint64_t size, uint64_t in_use)
 {
 	uint64_t there = resident_bytes(&r->memory, at, at + size);
 
 	in_use = in_use < there ? in_use : there;
-	add(r, RSS_PYTHON_IN_USE, NULL, in_use);
-	add(r, RSS_PYTHON_FREE, NULL, there - in_use);
-}
-
-/* -- heaps of jemalloc ------------------------------------------------------------------------- */
-
-/* The least of a mapping whose first page is looked for in the tree, and the most of them. */
-#define SAMPLE_MIN  (64u << 10)
-#define SAMPLES_MAX 16u
-
-static bool is_plain(const struct smaps_mapping *mapping)
-{
-	return !*mapping->at.path && mapping->at.writable && !mapping->at.shared;
-}
-
-static bool is_data(const struct smaps_mapping *mapping)
-{
-	return *mapping->at.path == '/' && mapping->at.writable && !mapping->at.shared;
-}
-
-/* What is behind the data of a file begins with its .bss. */
-static const char *bss_of(const struct smaps_mapping *mapping, const struct smaps_mapping *below)
-{
-	return below && below->at.end == mapping->at.start && is_data(below) ? below->at.path
-									     : NULL;
-}
-
-static bool is_in_plain(void *context, uint64_t at, uint64_t bytes)
-{
-	const struct reading *r = context;
-	size_t low = 0, high = r->mappings.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->mappings.at[middle].at.end <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < r->mappings.count && r->mappings.at[low].at.start <= at &&
-	       r->mappings.at[low].at.end - at >= bytes && is_plain(&r->mappings.at[low]);
-}
-
-/* The tree is in the .bss of a file, whose first bytes are in the last page of its data. */
-static void find_jemalloc(struct reading *r)
-{
-	const struct smaps_mapping *below = NULL;
-	uint64_t samples[SAMPLES_MAX];
-	struct jemalloc_search search = {
-		.samples = samples, .may_be_own = is_in_plain, .context = r};
-
-	vec_foreach (&r->mappings, mapping)
-		if (is_plain(mapping) && mapping->rss >= SAMPLE_MIN && search.count < SAMPLES_MAX)
-			samples[search.count++] = mapping->at.start;
-	if (!search.count)
-		return;
-	vec_foreach (&r->mappings, mapping) {
-		if (is_plain(mapping) && bss_of(mapping, below)) {
-			search.from = mapping->at.start - RESIDENT_PAGE;
-			search.to = mapping->at.end;
-			if (jemalloc_heap_find(&r->memory, &search, &r->jemalloc))
-				return;
-		}
-		below = mapping;
-	}
-}
-
-/* Where an extent ends, or the mapping before that: then its rest is in r->extent. */
-static uint64_t add_extent(struct reading *r, uint64_t at, uint64_t end)
-{
-	const struct jemalloc_extent *extent = &r->extent;
-	uint64_t bytes = extent->bytes < end - at ? extent->bytes : end - at,
-		 there = resident_bytes(&r->memory, at, at + bytes), in_use;
-
-	in_use =
-		extent->in_use < extent->bytes
-			? (uint64_t)((double)extent->in_use * (double)bytes / (double)extent->bytes)
-			: bytes;
-	in_use = in_use < there ? in_use : there;
-	if (extent->is_read) {
-		add(r, RSS_JEMALLOC_IN_USE, NULL, in_use);
-		add(r, RSS_JEMALLOC_FREE, NULL, there - in_use);
-	} else {
-		add(r, RSS_JEMALLOC_UNREAD, NULL, there);
-	}
-	r->extent.bytes -= bytes;
-	r->extent.in_use = extent->in_use > in_use ? extent->in_use - in_use : 0;
-	r->extent_at = at + bytes;
-	return at + bytes;
-}
-
-/* What jemalloc has at a page. Returns where that ends; at: it has nothing. */
-static uint64_t add_jemalloc(struct reading *r, uint64_t at, uint64_t end)
-{
-	uint64_t size;
-
-	if (!r->jemalloc.root)
-		return at;
-	if ((r->extent.bytes && r->extent_at == at) ||
-	    jemalloc_heap_extent(&r->memory, &r->jemalloc, at, end, &r->extent))
-		return add_extent(r, at, end);
-	size = jemalloc_heap_own(&r->memory, at);
-	size = size < end - at ? size : end - at;
-	add(r, RSS_JEMALLOC_OWN, NULL, resident_bytes(&r->memory, at, at + size));
-	return at + size;
+	rss_add(r, RSS_PYTHON_IN_USE, NULL, in_use);
+	rss_add(r, RSS_PYTHON_FREE, NULL, there - in_use);
 }
 
 /* -- pages ------------------------------------------------------------------------------------- */
@@ -347,14 +245,15 @@ static uint64_t add_jemalloc(struct reading *r, uint64_t at, uint64_t end)
  * Looks at each page: does something begin here? Up to the first thing that does, pages are the
  * .bss of a file, if there is one.
  */
-static void add_pages(struct reading *r, uint64_t at, uint64_t end, const char *bss)
+static void add_pages(struct rss_reading *r, uint64_t at, uint64_t end, const char *bss)
 {
 	enum rss_kind otherwise = r->has_go_heap && !r->has_libc ? RSS_GO_OWN : RSS_UNKNOWN;
 
 	resident_forget(&r->memory, end);
 	while (at < end && !r->memory.is_spent) {
-		uint64_t size, in_use, next = add_jemalloc(r, at, end);
+		uint64_t size, in_use, next = rss_add_jemalloc(r, at, end);
 
+		next = next > at ? next : rss_add_v8(r, at, end);
 		if (next > at) {
 			at = next;
 			bss = NULL;
@@ -366,12 +265,12 @@ static void add_pages(struct reading *r, uint64_t at, uint64_t end, const char *
 		}
 		size = glibc_heap_mapped(&r->memory, at, end);
 		if (size) {
-			add(r, RSS_HEAP_LARGE, NULL, resident_bytes(&r->memory, at, at + size));
+			rss_add(r, RSS_HEAP_LARGE, NULL, resident_bytes(&r->memory, at, at + size));
 		} else if ((size = python_pool(&r->memory, at, &in_use)) && size <= end - at) {
 			add_pool(r, at, size, in_use);
 		} else {
 			size = RESIDENT_PAGE;
-			add(r, bss ? RSS_FILE_COPY : otherwise, bss, size);
+			rss_add(r, bss ? RSS_FILE_COPY : otherwise, bss, size);
 			at += size;
 			continue;
 		}
@@ -384,7 +283,7 @@ static void add_pages(struct reading *r, uint64_t at, uint64_t end, const char *
  * A thread's control block says its own address, twice (tcbhead_t of glibc), and lies at the end of
  * its stack; pages that cannot be touched lie below it.
  */
-static bool is_stack(struct reading *r, const struct smaps_mapping *mapping,
+static bool is_stack(struct rss_reading *r, const struct smaps_mapping *mapping,
 		     const struct smaps_mapping *below)
 {
 	uint64_t from = mapping->at.end - mapping->at.start > CONTROL_BLOCK_WITHIN
@@ -412,7 +311,7 @@ static uint64_t sum_of(const struct rss_parts *parts)
 }
 
 /* How much between two addresses of a mapping is in RAM. */
-static uint64_t bytes_of(struct reading *r, const struct smaps_mapping *mapping, uint64_t from,
+static uint64_t bytes_of(struct rss_reading *r, const struct smaps_mapping *mapping, uint64_t from,
 			 uint64_t to)
 {
 	uint64_t size = mapping->at.end - mapping->at.start;
@@ -427,7 +326,7 @@ static uint64_t bytes_of(struct reading *r, const struct smaps_mapping *mapping,
  * What runtimes say of a mapping, and what lies between, which is looked at. Where two say
  * something of the same, the first one is believed.
  */
-static void add_used(struct reading *r, const struct smaps_mapping *mapping, const char *bss)
+static void add_used(struct rss_reading *r, const struct smaps_mapping *mapping, const char *bss)
 {
 	uint64_t at = mapping->at.start, end = mapping->at.end;
 
@@ -449,35 +348,35 @@ static void add_used(struct reading *r, const struct smaps_mapping *mapping, con
 		to = span->end < end ? span->end : end;
 		if (to <= at)
 			continue;
-		add(r, of_use[span->use], NULL, bytes_of(r, mapping, at, to));
+		rss_add(r, of_use[span->use], NULL, bytes_of(r, mapping, at, to));
 		at = to;
 	}
 }
 
-static void add_anonymous(struct reading *r, const struct smaps_mapping *mapping,
+static void add_anonymous(struct rss_reading *r, const struct smaps_mapping *mapping,
 			  const struct smaps_mapping *below)
 {
 	/* a large one leaves some to those behind */
 	uint64_t sum, looks = r->looks / 2, reads = r->reads / 2;
 
 	if (mapping->at.start >= GO_HEAP_FROM && mapping->at.start < GO_HEAP_TO) {
-		add(r, RSS_GO_HEAP, NULL, mapping->rss);
+		rss_add(r, RSS_GO_HEAP, NULL, mapping->rss);
 		return;
 	}
 	if (is_stack(r, mapping, below)) {
-		add(r, RSS_STACK_OTHERS, NULL, mapping->rss);
+		rss_add(r, RSS_STACK_OTHERS, NULL, mapping->rss);
 		return;
 	}
 	sum = sum_of(r->parts);
 	resident_allow(&r->memory, looks, reads);
-	add_used(r, mapping, bss_of(mapping, below));
+	add_used(r, mapping, rss_bss_of(mapping, below));
 	r->looks -= looks - r->memory.looks;
 	r->reads -= reads - r->memory.reads;
 	sum = sum_of(r->parts) - sum;
 	r->parts->unread += r->memory.is_spent;
 	/* what went meanwhile; what came is in the next reading as well */
 	if (sum < mapping->rss)
-		add(r, r->memory.is_spent ? RSS_UNREAD : RSS_UNKNOWN, NULL, mapping->rss - sum);
+		rss_add(r, r->memory.is_spent ? RSS_UNREAD : RSS_UNKNOWN, NULL, mapping->rss - sum);
 	resident_allow(&r->memory, UINT64_MAX, UINT64_MAX);
 }
 
@@ -495,7 +394,7 @@ static bool is_shared(const struct procfs_mapping *at)
 	       (at->shared && begins(at->path, "/dev/zero"));
 }
 
-static void add_mapping(struct reading *r, const struct smaps_mapping *mapping,
+static void add_mapping(struct rss_reading *r, const struct smaps_mapping *mapping,
 			const struct smaps_mapping *below)
 {
 	const char *path = mapping->at.path;
@@ -503,18 +402,18 @@ static void add_mapping(struct reading *r, const struct smaps_mapping *mapping,
 	if (!mapping->rss)
 		return;
 	if (is_shared(&mapping->at)) {
-		add(r, RSS_SHARED, path, mapping->rss);
+		rss_add(r, RSS_SHARED, path, mapping->rss);
 	} else if (*path == '/') {
-		add(r, RSS_FILE, path, mapping->rss - mapping->anonymous);
-		add(r, RSS_FILE_COPY, path, mapping->anonymous);
+		rss_add(r, RSS_FILE, path, mapping->rss - mapping->anonymous);
+		rss_add(r, RSS_FILE_COPY, path, mapping->anonymous);
 	} else if (!strcmp(path, "[heap]")) {
 		add_main_heap(r, mapping);
 	} else if (!strcmp(path, "[stack]")) {
-		add(r, RSS_STACK_FIRST, NULL, mapping->rss);
+		rss_add(r, RSS_STACK_FIRST, NULL, mapping->rss);
 	} else if (begins(path, "[anon:")) {
-		add(r, RSS_NAMED, path, mapping->rss);
+		rss_add(r, RSS_NAMED, path, mapping->rss);
 	} else if (*path) {
-		add(r, RSS_KERNEL, path, mapping->rss);
+		rss_add(r, RSS_KERNEL, path, mapping->rss);
 	} else {
 		add_anonymous(r, mapping, below);
 	}
@@ -522,7 +421,7 @@ static void add_mapping(struct reading *r, const struct smaps_mapping *mapping,
 
 static void take_mapping(void *context, const struct smaps_mapping *mapping)
 {
-	struct reading *r = context;
+	struct rss_reading *r = context;
 	struct smaps_mapping kept = *mapping;
 
 	kept.at.path = strdup(mapping->at.path);
@@ -549,7 +448,7 @@ static int compare_spans(const void *a, const void *b)
 	return (one->start > other->start) - (one->start < other->start);
 }
 
-static void read_spans(struct reading *r, const struct rss_uses *uses)
+static void read_spans(struct rss_reading *r, const struct rss_uses *uses)
 {
 	const struct runtime_memory memory = {read_present, &r->memory};
 
@@ -562,7 +461,7 @@ static void read_spans(struct reading *r, const struct rss_uses *uses)
 
 int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts)
 {
-	struct reading r = {.parts = parts, .looks = LOOKS_MAX, .reads = READS_MAX};
+	struct rss_reading r = {.parts = parts, .looks = LOOKS_MAX, .reads = READS_MAX};
 	const struct smaps_mapping *below = NULL;
 	int err;
 
@@ -575,7 +474,7 @@ int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts)
 	if (!err || err == -EFBIG) {
 		err = 0;
 		read_spans(&r, uses);
-		find_jemalloc(&r);
+		rss_find_jemalloc(&r);
 		vec_foreach (&r.mappings, mapping) {
 			add_mapping(&r, mapping, below);
 			below = mapping;

@@ -30,6 +30,14 @@ if "STACKCAM_EVERY_VERSION" in os.environ:
     LATER.insert(0, "22.23.3")
 NODES = ["installed", "debian", *LATER, *filter(None, os.environ.get("STACKCAM_NODES", "").split(":"))]
 
+HELD = """
+const held = [];
+for (let i = 0; i < 500000; i++) held.push({ number: i, text: 'text ' + i });
+const usage = process.memoryUsage();
+console.log(usage.heapUsed, usage.heapTotal);
+process.stdin.resume().on('end', () => process.exit(held.length ? 0 : 1));
+"""
+
 TIERS = {
     "default": [],
     "interpreted": ["--no-opt", "--no-maglev", "--no-sparkplug"],
@@ -67,7 +75,7 @@ def npm_node(folder, version):
     return [str(folder / "package/bin/node")]
 
 
-spare = spare_versions("node", ("debian", *LATER), ("test_split", "test_server", "test_lines"))
+spare = spare_versions("node", ("debian", *LATER), ("test_split", "test_server", "test_lines", "test_heap"))
 
 
 @pytest.fixture(scope="module", params=NODES)
@@ -141,6 +149,20 @@ def is_at(frame, function, first, count):
     """Whether a frame with its line is one of a function that begins at a line."""
     name, _, line = frame.rpartition(":")
     return name.startswith(function) and line.isdigit() and first <= int(line) < first + count
+
+
+def test_heap(lab, node):
+    """What of the process's memory is V8's, beside what V8 itself says."""
+    with subprocess.Popen([*node, "-e", HELD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        used, whole = map(int, process.stdout.readline().split())
+        filmed = lab.record("-e", "rss", "-p", process.pid, "-d", 1)
+        process.stdin.close()
+        process.wait(timeout=PATIENCE)
+    parts = filmed.folded("-e", "rss")
+    total, heap, unknown = (sum(value for stack, value in parts if word in " ".join(stack))
+                            for word in ("", "[heap: objects", "[not explained]"))
+    assert 0.95 * used < heap < 1.05 * whole, (used, whole, filmed.explain())
+    assert used > 30 << 20 and unknown < 0.05 * total, filmed.explain()
 
 
 def test_lines(lab, node):

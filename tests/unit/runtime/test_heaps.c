@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Chunks of malloc() and pools of Python, in memory that is made here. */
+/* Chunks of malloc(), pools of Python, chunks of V8, in memory that is made here. */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 
 #include "runtime/glibc_heap.h"
 #include "runtime/python_pools.h"
+#include "runtime/v8_chunks.h"
 
 #define BASE  0x10000000ull
 #define BYTES (16u * RESIDENT_PAGE)
@@ -180,6 +181,56 @@ static void pools(void **state)
 	free(memory.bytes);
 }
 
+/* The words that describe a chunk, from `to` on, in the order of a version. */
+static void put_chunk(uint64_t to, uint64_t at, const int place[5])
+{
+	const uint64_t words[] = {at, BYTES, at + 0x1148, at + BYTES, 5000};
+
+	for (int i = 0; i < 5; i++)
+		set(to + 8ull * (unsigned int)place[i], words[i]);
+}
+
+/* Node.js 18 and 20, 22, and 24: there the description lies elsewhere. */
+static void chunks_of_v8(void **state)
+{
+	/* chunk, size, area_start, area_end, allocated_bytes */
+	static const int orders[][5] = {{10, 11, 3, 4, 5}, {1, 2, 4, 5, 6}, {1, 2, 9, 7, 3}};
+	struct v8_chunk chunk;
+	struct resident memory;
+
+	(void)state;
+	assert_int_equal(BASE % V8_CHUNK_ALIGNMENT, 0);
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		uint64_t to = i == 2 ? BASE + 0x3000 : BASE;
+
+		memory = begin();
+		put_chunk(to, BASE, orders[i]);
+		if (to != BASE)
+			set(BASE + 8, to);
+		assert_true(v8_chunk_at(&memory, BASE, &chunk));
+		assert_int_equal(chunk.end, BASE + BYTES);
+		assert_int_equal(chunk.area, BASE + 0x1148);
+		assert_int_equal(chunk.area_end, BASE + BYTES);
+		assert_int_equal(chunk.allocated, 5000);
+		/* more than it has room for; behind the chunk; of another one */
+		set(to + 8ull * (unsigned int)orders[i][4], BYTES);
+		assert_false(v8_chunk_at(&memory, BASE, &chunk));
+		put_chunk(to, BASE, orders[i]);
+		set(to + 8ull * (unsigned int)orders[i][3], BASE + BYTES + 8);
+		assert_false(v8_chunk_at(&memory, BASE, &chunk));
+		put_chunk(to, BASE + V8_CHUNK_ALIGNMENT, orders[i]);
+		assert_false(v8_chunk_at(&memory, BASE, &chunk));
+		free(memory.bytes);
+	}
+	memory = begin();
+	assert_false(v8_chunk_at(&memory, BASE, &chunk));
+	set(BASE + 8, BASE + 4);
+	assert_false(v8_chunk_at(&memory, BASE, &chunk));
+	set(BASE + 8, UINT64_MAX - 7);
+	assert_false(v8_chunk_at(&memory, BASE, &chunk));
+	free(memory.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +240,7 @@ int main(void)
 		cmocka_unit_test(the_arena_of_the_main_heap),
 		cmocka_unit_test(allocations_with_a_mapping),
 		cmocka_unit_test(pools),
+		cmocka_unit_test(chunks_of_v8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
