@@ -179,6 +179,20 @@ static struct known *known_of(struct go_process *process, uint64_t address)
 	return vec_last(&process->buckets);
 }
 
+/* Of one that has begun while it was recorded: before, it had nothing. */
+static void tell_beginning(const struct reading *r, uint32_t thread)
+{
+	uint64_t time = r->seen->executed;
+	struct film_held row = {.thread = thread};
+
+	if (!time)
+		return;
+	time = time > r->to->begun ? time : r->to->begun;
+	row.time = row.born = time;
+	if (time < r->now)
+		film_held(r->to->film, r->to->inuse, &row);
+}
+
 static void take_bucket(void *context, const struct go_heap_bucket *bucket)
 {
 	struct reading *r = context;
@@ -203,6 +217,8 @@ static void take_bucket(void *context, const struct go_heap_bucket *bucket)
 	known->allocated = allocated > known->allocated ? allocated : known->allocated;
 	if (!r->to->inuse || !count)
 		return;
+	if (r->is_first && !r->held)
+		tell_beginning(r, known->place.thread);
 	row.value = scaled(count, bucket->alloc_bytes - bucket->free_bytes, r->rate);
 	row.thread = known->place.thread;
 	row.stack = known->place.stack;

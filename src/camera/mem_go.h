@@ -31,6 +31,7 @@ struct mem_go_film {
 	struct film_writer *film;
 	uint32_t alloc, inuse;
 	uint64_t since; /* when the recording began: what lived before has allocated before */
+	uint64_t begun; /* when this film did */
 };
 
 /* Reads those that are due, or all of them. */

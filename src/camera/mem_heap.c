@@ -153,6 +153,7 @@ static int start(struct source *source, struct fail *why)
 
 	(void)why;
 	add_events(source);
+	heap->begun = clock_ns();
 	heap->since = source->host->selection->command ? 0 : clock_ns();
 	mem_go_turn(heap->go);
 	mem_seen_start(heap->seen, !source->host->selection->command);
@@ -166,6 +167,18 @@ static int start(struct source *source, struct fail *why)
 		mem_heap_start_running(source, source->host->selection->pids[i]);
 	mem_jvmti_tick(heap->jvmti, source->host->film, heap->of_film[OF_INUSE]);
 	return 0;
+}
+
+/* Of one that has begun a program while it was recorded, it is known that it had nothing before. */
+static void began(struct source *source, const struct waiting_half *half)
+{
+	struct mem_heap *heap = source->state;
+	const struct process *process = samples_process(source->host->samples, (pid_t)half->pid);
+	uint64_t time = process ? process->executed : 0;
+
+	if (time && time < half->time)
+		mem_live_began(heap->live, source->host->film, heap->of_film[OF_INUSE], half->pid,
+			       half->place.thread, time > heap->begun ? time : heap->begun);
 }
 
 static void take_alloc(struct source *source, const struct capture_record *record,
@@ -190,10 +203,12 @@ static void take_alloc(struct source *source, const struct capture_record *recor
 	/* of one that has probes, only that it was allocated is known */
 	if (!heap->of_film[OF_INUSE] || !identity->key)
 		return;
-	if (identity->value & MEM_HEAP_UNFOLLOWED)
+	if (identity->value & MEM_HEAP_UNFOLLOWED) {
 		heap->unfollowed++;
-	else
+	} else {
+		began(source, &half);
 		mem_live_add(heap->live, &half);
+	}
 }
 
 /*
@@ -292,9 +307,9 @@ static void tell_inuse(struct source *source, uint64_t now)
 static void read_go(struct source *source, uint64_t now, bool all)
 {
 	struct mem_heap *heap = source->state;
-	const struct mem_go_film to = {source->host->samples, source->host->film,
-				       heap->of_film[OF_ALLOC], heap->of_film[OF_INUSE],
-				       heap->since};
+	const struct mem_go_film to = {
+		source->host->samples,	 source->host->film, heap->of_film[OF_ALLOC],
+		heap->of_film[OF_INUSE], heap->since,	     heap->begun};
 
 	mem_go_read(heap->go, &to, now, all);
 }
@@ -355,6 +370,7 @@ static void turn(struct source *source)
 	struct mem_heap *heap = source->state;
 
 	add_events(source);
+	heap->begun = clock_ns();
 	mem_go_turn(heap->go);
 	if (heap->of_film[OF_INUSE])
 		mem_live_turn(heap->live, source->host->samples, thread_of, source);

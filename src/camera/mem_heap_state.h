@@ -40,6 +40,7 @@ struct mem_heap {
 		*probes; /* of those that the library does not see; null: there are none */
 	struct mem_inject *inject; /* the same with the library; null: it is not to be */
 	uint64_t since;		   /* when the recording began */
+	uint64_t begun;		   /* when the film did */
 	uint32_t of_film[EVENTS];  /* 0: it was not asked for */
 	uint64_t last;		   /* time of the last record */
 	uint64_t damaged, unfollowed;

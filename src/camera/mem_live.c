@@ -24,6 +24,7 @@
 struct mem_live {
 	struct waiting *waiting;
 	struct map holders; /* pid to a thread of the film: those with a row in their last state */
+	struct map begun;   /* pids of those that the recorder has seen begin, and has said so */
 	vec(struct film_held) rows; /* of the state in the making */
 	struct map places;	    /* a hash of what distinguishes them, to their place */
 	uint64_t time;		    /* its time */
@@ -53,6 +54,7 @@ void mem_live_free(struct mem_live *live)
 		return;
 	waiting_free(live->waiting);
 	map_free(&live->holders);
+	map_free(&live->begun);
 	map_free(&live->places);
 	vec_free(&live->rows);
 	free(live);
@@ -145,6 +147,17 @@ static void write_nothing(struct film_writer *film, uint32_t event, uint64_t tim
 	film_held(film, event, &row);
 }
 
+void mem_live_began(struct mem_live *live, struct film_writer *film, uint32_t event, uint32_t pid,
+		    uint32_t thread, uint64_t time)
+{
+	if (!thread || map_get(&live->begun, pid))
+		return;
+	if (map_put(&live->begun, pid, 1))
+		write_nothing(film, event, time, thread);
+	else
+		live->refused++;
+}
+
 void mem_live_tell(struct mem_live *live, struct film_writer *film, uint32_t event, uint64_t time)
 {
 	struct map before = live->holders;
@@ -187,6 +200,7 @@ void mem_live_ended(struct mem_live *live, struct film_writer *film, uint32_t ev
 		write_nothing(film, event, time, (uint32_t)thread);
 	waiting_forget(live->waiting, pid);
 	map_remove(&live->holders, pid);
+	map_remove(&live->begun, pid);
 }
 
 /* -- another film ------------------------------------------------------------------------------ */

@@ -22,6 +22,14 @@ void mem_live_free(struct mem_live *live);
 /* half: its key is the address, its value the bytes that it stands for, its time the birth. */
 void mem_live_add(struct mem_live *live, const struct waiting_half *half);
 
+/*
+ * The recorder has seen the process begin, at a time, and has one of its threads. Before its first
+ * allocation it had nothing, which stands in the film, once. Else its first state would be taken
+ * for what it had before. To be called before its first mem_live_add().
+ */
+void mem_live_began(struct mem_live *live, struct film_writer *film, uint32_t event, uint32_t pid,
+		    uint32_t thread, uint64_t time);
+
 /* It is freed. False: it is not known. */
 bool mem_live_remove(struct mem_live *live, uint32_t pid, uint64_t address);
 

@@ -138,6 +138,7 @@ static void take_exec(struct targets *targets, const struct target_event *event)
 	t->complete = true;
 	t->distrusted = false;
 	t->process.execs++;
+	t->process.executed = event->time;
 	memcpy(t->process.comm, event->comm, sizeof(t->process.comm));
 	t->process.comm[sizeof(t->process.comm) - 1] = 0;
 	tracked_read_strings(t, targets_has_many(targets));

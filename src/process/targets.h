@@ -29,9 +29,10 @@ struct mapping {
 
 struct process {
 	pid_t pid, parent;
-	uint64_t start; /* ns of CLOCK_MONOTONIC, 0: not known */
-	uint64_t end;	/* the same; 0: lives */
-	uint32_t execs; /* times it has called exec since it is known */
+	uint64_t start;	   /* ns of CLOCK_MONOTONIC, 0: not known */
+	uint64_t end;	   /* the same; 0: lives */
+	uint32_t execs;	   /* times it has called exec since it is known, */
+	uint64_t executed; /* and when it did so last, the same; 0: never */
 	char comm[16];
 	char *command; /* arguments joined by spaces; "" if it was gone too soon */
 	char *exe;
