@@ -86,7 +86,7 @@ static const char *name_with_library(struct called_library *library, const char 
  * Is the function in the library the better place? Then it takes over what the stub's exit may be.
  */
 static bool take_over(const struct probe_function *stub, struct called_library *library,
-		      struct probe_function *function)
+		      struct probe_function *function, const struct called_wish *wish)
 {
 	const char *name = stub->library[0] ? stub->name : name_with_library(library, stub->name);
 
@@ -94,7 +94,7 @@ static bool take_over(const struct probe_function *stub, struct called_library *
 		return false;
 	if (function->refusal != PROBE_ALLOWED ||
 	    (stub->refusal == PROBE_ALLOWED && function->cost >= stub->cost &&
-	     function->exit == stub->exit))
+	     function->exit == stub->exit && !wish->stays))
 		return false;
 	/* what is called is known by name, although its code calls more than can be followed */
 	if (stub->exit == PROBE_EXIT_RETURN && function->exit != PROBE_EXIT_RETURN) {
@@ -119,7 +119,7 @@ static void keep_only(struct probe_functions *functions, const bool *taken)
 }
 
 static int move(const struct probe_functions *stubs, bool *moved, struct called_library *library,
-		size_t number, const struct definition *definitions)
+		size_t number, const struct definition *definitions, const struct called_wish *wish)
 {
 	bool *taken = calloc(library->functions.count + 1, sizeof(*taken));
 	size_t i;
@@ -130,7 +130,7 @@ static int move(const struct probe_functions *stubs, bool *moved, struct called_
 		const struct definition *d = &definitions[i];
 
 		if (d->definitions != 1 || d->library != number ||
-		    !take_over(&stubs->at[i], library, &library->functions.at[d->function]))
+		    !take_over(&stubs->at[i], library, &library->functions.at[d->function], wish))
 			continue;
 		taken[d->function] = moved[i] = true;
 	}
@@ -147,8 +147,8 @@ void called_names_free(struct called_names *names)
 }
 
 int called_find(struct symbols *symbols, const struct probe_functions *stubs, bool *moved,
-		struct called_library *libraries, size_t count, enum probe_exit_wish exit,
-		bool calm, struct fail *why)
+		struct called_library *libraries, size_t count, const struct called_wish *wish,
+		struct fail *why)
 {
 	struct definition *definitions = calloc(stubs->count + 1, sizeof(*definitions));
 	struct map by_symbol = {0};
@@ -167,8 +167,9 @@ int called_find(struct symbols *symbols, const struct probe_functions *stubs, bo
 			.choice = choice,
 			.own = true,
 			.inside = libraries[i].name,
-			.exit = exit,
-			.calm = calm,
+			.exit = wish->exit,
+			.calm = wish->calm,
+			.stays = wish->stays,
 			.refused_too = true, /* they define the symbol all the same */
 		};
 
@@ -177,7 +178,7 @@ int called_find(struct symbols *symbols, const struct probe_functions *stubs, bo
 			count_definitions(&libraries[i], i, stubs, definitions, &by_symbol);
 	}
 	for (i = 0; !err && i < count; i++)
-		err = move(stubs, moved, &libraries[i], i, definitions);
+		err = move(stubs, moved, &libraries[i], i, definitions, wish);
 	if (err)
 		fail_errno(why, err, NULL, "cannot trace library functions");
 	free(definitions);

@@ -30,15 +30,21 @@ struct called_library {
 	struct called_names names;	  /* and this, after them */
 };
 
+/* As in struct probe_question. */
+struct called_wish {
+	enum probe_exit_wish exit;
+	bool calm, stays;
+};
+
 /*
  * stubs: functions of the program with a library. For those that exactly one of the libraries
- * defines, and whose probe is cheaper there: the function is left in the library's list, its name
+ * defines, and whose probe is cheaper there, or has arguments (stays): the function is left in the library's list, its name
  * is the stub's, and moved[i] of the stub is set. Functions that the dynamic loader chooses (IFUNC)
- * stay with their stub. calm: as in struct probe_question. Returns 0 or a negative errno with *why
+ * stay with their stub. Returns 0 or a negative errno with *why
  * filled.
  */
 int called_find(struct symbols *symbols, const struct probe_functions *stubs, bool *moved,
-		struct called_library *libraries, size_t count, enum probe_exit_wish exit,
-		bool calm, struct fail *why);
+		struct called_library *libraries, size_t count, const struct called_wish *wish,
+		struct fail *why);
 
 #endif

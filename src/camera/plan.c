@@ -298,6 +298,7 @@ static int move_stubs(struct plan *plan, size_t program, const struct parts *par
 	struct called_library *libraries = calloc(parts->all.count, sizeof(*libraries));
 	struct symbol_image *files = calloc(parts->all.count, sizeof(*files));
 	bool *moved = calloc(stubs->count + 1, sizeof(*moved));
+	const struct called_wish wish = {plan->options.exit, plan->calm, plan->options.stays};
 	size_t count, i;
 	int err = -ENOMEM;
 
@@ -306,8 +307,7 @@ static int move_stubs(struct plan *plan, size_t program, const struct parts *par
 		goto out;
 	}
 	count = called_libraries(plan, parts, libraries, files);
-	err = called_find(plan->symbols, stubs, moved, libraries, count, plan->options.exit,
-			  plan->calm, why);
+	err = called_find(plan->symbols, stubs, moved, libraries, count, &wish, why);
 	for (i = 0; !err && i < stubs->count; i++)
 		plan->functions.at[plan->images.at[program].first + i].is_moved = moved[i];
 	for (i = 0; !err && i < count; i++)

@@ -415,9 +415,10 @@ void sources_turn(struct sources *sources, struct film_writer *film)
 
 void sources_detach(struct sources *sources)
 {
-	sources_foreach (sources, source)
-		if (source->type->detach)
-			source->type->detach(source);
+	/* last in, first out: what builds on the probes of another source has gone before that */
+	for (size_t i = CAPTURE_SOURCE_COUNT; i--;)
+		if (sources->at[i].type && sources->at[i].type->detach)
+			sources->at[i].type->detach(&sources->at[i]);
 }
 
 void sources_finish(struct sources *sources, uint64_t now)

@@ -193,3 +193,38 @@ def test_without_debug_information_nothing_is_guessed(lab, tmp_path):
     assert "its calls are shown without values" in done.stderr
     assert lab.run("report", "--format", "inspect", film).returncode == 1
     assert "leaf()" in run(lab, "replay", film).stdout and " = " not in run(lab, "replay", film).stdout
+
+
+HOOKED = """
+extern int (*hook)(int id);
+int (*hook)(int id);
+__attribute__((noinline)) int hooked(int id, int more) { return hook ? hook(id) + more : id; }
+"""
+CALLS_HOOKED = """
+#include <unistd.h>
+int hooked(int id, int more);
+int main(void) { for (int id = 1;; id++) { hooked(id, 5); if (id % 10 == 0) usleep(100); } }
+"""
+
+
+def test_arguments_of_a_library_function_that_begins_with_computing(lab, tmp_path):
+    """
+    The tracer's own probe would be cheapest behind what it computes, but then inspect's came before it. What is called
+    until the end has its arguments, too.
+    """
+    film, library, program = tmp_path / "x.film", tmp_path / "libhooked.so", tmp_path / "calls"
+    (tmp_path / "hooked.c").write_text(HOOKED)
+    (tmp_path / "calls.c").write_text(CALLS_HOOKED)
+    subprocess.run(["gcc", "-g", "-O2", "-shared", "-fPIC", "-o", library, tmp_path / "hooked.c"], check=True)
+    subprocess.run(["gcc", "-g", "-O2", "-o", program, tmp_path / "calls.c", library, f"-Wl,-rpath,{tmp_path}"], check=True)
+    with subprocess.Popen([program]) as target:
+        try:
+            run(lab, "trace", "--args", "-p", target.pid, "-d", 1, "-f", "hooked*", "-o", film)
+        finally:
+            target.kill()
+    assert not loss(lab, film)
+    calls = shown(lab, film)
+    assert len(calls) > 10
+    for call in calls:
+        number, more = (value(one) for one in call["args"])
+        assert more == 5 and (not call["results"] or result(call) == number)
