@@ -148,7 +148,7 @@ def test_floating_point_numbers_without_optimisation(lab, tmp_path, compiler):
     assert values(calls[0])["a"] == "unavailable: float register" and values(calls[0])["n"] == 3
 
 
-GO = {"installed": None, "1.24": "trixie", "1.25": "trixie trixie-backports", "1.26": "trixie trixie-backports"}
+GO = {"installed": None, "1.23": "bookworm bookworm-backports", "1.24": "trixie", "1.25": "trixie trixie-backports", "1.26": "trixie trixie-backports"}
 
 
 def build_go(lab, version, source, program, *flags):
