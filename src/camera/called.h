@@ -38,9 +38,9 @@ struct called_wish {
 
 /*
  * stubs: functions of the program with a library. For those that exactly one of the libraries
- * defines, and whose probe is cheaper there, or has arguments (stays): the function is left in the library's list, its name
- * is the stub's, and moved[i] of the stub is set. Functions that the dynamic loader chooses (IFUNC)
- * stay with their stub. Returns 0 or a negative errno with *why
+ * defines, and whose probe is cheaper there, or has arguments (stays): the function is left in the
+ * library's list, its name is the stub's, and moved[i] of the stub is set. Functions that the
+ * dynamic loader chooses (IFUNC) stay with their stub. Returns 0 or a negative errno with *why
  * filled.
  */
 int called_find(struct symbols *symbols, const struct probe_functions *stubs, bool *moved,
