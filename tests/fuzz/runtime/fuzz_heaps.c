@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Heaps of malloc(), also of jemalloc, and pools of Python, in memory that is the input. */
+/* Heaps of malloc() and jemalloc, pools of Python, chunks of V8, in memory that is the input. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "runtime/glibc_heap.h"
 #include "runtime/jemalloc_heap.h"
 #include "runtime/python_pools.h"
+#include "runtime/v8_chunks.h"
 
 #define BASE  0x40000000ull
 #define PAGES 8u
@@ -81,6 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct resident memory = {.context = &input, .read = read_input, .present = look_at_input};
 	uint64_t end, first, last, arena, in_use;
 	struct glibc_heap heap;
+	struct v8_chunk chunk;
 
 	if (size < 8)
 		return 0;
@@ -108,6 +110,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bytes = python_pool(&memory, at, &in_use);
 		check(!bytes || (bytes <= 16384 && in_use < bytes));
 	}
+	if (v8_chunk_at(&memory, BASE, &chunk))
+		check(chunk.at == BASE && chunk.area > BASE && chunk.area < chunk.area_end &&
+		      chunk.area_end <= chunk.end &&
+		      chunk.allocated <= chunk.area_end - chunk.area);
 	look_for_jemalloc(&memory, end);
 	free(memory.bytes);
 	return 0;
