@@ -91,14 +91,14 @@ _stackcam_options()
 		echo "-p --pid -t --tid -n --name --cgroup --no-children -u --user
 			--no-randomize-addr -f --function --no-function
 			-l --lib --no-lib --inside --list --limit --exit --depth --min-time --slower
-			--under --start-on --stop-on --args --redact --stack --summary --max-rate -d --duration -o --output --label
+			--under --start-on --stop-on --args --redact --stack --summary --max-rate -e --event -d --duration -o --output --label
 			--live --text --timestamps --cpu --process --no-tid --no-on-cpu --flat --fold
 			--max-depth --color --no-color --raw -q --quiet -h --help"
 		;;
 	inspect)
 		echo "-p --pid -t --tid -n --name --cgroup --no-children --inside --list -u --user --no-randomize-addr
-			--when --rate --limit --no-end -d --duration --string --elements --depth --stack --show --redact
-			--summary --json -o --output --label --live --text -q --quiet -h --help"
+			--when --rate --limit --no-end --exit -d --duration --string --elements --depth --stack --show --redact
+			--summary --json -e --event -o --output --label --live --text -q --quiet -h --help"
 		;;
 	report)
 		echo "--format -o --output --sort --columns --limit --min-percent --wide --no-color
@@ -163,6 +163,7 @@ _stackcam_value()
 		_stackcam_reply -W "19 49 99 199 499 999" ;;
 	record,-o | record,--output | trace,-o | trace,--output) _stackcam_films ;;
 	trace,--exit) _stackcam_reply -W "auto return ret inferred" ;;
+	inspect,--exit) _stackcam_reply -W "ret return" ;;
 	trace,--text | inspect,--text) _stackcam_files -f ;;
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \

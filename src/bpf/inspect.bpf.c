@@ -78,9 +78,10 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 						    enum filter_answer answer)
 {
 	const struct inspect_plan *plan = bpf_map_lookup_elem(&inspect_plans, &number);
+	struct inspect_begin began = {.time = now};
 	struct inspect_call call = {};
 	struct inspect_scratch *s;
-	__u64 start = now;
+	__u64 ip = ctx->ip;
 
 	if (!plan)
 		return NULL;
@@ -97,12 +98,15 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 	if (inspect_traced) {
 		if (!find_traced(plan, &call, ctx, &s->record))
 			goto out;
-		start = s->record.start;
+		began.time = s->record.start;
 	}
 	if (!s->begins) {
-		start = close_call(&call, (__u64 *)s->bytes + INSPECT_RESULT);
-		if (!start)
+		if (!close_call(&call, &began))
 			goto out;
+		((__u64 *)s->bytes)[INSPECT_RESULT] = began.result;
+		/* where it has returned to says nothing of where its image lies */
+		if (plan->site == INSPECT_SITE_RETURN)
+			ip = ((__u64 *)s->bytes)[INSPECT_IP] = began.ip;
 	}
 	if (!run_plan(s, plan))
 		goto out;
@@ -111,12 +115,12 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 		goto out;
 	}
 	if (plan->site == INSPECT_SITE_ENTRY)
-		open_call(&call, now, ctx->di);
+		open_call(&call, now, ctx);
 	fill_record(&s->record, now, answer == FILTER_ASK);
 	s->record.goroutine = plan->is_go ? call.thread : 0;
 	s->record.frame = call.frame;
-	s->record.start = start;
-	s->record.ip = ctx->ip;
+	s->record.start = began.time;
+	s->record.ip = ip;
 	s->record.plan = number;
 	s->record.end = INSPECT_BEGINS;
 	return s;

@@ -82,8 +82,9 @@ struct inspect_step {
 enum inspect_site {
 	INSPECT_SITE_ENTRY,
 	INSPECT_SITE_RET,
-	INSPECT_SITE_JUMP,  /* the function ends by a jump to another one: there is no result */
-	INSPECT_SITE_ALONE, /* a place whose end is not waited for */
+	INSPECT_SITE_JUMP,   /* the function ends by a jump to another one: there is no result */
+	INSPECT_SITE_ALONE,  /* a place whose end is not waited for */
+	INSPECT_SITE_RETURN, /* the kernel's return probe: the call has returned */
 };
 
 struct inspect_plan {

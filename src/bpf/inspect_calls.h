@@ -21,6 +21,7 @@ struct inspect_call {
 struct inspect_begin {
 	__u64 time;
 	__u64 result; /* INSPECT_RESULT */
+	__u64 ip;     /* of the probe */
 };
 
 /* Calls whose end is waited for. */
@@ -53,26 +54,25 @@ static __always_inline bool identify(const struct inspect_plan *plan, const stru
 }
 
 /* Notes that a call's end is waited for. */
-static __always_inline void open_call(const struct inspect_call *call, __u64 now, __u64 result)
+static __always_inline void open_call(const struct inspect_call *call, __u64 now,
+				      const struct probe_regs *regs)
 {
-	struct inspect_begin begin = {now, result};
+	struct inspect_begin begin = {now, regs->di, regs->ip};
 
 	if (bpf_map_update_elem(&inspect_open, call, &begin, BPF_ANY))
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_INSPECT_OPEN);
 }
 
-/* When the call began that ends here; 0: it is not kept. */
-static __always_inline __u64 close_call(const struct inspect_call *call, __u64 *result)
+/* Fills *begin with that of the call that ends here. False: it is not kept. */
+static __always_inline bool close_call(const struct inspect_call *call, struct inspect_begin *begin)
 {
-	struct inspect_begin *begin = bpf_map_lookup_elem(&inspect_open, call);
-	__u64 began = 0;
+	struct inspect_begin *known = bpf_map_lookup_elem(&inspect_open, call);
 
-	if (begin) {
-		began = begin->time;
-		*result = begin->result;
-		bpf_map_delete_elem(&inspect_open, call);
-	}
-	return began;
+	if (!known)
+		return false;
+	*begin = *known;
+	bpf_map_delete_elem(&inspect_open, call);
+	return true;
 }
 
 /*

@@ -62,9 +62,16 @@ static __always_inline void fill_record(struct inspect_record *record, __u64 now
 	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
 }
 
+/*
+ * User space is woken at most once in that time, for it costs several times what a record does.
+ * What comes meanwhile it finds with the next one, or when it looks by itself.
+ */
+#define INSPECT_WAKE_NS 2000000ull
+
 static __always_inline void send(struct inspect_scratch *s)
 {
 	struct inspect_record *record = &s->record;
+	__u64 wake = BPF_RB_NO_WAKEUP;
 	void *ring = capture_ring();
 	__u32 size = s->used;
 
@@ -76,7 +83,11 @@ static __always_inline void send(struct inspect_scratch *s)
 		size = INSPECT_BYTES_MAX;
 	size += sizeof(*record);
 	record->head.size = size;
-	if (capture_output(ring, CAPTURE_SOURCE_INSPECT, record, size, 0))
+	if (record->head.time - s->woken_at > INSPECT_WAKE_NS) {
+		s->woken_at = record->head.time;
+		wake = BPF_RB_FORCE_WAKEUP;
+	}
+	if (capture_output(ring, CAPTURE_SOURCE_INSPECT, record, size, wake))
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_RING_FULL);
 }
 

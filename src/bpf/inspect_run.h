@@ -14,7 +14,7 @@
 #define NOTHING	   0xffffu
 
 struct inspect_scratch {
-	__u64 busy;
+	__u64 busy, woken_at; /* when user space was last woken by a record from here */
 	__u32 used, next, begins, is_rejected, is_unknown, unused;
 	__u16 at[INSPECT_STEPS_MAX];  /* where a step's bytes begin */
 	__u16 got[INSPECT_STEPS_MAX]; /* how many; NOTHING */

@@ -259,6 +259,31 @@ int inspect_add_shown(struct inspect *inspect, struct inspect_builder *builder,
 	return err;
 }
 
+/* The result is where the convention puts it, and the stack pointer behind the return address. */
+static int add_return(struct inspect *inspect, struct inspect_image *image,
+		      struct inspect_function *f, uint32_t number, uint64_t entry, bool is_moved,
+		      struct fail *why)
+{
+	const struct probe_function *probe = f->probe;
+	uint64_t begin = probe->entry.offset - probe->slide;
+	struct inspect_plan plan = {
+		.function = number,
+		.site = INSPECT_SITE_RETURN,
+		.cfa_register = REGISTER_RSP,
+	};
+	struct inspect_builder builder = {&image->values, inspect->options.limits,
+					  &inspect->options.redaction, &plan};
+
+	inspect_add_params(&builder, f->params, f->value.params, true);
+	if (!add_plan(inspect, &plan, number, probe, entry))
+		return inspect_too_many(why);
+	/* behind a prologue, the return address is elsewhere */
+	if (!inspect_add_probe(inspect, image, is_moved ? begin : entry, UPROBE_RETURN, number))
+		return -ENOMEM;
+	f->plans++;
+	return 0;
+}
+
 static int add_exits(struct inspect *inspect, struct inspect_image *image,
 		     const struct plan_image *file, struct inspect_function *f, uint32_t number,
 		     struct fail *why)
@@ -298,6 +323,8 @@ static bool has_goroutine(const struct inspect_image *image, const struct inspec
 static bool has_exits(const struct inspect_image *image, const struct plan_image *file,
 		      const struct inspect_function *f, uint64_t entry)
 {
+	if (f->probe->exit == PROBE_EXIT_RETURN)
+		return !f->probe->is_go;
 	if (f->probe->exit != PROBE_EXIT_RET || !f->probe->exits)
 		return false;
 	if (f->probe->is_go && !has_goroutine(image, f))
@@ -367,7 +394,10 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		return inspect_too_many(why);
 	if (!inspect_add_probe(inspect, image, entry, UPROBE_ENTRY, number))
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
-	if (ends)
+	if (ends && probe->exit == PROBE_EXIT_RETURN)
+		err = add_return(inspect, image, f, number, entry,
+				 plan.cfa_register != REGISTER_RSP || plan.cfa_offset != 8, why);
+	else if (ends)
 		err = add_exits(inspect, image, file, f, number, why);
 	if (!err && !vec_push(&inspect->functions, *f))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot inspect");

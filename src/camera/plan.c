@@ -404,7 +404,7 @@ int plan_new(const struct plan_options *options, struct plan **result, struct fa
 	if (!err && options->exit == PROBE_WISH_RETURN && !plan->warning)
 		plan->warning = strdup("--exit return changes return addresses: an exception, a "
 				       "cancelled thread or a coroutine that passes one can end a "
-				       "target; '--exit auto' does no such harm");
+				       "target; without it, none can");
 	if (err)
 		plan_free(plan);
 	else

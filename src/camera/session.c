@@ -23,6 +23,9 @@
 #define BEGIN_NS 300000000ull
 #define BEGIN_MS 4
 
+/* What has woken is followed by more that does not wake (BPF_RB_NO_WAKEUP), at first. */
+#define FOLLOW_MS 3
+
 /* What a wake-up is about; the descriptor stands beside it. */
 enum {
 	WAKE_CAMERA,
@@ -38,6 +41,7 @@ struct watch {
 	uint64_t begun; /* when the command was let go; 0: there is none */
 	uint64_t until; /* when the recording ends; 0: when it is stopped */
 	bool end;
+	bool woken; /* by records: it looks again soon */
 };
 
 static int watch_fd(struct watch *watch, int fd, uint32_t about)
@@ -143,6 +147,9 @@ static void take_wake(struct session *session, struct watch *watch, uint64_t dat
 		epoll_ctl(watch->epoll, EPOLL_CTL_DEL, (int)(data >> 32), NULL);
 		watch->end |= !--watch->targets && !session->command;
 		break;
+	case WAKE_CAMERA:
+		watch->woken = true;
+		break;
 	default:
 		break;
 	}
@@ -152,10 +159,11 @@ static void take_wake(struct session *session, struct watch *watch, uint64_t dat
 static int patience(const struct watch *watch, bool begins, uint64_t now)
 {
 	uint64_t left = watch->until > now ? (watch->until - now) / MS_NS + 1 : 0;
+	int soon = watch->woken ? FOLLOW_MS : begins ? BEGIN_MS : -1;
 
 	if (!watch->until || left > DRAIN_NS / MS_NS)
-		return begins ? BEGIN_MS : -1;
-	return begins && left > BEGIN_MS ? BEGIN_MS : (int)left;
+		return soon;
+	return soon >= 0 && left > (uint64_t)soon ? soon : (int)left;
 }
 
 static int wait_and_drain(struct session *session, struct watch *watch, struct fail *why)
@@ -167,6 +175,7 @@ static int wait_and_drain(struct session *session, struct watch *watch, struct f
 
 	if (n < 0 && errno != EINTR)
 		return fail_errno(why, -errno, NULL, "cannot wait for samples");
+	watch->woken = false;
 	for (i = 0; i < n; i++)
 		take_wake(session, watch, events[i].data.u64);
 	err = camera_drain(session->camera, why);

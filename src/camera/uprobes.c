@@ -396,6 +396,8 @@ static bool is_of_step(const struct uprobes *uprobes, const struct uprobe_place 
 	case STEP_EXIT:
 		return place->kind == UPROBE_EXIT_SITE;
 	case STEP_RETURN:
+		if (place->kind == UPROBE_RETURN)
+			return true;
 		*cookie = place->return_cookie;
 		return apart;
 	case STEP_ENTRY:

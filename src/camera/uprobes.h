@@ -62,6 +62,7 @@ struct uprobe_place {
 		UPROBE_ENTRY,
 		UPROBE_ENTRY_AND_RETURN, /* session; else an entry and a return probe */
 		UPROBE_EXIT_SITE,
+		UPROBE_RETURN, /* where a function begins: a return probe alone */
 	} kind;
 	uint64_t cookie; /* what the program gets */
 	/* of UPROBE_ENTRY_AND_RETURN without sessions: what it gets from each of the two probes */

@@ -119,6 +119,7 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 
 	struct fail first = {0};
 
+	sources_turn_on_list(&sources, &o->events);
 	sources.at[CAPTURE_SOURCE_INSPECT] = (struct source_settings){.on = true, .given = inspect};
 	err = camera_new(&options, &camera, why);
 	/* what is wrong with what the user has named comes first */
@@ -223,7 +224,7 @@ int cmd_inspect(int argc, char **argv)
 		.pattern_count = o.patterns.count,
 		.inside = o.inside.at,
 		.inside_count = o.inside.count,
-		.exit = PROBE_WISH_RET,
+		.exit = o.returns ? PROBE_WISH_RETURN : PROBE_WISH_RET,
 		.no_guard = true,
 		.only_files = !o.patterns.count,
 	};

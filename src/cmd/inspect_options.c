@@ -53,6 +53,10 @@ static const char help[] =
 	"      --limit N           end after N calls\n"
 	"      --no-end            show calls when they begin, without results and latency: half "
 	"the cost\n"
+	"      --exit HOW          how ends are seen: ret (default), or return: at a fraction of "
+	"the cost,\n"
+	"                          but exceptions, cancelled threads and coroutines can end the\n"
+	"                          program; in Go always ret\n"
 	"  -d, --duration TIME     end after this time\n"
 	"\n"
 	"What of them:\n"
@@ -69,6 +73,10 @@ static const char help[] =
 	"Where to:\n"
 	"  -o, --output FILM       a film, for 'report', 'replay' and 'play'; calls are not "
 	"printed\n"
+	"  -e, --event EVENT[,EVENT…]\n"
+	"                          with -o: record these, too, as 'stackcam record' does; with "
+	"requests,\n"
+	"                          'report --format inspect' shows for which request a call was\n"
 	"      --label KEY=VALUE   a label of the film; may be repeated\n"
 	"      --live              with -o: print the calls as well\n"
 	"      --summary           at the end, not each call: which values took how many calls and "
@@ -101,6 +109,7 @@ enum {
 	OPT_TEXT,
 	OPT_INSIDE,
 	OPT_NO_END,
+	OPT_EXIT,
 	OPT_STACK,
 	OPT_SHOW,
 	OPT_SUMMARY,
@@ -112,6 +121,7 @@ static const struct option long_options[] = {
 	{"duration", required_argument, NULL, 'd'},
 	{"output", required_argument, NULL, 'o'},
 	{"label", required_argument, NULL, RECORDING_OPT_LABEL},
+	{"event", required_argument, NULL, 'e'},
 	{"live", no_argument, NULL, OPT_LIVE},
 	{"quiet", no_argument, NULL, 'q'},
 	{"user", required_argument, NULL, 'u'},
@@ -122,6 +132,7 @@ static const struct option long_options[] = {
 	{"limit", required_argument, NULL, OPT_LIMIT},
 	{"when", required_argument, NULL, OPT_WHEN},
 	{"no-end", no_argument, NULL, OPT_NO_END},
+	{"exit", required_argument, NULL, OPT_EXIT},
 	{"rate", required_argument, NULL, OPT_RATE},
 	{"string", required_argument, NULL, OPT_STRING},
 	{"elements", required_argument, NULL, OPT_ELEMENTS},
@@ -182,9 +193,18 @@ static int take_parts(struct inspect_verb *o)
 	return 0;
 }
 
+static int take_exit(struct inspect_verb *o)
+{
+	o->returns = !strcmp(optarg, "return");
+	return o->returns || !strcmp(optarg, "ret")
+		       ? 0
+		       : cmd_usage("inspect", "--exit takes ret or return, not '%s'", optarg);
+}
+
 static int take_option(int option, char **argv, struct inspect_verb *o)
 {
 	int status = recording_take_option("inspect", option, &o->common);
+	struct fail why = {0};
 
 	if (status >= 0)
 		return status;
@@ -205,6 +225,12 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 	case OPT_NO_END:
 		o->inspect.no_end = true;
 		return 0;
+	case 'e':
+		return event_list_parse(optarg, &o->events, &why)
+			       ? cmd_usage("inspect", "%s", why.what)
+			       : 0;
+	case OPT_EXIT:
+		return take_exit(o);
 	case OPT_RATE:
 		return take_small("rate", 1000000000, &o->inspect.rate);
 	case OPT_STRING:
@@ -322,6 +348,8 @@ static int check(struct inspect_verb *o)
 	status = recording_check_options("inspect", &o->common);
 	if (status)
 		return status;
+	if (o->events.count && !o->common.film)
+		return cmd_usage("inspect", "-e records into a film: name it with -o");
 	if (o->summed && o->list)
 		return cmd_usage("inspect", "--summary and --list exclude each other");
 	if (o->common.selection.whole_machine)
@@ -338,7 +366,7 @@ int inspect_verb_parse(int argc, char **argv, struct inspect_verb *o)
 		if (!strcmp(argv[i], "--"))
 			end = i;
 	opterr = 0;
-	while ((option = getopt_long(end, argv, RECORDING_SHORT_TARGETS "d:o:qu:h", long_options,
+	while ((option = getopt_long(end, argv, RECORDING_SHORT_TARGETS "d:e:o:qu:h", long_options,
 				     NULL)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);

@@ -9,12 +9,14 @@
 #include "camera/inspect.h"
 #include "cmd/recording.h"
 #include "cmd/verb.h"
+#include "film/events.h"
 #include "show/inspect_summary.h"
 
 /* What the command line of 'stackcam inspect' says, and what the verb has open. */
 struct inspect_verb {
 	struct recording_options common;
 	struct inspect_options inspect;
+	struct event_list events; /* beside it, into the film */
 	vec(struct plan_pattern) patterns;
 	vec(const char *) redacted;
 	vec(const char *) inside;
@@ -24,7 +26,7 @@ struct inspect_verb {
 	char *pattern;	   /* of one with parameters: its name without them */
 	char *listed[2];
 	const char *text;
-	bool json, list, summed, live;
+	bool json, list, summed, live, returns;
 	struct inspect_summary *summary; /* null: each call is printed */
 	int failed;			 /* a call could not be added to it */
 	FILE *out;

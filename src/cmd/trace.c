@@ -129,6 +129,7 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 	struct camera *camera = NULL;
 	int err;
 
+	sources_turn_on_list(&sources, &o->events);
 	sources.at[CAPTURE_SOURCE_CALLS] = (struct source_settings){.on = true, .given = calls};
 	if (inspect)
 		sources.at[CAPTURE_SOURCE_INSPECT] =

@@ -69,6 +69,9 @@ static const char help[] =
 	"\n"
 	"Where to:\n"
 	"  -o, --output FILM       a film, for 'report', 'replay' and 'diff'\n"
+	"  -e, --event EVENT[,EVENT…]\n"
+	"                          with -o: record these, too, as 'stackcam record' does, such "
+	"as requests\n"
 	"      --label KEY=VALUE   a label of the film; may be repeated\n"
 	"      --live              the live tree as well\n"
 	"      --text FILE         the live tree into this file, instead of standard error\n"
@@ -123,6 +126,7 @@ enum {
 
 static const struct option long_options[] = {
 	RECORDING_LONG_OPTIONS,
+	{"event", required_argument, NULL, 'e'},
 	{"function", required_argument, NULL, 'f'},
 	{"no-function", required_argument, NULL, OPT_NO_FUNCTION},
 	{"lib", required_argument, NULL, 'l'},
@@ -262,10 +266,15 @@ static int take_line_option(int option, struct trace_options *o)
  */
 static int take_call_option(int option, struct trace_options *o)
 {
+	struct fail why = {0};
 	uint64_t number;
 	int status;
 
 	switch (option) {
+	case 'e':
+		return event_list_parse(optarg, &o->events, &why)
+			       ? cmd_usage("trace", "%s", why.what)
+			       : 0;
 	case 'f':
 		return add_pattern(o, true, false);
 	case OPT_NO_FUNCTION:
@@ -359,6 +368,8 @@ static int check(struct trace_options *o)
 		return cmd_usage("trace", "--args goes without --summary and without --slower");
 	if (o->redacted.count && !o->args)
 		return cmd_usage("trace", "--redact is for --args");
+	if (o->events.count && !o->common.film)
+		return cmd_usage("trace", "-e records into a film: name it with -o");
 	if (o->calls.plan.stack && !o->common.film)
 		return cmd_usage("trace", "--stack needs a film to keep the stacks: -o FILM");
 	if (o->calls.slower && !o->common.film)
@@ -378,8 +389,8 @@ int trace_options_parse(int argc, char **argv, struct trace_options *o)
 	int option, status;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+" RECORDING_SHORT_OPTIONS "f:l:h", long_options,
-				     NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+" RECORDING_SHORT_OPTIONS "e:f:l:h",
+				     long_options, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			exit(0);

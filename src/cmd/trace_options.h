@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "camera/calls.h"
 #include "cmd/recording.h"
+#include "film/events.h"
 #include "show/call_long.h"
 
 #define MAX_RATE_UNSAID UINT64_MAX
@@ -17,6 +18,7 @@
  */
 struct trace_options {
 	struct recording_options common;
+	struct event_list events; /* beside it, into the film */
 	struct calls_options calls;
 	vec(struct plan_pattern) patterns;
 	vec(const char *) inside;

@@ -10,14 +10,14 @@
 /* The time in which a thread worked on a request. */
 struct work {
 	uint64_t from, to;
-	uint32_t thread, endpoint;
+	uint32_t thread, endpoint, request;
 	bool is_handed; /* from another thread: from is when that one received it */
 	bool is_wanted;
 };
 
 struct edge {
 	uint64_t time;
-	uint32_t thread, endpoint;
+	uint32_t thread, endpoint, request;
 	bool begins, is_wanted;
 };
 
@@ -25,6 +25,7 @@ struct loading {
 	struct served *served;
 	const struct film *film;
 	const char *id;
+	bool each;
 	struct served_goroutines goroutines;
 	vec(struct work) works;
 	vec(struct edge) edges;
@@ -36,6 +37,7 @@ struct open {
 	/* of the endpoints of those wanted: all are one where count * squares is sum * sum */
 	uint64_t sum;
 	unsigned __int128 squares;
+	uint64_t requests; /* sum of their numbers */
 };
 
 /* The goroutine of a request, and each thread that ran it meanwhile, worked on it. */
@@ -60,6 +62,15 @@ static bool add_goroutine(struct loading *l, uint32_t goroutine, const struct wo
 	return true;
 }
 
+static bool add_each(struct loading *l, const struct request *request, struct work *work)
+{
+	struct served_request one = {.endpoint = request->endpoint};
+
+	request_name(request, one.name);
+	work->request = (uint32_t)l->served->each.count + 1;
+	return vec_push(&l->served->each, one);
+}
+
 static int take(void *context, const struct request *request)
 {
 	struct loading *l = context;
@@ -78,6 +89,8 @@ static int take(void *context, const struct request *request)
 	if (row->role != FILM_REQUEST_SERVED && !(l->id && is_wanted))
 		return 0;
 	l->served->requests += is_wanted;
+	if (l->each && !add_each(l, request, &work))
+		return -ENOMEM;
 	goroutine = served_goroutine_of(&l->goroutines, request);
 	if (goroutine)
 		return add_goroutine(l, goroutine, &work) ? 0 : -ENOMEM;
@@ -119,10 +132,10 @@ static bool make_edges(struct loading *l)
 			work.from = before->to;
 		if (work.from >= work.to)
 			continue;
-		if (!vec_push(&l->edges, (struct edge){work.from, work.thread, work.endpoint, true,
-						       work.is_wanted}) ||
-		    !vec_push(&l->edges, (struct edge){work.to, work.thread, work.endpoint, false,
-						       work.is_wanted}))
+		if (!vec_push(&l->edges, (struct edge){work.from, work.thread, work.endpoint,
+						       work.request, true, work.is_wanted}) ||
+		    !vec_push(&l->edges, (struct edge){work.to, work.thread, work.endpoint,
+						       work.request, false, work.is_wanted}))
 			return false;
 	}
 	if (l->edges.count)
@@ -150,6 +163,7 @@ static void apply(struct open *open, const struct edge *edge)
 	open->wanted += edge->begins ? 1 : -1ull;
 	open->sum += edge->begins ? edge->endpoint : -(uint64_t)edge->endpoint;
 	open->squares += edge->begins ? square : -square;
+	open->requests += edge->begins ? edge->request : -(uint64_t)edge->request;
 }
 
 static bool sweep(struct loading *l)
@@ -170,18 +184,23 @@ static bool sweep(struct loading *l)
 			served->others++;
 		apply(&open, edge);
 		change.endpoint = endpoint_of(&open);
-		if (last && last->time == edge->time)
+		change.request = open.wanted == 1 ? (uint32_t)open.requests : 0;
+		if (last && last->time == edge->time) {
 			last->endpoint = change.endpoint;
-		else if ((last ? last->endpoint : SERVED_NONE) != change.endpoint &&
-			 !vec_push(&served->changes, change))
+			last->request = change.request;
+		} else if (((last ? last->endpoint : SERVED_NONE) != change.endpoint ||
+			    (last ? last->request : 0) != change.request) &&
+			   !vec_push(&served->changes, change)) {
 			return false;
+		}
 	}
 	return true;
 }
 
-int served_load(struct served *served, struct film *film, const char *id, struct fail *why)
+static int load(struct served *served, struct film *film, const char *id, bool each,
+		struct fail *why)
 {
-	struct loading l = {.served = served, .film = film, .id = id};
+	struct loading l = {.served = served, .film = film, .id = id, .each = each};
 	int err;
 
 	*served = (struct served){0};
@@ -193,6 +212,7 @@ int served_load(struct served *served, struct film *film, const char *id, struct
 	err = served_goroutines_load(&l.goroutines, film, why);
 	if (!err)
 		err = requests_each(film, 0, UINT64_MAX, take, &l, why);
+	served->has_goroutines = l.goroutines.processes;
 	if (!err && id && !served->requests)
 		err = fail(why, -ENOENT, "'stackcam report --format requests' lists the slowest",
 			   "no request of the film has the id '%s'", id);
@@ -204,9 +224,20 @@ int served_load(struct served *served, struct film *film, const char *id, struct
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the requests") : err;
 }
 
+int served_load(struct served *served, struct film *film, const char *id, struct fail *why)
+{
+	return load(served, film, id, false, why);
+}
+
+int served_load_each(struct served *served, struct film *film, struct fail *why)
+{
+	return load(served, film, NULL, true, why);
+}
+
 void served_free(struct served *served)
 {
 	vec_free(&served->changes);
+	vec_free(&served->each);
 }
 
 /* The place of the first change of a thread behind a time, or of a later thread. */
@@ -238,4 +269,15 @@ struct served_part served_part(const struct served *served, uint32_t thread, uin
 	    served->changes.at[next].time < to)
 		part.to = served->changes.at[next].time;
 	return part;
+}
+
+const struct served_request *served_request_at(const struct served *served, uint32_t thread,
+					       uint64_t time)
+{
+	size_t next = first_behind(served, thread, time);
+	const struct served_change *change = next ? &served->changes.at[next - 1] : NULL;
+
+	return change && change->thread == thread && change->request
+		       ? &served->each.at[change->request - 1]
+		       : NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "film/reader.h"
+#include "query/requests.h"
 
 /*
  * Which requests threads worked on, over time. A thread works on a request that it received from
@@ -22,6 +23,12 @@ enum {
 struct served_change {
 	uint64_t time;
 	uint32_t thread, endpoint; /* from then on */
+	uint32_t request; /* served_load_each(): in each, + 1; 0: none, or several at once */
+};
+
+struct served_request {
+	const char *endpoint; /* the film's */
+	char name[REQUEST_NAME_MAX];
 };
 
 struct served {
@@ -34,6 +41,8 @@ struct served {
 	 * worked on it, so that what its thread did stands for it
 	 */
 	uint64_t no_goroutine;
+	bool has_goroutines; /* the film has lanes of them */
+	vec(struct served_request) each;
 };
 
 /*
@@ -42,7 +51,16 @@ struct served {
  * requests, -ENOENT where none has the id. served_free() is needed in either case.
  */
 int served_load(struct served *served, struct film *film, const char *id, struct fail *why);
+/* The same of all requests, one by one: the changes also say which one it is. */
+int served_load_each(struct served *served, struct film *film, struct fail *why);
 void served_free(struct served *served);
+
+/*
+ * The one request that a thread worked on at a time; null: none, or several at once. After
+ * served_load_each().
+ */
+const struct served_request *served_request_at(const struct served *served, uint32_t thread,
+					       uint64_t time);
 
 /* Of a thread's time [from, to), or of an instant from, the part up to the next change. */
 struct served_part {

@@ -241,6 +241,10 @@ void inspect_print_json(FILE *out, const struct inspect_line *line)
 		json_u64(&j, "latency_ns", line->latency);
 	else
 		json_null(&j, "latency_ns");
+	if (line->request) {
+		json_text(&j, "request", line->request);
+		json_text(&j, "endpoint", line->endpoint);
+	}
 	if (line->stack) {
 		json_open(&j, "stack", '[');
 		for (size_t i = 0; i < line->stack_count; i++)
@@ -283,6 +287,12 @@ bool inspect_print_text(FILE *out, const struct inspect_line *line)
 		fprintf(out, "  %s", latency);
 	} else if (line->waits_for_end && !line->place) {
 		fputs("  (its end was not seen)", out);
+	}
+	if (line->request) {
+		fputs("  for ", out);
+		text_print_safe(out, line->endpoint);
+		putc(' ', out);
+		text_print_safe(out, line->request);
 	}
 	putc('\n', out);
 	for (size_t i = 1; line->stack && i < line->stack_count; i++) {

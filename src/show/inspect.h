@@ -27,6 +27,7 @@ struct inspect_line {
 	bool has_end;
 	bool waits_for_end; /* else it is shown when it begins, and its end is of no interest */
 	uint64_t latency;   /* ns */
+	const char *request, *endpoint; /* what its thread worked on as it began; null: not known */
 };
 
 /* One JSON object, and a line feed. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "query/served.h"
 #include "query/values.h"
 #include "show/call_names.h"
 #include "show/inspect_heat.h"
@@ -13,12 +14,29 @@
 struct showing {
 	const struct film *film;
 	struct call_names names;
+	struct served served;		 /* of a film with requests */
 	struct inspect_summary *summary; /* null: calls are printed one by one */
 	struct inspect_heat *heat;	 /* null: not asked for */
 	FILE *out;
 	bool is_json;
 	uint64_t calls, shortened;
 };
+
+/*
+ * What a goroutine did is known to be for a request only where the film knows when it ran: others
+ * run on the same thread in turn.
+ */
+static void find_request(const struct showing *s, const struct valued_call *call,
+			 struct inspect_line *line)
+{
+	const struct served_request *request =
+		!call->goroutine || s->served.has_goroutines
+			? served_request_at(&s->served, call->thread, call->end - call->duration)
+			: NULL;
+
+	line->request = request ? request->name : NULL;
+	line->endpoint = request ? request->endpoint : NULL;
+}
 
 static int take(void *context, const struct valued_call *call)
 {
@@ -42,6 +60,7 @@ static int take(void *context, const struct valued_call *call)
 
 	if (!line.function)
 		return -ENOMEM;
+	find_request(s, call, &line);
 	s->calls++;
 	if (s->heat)
 		err = inspect_heat_add(s->heat, &line);
@@ -72,6 +91,10 @@ static int walk(struct showing *s, struct film *film, const struct question *q, 
 		err = -ENOMEM;
 	if (err)
 		return fail_errno(why, err, NULL, "cannot show the values");
+	if (requests_event(film))
+		err = served_load_each(&s->served, film, why);
+	if (err)
+		return err;
 	err = values_each(film, q, take, s, &broken, why);
 	if (err == -ENOMEM)
 		fail_errno(why, err, NULL, "cannot show the values");
@@ -90,6 +113,7 @@ static void end(struct showing *s)
 	inspect_summary_free(s->summary);
 	inspect_heat_free(s->heat);
 	call_names_free(&s->names);
+	served_free(&s->served);
 }
 
 static int summed(struct showing *s, struct film *film, const struct question *q, struct fail *why)

@@ -100,7 +100,7 @@ def test_options_of_help_are_taken(stackcam, verb):
     """--help behind an option is reached, so the option is known; what it takes is not tried."""
     values = {"-e": "on-cpu", "--event": "on-cpu", "--format": "json", "--by": "process", "--wait": "lock",
               "--fail-on": "self", "--label": "a=b", "--sort": "self", "--columns": "all", "-n": "x", "--name": "x", "--cgroup": "/", "-o": "x.film",
-              "--output": "x.film", "--debug-dir": "/", "--exit": "auto", "--service": "comm=x y"}
+              "--output": "x.film", "--debug-dir": "/", "--exit": "return", "--service": "comm=x y"}
     for option in options_of_help(run(stackcam, verb, "--help").stdout):
         # an option that takes no value leaves the number as an argument: --help comes before
         for words in ([option, values.get(option, "1"), "--help"], [option, "--help"]):

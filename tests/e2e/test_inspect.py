@@ -363,6 +363,46 @@ def test_rate_is_kept_and_what_it_left_out_counted(lab):
 # -- ends of calls -----------------------------------------------------------------------------------------------------
 
 
+RETURNS = """
+#include <stdio.h>
+#include <stdlib.h>
+struct pair { long a, b; };
+struct large { long at[9]; };
+__attribute__((noinline, noclone)) int number(int n, const char *name) { return n + name[0]; }
+__attribute__((noinline, noclone)) struct pair pair(long a) { return (struct pair){a, -a}; }
+__attribute__((noinline, noclone)) struct large large(long a) { struct large l = {{a, 0, 0, 0, 0, 0, 0, 0, 2 * a}}; return l; }
+__attribute__((noinline, noclone)) int deep(int n) { int r = n ? deep(n - 1) + 1 : 0; asm volatile("" : "+r"(r)); return r; }
+int main(int argc, char **argv) {
+    int sum = argc;
+    for (int i = 0; i < 3; i++) sum += number(i, "a") + (int)pair(i).b + (int)large(i).at[8] + deep(i);
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("how", ["-O0", "-O2"])
+def test_return_probes_see_what_probes_on_returns_see(lab, tmp_path, how):
+    """--exit return: also where the first probe is behind a prologue, and the return address is not at the stack's end."""
+    (tmp_path / "x.c").write_text(RETURNS)
+    subprocess.run(["gcc", "-g", how, "-fcf-protection", "-no-pie", "-o", tmp_path / "x", tmp_path / "x.c"], check=True)
+    seen = {}
+    for exits in ("ret", "return"):
+        said = inspect(lab, "--json", "--exit", exits, "number", "pair", "large", "deep", "--", tmp_path / "x").stderr
+        assert ("changes return addresses" in said) == (exits == "return")
+        calls = calls_of(said)
+        seen[exits] = [(call["function"], values(call), call["results"][0]["value"], call["latency_ns"] > 0) for call in calls]
+    assert seen["return"] == seen["ret"] and len(seen["ret"]) == 3 + 3 + 3 + 6
+    assert [one[2] for one in seen["return"] if one[0] == "number"] == [97, 98, 99]
+    assert [one[2]["at"][8] for one in seen["return"] if one[0] == "large"] == [0, 2, 4]
+
+
+def test_go_has_no_return_probes(lab):
+    """--exit return: a goroutine's stack moves when it grows, and the kernel would return to where it was."""
+    both = [shown(lab, "--exit", exits, "main.recovers", "--", lab.program("inspected_go"), 4)[0] for exits in ("ret", "return")]
+    assert both[0] and [values(call) for call in both[0]] == [values(call) for call in both[1]]
+
+
 def test_exceptions_pass_through(lab):
     done = inspect(lab, "throws", "catches", "--json", "--", lab.program("inspected"), 6)
     assert done.stdout == "done\n"

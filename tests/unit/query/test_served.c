@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -185,12 +186,54 @@ static void test_waits_are_cut(void **state)
 	film_free(film);
 }
 
+static void test_which_request_it_was(void **state)
+{
+	struct film *film = open_film();
+	const struct {
+		uint64_t time;
+		uint32_t thread;
+		const char *name, *endpoint;
+	} expected[] = {
+		{1500, 1, "1", "GET /orders"},
+		{2200, 1, NULL, NULL},
+		{2600, 1, "2", "GET /orders"},
+		{4200, 1, "3", "GET /orders"},
+		{5200, 1, NULL, NULL} /* several, although of one endpoint */,
+		{6200, 1, "5", "GET /users"},
+		{7500, 1, NULL, NULL},
+		{7500, 2, "6", "GET /users"},
+		{8500, 2, "7", "GET /orders"},
+	};
+	struct served served;
+
+	(void)state;
+	assert_int_equal(served_load_each(&served, film, NULL), 0);
+	assert_int_equal(served.each.count, 7);
+	assert_false(served.has_goroutines);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		const struct served_request *request =
+			served_request_at(&served, expected[i].thread, expected[i].time);
+
+		if (!expected[i].name) {
+			assert_null(request);
+			continue;
+		}
+		assert_non_null(request);
+		assert_string_equal(request->endpoint, expected[i].endpoint);
+		assert_int_equal(strtoul(request->name, NULL, 16),
+				 strtoul(expected[i].name, NULL, 16));
+	}
+	served_free(&served);
+	film_free(film);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_endpoints),
 		cmocka_unit_test(test_one_request),
 		cmocka_unit_test(test_waits_are_cut),
+		cmocka_unit_test(test_which_request_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
