@@ -22,6 +22,7 @@
 #include "calls_results.h"
 #include "calls_where.h"
 #include "filter.h"
+#include "session.h"
 
 /* Set before loading. */
 const volatile bool calls_have_under;	/* one of the functions has CALLS_FUNCTION_UNDER */
@@ -444,23 +445,12 @@ __noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
 	return 0;
 }
 
-/*
- * Does the function return, or begin? The kernel has a function that tells, with other parameters
- * since 7.0; it also keeps which probe was hit, and a return is the hit of none.
- */
-static __always_inline bool is_return(void)
-{
-	struct uprobe_task *utask = bpf_get_current_task_btf()->utask;
-
-	return !utask || !utask->auprobe;
-}
-
 SEC("uprobe")
 int calls_session(struct probe_regs *ctx)
 {
 	__u64 now, sp;
 
-	if (is_return()) {
+	if (session_is_return()) {
 		now = bpf_ktime_get_ns();
 		/* the return address is off the stack */
 		sp = ctx->sp - sizeof(__u64);

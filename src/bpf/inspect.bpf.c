@@ -8,6 +8,7 @@
 #include "inspect_calls.h"
 #include "inspect_record.h"
 #include "inspect_run.h"
+#include "session.h"
 
 /* Set before loading: --stack. */
 const volatile bool inspect_stacks;
@@ -129,23 +130,43 @@ out:
 	return NULL;
 }
 
-SEC("uprobe")
-int inspect_site(struct probe_regs *ctx)
+/* At a place of a plan. False: the call is not kept. */
+static __always_inline bool at_site(struct probe_regs *ctx, __u32 plan)
 {
 	enum filter_answer answer = filter_current();
 	__u64 now = bpf_ktime_get_ns();
 	struct inspect_scratch *s;
 
 	if (answer == FILTER_NO)
-		return 0;
-	s = take_site(ctx, (__u32)bpf_get_attach_cookie(ctx), now, answer);
+		return false;
+	s = take_site(ctx, plan, now, answer);
 	if (!s)
-		return 0;
+		return false;
 	if (inspect_stacks && s->begins)
 		inspect_send_stack(now);
 	send(s);
 	release(s);
+	return true;
+}
+
+SEC("uprobe")
+int inspect_site(struct probe_regs *ctx)
+{
+	at_site(ctx, (__u32)bpf_get_attach_cookie(ctx));
 	return 0;
+}
+
+/*
+ * Where a function begins, and where it has returned, of which the next plan is. The kernel is not
+ * asked for the return of a call that is not kept.
+ */
+SEC("uprobe")
+int inspect_session(struct probe_regs *ctx)
+{
+	bool returns = session_is_return();
+	bool is_kept = at_site(ctx, (__u32)bpf_get_attach_cookie(ctx) + returns);
+
+	return !returns && !is_kept;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

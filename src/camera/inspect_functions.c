@@ -259,13 +259,17 @@ int inspect_add_shown(struct inspect *inspect, struct inspect_builder *builder,
 	return err;
 }
 
-/* The result is where the convention puts it, and the stack pointer behind the return address. */
+/*
+ * For the function whose entry was added last. The result is where the convention puts it, and the
+ * stack pointer behind the return address.
+ */
 static int add_return(struct inspect *inspect, struct inspect_image *image,
 		      struct inspect_function *f, uint32_t number, uint64_t entry, bool is_moved,
 		      struct fail *why)
 {
 	const struct probe_function *probe = f->probe;
 	uint64_t begin = probe->entry.offset - probe->slide;
+	struct uprobe_place *place = vec_last(&image->places);
 	struct inspect_plan plan = {
 		.function = number,
 		.site = INSPECT_SITE_RETURN,
@@ -277,10 +281,14 @@ static int add_return(struct inspect *inspect, struct inspect_image *image,
 	inspect_add_params(&builder, f->params, f->value.params, true);
 	if (!add_plan(inspect, &plan, number, probe, entry))
 		return inspect_too_many(why);
-	/* behind a prologue, the return address is elsewhere */
-	if (!inspect_add_probe(inspect, image, is_moved ? begin : entry, UPROBE_RETURN, number))
-		return -ENOMEM;
 	f->plans++;
+	/* behind a prologue, the return address is elsewhere */
+	if (is_moved)
+		return inspect_add_probe(inspect, image, begin, UPROBE_RETURN, number) ? 0
+										       : -ENOMEM;
+	place->kind = UPROBE_ENTRY_AND_RETURN;
+	place->entry_cookie = place->cookie;
+	place->return_cookie = place->cookie + 1;
 	return 0;
 }
 

@@ -47,7 +47,13 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 
 static struct uprobe_programs programs_of(const struct source *source)
 {
-	return (struct uprobe_programs){.site = source->host->probes->progs.inspect_site};
+	struct probes *probes = source->host->probes;
+	bool returns = inspect_of(source)->options.plan.exit == PROBE_WISH_RETURN;
+
+	return (struct uprobe_programs){
+		.session = returns ? probes->progs.inspect_session : NULL,
+		.site = probes->progs.inspect_site,
+	};
 }
 
 static void prepare(struct source *source)
@@ -66,6 +72,7 @@ static void prepare(struct source *source)
 				 CAPTURE_SCRATCHES * (uint32_t)libbpf_num_possible_cpus());
 	probes->rodata->inspect_stacks = inspect->options.stacks;
 	probes->rodata->inspect_traced = inspect->options.traced != NULL;
+	bpf_program__set_autoload(probes->progs.inspect_session, programs.session != NULL);
 	uprobes_prepare(&programs, &inspect->ways);
 }
 
