@@ -14,8 +14,9 @@
 #include "waker_context.h"
 
 /* Set before loading. */
-const volatile __u64 threads_min_wait = 50000; /* ns: of a wait that has a stack */
-const volatile __u64 threads_stack_interval;   /* as off_cpu_stack_interval */
+/* ns: of a wait that has a stack, and of a poll whose end is looked at */
+const volatile __u64 threads_min_wait = 50000;
+const volatile __u64 threads_stack_interval; /* as off_cpu_stack_interval */
 /* The kernel has no sched_exit_tp: stacks are taken when threads return from their system calls. */
 const volatile bool threads_at_return;
 
@@ -241,7 +242,8 @@ int BPF_PROG(threads_waking, struct task_struct *task)
 	log = log_of_cpu();
 	if (!log || !has_room(log, sizeof(struct threads_waking) / 8))
 		return 0;
-	if (thread->epoll)
+	/* of a short wait it would take longer to find out than to wait */
+	if (thread->epoll && now - thread->out >= threads_min_wait)
 		ready = epoll_ready(&thread->ready, task, thread->epoll, THREADS_OBJECT);
 	WORD(log, log->head) = now | THREADS_IS_WAKING;
 	WORD(log, log->head + 1) = (__u64)ready << 32 | thread->thread;
