@@ -6,6 +6,14 @@
 #include "film/go_reasons.h"
 #include "film/syscall_names.h"
 
+/* linux/futex.h: the operation without its flags, and two of them */
+#define FUTEX_COMMAND	  0x7fu
+#define FUTEX_WAIT	  0
+#define FUTEX_WAIT_BITSET 9
+
+/* Of mutexes of glibc, musl and Rust. */
+#define FUTEX_MUTEX_WAITED_FOR 2
+
 static const char *const names[WAIT_CLASSES] = {
 	[WAIT_OTHER] = "other",
 	[WAIT_READY] = "ready",
@@ -179,6 +187,18 @@ bool wait_class_is_idle(enum wait_class class)
 	};
 
 	return idle[class];
+}
+
+bool wait_is_for_condition(uint8_t state, uint64_t operation, uint64_t value)
+{
+	uint32_t command = operation & FUTEX_COMMAND;
+
+	/* waits for locks of the kernel cannot be interrupted, and are in other calls */
+	if (state != FILM_WAIT_SLEEPS)
+		return false;
+	/* a mutex that is held and waited for is 2; conditions and semaphores wait otherwise */
+	return command == FUTEX_WAIT_BITSET ||
+	       (command == FUTEX_WAIT && (uint32_t)value != FUTEX_MUTEX_WAITED_FOR);
 }
 
 const char *wait_call_name(const char *arch, uint8_t state, uint32_t call)

@@ -69,6 +69,13 @@ enum wait_class wait_rule_class(unsigned int rule);
 /* A thread that waits for new work, or is stopped, is not slow: its waits are the event idle. */
 bool wait_class_is_idle(enum wait_class class);
 
+/*
+ * Whether a thread that waits for a lock, in such a state and with these arguments of futex(2),
+ * waits for a condition variable, a semaphore, or a lock that is made of these (a Java monitor,
+ * Python's GIL), and not for a mutex.
+ */
+bool wait_is_for_condition(uint8_t state, uint64_t operation, uint64_t value);
+
 /* Decides for many waits of one machine, each kind of evidence once. */
 struct wait_decider {
 	const char *arch; /* of the machine: uname -m */

@@ -8,19 +8,10 @@
 #include "query/explain_parts.h"
 #include "query/explain_peers.h"
 
-/* linux/futex.h: the operation without its flags, and two of them */
-#define FUTEX_COMMAND	  0x7fu
-#define FUTEX_WAIT	  0
-#define FUTEX_WAIT_BITSET 9
-
 bool explain_is_condition(const struct history_slice *slice)
 {
-	uint32_t command = slice->operation & FUTEX_COMMAND;
-
-	if (slice->kind != SLICE_WAIT + WAIT_LOCK)
-		return false;
-	/* a mutex that is held and waited for is 2; conditions and semaphores wait otherwise */
-	return command == FUTEX_WAIT_BITSET || (command == FUTEX_WAIT && slice->value != 2);
+	return slice->kind == SLICE_WAIT + WAIT_LOCK &&
+	       wait_is_for_condition(slice->state, slice->operation, slice->value);
 }
 
 static int no_lives(struct fail *why)

@@ -18,7 +18,7 @@ void state_words(const struct film *film, const struct state *state, char *words
 	const char *name = slice_kind_name(state->kind), *call;
 
 	if (!slice_is_wait(state->kind) || slice_wait_class(state->kind) != WAIT_OTHER) {
-		snprintf(words, size, "%s", name);
+		snprintf(words, size, "%s%s", name, state->for_condition ? " (condition)" : "");
 		return;
 	}
 	call = wait_call_name(film->info.arch, state->of, state->call);
@@ -35,20 +35,50 @@ uint64_t state_quantile(const struct state *state, unsigned int of_thousand)
 	return ns < state->longest ? ns : state->longest;
 }
 
-static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t call, uint8_t of)
+/* What tells states apart. */
+static struct state state_like(const struct slice *slice)
 {
-	uint32_t place = list->places[kind];
+	const struct slice_evidence *e = &slice->evidence;
+	struct state like = {.kind = slice->kind, .of = e->state};
 
-	/* of WAIT_OTHER there may be several */
-	if (place && list->states.at[place - 1].call == call)
+	if (slice->kind == SLICE_WAIT + WAIT_OTHER)
+		like.call = e->call;
+	if (slice->kind == SLICE_WAIT + WAIT_LOCK)
+		like.for_condition =
+			wait_is_for_condition(e->state, e->arguments[1], e->arguments[2]);
+	return like;
+}
+
+void state_words_of(const struct film *film, const struct slice *slice, char *words, size_t size)
+{
+	const struct state like = state_like(slice);
+
+	state_words(film, &like, words, size);
+}
+
+static bool is_like(const struct state *state, const struct state *like)
+{
+	return state->kind == like->kind && state->call == like->call &&
+	       state->for_condition == like->for_condition;
+}
+
+static struct state *state_of(struct state_list *list, const struct state *like)
+{
+	uint32_t place = list->places[like->kind];
+
+	/* of some kinds there may be several */
+	if (place && is_like(&list->states.at[place - 1], like))
 		return &list->states.at[place - 1];
 	if (place)
 		vec_foreach (&list->states, state)
-			if (state->kind == kind && state->call == call)
+			if (is_like(state, like))
 				return state;
-	if (!vec_push(&list->states, (struct state){.kind = kind, .call = call, .of = of}))
+	if (!vec_push(&list->states, (struct state){.kind = like->kind,
+						    .call = like->call,
+						    .of = like->of,
+						    .for_condition = like->for_condition}))
 		return NULL;
-	list->places[kind] = (uint32_t)list->states.count;
+	list->places[like->kind] = (uint32_t)list->states.count;
 	return vec_last(&list->states);
 }
 
@@ -71,8 +101,8 @@ static struct state_list *list_of(struct summing *s, uint32_t thread)
 
 static int take(void *context, const struct slice *slice)
 {
-	bool is_other = slice->kind == SLICE_WAIT + WAIT_OTHER;
 	uint64_t time = slice->end - slice->start;
+	const struct state like = state_like(slice);
 	struct summing *s = context;
 	struct state_list *list;
 	struct state *state;
@@ -80,9 +110,7 @@ static int take(void *context, const struct slice *slice)
 	if (!s->kept.threads[slice->thread])
 		return 0;
 	list = list_of(s, slice->thread);
-	state = list ? state_of(list, slice->kind, is_other ? slice->evidence.call : 0,
-				slice->evidence.state)
-		     : NULL;
+	state = list ? state_of(list, &like) : NULL;
 	if (!state || !latency_add(&state->times, time, 1) ||
 	    !state_objects_add(&s->states->objects, s->states->film, slice))
 		return -ENOMEM;
@@ -104,7 +132,7 @@ static bool add_list(struct state_list *to, const struct state_list *list)
 	to->on_cpu += list->on_cpu;
 	to->threads++;
 	vec_foreach (&list->states, state) {
-		struct state *sum = state_of(to, state->kind, state->call, state->of);
+		struct state *sum = state_of(to, state);
 
 		if (!sum || !latency_merge(&sum->times, &state->times))
 			return false;

@@ -15,9 +15,10 @@
  * The sums of a thread's states are its life, as far as the film, or the question, has it.
  */
 struct state {
-	uint8_t kind;  /* enum slice_kind */
-	uint16_t call; /* of WAIT_OTHER: the system call and 1, else 0 */
-	uint8_t of;    /* the same: enum film_wait_state, which says what the call is */
+	uint8_t kind;	    /* enum slice_kind */
+	uint16_t call;	    /* of WAIT_OTHER: the system call and 1, else 0 */
+	uint8_t of;	    /* the same: enum film_wait_state, which says what the call is */
+	bool for_condition; /* of WAIT_LOCK: wait_is_for_condition() */
 	uint64_t total, longest;
 	uint64_t parts; /* of those counted: the range, or the film, begins or ends in them */
 	struct latency times;
@@ -56,7 +57,9 @@ void states_free(struct states *states);
 /* As latency_quantile(), and at most the longest. */
 uint64_t state_quantile(const struct state *state, unsigned int of_thousand);
 
-/* "lock", "other (ioctl)". */
+/* "lock", "lock (condition)", "other (ioctl)". */
 void state_words(const struct film *film, const struct state *state, char *words, size_t size);
+/* The same of the state that a slice is in. */
+void state_words_of(const struct film *film, const struct slice *slice, char *words, size_t size);
 
 #endif

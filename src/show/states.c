@@ -113,7 +113,7 @@ static void put_thread(const struct states *states, const struct state_list *lis
 static void put_objects(const struct states *states, FILE *out)
 {
 	unsigned int rows = 0;
-	char words[4096];
+	char words[4096], state[64];
 
 	vec_foreach (&states->objects.all, object) {
 		const struct film_process *process = &states->film->processes[object->process];
@@ -127,7 +127,8 @@ static void put_objects(const struct states *states, FILE *out)
 				"Longest", "For");
 		if (++rows > OBJECTS_SHOWN)
 			break;
-		fprintf(out, "  %-22s", slice_kind_name(object->like.kind));
+		state_words_of(states->film, &object->like, state, sizeof(state));
+		fprintf(out, "  %-22s", state);
 		put_number(out, object->count);
 		put_time(out, object->total);
 		put_time(out, object->longest);
@@ -232,7 +233,7 @@ static void put_json_process(struct json *j, const struct states *states,
 static void put_json_objects(struct json *j, const struct states *states)
 {
 	size_t count = states->objects.all.count;
-	char words[4096];
+	char words[4096], state[64];
 
 	json_open(j, "objects", '[');
 	for (size_t i = 0; i < count && i < OBJECTS_TOLD; i++) {
@@ -242,7 +243,8 @@ static void put_json_objects(struct json *j, const struct states *states)
 
 		json_open(j, NULL, '{');
 		json_u64(j, "pid", states->film->processes[object->process].pid);
-		json_text(j, "state", slice_kind_name(object->like.kind));
+		state_words_of(states->film, &object->like, state, sizeof(state));
+		json_text(j, "state", state);
 		json_text(j, "object", known == OBJECT_KNOWN ? words : "");
 		json_text(j, "unknown", known == OBJECT_UNKNOWN ? words : "");
 		json_u64(j, "count", object->count);
