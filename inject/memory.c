@@ -29,10 +29,17 @@ struct memory_thread memory_threads[MEMORY_THREADS] __attribute__((aligned(64)))
 uint64_t memory_interval;
 struct memory_state memory_state = {.granted = UINT64_MAX};
 static bool is_exact;
+__thread struct memory_thread memory_own __attribute__((aligned(64)));
 
 struct memory_thread *memory_self(void)
 {
-	uint64_t at = memory_thread_pointer() * MEMORY_THREAD_HASH >> MEMORY_THREAD_SHIFT;
+	uint64_t own, at;
+
+	/* the word stays 0 where the dynamic linker has not loaded the library */
+	__asm__("movq memory_own@gottpoff(%%rip), %0" : "=r"(own));
+	if (own)
+		return (struct memory_thread *)(memory_thread_pointer() + own);
+	at = memory_thread_pointer() * MEMORY_THREAD_HASH >> MEMORY_THREAD_SHIFT;
 
 	return (struct memory_thread *)((char *)memory_threads + (at & MEMORY_THREAD_MASK));
 }
@@ -98,7 +105,34 @@ static uint64_t draw(struct memory_thread *self)
 {
 	double uniform = (double)((next_random(self) >> 11) + 1) * 0x1p-53;
 
-	return is_exact ? 0 : (uint64_t)(minus_log(uniform) * (double)memory_interval);
+	return is_exact ? 0
+			: (uint64_t)(minus_log(uniform) *
+				     (double)(memory_interval << self->doublings));
+}
+
+/*
+ * A sample takes as long as 300 allocations, so a thread takes about a thousand in a second at
+ * most: one that has taken more doubles the bytes between them, and one that takes fewer halves
+ * them. Each says by which mean it was taken, and weighs as much. What a user has asked for stays.
+ * No clock is asked for the time, as a program may have forbidden itself system calls.
+ */
+#define PACE_SAMPLES 64
+#define PACE_TIME    192 /* 200 million cycles */
+
+static void pace(struct memory_thread *self)
+{
+	uint32_t now, time;
+
+	if (memory_interval != MEMORY_INTERVAL_USUAL || ++self->samples < PACE_SAMPLES)
+		return;
+	now = (uint32_t)(__builtin_ia32_rdtsc() >> 20);
+	time = now - self->since;
+	self->since = now;
+	self->samples = 0;
+	if (time < PACE_TIME && self->doublings < MEMORY_DOUBLINGS)
+		self->doublings++;
+	else if (time > 3 * PACE_TIME && self->doublings)
+		self->doublings--;
 }
 
 /* Of a number from 0 on, without libm: to about 1e-12. */
@@ -121,10 +155,10 @@ static double exp_of_minus(double x)
 }
 
 /* What a sample of that many bytes stands for. */
-uint64_t memory_weight(uint64_t bytes);
-uint64_t memory_weight(uint64_t bytes)
+uint64_t memory_weight(uint64_t bytes, uint64_t doublings);
+uint64_t memory_weight(uint64_t bytes, uint64_t doublings)
 {
-	double part = (double)bytes / (double)memory_interval;
+	double part = (double)bytes / (double)(memory_interval << doublings);
 
 	if (is_exact || part > 700)
 		return bytes;
@@ -175,6 +209,7 @@ static bool shares(struct memory_thread *self)
 	if (self->owner == own)
 		return false;
 	if (self->before == own) {
+		self->doublings = 0;
 		self->shared = (int64_t)draw(self);
 		self->is_shared = true;
 	}
@@ -200,23 +235,24 @@ static bool is_sample_of_many(struct memory_thread *self, uint64_t bytes)
 
 /*
  * The thread's bytes are used up by an allocation of so many (which were taken off already).
- * Returns whether it is a sample.
+ * Returns 0: it is no sample; or one more than the doublings of the mean that it was taken by.
  */
-static bool is_sample(uint64_t bytes)
+static unsigned int is_sample(uint64_t bytes)
 {
 	struct memory_thread *self = memory_self();
 	uint64_t left = self->left + bytes;
+	unsigned int taken = 1u + self->doublings;
 	bool is_new = false;
 
 	if (unlikely(!memory_interval))
 		find_interval();
 	if (unlikely(!memory_interval) || unlikely(is_busy(self))) {
 		self->left = left;
-		return false;
+		return 0;
 	}
 	if (is_exact) {
 		self->left = 0;
-		return true;
+		return 1;
 	}
 	if (unlikely(!self->random)) {
 		self->random = (__builtin_ia32_rdtsc() ^ memory_thread_pointer() * MEMORY_HASH) | 1;
@@ -231,11 +267,12 @@ static bool is_sample(uint64_t bytes)
 		left = draw(self);
 		if (bytes <= left) {
 			self->left = left - bytes;
-			return false;
+			return 0;
 		}
 	}
+	pace(self);
 	self->left = draw(self);
-	return is_granted();
+	return is_granted() ? taken : 0;
 }
 
 /* -- the functions that a program calls -------------------------------------------------------- */
@@ -246,7 +283,8 @@ struct made {
 	uint64_t bytes; /* 0: it is no sample */
 };
 
-static uint64_t follow(void *address, uint64_t bytes)
+/* taken: of is_sample() */
+static uint64_t follow(void *address, uint64_t bytes, unsigned int taken)
 {
 	struct memory_thread *self = memory_self();
 	bool is_followed;
@@ -254,6 +292,7 @@ static uint64_t follow(void *address, uint64_t bytes)
 	bytes = bytes ? bytes : 1;
 	if (is_exact)
 		return bytes;
+	bytes |= (uint64_t)(taken - 1) << MEMORY_DOUBLINGS_BIT;
 	is_followed = enter(self) && memory_table_add((uint64_t)address);
 	leave(self);
 	return is_followed ? bytes : bytes | MEMORY_UNFOLLOWED_BIT;
@@ -263,12 +302,12 @@ static uint64_t follow(void *address, uint64_t bytes)
  * Makes an allocation whose bytes were more than the thread had left. A sample is one only if it
  * succeeds.
  */
-#define MADE(bytes, call)                                                         \
-	({                                                                        \
-		bool wanted_ = is_sample(bytes);                                  \
-		void *address_ = (call);                                          \
-		(struct made){(uint64_t)address_,                                 \
-			      wanted_ && address_ ? follow(address_, bytes) : 0}; \
+#define MADE(bytes, call)                                                                  \
+	({                                                                                 \
+		unsigned int wanted_ = is_sample(bytes);                                   \
+		void *address_ = (call);                                                   \
+		(struct made){(uint64_t)address_,                                          \
+			      wanted_ && address_ ? follow(address_, bytes, wanted_) : 0}; \
 	})
 
 struct made memory_malloc(size_t size);
@@ -310,32 +349,43 @@ struct made memory_calloc(size_t count, size_t size)
 struct made memory_posix_memalign(void **to, size_t alignment, size_t size);
 struct made memory_posix_memalign(void **to, size_t alignment, size_t size)
 {
-	bool wanted = is_sample(size);
+	unsigned int wanted = is_sample(size);
 	int err = memory_next_posix_memalign(to, alignment, size);
 
 	return (struct made){(uint64_t)(uint32_t)err,
-			     wanted && !err && *to ? follow(*to, size) : 0};
+			     wanted && !err && *to ? follow(*to, size, wanted) : 0};
+}
+
+static unsigned int spend(struct memory_thread *self, uint64_t bytes)
+{
+	self->left -= bytes;
+	return (int64_t)self->left < 0 ? is_sample(bytes) : 0;
 }
 
 /* What became of a realloc(), whose bits are those of memory_realloc(). */
-static struct made moved(void *address, void *result, size_t size, bool wanted, uint32_t bits)
+static struct made moved(void *address, void *result, size_t size, unsigned int wanted,
+			 uint32_t bits)
 {
 	if (unlikely(!result && size && bits & 2)) {
 		if (!is_exact)
-			follow(address, 1);
+			follow(address, 1, 1);
 		memory_kept((uint64_t)address);
 	}
-	return (struct made){(uint64_t)result, wanted && result && size ? follow(result, size) : 0};
+	return (struct made){(uint64_t)result,
+			     wanted && result && size ? follow(result, size, wanted) : 0};
 }
 
 /*
- * bits: 1 the thread's bytes are used up (of CPython's: it may come from a pool); 2 the address was
- * one of a sample, and it was told as given back. That comes first: when realloc() has returned, another thread may have it.
+ * bits: 1 the thread's bytes are used up (of CPython's: it may come from a pool); 4 they are still
+ * to be taken off; 2 the address was one of a sample, and it was told as given back. That comes
+ * first: when realloc() has returned, another thread may have it.
  */
 struct made memory_realloc(void *address, size_t size, uint32_t bits);
 struct made memory_realloc(void *address, size_t size, uint32_t bits)
 {
-	bool wanted = bits & 1 && is_sample(size);
+	unsigned int wanted = bits & 4	 ? spend(memory_self(), size)
+			      : bits & 1 ? is_sample(size)
+					 : 0;
 	void *result = memory_early_owns(address) ? memory_early_move(address, size)
 						  : memory_next_realloc(address, size);
 
@@ -354,12 +404,6 @@ static uint64_t mark(struct memory_thread *self)
 	if (is_exact)
 		self->left = UINT64_MAX;
 	return self->left;
-}
-
-static bool spend(struct memory_thread *self, uint64_t bytes)
-{
-	self->left -= bytes;
-	return (int64_t)self->left < 0 && is_sample(bytes);
 }
 
 #define PYTHON(domain)                                                                          \
@@ -381,7 +425,7 @@ static bool spend(struct memory_thread *self, uint64_t bytes)
 		struct memory_thread *self = memory_self();                                     \
 		uint64_t left = mark(self);                                                     \
 		void *result = memory_python_##domain.realloc(context, address, size);          \
-		bool wanted = bits & 1 && self->left == left && spend(self, size);              \
+		unsigned int wanted = bits & 1 && self->left == left ? spend(self, size) : 0;   \
                                                                                                 \
 		return moved(address, result, size, wanted, bits);                              \
 	}

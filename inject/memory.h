@@ -13,10 +13,11 @@
 #define MEMORY_UNFOLLOWED_BIT (1ull << 63)
 
 /*
- * What each thread has of its own, found by a hash of its thread pointer: without the dynamic
- * linker the library has no thread-local storage. Two threads may share one, and take off bytes at
- * the same moment, of which one is lost. When that is noticed, as they take samples by turns, they
- * both go the slow way from then on, and take them off a number that is changed in one instruction.
+ * What each thread has of its own: memory_own, or, where the library was put into a running process
+ * without the dynamic linker and has no thread-local storage, one of memory_threads, found by a
+ * hash of the thread pointer. Two threads may share one of these, and take off bytes at the same
+ * moment, of which one is lost. When that is noticed, as they take samples by turns, they both go
+ * the slow way from then on, and take them off a number that is changed in one instruction.
  */
 struct memory_thread {
 	uint64_t left;	    /* what it may still allocate until its next sample, in bytes */
@@ -25,14 +26,23 @@ struct memory_thread {
 	uint64_t searching; /* the same of the one that looks for the functions behind */
 	/* thread pointers of those that used their bytes up last, and before that */
 	uint64_t owner, before;
-	int64_t shared;	    /* what all of them may still allocate, */
-	uint64_t is_shared; /* if this says so; left is MEMORY_SHARED then */
+	int64_t shared;	   /* what all of them may still allocate, */
+	uint8_t is_shared; /* if this says so; left is MEMORY_SHARED then */
+	uint8_t doublings; /* of the mean bytes between samples, that left was drawn by */
+	uint16_t samples;  /* since this time: */
+	uint32_t since;	   /* of the time stamp counter, without its lower 20 bits */
 };
+_Static_assert(sizeof(struct memory_thread) == 64, "of the assembler");
+
+/* The most; what has only these says by which mean a sample was taken (memory_x86_64.S). */
+#define MEMORY_DOUBLINGS     7
+#define MEMORY_DOUBLINGS_BIT 56
 
 /* Whatever is taken off it, it is less than 0. */
 #define MEMORY_SHARED (1ull << 63 | 1ull << 62)
 
 extern struct memory_thread memory_threads[];
+extern __thread struct memory_thread memory_own __attribute__((tls_model("initial-exec")));
 
 struct memory_thread *memory_self(void);
 

@@ -19,7 +19,7 @@ void memory_start(uint64_t interval)
 		/* most are never used: their pages stay unused, too */
 		if (memory_threads[i].random) {
 			memory_threads[i].left = memory_threads[i].random = 0;
-			memory_threads[i].is_shared = 0;
+			memory_threads[i].is_shared = memory_threads[i].doublings = 0;
 		}
 	__atomic_store_n(&memory_state.taken, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&memory_interval, interval, __ATOMIC_RELEASE);

@@ -37,8 +37,9 @@
 #define MEMORY_INTERVAL_USUAL	 (512 << 10)
 
 /*
- * How a thread finds what it has of its own: its thread pointer, multiplied, shifted and masked, is
- * the distance from the beginning of a table of 4096 slots of 64 bytes.
+ * How a thread finds what it has of its own, where the library has no thread-local storage: its
+ * thread pointer, multiplied, shifted and masked, is the distance from the beginning of a table of
+ * 4096 slots of 64 bytes.
  */
 #define MEMORY_THREADS	    4096
 #define MEMORY_THREAD_HASH  0x61c88647

@@ -264,6 +264,38 @@ int mem_heap_object(struct probe_regs *ctx)
 }
 
 /*
+ * A thread of Go gets a span, which has room for objects of one size, or one for a large object.
+ * All that will be in the span counts as the first object's. The pages of spans of each size
+ * (src/runtime/sizeclasses.go of Go) are the same since 1.16; an odd class is one of the same size
+ * whose objects have no pointers. Arguments are in registers since 1.17 (Go's ABIInternal).
+ */
+#define GO_PAGE 8192ull
+
+static const __u8 span_pages[] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,	1, 1,
+				  1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,	1, 1,
+				  1, 2, 1, 2, 1, 2, 1, 3, 2, 3, 1, 3, 2, 3, 4,	5, 6,
+				  1, 7, 6, 5, 4, 3, 5, 7, 2, 9, 7, 5, 8, 3, 10, 7, 4};
+
+SEC("uprobe")
+int mem_heap_span(struct probe_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), bytes = ctx->bx, class = (bytes & 0xff) >> 1;
+	struct task_struct *task = bpf_get_current_task_btf();
+	enum filter_answer answer;
+
+	spend(MEM_HEAP_BUDGET_GO, MEM_HEAP_CALL_COST_OF(cookie));
+	if ((cookie & MEM_HEAP_CALL_MASK) == MEM_HEAP_CALL_SPAN)
+		bytes = class < sizeof(span_pages) ? span_pages[class] * GO_PAGE : 0;
+	if (!bytes || bytes > 1ull << 46)
+		return 0;
+	answer = filter_current();
+	if (answer == FILTER_NO || !is_sample(MEM_HEAP_BUDGET_GO, bytes))
+		return 0;
+	tell_alloc(task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED, mem_heap_interval);
+	return 0;
+}
+
+/*
  * -- probes of OpenTelemetry's contract -----------------------------------------------------------
  */
 

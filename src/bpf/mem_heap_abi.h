@@ -61,6 +61,9 @@ enum mem_heap_call {
 	/* of HotSpot: (class, object, bytes of the buffer, bytes of the object), */
 	MEM_HEAP_CALL_BUFFER,
 	MEM_HEAP_CALL_OBJECT, /* and (class, object, bytes of the object) */
+	/* of Go: refill(cache, class of a span), and allocLarge(cache, size, …) */
+	MEM_HEAP_CALL_SPAN,
+	MEM_HEAP_CALL_LARGE,
 };
 #define MEM_HEAP_CALL_MASK 0xff
 /* realloc() of nothing, and small alignments, come by the probe of malloc(), too */
@@ -73,6 +76,7 @@ enum mem_heap_call {
 enum mem_heap_budget {
 	MEM_HEAP_BUDGET_MALLOC,
 	MEM_HEAP_BUDGET_JAVA,
+	MEM_HEAP_BUDGET_GO,
 	MEM_HEAP_BUDGETS
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "camera/losses.h"
@@ -22,6 +23,9 @@
 #define BUCKET_NS 100000ull
 #define PAUSE_MAX (30 * SECOND_NS)
 
+/* Of a program that began less before that, it is not known yet that it does not sample. */
+#define BEGINNING_NS 100000000ull
+
 /* What is known of a bucket. */
 struct known {
 	uint64_t allocated; /* bytes, scaled, that are in the film, or were there before it */
@@ -32,6 +36,7 @@ struct known {
 struct go_process {
 	pid_t pid;
 	uint64_t bias, start, next;
+	uint64_t met; /* when it was */
 	struct go_heap heap;
 	bool is_read;
 	struct map places; /* address of a bucket to its place in: */
@@ -40,6 +45,7 @@ struct go_process {
 
 struct mem_go {
 	vec(struct go_process) processes;
+	vec(pid_t) unread;
 	uint32_t film; /* counts films */
 	uint64_t stripped, off, unreadable, too_many, refused;
 	bool is_ageless; /* the film says that it does not know when memory in use was allocated */
@@ -75,6 +81,7 @@ void mem_go_free(struct mem_go *go)
 	vec_foreach (&go->processes, process)
 		free_process(process);
 	vec_free(&go->processes);
+	vec_free(&go->unread);
 	free(go);
 }
 
@@ -84,6 +91,17 @@ bool mem_go_has(const struct mem_go *go, pid_t pid)
 		if (process->pid == pid)
 			return true;
 	return false;
+}
+
+static void pass_on(struct mem_go *go, pid_t pid)
+{
+	if (go->unread.count == PROCESSES_MAX || !vec_push(&go->unread, pid))
+		go->refused++;
+}
+
+pid_t mem_go_next_unread(struct mem_go *go)
+{
+	return go->unread.count ? go->unread.at[--go->unread.count] : 0;
 }
 
 static const struct mapping *mapping_of(const struct process *process, const struct image *image)
@@ -105,9 +123,13 @@ bool mem_go_image(struct mem_go *go, struct samples *samples, pid_t pid, const s
 	if (!mapping || image->kind != IMAGE_FILE || mem_go_has(go, pid))
 		return false;
 	err = go_heap_of(&found.heap, image, &why);
-	go->stripped += err == -ENOTSUP;
+	if (err == -ENOTSUP) {
+		go->stripped++;
+		pass_on(go, pid);
+	}
 	if (err)
 		return err == -ENOTSUP;
+	found.met = clock_ns();
 	found.bias = mapping->bias;
 	found.start = process->start;
 	if (go->processes.count == PROCESSES_MAX || !vec_push(&go->processes, found))
@@ -256,7 +278,15 @@ static void read_one(struct mem_go *go, const struct mem_go_film *to, struct go_
 	go->unreadable += got < 0 && got != -ESRCH && got != -E2BIG;
 	if (got < 0)
 		return;
-	go->off += !r.rate && !process->is_read;
+	if (!r.rate && !process->is_read) {
+		/* exec(2) maps its file where its memory will be, before its memory is there */
+		if (now < process->met + BEGINNING_NS) {
+			process->next = process->met + BEGINNING_NS;
+			return;
+		}
+		go->off++;
+		pass_on(go, process->pid);
+	}
 	process->is_read = true;
 	pause = (uint64_t)got * BUCKET_NS;
 	if (pause > SECOND_NS)

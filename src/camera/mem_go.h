@@ -25,6 +25,12 @@ bool mem_go_image(struct mem_go *go, struct samples *samples, pid_t pid, const s
 bool mem_go_has(const struct mem_go *go, pid_t pid);
 void mem_go_gone(struct mem_go *go, pid_t pid);
 
+/*
+ * The next process whose samples cannot be had, as it takes none, or its symbols are not known: it
+ * is to be seen in another way. Each is given once. 0: there is none.
+ */
+pid_t mem_go_next_unread(struct mem_go *go);
+
 /* Where it goes; events: 0: not asked for. */
 struct mem_go_film {
 	struct samples *samples;

@@ -286,6 +286,14 @@ static void tell_losses(struct source *source)
 		mem_inject_tell(heap->inject, source->host->film, source->event);
 	if (heap->probes)
 		mem_probes_tell(heap->probes, source->host->film, source->event);
+	if (heap->spans && heap->by_spans && heap->of_film[OF_ALLOC]) {
+		mem_probes_tell(heap->spans, source->host->film, heap->of_film[OF_ALLOC]);
+		film_loss(
+			source->host->film, heap->of_film[OF_ALLOC],
+			"allocations of a program of Go seen by the spans that it takes: what will "
+			"be in a span counts as its first object's",
+			heap->by_spans);
+	}
 	if (heap->of_film[OF_ALLOC])
 		mem_java_tell(heap->java, source->host->film, heap->of_film[OF_ALLOC]);
 	if (heap->of_film[OF_INUSE])
@@ -319,6 +327,7 @@ static void tick(struct source *source, uint64_t now)
 	struct mem_heap *heap = source->state;
 
 	read_go(source, now, false);
+	mem_heap_probe_spans(source);
 	if (heap->inject)
 		mem_inject_tick(heap->inject);
 	mem_jvmti_tick(heap->jvmti, source->host->film, heap->of_film[OF_INUSE]);
@@ -336,6 +345,8 @@ static void drained(struct source *source, uint64_t now)
 	mem_java_balance(heap->java, clock_ns());
 	if (heap->probes)
 		mem_probes_balance(heap->probes, clock_ns());
+	if (heap->spans)
+		mem_probes_balance(heap->spans, clock_ns());
 }
 
 static void closing(struct source *source)
@@ -390,6 +401,8 @@ static void detach(struct source *source)
 		heap->uprobes = NULL;
 	if (heap && heap->probes)
 		mem_probes_detach(heap->probes);
+	if (heap && heap->spans)
+		mem_probes_detach(heap->spans);
 	if (heap && heap->java)
 		mem_java_detach(heap->java);
 	if (heap && heap->otel)
@@ -409,6 +422,7 @@ static void free_state(struct source *source)
 		mem_jvmti_free(heap->jvmti);
 		mem_otel_free(heap->otel);
 		mem_probes_free(heap->probes);
+		mem_probes_free(heap->spans);
 		mem_inject_free(heap->inject);
 	}
 	free(heap);

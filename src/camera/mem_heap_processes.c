@@ -95,6 +95,29 @@ void mem_heap_start_running(struct source *source, pid_t pid)
 		probe(source, pid, process->mappings[i].image);
 }
 
+void mem_heap_probe_spans(struct source *source)
+{
+	struct mem_heap *heap = source->state;
+	pid_t pid;
+
+	while ((pid = mem_go_next_unread(heap->go)) != 0) {
+		const struct process *process = samples_process(source->host->samples, pid);
+		bool has = false;
+
+		if (!process || process->end || !source_wants(source, OF_ALLOC))
+			continue;
+		if (!heap->spans &&
+		    mem_probes_new(source->host->probes, MEM_PLACES_GO,
+				   (unsigned int)source->settings->values[BUDGET], &heap->spans))
+			continue;
+		for (size_t i = 0; i < process->mapping_count; i++)
+			if (process->mappings[i].image->kind == IMAGE_FILE)
+				has |= mem_probes_image(heap->spans, pid,
+							process->mappings[i].image);
+		heap->by_spans += has;
+	}
+}
+
 /* One that runs already, and is not to tell by the library. */
 static bool is_named(const struct source *source, pid_t pid)
 {
@@ -155,6 +178,8 @@ void mem_heap_process_gone(struct source *source, pid_t pid)
 		mem_otel_gone(heap->otel, pid);
 	if (heap && heap->probes)
 		mem_probes_gone(heap->probes, pid);
+	if (heap && heap->spans)
+		mem_probes_gone(heap->spans, pid);
 	if (heap && heap->inject)
 		mem_inject_gone(heap->inject, pid);
 	if (heap && heap->of_film[OF_INUSE] && heap->last)

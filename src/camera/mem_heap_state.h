@@ -37,16 +37,18 @@ struct mem_heap {
 	struct mem_jvmti *jvmti;
 	struct mem_otel *otel;
 	struct mem_probes
-		*probes; /* of those that the library does not see; null: there are none */
+		*probes;	  /* of those that the library does not see; null: there are none */
+	struct mem_probes *spans; /* of programs of Go that do not sample; null: none was met */
 	struct mem_inject *inject; /* the same with the library; null: it is not to be */
 	uint64_t since;		   /* when the recording began */
 	uint64_t begun;		   /* when the film did */
 	uint32_t of_film[EVENTS];  /* 0: it was not asked for */
 	uint64_t last;		   /* time of the last record */
 	uint64_t damaged, unfollowed;
-	uint64_t late;	  /* processes that have got probes when they ran */
-	bool is_probed;	  /* some process runs without the library, and has probes */
-	bool is_starting; /* which way each process is to be seen is not known yet */
+	uint64_t by_spans; /* processes of these */
+	uint64_t late;	   /* processes that have got probes when they ran */
+	bool is_probed;	   /* some process runs without the library, and has probes */
+	bool is_starting;  /* which way each process is to be seen is not known yet */
 };
 
 /* Its options. */
@@ -67,6 +69,9 @@ static inline bool mem_heap_has_chosen(const struct source *source)
 
 	return selection->pid_count || (selection->command && !selection->whole_machine);
 }
+
+/* Programs of Go that do not sample, or whose samples cannot be read, have probes from now on. */
+void mem_heap_probe_spans(struct source *source);
 
 /* Puts the library into a process that runs, if it may be, or probes. */
 void mem_heap_start_running(struct source *source, pid_t pid);

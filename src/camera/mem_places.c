@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/mem_places.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "bpf/mem_heap_abi.h"
 #include "elf/file.h"
+#include "runtime/go_places.h"
 
 /* The most symbols of a file that are looked at. */
 #define SYMBOLS_MAX 4000000
@@ -61,6 +63,13 @@ static const struct {
 	{"_ZN11AllocTracer28send_allocation_outside_tlabE", MEM_HEAP_CALL_OBJECT},
 };
 #define OF_JAVA (sizeof(of_java) / sizeof(of_java[0]))
+
+/*
+ * Where Go's runtime takes a span for small objects, or memory for a large one (src/runtime/
+ * mcache.go): in mallocgc(), and so seldom that probes there take little. Since 1.19.
+ */
+static const char *const of_go[] = {"runtime.(*mcache).refill", "runtime.(*mcache).allocLarge"};
+#define OF_GO (sizeof(of_go) / sizeof(of_go[0]))
 
 struct finding {
 	const struct elf_file *file;
@@ -190,6 +199,25 @@ static size_t find_java(struct finding *finding, bool *is_refused)
 	return *is_refused ? 0 : finding->count;
 }
 
+static size_t find_go(const struct image *image, struct uprobe_place *places, bool *is_refused)
+{
+	static const enum mem_heap_call calls[OF_GO] = {MEM_HEAP_CALL_SPAN, MEM_HEAP_CALL_LARGE};
+	uint64_t offsets[OF_GO];
+	struct fail why = {0};
+	int err = go_places_find(image, of_go, OF_GO, offsets, &why);
+
+	*is_refused = err != -ENOENT && (err || !offsets[0] || !offsets[1]);
+	for (size_t i = 0; i < OF_GO && !err && !*is_refused; i++) {
+		places[i] = (struct uprobe_place){
+			.offset = offsets[i],
+			.kind = UPROBE_ENTRY,
+			.cookie = calls[i] | MEM_HEAP_CALL_COST(COST_FAST),
+		};
+		places[i].entry_cookie = places[i].cookie;
+	}
+	return err || *is_refused ? 0 : OF_GO;
+}
+
 size_t mem_places_find(enum mem_places_of of, const struct image *image,
 		       struct uprobe_place places[MEM_PLACES_MAX], bool *is_refused)
 {
@@ -198,6 +226,8 @@ size_t mem_places_find(enum mem_places_of of, const struct image *image,
 	size_t count;
 
 	*is_refused = false;
+	if (of == MEM_PLACES_GO)
+		return image->fd >= 0 && image->is_elf ? find_go(image, places, is_refused) : 0;
 	if (image->fd < 0 || !image->is_elf ||
 	    (of == MEM_PLACES_JAVA && strcmp(file_name(image), "libjvm.so") != 0) ||
 	    elf_file_open(&file, image->fd))

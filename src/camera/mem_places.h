@@ -14,6 +14,7 @@
 enum mem_places_of {
 	MEM_PLACES_MALLOC, /* functions of allocators: malloc() and those like it */
 	MEM_PLACES_JAVA,   /* where HotSpot takes memory from its heap for a thread */
+	MEM_PLACES_GO,	   /* where Go's runtime takes spans from its heap for a thread */
 	MEM_PLACES_KINDS
 };
 

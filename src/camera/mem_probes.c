@@ -50,14 +50,19 @@ struct mem_probes {
 
 _Static_assert((int)MEM_PLACES_MALLOC == MEM_HEAP_BUDGET_MALLOC &&
 		       (int)MEM_PLACES_JAVA == MEM_HEAP_BUDGET_JAVA &&
+		       (int)MEM_PLACES_GO == MEM_HEAP_BUDGET_GO &&
 		       (int)MEM_PLACES_KINDS == MEM_HEAP_BUDGETS,
 	       "each kind of places has a budget");
 
 static struct uprobe_programs programs_of(const struct probes *probes, enum mem_places_of of)
 {
-	return (struct uprobe_programs){.site = of == MEM_PLACES_JAVA
-							? probes->progs.mem_heap_object
-							: probes->progs.mem_heap_call};
+	struct bpf_program *const sites[MEM_PLACES_KINDS] = {
+		[MEM_PLACES_MALLOC] = probes->progs.mem_heap_call,
+		[MEM_PLACES_JAVA] = probes->progs.mem_heap_object,
+		[MEM_PLACES_GO] = probes->progs.mem_heap_span,
+	};
+
+	return (struct uprobe_programs){.site = sites[of]};
 }
 
 void mem_probes_prepare(struct probes *probes, uint64_t interval)
@@ -89,7 +94,7 @@ int mem_probes_new(struct probes *probes, enum mem_places_of of, unsigned int pe
 	if (!new)
 		return -ENOMEM;
 	/* all programs call malloc(); what other JVMs have of their probes is little */
-	new->is_unbound = of == MEM_PLACES_MALLOC &&ways.multi && !ways.pid_filter;
+	new->is_unbound = of != MEM_PLACES_JAVA &&ways.multi && !ways.pid_filter;
 	new->of = of;
 	new->probes = probes;
 	new->budget = percent * 10000ull;
@@ -237,7 +242,7 @@ void mem_probes_balance(struct mem_probes *probes, uint64_t now)
 
 /* Words of what was not seen. */
 static const struct words {
-	const char *out, *failed, *refused;
+	const char *out, *failed, *refused, *unbound, *unknown;
 } words[MEM_PLACES_KINDS] = {
 	[MEM_PLACES_MALLOC] =
 		{
@@ -245,6 +250,9 @@ static const struct words {
 			"(--mem-budget)",
 			"allocations of a process not seen: its allocator cannot be probed",
 			"allocations of a process not seen: too many of them",
+			"allocations of a process not seen: Linux 6.6 to 6.9 cannot bind the "
+			"probes of its allocator to it",
+			"allocations of a process not seen: its functions are not found",
 		},
 	[MEM_PLACES_JAVA] =
 		{
@@ -252,6 +260,20 @@ static const struct words {
 			"(--mem-budget)",
 			"Java objects of a process not seen: its JVM cannot be probed",
 			"Java objects of a process not seen: too many of them",
+			"Java objects of a process not seen: Linux 6.6 to 6.9 cannot bind probes "
+			"to it",
+			"Java objects of a process not seen: its libjvm.so has no table of all "
+			"symbols",
+		},
+	[MEM_PLACES_GO] =
+		{
+			"spans of a program of Go not seen, ms: the probes were out, to keep to "
+			"their budget (--mem-budget)",
+			"spans of a program of Go not seen: it cannot be probed",
+			"spans of a program of Go not seen: too many programs",
+			"spans of a program of Go not seen: Linux 6.6 to 6.9 cannot bind probes "
+			"to it",
+			"spans of a program of Go not seen: its functions are not found",
 		},
 };
 
@@ -262,11 +284,8 @@ void mem_probes_tell(const struct mem_probes *probes, struct film_writer *film, 
 		{words[probes->of].out, out / 1000000},
 		{words[probes->of].failed, probes->failed},
 		{words[probes->of].refused, probes->refused},
-		{"allocations of a process not seen: Linux 6.6 to 6.9 cannot bind the probes of "
-		 "its allocator to it",
-		 probes->unbound},
-		{"Java objects of a process not seen: its libjvm.so has no table of all symbols",
-		 probes->unknown},
+		{words[probes->of].unbound, probes->unbound},
+		{words[probes->of].unknown, probes->unknown},
 	};
 
 	losses_tell(film, event, losses, sizeof(losses) / sizeof(losses[0]));

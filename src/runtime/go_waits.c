@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * gopark(), ready(), execute() and the others are in runtime/proc.go of Go's source. A probe on one
- * goes behind its first instruction, which compares the stack pointer with the stack's border: the
- * next one, a jump, is among those that the kernel emulates.
+ * gopark(), ready(), execute() and the others are in runtime/proc.go of Go's source. Where
+ * probes on them go says go_places.h.
  *
  * The numbers of reasons to wait change with each version. The runtime has their words in a table
  * of strings, waitReasonStrings (runtime/runtime2.go); it is found by what it begins with, which
@@ -14,6 +13,7 @@
 #include <string.h>
 
 #include "elf/image.h"
+#include "runtime/go_places.h"
 #include "runtime/go_records.h"
 #include "unwind/go_pclntab.h"
 
@@ -116,32 +116,6 @@ static bool find_functions(struct go_waits *waits, const struct go_table *table,
 		}
 	}
 	return true;
-}
-
-/* Moves behind "cmp 16(%r14), %rsp", if a jump that is emulated follows. */
-static uint64_t slide(const struct elf_image *image, uint64_t start)
-{
-	static const uint8_t compare[] = {0x49, 0x3b, 0x66, 0x10};
-	uint8_t code[6];
-
-	if (!elf_image_read(image, start, code, sizeof(code)) ||
-	    memcmp(code, compare, sizeof(compare)))
-		return start;
-	return code[4] == 0x76 || (code[4] == 0x0f && code[5] == 0x86) ? start + sizeof(compare)
-								       : start;
-}
-
-static bool to_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
-{
-	for (unsigned int i = 0; i < image->codes; i++) {
-		const struct elf_range *code = &image->code[i];
-
-		if (address - code->start >= code->end - code->start)
-			continue;
-		*offset = code->offset + (address - code->start);
-		return true;
-	}
-	return false;
 }
 
 static bool is_code(const struct elf_image *image, const struct elf_range *range)
@@ -304,9 +278,9 @@ static int learn(struct go_waits *waits, struct elf_image *image, struct fail *w
 	if (!find_functions(waits, &table, &image->budget, &found))
 		return budget_refuse(&image->budget, why, "the table of Go's functions");
 	for (int n = 0; n < GOROUTINES_PLACES; n++) {
-		uint64_t at = slide(image, found.start[n]);
+		uint64_t at = go_place_behind_border(image, found.start[n]);
 
-		if (found.start[n] && to_offset(image, at, &waits->places[n]))
+		if (found.start[n] && go_place_offset(image, at, &waits->places[n]))
 			continue;
 		waits->places[n] = 0;
 		if (n < GOROUTINES_PLACES_OF_WAITS)
@@ -320,8 +294,9 @@ static int learn(struct go_waits *waits, struct elf_image *image, struct fail *w
 		.pc = GO_G_SCHED + GO_SCHED_PC,
 		.fp = GO_G_SCHED + records->sched_bp,
 		.curg = records->curg,
-		.park_at = (int64_t)(found.start[GOROUTINES_PARK] -
-				     slide(image, found.start[GOROUTINES_EXECUTE])),
+		.park_at =
+			(int64_t)(found.start[GOROUTINES_PARK] -
+				  go_place_behind_border(image, found.start[GOROUTINES_EXECUTE])),
 		.park_size = found.park_size,
 	};
 	find_all(waits, image, &found);

@@ -16,7 +16,8 @@ from test_go import NEWER, by_newer
 pytestmark = needs_root
 
 FUNCTIONS = ("small", "large", "cleared", "moved", "aligned", "leaks")
-INTERVAL = 512 << 10
+# not the default, by which a thread that allocates much takes fewer samples
+INTERVAL = 500000
 
 
 def truth_of(output):
@@ -42,8 +43,16 @@ def when_again(film):
     return f"{int(film.recording.stdout.partition('again ')[2].split()[0]) // 1000000}ms"
 
 
-def record(lab, *words, events="mem-alloc", options=()):
+def record(lab, *words, events="mem-alloc", options=("--mem-interval", INTERVAL)):
     return lab.record("-e", events, *options, "--", *words)
+
+
+def test_a_thread_that_allocates_much_takes_fewer_samples(lab):
+    """About a thousand a second, each of which stands for more: by default."""
+    film = record(lab, lab.program("allocates"), 1, options=())
+    truth = truth_of(film.recording.stdout)
+    for name in FUNCTIONS:
+        assert near(of_function(film, "mem-alloc", name), truth[name][0], 16 * INTERVAL), (name, film.explain())
 
 
 @pytest.fixture(scope="module", name="film")
@@ -257,6 +266,32 @@ def test_go_that_cannot_be_read_is_said(lab, program, words, said):
         for event in ("mem-alloc", "mem-inuse"):
             done = film.report("-e", event, check=False)
             assert said in done.stdout + done.stderr
+
+
+BY_SPANS = "seen by the spans that it takes"
+
+
+@pytest.mark.parametrize("program", ["allocates_go", "allocates_go-stripped"])
+def test_go_that_takes_no_samples_is_seen_by_its_spans(lab, program):
+    """400,000 objects of 400 bytes, of which 19 are in a span of 8 KiB; 60 of 3 MiB, and 100 of 1 MiB."""
+    film = Film(lab.stackcam, lab.new_film())
+    with subprocess.Popen([lab.stackcam, "record", "-q", "-e", "mem-alloc", "--mem-interval", str(64 << 10), "--mem-budget", "50",
+                           "-o", film.path, "--", lab.program(program), "later"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as recorder:
+        assert recorder.stdout.readline() == "ready\n"
+        assert wait_until(lambda: BY_SPANS in film.report("-e", "mem-alloc", check=False).stdout)
+        recorder.stdin.write("\n")
+        recorder.stdin.flush()
+        assert recorder.stdout.readline() == "done\n"
+        recorder.stdin.close()
+        assert recorder.wait(timeout=PATIENCE) == 0
+    for name, low, high in (("small", 400000 / 19 * 8192, 400000 / 19 * 8192 + (200 << 20)), ("large", 180 << 20, 180 << 20),
+                            ("leaks", 100 << 20, 200 << 20)):
+        got = of_function(film, "mem-alloc", f"main.{name}")
+        slack = 5 * math.sqrt((64 << 10) * high)
+        assert low - slack <= got <= high + slack, (name, got, film.explain())
+    stacks = film.json("-e", "mem-alloc")["stacks"]
+    assert stacks["complete"] == stacks["samples"] > 1000, film.explain()
 
 
 def test_a_realloc_that_fails_gives_nothing_back(lab):

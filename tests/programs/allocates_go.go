@@ -2,7 +2,9 @@
 // Allocates and holds known amounts in functions of their own, and prints after a collection what Go's own profile says of
 // each: NAME ALLOCATED HELD, in bytes; then "ready". It ends when its standard input does.
 //
-//	allocates_go [off]
+//	allocates_go [off | later]
+//
+// off: the runtime takes no samples. later: neither, and it allocates after a line of its input, and says "done".
 package main
 
 import (
@@ -48,8 +50,19 @@ func scale(count, bytes int64) float64 {
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "off" {
+	in := bufio.NewReader(os.Stdin)
+	if len(os.Args) > 1 {
 		runtime.MemProfileRate = 0
+	}
+	if len(os.Args) > 1 && os.Args[1] == "later" {
+		fmt.Println("ready")
+		in.ReadString('\n')
+		small()
+		large()
+		leaks()
+		fmt.Println("done")
+		in.ReadString('\n')
+		return
 	}
 	small()
 	large()
@@ -78,5 +91,5 @@ func main() {
 		fmt.Printf("%s %.0f %.0f\n", name, allocated[name], held[name])
 	}
 	fmt.Println("ready")
-	bufio.NewReader(os.Stdin).ReadString('\n')
+	in.ReadString('\n')
 }

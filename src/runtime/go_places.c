@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/go_places.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unwind/go_pclntab.h"
+
+/* A step of the image's budget is a function that is looked at. */
+#define FUNCTION_STEPS 8
+
+uint64_t go_place_behind_border(const struct elf_image *image, uint64_t start)
+{
+	static const uint8_t compare[] = {0x49, 0x3b, 0x66, 0x10};
+	uint8_t code[6];
+
+	if (!elf_image_read(image, start, code, sizeof(code)) ||
+	    memcmp(code, compare, sizeof(compare)))
+		return start;
+	return code[4] == 0x76 || (code[4] == 0x0f && code[5] == 0x86) ? start + sizeof(compare)
+								       : start;
+}
+
+bool go_place_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
+{
+	for (unsigned int i = 0; i < image->codes; i++) {
+		const struct elf_range *code = &image->code[i];
+
+		if (address - code->start >= code->end - code->start)
+			continue;
+		*offset = code->offset + (address - code->start);
+		return true;
+	}
+	return false;
+}
+
+static int find(struct elf_image *image, const char *const *functions, size_t count,
+		uint64_t *offsets, struct fail *why)
+{
+	struct go_table table;
+	int err = go_table_open(&table, image);
+
+	for (uint64_t i = 0; !err && i < table.count; i++) {
+		struct go_function f;
+
+		if (!budget_step(&image->budget, FUNCTION_STEPS))
+			return budget_refuse(&image->budget, why, "the table of Go's functions");
+		if (!go_table_function(&table, i, &f))
+			continue;
+		for (size_t n = 0; n < count; n++)
+			if (!strcmp(go_table_name(&table, f.name), functions[n]))
+				go_place_offset(image, go_place_behind_border(image, f.start),
+						&offsets[n]);
+	}
+	return err;
+}
+
+int go_places_find(const struct image *image, const char *const *functions, size_t count,
+		   uint64_t *offsets, struct fail *why)
+{
+	struct elf_image elf;
+	int err = elf_image_open_bare(&elf, image->fd, image->memory, image->memory_size, why);
+
+	memset(offsets, 0, count * sizeof(*offsets));
+	if (!err)
+		err = elf.go_pclntab.in_file || elf.go_buildinfo.in_file
+			      ? find(&elf, functions, count, offsets, why)
+			      : -ENOENT;
+	elf_image_close(&elf);
+	return err;
+}
