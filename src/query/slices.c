@@ -135,14 +135,19 @@ static int add_hole(struct walker *w, struct life *life, uint32_t thread, uint64
 	return err ? err : add(w, life, SLICE_HOLE, in, &hole);
 }
 
+/* Apart, as it is rare: it is made on the stack first. */
+static __attribute__((noinline)) bool new_life(struct walker *w, uint32_t thread)
+{
+	if (!vec_push(&w->lives, (struct life){0}))
+		return false;
+	w->places[thread] = (uint32_t)w->lives.count;
+	return true;
+}
+
 static struct life *life_of(struct walker *w, uint32_t thread, bool *is_new)
 {
 	*is_new = !w->places[thread];
-	if (*is_new && !vec_push(&w->lives, (struct life){0}))
-		return NULL;
-	if (*is_new)
-		w->places[thread] = (uint32_t)w->lives.count;
-	return &w->lives.at[w->places[thread] - 1];
+	return !*is_new || new_life(w, thread) ? &w->lives.at[w->places[thread] - 1] : NULL;
 }
 
 /*

@@ -20,6 +20,18 @@ void state_objects_init(struct state_objects *objects, const struct film *film)
 	object_keys_init(&objects->keys, film);
 }
 
+/* Apart, as it is rare: it is made on the stack first. */
+static __attribute__((noinline)) struct state_object *
+new_object(struct state_objects *objects, uint64_t key, uint32_t process, const struct slice *slice)
+{
+	struct state_object new = {.like = *slice, .process = process};
+
+	if (!vec_push(&objects->all, new) ||
+	    !map_put(&objects->places, key, objects->all.count - 1))
+		return NULL;
+	return vec_last(&objects->all);
+}
+
 bool state_objects_add(struct state_objects *objects, const struct film *film,
 		       const struct slice *slice)
 {
@@ -36,14 +48,9 @@ bool state_objects_add(struct state_objects *objects, const struct film *film,
 		objects->left++;
 		return true;
 	}
-	if (!place) {
-		struct state_object new = {.like = *slice, .process = process};
-
-		if (!vec_push(&objects->all, new) ||
-		    !map_put(&objects->places, key, objects->all.count - 1))
-			return false;
-	}
-	object = place ? &objects->all.at[*place] : vec_last(&objects->all);
+	object = place ? &objects->all.at[*place] : new_object(objects, key, process, slice);
+	if (!object)
+		return false;
 	object->count++;
 	object->total += time;
 	object->longest = time > object->longest ? time : object->longest;
