@@ -35,11 +35,17 @@ uint64_t state_quantile(const struct state *state, unsigned int of_thousand)
 	return ns < state->longest ? ns : state->longest;
 }
 
-/* What tells states apart. */
-static struct state state_like(const struct slice *slice)
+/* What tells states apart. Without their times: this is made for each slice. */
+struct likeness {
+	uint16_t call;
+	uint8_t kind, of;
+	bool for_condition;
+};
+
+static struct likeness likeness_of(const struct slice *slice)
 {
 	const struct slice_evidence *e = &slice->evidence;
-	struct state like = {.kind = slice->kind, .of = e->state};
+	struct likeness like = {.kind = slice->kind, .of = e->state};
 
 	if (slice->kind == SLICE_WAIT + WAIT_OTHER)
 		like.call = e->call;
@@ -49,22 +55,43 @@ static struct state state_like(const struct slice *slice)
 	return like;
 }
 
+static struct state state_like(struct likeness like)
+{
+	return (struct state){.kind = like.kind,
+			      .call = like.call,
+			      .of = like.of,
+			      .for_condition = like.for_condition};
+}
+
 void state_words_of(const struct film *film, const struct slice *slice, char *words, size_t size)
 {
-	const struct state like = state_like(slice);
+	const struct state like = state_like(likeness_of(slice));
 
 	state_words(film, &like, words, size);
 }
 
-static bool is_like(const struct state *state, const struct state *like)
+static bool is_like(const struct state *state, struct likeness like)
 {
-	return state->kind == like->kind && state->call == like->call &&
-	       state->for_condition == like->for_condition;
+	return state->kind == like.kind && state->call == like.call &&
+	       state->for_condition == like.for_condition;
 }
 
-static struct state *state_of(struct state_list *list, const struct state *like)
+/*
+ * Apart from what is done for each slice, as it is rare: it is made on the stack first, and
+ * compilers do that where a function begins.
+ */
+static __attribute__((noinline)) struct state *new_state(struct state_list *list,
+							 struct likeness like)
 {
-	uint32_t place = list->places[like->kind];
+	if (!vec_push(&list->states, state_like(like)))
+		return NULL;
+	list->places[like.kind] = (uint32_t)list->states.count;
+	return vec_last(&list->states);
+}
+
+static struct state *state_of(struct state_list *list, struct likeness like)
+{
+	uint32_t place = list->places[like.kind];
 
 	/* of some kinds there may be several */
 	if (place && is_like(&list->states.at[place - 1], like))
@@ -73,22 +100,14 @@ static struct state *state_of(struct state_list *list, const struct state *like)
 		vec_foreach (&list->states, state)
 			if (is_like(state, like))
 				return state;
-	if (!vec_push(&list->states, (struct state){.kind = like->kind,
-						    .call = like->call,
-						    .of = like->of,
-						    .for_condition = like->for_condition}))
-		return NULL;
-	list->places[like->kind] = (uint32_t)list->states.count;
-	return vec_last(&list->states);
+	return new_state(list, like);
 }
 
-static struct state_list *list_of(struct summing *s, uint32_t thread)
+static __attribute__((noinline)) struct state_list *new_list(struct summing *s, uint32_t thread)
 {
 	struct states *states = s->states;
 	struct state_list *list;
 
-	if (s->places[thread])
-		return &states->threads.at[s->places[thread] - 1];
 	if (!vec_push(&states->threads, (struct state_list){0}))
 		return NULL;
 	s->places[thread] = (uint32_t)states->threads.count;
@@ -99,10 +118,16 @@ static struct state_list *list_of(struct summing *s, uint32_t thread)
 	return list;
 }
 
+static struct state_list *list_of(struct summing *s, uint32_t thread)
+{
+	uint32_t place = s->places[thread];
+
+	return place ? &s->states->threads.at[place - 1] : new_list(s, thread);
+}
+
 static int take(void *context, const struct slice *slice)
 {
 	uint64_t time = slice->end - slice->start;
-	const struct state like = state_like(slice);
 	struct summing *s = context;
 	struct state_list *list;
 	struct state *state;
@@ -110,7 +135,7 @@ static int take(void *context, const struct slice *slice)
 	if (!s->kept.threads[slice->thread])
 		return 0;
 	list = list_of(s, slice->thread);
-	state = list ? state_of(list, &like) : NULL;
+	state = list ? state_of(list, likeness_of(slice)) : NULL;
 	if (!state || !latency_add(&state->times, time, 1) ||
 	    !state_objects_add(&s->states->objects, s->states->film, slice))
 		return -ENOMEM;
@@ -132,7 +157,9 @@ static bool add_list(struct state_list *to, const struct state_list *list)
 	to->on_cpu += list->on_cpu;
 	to->threads++;
 	vec_foreach (&list->states, state) {
-		struct state *sum = state_of(to, state);
+		const struct likeness like = {state->call, state->kind, state->of,
+					      state->for_condition};
+		struct state *sum = state_of(to, like);
 
 		if (!sum || !latency_merge(&sum->times, &state->times))
 			return false;
