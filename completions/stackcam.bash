@@ -131,12 +131,12 @@ _stackcam_options()
 			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
 			--camera-slow --camera-failed --camera-hourly
-			-e --event -F --frequency --no-record --label --service --user --config -h --help"
+			-e --event -F --frequency --markers --no-record --label --service --user --config -h --help"
 		;;
 	keep) echo "--reason --pid --to --token-file --tls-ca -h --help" ;;
 	agent)
 		echo "--to --pyroscope --otlp --pprof-dir --token-file --tls-ca --tls-cert --tls-key --pyroscope-push
-			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --span
+			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --markers --span
 			-d --duration --host --label --service --camera --camera-events --camera-time
 			--camera-memory --camera-after --camera-hang --camera-queue --camera-cpu
 			--camera-pressure --camera-slow --camera-failed --camera-hourly
@@ -161,6 +161,7 @@ _stackcam_value()
 	record,-u | record,--user | trace,-u | trace,--user | inspect,-u | inspect,--user) _stackcam_reply -u ;;
 	record,-F | record,--frequency | serve,-F | serve,--frequency | agent,-F | agent,--frequency)
 		_stackcam_reply -W "19 49 99 199 499 999" ;;
+	record,--markers | serve,--markers | agent,--markers) _stackcam_reply -W "0 1 2" ;;
 	record,-o | record,--output | trace,-o | trace,--output) _stackcam_films ;;
 	trace,--exit) _stackcam_reply -W "auto return ret inferred" ;;
 	inspect,--exit) _stackcam_reply -W "ret return" ;;

@@ -9,9 +9,7 @@
 #include "filter.h"
 #include "requests_abi.h"
 #include "requests_call.h"
-#include "requests_context.h"
-#include "requests_go.h"
-#include "requests_python.h"
+#include "requests_process.h"
 #include "requests_turn.h"
 #include "requests_words.h"
 
@@ -65,9 +63,10 @@ struct sock {
 struct requests_socket {
 	__u64 connection; /* 0: nothing yet */
 	__u64 named[2];	  /* the thread whose name was reported last, of each direction */
-	__u32 meant;	  /* the process that is known to be meant; 0: none */
-	__u32 unused;
+	__u64 process;	  /* requests_process_has() */
+	struct requests_goroutine goroutine;
 	__u64 moved[2]; /* bytes received, bytes sent */
+	__u32 meant;	/* the process that is known to be meant; 0: none */
 	__u32 room[2];	/* bytes of the head at hand that may still be copied */
 	__u8 peer[16], own[16];
 	__u16 peer_port, own_port;
@@ -202,8 +201,8 @@ static __always_inline void fill(struct requests_record *record, struct requests
 }
 
 /* The name is reported only if another thread's was the last: to copy it takes a tenth of all. */
-static __always_inline void identify(struct requests_record *record, struct requests_socket *socket,
-				     __u32 direction, enum filter_answer answer)
+static __always_inline void identify(struct requests_record *record, __u64 *named,
+				     enum filter_answer answer)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct capture_identity *identity = &record->identity;
@@ -218,11 +217,11 @@ static __always_inline void identify(struct requests_record *record, struct requ
 	identity->undecided = answer == FILTER_ASK;
 	identity->value = 0;
 	identity->key = 0;
-	if (socket->named[direction] == id && answer != FILTER_ASK) {
+	if (*named == id && answer != FILTER_ASK) {
 		identity->comm[0] = 0;
 	} else {
 		bpf_get_current_comm(identity->comm, sizeof(identity->comm));
-		socket->named[direction] = id;
+		*named = id;
 	}
 }
 
@@ -241,7 +240,7 @@ static __always_inline void send(struct requests_call *call)
 		copied = REQUESTS_COPY_MAX;
 	record->head.size = sizeof(*record) + copied;
 	/* what is copied may fill a ring sooner than it is looked at by itself */
-	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > requests_ring_full)
+	if (!(call->sent++ & 15) && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > requests_ring_full)
 		wake = BPF_RB_FORCE_WAKEUP;
 	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, record, sizeof(*record) + copied, wake))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
@@ -282,6 +281,38 @@ static __always_inline void send_pieces(struct requests_call *call)
 	bpf_loop(REQUESTS_PIECES_MAX - 1, send_piece, &pieces, 0);
 }
 
+/* Whether a call begins with an answer: of Go, the goroutine that sends that says nothing. */
+static __always_inline bool is_http_answer(const struct requests_socket *socket,
+					   const struct requests_call *call)
+{
+	return socket->protocol == REQUESTS_HTTP && call->copied >= REQUESTS_LEAST &&
+	       requests_is_answer(call->data);
+}
+
+/* For whom the current thread works. */
+static __always_inline void take_workers(struct requests_call *call, struct requests_socket *socket,
+					 __u32 direction, __u32 length)
+{
+	struct requests_record *record = &call->record;
+	__u32 has = requests_process_has(&socket->process);
+
+	record->task = 0;
+	record->works_for = 0;
+	if (has & REQUESTS_HAS_CONTEXT)
+		requests_context_take(record);
+	if (has & REQUESTS_HAS_GO) {
+		/* a thread of Go is none of an event loop */
+		__builtin_memset(&record->turn, 0, sizeof(record->turn));
+		if (!is_http_answer(socket, call))
+			requests_go_take(record, &socket->goroutine);
+		return;
+	}
+	/* what a library has decrypted was read before */
+	requests_turn_take(&record->turn, direction || socket->is_tls ? 0 : length);
+	if (has & REQUESTS_HAS_PYTHON)
+		requests_python_take(record);
+}
+
 /* Of a connection whose beginning of messages are to be found. */
 static __always_inline void look(struct requests_call *call, struct requests_socket *socket,
 				 __u32 direction, __u32 length, bool turned,
@@ -305,12 +336,8 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 	if (want > REQUESTS_COPY_FIRST && call->copied == REQUESTS_COPY_FIRST)
 		requests_call_copy(call, 0, want);
 	fill(record, socket, direction, length);
-	identify(record, socket, direction, answer);
-	/* what a library has decrypted was read before */
-	requests_turn_take(&record->turn, direction || socket->is_tls ? 0 : length);
-	requests_context_take(record);
-	requests_go_take(record);
-	requests_python_take(record);
+	identify(record, &socket->named[direction & 1], answer);
+	take_workers(call, socket, direction, length);
 	record->copied = call->copied < want ? call->copied : want;
 	if (!call->vectors.count && !call->of_file)
 		record->flags |= REQUESTS_NO_CALL;
@@ -384,7 +411,7 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	answer = socket ? ask(socket) : filter_current();
 	if (answer == FILTER_NO)
 		return 0;
-	if (!direction)
+	if (!direction && !(socket && requests_process_has(&socket->process) & REQUESTS_HAS_GO))
 		receives = requests_turn_receives(true);
 	if (!socket)
 		socket = meet(sk);
@@ -426,13 +453,13 @@ static __always_inline void tell_opened(struct sock *sk)
 {
 	struct requests_record record;
 	enum filter_answer answer = filter_current();
-	struct requests_socket nameless = {};
+	__u64 nameless = 0;
 	void *ring = capture_ring();
 
 	if (answer == FILTER_NO || !ring)
 		return;
 	__builtin_memset(&record, 0, sizeof(record));
-	identify(&record, &nameless, 1, answer);
+	identify(&record, &nameless, answer);
 	record.head.kind = REQUESTS_OPENED;
 	record.head.size = sizeof(record);
 	record.connection = bpf_get_socket_cookie(sk);

@@ -80,6 +80,7 @@ struct requests_context {
 struct requests_go {
 	__u32 goid; /* offset in the runtime's g */
 	__u32 curg; /* in its m */
+	__u32 asks; /* it has asked others; the kernel's side sets it */
 };
 
 /* Where a process that runs CPython has what requests_python.h looks for. Offsets in bytes. */

@@ -13,6 +13,7 @@
 
 struct requests_call {
 	__u64 busy;
+	__u64 sent; /* records */
 	__u32 copied;
 	__u32 of_file; /* it moves data from a file, which no head is in */
 	struct user_vectors vectors;

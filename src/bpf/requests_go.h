@@ -55,7 +55,7 @@ static __always_inline struct requests_go_key requests_go_key(__u64 what)
 	};
 }
 
-static __always_inline const struct requests_go *requests_go_of_process(void)
+static __always_inline struct requests_go *requests_go_of_process(void)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 
@@ -71,25 +71,38 @@ static __always_inline __u64 requests_go_number(const struct requests_go *where,
 	return bpf_probe_read_user(&goid, sizeof(goid), (void *)(g + goid_at)) ? 0 : goid;
 }
 
+/* A goroutine's record that a thread had, as Go never frees one; and of which program, in one word. */
+struct requests_goroutine {
+	__u64 g, program;
+};
+
 /*
  * The number of the goroutine that the current thread works for; 0: none, or the thread and the
- * goroutine do not agree about that.
+ * goroutine do not agree about that. *known: the last one's record, which others may change.
  */
-static __always_inline __u64 requests_go_current(const struct requests_go *where)
+static __always_inline __u64 requests_go_current(const struct requests_go *where,
+						 struct requests_goroutine *known)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 base = task->thread.fsbase, g, m, current;
+	__u64 program = (__u64)task->tgid << 32 | (__u32)task->self_exec_id;
 	__u32 curg_at = where->curg;
 
-	if (!base || bpf_probe_read_user(&g, sizeof(g), (void *)(base + GO_G_FROM_FS)) || !g ||
-	    bpf_probe_read_user(&m, sizeof(m), (void *)(g + GO_M_FROM_G)) || !m ||
+	if (!base || bpf_probe_read_user(&g, sizeof(g), (void *)(base + GO_G_FROM_FS)) || !g)
+		return 0;
+	if (known->g == (g ^ program) && known->program == program)
+		return requests_go_number(where, g);
+	if (bpf_probe_read_user(&m, sizeof(m), (void *)(g + GO_M_FROM_G)) || !m ||
 	    bpf_probe_read_user(&current, sizeof(current), (void *)(m + curg_at)) || current != g)
 		return 0;
+	known->g = g ^ program;
+	known->program = program;
 	return requests_go_number(where, g);
 }
 
 /* Puts the goroutines into a record, if the process has some. */
-static __noinline int requests_go_take(struct requests_record *record)
+static __noinline int requests_go_take(struct requests_record *record,
+				       struct requests_goroutine *known)
 {
 	const struct requests_go *where = requests_go_of_process();
 	struct requests_go_key key;
@@ -99,8 +112,8 @@ static __noinline int requests_go_take(struct requests_record *record)
 	record->works_for = 0;
 	if (!where)
 		return 0;
-	record->task = requests_go_current(where);
-	if (!(record->flags & REQUESTS_SENT) || !record->task)
+	record->task = requests_go_current(where, known);
+	if (!where->asks || !(record->flags & REQUESTS_SENT) || !record->task)
 		return 0;
 	key = requests_go_key(record->task);
 	asking = bpf_map_lookup_elem(&requests_go_writing, &key);
@@ -114,12 +127,14 @@ static __noinline int requests_go_take(struct requests_record *record)
 /* net/http.(*persistConn).roundTrip(object): the goroutine g asks there. */
 static __always_inline void requests_go_asks(__u64 object, __u64 g)
 {
-	const struct requests_go *where = requests_go_of_process();
+	struct requests_go *where = requests_go_of_process();
 	struct requests_go_key key = requests_go_key(object);
 	__u64 goid = where ? requests_go_number(where, g) : 0;
 
-	if (goid)
-		bpf_map_update_elem(&requests_go_asking, &key, &goid, BPF_ANY);
+	if (!goid)
+		return;
+	where->asks = 1;
+	bpf_map_update_elem(&requests_go_asking, &key, &goid, BPF_ANY);
 }
 
 /*

@@ -53,7 +53,8 @@ static __always_inline bool marker_may_be(__u64 at, __u64 length)
 static __noinline int marker_tell(struct requests_call *call, enum filter_answer answer)
 {
 	struct requests_record *record = &call->record;
-	struct requests_socket nameless = {};
+	struct requests_goroutine none = {};
+	__u64 nameless = 0;
 	__u64 length = 0;
 	__u32 want;
 
@@ -65,13 +66,13 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 	if (call->copied && *(__u64 *)call->data != MARKER_WORD)
 		return 0;
 	__builtin_memset(record, 0, sizeof(*record));
-	identify(record, &nameless, 1, answer);
+	identify(record, &nameless, answer);
 	record->head.kind = REQUESTS_MARKED;
 	record->copied = call->copied;
 	/* user space sees whether that is all */
 	record->length =
 		call->copied + (call->copied < length || call->copied == REQUESTS_COPY_MAX);
-	requests_go_take(record);
+	requests_go_take(record, &none);
 	/* of what is not sent, no task is looked for */
 	record->flags = REQUESTS_SENT;
 	requests_python_take(record);

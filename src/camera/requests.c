@@ -385,12 +385,19 @@ static const struct process *process_of(void *context, pid_t pid)
 	return samples_process(source->host->samples, pid);
 }
 
+/* The kernel's side looks again at what it has of processes. */
+static void have_said(const struct source *source)
+{
+	__atomic_fetch_add(&source->host->probes->bss->requests_said, 1, __ATOMIC_SEQ_CST);
+}
+
 static void tick(struct source *source, uint64_t now)
 {
 	struct requests *requests = source->state;
 
 	requests_contexts_tick(requests->contexts, process_of, source);
 	requests_coroutines_tick(requests->coroutines, process_of, source);
+	have_said(source);
 	requests_track_tick(requests->track, now);
 	tell_losses(source);
 }
@@ -461,6 +468,8 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 		requests_goroutines_meet(requests->goroutines, pid, image);
 	if (requests && requests->coroutines)
 		requests_coroutines_meet(requests->coroutines, pid, image);
+	if (requests)
+		have_said(source);
 	return requests && requests->tls ? requests_tls_meet(requests->tls, pid, image) : 0;
 }
 
@@ -502,6 +511,8 @@ static void process_gone(struct source *source, pid_t pid)
 		requests_goroutines_ended(requests->goroutines, pid);
 	if (requests && requests->coroutines)
 		requests_coroutines_ended(requests->coroutines, pid);
+	if (requests)
+		have_said(source);
 }
 
 static const char *const events[] = {"requests", NULL};

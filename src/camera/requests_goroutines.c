@@ -84,10 +84,10 @@ void requests_goroutines_meet(struct requests_goroutines *goroutines, pid_t pid,
 	if (version)
 		(void)!map_put(&goroutines->processes, key, 1);
 	if (records) {
-		const struct requests_go where = {records->goid, records->curg};
+		const struct requests_go where = {.goid = records->goid, .curg = records->curg};
 
-		/* without it, nothing is said of its goroutines */
-		(void)!bpf_map_update_elem(goroutines->map, &key, &where, BPF_ANY);
+		/* what is there stays: the kernel's side writes there */
+		(void)!bpf_map_update_elem(goroutines->map, &key, &where, BPF_NOEXIST);
 	}
 }
 

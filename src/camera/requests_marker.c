@@ -88,8 +88,7 @@ struct requests_marker_counts requests_marker_counts(const struct requests_marke
 static bool has_tasks(const struct requests_track *track, const struct capture_identity *identity,
 		      uint64_t task)
 {
-	return task || (track->to.has_goroutines &&
-			track->to.has_goroutines(track->to.context, (pid_t)identity->pid));
+	return task || requests_parents_has_goroutines(track, identity);
 }
 
 /* 0: in Go, which goroutine it is is not known. */

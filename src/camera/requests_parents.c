@@ -20,6 +20,13 @@ uint64_t requests_parents_task(const struct capture_identity *identity, uint64_t
 	return number ? hash_bytes(what, sizeof(what)) | 1 : 0;
 }
 
+bool requests_parents_has_goroutines(const struct requests_track *track,
+				     const struct capture_identity *identity)
+{
+	return track->to.has_goroutines &&
+	       track->to.has_goroutines(track->to.context, (pid_t)identity->pid);
+}
+
 void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by)
 {
 	if (asked->row.role != FILM_REQUEST_SERVED)
@@ -72,8 +79,7 @@ void requests_parents_find(struct requests_track *track, struct asked *asked,
 		track->counts.ambiguous += !row->parent;
 		return;
 	}
-	if (track->to.has_goroutines &&
-	    track->to.has_goroutines(track->to.context, (pid_t)asked->identity.pid)) {
+	if (requests_parents_has_goroutines(track, &asked->identity)) {
 		if (!by_id)
 			find_by_goroutine(track, asked, record);
 		track->counts.ambiguous += open && !row->parent;
@@ -216,6 +222,9 @@ void requests_parents_before(struct requests_track *track, const struct connecti
 	uint64_t thread = key_of_thread(&record->identity), number = only_one(connection);
 	bool is_sent = record->flags & REQUESTS_SENT;
 
+	/* a thread of Go is none of an event loop */
+	if (requests_parents_has_goroutines(track, &record->identity))
+		return;
 	see_roaming(track, connection);
 	if (is_sent && connection->role == FILM_REQUEST_SERVED) {
 		requests_loops_answered(track->loops, thread, &record->turn, number);
@@ -228,7 +237,8 @@ void requests_parents_before(struct requests_track *track, const struct connecti
 void requests_parents_behind(struct requests_track *track, const struct connection *connection,
 			     const struct requests_record *record)
 {
-	if (!(record->flags & REQUESTS_SENT) && connection->role == FILM_REQUEST_SERVED)
+	if (!(record->flags & REQUESTS_SENT) && connection->role == FILM_REQUEST_SERVED &&
+	    !requests_parents_has_goroutines(track, &record->identity))
 		requests_loops_asked(track->loops, key_of_thread(&record->identity), &record->turn,
 				     only_one(connection));
 }

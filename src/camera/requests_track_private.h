@@ -59,7 +59,11 @@ static inline uint64_t key_of_thread(const struct capture_identity *identity)
  * -- requests_parents.c: for which request another one is made ----------------------------------
  */
 
-/* By what it is found, within its process; 0: by nothing. */
+/* Whether a process has goroutines: what its threads do says nothing then. */
+bool requests_parents_has_goroutines(const struct requests_track *track,
+				     const struct capture_identity *identity);
+
+/* By what one is found, within its process; 0: by nothing. */
 uint64_t requests_parents_id(const struct capture_identity *identity, const char *id);
 uint64_t requests_parents_task(const struct capture_identity *identity, uint64_t number);
 

@@ -143,14 +143,15 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 	}
 }
 
-int camera_load_flight(struct camera_flight *camera, const struct camera_names *names,
-		       struct flight **flight, struct fail *why)
+int camera_load_flight(struct camera_flight *camera, const char *markers,
+		       const struct camera_names *names, struct flight **flight, struct fail *why)
 {
 	const struct happening_limits *limits = &camera->limits;
 	bool judges_requests = limits->slow || limits->slower_than_usual || limits->failed;
 	struct flight_options options = {
 		.selection = &camera->programs,
 		.events = &camera->events,
+		.markers = markers,
 		.host = names->host,
 		.labels = names->labels,
 		.command = names->command,

@@ -62,6 +62,7 @@ static int load_recorder(struct serve *serve, struct fail *why)
 	const struct recorder_options options = {
 		.events = &serve->options.common.events,
 		.frequency = serve->options.common.frequency,
+		.markers = serve->options.common.markers,
 		.span_ns = FILM_NS,
 		.aligned = true,
 		.names_soon = true,
@@ -82,7 +83,8 @@ static int load_flight(struct serve *serve, struct fail *why)
 	const struct camera_names names = {serve->host, serve->options.common.labels,
 					   (const char *)serve->command.at};
 
-	return camera_load_flight(&serve->options.camera, &names, &serve->flight, why);
+	return camera_load_flight(&serve->options.camera, serve->options.common.markers, &names,
+				  &serve->flight, why);
 }
 
 static void say_flight_ended(void *context)

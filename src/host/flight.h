@@ -30,6 +30,7 @@ struct flight_options {
 	const struct selection *selection; /* must live as long as the flight recorder, as all */
 	const struct event_list *events;
 	const struct sources_settings *sources; /* of these events; null: as usual */
+	const char *markers;			/* as in struct recorder_options */
 	const char *host, *labels, *command;
 	uint64_t time;	/* ns that are kept at most */
 	uint64_t bytes; /* of memory that films take at most */

@@ -34,6 +34,7 @@ struct recorder_options {
 	const struct selection *selection; /* null: the whole machine */
 	const char *thread;		   /* its name; null: recorder */
 	unsigned int frequency;		   /* Hz; 0: the usual one */
+	const char *markers;		   /* as --markers takes it; null: the usual ones */
 	uint64_t span_ns;		   /* of a film */
 	bool aligned;	 /* films begin at multiples of the span in wall time, UTC */
 	bool names_soon; /* films are looked at while they grow */

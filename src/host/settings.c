@@ -9,6 +9,7 @@
 
 #include "base/config.h"
 #include "base/text.h"
+#include "camera/sources.h"
 #include "film/events.h"
 #include "film/labels.h"
 #include "host/say.h"
@@ -20,6 +21,14 @@ static int take_label(struct settings_common *common, const char *value, struct 
 	if (!common->labels)
 		return fail_errno(why, -ENOMEM, NULL, "--label");
 	return film_labels_add(common->labels, FILM_LABELS_SIZE, value, why);
+}
+
+static int take_markers(struct settings_common *common, const char *value, struct fail *why)
+{
+	struct sources_settings tried = sources_settings_usual();
+
+	common->markers = value;
+	return sources_set(&tried, "markers", value, why);
 }
 
 static int take(const struct settings *settings, int option, const char *value, struct fail *why)
@@ -41,6 +50,8 @@ static int take(const struct settings *settings, int option, const char *value, 
 		return take_label(common, value, why);
 	case SETTING_SERVICE:
 		return identity_add(common->identity, value, why);
+	case SETTING_MARKERS:
+		return take_markers(common, value, why);
 	case 'e':
 		return event_list_parse(value, &common->events, why);
 	case 'F':
@@ -140,6 +151,7 @@ void settings_say_kept(const struct settings_common *before, const struct settin
 	const struct setting_kept common[] = {
 		{"event", !event_list_is_same(&before->events, &now->events)},
 		{"frequency", before->frequency != now->frequency},
+		{"markers", settings_differ(before->markers, now->markers)},
 		{"label", settings_differ(before->labels, now->labels)},
 		{"user", settings_differ(before->user, now->user)},
 	};

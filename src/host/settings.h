@@ -21,6 +21,7 @@ struct option;
 struct settings_common {
 	struct event_list events;  /* -e; none: the usual one */
 	unsigned int frequency;	   /* -F */
+	const char *markers;	   /* --markers, a value that it takes; null: the usual one */
 	const char *token_file;	   /* null: none */
 	const char *user;	   /* whom it becomes once it films; null: it stays who it is */
 	char *labels;		   /* as film/labels.h has them; null: none */
@@ -35,6 +36,7 @@ enum {
 	SETTING_LABEL,
 	SETTING_SERVICE,
 	SETTING_CONFIG,
+	SETTING_MARKERS,
 };
 
 /* For the table of options of a verb; 'e' and 'F' are short options as well. */
@@ -42,6 +44,7 @@ enum {
 	{"token-file", required_argument, NULL, SETTING_TOKEN_FILE},   \
 		{"event", required_argument, NULL, 'e'},               \
 		{"frequency", required_argument, NULL, 'F'},           \
+		{"markers", required_argument, NULL, SETTING_MARKERS}, \
 		{"label", required_argument, NULL, SETTING_LABEL},     \
 		{"service", required_argument, NULL, SETTING_SERVICE}, \
 		{"user", required_argument, NULL, SETTING_USER},       \

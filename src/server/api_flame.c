@@ -7,6 +7,7 @@
 #include "server/api.h"
 #include "server/ask.h"
 #include "server/put.h"
+#include "show/json_film.h"
 
 enum {
 	NODES = 20000,
@@ -60,6 +61,7 @@ static void put_request(struct json *j, const struct server_ask *ask,
 	json_text(j, "id", ask->question.filter.request);
 	json_u64(j, "shared", found->others);
 	json_u64(j, "not_known", found->unplaced);
+	json_put_unlinked(j, found->unlinked);
 	json_close(j, '}');
 }
 

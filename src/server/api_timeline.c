@@ -14,6 +14,7 @@
 #include "server/ask.h"
 #include "server/lane_list.h"
 #include "server/put.h"
+#include "show/json_film.h"
 #include "store/lanes.h"
 
 enum {
@@ -112,11 +113,7 @@ static void put_lane(struct json *j, const struct timeline *t, const struct lane
 	json_text(j, "comm", lane->comm);
 	json_text(j, "process", lane->process);
 	json_text(j, "command", lane->command);
-	json_open(j, "not_linked", '[');
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
-		if (lane->unlinked >> kind & 1)
-			json_text(j, NULL, unlinked_name(kind));
-	json_close(j, ']');
+	json_put_unlinked(j, lane->unlinked);
 	put_numbers(j, "ns", lane->ns, SLICE_KINDS);
 	put_numbers(j, "slices", lane->slices, SLICE_KINDS);
 	if (has_runs)

@@ -111,6 +111,8 @@ struct store_answer {
 	 * ns of waits of which it is not known whether they were for it; they are in no total.
 	 */
 	uint64_t others, unplaced;
+	uint32_t
+		unlinked; /* and which tasks share its threads: a bit for each enum unlinked_kind */
 	struct store_answer_private *private;
 };
 int store_flame(struct store *store, const struct store_ask *ask, struct store_answer *answer,

@@ -40,6 +40,7 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 	answer->is_summary = p->is_summary;
 	answer->others = p->request.others;
 	answer->unplaced = p->request.unplaced;
+	answer->unlinked = p->request.unlinked;
 	if (is_diff)
 		diff_sort(&answer->functions, answer->tree.nodes.at[0].total);
 	answer->sum.unit = answer->before.unit = p->event.unit;

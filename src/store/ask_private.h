@@ -31,6 +31,7 @@ struct asked_request {
 	uint32_t films; /* that have it */
 	/* as in struct view */
 	uint64_t others, unplaced;
+	uint32_t unlinked;
 };
 
 /* What an answer's strings and lists lie in. */

@@ -22,6 +22,7 @@ int asked_view(const struct ask_film *of, enum view_group group, struct view *vi
 		request->films++;
 		request->others += view->others;
 		request->unplaced += view->unplaced;
+		request->unlinked |= view->unlinked;
 	}
 	return err;
 }

@@ -146,7 +146,7 @@ def test_what_was_done_for_one_request(shared_lab, asked, told, film):
     flame = asked("/api/v1/flame", event="threads", request=slowest["number"], functions=1)
     assert flame["sum"]["total"] == verb["event"]["total"] > 45_000_000
     # the verb leaves out what is 0
-    assert flame["request"] == {"id": slowest["number"]} | verb.get("request", {"shared": 0, "not_known": 0})
+    assert flame["request"] == {"id": slowest["number"]} | verb.get("request", {"shared": 0, "not_known": 0, "not_linked": []})
     assert flame["nodes"]["total"][0] == flame["sum"]["total"] < asked("/api/v1/flame", event="threads")["sum"]["total"]
     rows = asked("/api/v1/functions", event="threads", request=slowest["number"])["functions"]
     assert {row["name"] for row in rows} <= {row["name"] for row in flame["functions"]}

@@ -11,6 +11,7 @@ import pytest
 
 from harness import PATIENCE, free_port, needs_root, wait_until
 from test_requests_api import playing
+from test_serve import serving, wait_for_film
 
 pytestmark = needs_root
 
@@ -369,6 +370,33 @@ def test_only_where_they_are_wanted(lab):
         os.close(null)
         target.kill()
         target.communicate(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("markers, ids", [(2, {"one", "two"}), (0, set())])
+def test_serve_takes_the_option(lab, tmp_path, markers, ids):
+    """Its recorder and its flight recorder: what the request by a socket shows is filmed in each case."""
+    port = free_port()
+    program = ("import http.client, os; null = os.open('/dev/null', os.O_WRONLY)\n"
+               "for name in (b'one', b'two'):\n"
+               "    os.write(null, b'stackcam: begin id=%s\\n' % name); os.write(null, b'stackcam: end id=%s\\n' % name)\n"
+               f"c = http.client.HTTPConnection('127.0.0.1', {port}); c.request('GET', '/last'); c.getresponse().read()\n")
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(port)], stdout=subprocess.PIPE, text=True)
+    with serving(lab, tmp_path / "store", "-e", "requests", "--markers", str(markers)) as serve:
+        try:
+            assert server.stdout.readline() == "ready\n"
+            film = wait_for_film(tmp_path / "store")
+
+            def answer():
+                subprocess.run([sys.executable, "-c", program], check=True)
+                done = lab.run("report", "--format", "requests-json", film)
+                found = json.loads(done.stdout) if not done.returncode else {"slowest": []}
+                return found if any(r["endpoint"].endswith("/last") for r in found["slowest"]) else None
+            assert wait_until(answer)
+            assert {r["id"] for r in marked(answer())} == ids
+            assert serve.process.poll() is None
+        finally:
+            server.kill()
+            server.communicate()
 
 
 def test_explain_report_and_play_know_them(lab):

@@ -339,6 +339,7 @@ def test_wrong_usage(lab, tmp_path):
                         (["--keep-age", "5"], "--keep-age takes a time"),
                         (["--keep-size", "7"], "--keep-size takes a size"),
                         (["-e", "magic"], "there is no event 'magic'"),
+                        (["--markers", "3"], "--markers takes a number from 0 to 2, not '3'"),
                         (["--label", "no"], "no"),
                         (["--service", "nonsense"], "nonsense"),
                         (["--tls-cert", "x.pem"], "need each other"),

@@ -314,7 +314,8 @@ class Api:
         profile = self.profile(ask)
         functions = {"functions": profile.rows()} if ask.get("functions") == "1" else {}
         if "request" in ask:
-            functions["request"] = {"id": ask["request"], "shared": 2, "not_known": 1500}
+            functions["request"] = {"id": ask["request"], "shared": 2, "not_known": 1500,
+                                    "not_linked": ["tasks of asyncio"] if self.server.unlinked else []}
         return {"sum": self.sum_of(ask, profile.total), "unit": "ns", **profile.flame(), **functions}
 
     def calls(self, ask):

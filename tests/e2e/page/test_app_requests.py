@@ -87,9 +87,18 @@ def test_from_a_request_to_its_profile(requests):
     requests.asks("flame", event="on-cpu", request=number)
     requests.until(lambda: requests.all("#of-request .chip"))
     assert number in requests.text("#of-request") and "2 other requests" in requests.text("#of-request")
+    assert not requests.all("#of-request .not-linked")
     requests.click("#of-request button")
     requests.until(lambda: not requests.all("#of-request"))
     assert "of_request" not in requests.link()
+
+
+def test_the_profile_of_a_request_says_which_tasks_share_its_threads(requests):
+    requests.server.unlinked = True
+    requests.click("#request-profile-0")
+    requests.until(lambda: requests.all("#of-request .not-linked"))
+    assert requests.text("#of-request .not-linked").strip() == "not linked"
+    assert "tasks of asyncio" in requests.all("#of-request .not-linked")[0].get_attribute("title")
 
 
 def test_why_a_request_was_slow(requests):

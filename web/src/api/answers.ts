@@ -49,7 +49,7 @@ export interface FlameAnswer {
 	sum: Sum;
 	unit: string;
 	/** Where the profile is of one request. shared: others that were open on the same threads meanwhile; not_known: ns of waits */
-	request?: { id: string; shared: number; not_known: number };
+	request?: { id: string; shared: number; not_known: number; not_linked: string[] };
 	/** Of a comparison; in the unit of its own range, where before_total is scaled. */
 	before?: Sum;
 	labels: FlameLabels;

@@ -65,6 +65,8 @@ export function Profile() {
 		<AskBar hasShape />
 		{link.ofRequest && <div class="row" id="of-request">
 			<Chip label={text.profile.ofRequest(link.ofRequest)} onRemove={() => go({ ofRequest: '' })} />
+			{answer?.request && answer.request.not_linked.length > 0 &&
+				<span class="hint not-linked" title={timelineText.notLinkedWhy(safe(answer.request.not_linked.join(', ')))}>{timelineText.notLinked}</span>}
 			{answer?.request && <span class="hint">{text.profile.shared(count(answer.request.shared), formatOf('ns')(answer.request.not_known))}</span>}
 		</div>}
 		<Answers asked={[flame, timeline, around, heat, beside, locks]} isSilent={link.isLive}>
