@@ -541,6 +541,8 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.thread = &request_columns[REQUEST_THREAD],
 			.stack = &request_columns[REQUEST_STACK],
 			.sorted = true,
+			/* a program makes them up in no time, by markers (doc/markers.md) */
+			.pending = 48u << 20,
 			.lost = LOST_REQUEST,
 		},
 	[FILM_BLOCK_HELD] =

@@ -71,7 +71,8 @@ struct film_kind {
 	bool follow;
 	/* rows of the same time belong together: a block has all of them, if it has room */
 	bool together;
-	bool many; /* millions a second: they are not copied before they are packed */
+	bool many;	/* millions a second: they are not copied before they are packed */
+	size_t pending; /* bytes of rows that may wait for a commit; 0: the usual limit */
 	uint32_t
 		/* ns: to which times are known, and kept where films become one; 0: to one */
 		clock;

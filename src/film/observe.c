@@ -34,9 +34,10 @@ bool film_put(struct film_writer *w, enum film_block_kind number, uint32_t event
 	const struct film_kind *kind = film_kind(number);
 	size_t size = kind->layout.row_size;
 	bool ok = event && event <= w->events && from <= to && rows_ok(w, kind, rows, count);
+	size_t most = kind->pending ? kind->pending : PENDING_BYTES_MAX;
 	const uint8_t *next = rows;
 
-	while (ok && count && w->batch->piled[number] < PENDING_BYTES_MAX) {
+	while (ok && count && w->batch->piled[number] < most) {
 		size_t n = count;
 		void *room = film_batch_rows(w->batch, number, event, from, to, &n);
 

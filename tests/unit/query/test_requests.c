@@ -45,7 +45,7 @@ static struct film_request request_number(uint64_t i)
 	return request;
 }
 
-static void write_film(const char *path)
+static void write_film(const char *path, uint64_t requests)
 {
 	const struct film_info info = {.version = "1",
 				       .hostname = "h",
@@ -72,12 +72,12 @@ static void write_film(const char *path)
 		snprintf(name, sizeof(name), "GET /%d", i);
 		assert_int_equal(film_mark(w, name), i);
 	}
-	for (uint64_t i = 0; i < REQUESTS; i++) {
+	for (uint64_t i = 0; i < requests; i++) {
 		const struct film_request request = request_number(i);
 
 		film_request(w, 1, &request);
 	}
-	assert_int_equal(film_close(w, 1000000 + REQUESTS * 1000, NULL), 0);
+	assert_int_equal(film_close(w, 1000000 + requests * 1000, NULL), 0);
 }
 
 struct seen {
@@ -118,7 +118,7 @@ static void test_requests(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
-	write_film(path);
+	write_film(path, REQUESTS);
 	assert_int_equal(film_open(path, &film, NULL), 0);
 	assert_int_equal(requests_event(film), 1);
 	assert_int_equal(requests_each(film, 0, UINT64_MAX, take, &seen, NULL), 0);
@@ -137,9 +137,33 @@ static void test_requests(void **state)
 	unlink(path);
 }
 
+/* A flood between two commits takes no more memory than that; what has no room is counted. */
+static void test_a_flood_is_bounded(void **state)
+{
+	char path[] = "/tmp/stackcam-test-requests-XXXXXX";
+	const uint64_t flood = 300000, room = (48u << 20) / sizeof(struct film_request);
+	uint64_t count, total, lost = 0;
+	int fd = mkstemp(path);
+	struct film *film;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	write_film(path, flood);
+	assert_int_equal(film_open(path, &film, NULL), 0);
+	film_event_total(film, 1, &count, &total);
+	for (size_t i = 0; i < film->loss_count; i++)
+		lost += film->losses[i].count;
+	assert_true(count >= room && count <= room + 1);
+	assert_int_equal(count + lost, flood);
+	film_free(film);
+	unlink(path);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_requests)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_requests),
+					   cmocka_unit_test(test_a_flood_is_bounded)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
