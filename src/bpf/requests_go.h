@@ -71,7 +71,7 @@ static __always_inline __u64 requests_go_number(const struct requests_go *where,
 	return bpf_probe_read_user(&goid, sizeof(goid), (void *)(g + goid_at)) ? 0 : goid;
 }
 
-/* A goroutine's record that a thread had, as Go never frees one; and of which program, in one word. */
+/* A goroutine's record that a thread had, as Go never frees one; and of which program it is. */
 struct requests_goroutine {
 	__u64 g, program;
 };

@@ -113,7 +113,8 @@ struct camera_names {
 
 /*
  * Loads the flight recorder that the options want, if any: else *flight is null. They, and markers
- * (as in struct recorder_options), must live as long as it. Returns 0 or a negative errno with *why filled.
+ * (as in struct recorder_options), must live as long as it. Returns 0 or a negative errno with *why
+ * filled.
  */
 int camera_load_flight(struct camera_flight *camera, const char *markers,
 		       const struct camera_names *names, struct flight **flight, struct fail *why);
