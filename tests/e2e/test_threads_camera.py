@@ -342,7 +342,7 @@ def test_crowd(lab):
         answer = states_of(lab, lab.record("-e", "threads", "-p", target.pid, "-d", 1))
         crowd = [thread for thread in answer["threads"] if thread["comm"] == "crowd"]
         assert len(crowd) == 2000
-        assert all(in_state(thread, "lock")["total"] == thread["life"] for thread in crowd)
+        assert all(in_state(thread, "lock (condition)")["total"] == thread["life"] for thread in crowd)
         check_sleepers(answer)
     finally:
         program.__exit__(None, None, None)

@@ -130,6 +130,28 @@ static void test_goroutines(void **state)
 	wait_decider_free(&decider);
 }
 
+/* By the arguments of futex(2), with flags or without. */
+static void test_conditions(void **state)
+{
+	enum {
+		WAIT = 0,
+		LOCK_PI = 6,
+		WAIT_BITSET = 9,
+		PRIVATE = 128,
+		CLOCK_REALTIME = 256
+	};
+
+	(void)state;
+	assert_false(wait_is_for_condition('S', WAIT | PRIVATE, 2));
+	assert_false(wait_is_for_condition('S', LOCK_PI, 0));
+	assert_true(wait_is_for_condition('S', WAIT, 0));
+	assert_true(wait_is_for_condition('S', WAIT_BITSET | PRIVATE | CLOCK_REALTIME, 2));
+	/* a kernel's lock: mmap() of some bytes, to read and write */
+	assert_false(wait_is_for_condition('D', 4096, 3));
+	/* a goroutine's: its arguments are others */
+	assert_false(wait_is_for_condition('G', WAIT, 0));
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -357,9 +379,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_rule),  cmocka_unit_test(test_traps),
 		cmocka_unit_test(test_goroutines), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_by_wait),	   cmocka_unit_test(test_by_waker),
-		cmocka_unit_test(test_by_both),	   cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_no_waits),
+		cmocka_unit_test(test_conditions), cmocka_unit_test(test_by_wait),
+		cmocka_unit_test(test_by_waker),   cmocka_unit_test(test_by_both),
+		cmocka_unit_test(test_filter),	   cmocka_unit_test(test_no_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
