@@ -49,7 +49,7 @@ struct threads_thread {
 	__u64 woken, asked;
 	/* the evidence that was reported last */
 	__u64 arguments[THREADS_CALL_ARGUMENTS];
-	struct object_seen seen, ready;
+	struct object_seen seen;
 	__u64 epoll; /* the file that it waits for new events of; 0: it does not */
 	__u32 object_told;
 	__u32 thread, waker;
@@ -244,7 +244,7 @@ int BPF_PROG(threads_waking, struct task_struct *task)
 		return 0;
 	/* of a short wait it would take longer to find out than to wait */
 	if (thread->epoll && now - thread->out >= threads_min_wait)
-		ready = epoll_ready(&thread->ready, task, thread->epoll, THREADS_OBJECT);
+		ready = epoll_ready(task, thread->epoll, THREADS_OBJECT);
 	WORD(log, log->head) = now | THREADS_IS_WAKING;
 	WORD(log, log->head + 1) = (__u64)ready << 32 | thread->thread;
 	publish(log, sizeof(struct threads_waking) / 8);
