@@ -271,7 +271,7 @@ static int enter_brackets(struct operand_parser *p, struct operand *o)
 	operand_skip_spaces(p);
 	index = isdigit((unsigned char)*p->at) ? strtoull(p->at, &end, 0) : INDEX_MAX + 1ull;
 	if (index > INDEX_MAX)
-		return operand_refuse(p, "an index is a number from 0 to 4095, and no variable,");
+		return operand_refuse(p, "an index is a number from 0 to 4095, not a variable,");
 	p->at = end;
 	if (!operand_eat(p, "]"))
 		return operand_refuse(p, "']' is missing");

@@ -50,10 +50,9 @@ static const char help[] =
 	"\n"
 	"The camera:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ        samples per second and CPU, 1 to 10000 (default 99)\n"
-	"      --markers 0|1|2       of requests: lines that programs write to /dev/null; 0: none; "
+	"      --markers 0|1|2       requests that programs mark by lines to /dev/null; 0: none; "
 	"1\n"
-	"                            (default): where the kernel shows such writes alone; 2: "
-	"all\n"
+	"                            (default): where the kernel shows such writes alone; 2: all\n"
 	"      --no-record           films nothing: keeps and shows what agents send\n"
 	"      --label KEY=VALUE     stands at all that is filmed here, e.g. env=prod; may be "
 	"repeated\n"
