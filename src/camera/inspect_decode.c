@@ -283,6 +283,10 @@ static void show_type(struct decoder *d, const struct view *view, const struct v
 		show_list(d, view, &shape, at, place);
 		return;
 	}
+	if (shape.kind == SHAPE_TREE) {
+		inspect_show_tree(d, view, type, &shape, at, place);
+		return;
+	}
 	if (shape.kind == SHAPE_OPTIONAL) {
 		show_optional(d, view, &shape, at, place);
 		return;

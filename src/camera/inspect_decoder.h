@@ -90,6 +90,8 @@ void inspect_show_channel(struct decoder *d, const struct view *view, const stru
 			  uint64_t at, size_t place);
 void inspect_show_map(struct decoder *d, const struct view *view, const struct value_type *type,
 		      uint64_t at, size_t place);
+void inspect_show_tree(struct decoder *d, const struct view *view, const struct value_type *type,
+		       const struct value_shape *shape, uint64_t at, size_t place);
 void inspect_show_variant(struct decoder *d, const struct view *view, const struct value_type *type,
 			  uint64_t at, size_t place);
 

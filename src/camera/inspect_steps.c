@@ -340,6 +340,10 @@ void inspect_add_value(struct inspect_builder *b, const struct inspect_holder *h
 		add_list(b, holder, &shape, at, depth, nested);
 		return;
 	}
+	if (shape.kind == SHAPE_TREE) {
+		inspect_add_tree(b, holder, &shape, at, depth, nested);
+		return;
+	}
 	if (shape.kind == SHAPE_OPTIONAL) {
 		inspect_add_value(b, holder, shape.element, at + shape.pointer_at, depth,
 				  nested + 1);

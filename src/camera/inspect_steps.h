@@ -107,11 +107,13 @@ void inspect_end_test(struct inspect_builder *builder, int test);
 void inspect_add_value(struct inspect_builder *builder, const struct inspect_holder *holder,
 		       uint32_t type, uint64_t at, unsigned int depth, int nested);
 
-/* inspect_map.c, inspect_interface.c */
+/* inspect_map.c, inspect_interface.c, inspect_tree.c */
 void inspect_add_map(struct inspect_builder *builder, const struct inspect_holder *holder,
 		     const struct value_type *type, uint64_t at, unsigned int depth, int nested);
 void inspect_add_interface(struct inspect_builder *builder, const struct inspect_holder *holder,
 			   const struct value_type *type, uint64_t at, unsigned int depth);
+void inspect_add_tree(struct inspect_builder *builder, const struct inspect_holder *holder,
+		      const struct value_shape *shape, uint64_t at, unsigned int depth, int nested);
 void inspect_add_channel(struct inspect_builder *builder, const struct inspect_holder *holder,
 			 uint64_t at, unsigned int depth);
 

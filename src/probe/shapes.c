@@ -61,6 +61,11 @@ static const struct recipe {
 	{"vector<", SHAPE_LIST, "_M_start", "_M_finish", true},
 	{"unique_ptr<", SHAPE_POINTER, "_M_head_impl", NULL, false},
 	{"shared_ptr<", SHAPE_POINTER, "_M_ptr", NULL, false},
+	/* bits/stl_map.h and its neighbours; the root is what the header has above it */
+	{"map<", SHAPE_TREE, "_M_parent", "_M_node_count", false},
+	{"multimap<", SHAPE_TREE, "_M_parent", "_M_node_count", false},
+	{"set<", SHAPE_TREE, "_M_parent", "_M_node_count", false},
+	{"multiset<", SHAPE_TREE, "_M_parent", "_M_node_count", false},
 	/* Rust */
 	{"&str", SHAPE_TEXT, "data_ptr", "length", false},
 	{"&mut str", SHAPE_TEXT, "data_ptr", "length", false},
@@ -79,6 +84,9 @@ static bool follow(const struct values *values, const struct value_type *type,
 
 	pointer = find(values, type, recipe->pointer, VALUE_POINTER, &shape->pointer_at);
 	if (!pointer)
+		return false;
+	/* of a tree it leads to what all nodes begin with */
+	if (recipe->kind == SHAPE_TREE && type->target == VALUE_NO_TYPE)
 		return false;
 	/* the pointer of some lists does not say of what they consist */
 	shape->element = type->target != VALUE_NO_TYPE ? type->target : pointer->target;

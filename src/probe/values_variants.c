@@ -91,16 +91,53 @@ uint32_t types_say_variants(struct types *types, Dwarf_Die *part, unsigned int p
 	return count;
 }
 
-uint32_t types_element(struct types *types, Dwarf_Die *structure, unsigned int pointers)
+/* The type of the nth parameter of a template; 0: there is none. */
+static uint32_t template_parameter(struct types *types, Dwarf_Die *of, unsigned int nth,
+				   unsigned int pointers)
 {
-	const char *name = dwarf_diename(structure);
 	Dwarf_Die parameter;
 
-	if (!name || strncmp(name, "Vec<", 4) || dwarf_child(structure, &parameter))
+	if (dwarf_child(of, &parameter))
 		return 0;
 	do {
-		if (dwarf_tag(&parameter) == DW_TAG_template_type_parameter)
+		if (dwarf_tag(&parameter) == DW_TAG_template_type_parameter && !nth--)
 			return types_number_of(types, &parameter, pointers);
 	} while (dwarf_next_sibling(&parameter));
+	return 0;
+}
+
+/* The structure that a member of a name is; false: there is none. */
+static bool member_structure(Dwarf_Die *of, const char *name, Dwarf_Die *structure)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die member;
+
+	if (dwarf_child(of, &member))
+		return false;
+	do {
+		const char *own = dwarf_diename(&member);
+
+		if (dwarf_tag(&member) == DW_TAG_member && own && !strcmp(own, name))
+			return dwarf_attr(&member, DW_AT_type, &attribute) &&
+			       dwarf_formref_die(&attribute, structure) &&
+			       !dwarf_peel_type(structure, structure);
+	} while (dwarf_next_sibling(&member));
+	return false;
+}
+
+uint32_t types_element(struct types *types, Dwarf_Die *structure, unsigned int pointers)
+{
+	static const char *const trees[] = {"map<", "multimap<", "set<", "multiset<"};
+	const char *name = dwarf_diename(structure);
+	Dwarf_Die tree;
+
+	if (name && !strncmp(name, "Vec<", 4))
+		return template_parameter(types, structure, 0, pointers);
+	for (size_t i = 0; name && i < sizeof(trees) / sizeof(trees[0]); i++)
+		/* _Rb_tree<key, value, …> of libstdc++ */
+		if (!strncmp(name, trees[i], strlen(trees[i])))
+			return member_structure(structure, "_M_t", &tree)
+				       ? template_parameter(types, &tree, 1, pointers)
+				       : 0;
 	return 0;
 }

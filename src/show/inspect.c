@@ -43,14 +43,23 @@ static bool is_key(const struct shown *node)
 		node->kind == SHOWN_SIGNED || node->kind == SHOWN_UNSIGNED);
 }
 
-/* Are all keys texts or integers? */
+static bool are_equal(const struct shown *a, const struct shown *b)
+{
+	return a->kind == b->kind && a->number == b->number && a->size == b->size &&
+	       !memcmp(a->size ? a->text : "", b->size ? b->text : "", a->size);
+}
+
+/* Are all keys texts or integers, and none there twice? Equal ones stand behind each other. */
 static bool has_keys(struct shown_walk walk, const struct shown *node)
 {
+	const struct shown *last = NULL;
+
 	for (uint32_t i = 0; i < node->children; i++) {
 		const struct shown *child = shown_next(&walk);
 
-		if (!child || (i % 2 == 0 && !is_key(child)))
+		if (!child || (i % 2 == 0 && (!is_key(child) || (last && are_equal(last, child)))))
 			return false;
+		last = i % 2 == 0 ? child : last;
 		shown_pass(&walk, child);
 	}
 	return true;

@@ -220,6 +220,28 @@ def test_texts_and_lists_of_cpp(lab, program):
                                 "some": i if i % 2 else None}
 
 
+@pytest.mark.parametrize("program", ["inspected", "inspected-o0"])
+def test_maps_and_sets_of_cpp(lab, program):
+    calls, _ = shown(lab, "held", "--", lab.program(program), 3)
+    assert len(calls) == 3
+    for i, call in enumerate(calls):
+        ages, numbers, orders = call["args"]
+        assert ages["value"] == {"ann": i, "bob": 2, "cy": 3} and ages["len"] == 3, ages
+        # of a large one, the upper levels of its tree
+        assert (numbers["len"], numbers["status"]) == (20, "truncated"), numbers
+        assert len(numbers["value"]) == 7 and sorted(set(numbers["value"])) == numbers["value"], numbers
+        assert set(numbers["value"]) < set(range(20)), numbers
+        # keys that are there twice
+        assert orders["len"] == 2 and "status" not in orders, orders
+        assert [(key, order["id"], order["customer"]) for key, order in orders["value"]] == \
+            [(5, i, "customer of some length"), (5, 7, "another")], orders
+    text = inspect(lab, "held", "--elements", 2, "--", lab.program(program), 1).stderr
+    assert re.search(r'ages=\{"(ann|bob|cy)": \d, … of 3\}, numbers=\[\d+, … of 20\]', text), text
+    calls, _ = shown(lab, "held", "--depth", 1, "--", lab.program(program), 1)
+    assert [(one["value"], one["len"], one["status"]) for one in calls[0]["args"]] == \
+        [({}, 3, "truncated"), ([], 20, "truncated"), ({}, 2, "truncated")], calls
+
+
 @pytest.mark.parametrize("program", ["inspected_rust", "inspected_rust-release"])
 def test_enumerations_of_rust(lab, program):
     is_debug, program = program == "inspected_rust", lab.program(program)

@@ -4,8 +4,10 @@
 // until it is ended.
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -23,6 +25,8 @@ int parse(int number);
 int parse(std::string const &text);
 int show(order const &o, std::string_view tag, std::vector<std::string> const &names,
 	 std::unique_ptr<order> own, std::optional<int> some);
+int held(std::map<std::string, int> const &ages, std::set<long> const &numbers,
+	 std::multimap<int, order> const &orders);
 int throws(int n);
 int catches(int n);
 extern "C" long count(long n, const char *name);
@@ -45,6 +49,14 @@ __attribute__((noinline)) int show(order const &o, std::string_view tag,
 {
 	sink++;
 	return o.id + static_cast<int>(tag.size() + names.size()) + own->id + some.value_or(0);
+}
+
+__attribute__((noinline)) int held(std::map<std::string, int> const &ages,
+				   std::set<long> const &numbers,
+				   std::multimap<int, order> const &orders)
+{
+	sink++;
+	return static_cast<int>(ages.size() + numbers.size() + orders.size());
 }
 
 __attribute__((noinline)) int throws(int n)
@@ -87,6 +99,11 @@ int main(int argc, char **argv)
 		sink += parse("text" + std::to_string(i));
 		sink += show(o, "tag", {"one", "two"}, std::make_unique<order>(o),
 			     i % 2 ? std::optional<int>(i) : std::nullopt);
+		std::set<long> numbers;
+		for (long number = 0; number < 20; number++)
+			numbers.insert(number);
+		sink += held({{"bob", 2}, {"ann", i}, {"cy", 3}}, numbers,
+			     {{5, o}, {5, {7, "another", "hidden", {}}}});
 		catches(i);
 		count(i, i % 2 ? "odd" : "even");
 	}
