@@ -105,7 +105,8 @@ static struct inspect_function function(struct world *w, uint32_t number,
 
 	w->probes[number].exit = PROBE_EXIT_RET;
 	w->probes[number].address = 0x1000 * (number + 1);
-	memcpy(w->params[number], params, count * sizeof(*params));
+	if (count)
+		memcpy(w->params[number], params, count * sizeof(*params));
 	return f;
 }
 
