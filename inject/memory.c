@@ -111,13 +111,14 @@ static uint64_t draw(struct memory_thread *self)
 }
 
 /*
- * A sample takes as long as 300 allocations, so a thread takes about a thousand in a second at
+ * A sample takes far longer than an allocation, so a thread takes about a thousand in a second at
  * most: one that has taken more doubles the bytes between them, and one that takes fewer halves
- * them. Each says by which mean it was taken, and weighs as much. What a user has asked for stays.
- * No clock is asked for the time, as a program may have forbidden itself system calls.
+ * them. Each says by which mean it was taken, and weighs as much. It is looked at once in so many
+ * that what they say together is right to some percent. What a user has asked for stays. No clock
+ * is asked for the time, as a program may have forbidden itself system calls.
  */
-#define PACE_SAMPLES 64
-#define PACE_TIME    192 /* 200 million cycles */
+#define PACE_SAMPLES 1024
+#define PACE_TIME    3072 /* of 2^20 cycles: about a second */
 
 static void pace(struct memory_thread *self)
 {

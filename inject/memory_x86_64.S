@@ -328,6 +328,16 @@ end free
 	ja \otherwise
 .endm
 
+/* rax becomes the bytes of a calloc(): where that is too much, or small, it goes on at \other. */
+.macro python_product other
+	movq %rdx, %rcx
+	movq %rsi, %rax
+	mulq %rcx
+	movq %rcx, %rdx
+	jo \other
+	unless_small %rax, %rcx, \other
+.endm
+
 .macro python api, domain
 begin stackcam_\api\()_Malloc
 	unless_small %rsi, %rax, 2f
@@ -343,22 +353,12 @@ without_linker stackcam_\api\()_Malloc
 end stackcam_\api\()_Malloc
 
 begin stackcam_\api\()_Calloc
-	movq %rdx, %rcx
-	movq %rsi, %rax
-	mulq %rcx
-	movq %rcx, %rdx
-	jo 2f
-	unless_small %rax, %rcx, 2f
+	python_product 2f
 	spend_own %rax
 	js 1f
 	jmp *memory_python_\domain+8(%rip)
 without_linker stackcam_\api\()_Calloc
-	movq %rdx, %rcx
-	movq %rsi, %rax
-	mulq %rcx
-	movq %rcx, %rdx
-	jo 2f
-	unless_small %rax, %rcx, 2f
+	python_product 2f
 	spend %rax, %r10
 	js 1f
 2:	jmp *memory_python_\domain+8(%rip)
