@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,13 @@ def record(lab, *words, events="mem-alloc", options=("--mem-interval", INTERVAL)
 
 def test_a_thread_that_allocates_much_takes_fewer_samples(lab):
     """About a thousand a second, each of which stands for more: by default."""
-    film = record(lab, lab.program("allocates"), 1, options=())
+    begin = time.monotonic()
+    film = record(lab, lab.program("allocates"), 1, "long", options=())
+    took = time.monotonic() - begin
     truth = truth_of(film.recording.stdout)
+    samples, usual = film.json("-e", "mem-alloc")["stacks"]["samples"], sum(truth[name][0] for name in FUNCTIONS) / (512 << 10)
+    # on a machine that is so busy that it allocates slowly, all of them
+    assert samples < 0.72 * usual or samples < 1500 * took, (samples, usual, took)
     for name in FUNCTIONS:
         assert near(of_function(film, "mem-alloc", name), truth[name][0], 16 * INTERVAL), (name, film.explain())
 

@@ -153,7 +153,9 @@ static void test_a_flood_is_bounded(void **state)
 	assert_int_equal(film_open(path, &film, NULL), 0);
 	film_event_total(film, 1, &count, &total);
 	for (size_t i = 0; i < film->loss_count; i++)
-		lost += film->losses[i].count;
+		if (!strcmp(film->losses[i].reason,
+			    "film: no room for another request before the next commit"))
+			lost += film->losses[i].count;
 	assert_true(count >= room && count <= room + 1);
 	assert_int_equal(count + lost, flood);
 	film_free(film);
