@@ -298,7 +298,7 @@ def test_conditions_look_behind_pointers(lab):
 @pytest.mark.parametrize("condition, words", [
     ("o.password == \"x\"", "redacted"), ("token == \"x\"", "redacted"), ("o.nothing == 1", "no such member"),
     ("nothing == 1", "no such argument"), ("o.ID ==", "constant"), ("o.ID = 1", "comparison"), ("(o.ID == 1", "')'"),
-    ("o.ID == 1 2", "not understood"), ("o.Next[i].ID == 1", "no variable"), ("o.ID == \"x\"", "not a text"),
+    ("o.ID == 1 2", "not understood"), ("o.Next[i].ID == 1", "not a variable"), ("o.ID == \"x\"", "not a text"),
 ])
 def test_conditions_that_cannot_be(lab, condition, words):
     done = lab.run("inspect", "main.handle", "--when", condition, "--", lab.program("inspected_go"), 9)
