@@ -110,20 +110,30 @@ static void mappings_replaced(void *context, struct process *process, uint64_t t
 		spaces_withdraw(samples->spaces, &filmed->space);
 }
 
-/* A process that runs another program is another process to a reader of the film. */
+/*
+ * Under another name it is as it was, with all that sources know. Of a process that is gone
+ * already, its first image tells which program it ran.
+ */
 static void process_changed(void *context, struct process *process)
+{
+	struct samples *samples = context;
+
+	if (samples->program_new)
+		samples->program_new(samples->context, process);
+	if (samples->image_new && samples->newest && process->exe &&
+	    !strcmp(samples->newest->path, process->exe))
+		samples->image_new(samples->context, process->pid, samples->newest);
+}
+
+/* A process that runs another program is another process to a reader of the film. */
+static void process_executed(void *context, struct process *process)
 {
 	struct filmed_process *filmed = process->owner;
 	struct samples *samples = context;
 
 	if (samples->process_gone)
 		samples->process_gone(samples->context, process);
-	if (samples->program_new)
-		samples->program_new(samples->context, process);
-	/* of a process that is gone already, its first image tells which program it ran */
-	if (samples->image_new && samples->newest && process->exe &&
-	    !strcmp(samples->newest->path, process->exe))
-		samples->image_new(samples->context, process->pid, samples->newest);
+	process_changed(samples, process);
 	if (!filmed || filmed->row.execs == process->execs)
 		return;
 	names_process_gone(samples->names, process->pid);
@@ -167,6 +177,7 @@ struct targets_listener samples_listener(struct samples *samples)
 		.image_mapped = image_mapped,
 		.process_new = process_new,
 		.mappings_replaced = mappings_replaced,
+		.process_executed = process_executed,
 		.process_changed = process_changed,
 		.process_gone = process_gone,
 	};

@@ -147,7 +147,7 @@ static void take_exec(struct targets *targets, const struct target_event *event)
 		thread = thread_add(&targets->threads, t, event->pid);
 		threads_clear(&targets->threads, t, thread);
 	}
-	tell(targets, process_changed, &t->process);
+	tell(targets, process_executed, &t->process);
 	if (!t->process.end)
 		name_thread(targets, t, event->pid, t->process.comm);
 }

@@ -67,7 +67,9 @@ struct targets_listener {
 	 * from).
 	 */
 	void (*process_new)(void *context, struct process *process, const struct process *parent);
-	/* It executed another file, or changed its name: comm, exe, command are new. */
+	/* It executed a file: comm, exe, command are new, and nothing is mapped yet. */
+	void (*process_executed)(void *context, struct process *process);
+	/* It changed its name, or more is known of what it executed: comm or exe is new. */
 	void (*process_changed)(void *context, struct process *process);
 	/* A thread got a name (comm), also at its birth. */
 	void (*thread_named)(void *context, struct process *process, pid_t tid, const char *comm);

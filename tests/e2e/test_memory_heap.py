@@ -174,6 +174,12 @@ def test_a_child_holds_what_it_has_allocated(lab):
         assert near(of_function(film, "mem-inuse", name), 2 * truth[name][1]), (name, film.explain())
 
 
+def test_a_process_that_gets_another_name_gives_back_what_it_had(lab):
+    script = 'x = [bytearray(1 << 20) for _ in range(64)]; open("/proc/self/comm", "w").write("renamed"); del x'
+    film = record(lab, "python3", "-c", script, events="mem-inuse")
+    assert film.json("-e", "mem-inuse")["event"]["total"] < 16 << 20, film.explain()
+
+
 def test_a_static_program_is_said(lab):
     film = record(lab, lab.program("allocates-static"), 1, events="mem-alloc,mem-inuse")
     done = film.report(check=False)

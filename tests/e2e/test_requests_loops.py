@@ -100,6 +100,9 @@ func main() {
 	behind, _ := url.Parse("http://127.0.0.1:" + os.Args[2] + "/down")
 	proxy := httputil.NewSingleHostReverseProxy(behind)
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if way == "renamed" {
+			os.WriteFile("/proc/self/comm", []byte("renamed"), 0)
+		}
 		if way == "proxy" {
 			r.Header.Del("X-Request-Id")
 			proxy.ServeHTTP(w, r)
@@ -192,7 +195,7 @@ def test_node(lab, serving):
     assert not wrong and len(right) >= 0.9 * WANTED, (len(right), wrong)
 
 
-@pytest.mark.parametrize("way", ["direct", "opened", "few", "later", "proxy"])
+@pytest.mark.parametrize("way", ["direct", "opened", "few", "later", "proxy", "renamed"])
 def test_goroutines(lab, serving, way):
     """One serves a request, on whichever threads; net/http has others that write what it asks."""
     _, behind, _ = serving(behind_server)

@@ -52,6 +52,12 @@ static void process_new(void *context, struct process *process, const struct pro
 	hear("new(%d<%d) ", process->pid - A, parent ? parent->pid - A : -1);
 }
 
+static void process_executed(void *context, struct process *process)
+{
+	(void)context;
+	hear("executed(%d %s) ", process->pid - A, process->comm);
+}
+
 static void process_changed(void *context, struct process *process)
 {
 	(void)context;
@@ -87,6 +93,7 @@ static int start(void **state)
 		.image_new = image_new,
 		.image_gone = image_gone,
 		.process_new = process_new,
+		.process_executed = process_executed,
 		.process_changed = process_changed,
 		.thread_named = thread_named,
 		.mappings_replaced = mappings_replaced,
@@ -157,7 +164,7 @@ static void life_of_a_program(void **state)
 
 	(void)state;
 	take_name(10, TARGET_EXEC, A, A, "first");
-	expect_heard("new(0<-1) changed(0 first) named(0/0 first) ");
+	expect_heard("new(0<-1) executed(0 first) named(0/0 first) ");
 	take_mmap(11, A, 0x400000, 0x1000, 1, "/no/first");
 	expect_heard("+/no/first changed(0 first) ");
 	take_mmap(12, A, 0x7f0000000000, 0x5000, 2, "/no/libc");
@@ -181,7 +188,7 @@ static void life_of_a_program(void **state)
 	assert_string_equal(p->exe, "/no/first");
 	assert_int_equal(process_mapping(p, 0x400000)->image->users, 2);
 	take_name(30, TARGET_EXEC, B, B, "second");
-	expect_heard("replaced(1 0-ffffffffffffffff) changed(1 second) named(1/1 second) ");
+	expect_heard("replaced(1 0-ffffffffffffffff) executed(1 second) named(1/1 second) ");
 	assert_int_equal(p->mapping_count, 0);
 	assert_int_equal(process_mapping(targets_known(all, A), 0x400000)->image->users, 1);
 	take_mmap(31, B, 0x400000, 0x2000, 3, "/no/second");
@@ -219,7 +226,7 @@ static void threads_come_and_go(void **state)
 	take_fork(11, A, A, A, B);
 	take_name(12, TARGET_COMM, A, B, "worker");
 	take_fork(13, A, B, A, C);
-	expect_heard("new(0<-1) changed(0 main) named(0/0 main) named(0/1 main) named(0/1 worker) "
+	expect_heard("new(0<-1) executed(0 main) named(0/0 main) named(0/1 main) named(0/1 worker) "
 		     "named(0/2 worker) ");
 	assert_int_equal(targets_counts(all).threads, 3);
 	/* the first thread may end before the others */
@@ -354,7 +361,7 @@ static void number_used_again(void **state)
 	take_exit(60, B, B);
 	heard[0] = 0;
 	take_name(70, TARGET_EXEC, B, B, "else");
-	expect_heard("new(1<-1) changed(1 else) named(1/1 else) ");
+	expect_heard("new(1<-1) executed(1 else) named(1/1 else) ");
 }
 
 static void strangers(void **state)
