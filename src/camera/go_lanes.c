@@ -14,6 +14,9 @@ enum phase {
 	PHASE_READY,
 };
 
+/* Goroutines that have ended, and are known still. */
+#define GO_LANES_ENDED 8192u
+
 struct lane {
 	uint64_t goid;
 	uint64_t until;	 /* its life is reported up to there */
@@ -24,6 +27,7 @@ struct lane {
 	bool is_unseen; /* nothing has happened to it since there are probes */
 	bool is_used;
 	bool is_met;	  /* else it is only known to have made another one ready */
+	bool has_ended;	  /* and its life is reported whole */
 	enum phase phase; /* of its last turn, if a part of that was reported */
 	struct film_turn last;
 };
@@ -33,6 +37,12 @@ struct go_lanes {
 	struct map places; /* by process and number */
 	vec(struct lane) all;
 	vec(uint32_t) unused; /* places in all */
+	/*
+	 * Places of those that ended last, as a ring: the record of one that such a goroutine made
+	 * ready may come later than its own last one.
+	 */
+	uint32_t ended[GO_LANES_ENDED];
+	size_t ended_count;
 	uint64_t begin;
 	struct go_lanes_counts counts;
 };
@@ -76,6 +86,31 @@ static struct lane *find(struct go_lanes *lanes, pid_t pid, uint64_t goid)
 	return lane && lane->is_used && lane->pid == pid && lane->goid == goid ? lane : NULL;
 }
 
+/* It will not be met again: its number is its own for ever. */
+static void forget(struct go_lanes *lanes, struct lane *lane)
+{
+	uint32_t place = (uint32_t)(lane - lanes->all.at);
+
+	map_remove(&lanes->places, key_of(lane->pid, lane->goid));
+	*lane = (struct lane){0};
+	/* without memory its place stays unused */
+	(void)!vec_push(&lanes->unused, place);
+}
+
+/* It has ended. The one that ended GO_LANES_ENDED before it is forgotten. */
+static void retire(struct go_lanes *lanes, struct lane *lane)
+{
+	uint32_t *place = &lanes->ended[lanes->ended_count % GO_LANES_ENDED];
+	struct lane *oldest = &lanes->all.at[*place];
+
+	/* its process may have ended since, and the place be another one's */
+	if (lanes->ended_count >= GO_LANES_ENDED && oldest->has_ended)
+		forget(lanes, oldest);
+	*place = (uint32_t)(lane - lanes->all.at);
+	lanes->ended_count++;
+	lane->has_ended = true;
+}
+
 /* Null: there is no room, which is counted. */
 static struct lane *add(struct go_lanes *lanes, const struct lane *like)
 {
@@ -95,17 +130,6 @@ static struct lane *add(struct go_lanes *lanes, const struct lane *like)
 refused:
 	lanes->counts.refused++;
 	return NULL;
-}
-
-/* It will not be met again: its number is its own for ever. */
-static void forget(struct go_lanes *lanes, struct lane *lane)
-{
-	uint32_t place = (uint32_t)(lane - lanes->all.at);
-
-	map_remove(&lanes->places, key_of(lane->pid, lane->goid));
-	*lane = (struct lane){0};
-	/* without memory its place stays unused */
-	(void)!vec_push(&lanes->unused, place);
 }
 
 /* The times of a turn, of which each may be 0: not known. */
@@ -216,7 +240,7 @@ void go_lanes_take(struct go_lanes *lanes, pid_t pid, const struct goroutines_wa
 	struct lane *lane = meet(lanes, pid, wait->goid, wait->lane, &times);
 	struct film_turn turn = {0};
 
-	if (!lane)
+	if (!lane || lane->has_ended)
 		return;
 	if (wait->lane & GOROUTINES_LANE_UNWOKEN)
 		turn.flags |= FILM_TURN_UNWOKEN;
@@ -232,7 +256,7 @@ void go_lanes_take(struct go_lanes *lanes, pid_t pid, const struct goroutines_wa
 	lane->phase = PHASE_NONE;
 	lane->is_unseen = false;
 	if (wait->lane & GOROUTINES_LANE_ENDS)
-		forget(lanes, lane);
+		retire(lanes, lane);
 }
 
 /* Whether what was copied while the kernel's side may have changed it makes sense. */
@@ -258,7 +282,7 @@ void go_lanes_cut(struct go_lanes *lanes, pid_t pid, uint64_t goid,
 	if (!goid || !is_in_order(state, time))
 		return;
 	lane = meet(lanes, pid, goid, flags, &times);
-	if (!lane || lane->until > time ||
+	if (!lane || lane->has_ended || lane->until > time ||
 	    (!has_ended && lane->until < (state->since ? state->since : out)))
 		return;
 	lane->phase = out == time ? PHASE_RUNS : woken == time ? PHASE_WAITS : PHASE_READY;
@@ -304,7 +328,7 @@ void go_lanes_ended(struct go_lanes *lanes, pid_t pid, uint64_t time)
 	vec_foreach (&lanes->all, lane)
 		if (lane->is_used && lane->pid == pid) {
 			/* all that it had is over with its process */
-			if (lane->is_met)
+			if (lane->is_met && !lane->has_ended)
 				go_on(lanes, lane, time, FILM_TURN_ENDS);
 			forget(lanes, lane);
 		}

@@ -269,7 +269,7 @@ static int explain(const struct arguments *a, struct film *film, struct fail *wh
 	if (!err) {
 		err = write_answer(a, &e, output.file, why);
 		if (!err && !a->is_json && !fflush(output.file))
-			words_lost(film, e.event, stderr);
+			words_lost(film, e.event, e.lanes, stderr);
 		closed = output_close(&output, !err, err ? NULL : why);
 		err = err ? err : closed;
 	}

@@ -287,7 +287,7 @@ static void tell_losses(const struct film *film, const struct arguments *a,
 				"what it has\n",
 		      stderr);
 	}
-	words_lost(film, event, stderr);
+	words_lost(film, event, 0, stderr);
 }
 
 /* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */

@@ -220,7 +220,7 @@ static int tell(struct arguments *a, struct film *film, struct output *output, s
 	view.film_samples = sums.film_calls;
 	view.samples = sums.told;
 	words_nothing(&view, &q->filter, a->film, stderr);
-	words_lost(film, film_find_event(film, calls.name), stderr);
+	words_lost(film, film_find_event(film, calls.name), 0, stderr);
 	return 0;
 }
 
@@ -261,7 +261,7 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 			   "nothing of the film matches: there is nothing to show as %s",
 			   answer->format->name);
 	if (!err && event && !fflush(output->file))
-		words_lost(film, event, stderr);
+		words_lost(film, event, 0, stderr);
 	return err;
 }
 
@@ -276,7 +276,7 @@ static int show_slices(struct arguments *a, struct film *film, struct output *ou
 	if (!err && !told && !fflush(output->file))
 		err = fail(why, -ENOENT, NULL, "nothing of the film matches: no thread has slices");
 	if (!err && !fflush(output->file))
-		words_lost(film, q->event ? film_find_event(film, q->event) : slices_event(film),
+		words_lost(film, q->event ? film_find_event(film, q->event) : slices_event(film), 0,
 			   stderr);
 	return err;
 }

@@ -191,7 +191,7 @@ static int write_dump(const struct arguments *a, struct film *film, struct outpu
 		if (err)
 			fail_errno(why, err, NULL, "cannot list the threads");
 		else if (!fflush(output->file) && !a->json)
-			words_lost(film, dump.event, stderr);
+			words_lost(film, dump.event, 0, stderr);
 	}
 	thread_dump_free(&dump);
 	return err;

@@ -28,7 +28,7 @@ const char *critical_end_name(enum critical_end end)
 		[CRITICAL_IDLE] = "idle",	[CRITICAL_OPEN] = "open",
 		[CRITICAL_CYCLE] = "deadlock",	[CRITICAL_UNFILMED] = "unfilmed",
 		[CRITICAL_UNKNOWN] = "unknown", [CRITICAL_EARLIER] = "earlier",
-		[CRITICAL_ABSENT] = "absent",
+		[CRITICAL_ABSENT] = "absent",	[CRITICAL_RUNNING] = "running",
 	};
 
 	return names[end];
@@ -47,7 +47,7 @@ static bool put(struct walk *w, const struct visit *visit, uint64_t start, size_
 static bool is_of_network(enum wait_class class)
 {
 	return class == WAIT_RECEIVE || class == WAIT_SEND || class == WAIT_CONNECT ||
-	       class == WAIT_ACCEPT || class == WAIT_POLL;
+	       class == WAIT_ACCEPT || class == WAIT_POLL || class == WAIT_NETWORK;
 }
 
 /* Whether a thread is on the way to this one: a cycle. */
@@ -92,6 +92,8 @@ static enum critical_end end_of(const struct walk *w, const struct history_slice
 		return CRITICAL_READY;
 	case SLICE_HOLE:
 		return CRITICAL_HOLE;
+	case SLICE_RUNNING:
+		return CRITICAL_RUNNING;
 	default:
 		return end_of_wait(w, slice);
 	}
@@ -105,6 +107,32 @@ static bool is_too_deep(struct walk *w)
 	return true;
 }
 
+/* The slice of the thread that works for a goroutine, in the ns before now; null: not known. */
+static const struct history_slice *slice_below(const struct histories *histories,
+					       const struct history_slice *running, uint64_t now)
+{
+	size_t at = running->on ? histories_find(histories, running->on, now - 1) : HISTORY_NONE;
+	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &histories->slices[at];
+
+	return slice && slice->kind != SLICE_RUNNING ? slice : NULL;
+}
+
+/* Whether a thread, or the one of a goroutine, ran in the ns before now, or may have run. */
+static bool may_have_run(const struct histories *histories, uint32_t thread, uint64_t now)
+{
+	size_t at = histories_find(histories, thread, now - 1);
+	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &histories->slices[at];
+
+	if (!slice || slice->end < now)
+		return false;
+	if (slice->kind == SLICE_RUNNING) {
+		slice = slice_below(histories, slice, now);
+		if (!slice || slice->end < now)
+			return true;
+	}
+	return slice->kind == SLICE_ON_CPU || slice->kind == SLICE_HOLE;
+}
+
 /* Whether the lock's holder is to be followed, which has not ended the wait. */
 static bool is_held(struct walk *w, const struct history_slice *slice)
 {
@@ -116,9 +144,7 @@ static bool is_held(struct walk *w, const struct history_slice *slice)
 /* Whether a wait that ends now is to be followed to its waker, which ran then. */
 static bool is_followed(struct walk *w, const struct history_slice *slice)
 {
-	const struct histories *histories = w->histories;
 	enum wait_class class;
-	size_t waker;
 
 	if (!slice_is_wait(slice->kind) || slice->end != w->now || !slice->waker ||
 	    slice->waker == slice->thread)
@@ -133,13 +159,7 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	 */
 	if (class == WAIT_DISK || (wait_class_is_idle(class) && (w->depth > 1 || !w->idle)))
 		return false;
-	waker = histories_find(histories, slice->waker, w->now - 1);
-	if (waker == HISTORY_NONE || histories->slices[waker].end < w->now)
-		return false;
-	if (histories->slices[waker].kind != SLICE_ON_CPU &&
-	    histories->slices[waker].kind != SLICE_HOLE)
-		return false;
-	return !is_too_deep(w);
+	return may_have_run(w->histories, slice->waker, w->now) && !is_too_deep(w);
 }
 
 static bool follow(struct walk *w, size_t at, uint64_t start)
@@ -151,6 +171,7 @@ static bool follow(struct walk *w, size_t at, uint64_t start)
 		.end = w->now,
 		.parent = w->visits[w->depth - 1].wait,
 		.depth = (uint32_t)w->depth - 1,
+		.thread = w->visits[w->depth - 1].thread,
 		.is_likely = slice->context == FILM_WAIT_BY_EITHER,
 	};
 
@@ -179,6 +200,24 @@ static size_t slice_before_now(const struct walk *w, struct visit *visit)
 	return at;
 }
 
+/* One step back in a goroutine that ran up to now, at most to start: what its thread did. */
+static bool step_in_thread(struct walk *w, const struct visit *visit, size_t at, uint64_t start)
+{
+	const struct history_slice *slices = w->histories->slices;
+	const struct history_slice *slice = slice_below(w->histories, &slices[at], w->now);
+
+	if (!slice || slice->end < w->now) {
+		if (slice && slice->end > start)
+			start = slice->end;
+		return put(w, visit, start, at, CRITICAL_RUNNING);
+	}
+	if (slice->start > start)
+		start = slice->start;
+	return is_followed(w, slice)
+		       ? follow(w, (size_t)(slice - slices), start)
+		       : put(w, visit, start, (size_t)(slice - slices), end_of(w, slice));
+}
+
 /* One step back in the thread that is visited. */
 static bool step(struct walk *w, struct visit *visit)
 {
@@ -194,6 +233,8 @@ static bool step(struct walk *w, struct visit *visit)
 	}
 	if (slice->start > start)
 		start = slice->start;
+	if (slice->kind == SLICE_RUNNING)
+		return step_in_thread(w, visit, at, start);
 	if (is_followed(w, slice))
 		return follow(w, at, start);
 	ended = end_of(w, slice);

@@ -16,6 +16,9 @@
  * did before that work came belongs to something else: there the walk ends. Wakes by interrupts
  * have no thread as their cause; the current thread is an innocent one.
  *
+ * Goroutines are threads, too: their waits lead to the goroutines that made them ready. While one
+ * runs, it does what the thread does that works for it.
+ *
  * A waker ran at the moment of the wake. If it is not seen to, its record is wrong or missing, and
  * it is not followed: so a walk always goes back in time, also through cycles.
  */
@@ -35,6 +38,7 @@ enum critical_end {
 	CRITICAL_UNKNOWN,  /* it is not known what ended it */
 	CRITICAL_EARLIER,  /* what the waker did before its new work came: not the cause */
 	CRITICAL_ABSENT,   /* the waker was not there yet, or is not filmed so early */
+	CRITICAL_RUNNING,  /* a thread worked for a goroutine, and what it did is not filmed */
 	CRITICAL_ENDS,
 };
 
@@ -47,6 +51,7 @@ struct critical_wait {
 	uint64_t start, end; /* the part that counts */
 	uint32_t parent;     /* place of the wait that led to it, and 1; 0: of the thread itself */
 	uint32_t depth;	     /* 0: of the thread itself */
+	uint32_t thread;     /* that waited; of a goroutine it is that one, not its thread */
 	bool is_likely;	     /* an interrupt may have ended it instead */
 };
 
@@ -54,7 +59,7 @@ struct critical_wait {
 struct critical_step {
 	uint64_t start, end;
 	size_t slice;	 /* of histories; HISTORY_NONE: of none */
-	uint32_t thread; /* that it is of */
+	uint32_t thread; /* that it is of; the slice may be of the thread that ran this goroutine */
 	uint32_t wait;	 /* place of the wait that led to it, and 1; 0: of the thread itself */
 	enum critical_end ended;
 };

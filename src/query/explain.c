@@ -52,6 +52,14 @@ static int find_unlinked(struct explainer *e)
 	return err;
 }
 
+/* The event of goroutines' slices, where there are those of threads, too; 0: there is none. */
+static uint32_t lanes_beside(const struct film *film, uint32_t event)
+{
+	uint32_t lanes = film_find_event(film, event_type(EVENT_GO_LANES)->name);
+
+	return lanes && lanes != event && film_has_turns(film, lanes) ? lanes : 0;
+}
+
 int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
 		   const struct explain_wanted *wanted, struct fail *why)
 {
@@ -61,6 +69,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	*e = (struct explainer){.film = film, .event = slices_event(film)};
 	if (!e->event)
 		return no_lives(why);
+	e->lanes = lanes_beside(film, e->event);
 	err = filter_span(filter, &film->info, &e->from, &e->to, why);
 	last = film_turns_end(film, e->event);
 	/* a request that is not over ends with the film, whose last ns belongs to it */
@@ -78,7 +87,9 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err && e->from >= e->to)
 		err = fail(why, -ENOENT, NULL, "the film has no lives of threads in that time");
 	if (!err)
-		err = histories_load(&e->histories, film, e->event, e->from, e->to, why);
+		err = histories_load(&e->histories, film, e->event, e->lanes, e->from, e->to, why);
+	if (!err)
+		err = served_goroutines_load(&e->goroutines, film, why);
 	if (!err)
 		err = find_unlinked(e);
 	if (!err)
@@ -101,6 +112,7 @@ void explainer_free(struct explainer *e)
 	histories_free(&e->histories);
 	explain_samples_free(&e->samples);
 	explain_locks_free(&e->locks);
+	served_goroutines_free(&e->goroutines);
 	explain_stacks_free(&e->stacks);
 	explain_requests_free(&e->requests);
 	occupants_free(&e->occupants);
@@ -183,17 +195,23 @@ static int explain_queue(struct explainer *e, struct explanation *x, uint64_t un
 
 int explain_request(struct explainer *e, const struct request *request, struct explanation *x)
 {
-	uint64_t others, queued;
-	int err;
+	uint32_t goroutine = served_goroutine_of(&e->goroutines, request);
+	uint64_t others, queued = request_start(request);
+	int err = 0;
 
 	*x = (struct explanation){
 		.request = request,
-		.thread = request_answerer(request),
+		.no_goroutine =
+			!goroutine && served_has_goroutines(&e->goroutines, e->film, request),
+		.thread = goroutine ? goroutine : request_answerer(request),
 		.from = request_start(request),
 		.to = request->row.end,
 	};
-	queued = explain_queued_until(&e->requests, request, &others);
-	err = explain_queue(e, x, queued, others);
+	/* a goroutine serves one request at a time */
+	if (!goroutine) {
+		queued = explain_queued_until(&e->requests, request, &others);
+		err = explain_queue(e, x, queued, others);
+	}
 	if (!err && queued < x->to)
 		err = walk(e, x, 0, queued, x->to, true);
 	return err ? err : explain_link_parts(x);
@@ -281,7 +299,9 @@ int explain_choose(struct explainer *e, const struct filter *filter,
 	for (uint32_t thread = 1; !err && thread < e->film->thread_count; thread++) {
 		struct explain_choice choice = {.thread = thread};
 
-		if (!kept.threads[thread])
+		/* threads are explained; the path of a request leads to goroutines, too */
+		if (!kept.threads[thread] ||
+		    (e->lanes && histories_is_goroutine(histories, thread)))
 			continue;
 		for (size_t i = histories->first[thread]; i < histories->first[thread + 1]; i++) {
 			const struct history_slice *slice = &histories->slices[i];

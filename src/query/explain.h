@@ -12,6 +12,7 @@
 #include "query/filter.h"
 #include "query/objects.h"
 #include "query/occupants.h"
+#include "query/served_goroutines.h"
 #include "query/unlinked.h"
 
 /*
@@ -69,8 +70,9 @@ struct explain_part {
 
 struct explanation {
 	const struct request *request; /* null: a time of a thread is explained */
-	bool is_compared; /* with other requests of its endpoint: once for each endpoint */
-	uint32_t thread;
+	bool is_compared;  /* with other requests of its endpoint: once for each endpoint */
+	bool no_goroutine; /* the film has goroutines, but not which one served the request */
+	uint32_t thread;   /* or goroutine */
 	uint64_t from, to;
 	vec(struct explain_part) parts;
 	uint32_t first; /* the longest part of the thread itself, and 1 */
@@ -81,10 +83,12 @@ struct explanation {
 struct explainer {
 	struct film *film;
 	uint32_t event;
+	uint32_t lanes; /* the event of goroutines beside it; 0: none */
 	uint64_t from, to;
 	struct histories histories;
 	struct explain_samples samples;
 	struct explain_locks locks;
+	struct served_goroutines goroutines;
 	struct explain_stacks stacks;
 	struct object_keys objects;
 	struct explain_requests requests;
@@ -111,8 +115,9 @@ void explainer_free(struct explainer *e);
 int explain_thread(struct explainer *e, uint32_t thread, uint64_t from, uint64_t to, bool idle,
 		   struct explanation *x);
 /*
- * The same of a request, from when it was received to the end of its answer: of the thread that
- * answered it. request must live as long as the explanation.
+ * The same of a request, from when it was received to the end of its answer: of the goroutine that
+ * answered it, where the film has that, else of the thread. request must live as long as the
+ * explanation.
  */
 int explain_request(struct explainer *e, const struct request *request, struct explanation *x);
 /* Of explanations of requests the first one of each endpoint is compared. */
@@ -141,6 +146,12 @@ int explain_choose(struct explainer *e, const struct filter *filter,
  * the thread back. A guess, by when such times ended.
  */
 bool explain_is_throttled(const struct explain_part *part);
+
+/* Whether an explanation is of a goroutine. */
+static inline bool explain_is_of_goroutine(const struct explainer *e, const struct explanation *x)
+{
+	return histories_is_goroutine(&e->histories, x->thread);
+}
 
 /* What a wait for a lock is, as its system call says. */
 bool explain_is_condition(const struct history_slice *slice);

@@ -118,14 +118,13 @@ void explain_goroutines_free(struct explain_goroutines *goroutines)
 	map_free(&goroutines->of_key);
 }
 
-void goroutine_wait_words(const struct explainer *e, const struct goroutine_wait *wait, char *words,
-			  size_t size)
+void goroutine_wait_words(const struct film *film, enum wait_class class, uint32_t stack,
+			  char *words, size_t size)
 {
 	static const char package[] = "sync.(*";
-	const struct film *film = e->film;
 
-	snprintf(words, size, "%s", wait_class_name((enum wait_class)wait->class));
-	for (uint32_t at = wait->stack; at; at = film->stacks[at].parent) {
+	snprintf(words, size, "%s", wait_class_name(class));
+	for (uint32_t at = stack; at; at = film->stacks[at].parent) {
 		const char *name =
 			film->functions[film->frames[film->stacks[at].frame].function].name;
 		const char *type = name + sizeof(package) - 1;

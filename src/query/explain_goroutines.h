@@ -38,10 +38,10 @@ int explain_goroutines_load(struct explain_goroutines *goroutines, struct explai
 void explain_goroutines_free(struct explain_goroutines *goroutines);
 
 /*
- * What it waited for: "sync.Mutex", of the function of package sync in its stack; else the name of
- * its class.
+ * What a goroutine waited for: "sync.Mutex", of the function of package sync in its stack; else the
+ * name of its class.
  */
-void goroutine_wait_words(const struct explainer *e, const struct goroutine_wait *wait, char *words,
-			  size_t size);
+void goroutine_wait_words(const struct film *film, enum wait_class class, uint32_t stack,
+			  char *words, size_t size);
 
 #endif

@@ -47,7 +47,10 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 				  hash_bytes(part->made->endpoint, strlen(part->made->endpoint));
 		if (slice->kind != SLICE_WAIT + WAIT_LOCK)
 			key[4] = slice_object_key(&e->objects, &of);
-		if (part->lock)
+		if (slice->state == FILM_WAIT_GOROUTINE)
+			/* what it waits for has no address: where it does tells */
+			key[4] = explain_stack_own(&e->stacks, slice->stack);
+		else if (part->lock)
 			key[4] = lock_is_waiters_own(part->lock->kind) ? 1 : part->lock->address;
 		else if (slice->kind == SLICE_WAIT + WAIT_LOCK)
 			/*
@@ -117,7 +120,7 @@ static uint64_t lock_of(const struct summing *s, const struct history_slice *sli
 	const struct explain_lock *lock;
 	uint64_t key[2];
 
-	if (slice->kind != SLICE_WAIT + WAIT_LOCK)
+	if (slice->kind != SLICE_WAIT + WAIT_LOCK || slice->state == FILM_WAIT_GOROUTINE)
 		return 0;
 	lock = explain_lock_of(&s->e->locks, slice);
 	if (lock ? lock_is_waiters_own(lock->kind) : explain_is_condition(slice))
@@ -171,7 +174,7 @@ static bool add_waits(struct summing *s)
 			.ended = slice->flags & FILM_WAIT_OPEN ? CRITICAL_OPEN : CRITICAL_CPU,
 			.is_followed = true,
 			.is_likely = wait->is_likely,
-			.thread = slice->thread,
+			.thread = wait->thread,
 			.waker = slice->waker,
 			.slice = wait->slice,
 			.made = made_of(s, slice, wait->parent, wait->start, wait->end),
@@ -187,9 +190,11 @@ static bool add_waits(struct summing *s)
 /* What ran in a time on a CPU. */
 static bool add_samples(struct summing *s, const struct critical_step *step, uint32_t part)
 {
+	/* of a goroutine the thread's */
+	uint32_t thread = s->e->histories.slices[step->slice].thread;
 	size_t count;
 	const struct explain_sample *sample =
-		explain_samples_in(&s->e->samples, step->thread, step->start, step->end, &count);
+		explain_samples_in(&s->e->samples, thread, step->start, step->end, &count);
 
 	s->x->parts.at[part].samples += count;
 	for (size_t i = 0; i < count; i++)
@@ -199,7 +204,9 @@ static bool add_samples(struct summing *s, const struct critical_step *step, uin
 	return true;
 }
 
-static int add_step(struct summing *s, const struct critical_step *step)
+/* A part of a step: of a wait for the network, for a request that was under way. */
+static int add_time(struct summing *s, const struct critical_step *step, uint64_t start,
+		    uint64_t end, const struct explain_made *made)
 {
 	const struct history_slice *slice =
 		step->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[step->slice];
@@ -212,18 +219,61 @@ static int add_step(struct summing *s, const struct critical_step *step)
 		.thread = step->thread,
 		.waker = slice ? slice->waker : 0,
 		.slice = step->slice,
-		.made = made_of(s, slice, step->wait, step->start, step->end),
+		.made = made,
 	};
-	uint32_t part = add(s, &like, step->start, step->end);
+	uint32_t part = start < end ? add(s, &like, start, end) : 0;
 
+	if (start >= end)
+		return 0;
 	if (!part)
 		return -ENOMEM;
 	if (step->ended == CRITICAL_CPU && !add_samples(s, step, part - 1))
 		return -ENOMEM;
-	if (step->ended != CRITICAL_READY)
+	/* no core is known for which a goroutine waits */
+	if (step->ended != CRITICAL_READY ||
+	    histories_is_goroutine(&s->e->histories, slice->thread))
 		return 0;
 	explain_throttle_add(&s->x->parts.at[part - 1], step->start, step->end);
 	return explain_behind(s->e, slice->cpu, step->start, step->end, &s->besides, part - 1);
+}
+
+/*
+ * The request whose answer a goroutine of the request's process waited for: that of a package which
+ * talks to others need not be the one that handles the request.
+ */
+static const struct explain_made *made_beside(const struct summing *s,
+					      const struct critical_step *step)
+{
+	const struct film *film = s->e->film;
+	const struct history_slice *slice =
+		step->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[step->slice];
+
+	if (!s->x->request || s->below || !slice || slice->state != FILM_WAIT_GOROUTINE ||
+	    slice->kind != SLICE_WAIT + WAIT_NETWORK ||
+	    film->threads[slice->thread].process != film->threads[s->x->thread].process)
+		return NULL;
+	return explain_made_beside(&s->e->requests, s->x->request->row.number, step->start,
+				   step->end);
+}
+
+static int add_step(struct summing *s, const struct critical_step *step)
+{
+	const struct history_slice *slice =
+		step->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[step->slice];
+	const struct explain_made *made = made_beside(s, step);
+	uint64_t from = step->start, to = step->end;
+	int err;
+
+	if (!made)
+		return add_time(s, step, from, to, made_of(s, slice, step->wait, from, to));
+	if (from < made->start)
+		from = made->start;
+	if (to > made->end)
+		to = made->end;
+	err = add_time(s, step, step->start, from, NULL);
+	if (!err)
+		err = add_time(s, step, from, to, made);
+	return err ? err : add_time(s, step, to, step->end, NULL);
 }
 
 static uint32_t frame_of(const struct summing *s, uint32_t stack)

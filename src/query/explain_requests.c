@@ -102,7 +102,9 @@ static int take(void *context, const struct request *request)
 		.number = request->row.number,
 		.thread = request->row.thread,
 		.answerer = request->row.answerer,
+		.first = request->row.first,
 		.endpoint = request->row.endpoint,
+		.protocol = request->row.protocol,
 	};
 	struct loading *loading = context;
 	struct explain_requests *requests = loading->requests;
@@ -170,8 +172,8 @@ void explain_requests_free(struct explain_requests *requests)
 	vec_free(&requests->wanted);
 }
 
-const struct explain_made *explain_made_in(const struct explain_requests *requests, uint64_t parent,
-					   uint64_t from, uint64_t to)
+/* The place of the first one that was made for a request. */
+static size_t first_made(const struct explain_requests *requests, uint64_t parent)
 {
 	size_t low = 0, high = requests->made.count;
 
@@ -183,12 +185,38 @@ const struct explain_made *explain_made_in(const struct explain_requests *reques
 		else
 			high = middle;
 	}
+	return low;
+}
+
+const struct explain_made *explain_made_in(const struct explain_requests *requests, uint64_t parent,
+					   uint64_t from, uint64_t to)
+{
+	size_t low = first_made(requests, parent);
+
 	for (; low < requests->made.count && requests->made.at[low].parent == parent &&
 	       requests->made.at[low].start <= from;
 	     low++)
 		if (requests->made.at[low].end >= to)
 			return &requests->made.at[low];
 	return NULL;
+}
+
+const struct explain_made *explain_made_beside(const struct explain_requests *requests,
+					       uint64_t parent, uint64_t from, uint64_t to)
+{
+	const struct explain_made *found = NULL;
+
+	for (size_t i = first_made(requests, parent);
+	     i < requests->made.count && requests->made.at[i].parent == parent &&
+	     requests->made.at[i].start < to;
+	     i++) {
+		if (requests->made.at[i].end <= from)
+			continue;
+		if (found)
+			return NULL;
+		found = &requests->made.at[i];
+	}
+	return found;
 }
 
 /* The place of the first one served by a thread that ends behind a time. */

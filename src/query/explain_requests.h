@@ -8,7 +8,9 @@
 /* What a walk must know of each request that was served. */
 struct explain_served {
 	uint64_t start, end, number;
+	uint64_t first;
 	uint32_t thread, answerer, endpoint; /* as of a struct film_request */
+	uint8_t protocol;
 };
 
 /* A request that a program made for one that it served. */
@@ -50,6 +52,13 @@ void explain_requests_free(struct explain_requests *requests);
  */
 const struct explain_made *explain_made_in(const struct explain_requests *requests, uint64_t parent,
 					   uint64_t from, uint64_t to);
+
+/*
+ * The one request that was made for another one, and was under way in a part of [from, to); null:
+ * there is none, or there are several.
+ */
+const struct explain_made *explain_made_beside(const struct explain_requests *requests,
+					       uint64_t parent, uint64_t from, uint64_t to);
 
 /* The thread that answered a request, or else that received it. */
 static inline uint32_t request_answerer(const struct request *request)

@@ -17,6 +17,7 @@ struct loading {
 	vec(struct history_slice *) chunks;
 	size_t count;
 	size_t *first;
+	uint8_t *goroutines; /* of the event that is read; null: its threads are threads */
 };
 
 static bool add(struct loading *loading, const struct history_slice *slice)
@@ -56,6 +57,7 @@ static int take(void *context, const struct slice *slice)
 		.stack = e->stack,
 		.object = e->ready_object ? e->ready_object : e->object,
 		.flags = e->flags & ~(uint32_t)FILM_WAIT_OPEN,
+		.on = e->on,
 		.call = e->call,
 		.cpu = e->cpu,
 		.kind = slice->kind,
@@ -75,6 +77,8 @@ static int take(void *context, const struct slice *slice)
 	if (!add(loading, &of))
 		return -ENOMEM;
 	loading->first[of.thread + 1]++;
+	if (loading->goroutines)
+		loading->goroutines[of.thread] = 1;
 	return 0;
 }
 
@@ -215,8 +219,23 @@ static int sort_by_thread(struct histories *histories, struct loading *loading)
 	return mark_open(histories);
 }
 
-int histories_load(struct histories *histories, struct film *film, uint32_t event, uint64_t from,
-		   uint64_t to, struct fail *why)
+/* Reads the slices of an event. 0 or a negative errno. */
+static int load(struct histories *histories, struct loading *loading, struct film *film,
+		uint32_t event, struct fail *why)
+{
+	loading->goroutines = NULL;
+	if (slices_are_of_goroutines(film, event)) {
+		if (!histories->goroutines)
+			histories->goroutines = calloc(film->thread_count + 1ull, 1);
+		if (!histories->goroutines)
+			return -ENOMEM;
+		loading->goroutines = histories->goroutines;
+	}
+	return slices_each(film, event, histories->from, histories->to, take, loading, why);
+}
+
+int histories_load(struct histories *histories, struct film *film, uint32_t event,
+		   uint32_t goroutines, uint64_t from, uint64_t to, struct fail *why)
 {
 	struct loading loading = {0};
 	int err = -ENOMEM;
@@ -225,7 +244,9 @@ int histories_load(struct histories *histories, struct film *film, uint32_t even
 	histories->first = calloc(film->thread_count + 2ull, sizeof(*histories->first));
 	loading.first = histories->first;
 	if (histories->first)
-		err = slices_each(film, event, from, to, take, &loading, why);
+		err = load(histories, &loading, film, event, why);
+	if (!err && goroutines)
+		err = load(histories, &loading, film, goroutines, why);
 	if (!err)
 		err = sort_by_thread(histories, &loading);
 	loading_free(&loading);
@@ -240,6 +261,7 @@ void histories_free(struct histories *histories)
 {
 	free(histories->slices);
 	free(histories->first);
+	free(histories->goroutines);
 	*histories = (struct histories){0};
 }
 

@@ -14,6 +14,7 @@ struct history_slice {
 	uint32_t operation, value; /* its second and its third argument, of which the low bits */
 	uint32_t thread, waker, stack, flags;
 	uint32_t object; /* as of a struct slice_evidence; of an epoll what was ready, if known */
+	uint32_t on;	 /* of a goroutine: the thread that worked for it; 0 */
 	uint16_t call, cpu; /* of a time in the run queue: the CPU on which it ran then */
 	uint8_t kind;	    /* enum slice_kind */
 	uint8_t state, context, descriptor;
@@ -36,17 +37,24 @@ struct histories {
 	uint64_t from, to;
 	struct history_slice *slices; /* by thread, those of one thread in order of time */
 	size_t *first; /* by thread: its first one; its last one is in front of the next thread's */
+	uint8_t *goroutines; /* by thread: 1 where it is one; null: there are none */
 	size_t count;
 };
 
 /*
- * Reads the slices of an event of turns that have a part in [from, to). 0, or a negative errno with
- * *why filled: -E2BIG where they are more than HISTORIES_MAX. histories_free() is needed in either
- * case.
+ * Reads the slices of an event of turns, and of goroutines beside it (0: none), that have a part in
+ * [from, to). 0, or a negative errno with *why filled: -E2BIG where they are more than
+ * HISTORIES_MAX. histories_free() is needed in either case.
  */
-int histories_load(struct histories *histories, struct film *film, uint32_t event, uint64_t from,
-		   uint64_t to, struct fail *why);
+int histories_load(struct histories *histories, struct film *film, uint32_t event,
+		   uint32_t goroutines, uint64_t from, uint64_t to, struct fail *why);
 void histories_free(struct histories *histories);
+
+/* Whether the film's thread is a goroutine, of which these are slices. */
+static inline bool histories_is_goroutine(const struct histories *histories, uint32_t thread)
+{
+	return histories->goroutines && histories->goroutines[thread];
+}
 
 #define HISTORY_NONE SIZE_MAX
 

@@ -123,7 +123,7 @@ static int put_at_once(const struct teller *t)
 	const char *name;
 	int err;
 
-	if (t->x->request)
+	if (t->x->request && !explain_is_of_goroutine(t->e, t->x))
 		others = explain_at_once(&t->e->requests, t->x->request);
 	if (!others.count)
 		return 0;
@@ -151,6 +151,9 @@ static void put_unlinked(const struct teller *t)
 				"Not linked: its process runs %s, which share threads: some of "
 				"this may be of others.\n",
 				unlinked_name(kind));
+	if (t->x->no_goroutine)
+		fprintf(t->out, "Not linked: which goroutine served it is not known: its thread "
+				"may have worked for others.\n");
 }
 
 /* The threads that waited for disks meanwhile: that they keep the same one busy is a guess. */

@@ -58,6 +58,10 @@ struct explain_advice explain_advise(const struct explainer *e, const struct exp
 		return (struct explain_advice){"yes", "it waited for one that served others"};
 	if (!part || part->slice == HISTORY_NONE)
 		return (struct explain_advice){"unknown", "most of the time is not explained"};
+	if (part->ended == CRITICAL_READY &&
+	    histories_is_goroutine(&e->histories, e->histories.slices[part->slice].thread))
+		return (struct explain_advice){"unknown",
+					       "the film does not say what Go's threads lacked"};
 	if (part->ended == CRITICAL_READY && explain_is_throttled(part))
 		return (struct explain_advice){"no", "the limit is one of all threads"};
 	if (part->ended == CRITICAL_READY)

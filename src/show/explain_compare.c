@@ -86,6 +86,9 @@ static int add_request(struct comparing *c, const struct explain_served *served,
 						.number = served->number,
 						.thread = served->thread,
 						.answerer = served->answerer,
+						.first = served->first,
+						.protocol = served->protocol,
+						.role = FILM_REQUEST_SERVED,
 					}};
 	struct explanation x;
 	int err = explain_request(c->e, &request, &x);

@@ -41,13 +41,15 @@ static void put_wait(struct explainer *e, const struct goroutine_wait *wait, FIL
 	char words[256];
 
 	put_ns(out, wait->total);
-	goroutine_wait_words(e, wait, words, sizeof(words));
+	goroutine_wait_words(e->film, (enum wait_class)wait->class, wait->stack, words,
+			     sizeof(words));
 	fputs(wait->class == WAIT_SLEEP ? "sleeping in " : "waiting in ", out);
 	explain_stack_name(&e->stacks, own, words, sizeof(words));
 	text_print_safe(out, *words ? words : NAME_UNKNOWN);
 	if (wait->class != WAIT_SLEEP) {
 		fputs(" for ", out);
-		goroutine_wait_words(e, wait, words, sizeof(words));
+		goroutine_wait_words(e->film, (enum wait_class)wait->class, wait->stack, words,
+				     sizeof(words));
 		text_print_safe(out, words);
 	}
 	text_count(words, sizeof(words), wait->count);
@@ -123,7 +125,8 @@ void put_explain_goroutines(struct json *j, struct explainer *e,
 		json_open(j, NULL, '{');
 		json_u64(j, "pid", e->film->processes[wait->process].pid);
 		json_text(j, "kind", wait_class_name((enum wait_class)wait->class));
-		goroutine_wait_words(e, wait, words, sizeof(words));
+		goroutine_wait_words(e->film, (enum wait_class)wait->class, wait->stack, words,
+				     sizeof(words));
 		json_text(j, "object", words);
 		json_u64(j, "duration", wait->total);
 		json_u64(j, "count", wait->count);

@@ -178,8 +178,10 @@ static void put_difference(struct writer *w, uint32_t endpoint)
 static void put_at_once(struct writer *w, const struct request *request)
 {
 	const struct film *film = w->e->film;
-	struct explain_at_once others = explain_at_once(&w->e->requests, request);
+	struct explain_at_once others = {0};
 
+	if (!explain_is_of_goroutine(w->e, w->x))
+		others = explain_at_once(&w->e->requests, request);
 	if (!others.count) {
 		json_null(&w->j, "at_once");
 		return;
@@ -285,7 +287,8 @@ static void put_explanation(struct writer *w)
 	json_u64(&w->j, "unexplained", explain_unexplained(x));
 	json_text(&w->j, "more_threads", advice.more_threads);
 	json_text(&w->j, "more_threads_why", advice.why);
-	json_put_unlinked(&w->j, w->e->unlinked.of_process[thread->process]);
+	json_put_unlinked(&w->j, w->e->unlinked.of_process[thread->process] |
+					 (unsigned int)x->no_goroutine << UNLINKED_GO);
 	put_disk_users(w);
 	put_logs(w);
 	json_u64(&w->j, "steps", x->steps);
@@ -320,7 +323,7 @@ int show_explanations_json(struct explainer *e, const struct explain_answer *ans
 	struct writer w = {.j = {.out = out}, .e = e};
 	struct view_reasons losses = {0};
 
-	if (view_count_losses(&losses, e->film, e->event, 0))
+	if (view_count_losses(&losses, e->film, e->event, e->lanes))
 		return -ENOMEM;
 	json_open(&w.j, NULL, '{');
 	json_put_film(&w.j, e->film, e->from, e->to);

@@ -2,6 +2,7 @@
 /* A part of an explanation in words. */
 #include <string.h>
 
+#include "query/explain_goroutines.h"
 #include "show/explain.h"
 #include "show/words.h"
 
@@ -16,8 +17,13 @@ void explain_thread_words(const struct film *film, uint32_t thread, uint32_t bes
 {
 	const struct film_thread *of = &film->threads[thread];
 	const struct film_process *process = &film->processes[of->process];
+	char goroutine[32];
 
-	buf_printf(words, "%s (%u)", *of->comm ? of->comm : NAME_UNKNOWN, of->tid);
+	/* whose name is its number */
+	snprintf(goroutine, sizeof(goroutine), "goroutine %u", of->tid);
+	buf_printf(words, "%s", *of->comm ? of->comm : NAME_UNKNOWN);
+	if (strcmp(of->comm, goroutine))
+		buf_printf(words, " (%u)", of->tid);
 	if (*process->comm && (!beside || film->threads[beside].process != of->process) &&
 	    strcmp(of->comm, process->comm))
 		buf_printf(words, " of %s", process->comm);
@@ -86,6 +92,18 @@ void explain_disk_user_words(const struct explainer *e, const struct explain_dis
 		words->count = before;
 }
 
+/* "sync.Mutex"; nothing where it waited for none of that package. */
+static void sync_words(const struct explainer *e, const struct history_slice *slice,
+		       struct buf *words)
+{
+	enum wait_class class = slice_wait_class(slice->kind);
+	char object[256];
+
+	goroutine_wait_words(e->film, class, slice->stack, object, sizeof(object));
+	if (strcmp(object, wait_class_name(class)))
+		buf_put_text(words, object);
+}
+
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words)
 {
@@ -93,6 +111,8 @@ void explain_object_words(const struct explainer *e, const struct explain_part *
 
 	if (part->made)
 		buf_put_text(words, part->made->peer);
+	else if (slice && slice->state == FILM_WAIT_GOROUTINE && slice_is_wait(slice->kind))
+		sync_words(e, slice, words);
 	else if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
 		lock_words(e, part, slice, words);
 	else if (slice && slice_is_wait(slice->kind))
@@ -152,12 +172,31 @@ static bool is_safepoint(const struct explainer *e, const struct explain_part *p
 	       !strcmp(e->film->threads[part->waker].comm, "VM Thread");
 }
 
+static void goroutine_words(const struct explainer *e, const struct explain_part *part,
+			    const struct history_slice *slice, struct buf *words)
+{
+	enum wait_class class = slice_wait_class(part->kind);
+	char object[256];
+
+	goroutine_wait_words(e->film, class, slice->stack, object, sizeof(object));
+	if (class == WAIT_SLEEP)
+		buf_put_text(words, "sleeping");
+	else if (strcmp(object, wait_class_name(class)))
+		buf_printf(words, "waiting for %s", object);
+	else if (class == WAIT_LOCK)
+		buf_put_text(words, "waiting for a mutex");
+	else
+		buf_printf(words, waits[class], call_of(e, slice));
+}
+
 static void wait_part_words(struct explainer *e, const struct explain_part *part,
 			    const struct history_slice *slice, struct buf *words)
 {
 	enum wait_class class = slice_wait_class(part->kind);
 
-	if (class == WAIT_LOCK) {
+	if (slice->state == FILM_WAIT_GOROUTINE) {
+		goroutine_words(e, part, slice, words);
+	} else if (class == WAIT_LOCK) {
 		buf_put_text(words, "waiting");
 		place_words(e, slice->stack, words);
 		buf_put_text(words, " for ");
@@ -269,6 +308,10 @@ static void ready_words(const struct explainer *e, const struct explain_part *pa
 	bool is_behind = false;
 
 	buf_put_text(words, "ready but not running");
+	if (histories_is_goroutine(&e->histories, slice->thread)) {
+		buf_put_text(words, ": no thread had begun to work for it");
+		return;
+	}
 	if (explain_is_throttled(part)) {
 		buf_put_text(words, ", most likely held back by the CPU limit of its control "
 				    "group: it could run again once in 100 ms");
@@ -325,6 +368,11 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 	}
 	if (!slice || part->kind == SLICE_HOLE)
 		return;
+	if (part->ended == CRITICAL_RUNNING) {
+		buf_put_text(words, "a thread worked for it, on CPU or not: the film does not have "
+				    "what that thread did (record with -e threads)");
+		return;
+	}
 	if (part->kind == SLICE_ON_CPU) {
 		buf_put_text(words, "on CPU");
 		function_words(e, part, words);

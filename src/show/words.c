@@ -349,14 +349,15 @@ void words_other_events(const struct view *view, FILE *out)
 		fputs("; -e chooses\n", out);
 }
 
-void words_lost(const struct film *film, uint32_t event, FILE *out)
+void words_lost(const struct film *film, uint32_t event, uint32_t also, FILE *out)
 {
 	char count[32];
 
 	for (size_t i = 0; i < film->loss_count; i++) {
 		const struct film_loss *loss = &film->losses[i];
 
-		if (!loss->count || (loss->event && loss->event != event))
+		if (!loss->count ||
+		    (loss->event && loss->event != event && (!also || loss->event != also)))
 			continue;
 		text_count(count, sizeof(count), loss->count);
 		fputs("stackcam: lost: ", out);

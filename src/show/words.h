@@ -71,8 +71,11 @@ void words_heading(const struct view *view, FILE *out);
  */
 void words_other_events(const struct view *view, FILE *out);
 
-/* "stackcam: lost: REASON: N", a line for each loss that an event of the film suffered. */
-void words_lost(const struct film *film, uint32_t event, FILE *out);
+/*
+ * "stackcam: lost: REASON: N", a line for each loss that an event of the film suffered, or another
+ * one beside it (0: none).
+ */
+void words_lost(const struct film *film, uint32_t event, uint32_t also, FILE *out);
 
 /*
  * For a view without samples: a line that names what was asked for and not found, or that the film

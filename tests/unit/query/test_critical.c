@@ -153,6 +153,39 @@ static void marks_what_is_lost_or_was_not_there(void **state)
 		"2 absent 0-20; 2 cpu 20-30; 2 hole 30-50; 1 cpu 50-60; 1 absent 60-70");
 }
 
+/* Goroutines 3 and 4 run on threads 1 and 2. */
+static void follows_goroutines_into_their_threads(void **state)
+{
+	struct graph g;
+
+	(void)state;
+	begin(&g);
+	add(&g, 1, 0, 30, SLICE_ON_CPU);
+	add(&g, 1, 30, 70, SLICE_WOKEN);
+	add(&g, 1, 70, 100, SLICE_ON_CPU);
+	add_wait(&g, 2, 0, 40, WAIT_DISK, 0);
+	add(&g, 2, 40, 100, SLICE_ON_CPU);
+	add(&g, 3, 0, 10, SLICE_RUNNING)->on = 1;
+	add_wait(&g, 3, 10, 60, WAIT_CHANNEL, 4);
+	add(&g, 3, 60, 65, SLICE_WOKEN);
+	add(&g, 3, 65, 100, SLICE_RUNNING)->on = 1;
+	add_wait(&g, 4, 0, 20, WAIT_NETWORK, 0);
+	add(&g, 4, 20, 80, SLICE_RUNNING)->on = 2;
+	assert_string_equal(tell(&g, 3, 0, 100),
+			    "3 cpu 0-10; 4 network 10-20; 4 device 20-40; 4 cpu 40-60; "
+			    "3 ready 60-65; 3 ready 65-70; 3 cpu 70-100");
+	/* by its thread the one that made it ready did not run: it is not followed */
+	g.slices[4].start = g.slices[3].end = 70;
+	assert_string_equal(tell(&g, 3, 0, 62), "3 cpu 0-10; 3 unfilmed 10-60; 3 ready 60-62");
+	/* of a thread that is not filmed no more is known than that it worked for the goroutine */
+	g.slices[10].on = 11;
+	assert_string_equal(tell(&g, 3, 0, 62), "3 cpu 0-10; 4 network 10-20; 4 running 20-60; "
+						"3 ready 60-62");
+	/* a film may say that a goroutine runs on itself */
+	g.slices[10].on = 4;
+	assert_string_equal(tell(&g, 4, 0, 80), "4 network 0-20; 4 running 20-80");
+}
+
 static void finds_a_deadlock(void **state)
 {
 	struct graph g;
@@ -393,6 +426,7 @@ int main(void)
 		cmocka_unit_test(goes_no_further_than_new_work),
 		cmocka_unit_test(does_not_follow_what_cannot_be),
 		cmocka_unit_test(marks_what_is_lost_or_was_not_there),
+		cmocka_unit_test(follows_goroutines_into_their_threads),
 		cmocka_unit_test(finds_a_deadlock),
 		cmocka_unit_test(graphs_have_no_phantoms),
 	};
