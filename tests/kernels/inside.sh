@@ -202,11 +202,22 @@ deaths_have_a_last_scene()
 
 threads_are_listed()
 {
+	# its threads are made by then, but may have had no time yet to wait
 	dump 100 >said.txt &
 	pid=$!
-	until grep -q ready said.txt; do :; done
-	stackcam threads -p $pid >threads.txt || return 1
+	until threads_are_there; do
+		kill -0 $pid 2>/dev/null || {
+			cat threads.txt said.txt
+			return 1
+		}
+		sleep 1
+	done
 	kill $pid
+}
+
+threads_are_there()
+{
+	stackcam threads -p $pid >threads.txt 2>&1 || return 1
 	grep -q '^  3 threads: locker' threads.txt && grep -q 'waits: ipc (read)' threads.txt &&
 		grep -q 'wait_for_pipe  .dump.' threads.txt && grep -q 'never_wait  .dump.' threads.txt
 }
