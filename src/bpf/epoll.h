@@ -7,7 +7,7 @@
  * fs/eventpoll.c puts it on the list of those that are ready, and wakes then. Read without the lock
  * that it may hold: what is found may be gone, as everywhere in object.h.
  */
-#include "object_seen.h"
+#include "ready.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -32,35 +32,16 @@ struct epitem___epoll {
 #pragma clang attribute pop
 
 /*
- * What was ready lately on this CPU, by the file: a server with many connections is woken by
- * another one each time. Nothing of this nests: a task is woken with interrupts off.
- */
-#define EPOLL_READY_SLOTS 256
-
-struct epoll_ready_slot {
-	struct object_seen seen;
-	__u32 pid; /* whose descriptor it is */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EPOLL_READY_SLOTS);
-	__type(key, __u32);
-	__type(value, struct epoll_ready_slot);
-} epoll_ready_slots SEC(".maps") __weak;
-
-/*
  * The object of the descriptor that is first on the list of those that are ready; 0: none is, or it
  * is not known. file: of the epoll that a task waits for.
  */
 static __always_inline __u32 epoll_ready(struct task_struct *task, __u64 file, __u32 kind)
 {
-	struct epoll_ready_slot *slot;
 	struct eventpoll___epoll *epoll;
 	struct list_head___epoll *first;
 	struct epitem___epoll *item;
+	struct ready_slot *slot;
 	__u64 ready;
-	__u32 key;
 
 	epoll = BPF_CORE_READ((struct file___descriptor *)file, private_data);
 	first = BPF_CORE_READ(epoll, rdllist.next);
@@ -71,15 +52,9 @@ static __always_inline __u32 epoll_ready(struct task_struct *task, __u64 file, _
 	ready = (__u64)BPF_CORE_READ(item, ffd.file);
 	if (!ready)
 		return 0;
-	/* files lie 192 or 256 bytes apart */
-	key = (ready >> 6 ^ ready >> 14) % EPOLL_READY_SLOTS;
-	slot = bpf_map_lookup_elem(&epoll_ready_slots, &key);
+	slot = ready_slot(task, ready);
 	if (!slot)
 		return 0;
-	if (slot->pid != (__u32)task->tgid) {
-		slot->pid = task->tgid;
-		slot->seen.file = 0;
-	}
 	object_look_at(&slot->seen, ready, BPF_CORE_READ(item, ffd.fd));
 	return object_number_of(&slot->seen, task, kind);
 }

@@ -20,8 +20,9 @@
 #define OBJECT_AGE_BITS 16
 
 struct object_told {
-	__u32 number;	 /* from 1 */
-	__u32 fd;	 /* as the thread that was seen first with it calls it */
+	__u32 number; /* from 1 */
+	/* as the thread that was seen first with it calls it; UINT32_MAX: not known */
+	__u32 fd;
 	__u64 inode;	 /* its number */
 	__u64 far_inode; /* of a Unix socket: that of the other end; 0: not known */
 	__u32 far_pid;	 /* of a Unix socket: the process that made the other end; 0: not known */

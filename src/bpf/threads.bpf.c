@@ -8,6 +8,7 @@
 #include "epoll.h"
 #include "listing.h"
 #include "off_cpu_evidence.h"
+#include "polls.h"
 #include "switch_stack.h"
 #include "threads_abi.h"
 #include "threads_log.h"
@@ -43,6 +44,13 @@ enum {
 	KNOWN_AS_MEANT = 2,
 };
 
+/* It waits for several descriptors at once, by poll(2) or by select(2). */
+enum threads_polls {
+	POLLS_NOT,
+	POLLS_MANY,
+	SELECTS_MANY,
+};
+
 struct threads_thread {
 	struct threads_coming later; /* threads_at_return */
 	__u64 out;		     /* when it went out; 0: it runs, or that was not seen */
@@ -57,6 +65,7 @@ struct threads_thread {
 	__u8 known;
 	__u8 context; /* of its waker */
 	__u8 could_run;
+	__u8 polls; /* enum threads_polls */
 };
 
 struct {
@@ -224,6 +233,19 @@ static __always_inline void note_waking(struct threads_thread *thread, __u64 now
 	thread->waker = thread->context == OFF_CPU_BY_THREAD ? number_of_current() : 0;
 }
 
+/* What the task that is woken waits for, and is ready: its object; 0: not known. */
+static __always_inline __u32 ready_object(struct task_struct *task, struct threads_thread *thread)
+{
+	struct task_struct___threads *more = (void *)task;
+
+	if (thread->epoll)
+		return epoll_ready(task, thread->epoll, THREADS_OBJECT);
+	/* it is still on its way out, and its stack is not at rest */
+	if (more->on_cpu)
+		return 0;
+	return poll_ready(task, thread->polls == SELECTS_MANY, THREADS_OBJECT);
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(threads_waking, struct task_struct *task)
 {
@@ -243,8 +265,8 @@ int BPF_PROG(threads_waking, struct task_struct *task)
 	if (!log || !has_room(log, sizeof(struct threads_waking) / 8))
 		return 0;
 	/* of a short wait it would take longer to find out than to wait */
-	if (thread->epoll && now - thread->out >= threads_min_wait)
-		ready = epoll_ready(task, thread->epoll, THREADS_OBJECT);
+	if ((thread->epoll || thread->polls) && now - thread->out >= threads_min_wait)
+		ready = ready_object(task, thread);
 	WORD(log, log->head) = now | THREADS_IS_WAKING;
 	WORD(log, log->head + 1) = (__u64)ready << 32 | thread->thread;
 	publish(log, sizeof(struct threads_waking) / 8);
@@ -290,6 +312,10 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 	    object_polled(call, regs->di, regs->si, &fd) ||
 	    object_selected(call, regs->di, sets, &fd))
 		m->record.descriptor = object_find(&thread->seen, task, fd, THREADS_OBJECT);
+	else if (call == SYSCALL_POLL || call == SYSCALL_PPOLL)
+		thread->polls = POLLS_MANY;
+	else if (call == SYSCALL_SELECT || call == SYSCALL_PSELECT6)
+		thread->polls = SELECTS_MANY;
 	if (m->record.descriptor && thread->seen.object != thread->object_told)
 		m->record.flags |= THREADS_NEW_OBJECT;
 	if (m->record.descriptor == OFF_CPU_FD_EPOLL)
@@ -312,6 +338,7 @@ static __always_inline void goes_out(struct threads_making *m, struct task_struc
 	m->record.prev_count = count_of(task);
 	m->record.state = state;
 	thread->epoll = 0;
+	thread->polls = POLLS_NOT;
 	if (task->flags & PF_KTHREAD)
 		m->record.flags |= THREADS_IS_KERNEL;
 	else if (!(state & OFF_CPU_STATE_DEAD))

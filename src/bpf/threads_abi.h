@@ -51,7 +51,8 @@ struct threads_waking {
 	__u64 time; /* and THREADS_IS_WAKING */
 	__u32 thread;
 	/*
-	 * It waits for new events: the object of the first descriptor that has one; 0: not known.
+	 * It waits for new events: the object of the first descriptor that has one (of poll(2) and
+	 * select(2): of the one that wakes it); 0: not known.
 	 */
 	__u32 ready;
 };

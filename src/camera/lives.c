@@ -193,15 +193,15 @@ static struct film_turn row_of(struct lives *lives, struct life *life, uint64_t 
 
 static void add_object(struct lives *lives, struct life *life, struct film_turn *turn)
 {
+	if (life->ready_object) {
+		turn->ready_object = lives->to.object(lives->to.context, life->ready_object);
+		lives->counts.objects_missed += !turn->ready_object;
+	}
 	if (!life->has_object)
 		return;
 	if (life->object && !life->object_row)
 		life->object_row = lives->to.object(lives->to.context, life->object);
 	turn->object = life->object_row;
-	if (life->ready_object) {
-		turn->ready_object = lives->to.object(lives->to.context, life->ready_object);
-		lives->counts.objects_missed += !turn->ready_object;
-	}
 	/* each wait counts once, however many rows it has */
 	lives->counts.objects_missed += !turn->object && !life->object_missed;
 	life->object_missed = !turn->object;

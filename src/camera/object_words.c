@@ -127,7 +127,7 @@ static void put_unix_socket(const struct object_told *told, struct buf *words)
 		buf_printf(words, ", made by pid %u at the other end", told->far_pid);
 }
 
-/* What has no name but the number that its process calls it by. */
+/* What has no name but the number that its process calls it by, which may not be known. */
 static void put_number(const struct object_told *told, struct buf *words)
 {
 	static const char *const names[] = {
@@ -138,7 +138,9 @@ static void put_number(const struct object_told *told, struct buf *words)
 	};
 	bool has = told->descriptor < sizeof(names) / sizeof(names[0]) && names[told->descriptor];
 
-	buf_printf(words, "%s fd %u", has ? names[told->descriptor] : "file", told->fd);
+	buf_put_text(words, has ? names[told->descriptor] : "file");
+	if (told->fd != UINT32_MAX)
+		buf_printf(words, " fd %u", told->fd);
 }
 
 bool object_words(const struct object_told *told, size_t size, struct buf *words)

@@ -342,7 +342,10 @@ struct film_turn {
 	 * addresses of a socket; 0: there is none, or it is not known
 	 */
 	uint32_t object;
-	/* Where that is an epoll: what of the first descriptor that was ready; 0: as above */
+	/*
+	 * Where that is an epoll: what of the first descriptor that was ready; where it waited for
+	 * several descriptors, and object is 0: what of the one that woke it; 0: as above
+	 */
 	uint32_t ready_object;
 	uint32_t on; /* of a goroutine: the thread that it ran on; 0: not known */
 	uint16_t call;

@@ -83,7 +83,9 @@ static enum object_known describe_select(const struct film *film, const struct s
 {
 	(void)film;
 	(void)slice;
-	snprintf(words, size, "which of several descriptors select(2) waits for is not recorded");
+	snprintf(words, size,
+		 "which of several descriptors select(2) waits for is recorded only where one "
+		 "ended a wait of --min-wait or more");
 	return slice->evidence.arguments[0] ? OBJECT_UNKNOWN : OBJECT_NONE;
 }
 
@@ -171,17 +173,24 @@ static enum object_known say_why(const struct film *film, const struct slice *sl
 	return OBJECT_UNKNOWN;
 }
 
+/* Of several descriptors, that which ended the wait; of an epoll, the epoll. 0: none is known. */
+static uint32_t object_of(const struct slice_evidence *e)
+{
+	return e->object ? e->object : e->ready_object;
+}
+
 enum object_known slice_object(const struct film *film, const struct slice *slice, char *words,
 			       size_t size)
 {
 	const struct slice_evidence *e = &slice->evidence;
+	uint32_t object = object_of(e);
 	const char *call;
 
 	*words = 0;
 	if (!slice_is_wait(slice->kind))
 		return OBJECT_NONE;
-	if (e->object) {
-		snprintf(words, size, "%s", object_name(film, e->object));
+	if (object) {
+		snprintf(words, size, "%s", object_name(film, object));
 		return OBJECT_KNOWN;
 	}
 	if (has_none(slice_wait_class(slice->kind)) || e->state == FILM_WAIT_GOROUTINE)
@@ -205,12 +214,13 @@ void object_keys_init(struct object_keys *keys, const struct film *film)
 uint64_t slice_object_key(const struct object_keys *keys, const struct slice *slice)
 {
 	const struct slice_evidence *e = &slice->evidence;
-	uint64_t key = hash_u64((uint64_t)e->object << 32 | e->call);
+	uint32_t object = object_of(e);
+	uint64_t key = hash_u64(e->call);
 	uint8_t arguments = e->call < OBJECT_CALLS ? keys->arguments[e->call] : 0;
 
 	/* the same, whichever call waits for it */
-	if (e->object)
-		return hash_u64(e->object);
+	if (object)
+		return hash_u64((uint64_t)object << 32);
 	if (arguments & 1)
 		key = hash_u64(key ^ e->arguments[0]);
 	if (arguments & 2)

@@ -43,7 +43,7 @@ struct slice_evidence {
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
 	uint32_t stack, waker;
 	uint32_t object;       /* a frame, whose name it is: slice_object() */
-	uint32_t ready_object; /* the same, of what was ready of an epoll; 0 */
+	uint32_t ready_object; /* the same, of what of an epoll, or of several, was ready; 0 */
 	uint32_t on;	       /* of a goroutine: the thread that it ran on before; 0 */
 	uint32_t flags;	       /* enum film_wait_flag, enum film_turn_flag */
 	uint16_t call, cpu;

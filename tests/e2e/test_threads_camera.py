@@ -118,6 +118,11 @@ def states_of(lab, film):
     return answer
 
 
+def main_thread(lab, film):
+    """Of a film of one program: the thread that it began with."""
+    return next(thread["tid"] for thread in states_of(lab, film)["threads"] if thread["tid"] == thread["pid"])
+
+
 # Threads wait for something that has a name, and say which it must be.
 NAMED = """
 import fcntl, os, select, socket, subprocess, sys, tempfile, threading, time
@@ -496,7 +501,6 @@ while done < 16:
     for fd, _ in epoll.poll():
         os.read(fd, 1)
         done += 1
-# so that this thread ends last: it is the one that is explained
 writer.join()
 """
 
@@ -506,7 +510,7 @@ def test_what_was_ready_first(lab, tmp_path):
     film = tmp_path / "either.film"
     done = lab.run("record", "-e", "threads", "-o", film, "--", sys.executable, "-c", EITHER)
     assert done.returncode == 0, done.stderr
-    told = json.loads(lab.run("explain", "--format", "json", film).stdout)
+    told = json.loads(lab.run("explain", "--thread", main_thread(lab, film), "--format", "json", film).stdout)
     waited = {part["object"]: part for part in told["requests"][0]["parts"] if part["kind"] == "poll"}
     for name in done.stdout.splitlines():
         assert name in waited, (name, told)

@@ -102,6 +102,20 @@ lives_are_told()
 	done
 }
 
+what_ended_polls_is_told()
+{
+	for way in poll select; do
+		stackcam record -q -e threads -o polls.film -- polls $way 20 >said.txt || return 1
+		stackcam report --format states-json polls.film >polls.txt || return 1
+		while read -r name; do
+			grep -qF "\"$name\"" polls.txt || {
+				cat said.txt polls.txt
+				return 1
+			}
+		done <said.txt
+	done
+}
+
 owners_of_locks_are_named()
 {
 	# its threads live until the recorder, for which this machine may have no time, has looked at them
@@ -313,6 +327,7 @@ test_case requests requests_are_told
 test_case marked-requests marked_requests_are_told
 test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed
+test_case polls what_ended_polls_is_told
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted
 test_case calls-summary calls_are_summed_up

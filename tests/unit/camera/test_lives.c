@@ -180,8 +180,14 @@ static void test_what_was_ready(void **state)
 	GIVE(lives, .time = 110, .next = 1, .next_count = 7);
 	GIVE(lives, .time = 120, .prev = 1, READS, .prev_count = 8);
 	GIVE(lives, .time = 130, .next = 1, .next_count = 8);
+	/* one of several descriptors: they have no object */
+	GIVE(lives, .time = 140, .prev = 1, SLEEPS, .prev_count = 9);
+	waking.time = BEGIN + 145;
+	lives_take(lives, &waking);
+	GIVE(lives, .time = 150, .next = 1, .next_count = 9);
 	check(lives, "1: ran 100 waited 10 object 503 ready-object 504 S before; "
-		     "1: ran 10 waited 10 object 503 S; ");
+		     "1: ran 10 waited 10 object 503 S; "
+		     "1: ran 10 waited 10 ready-object 504 S; ");
 }
 
 /* What it waits for is reported when it is another one; a wait without a descriptor is for none. */
