@@ -445,11 +445,14 @@ __noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
 	return 0;
 }
 
+CAPTURE_WHOLE(calls_session);
+
 SEC("uprobe")
 int calls_session(struct probe_regs *ctx)
 {
 	__u64 now, sp;
 
+	capture_whole(ctx, calls_session);
 	if (session_is_return()) {
 		now = bpf_ktime_get_ns();
 		/* the return address is off the stack */
@@ -462,6 +465,8 @@ int calls_session(struct probe_regs *ctx)
 	return !enter(bpf_get_attach_cookie(ctx), ctx->sp, ctx->ip, true);
 }
 
+CAPTURE_WHOLE(calls_site);
+
 SEC("uprobe")
 int calls_site(struct probe_regs *ctx)
 {
@@ -470,6 +475,7 @@ int calls_site(struct probe_regs *ctx)
 	bool go = COOKIE_FLAGS(cookie) & CALLS_FUNCTION_GO;
 	__u64 now;
 
+	capture_whole(ctx, calls_site);
 	if (COOKIE_SITE(cookie) == CALLS_SITE_ENTRY) {
 		if (go)
 			calls_enter_go(cookie, ctx->r14, sp, ctx->ip);

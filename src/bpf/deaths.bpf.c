@@ -121,6 +121,8 @@ static __always_inline void send(struct capture_scratch *scratch)
 }
 
 /* int sig, struct kernel_siginfo *info, struct k_sigaction *ka */
+CAPTURE_WHOLE(deaths_signal);
+
 SEC("tp_btf/signal_deliver")
 int deaths_signal(__u64 *ctx)
 {
@@ -131,6 +133,7 @@ int deaths_signal(__u64 *ctx)
 	struct capture_scratch *scratch;
 	enum filter_answer answer;
 
+	capture_whole(ctx, deaths_signal);
 	if (number < 1 || number > 64 || (number < 64 && HARMLESS & BIT(number)))
 		return 0;
 	if (BPF_CORE_READ(action, sa.sa_handler))

@@ -433,6 +433,8 @@ static __always_inline struct goroutines_state *happen(struct probe_regs *ctx,
 	}
 }
 
+CAPTURE_WHOLE(goroutines_site);
+
 SEC("uprobe")
 int goroutines_site(struct probe_regs *ctx)
 {
@@ -444,6 +446,7 @@ int goroutines_site(struct probe_regs *ctx)
 	__u32 kind = GOROUTINES_WAIT;
 	bool sent;
 
+	capture_whole(ctx, goroutines_site);
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == GOROUTINES_INJECT) {

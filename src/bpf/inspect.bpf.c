@@ -149,12 +149,17 @@ static __always_inline bool at_site(struct probe_regs *ctx, __u32 plan)
 	return true;
 }
 
+CAPTURE_WHOLE(inspect_site);
+
 SEC("uprobe")
 int inspect_site(struct probe_regs *ctx)
 {
+	capture_whole(ctx, inspect_site);
 	at_site(ctx, (__u32)bpf_get_attach_cookie(ctx));
 	return 0;
 }
+
+CAPTURE_WHOLE(inspect_session);
 
 /*
  * Where a function begins, and where it has returned, of which the next plan is. The kernel is not
@@ -163,9 +168,10 @@ int inspect_site(struct probe_regs *ctx)
 SEC("uprobe")
 int inspect_session(struct probe_regs *ctx)
 {
-	bool returns = session_is_return();
-	bool is_kept = at_site(ctx, (__u32)bpf_get_attach_cookie(ctx) + returns);
+	bool returns = session_is_return(), is_kept;
 
+	capture_whole(ctx, inspect_session);
+	is_kept = at_site(ctx, (__u32)bpf_get_attach_cookie(ctx) + returns);
 	return !returns && !is_kept;
 }
 

@@ -197,6 +197,8 @@ static __always_inline __u64 worth(struct task_struct *task, __u64 address,
 	return bytes;
 }
 
+CAPTURE_WHOLE(mem_grow);
+
 SEC("perf_event")
 int mem_grow(struct bpf_perf_event_data *ctx)
 {
@@ -206,6 +208,7 @@ int mem_grow(struct bpf_perf_event_data *ctx)
 	enum filter_answer answer = filter_current();
 	__u64 each, period = ctx->sample_period;
 
+	capture_whole(ctx, mem_grow);
 	if (answer == FILTER_NO || !task->mm)
 		return 0;
 	each = worth(task, ctx->addr, &kind);

@@ -108,6 +108,8 @@ static __always_inline void tell_held(struct task_struct *task, bool undecided,
 	tell(task, &made);
 }
 
+CAPTURE_WHOLE(mem_heap_site);
+
 SEC("uprobe")
 int mem_heap_site(struct probe_regs *ctx)
 {
@@ -115,6 +117,7 @@ int mem_heap_site(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer = filter_current();
 
+	capture_whole(ctx, mem_heap_site);
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == MEM_HEAP_PLACE_FREE || place == MEM_HEAP_PLACE_KEPT) {
@@ -212,6 +215,8 @@ static __always_inline __u64 bytes_of_call(const struct probe_regs *ctx, __u64 c
 	}
 }
 
+CAPTURE_WHOLE(mem_heap_call);
+
 SEC("uprobe")
 int mem_heap_call(struct probe_regs *ctx)
 {
@@ -219,6 +224,7 @@ int mem_heap_call(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer;
 
+	capture_whole(ctx, mem_heap_call);
 	spend(MEM_HEAP_BUDGET_MALLOC, MEM_HEAP_CALL_COST_OF(cookie));
 	bytes = bytes_of_call(ctx, cookie);
 	/* more than there can be fails */
@@ -235,6 +241,8 @@ int mem_heap_call(struct probe_regs *ctx)
  * A thread of a JVM gets a buffer for its objects, of which this one is the first, or an object
  * beside it. All that will be in the buffer counts as that one's, as in the JVM's own recordings.
  */
+CAPTURE_WHOLE(mem_heap_object);
+
 SEC("uprobe")
 int mem_heap_object(struct probe_regs *ctx)
 {
@@ -243,6 +251,7 @@ int mem_heap_object(struct probe_regs *ctx)
 	bool is_buffer = (cookie & MEM_HEAP_CALL_MASK) == MEM_HEAP_CALL_BUFFER;
 	enum filter_answer answer;
 
+	capture_whole(ctx, mem_heap_object);
 	spend(MEM_HEAP_BUDGET_JAVA, MEM_HEAP_CALL_COST_OF(cookie));
 	if (!bytes || bytes > 1ull << 46)
 		return 0;
@@ -276,6 +285,8 @@ static const __u8 span_pages[] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,	1
 				  1, 2, 1, 2, 1, 2, 1, 3, 2, 3, 1, 3, 2, 3, 4,	5, 6,
 				  1, 7, 6, 5, 4, 3, 5, 7, 2, 9, 7, 5, 8, 3, 10, 7, 4};
 
+CAPTURE_WHOLE(mem_heap_span);
+
 SEC("uprobe")
 int mem_heap_span(struct probe_regs *ctx)
 {
@@ -283,6 +294,7 @@ int mem_heap_span(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer;
 
+	capture_whole(ctx, mem_heap_span);
 	spend(MEM_HEAP_BUDGET_GO, MEM_HEAP_CALL_COST_OF(cookie));
 	if ((cookie & MEM_HEAP_CALL_MASK) == MEM_HEAP_CALL_SPAN)
 		bytes = class < sizeof(span_pages) ? span_pages[class] * GO_PAGE : 0;
@@ -362,6 +374,8 @@ static __always_inline __u64 argument_of(struct probe_regs *ctx, __u64 cookie, _
 }
 
 /* The program has taken the sample, and says what it stands for. */
+CAPTURE_WHOLE(mem_heap_usdt);
+
 SEC("uprobe")
 int mem_heap_usdt(struct probe_regs *ctx)
 {
@@ -369,6 +383,7 @@ int mem_heap_usdt(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer = filter_current();
 
+	capture_whole(ctx, mem_heap_usdt);
 	if (answer == FILTER_NO)
 		return 0;
 	address = argument_of(ctx, cookie, 0);

@@ -427,12 +427,15 @@ static __noinline bool take_waker(__u32 tid, __u64 now)
 	return true;
 }
 
+CAPTURE_WHOLE(off_cpu_waking);
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(off_cpu_waking, struct task_struct *task)
 {
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 	__u64 now, id;
 
+	capture_whole(ctx, off_cpu_waking);
 	if (!thread || (!filter_everything && thread->answer == FILTER_NO))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -530,12 +533,15 @@ static __always_inline void tell(void *ctx, struct task_struct *task, struct off
 	capture_end(scratch);
 }
 
+CAPTURE_WHOLE(off_cpu_back);
+
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(off_cpu_back, bool is_switch)
 {
 	struct off_cpu_cpu *cpu = this_cpu();
 	struct task_struct *task;
 
+	capture_whole(ctx, off_cpu_back);
 	if (!cpu || !cpu->coming.tid)
 		return 0;
 	task = bpf_get_current_task_btf();
@@ -545,12 +551,15 @@ int BPF_PROG(off_cpu_back, bool is_switch)
 }
 
 /* Instead of that. What the kernel did while the thread waited is not on its stack any more. */
+CAPTURE_WHOLE(off_cpu_return);
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(off_cpu_return, struct probe_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 
+	capture_whole(ctx, off_cpu_return);
 	if (thread && thread->later.tid)
 		tell(ctx, task, &thread->later, false);
 	return 0;

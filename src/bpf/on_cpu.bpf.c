@@ -5,6 +5,8 @@
 
 const volatile __u64 on_cpu_period; /* ns that one sample stands for; set before loading */
 
+CAPTURE_WHOLE(on_cpu);
+
 SEC("perf_event")
 int on_cpu(struct bpf_perf_event_data *ctx)
 {
@@ -12,6 +14,7 @@ int on_cpu(struct bpf_perf_event_data *ctx)
 	struct capture_scratch *scratch;
 	enum filter_answer answer;
 
+	capture_whole(ctx, on_cpu);
 	/* the idle task: no thread runs */
 	if (!bpf_get_current_pid_tgid())
 		return 0;

@@ -6,18 +6,29 @@
 #include "capture.h"
 #include "runtimes.h"
 
-#define X(NAME, name)                                             \
-	int runtime_##name(struct capture_scratch *s)             \
-	{                                                         \
-		return s ? name##_step(&s->walk) : UNWIND_NATIVE; \
+static __always_inline bool is_loaded(enum unwind_runtime runtime)
+{
+	return capture_runtimes >> runtime & 1;
+}
+
+/* Of a runtime that is not there, the stack says that its frames are missing. */
+#define X(NAME, name)                                                          \
+	int runtime_##name(struct capture_scratch *s)                          \
+	{                                                                      \
+		if (!s)                                                        \
+			return UNWIND_NATIVE;                                  \
+		return is_loaded(UNWIND_RUNTIME_##NAME)                        \
+			       ? name##_step(&s->walk)                         \
+			       : unwind_miss(&s->walk, UNWIND_RUNTIME_##NAME); \
 	}
 UNWIND_RUNTIMES(X)
 #undef X
 
-#define X(NAME, name)                                                \
-	int restart_##name(struct capture_scratch *s)                \
-	{                                                            \
-		return s ? name##_restart(&s->walk) : UNWIND_NATIVE; \
+#define X(NAME, name)                                                                   \
+	int restart_##name(struct capture_scratch *s)                                   \
+	{                                                                               \
+		return s && is_loaded(UNWIND_RUNTIME_##NAME) ? name##_restart(&s->walk) \
+							     : UNWIND_NATIVE;           \
 	}
 UNWIND_RESTARTS(X)
 #undef X

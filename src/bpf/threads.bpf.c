@@ -508,6 +508,8 @@ static __always_inline void take_stack(void *ctx, struct task_struct *task,
 	capture_end(scratch);
 }
 
+CAPTURE_WHOLE(threads_back);
+
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(threads_back, bool is_switch)
 {
@@ -515,6 +517,7 @@ int BPF_PROG(threads_back, bool is_switch)
 	struct threads_cpu *cpu = bpf_map_lookup_elem(&threads_cpus, &zero);
 	struct task_struct *task;
 
+	capture_whole(ctx, threads_back);
 	if (!cpu || !cpu->coming.tid)
 		return 0;
 	task = bpf_get_current_task_btf();
@@ -524,12 +527,15 @@ int BPF_PROG(threads_back, bool is_switch)
 }
 
 /* Instead of that. What the kernel did while the thread waited is not on its stack any more. */
+CAPTURE_WHOLE(threads_return);
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(threads_return, struct probe_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
 
+	capture_whole(ctx, threads_return);
 	if (thread && thread->later.tid)
 		take_stack(ctx, task, &thread->later, false);
 	return 0;

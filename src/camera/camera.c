@@ -21,11 +21,13 @@
 #include "camera/feature.h"
 #include "camera/filter.h"
 #include "camera/holds.h"
+#include "camera/kernel_types.h"
 #include "camera/losses.h"
 #include "camera/relief.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
 #include "camera/sources.h"
+#include "camera/walkers.h"
 #include "probes.skel.h"
 #include "process/activity.h"
 #include "process/executing.h"
@@ -62,12 +64,14 @@
 struct camera {
 	struct camera_options options;
 	struct sources sources;
+	struct kernel_types *types;
 	struct probes *probes;
 	struct bpf_link *follow[3];
 	struct bpf_link *mappings; /* null where the kernel lacks the tracepoint */
 	struct rings *rings;
 	struct sideband *sideband;
 	struct arrivals *arrivals; /* null: nothing is held until its probes are set */
+	struct walkers *walkers;   /* null: no stacks are taken */
 	struct samples *samples;
 	struct drain *drain;
 	struct relief *relief; /* null: not started, or stopped */
@@ -107,13 +111,18 @@ static int load(struct camera *camera, struct fail *why)
 	int err;
 
 	libbpf_set_print(NULL);
-	probes = camera->probes = probes__open();
+	camera->types = kernel_types_new();
+	probes = camera->probes = kernel_types_open(camera->types);
 	if (!probes)
 		return load_failed(-errno, why);
 	probes->rodata->want_user = !options->kernel_only;
 	probes->rodata->want_kernel = !options->user_only;
+	/* a machine has most runtimes, and what loads programs then does not read its full rings */
+	walkers_prepare(probes,
+			options->loads_once || options->selection->whole_machine ? WALKERS_ALL : 0);
 	filter_prepare(probes, options->selection);
 	camera->sources.host.probes = probes;
+	camera->sources.host.types = kernel_types_all(camera->types);
 	sources_prepare(&camera->sources, camera->online);
 	bpf_program__set_autoload(probes->progs.mapping_placed, needs(camera, SOURCE_STACKS));
 	if (needs(camera, SOURCE_IMAGES))
@@ -129,7 +138,13 @@ static int load(struct camera *camera, struct fail *why)
 				 CAPTURE_SCRATCHES * probes->rodata->capture_cpus);
 	bpf_map__set_max_entries(probes->maps.capture_rule_cache_map, probes->rodata->capture_cpus);
 	err = probes__load(probes);
-	return err ? load_failed(err, why) : 0;
+	camera->sources.host.types = NULL;
+	kernel_types_forget(camera->types);
+	if (err)
+		return load_failed(err, why);
+	if (needs(camera, SOURCE_STACKS) && walkers_new(probes, camera->types, &camera->walkers))
+		return fail_errno(why, -ENOMEM, NULL, "cannot record");
+	return 0;
 }
 
 static int attach_follow(struct camera *camera, struct fail *why)
@@ -275,7 +290,9 @@ void camera_free(struct camera *camera)
 		close(camera->epoll);
 	sideband_close(camera->sideband);
 	rings_free(camera->rings);
+	walkers_free(camera->walkers);
 	probes__destroy(camera->probes);
+	kernel_types_free(camera->types);
 	free(camera);
 }
 
@@ -390,6 +407,7 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 {
 	struct samples_options options = {
 		.probes = camera->probes,
+		.walkers = camera->walkers,
 		.tables_limit = camera->options.tables_limit ? camera->options.tables_limit
 							     : TABLES_LIMIT_DEFAULT,
 		.rate = sources_rate(&camera->sources),

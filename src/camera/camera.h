@@ -28,6 +28,7 @@ struct camera_options {
 	const struct selection *selection;
 	const struct sources_settings *sources; /* which are on (camera/sources.h); copied */
 	bool kernel_only, user_only;
+	bool loads_once; /* no program can be loaded once the camera is made */
 	bool names_soon; /* the film is looked at while it grows: names follow within seconds */
 	uint64_t tables_limit; /* bytes of unwind tables; 0: the default */
 	uint32_t ring_limit;   /* bytes of each ring at most; 0: as many as the sources want */

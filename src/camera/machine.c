@@ -95,20 +95,16 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 }
 
 /* The kernel tells of a request where it is made. */
-static bool has_start(void)
+static bool has_start(const struct btf *types)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool has = btf &&
-		   btf__find_by_name_kind(btf, "btf_trace_block_io_start", BTF_KIND_TYPEDEF) > 0;
-
-	btf__free(btf);
-	return has;
+	return types &&
+	       btf__find_by_name_kind(types, "btf_trace_block_io_start", BTF_KIND_TYPEDEF) > 0;
 }
 
 static void prepare(struct source *source)
 {
 	struct probes *probes = source->host->probes;
-	bool starts = has_start(), is_on = rate_of(source);
+	bool starts = has_start(source->host->types), is_on = rate_of(source);
 
 	bpf_program__set_autoload(probes->progs.machine_start, is_on && starts);
 	bpf_program__set_autoload(probes->progs.machine_issue, is_on && !starts);

@@ -123,11 +123,11 @@ static void prepare(struct source *source)
 	/* for tests: what is as before is walked as well, and compared */
 	probes->rodata->off_cpu_check = getenv("STACKCAM_CHECK_STACKS") != NULL;
 	descriptors_prepare(probes);
-	probes->rodata->off_cpu_at_return = !off_cpu_has_switch_end();
+	probes->rodata->off_cpu_at_return = !off_cpu_has_switch_end(source->host->types);
 	bpf_program__set_autoload(probes->rodata->off_cpu_at_return ? probes->progs.off_cpu_back
 								    : probes->progs.off_cpu_return,
 				  false);
-	off_cpu_count_prepare(probes);
+	off_cpu_count_prepare(probes, source->host->types);
 }
 
 static int attach(struct source *source, struct fail *why)

@@ -59,9 +59,8 @@ static void look_at(const struct btf *btf, const struct btf_var_secinfo *place, 
 }
 
 /* -ENOENT: this kernel does not tell. */
-static int find_count(int64_t *at)
+static int find_count(const struct btf *btf, int64_t *at)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
 	struct found found = {-1, -1};
 	uint32_t id;
 	int i;
@@ -82,29 +81,24 @@ static int find_count(int64_t *at)
 		if (found.queues >= 0 && found.count >= 0)
 			break;
 	}
-	btf__free(btf);
 	if (found.queues < 0 || found.count < 0)
 		return -ENOENT;
 	*at = found.count - found.queues;
 	return 0;
 }
 
-void off_cpu_count_prepare(struct probes *probes)
+void off_cpu_count_prepare(struct probes *probes, const struct btf *types)
 {
 	int64_t at;
 
-	if (find_count(&at))
+	if (find_count(types, &at))
 		return;
 	probes->rodata->waker_count_at = at;
 	probes->rodata->waker_count_known = true;
 }
 
-bool off_cpu_has_switch_end(void)
+bool off_cpu_has_switch_end(const struct btf *types)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool has =
-		btf && btf__find_by_name_kind(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) > 0;
-
-	btf__free(btf);
-	return has;
+	return types &&
+	       btf__find_by_name_kind(types, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) > 0;
 }

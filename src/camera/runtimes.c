@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "camera/walkers.h"
 
 #define TYPES_MAX UNWIND_RUNTIME_COUNT
 
@@ -57,6 +58,7 @@ struct runtimes {
 	struct film_writer *film;
 	struct unwind_pool *pool;
 	struct runtime_frames *frames;
+	struct walkers *walkers;
 	struct allowance *allowance;
 	uint64_t put_off; /* images that had to wait */
 	vec(struct image_runtimes) images;
@@ -64,7 +66,7 @@ struct runtimes {
 };
 
 int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_map,
-		 struct allowance *allowance, struct runtimes **result)
+		 struct walkers *walkers, struct allowance *allowance, struct runtimes **result)
 {
 	struct runtimes *runtimes = calloc(1, sizeof(*runtimes));
 
@@ -72,6 +74,7 @@ int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_ma
 		return -ENOMEM;
 	runtimes->film = film;
 	runtimes->pool = pool;
+	runtimes->walkers = walkers;
 	runtimes->allowance = allowance;
 	if (runtime_frames_new(film, kept_map, &runtimes->frames)) {
 		free(runtimes);
@@ -127,6 +130,17 @@ static void refused(struct runtimes *runtimes, const struct runtime_type *type,
 		free(refusal.words);
 }
 
+static void need_steps(struct runtimes *runtimes, const struct runtime_type *type)
+{
+	int err = walkers_need(runtimes->walkers, 1u << type->id);
+	struct fail why = {0};
+
+	if (!err)
+		return;
+	fail_errno(&why, err, NULL, "cannot load the programs that walk its stacks");
+	refused(runtimes, type, &why);
+}
+
 /* Looks into an image: which runtimes it has. */
 static void read_image(struct runtimes *runtimes, struct image_runtimes *known,
 		       const struct image *image)
@@ -148,6 +162,10 @@ static void read_image(struct runtimes *runtimes, struct image_runtimes *known,
 		if (!known->facts[i])
 			known->suspects &= ~(1u << i);
 	}
+	/* the earliest moment: the kernel side is shown nothing that needs them before */
+	for (i = 0; runtime_types[i]; i++)
+		if (known->suspects >> i & 1)
+			need_steps(runtimes, runtime_types[i]);
 }
 
 /* Null: it has to wait, or there is no memory. */

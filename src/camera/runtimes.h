@@ -17,13 +17,15 @@
  * the kernel side, asked for the names of their frames.
  */
 struct runtimes;
+struct walkers;
 
 /*
  * pool: where the kernel side's blocks of data go; kept_map: what it keeps for the names of frames;
+ * walkers: those that must know of them; may be null;
  * allowance: of the time that reading files may take. All stay the caller's.
  */
 int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_map,
-		 struct allowance *allowance, struct runtimes **runtimes);
+		 struct walkers *walkers, struct allowance *allowance, struct runtimes **runtimes);
 /* Owners of a process_runtimes must have released it. */
 void runtimes_free(struct runtimes *runtimes);
 

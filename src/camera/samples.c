@@ -60,7 +60,7 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	if (!err)
 		err = runtimes_new(film, spaces_pool(samples->spaces),
 				   bpf_map__fd(options->probes->maps.runtime_kept),
-				   &samples->allowance, &samples->runtimes);
+				   options->walkers, &samples->allowance, &samples->runtimes);
 	if (!err)
 		err = catalogue_new(film, samples->names, &samples->catalogue);
 	if (!err)

@@ -22,11 +22,13 @@
  */
 struct samples;
 struct probes;
+struct walkers;
 
 struct samples_options {
-	struct probes *probes; /* loaded */
-	uint64_t tables_limit; /* bytes */
-	unsigned int rate;     /* samples that come in per second and CPU */
+	struct probes *probes;	 /* loaded */
+	struct walkers *walkers; /* of them; null: none walks a stack */
+	uint64_t tables_limit;	 /* bytes */
+	unsigned int rate;	 /* samples that come in per second and CPU */
 	struct symbol_options symbols;
 	bool few_processes; /* not the whole machine: most events are of no interest */
 	/*

@@ -42,6 +42,7 @@
  *
  * Any of them may be null.
  */
+struct btf;
 struct probes;
 
 /* The most options of one source. */
@@ -76,6 +77,7 @@ struct source_host {
 	struct happening_listener listener;
 	struct happening_limits limits; /* of what it gets */
 	struct probes *probes;		/* open; from attach on loaded */
+	const struct btf *types;	/* of the kernel, for prepare; null: they cannot be read */
 	struct rings *rings;		/* from attach on, */
 	struct samples *samples;	/* from start on, */
 	struct film_writer *film;	/* and another one from turn on */

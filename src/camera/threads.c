@@ -104,12 +104,12 @@ static void prepare(struct source *source)
 
 	probes->rodata->threads_min_wait = source->settings->values[0];
 	probes->rodata->threads_stack_interval = stacks ? SECOND_NS / stacks : 0;
-	probes->rodata->threads_at_return = !off_cpu_has_switch_end();
+	probes->rodata->threads_at_return = !off_cpu_has_switch_end(source->host->types);
 	bpf_program__set_autoload(probes->rodata->threads_at_return ? probes->progs.threads_back
 								    : probes->progs.threads_return,
 				  false);
 	descriptors_prepare(probes);
-	off_cpu_count_prepare(probes);
+	off_cpu_count_prepare(probes, source->host->types);
 	threads_logs_prepare(probes, cpus > 0 ? (unsigned int)cpus : 1);
 }
 

@@ -97,6 +97,8 @@ static int load(struct recorder *recorder, struct fail *why)
 	recorder->camera = (struct camera_options){
 		.selection = options->selection ? options->selection : &recorder->everything,
 		.sources = &recorder->sources,
+		/* the thread gives up what that takes (drop_to_recorder()) */
+		.loads_once = true,
 		.names_soon = options->names_soon,
 		.tables_limit = TABLES_LIMIT,
 		.listener = {options->happened, options->context},
