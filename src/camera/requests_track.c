@@ -79,6 +79,7 @@ void requests_asked_row(struct asked *asked, uint64_t now)
 
 	row->end = asked->is_answered || now < asked->last ? asked->last : now;
 	row->duration = row->end - asked->begun;
+	row->stream = asked->stream;
 	row->first = asked->is_answered ? asked->first - asked->begun : 0;
 	if (!asked->is_answered)
 		row->flags |= FILM_REQUEST_UNANSWERED | FILM_REQUEST_OPEN;

@@ -530,6 +530,7 @@ struct film_request {
 	uint32_t answerer; /* the thread that sent, or received, the first byte of the answer */
 	uint32_t status;   /* of HTTP and gRPC; else 0 */
 	uint32_t flags;	   /* enum film_request_flag */
+	uint32_t stream;   /* of HTTP/2, of its connection: the same at both ends; else 0 */
 	uint16_t peer_port, own_port;
 	uint8_t protocol; /* enum film_protocol */
 	uint8_t role;	  /* enum film_request_role */
@@ -543,7 +544,7 @@ struct film_requests {
 	const uint64_t *peer[2], *own[2];
 	const uint64_t *path[FILM_REQUEST_PATH / 8], *id[FILM_REQUEST_ID / 8];
 	const uint32_t *thread, *stack, *endpoint, *answerer, *status, *flags, *peer_port,
-		*own_port, *protocol, *role, *id_kind;
+		*own_port, *protocol, *role, *id_kind, *stream;
 };
 
 /* What a row of a call's values is. */

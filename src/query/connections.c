@@ -21,8 +21,7 @@ static bool is_loopback(const uint64_t address[2])
 	       !memcmp(bytes, own, sizeof(own));
 }
 
-/* False: it has no addresses. */
-static bool hash_of(const struct request *request, uint64_t machine, uint64_t *hash)
+bool connection_hash(const struct request *request, uint64_t machine, uint64_t *hash)
 {
 	const struct film_request *row = &request->row;
 	bool serves = row->role == FILM_REQUEST_SERVED;
@@ -83,7 +82,8 @@ bool connections_add(struct connections *c, const struct request *request, uint6
 {
 	struct served_connection one = {.server = server};
 
-	if (!hash_of(request, machine, &one.hash) || (c->least_left && one.hash >= c->least_left))
+	if (!connection_hash(request, machine, &one.hash) ||
+	    (c->least_left && one.hash >= c->least_left))
 		return true;
 	/* requests of one connection often follow each other */
 	if (c->served.count && !lowest_first(vec_last(&c->served), &one))
@@ -102,7 +102,7 @@ void connection_sample_add(struct connection_sample *sample, const struct reques
 	size_t i = sample->count;
 	uint64_t hash;
 
-	if (!hash_of(request, machine, &hash))
+	if (!connection_hash(request, machine, &hash))
 		return;
 	while (i && sample->hash[i - 1] > hash)
 		i--;

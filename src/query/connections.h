@@ -21,6 +21,12 @@ enum {
 	CONNECTION_SEVERAL = -2,    /* they end at several servers */
 };
 
+/*
+ * A hash of a request's connection, the same of both ends: *hash. False: it has no addresses.
+ * machine: any number that is the same for all requests of a machine.
+ */
+bool connection_hash(const struct request *request, uint64_t machine, uint64_t *hash);
+
 /* All zero is empty. */
 struct connections {
 	vec(struct served_connection {

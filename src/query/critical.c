@@ -172,6 +172,7 @@ static bool follow(struct walk *w, size_t at, uint64_t start)
 		.parent = w->visits[w->depth - 1].wait,
 		.depth = (uint32_t)w->depth - 1,
 		.thread = w->visits[w->depth - 1].thread,
+		.waker = slice->waker,
 		.is_likely = slice->context == FILM_WAIT_BY_EITHER,
 	};
 

@@ -45,6 +45,8 @@ enum critical_end {
 /* "cpu", "ready" … */
 const char *critical_end_name(enum critical_end end);
 
+struct explain_made; /* query/explain_requests.h */
+
 /* A wait that the walk followed to its waker. */
 struct critical_wait {
 	size_t slice;	     /* of the histories */
@@ -52,7 +54,10 @@ struct critical_wait {
 	uint32_t parent;     /* place of the wait that led to it, and 1; 0: of the thread itself */
 	uint32_t depth;	     /* 0: of the thread itself */
 	uint32_t thread;     /* that waited; of a goroutine it is that one, not its thread */
+	uint32_t waker;	     /* that it leads to */
 	bool is_likely;	     /* an interrupt may have ended it instead */
+	bool is_call;	     /* the waker served the request */
+	const struct explain_made *made; /* the request whose answer was waited for; null */
 };
 
 /* A part of the path. Steps follow each other without a gap and are all of the time. */
@@ -62,6 +67,7 @@ struct critical_step {
 	uint32_t thread; /* that it is of; the slice may be of the thread that ran this goroutine */
 	uint32_t wait;	 /* place of the wait that led to it, and 1; 0: of the thread itself */
 	enum critical_end ended;
+	const struct explain_made *made; /* as of a wait */
 };
 
 struct critical_path {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "film/events.h"
+#include "query/explain_calls.h"
 #include "query/explain_parts.h"
 #include "query/explain_peers.h"
 
@@ -144,7 +145,10 @@ static int walk(struct explainer *e, struct explanation *x, uint32_t below, uint
 		uint64_t to, bool idle)
 {
 	struct critical_path path;
-	int err = critical_find(&path, &e->histories, x->thread, from, to, idle);
+	/* what the thread did for others is not the request's */
+	int err = x->request && !below
+			  ? explain_calls(e, x->request->row.number, x->thread, from, to, &path)
+			  : critical_find(&path, &e->histories, x->thread, from, to, idle);
 
 	if (!err)
 		err = explain_sum_up(e, &path, below, x);

@@ -43,6 +43,7 @@ struct explain_part {
 	bool is_followed; /* to its waker, of which its parts are */
 	bool is_queue;	  /* the request waited until its thread had served others: count of them */
 	bool is_likely;	  /* an interrupt may have ended it instead, in some cases */
+	bool is_call;	  /* its waker served the request that was made */
 	bool is_in_queue; /* its parent has a queue: each part there names its thread */
 	/*
 	 * Of a wait for a lock: the most threads that had waited for it, too, and held it one after

@@ -98,21 +98,6 @@ static uint32_t parent_of(const struct summing *s, uint32_t wait)
 	return wait ? s->parts_of[wait - 1] : s->below;
 }
 
-/* The request whose answer the request's own thread waited for in a time. */
-static const struct explain_made *made_of(const struct summing *s,
-					  const struct history_slice *slice, uint32_t wait,
-					  uint64_t start, uint64_t end)
-{
-	enum wait_class class;
-
-	if (!s->x->request || s->below || wait || !slice || !slice_is_wait(slice->kind))
-		return NULL;
-	class = slice_wait_class(slice->kind);
-	if (class != WAIT_POLL && class != WAIT_RECEIVE && class != WAIT_IPC)
-		return NULL;
-	return explain_made_in(&s->e->requests, s->x->request->row.number, start, end);
-}
-
 /* What is the same for all that wait for a lock; 0: it is not known, or not a lock. */
 static uint64_t lock_of(const struct summing *s, const struct history_slice *slice)
 {
@@ -171,13 +156,15 @@ static bool add_waits(struct summing *s)
 		struct explain_part like = {
 			.parent = parent_of(s, wait->parent),
 			.kind = slice->kind,
-			.ended = slice->flags & FILM_WAIT_OPEN ? CRITICAL_OPEN : CRITICAL_CPU,
+			.ended = slice->flags & FILM_WAIT_OPEN && !wait->is_call ? CRITICAL_OPEN
+										 : CRITICAL_CPU,
 			.is_followed = true,
+			.is_call = wait->is_call,
 			.is_likely = wait->is_likely,
 			.thread = wait->thread,
-			.waker = slice->waker,
+			.waker = wait->waker,
 			.slice = wait->slice,
-			.made = made_of(s, slice, wait->parent, wait->start, wait->end),
+			.made = wait->made,
 		};
 
 		s->parts_of[i] = add(s, &like, wait->start, wait->end);
@@ -204,9 +191,7 @@ static bool add_samples(struct summing *s, const struct critical_step *step, uin
 	return true;
 }
 
-/* A part of a step: of a wait for the network, for a request that was under way. */
-static int add_time(struct summing *s, const struct critical_step *step, uint64_t start,
-		    uint64_t end, const struct explain_made *made)
+static int add_step(struct summing *s, const struct critical_step *step)
 {
 	const struct history_slice *slice =
 		step->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[step->slice];
@@ -219,12 +204,10 @@ static int add_time(struct summing *s, const struct critical_step *step, uint64_
 		.thread = step->thread,
 		.waker = slice ? slice->waker : 0,
 		.slice = step->slice,
-		.made = made,
+		.made = step->made,
 	};
-	uint32_t part = start < end ? add(s, &like, start, end) : 0;
+	uint32_t part = add(s, &like, step->start, step->end);
 
-	if (start >= end)
-		return 0;
 	if (!part)
 		return -ENOMEM;
 	if (step->ended == CRITICAL_CPU && !add_samples(s, step, part - 1))
@@ -235,45 +218,6 @@ static int add_time(struct summing *s, const struct critical_step *step, uint64_
 		return 0;
 	explain_throttle_add(&s->x->parts.at[part - 1], step->start, step->end);
 	return explain_behind(s->e, slice->cpu, step->start, step->end, &s->besides, part - 1);
-}
-
-/*
- * The request whose answer a goroutine of the request's process waited for: that of a package which
- * talks to others need not be the one that handles the request.
- */
-static const struct explain_made *made_beside(const struct summing *s,
-					      const struct critical_step *step)
-{
-	const struct film *film = s->e->film;
-	const struct history_slice *slice =
-		step->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[step->slice];
-
-	if (!s->x->request || s->below || !slice || slice->state != FILM_WAIT_GOROUTINE ||
-	    slice->kind != SLICE_WAIT + WAIT_NETWORK ||
-	    film->threads[slice->thread].process != film->threads[s->x->thread].process)
-		return NULL;
-	return explain_made_beside(&s->e->requests, s->x->request->row.number, step->start,
-				   step->end);
-}
-
-static int add_step(struct summing *s, const struct critical_step *step)
-{
-	const struct history_slice *slice =
-		step->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[step->slice];
-	const struct explain_made *made = made_beside(s, step);
-	uint64_t from = step->start, to = step->end;
-	int err;
-
-	if (!made)
-		return add_time(s, step, from, to, made_of(s, slice, step->wait, from, to));
-	if (from < made->start)
-		from = made->start;
-	if (to > made->end)
-		to = made->end;
-	err = add_time(s, step, step->start, from, NULL);
-	if (!err)
-		err = add_time(s, step, from, to, made);
-	return err ? err : add_time(s, step, to, step->end, NULL);
 }
 
 static uint32_t frame_of(const struct summing *s, uint32_t stack)

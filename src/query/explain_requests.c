@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/search.h"
+#include "query/connections.h"
 
 struct loading {
 	struct explain_requests *requests;
@@ -79,14 +81,24 @@ static void find_parents(struct loading *loading)
 	}
 }
 
+/* Of a connection and its stream; 0: it has no addresses. A film is of one machine's loopback. */
+static uint64_t key_of_connection(const struct request *request)
+{
+	uint64_t key[2] = {0, request->row.stream};
+
+	return connection_hash(request, 0, &key[0]) ? hash_bytes(key, sizeof(key)) | 1 : 0;
+}
+
 static bool keep_made(struct loading *loading, const struct request *request)
 {
 	struct explain_requests *requests = loading->requests;
 	struct explain_made made = {
 		.parent = request->row.parent,
 		.key = key_of_id(loading, request),
+		.number = request->row.number,
 		.start = request_start(request),
 		.end = request->row.end,
+		.connection = key_of_connection(request),
 		.endpoint = request->endpoint,
 	};
 
@@ -103,6 +115,7 @@ static int take(void *context, const struct request *request)
 		.thread = request->row.thread,
 		.answerer = request->row.answerer,
 		.first = request->row.first,
+		.connection = key_of_connection(request),
 		.endpoint = request->row.endpoint,
 		.protocol = request->row.protocol,
 	};
@@ -144,6 +157,35 @@ static int by_parent_and_start(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
+static uint64_t middle_of(const struct explain_served *served)
+{
+	return served->start + (served->end - served->start) / 2;
+}
+
+static int by_connection_and_middle(const void *left, const void *right, void *context)
+{
+	const struct explain_served *served = context;
+	const struct explain_served *a = &served[*(const uint32_t *)left];
+	const struct explain_served *b = &served[*(const uint32_t *)right];
+
+	if (a->connection != b->connection)
+		return a->connection < b->connection ? -1 : 1;
+	return middle_of(a) < middle_of(b) ? -1 : middle_of(a) > middle_of(b);
+}
+
+static bool sort_by_connection(struct explain_requests *requests)
+{
+	for (size_t i = 0; i < requests->served.count; i++)
+		if (requests->served.at[i].connection &&
+		    !vec_push(&requests->by_connection, (uint32_t)i))
+			return false;
+	if (requests->by_connection.count)
+		qsort_r(requests->by_connection.at, requests->by_connection.count,
+			sizeof(*requests->by_connection.at), by_connection_and_middle,
+			requests->served.at);
+	return true;
+}
+
 int explain_requests_load(struct explain_requests *requests, struct film *film,
 			  const struct filter *filter, const struct explain_wanted *wanted,
 			  uint64_t from, uint64_t to, struct fail *why)
@@ -156,6 +198,8 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 	if (requests->served.count)
 		qsort(requests->served.at, requests->served.count, sizeof(*requests->served.at),
 		      by_answerer_and_end);
+	if (!err && !sort_by_connection(requests))
+		err = -ENOMEM;
 	find_parents(&loading);
 	map_free(&loading.by_id);
 	if (requests->made.count)
@@ -169,6 +213,7 @@ void explain_requests_free(struct explain_requests *requests)
 {
 	vec_free(&requests->served);
 	vec_free(&requests->made);
+	vec_free(&requests->by_connection);
 	vec_free(&requests->wanted);
 }
 
@@ -215,6 +260,29 @@ const struct explain_made *explain_made_beside(const struct explain_requests *re
 		if (found)
 			return NULL;
 		found = &requests->made.at[i];
+	}
+	return found;
+}
+
+const struct explain_served *explain_served_of(const struct explain_requests *requests,
+					       const struct explain_made *made)
+{
+	const struct explain_served *served = requests->served.at, *found = NULL;
+	const uint32_t *places = requests->by_connection.at;
+	size_t count = requests->by_connection.count;
+
+	if (!made->connection)
+		return NULL;
+	for (size_t i = search_first(count, k,
+				     served[places[k]].connection < made->connection ||
+					     (served[places[k]].connection == made->connection &&
+					      middle_of(&served[places[k]]) < made->start));
+	     i < count && served[places[i]].connection == made->connection &&
+	     middle_of(&served[places[i]]) < made->end;
+	     i++) {
+		if (found)
+			return NULL;
+		found = &served[places[i]];
 	}
 	return found;
 }

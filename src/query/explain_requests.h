@@ -9,6 +9,7 @@
 struct explain_served {
 	uint64_t start, end, number;
 	uint64_t first;
+	uint64_t connection;		     /* hash with the stream, alike at both ends; 0: none */
 	uint32_t thread, answerer, endpoint; /* as of a struct film_request */
 	uint8_t protocol;
 };
@@ -17,7 +18,8 @@ struct explain_served {
 struct explain_made {
 	uint64_t parent; /* number of that one; 0: not known */
 	uint64_t key;	 /* of its id within its process; 0: it has none */
-	uint64_t start, end;
+	uint64_t number, start, end;
+	uint64_t connection;  /* as of a struct explain_served */
 	const char *endpoint; /* the film's */
 	char peer[64];
 };
@@ -32,6 +34,7 @@ struct explain_wanted {
 struct explain_requests {
 	vec(struct explain_served) served; /* by answerer, in order of their end */
 	vec(struct explain_made) made;	   /* by parent, in order of their start */
+	vec(uint32_t) by_connection;	   /* places in served, by connection and middle */
 	vec(struct request) wanted;	   /* the slowest first */
 	uint64_t matching;		   /* of which those are */
 };
@@ -59,6 +62,15 @@ const struct explain_made *explain_made_in(const struct explain_requests *reques
  */
 const struct explain_made *explain_made_beside(const struct explain_requests *requests,
 					       uint64_t parent, uint64_t from, uint64_t to);
+
+/*
+ * The same request at the other end of its connection, where a process of the film served it: of
+ * the same stream, and its middle within the time in which this one was under way. Null: there is
+ * none, or several, as of requests that wait for their answers in order. The middle, because a
+ * receiver may be seen before the call that sent is over, so that the ends differ by a little.
+ */
+const struct explain_served *explain_served_of(const struct explain_requests *requests,
+					       const struct explain_made *made);
 
 /* The thread that answered a request, or else that received it. */
 static inline uint32_t request_answerer(const struct request *request)

@@ -68,6 +68,7 @@ static int take_rows(void *context, const struct film_requests *rows)
 					.answerer = rows->answerer[i],
 					.status = rows->status[i],
 					.flags = rows->flags[i],
+					.stream = rows->stream[i],
 					.peer_port = (uint16_t)rows->peer_port[i],
 					.own_port = (uint16_t)rows->own_port[i],
 					.protocol = (uint8_t)rows->protocol[i],

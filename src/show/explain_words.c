@@ -232,6 +232,7 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 	}
 	if (part->is_followed) {
 		buf_put_text(words, part->ended == CRITICAL_OPEN || is_holder ? ", held by "
+				    : part->is_call			      ? ", served by "
 				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
 									      : ", ended by ");
 		explain_thread_words(e->film, part->waker, part->thread, words);
@@ -434,6 +435,9 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 	if (slice->flags & HISTORY_PEER)
 		buf_put_text(words, "; the one thread of the process with the other end of the "
 				    "connection that ran then");
+	if (part->is_call)
+		buf_put_text(words, "; the request of its connection, and of its stream, that was "
+				    "served meanwhile");
 	if (part->is_likely)
 		buf_put_text(words, "; an interrupt may have ended it instead");
 }

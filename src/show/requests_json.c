@@ -100,6 +100,7 @@ static void put_request(struct json *j, const struct film *film, const struct re
 	json_u64(j, "answered_by", film->threads[row->answerer].tid);
 	json_text(j, "peer", request_peer(request, peer, sizeof(peer)));
 	put_number(j, "connection", row->connection);
+	json_u64(j, "stream", row->stream);
 	if (row->parent)
 		put_number(j, "parent", row->parent);
 	else

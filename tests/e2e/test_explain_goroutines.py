@@ -197,6 +197,11 @@ def test_an_answer_is_waited_for_in_the_goroutine_of_the_connection(shared_lab, 
     part = check_end(cause, "fetch", "request", "waiting for the answer of 127.0.0.1:")
     assert "to GET /slow/*" in part["words"], part["words"]
     assert part["duration"] >= 149_000_000, part
+    # and that one is a goroutine of the same film
+    assert ", served by goroutine " in part["words"] and part["end"] == "thread", part["words"]
+    slept = part["parts"][0]
+    assert slept["kind"] == "sleep" and slept["thread"] == part["waker"] != part["thread"], part["parts"]
+    assert "main.nap" in slept["stack"] and slept["duration"] >= 149_000_000, slept
 
 
 def test_without_lanes_of_goroutines_they_are_not_linked(shared_lab, server):

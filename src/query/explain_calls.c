@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/explain_calls.h"
+
+#include <errno.h>
+
+enum {
+	CALLS_DEPTH_MAX = 8 /* services that ask each other */
+};
+
+struct calls {
+	struct explainer *e;
+	uint64_t request;
+	uint32_t process, depth;
+	struct critical_path from, *to;
+};
+
+/* A wait of which it was only guessed who ended it. */
+struct guess {
+	size_t slice;
+	uint32_t waker;
+	uint8_t context;
+};
+
+struct guesses {
+	struct guess *at;
+	size_t count, room;
+};
+
+static int walk(struct calls *c, uint32_t thread, uint64_t from, uint64_t to, bool idle);
+
+static const struct history_slice *slice_of(const struct calls *c, size_t slice)
+{
+	return slice == HISTORY_NONE ? NULL : &c->e->histories.slices[slice];
+}
+
+/* Whether it is one in which a thread may wait for an answer. */
+static bool may_be_for_answer(const struct calls *c, const struct history_slice *slice)
+{
+	enum wait_class class;
+
+	if (!slice || !slice_is_wait(slice->kind) ||
+	    c->e->film->threads[slice->thread].process != c->process)
+		return false;
+	class = slice_wait_class(slice->kind);
+	return class == WAIT_POLL || class == WAIT_RECEIVE || class == WAIT_IPC ||
+	       (class == WAIT_NETWORK && slice->state == FILM_WAIT_GOROUTINE);
+}
+
+static uint64_t within(uint64_t time, uint64_t from, uint64_t to)
+{
+	return time < from ? from : time > to ? to : time;
+}
+
+static bool put(struct calls *c, const struct critical_step *like, uint64_t start, uint64_t end)
+{
+	struct critical_step step = *like;
+
+	step.start = start;
+	step.end = end;
+	return start >= end || vec_push(&c->to->steps, step);
+}
+
+/* A path is a part of another one, below a wait of that. */
+static bool append(struct calls *c, const struct critical_path *path, uint32_t wait)
+{
+	uint32_t first = (uint32_t)c->to->waits.count;
+	uint32_t depth = c->to->waits.at[wait - 1].depth + 1;
+
+	for (size_t i = 0; i < path->waits.count; i++) {
+		struct critical_wait one = path->waits.at[i];
+
+		one.parent = one.parent ? one.parent + first : wait;
+		one.depth += depth;
+		if (!vec_push(&c->to->waits, one))
+			return false;
+	}
+	for (size_t i = 0; i < path->steps.count; i++) {
+		struct critical_step one = path->steps.at[i];
+
+		one.wait = one.wait ? one.wait + first : wait;
+		if (!vec_push(&c->to->steps, one))
+			return false;
+	}
+	c->to->too_deep += path->too_deep;
+	return true;
+}
+
+/* The thread that worked for a request that was served; 0: not known, or others' may be in it. */
+static uint32_t worker_of(const struct calls *c, const struct explain_served *served,
+			  uint64_t *from)
+{
+	const struct explainer *e = c->e;
+	const struct request request = {.row = {
+						.end = served->end,
+						.duration = served->end - served->start,
+						.number = served->number,
+						.thread = served->thread,
+						.answerer = served->answerer,
+						.first = served->first,
+						.protocol = served->protocol,
+						.role = FILM_REQUEST_SERVED,
+					}};
+	uint32_t goroutine = served_goroutine_of(&e->goroutines, &request);
+	uint64_t others;
+
+	*from = served->start;
+	if (goroutine)
+		return goroutine;
+	if (served_has_goroutines(&e->goroutines, e->film, &request) ||
+	    e->unlinked.of_process[e->film->threads[served->answerer].process] ||
+	    explain_at_once(&e->requests, &request).count)
+		return 0;
+	*from = explain_queued_until(&e->requests, &request, &others);
+	return served->answerer;
+}
+
+/* What was done for a request from a time on, up to another one, at the other end. */
+static int put_worker(struct calls *c, const struct explain_served *served, uint32_t worker,
+		      uint64_t from, uint64_t to, uint32_t wait)
+{
+	struct calls inner = {
+		.e = c->e,
+		.request = served->number,
+		.process = c->e->film->threads[worker].process,
+		.depth = c->depth + 1,
+	};
+	struct critical_path path;
+	int err;
+
+	inner.to = &path;
+	err = walk(&inner, worker, from, to, true);
+	if (!err && !append(c, &path, wait))
+		err = -ENOMEM;
+	critical_free(&path);
+	return err;
+}
+
+/*
+ * A time in which the answer was waited for. What passes before the other end has the request, and
+ * from when it has answered on, is the network's.
+ */
+static int put_call(struct calls *c, const struct critical_step *step, uint64_t start, uint64_t end)
+{
+	const struct explain_served *served =
+		c->depth < CALLS_DEPTH_MAX ? explain_served_of(&c->e->requests, step->made) : NULL;
+	uint64_t free_from = 0;
+	uint32_t worker = served ? worker_of(c, served, &free_from) : 0;
+	uint64_t from = served ? within(served->start, start, end) : start;
+	uint64_t to = served ? within(served->end, start, end) : start;
+	uint64_t work = within(free_from, from, to);
+	struct critical_step other = *step;
+	struct critical_wait wait = {
+		.slice = step->slice,
+		.start = start,
+		.end = end,
+		.parent = step->wait,
+		.depth = step->wait ? c->to->waits.at[step->wait - 1].depth + 1 : 0,
+		.thread = step->thread,
+		.waker = worker,
+		.is_call = true,
+		.made = step->made,
+	};
+	int err = 0;
+
+	if (!worker || from >= to)
+		return put(c, step, start, end) ? 0 : -ENOMEM;
+	if (!vec_push(&c->to->waits, wait))
+		return -ENOMEM;
+	other.wait = (uint32_t)c->to->waits.count;
+	other.ended = CRITICAL_NETWORK;
+	other.made = NULL;
+	if (!put(c, &other, start, from))
+		return -ENOMEM;
+	if (!put(c,
+		 &(struct critical_step){.slice = HISTORY_NONE,
+					 .thread = worker,
+					 .wait = other.wait,
+					 .ended = CRITICAL_EARLIER},
+		 from, work))
+		return -ENOMEM;
+	if (work < to)
+		err = put_worker(c, served, worker, work, to, other.wait);
+	if (!err && !put(c, &other, to, end))
+		err = -ENOMEM;
+	return err;
+}
+
+/*
+ * The request's own thread waits for an answer as long as one is missing. Another one of its
+ * process, as that of a connection, may wait for any: if there is just one, it waits for that while
+ * it is under way.
+ */
+static int put_step(struct calls *c, const struct critical_step *step)
+{
+	const struct history_slice *slice = slice_of(c, step->slice);
+	const struct explain_requests *requests = &c->e->requests;
+	struct critical_step call = *step, rest = *step;
+	const struct explain_made *only;
+	uint64_t from, to;
+	int err;
+
+	if (!may_be_for_answer(c, slice))
+		return put(c, step, step->start, step->end) ? 0 : -ENOMEM;
+	only = explain_made_beside(requests, c->request, step->start, step->end);
+	call.made = only;
+	if (!step->wait && slice->state != FILM_WAIT_GOROUTINE)
+		call.made = explain_made_in(requests, c->request, step->start, step->end);
+	if (!call.made)
+		return put(c, step, step->start, step->end) ? 0 : -ENOMEM;
+	/* one of several is named, and not followed */
+	if (call.made != only)
+		return put(c, &call, step->start, step->end) ? 0 : -ENOMEM;
+	from = within(only->start, step->start, step->end);
+	to = within(only->end, step->start, step->end);
+	if (!put(c, &rest, step->start, from))
+		return -ENOMEM;
+	err = from < to ? put_call(c, &call, from, to) : 0;
+	return err || put(c, &rest, to, step->end) ? err : -ENOMEM;
+}
+
+static int follow_calls(struct calls *c)
+{
+	int err = 0;
+
+	c->from = *c->to;
+	*c->to = (struct critical_path){.too_deep = c->from.too_deep};
+	for (size_t i = 0; !err && i < c->from.waits.count; i++) {
+		struct critical_wait wait = c->from.waits.at[i];
+		const struct history_slice *slice = slice_of(c, wait.slice);
+
+		if (!wait.parent && may_be_for_answer(c, slice) &&
+		    slice->state != FILM_WAIT_GOROUTINE)
+			wait.made =
+				explain_made_in(&c->e->requests, c->request, wait.start, wait.end);
+		if (!vec_push(&c->to->waits, wait))
+			err = -ENOMEM;
+	}
+	for (size_t i = 0; !err && i < c->from.steps.count; i++)
+		err = put_step(c, &c->from.steps.at[i]);
+	critical_free(&c->from);
+	return err;
+}
+
+/*
+ * By whom data came is a guess by who ran then (query/explain_peers.h). The request itself says
+ * more: these waits are left to put_call().
+ */
+static bool set_aside(struct calls *c, uint32_t thread, uint64_t from, uint64_t to,
+		      struct guesses *guesses)
+{
+	struct histories *h = &c->e->histories;
+	size_t i = histories_find(h, thread, from);
+
+	for (i = i == HISTORY_NONE ? h->first[thread] : i;
+	     i < h->first[thread + 1] && h->slices[i].start < to; i++) {
+		struct history_slice *slice = &h->slices[i];
+		const struct guess guess = {i, slice->waker, slice->context};
+		const struct explain_served *served;
+		const struct explain_made *only;
+		uint64_t free_from;
+
+		if (!(slice->flags & HISTORY_PEER) || !may_be_for_answer(c, slice))
+			continue;
+		only = explain_made_beside(&c->e->requests, c->request, slice->start, slice->end);
+		if (!only || only->start > slice->start || only->end < slice->end)
+			continue;
+		served = explain_served_of(&c->e->requests, only);
+		if (!served || !worker_of(c, served, &free_from))
+			continue;
+		if (!vec_push(guesses, guess))
+			return false;
+		slice->waker = 0;
+		slice->context = FILM_WAIT_BY_SOFTIRQ;
+		slice->flags &= ~(uint32_t)HISTORY_PEER;
+	}
+	return true;
+}
+
+static void put_back(struct histories *h, struct guesses *guesses)
+{
+	vec_foreach (guesses, guess) {
+		h->slices[guess->slice].waker = guess->waker;
+		h->slices[guess->slice].context = guess->context;
+		h->slices[guess->slice].flags |= HISTORY_PEER;
+	}
+	vec_free(guesses);
+}
+
+static int walk(struct calls *c, uint32_t thread, uint64_t from, uint64_t to, bool idle)
+{
+	struct guesses guesses = {0};
+	int err = 0;
+
+	*c->to = (struct critical_path){0};
+	if (c->depth < CALLS_DEPTH_MAX && !set_aside(c, thread, from, to, &guesses))
+		err = -ENOMEM;
+	if (!err)
+		err = critical_find(c->to, &c->e->histories, thread, from, to, idle);
+	put_back(&c->e->histories, &guesses);
+	return err ? err : follow_calls(c);
+}
+
+int explain_calls(struct explainer *e, uint64_t request, uint32_t thread, uint64_t from,
+		  uint64_t to, struct critical_path *path)
+{
+	struct calls c = {
+		.e = e,
+		.request = request,
+		.process = e->film->threads[thread].process,
+		.to = path,
+	};
+
+	return walk(&c, thread, from, to, true);
+}
