@@ -205,7 +205,19 @@ done:
 	return 1;
 }
 
-/* The path, as the thread sees it. */
+/* The names of a path, as the thread sees it, behind the text that is there. */
+static __always_inline void object_climb_from(struct object_told *told, struct object_climb *climb,
+					      struct fs_struct___object *fs)
+{
+	climb->root = BPF_CORE_READ(fs, root.dentry);
+	climb->root_mount = object_mount(BPF_CORE_READ(fs, root.mnt));
+	climb->at = told->bytes;
+	bpf_loop(OBJECT_NAMES_MAX, object_climb_step, climb, 0);
+	told->bytes = climb->at;
+	told->names = climb->names;
+	told->is_cut = !climb->is_done;
+}
+
 static __always_inline void object_take_path(struct object_told *told, struct file___object *file,
 					     struct fs_struct___object *fs)
 {
@@ -213,15 +225,10 @@ static __always_inline void object_take_path(struct object_told *told, struct fi
 	struct object_climb climb = {.told = told, .dentry = dentry};
 
 	climb.mount = object_mount(BPF_CORE_READ(file, f_path.mnt));
-	climb.root = BPF_CORE_READ(fs, root.dentry);
-	climb.root_mount = object_mount(BPF_CORE_READ(fs, root.mnt));
 	/* the root of a file system is in no directory */
 	told->is_deleted =
 		!BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry;
-	bpf_loop(OBJECT_NAMES_MAX, object_climb_step, &climb, 0);
-	told->bytes = climb.at;
-	told->names = climb.names;
-	told->is_cut = !climb.is_done;
+	object_climb_from(told, &climb, fs);
 }
 
 /* -- sockets ----------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 #define OBJECT_NAME_MAX 256
 /* The deepest path. */
 #define OBJECT_NAMES_MAX 64
+/* Of a path that a system call is given, with the byte that ends it: what is longer is cut. */
+#define OBJECT_GIVEN_MAX 384
 
 /*
  * This many new objects after its report, an object that is still in use is reported again, with
@@ -34,16 +36,32 @@ struct object_told {
 	__u8 is_deleted; /* no directory has it */
 	__u8 is_cut;	 /* the path's first names are missing */
 	__u8 far_named;	 /* the text is the address of the other end */
-	__u8 unused;
+	__u8 given;	 /* of OFF_CPU_FD_PATH: the count of paths that the call has */
 	/*
 	 * Of text. A path: this many names, the last one of the path first, each ended by a zero;
-	 * of a Unix socket: its address.
+	 * of a Unix socket: its address. OFF_CPU_FD_PATH: those that are given, each ended by a
+	 * zero, and then the names of the directory in which the relative ones of them are.
 	 */
 	__u16 bytes, names;
-	__u8 unused_too[4];
+	__u8 given_cut;	      /* bits of those that are cut */
+	__u8 given_elsewhere; /* the second one is in another directory */
+	__u8 unused[2];
 	char text[OBJECT_TEXT_MAX];
 };
 
 #define OBJECT_WORDS(bytes) ((__builtin_offsetof(struct object_told, text) + (bytes) + 7) / 8)
+
+/*
+ * Of a system call with a path: which of its arguments (by its number and one; 0: none) are the
+ * path and the descriptor of its directory, and those of a second one. Each is this many bits up.
+ */
+enum path_argument_at {
+	PATH_FIRST = 0,
+	PATH_FIRST_AT = 3,
+	PATH_SECOND = 6,
+	PATH_SECOND_AT = 9,
+};
+
+#define PATH_ARGUMENT_MASK 7
 
 #endif

@@ -63,6 +63,7 @@ enum off_cpu_descriptor {
 	OFF_CPU_FD_PROCESS,
 	OFF_CPU_FD_IO_URING,
 	OFF_CPU_FD_OTHER,
+	OFF_CPU_FD_PATH, /* no descriptor, but a path that the system call is given */
 };
 
 /* linux/sched.h: what a thread's state was when it was switched out. 0: it could have run on. */

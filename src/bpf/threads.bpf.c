@@ -8,6 +8,7 @@
 #include "epoll.h"
 #include "listing.h"
 #include "off_cpu_evidence.h"
+#include "paths.h"
 #include "polls.h"
 #include "switch_stack.h"
 #include "threads_abi.h"
@@ -294,6 +295,17 @@ struct threads_making {
 	__u64 long_ready;
 };
 
+static __always_inline __u8 take_path(struct threads_thread *thread,
+				      const struct pt_regs___threads *regs, __u32 call)
+{
+	const struct path_arguments arguments = {{regs->di, regs->si, regs->dx, regs->r10}};
+
+	/* what has a descriptor is looked for anew next time */
+	thread->seen.file = 0;
+	thread->seen.object = path_number(call, &arguments, THREADS_OBJECT);
+	return thread->seen.object ? OFF_CPU_FD_PATH : OFF_CPU_FD_NONE;
+}
+
 static __always_inline void take_call(struct threads_making *m, struct task_struct *task,
 				      struct threads_thread *thread)
 {
@@ -316,6 +328,8 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 		thread->polls = POLLS_MANY;
 	else if (call == SYSCALL_SELECT || call == SYSCALL_PSELECT6)
 		thread->polls = SELECTS_MANY;
+	else if (call < DESCRIPTOR_CALLS && path_calls[call])
+		m->record.descriptor = take_path(thread, regs, path_calls[call]);
 	if (m->record.descriptor && thread->seen.object != thread->object_told)
 		m->record.flags |= THREADS_NEW_OBJECT;
 	if (m->record.descriptor == OFF_CPU_FD_EPOLL)

@@ -79,7 +79,7 @@ struct threads_switch {
 	__u32 ready;			  /* ns since next was woken, or could have run on */
 	__u16 state;			  /* of prev, OFF_CPU_STATE_; 0: it could run on */
 	__u16 call;			  /* the system call that prev is in, and 1; 0: none */
-	__u8 descriptor : 4, context : 4; /* of prev: enum off_cpu_descriptor; of next's waker */
+	__u8 descriptor : 5, context : 3; /* of prev: enum off_cpu_descriptor; of next's waker */
 	__u8 flags;			  /* enum threads_flag */
 	/* the lowest bits of the number of their switches: one that was not seen shows */
 	__u8 prev_count, next_count;

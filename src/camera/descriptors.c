@@ -7,6 +7,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "bpf/object_abi.h"
 #include "probes.skel.h"
 
 /*
@@ -25,8 +26,43 @@ static const uint16_t calls[] = {
 	SYS_getdents64, SYS_readahead,	 SYS_fadvise64,	   SYS_close,
 };
 
+/* System calls with a path: the numbers of their arguments, from 1; 0: there is none. */
+static const struct {
+	uint16_t call;
+	uint8_t path, at, second, second_at; /* at: the descriptor of its directory */
+} path_calls[] = {
+	{SYS_open, 1},
+	{SYS_openat, 2, 1},
+	{SYS_openat2, 2, 1},
+	{SYS_creat, 1},
+	{SYS_rename, 1, 0, 2},
+	{SYS_renameat, 2, 1, 4, 3},
+	{SYS_renameat2, 2, 1, 4, 3},
+	{SYS_unlink, 1},
+	{SYS_unlinkat, 2, 1},
+	{SYS_mkdir, 1},
+	{SYS_mkdirat, 2, 1},
+	{SYS_rmdir, 1},
+	{SYS_link, 1, 0, 2},
+	{SYS_linkat, 2, 1, 4, 3},
+	/* not what it leads to: that may be anything */
+	{SYS_symlink, 2},
+	{SYS_symlinkat, 3, 2},
+	{SYS_truncate, 1},
+	{SYS_stat, 1},
+	{SYS_lstat, 1},
+	{SYS_newfstatat, 2, 1},
+	{SYS_statx, 2, 1},
+};
+
 void descriptors_prepare(struct probes *probes)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		probes->rodata->descriptor_calls[calls[i]] = true;
+	for (size_t i = 0; i < sizeof(path_calls) / sizeof(path_calls[0]); i++)
+		probes->rodata->path_calls[path_calls[i].call] =
+			(uint16_t)(path_calls[i].path << PATH_FIRST |
+				   path_calls[i].at << PATH_FIRST_AT |
+				   path_calls[i].second << PATH_SECOND |
+				   path_calls[i].second_at << PATH_SECOND_AT);
 }

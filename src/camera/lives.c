@@ -509,14 +509,18 @@ void lives_take(struct lives *lives, const struct threads_event *event)
 static void take_listed(struct life *life, const struct lives_listed *listed)
 {
 	const struct film_wait *evidence = &listed->evidence;
+	/* a path, or a descriptor in memory, is read only as the thread goes out */
+	bool is_known = life->has_evidence && evidence->descriptor == FILM_FD_NONE;
 
 	life->call = evidence->call;
 	life->state = evidence->state;
-	life->descriptor = evidence->descriptor;
 	life->evidence_flags = evidence->flags;
 	life->stack = evidence->stack;
 	memcpy(life->arguments, evidence->arguments, sizeof(life->arguments));
 	life->has_evidence = true;
+	if (is_known)
+		return;
+	life->descriptor = evidence->descriptor;
 	set_object(life, evidence->descriptor != FILM_FD_NONE, listed->object);
 }
 

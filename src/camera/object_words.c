@@ -7,10 +7,11 @@
 
 #include "camera/objects.h"
 
-/* A path's names, of which the last one comes first. False: they are not what they should be. */
-static bool put_path(const struct object_told *told, struct buf *words)
+/* Names of directory entries, of which the last one comes first, or none, which is the root. */
+static bool put_names(const struct object_told *told, size_t from, struct buf *words)
 {
-	const char *names[OBJECT_NAMES_MAX], *at = told->text, *end = at + told->bytes;
+	const char *names[OBJECT_NAMES_MAX], *at = told->text + from,
+					     *end = told->text + told->bytes;
 	unsigned int count = 0;
 
 	while (at < end && count < OBJECT_NAMES_MAX) {
@@ -29,10 +30,51 @@ static bool put_path(const struct object_told *told, struct buf *words)
 		buf_put_text(words, "/");
 		buf_put_text(words, names[--count]);
 	}
+	return true;
+}
+
+/* A path's names. False: they are not what they should be. */
+static bool put_path(const struct object_told *told, struct buf *words)
+{
+	if (!put_names(told, 0, words))
+		return false;
 	if (!told->names)
 		buf_put_text(words, "/");
 	if (told->is_deleted)
 		buf_put_text(words, " (deleted)");
+	return true;
+}
+
+/* The paths that a call was given, those that are relative behind their directory. */
+static bool put_given(const struct object_told *told, struct buf *words)
+{
+	const char *at = told->text, *end = at + told->bytes, *paths[2];
+	unsigned int count = 0;
+
+	for (; count < told->given && count < 2; count++) {
+		const char *zero = memchr(at, 0, (size_t)(end - at));
+
+		if (!zero)
+			return false;
+		paths[count] = at;
+		at = zero + 1;
+	}
+	if (!count || count != told->given)
+		return false;
+	for (unsigned int i = 0; i < count; i++) {
+		if (i)
+			buf_put_text(words, " -> ");
+		if (*paths[i] != '/') {
+			if (i && told->given_elsewhere)
+				buf_put_text(words, "...");
+			else if (!put_names(told, (size_t)(at - told->text), words))
+				return false;
+			buf_put_text(words, "/");
+		}
+		buf_put_text(words, paths[i]);
+		if (told->given_cut & 1u << i)
+			buf_put_text(words, "...");
+	}
 	return true;
 }
 
@@ -164,6 +206,9 @@ bool object_words(const struct object_told *told, size_t size, struct buf *words
 			break;
 		}
 		ok = put_path(told, words);
+		break;
+	case OFF_CPU_FD_PATH:
+		ok = put_given(told, words);
 		break;
 	case OFF_CPU_FD_FILE:
 	case OFF_CPU_FD_DIRECTORY:

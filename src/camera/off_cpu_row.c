@@ -70,6 +70,7 @@ static uint8_t descriptor_of(const struct off_cpu_wait *wait)
 		[OFF_CPU_FD_PROCESS] = FILM_FD_PROCESS,
 		[OFF_CPU_FD_IO_URING] = FILM_FD_IO_URING,
 		[OFF_CPU_FD_OTHER] = FILM_FD_OTHER,
+		[OFF_CPU_FD_PATH] = FILM_FD_PATH,
 	};
 
 	return wait->descriptor < sizeof(kinds) ? kinds[wait->descriptor] : FILM_FD_NONE;

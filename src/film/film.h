@@ -299,6 +299,7 @@ enum film_descriptor {
 	FILM_FD_PROCESS,
 	FILM_FD_IO_URING,
 	FILM_FD_OTHER,
+	FILM_FD_PATH, /* no descriptor, but a path that the system call is given */
 };
 
 enum film_wait_flag {
@@ -339,7 +340,7 @@ struct film_turn {
 	uint32_t thread, stack, waker;
 	/*
 	 * A frame, a mark, whose name says what the system call's descriptor is of: a path, the
-	 * addresses of a socket; 0: there is none, or it is not known
+	 * addresses of a socket; or the path that it is given. 0: there is none, or not known
 	 */
 	uint32_t object;
 	/*

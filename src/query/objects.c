@@ -102,7 +102,9 @@ static enum object_known describe_path(const struct film *film, const struct sli
 				       char *words, size_t size)
 {
 	(void)slice;
-	snprintf(words, size, "the path that %s was called with is not recorded",
+	snprintf(words, size,
+		 "the path that %s was called with could not be read, or the film is of an older "
+		 "stackcam",
 		 wait_call_name(film->info.arch, 0, slice->evidence.call));
 	return OBJECT_UNKNOWN;
 }

@@ -55,6 +55,7 @@ static const char *descriptor_name(unsigned int descriptor)
 		[FILM_FD_PROCESS] = "process",
 		[FILM_FD_IO_URING] = "io_uring",
 		[FILM_FD_OTHER] = "other",
+		[FILM_FD_PATH] = "path",
 	};
 
 	return descriptor < sizeof(names) / sizeof(names[0]) ? names[descriptor] : "";

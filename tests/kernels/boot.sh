@@ -34,7 +34,7 @@ make_image()
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,usr/bin,usr/lib/x86_64-linux-gnu,lib64}
 	ln -s usr/lib "$root/lib"
 	cp "$(command -v busybox)" "$root/bin/"
-	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc; do
+	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc ifconfig; do
 		ln -s busybox "$root/bin/$applet"
 	done
 	add_program "$build/src/stackcam"

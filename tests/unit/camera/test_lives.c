@@ -278,6 +278,24 @@ static void test_listed(void **state)
 		     "1: waited 500 stack 9 S open; 2: waited 500 stack 8 S open; ");
 }
 
+/* The list has a stack, but no object where only the thread's own switch could show it. */
+static void test_listed_object(void **state)
+{
+	struct lives *lives = new_lives();
+	struct lives_listed listed = {.time = BEGIN + 110,
+				      .number = 1,
+				      .count = 7,
+				      .evidence = {.call = READ, .state = 'S', .stack = 9}};
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, READS, .prev_count = 7, .flags = THREADS_NEW_OBJECT,
+	     .object = 3);
+	lives_list(lives, &listed);
+	lives_cut(lives, BEGIN + 150, 0);
+	check(lives, "1: ran 100 waited 50 stack 9 object 503 S before open; ");
+}
+
 /* What waits is ready from when it is woken, also where a film ends in between. */
 static void test_woken_before_cut(void **state)
 {
@@ -420,11 +438,17 @@ static void test_long_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),	       cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_what_was_ready), cmocka_unit_test(test_missed),
-		cmocka_unit_test(test_listed),	       cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished),       cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_ended_waker),    cmocka_unit_test(test_long_waits),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_what_was_ready),
+		cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_listed_object),
+		cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_ended_waker),
+		cmocka_unit_test(test_long_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

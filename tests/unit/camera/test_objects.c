@@ -50,6 +50,30 @@ static void test_paths(void **state)
 	assert_string_equal(words_of(&path, 8), "");
 }
 
+#define GIVEN(s, n, g) .descriptor = OFF_CPU_FD_PATH, NAMES(s, n), .given = g
+
+static void test_given_paths(void **state)
+{
+	(void)state;
+	assert_string_equal(WORDS(GIVEN("/data/wal", 0, 1)), "/data/wal");
+	assert_string_equal(WORDS(GIVEN("wal\0data\0var", 2, 1)), "/var/data/wal");
+	assert_string_equal(WORDS(GIVEN("wal", 0, 1)), "/wal");
+	assert_string_equal(WORDS(GIVEN("wal\0data", 1, 1), .is_cut = 1, .given_cut = 1),
+			    ".../data/wal...");
+	assert_string_equal(WORDS(GIVEN("a\0b\0data", 1, 2)), "/data/a -> /data/b");
+	assert_string_equal(WORDS(GIVEN("/a\0b\0data", 1, 2), .given_cut = 2), "/a -> /data/b...");
+	assert_string_equal(WORDS(GIVEN("a\0/b\0data", 1, 2)), "/data/a -> /b");
+	assert_string_equal(WORDS(GIVEN("a\0b\0data", 1, 2), .given_elsewhere = 1),
+			    "/data/a -> .../b");
+	/* damaged: none is given, or too many are, or names are missing */
+	assert_string_equal(WORDS(GIVEN("wal", 0, 0)), "");
+	assert_string_equal(WORDS(GIVEN("a\0b\0c", 0, 3)), "");
+	assert_string_equal(WORDS(GIVEN("a", 0, 2)), "");
+	assert_string_equal(WORDS(GIVEN("wal\0data", 2, 1)), "");
+	assert_string_equal(
+		WORDS(.descriptor = OFF_CPU_FD_PATH, .given = 1, .bytes = 3, .text = "wal"), "");
+}
+
 static void test_sockets(void **state)
 {
 	(void)state;
@@ -123,9 +147,8 @@ static void test_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_sockets),
-		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_paths),	cmocka_unit_test(test_given_paths),
+		cmocka_unit_test(test_sockets), cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_rows),
 	};
 
