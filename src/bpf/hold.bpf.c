@@ -19,6 +19,14 @@ struct bpf_task_work {
 	__u64 opaque;
 } __attribute__((aligned(8)));
 
+/* linux/bpf.h has it since 6.4 */
+struct bpf_iter_num {
+	__u64 opaque;
+} __attribute__((aligned(8)));
+
+extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
+extern int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
+extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
 extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work,
 					      void *map,
 					      int (*callback)(struct bpf_map *, void *, void *),
@@ -221,19 +229,23 @@ static __always_inline void expire(struct hold_slot *slot)
 
 /*
  * One round. (The kernel's verifier wants no loop with a callback here, since the function
- * schedules itself.)
+ * schedules itself; and it would go through each circle of a plain one, which takes it longer than
+ * all of the rest.)
  */
 static int hold_wait(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 number = *(__u32 *)key, slot_number = number & (HOLD_SLOTS - 1), i;
+	__u32 number = *(__u32 *)key, slot_number = number & (HOLD_SLOTS - 1);
 	struct hold_slot *slot = bpf_map_lookup_elem(&hold_slots, &slot_number);
+	struct bpf_iter_num circles;
 	__u64 now = 0;
 
 	if (!slot)
 		return 0;
-	for (i = 0; i < CIRCLES && *(volatile __u32 *)&slot->state == HOLD_WAITING; i++)
+	bpf_iter_num_new(&circles, 0, CIRCLES);
+	while (bpf_iter_num_next(&circles) && *(volatile __u32 *)&slot->state == HOLD_WAITING)
 		now = bpf_ktime_get_ns();
+	bpf_iter_num_destroy(&circles);
 	if (slot->state != HOLD_WAITING || is_dying(task) || !recorder_lives() ||
 	    now - slot->began > hold_limit || !schedule(task, number ^ HOLD_SLOTS, hold_wait))
 		expire(slot);
