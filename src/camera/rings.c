@@ -58,6 +58,7 @@ struct ring {
 	unsigned long *consumer;
 	const unsigned long *producer;
 	const uint8_t *data;
+	unsigned long done;   /* bytes that were taken, and that the kernel has not got back */
 	struct backlog aside; /* what came before what is in the ring */
 };
 
@@ -211,9 +212,15 @@ int rings_fd(const struct rings *rings)
 	return rings->epoll;
 }
 
-static void give_back(struct ring *ring, unsigned long bytes)
+/*
+ * Gives what was taken back to the kernel, of many records at once: each probe looks at the
+ * position, which has to come from this CPU's cache if it has changed.
+ */
+static void give_back(struct ring *ring)
 {
-	__atomic_store_n(ring->consumer, *ring->consumer + bytes, __ATOMIC_RELEASE);
+	if (ring->done)
+		__atomic_store_n(ring->consumer, *ring->consumer + ring->done, __ATOMIC_RELEASE);
+	ring->done = 0;
 }
 
 /* Bytes that a record takes whose header begins with that length. */
@@ -226,7 +233,7 @@ static uint32_t whole_of(uint32_t length)
 static const uint32_t *first_in_ring(struct ring *ring)
 {
 	for (;;) {
-		unsigned long consumer = *ring->consumer;
+		unsigned long consumer = *ring->consumer + ring->done;
 		unsigned long producer = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 		const uint32_t *at = (const void *)(ring->data + (consumer & (ring->bytes - 1)));
 		uint32_t length;
@@ -238,7 +245,7 @@ static const uint32_t *first_in_ring(struct ring *ring)
 			return NULL;
 		if (!(length & BPF_RINGBUF_DISCARD_BIT))
 			return at;
-		give_back(ring, whole_of(length & ~BPF_RINGBUF_DISCARD_BIT));
+		ring->done += whole_of(length & ~BPF_RINGBUF_DISCARD_BIT);
 	}
 }
 
@@ -278,7 +285,7 @@ static bool lend(struct rings *rings, struct ring *ring, const uint32_t *header)
 		backlog_drop(&ring->aside, whole);
 		rings->aside -= whole;
 	} else {
-		give_back(ring, whole);
+		ring->done += whole;
 	}
 	return true;
 }
@@ -328,6 +335,8 @@ const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsig
 	if (lent->read == lent->used) {
 		pthread_mutex_lock(&rings->lock);
 		lend_more(rings, until);
+		vec_foreach (&rings->all, ring)
+			give_back(ring);
 		pthread_mutex_unlock(&rings->lock);
 		if (!lent->used)
 			return NULL;
@@ -362,12 +371,15 @@ static void relieve(struct rings *rings, struct ring *ring)
 		if (is_kept(rings, head_behind(header), whole)) {
 			if (rings->aside + whole > rings->aside_max ||
 			    !backlog_put(&ring->aside, header, whole))
-				return;
+				break;
 			rings->aside += whole;
 			rings->counts.records++;
 		}
-		give_back(ring, whole);
+		ring->done += whole;
+		if (ring->done >= LENT_BYTES)
+			give_back(ring);
 	}
+	give_back(ring);
 }
 
 void rings_relieve(struct rings *rings)
