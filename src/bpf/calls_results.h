@@ -62,7 +62,7 @@ static __noinline int take_result(struct returning *r, const struct calls_frame 
 	registers[INSPECT_RESULT] = frame->flags & FRAME_RESULT_AT ? frame->result_at : 0;
 	if (!r->leaves)
 		run_plan(s, plan);
-	fill_record(&s->record, r->now, r->thread->state == THREAD_ASK);
+	fill_record(&s->record, bpf_get_current_task_btf(), r->now, r->thread->state == THREAD_ASK);
 	s->record.goroutine = 0;
 	if (r->is_go && bpf_probe_read_user(&s->record.goroutine, sizeof(s->record.goroutine),
 					    (const void *)(r->regs->r14 + plan->goid_at)))

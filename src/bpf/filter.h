@@ -52,10 +52,10 @@ static __always_inline bool filter_is_decided(__u32 key, enum filter_answer *ans
 	return filter_everything || known;
 }
 
-static __always_inline enum filter_answer filter_current(void)
+/* Of the current thread, whose numbers are known already. */
+static __always_inline enum filter_answer filter_numbers(__u32 pid, __u32 tid)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-	__u32 key = filter_by_thread ? (__u32)id : id >> 32;
+	__u32 key = filter_by_thread ? tid : pid;
 	enum filter_answer answer;
 
 	if (filter_is_decided(key, &answer))
@@ -63,6 +63,13 @@ static __always_inline enum filter_answer filter_current(void)
 	if (filter_cgroup_current())
 		return FILTER_YES;
 	return filter_ask ? FILTER_ASK : FILTER_NO;
+}
+
+static __always_inline enum filter_answer filter_current(void)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	return filter_numbers(id >> 32, (__u32)id);
 }
 
 #endif

@@ -76,7 +76,8 @@ __noinline int inspect_send_stack(__u64 now)
  * BPF has 512 bytes, and what walks a call's stack needs most of them.
  */
 static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u32 number, __u64 now,
-						    enum filter_answer answer)
+						    enum filter_answer answer,
+						    const struct task_struct *task)
 {
 	const struct inspect_plan *plan = bpf_map_lookup_elem(&inspect_plans, &number);
 	struct inspect_begin began = {.time = now};
@@ -92,7 +93,7 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 	s->begins = plan->site == INSPECT_SITE_ENTRY || plan->site == INSPECT_SITE_ALONE;
 	s->record.track = s->record.depth = 0;
 	take_registers(s, plan, ctx);
-	if (!identify(plan, ctx, ((__u64 *)s->bytes)[INSPECT_CFA], &call)) {
+	if (!identify(plan, task, ctx, ((__u64 *)s->bytes)[INSPECT_CFA], &call)) {
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_CALL_NO_GOROUTINE);
 		goto out;
 	}
@@ -117,7 +118,7 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 	}
 	if (plan->site == INSPECT_SITE_ENTRY)
 		open_call(&call, now, ctx);
-	fill_record(&s->record, now, answer == FILTER_ASK);
+	fill_record(&s->record, task, now, answer == FILTER_ASK);
 	s->record.goroutine = plan->is_go ? call.thread : 0;
 	s->record.frame = call.frame;
 	s->record.start = began.time;
@@ -133,13 +134,15 @@ out:
 /* At a place of a plan. False: the call is not kept. */
 static __always_inline bool at_site(struct probe_regs *ctx, __u32 plan)
 {
-	enum filter_answer answer = filter_current();
-	__u64 now = bpf_ktime_get_ns();
+	const struct task_struct *task = bpf_get_current_task_btf();
+	enum filter_answer answer = filter_numbers(task->tgid, task->pid);
 	struct inspect_scratch *s;
+	__u64 now;
 
 	if (answer == FILTER_NO)
 		return false;
-	s = take_site(ctx, plan, now, answer);
+	now = bpf_ktime_get_ns();
+	s = take_site(ctx, plan, now, answer, task);
 	if (!s)
 		return false;
 	if (inspect_stacks && s->begins)

@@ -34,14 +34,15 @@ struct {
 } inspect_open SEC(".maps");
 
 /* Whose call it is. False: that cannot be read. */
-static __always_inline bool identify(const struct inspect_plan *plan, const struct probe_regs *regs,
+static __always_inline bool identify(const struct inspect_plan *plan,
+				     const struct task_struct *task, const struct probe_regs *regs,
 				     __u64 cfa, struct inspect_call *call)
 {
-	__u64 id = bpf_get_current_pid_tgid(), high;
+	__u64 high;
 
-	call->pid = id >> 32;
+	call->pid = task->tgid;
 	call->function = plan->function;
-	call->thread = (__u32)id;
+	call->thread = task->pid;
 	call->frame = cfa;
 	if (!plan->is_go)
 		return true;

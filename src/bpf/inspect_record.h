@@ -44,22 +44,24 @@ static __always_inline void take_registers(struct inspect_scratch *s,
 	s->used = INSPECT_REGISTER_BYTES;
 }
 
-static __always_inline void fill_record(struct inspect_record *record, __u64 now, bool undecided)
+/* Whose it is is read of the task: each question to the kernel is a call. */
+static __always_inline void fill_record(struct inspect_record *record,
+					const struct task_struct *task, __u64 now, bool undecided)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct capture_identity *identity = &record->identity;
-	__u64 id = bpf_get_current_pid_tgid();
+	const __u64 *comm = (const __u64 *)task->comm;
 
 	record->head.kind = CAPTURE_INSPECT;
 	record->head.time = now;
-	identity->pid = id >> 32;
-	identity->tid = (__u32)id;
+	identity->pid = task->tgid;
+	identity->tid = task->pid;
 	identity->thread_start = task->start_time;
 	identity->exec_id = (__u32)task->self_exec_id;
 	identity->undecided = undecided;
 	identity->value = 0;
 	identity->key = 0;
-	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
+	((__u64 *)identity->comm)[0] = comm[0];
+	((__u64 *)identity->comm)[1] = comm[1];
 }
 
 /*

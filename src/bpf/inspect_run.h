@@ -15,9 +15,10 @@
 
 struct inspect_scratch {
 	__u64 busy, woken_at; /* when user space was last woken by a record from here */
+	__u64 taken;	      /* bit n: step n has bytes */
 	__u32 used, next, begins, is_rejected, is_unknown, unused;
 	__u16 at[INSPECT_STEPS_MAX];  /* where a step's bytes begin */
-	__u16 got[INSPECT_STEPS_MAX]; /* how many; NOTHING */
+	__u16 got[INSPECT_STEPS_MAX]; /* how many, of those that have some */
 	struct inspect_record record;
 	__u8 bytes[INSPECT_BYTES_MAX + sizeof(struct inspect_item) + INSPECT_READ_MAX];
 };
@@ -32,8 +33,12 @@ struct {
 
 static __always_inline struct inspect_scratch *claim(void)
 {
-	__u32 cpu = bpf_get_smp_processor_id() % capture_cpus, i, slot;
+	__u32 cpu = bpf_get_smp_processor_id(), i, slot;
 	struct inspect_scratch *s;
+
+	/* to divide takes longer than the rest */
+	if (cpu >= capture_cpus)
+		cpu %= capture_cpus;
 
 	for (i = 0; i < CAPTURE_SCRATCHES; i++) {
 		slot = cpu * CAPTURE_SCRATCHES + i;
@@ -45,9 +50,17 @@ static __always_inline struct inspect_scratch *claim(void)
 	return NULL;
 }
 
+/* All that claim it run on this CPU: there is nothing to lock out. */
 static __always_inline void release(struct inspect_scratch *s)
 {
-	__sync_lock_test_and_set(&s->busy, 0);
+	*(volatile __u64 *)&s->busy = 0;
+}
+
+/* How many bytes a step has taken; NOTHING. */
+static __always_inline __u32 got_of(const struct inspect_scratch *s, __u32 step)
+{
+	step &= STEP_MASK;
+	return s->taken >> step & 1 ? s->got[step] : NOTHING;
 }
 
 /* Eight bytes of a step's source. False: it has none there. */
@@ -58,7 +71,7 @@ static __always_inline bool word_of(struct inspect_scratch *s, const struct insp
 
 	if (step->from != INSPECT_FROM_REGISTERS) {
 		at = s->at[step->from & STEP_MASK];
-		got = s->got[step->from & STEP_MASK];
+		got = got_of(s, step->from);
 	}
 	if (got == NOTHING || offset + size > got)
 		return false;
@@ -157,9 +170,9 @@ static __noinline int take_item(struct inspect_scratch *s, const struct inspect_
 	item->size = size;
 	if (!index) {
 		s->at[number] = used + sizeof(*item);
-		s->got[number] = item->status == INSPECT_NIL || item->status == INSPECT_NOT_RESIDENT
-					 ? NOTHING
-					 : size;
+		s->got[number] = size;
+		if (item->status != INSPECT_NIL && item->status != INSPECT_NOT_RESIDENT)
+			s->taken |= 1ull << number;
 	}
 	s->used = used + sizeof(*item) + ((size + 7) & ~7u);
 	return 0;
@@ -184,7 +197,7 @@ static long take_each(__u32 i, void *context)
 static __always_inline void take_elements(struct inspect_scratch *s,
 					  const struct inspect_step *step)
 {
-	struct each each = {s, step, step->displacement, s->got[step->from & STEP_MASK]};
+	struct each each = {s, step, step->displacement, got_of(s, step->from)};
 
 	if (each.got == NOTHING || !each.stride)
 		return;
@@ -250,7 +263,7 @@ static long compare_byte(__u32 i, void *context)
 static __noinline int test_text(struct inspect_scratch *s, const struct inspect_plan *p,
 				const struct inspect_step *step)
 {
-	__u32 from = step->from & STEP_MASK, got = s->got[from];
+	__u32 from = step->from & STEP_MASK, got = got_of(s, from);
 	struct texts texts = {s->bytes, p->text, s->at[from], step->displacement, step->size, 0};
 
 	if (got == NOTHING)
@@ -279,7 +292,6 @@ static long run_step(__u32 i, void *context)
 		return 1;
 	step = &run->p->step[next];
 	if (step->kind != INSPECT_TEST && step->kind != INSPECT_TEST_TEXT) {
-		s->got[next] = NOTHING;
 		if (step->flags & INSPECT_EACH)
 			take_elements(s, step);
 		else if (take_item(s, step, 0, 0))
@@ -307,7 +319,7 @@ static __always_inline bool run_plan(struct inspect_scratch *s, const struct ins
 
 	s->next = 0;
 	s->is_rejected = s->is_unknown = 0;
-	__builtin_memset(s->got, 0xff, sizeof(s->got));
+	s->taken = 0;
 	bpf_loop(INSPECT_STEPS_MAX, run_step, &run, 0);
 	if (s->is_rejected && s->is_unknown)
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_INSPECT_CONDITION);
