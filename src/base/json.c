@@ -15,78 +15,129 @@ static bool is_escaped(uint32_t point)
 	       (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
 }
 
-/* How many bytes at s stand for themselves: those of most names. */
-static size_t plain_length(const char *s)
-{
-	const char *at = s;
+/* What stands for itself, and is most of names: printable ASCII without "\\<>&. */
+static const bool
+	is_plain[256] =
+		{
+			[' '] = true,	       ['!'] = true, ['#' ... '%'] = true,
+			['\'' ... ';'] = true, ['='] = true, ['?' ... '['] = true,
+			[']' ... '~'] = true,
+};
 
-	while (*at >= 0x20 && *at < 0x7f && !strchr("\"\\<>&", *at))
-		at++;
-	return (size_t)(at - s);
+/* How many bytes at s stand for themselves. */
+static size_t plain_length(const char *s, size_t left)
+{
+	size_t length = 0;
+
+	while (length < left && is_plain[(unsigned char)s[length]])
+		length++;
+	return length;
 }
 
-static void write_string(FILE *out, const char *s)
+void json_flush(struct json *j)
 {
-	size_t left = strlen(s);
+	if (j->used)
+		fwrite_unlocked(j->buffer, 1, j->used, j->out);
+	j->used = 0;
+}
 
-	fputc_unlocked('"', out);
+static void put(struct json *j, const char *bytes, size_t size)
+{
+	if (size > j->room - j->used)
+		json_flush(j);
+	if (size > j->room || !j->buffer) {
+		fwrite_unlocked(bytes, 1, size, j->out);
+		return;
+	}
+	memcpy(j->buffer + j->used, bytes, size);
+	j->used += size;
+}
+
+static void put_char(struct json *j, char c)
+{
+	if (j->used == j->room)
+		json_flush(j);
+	if (j->room)
+		j->buffer[j->used++] = c;
+	else
+		fputc_unlocked(c, j->out);
+}
+
+static void put_words(struct json *j, const char *words)
+{
+	put(j, words, strlen(words));
+}
+
+static void write_string(struct json *j, const char *s, size_t left)
+{
+	char escaped[16];
+
+	put_char(j, '"');
 	while (left) {
 		uint32_t point;
-		size_t length = plain_length(s);
+		size_t length = plain_length(s, left);
 
 		if (length) {
-			fwrite_unlocked(s, 1, length, out);
+			put(j, s, length);
 			s += length;
 			left -= length;
 			continue;
 		}
-		length = text_utf8(s, left, &point);
-		if (!length)
-			fputs_unlocked("\xef\xbf\xbd", out);
-		else if (point == '"' || point == '\\')
-			fprintf(out, "\\%c", (int)point);
-		else if (is_escaped(point))
-			fprintf(out, "\\u%04" PRIx32, point);
-		else
-			fwrite_unlocked(s, 1, length, out);
+		length = *s ? text_utf8(s, left, &point) : 0;
+		if (!length) {
+			put_words(j, "\xef\xbf\xbd");
+		} else if (point == '"' || point == '\\') {
+			put_char(j, '\\');
+			put_char(j, (char)point);
+		} else if (is_escaped(point)) {
+			snprintf(escaped, sizeof(escaped), "\\u%04" PRIx32, point);
+			put_words(j, escaped);
+		} else {
+			put(j, s, length);
+		}
 		s += length ? length : 1;
 		left -= length ? length : 1;
 	}
-	fputc_unlocked('"', out);
+	put_char(j, '"');
 }
 
 static void begin(struct json *j, const char *key)
 {
 	if (j->follows)
-		fputc_unlocked(',', j->out);
+		put_char(j, ',');
 	j->follows = true;
 	if (!key)
 		return;
-	write_string(j->out, key);
-	fputc_unlocked(':', j->out);
+	write_string(j, key, strlen(key));
+	put_char(j, ':');
 }
 
 void json_open(struct json *j, const char *key, char bracket)
 {
 	begin(j, key);
-	fputc_unlocked(bracket, j->out);
+	put_char(j, bracket);
 	j->follows = false;
 }
 
 void json_close(struct json *j, char bracket)
 {
-	fputc_unlocked(bracket, j->out);
+	put_char(j, bracket);
 	j->follows = true;
 }
 
 void json_text(struct json *j, const char *key, const char *value)
 {
+	json_bytes(j, key, value, strlen(value));
+}
+
+void json_bytes(struct json *j, const char *key, const char *value, size_t size)
+{
 	begin(j, key);
-	write_string(j->out, value);
+	write_string(j, value, size);
 }
 
 /* Most of what is written: some times faster than fprintf(). */
-static void write_number(FILE *out, uint64_t value)
+static void write_number(struct json *j, uint64_t value)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
@@ -95,49 +146,51 @@ static void write_number(FILE *out, uint64_t value)
 		digits[--at] = (char)('0' + value % 10);
 		value /= 10;
 	} while (value);
-	fwrite_unlocked(digits + at, 1, sizeof(digits) - at, out);
+	put(j, digits + at, sizeof(digits) - at);
 }
 
 void json_u64(struct json *j, const char *key, uint64_t value)
 {
 	begin(j, key);
-	write_number(j->out, value);
+	write_number(j, value);
 }
 
 void json_i64(struct json *j, const char *key, int64_t value)
 {
 	begin(j, key);
 	if (value < 0)
-		fputc_unlocked('-', j->out);
-	write_number(j->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+		put_char(j, '-');
+	write_number(j, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void json_thousandths(struct json *j, const char *key, int64_t value)
 {
 	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	char text[32];
 
 	begin(j, key);
-	fprintf(j->out, "%s%" PRIu64 ".%03u", value < 0 ? "-" : "", size / 1000,
-		(unsigned int)(size % 1000));
+	snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", value < 0 ? "-" : "", size / 1000,
+		 (unsigned int)(size % 1000));
+	put_words(j, text);
 }
 
 void json_double(struct json *j, const char *key, double value)
 {
+	char text[32];
+
 	begin(j, key);
-	if (isfinite(value))
-		fprintf(j->out, "%.9g", value);
-	else
-		fputs_unlocked("null", j->out);
+	snprintf(text, sizeof(text), "%.9g", value);
+	put_words(j, isfinite(value) ? text : "null");
 }
 
 void json_bool(struct json *j, const char *key, bool value)
 {
 	begin(j, key);
-	fputs_unlocked(value ? "true" : "false", j->out);
+	put_words(j, value ? "true" : "false");
 }
 
 void json_null(struct json *j, const char *key)
 {
 	begin(j, key);
-	fputs_unlocked("null", j->out);
+	put_words(j, "null");
 }

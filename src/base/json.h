@@ -16,11 +16,21 @@
 struct json {
 	FILE *out;
 	bool follows; /* something stands before at this level */
+	/*
+	 * What is written gathers there, if there is a buffer, until it is full or json_flush()
+	 * gives it to out: some times faster for many short values. used: bytes in it.
+	 */
+	char *buffer;
+	size_t room, used;
 };
+
+void json_flush(struct json *j);
 
 void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
 void json_close(struct json *j, char bracket);		       /* '}' or ']' */
 void json_text(struct json *j, const char *key, const char *value);
+/* The same of so many bytes; zero bytes become U+FFFD, too. */
+void json_bytes(struct json *j, const char *key, const char *value, size_t size);
 void json_u64(struct json *j, const char *key, uint64_t value);
 void json_i64(struct json *j, const char *key, int64_t value);
 void json_thousandths(struct json *j, const char *key, int64_t value); /* 1500: 1.500 */

@@ -143,6 +143,8 @@ void inspect_free(struct inspect *inspect)
 	map_free(&inspect->result_plans);
 	free(inspect->last);
 	free(inspect->found_lines);
+	vec_free(&inspect->arguments.nodes);
+	vec_free(&inspect->results.nodes);
 	inspect_stacks_free(inspect->stacks);
 	inspect_film_free(inspect->film);
 	symbols_free(inspect->symbols);

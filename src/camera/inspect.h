@@ -75,6 +75,7 @@ struct inspect_options {
 	uint64_t calls; /* that are shown; 0: any number */
 	void (*warn)(const char *words);
 	void (*listener)(void *context, const struct inspected *call); /* may be null */
+	void (*drained)(void *context); /* no call comes for a while; may be null */
 	void *context;
 };
 

@@ -69,7 +69,7 @@ static void show(struct inspect *inspect, const struct inspect_record *begin, ui
 	uint32_t number = inspect->function_of_plan.at[begin->plan];
 	const struct inspect_function *function = &inspect->functions.at[number];
 	const struct inspect_record *end = ending->record;
-	struct shown_tree arguments = {0}, results = {0};
+	struct shown_tree *arguments = &inspect->arguments, *results = &inspect->results;
 	char comm[sizeof(begin->identity.comm) + 1] = {0};
 	struct inspected call = {
 		.time = begin->head.time,
@@ -82,8 +82,8 @@ static void show(struct inspect *inspect, const struct inspect_record *begin, ui
 		.file = function->site ? function->site->file : NULL,
 		.is_optimised = function->site && function->site->is_optimised,
 		.line = function->place ? function->place->line.number : 0,
-		.arguments = &arguments,
-		.results = &results,
+		.arguments = arguments,
+		.results = results,
 		.stack = stack ? stack->names : NULL,
 		.stack_count = stack ? stack->count : 0,
 		.has_end = end != NULL,
@@ -93,19 +93,19 @@ static void show(struct inspect *inspect, const struct inspect_record *begin, ui
 	if (inspect_is_done(inspect))
 		return;
 	memcpy(comm, begin->identity.comm, sizeof(begin->identity.comm));
-	decode(inspect, begin, function, false, &arguments);
+	arguments->nodes.count = results->nodes.count = 0;
+	arguments->failed = results->failed = false;
+	decode(inspect, begin, function, false, arguments);
 	if (end)
-		decode(inspect, end, function, true, &results);
+		decode(inspect, end, function, true, results);
 	inspect->statistics.calls++;
 	inspect->statistics.passes += function->site != NULL;
 	inspect->statistics.unfinished += !end && !inspect->options.no_end && !function->site;
 	if (inspect->film)
-		inspect_film_end(inspect->film, begin, key, number, &ending->film, &arguments,
-				 end ? &results : NULL);
+		inspect_film_end(inspect->film, begin, key, number, &ending->film, arguments,
+				 end ? results : NULL);
 	if (inspect->options.listener)
 		inspect->options.listener(inspect->options.context, &call);
-	vec_free(&arguments.nodes);
-	vec_free(&results.nodes);
 }
 
 /* A call, or a pass of a line, of which only the beginning is looked at. */

@@ -316,6 +316,15 @@ static void take(struct source *source, const struct capture_head *head,
 		take_stack(source, stack, handover);
 }
 
+static void drained(struct source *source, uint64_t now)
+{
+	const struct inspect_options *options = &inspect_of(source)->options;
+
+	(void)now;
+	if (options->drained)
+		options->drained(options->context);
+}
+
 static void tick(struct source *source, uint64_t now)
 {
 	struct inspect *inspect = inspect_of(source);
@@ -458,6 +467,7 @@ const struct source_type source_inspect = {
 	.prepare = prepare,
 	.start = start,
 	.take = take,
+	.drained = drained,
 	.tick = tick,
 	.detach = detach,
 	.finish = finish,

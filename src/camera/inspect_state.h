@@ -109,6 +109,8 @@ struct inspect {
 	struct inspect_stack *last;    /* that came, and no record has taken */
 	struct map pending_of;	       /* by key: place, + 1 */
 	uint32_t free_pending;	       /* + 1 */
+	/* of the call that is shown: their memory serves all calls */
+	struct shown_tree arguments, results;
 	struct inspect_statistics statistics;
 	struct uprobes_counts attached;
 	uint64_t found_parts;	       /* bits: which of options.parts some place has */

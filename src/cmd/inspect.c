@@ -48,11 +48,20 @@ static void print_call(void *context, const struct inspected *call)
 		o->shortened += inspect_print_text(o->out, &line);
 }
 
+/* Many calls are written at once; what was written is seen. */
+static void show_printed(void *context)
+{
+	struct inspect_verb *o = context;
+
+	fflush(o->out);
+}
+
 static void warn(const char *words)
 {
 	fputs("stackcam: ", stderr);
 	text_print_safe(stderr, words);
 	putc('\n', stderr);
+	fflush(stderr);
 }
 
 static void say_loss(uint64_t count, const char *words)
@@ -154,8 +163,8 @@ static int open_out(struct inspect_verb *o, struct fail *why)
 		o->out = fopen(o->text, "we");
 	if (!o->out)
 		return fail_errno(why, -errno, NULL, "cannot write %s", o->text);
-	if (!o->text)
-		setvbuf(o->out, NULL, _IOLBF, 1 << 16);
+	if (o->inspect.drained)
+		setvbuf(o->out, NULL, _IOFBF, 1 << 16);
 	return 0;
 }
 
@@ -180,6 +189,8 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 	o->inspect.keep = o->common.film != NULL;
 	if (!o->common.film || o->live || o->json || o->text || o->summed)
 		o->inspect.listener = print_call;
+	if (o->inspect.listener && !o->summed)
+		o->inspect.drained = show_printed;
 	o->inspect.context = o;
 	o->wall_offset = clock_wall_offset();
 	if (o->common.selection.command)

@@ -106,14 +106,6 @@ static void put_pairs(struct json *j, const char *key, struct shown_walk *walk,
 	json_close(j, is_object ? '}' : ']');
 }
 
-static void put_text(struct json *j, const char *key, const struct shown *node)
-{
-	char *text = shown_text(node);
-
-	json_text(j, key, text ? text : "");
-	free(text);
-}
-
 static void put_value(struct json *j, const char *key, struct shown_walk *walk,
 		      const struct shown *node)
 {
@@ -141,7 +133,7 @@ static void put_value(struct json *j, const char *key, struct shown_walk *walk,
 		break;
 	case SHOWN_TEXT:
 	case SHOWN_NAME:
-		put_text(j, key, node);
+		json_bytes(j, key, node->text, node->size);
 		break;
 	case SHOWN_ADDRESS:
 		format_address(short_text, node->number);
@@ -211,24 +203,46 @@ static void put_list(struct json *j, const char *key, const struct shown_tree *t
 	json_close(j, ']');
 }
 
-static void format_time(char *to, size_t size, uint64_t wall, const char *format)
+/* The seconds are those of many lines: they are written once. */
+struct second {
+	bool is_known;
+	time_t number;
+	char text[40];
+};
+
+static void format_time(char *to, size_t size, uint64_t wall, const char *format,
+			struct second *second)
 {
 	time_t seconds = (time_t)(wall / 1000000000);
+	uint32_t rest = (uint32_t)(wall % 1000000000);
 	struct tm tm;
 	size_t used;
 
-	gmtime_r(&seconds, &tm);
-	used = strftime(to, size, format, &tm);
-	snprintf(to + used, size - used, ".%09u", (unsigned int)(wall % 1000000000));
+	if (!second->is_known || second->number != seconds) {
+		gmtime_r(&seconds, &tm);
+		second->is_known = strftime(second->text, sizeof(second->text), format, &tm) != 0;
+		second->number = seconds;
+	}
+	used = strlen(second->text);
+	if (used + sizeof(".123456789") > size)
+		used = 0;
+	memcpy(to, second->text, used);
+	to[used] = '.';
+	for (size_t i = 9; i; i--) {
+		to[used + i] = (char)('0' + rest % 10);
+		rest /= 10;
+	}
+	to[used + 10] = 0;
 }
 
 void inspect_print_json(FILE *out, const struct inspect_line *line)
 {
 	static const struct shown_tree none;
-	struct json j = {.out = out};
-	char time[64];
+	static _Thread_local struct second second;
+	char time[64], buffer[4096];
+	struct json j = {.out = out, .buffer = buffer, .room = sizeof(buffer)};
 
-	format_time(time, sizeof(time) - 1, line->wall, "%Y-%m-%dT%H:%M:%S");
+	format_time(time, sizeof(time) - 1, line->wall, "%Y-%m-%dT%H:%M:%S", &second);
 	strcat(time, "Z");
 	json_open(&j, NULL, '{');
 	json_text(&j, "time", time);
@@ -261,15 +275,17 @@ void inspect_print_json(FILE *out, const struct inspect_line *line)
 		json_close(&j, ']');
 	}
 	json_close(&j, '}');
-	putc('\n', out);
+	json_flush(&j);
+	putc_unlocked('\n', out);
 }
 
 bool inspect_print_text(FILE *out, const struct inspect_line *line)
 {
+	static _Thread_local struct second second;
 	char time[64], latency[32];
 	bool is_short;
 
-	format_time(time, sizeof(time), line->wall, "%H:%M:%S");
+	format_time(time, sizeof(time), line->wall, "%H:%M:%S", &second);
 	/* microseconds are enough here */
 	time[strlen(time) - 3] = 0;
 	fprintf(out, "%s ", time);
