@@ -3,14 +3,16 @@
  * Calls a function of two numbers and a text: handle(), or pushes(), which begins with an instruction that the kernel
  * emulates, or silent(), which does and has no result.
  *
- *	inspect_calls BATCHES CPU handle|pushes|silent [empty|begin]
+ *	inspect_calls BATCHES CPU handle|pushes|silent [empty|begin|beside|begin-beside]
  *
  * Prints the ns of a call in each batch of 1000. empty: with probes that run a program which does nothing, where the
- * function begins and where it returns, for comparison; begin: only where it begins.
+ * function begins and where it returns, for comparison; begin: only where it begins. beside and begin-beside: these
+ * probes are at a copy of the function, of which a batch follows each of the function's: two numbers a line.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,27 +30,32 @@
 /* Built without position independence: an address less this is the offset in the file. */
 extern const char __executable_start[];
 
-long handle(long id, int kind, const char *name);
 volatile long sink;
 
-__attribute__((noinline, noclone)) long handle(long id, int kind, const char *name)
-{
-	sink = kind + name[0];
-	return id;
-}
+#define HANDLE(name_)                                                                              \
+	long name_(long id, int kind, const char *name);                                           \
+	__attribute__((noinline, noclone, no_icf)) long name_(long id, int kind, const char *name) \
+	{                                                                                          \
+		sink = kind + name[0];                                                             \
+		return id;                                                                         \
+	}
+HANDLE(handle)
+HANDLE(other_handle)
 
-long pushes(long id, int kind, const char *name);
-
-__attribute__((noinline, noclone)) long pushes(long id, int kind, const char *name)
-{
-	__asm__ volatile("" ::: "rbx");
-	sink = kind + name[0];
-	return id;
-}
+#define PUSHES(name_)                                                                              \
+	long name_(long id, int kind, const char *name);                                           \
+	__attribute__((noinline, noclone, no_icf)) long name_(long id, int kind, const char *name) \
+	{                                                                                          \
+		__asm__ volatile("" ::: "rbx");                                                    \
+		sink = kind + name[0];                                                             \
+		return id;                                                                         \
+	}
+PUSHES(pushes)
+PUSHES(other_pushes)
 
 void silent(long id, int kind, const char *name);
 
-__attribute__((noinline, noclone)) void silent(long id, int kind, const char *name)
+__attribute__((noinline, noclone, no_icf)) void silent(long id, int kind, const char *name)
 {
 	__asm__ volatile("" ::"r"(id) : "rbx");
 	sink = kind + name[0];
@@ -95,19 +102,34 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+typedef long (*called)(long, int, const char *);
+
+/* The ns of a call. */
+static double batch_of(called function, long batch)
+{
+	double begin = now_ns();
+
+	for (long i = 0; i < CALLS; i++)
+		function(batch * CALLS + i, (int)i, "a name of some length");
+	return (now_ns() - begin) / CALLS;
+}
+
 int main(int argc, char **argv)
 {
-	long (*function)(long, int, const char *);
+	called function, other;
 	const unsigned char *code, *end;
+	bool is_beside;
 	cpu_set_t cpus;
 
 	if (argc < 4)
 		return 2;
 	function = strcmp(argv[3], "pushes") ? handle : pushes;
+	other = strcmp(argv[3], "pushes") ? other_handle : other_pushes;
 	/* what it would return is not looked at */
 	if (!strcmp(argv[3], "silent"))
-		function = (long (*)(long, int, const char *))(uintptr_t)silent;
-	end = code = (const unsigned char *)(uintptr_t)function;
+		function = (called)(uintptr_t)silent;
+	is_beside = argc > 4 && strstr(argv[4], "beside");
+	end = code = (const unsigned char *)(uintptr_t)(is_beside ? other : function);
 	CPU_ZERO(&cpus);
 	CPU_SET(atoi(argv[2]), &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
@@ -116,15 +138,16 @@ int main(int argc, char **argv)
 		end++;
 	if (argc > 4) {
 		probe(code);
-		if (!strcmp(argv[4], "empty"))
+		if (!strcmp(argv[4], "empty") || !strcmp(argv[4], "beside"))
 			probe(end);
 	}
 	for (long batch = 0; batch < atol(argv[1]); batch++) {
-		double begin = now_ns();
+		double ns = batch_of(function, batch);
 
-		for (long i = 0; i < CALLS; i++)
-			function(batch * CALLS + i, (int)i, "a name of some length");
-		printf("%.1f\n", (now_ns() - begin) / CALLS);
+		if (is_beside)
+			printf("%.1f %.1f\n", ns, batch_of(other, batch));
+		else
+			printf("%.1f\n", ns);
 	}
 	return 0;
 }
