@@ -29,7 +29,7 @@ void json_flush(struct json *j);
 void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
 void json_close(struct json *j, char bracket);		       /* '}' or ']' */
 void json_text(struct json *j, const char *key, const char *value);
-/* The same of so many bytes; zero bytes become U+FFFD, too. */
+/* The same of size bytes; zero bytes become U+FFFD, too. */
 void json_bytes(struct json *j, const char *key, const char *value, size_t size);
 void json_u64(struct json *j, const char *key, uint64_t value);
 void json_i64(struct json *j, const char *key, int64_t value);
