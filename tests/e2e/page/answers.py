@@ -29,6 +29,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 NOW = 1_795_271_528  # 2026-11-21 14:32:08 UTC
+SPANS = NOW - 8  # the start of what is explained, and of its spans
 HOUR = 3600
 LATE = 6  # s, of what is not there yet
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -546,7 +547,7 @@ class Api:
              "disk_users": [], "parts": parts}]}
 
     def spans(self, ask):
-        base = 1795271520 * 10**9  # the start of what is explained
+        base = SPANS * 10**9
         name = HOSTILE if self.server.hostile else "price_order"
         one = lambda number, parent, depth, start, ms, status="unset": {  # noqa: E731
             "trace": "0af7651916cd43dd8448eb211c80319c", "id": f"{number:016x}", "parent": f"{parent:016x}" if parent else "", "depth": depth,

@@ -82,6 +82,24 @@ def test_a_film_without_slices_has_no_timeline(page):
     assert page.link() == {}
 
 
+def test_spans_are_bars_on_the_lane_of_their_thread(timeline):
+    """Two of the thread 101: the second one lies in the first, and failed."""
+    timeline.until(lambda: len(timeline.all(".tl-spans button")) == 2)
+    assert timeline.server.questions("spans")[-1]["limit"] == "1000"
+    failed, = timeline.all(".tl-spans button.bad")
+    assert failed.get_attribute("title").startswith("price_order\nshop, 40")
+    row = lanes(timeline).index("100.101")
+    at, width, top, height = timeline.run("""
+        const bar = document.querySelector('.tl-spans button.bad').getBoundingClientRect();
+        const canvas = document.querySelector('#lanes').getBoundingClientRect();
+        const lane = document.querySelectorAll('.tl-names .lane')[arguments[0]].getBoundingClientRect();
+        return [(bar.left - canvas.left) / canvas.width, bar.width, bar.top - lane.top, lane.height];""", row)
+    assert abs(at - (answers.SPANS - START + 0.01) / 12) < 0.01 and width >= 1 and 0 < top < height, (at, width, top, height)
+    timeline.run("document.querySelector('.tl-spans button.bad').click()")
+    timeline.until(lambda: timeline.all("#slice-panel"))
+    assert timeline.link()["lane"] == "100.101"
+
+
 def test_the_first_picture_is_one_answer(timeline):
     """All of the time, in pixels of a power of two, with the names: nothing more is asked for."""
     asked, = timeline.server.questions("timeline/lanes")

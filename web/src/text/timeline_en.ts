@@ -108,6 +108,9 @@ export const timeline = {
 		did: (write: boolean, bytes: string, disk: string, longest: string) => `${write ? 'wrote' : 'read'} ${bytes} (${disk}, longest ${longest})`,
 		more: (n: string) => `and ${n} more`,
 	},
+	span: (name: string, time: string) => `span ${name}, ${time}`,
+	spansWithoutThread: (n: string) => `${many(n, 'span')} without a thread: not drawn.`,
+	spansCut: 'There are more spans than are drawn.',
 	logs: {
 		title: (n: string) => `${many(n, 'logged line')} in sight`,
 		left: (n: string) => `(${n} more have no room: look at less time)`,

@@ -109,6 +109,9 @@ export const timeline: TimelineText = {
 		did: (write, bytes, disk, longest) => `${write ? '写' : '读'} ${bytes}（${disk}，最长 ${longest}）`,
 		more: (n) => `以及另外 ${n} 个`,
 	},
+	span: (name, time) => `跨度 ${name}，${time}`,
+	spansWithoutThread: (n) => `${n} 个跨度没有线程，未绘制。`,
+	spansCut: '还有更多跨度未绘制。',
 	logs: {
 		title: (n) => `可见 ${n} 行日志`,
 		left: (n) => `（另有 ${n} 行放不下：请看更短的时间）`,

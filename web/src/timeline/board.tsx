@@ -27,6 +27,7 @@ import { SlicePanel } from './slice_panel';
 import { type LaneKey, type TileAnswer, Tiles } from './tiles';
 import { Origin, type Stretch } from './time';
 import { Tip } from './tip';
+import { SpanBars, useSpans } from './spans';
 import { Tools } from './tools';
 import { useActions } from './use_actions';
 import { useCpus } from './use_cpus';
@@ -105,6 +106,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	}, [own.areaFrom, own.areaTo, own.areaLanes, origin]);
 	const slice = useSlice(answer, origin);
 	const logs = useLogs(answer, origin, placed.range, own.logFind);
+	const spans = useSpans(answer, origin, placed.range);
 	const pointed = useRef({ choose: (_: Hit) => {}, area: (_: Area) => {} });
 	pointed.current = { choose: (at) => chooseAt(at, cpus.threads, actions.choose), area: actions.setArea };
 	const cpuLook = useMemo(() => cpus.threads.lookOf(theme, slice.chosen?.lane ?? ''), [cpus, threads, theme, slice.chosen?.lane]);
@@ -159,6 +161,8 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 							<MarkLines groups={groups} />
 							{logs.areThere && <LogMarks logs={logs} rows={inSight} offset={placed.offset} range={placed.range} width={placed.width}
 								choose={actions.choose} />}
+							{spans.spans.length > 0 && <SpanBars spans={spans} origin={origin} rows={inSight} offset={placed.offset} range={placed.range}
+								width={placed.width} choose={actions.choose} />}
 						</div>
 					</div>
 				</div>
