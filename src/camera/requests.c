@@ -46,6 +46,7 @@ struct requests {
 	uint64_t late; /* programs that ran for a moment before what they encrypt was seen */
 	struct slow_requests slow;
 	struct map endpoints; /* hash of a text: the film's frame */
+	struct map stacks;    /* by role, protocol and frame of the endpoint: the film's stack */
 	uint64_t endpoints_refused;
 	uint64_t unwritten; /* that go on, and are not in the film that ended */
 };
@@ -91,13 +92,12 @@ static uint32_t endpoint_frame(struct source *source, const char *endpoint)
 	return frame;
 }
 
-static uint32_t stack_of(struct film_writer *film, const struct film_request *row)
+static uint32_t new_stack(struct film_writer *film, const struct film_request *row, bool goes_on)
 {
 	static const char *const roles[][2] = {
 		{"served", "served" FILM_REQUEST_NOT_OVER},
 		{"made", "made" FILM_REQUEST_NOT_OVER},
 	};
-	bool goes_on = row->flags & FILM_REQUEST_GOES_ON;
 	uint32_t frames[] = {film_mark(film, roles[row->role == FILM_REQUEST_MADE][goes_on]),
 			     film_mark(film, film_protocol_name(row->protocol)), row->endpoint};
 	uint32_t stack = 0;
@@ -109,6 +109,24 @@ static uint32_t stack_of(struct film_writer *film, const struct film_request *ro
 			break;
 		stack = next;
 	}
+	return stack;
+}
+
+static uint32_t stack_of(struct requests *requests, struct film_writer *film,
+			 const struct film_request *row)
+{
+	bool goes_on = row->flags & FILM_REQUEST_GOES_ON;
+	uint64_t key = (uint64_t)row->endpoint << 32 | (uint32_t)row->protocol << 16 |
+		       row->role << 1 | goes_on;
+	const uint64_t *known = map_get(&requests->stacks, key);
+	uint32_t stack;
+
+	if (known)
+		return (uint32_t)*known;
+	stack = new_stack(film, row, goes_on);
+	if (row->endpoint && stack)
+		/* without memory it is made again */
+		(void)!map_put(&requests->stacks, key, stack);
 	return stack;
 }
 
@@ -207,7 +225,7 @@ static void write_row(void *context, struct film_request *row, const char *endpo
 		judge(source, row, endpoint, identity, is_slow);
 
 	row->endpoint = endpoint_frame(source, endpoint);
-	row->stack = stack_of(source->host->film, row);
+	row->stack = stack_of(source->state, source->host->film, row);
 	film_request(source->host->film, source->event, row);
 	samples_count_row(source->host->samples);
 }
@@ -415,6 +433,7 @@ static void turn(struct source *source)
 	struct requests *requests = source->state;
 
 	map_free(&requests->endpoints);
+	map_free(&requests->stacks);
 	add_event(source);
 	requests_track_turn(requests->track);
 }
@@ -454,6 +473,7 @@ static void free_state(struct source *source)
 		requests_coroutines_free(requests->coroutines);
 		slow_requests_free(&requests->slow);
 		map_free(&requests->endpoints);
+		map_free(&requests->stacks);
 	}
 	free(requests);
 }

@@ -108,12 +108,13 @@ void requests_parents_context(struct requests_track *track, struct asked *asked,
 	char id[FILM_REQUEST_ID + 1] = "";
 	uint8_t any = 0;
 
+	if (!(record->flags & REQUESTS_CONTEXT))
+		return;
 	for (size_t i = 0; i < sizeof(record->trace); i++) {
 		any |= record->trace[i];
 		snprintf(id + 2 * i, 3, "%02x", record->trace[i]);
 	}
-	if (!(record->flags & REQUESTS_CONTEXT) || !any ||
-	    !strncmp(asked->row.id, id, FILM_REQUEST_ID))
+	if (!any || !strncmp(asked->row.id, id, FILM_REQUEST_ID))
 		return;
 	requests_parents_serve(track, asked, -1);
 	memcpy(asked->row.id, id, sizeof(asked->row.id));

@@ -2,7 +2,6 @@
 #include "protocol/http_head.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -226,11 +225,14 @@ void http_put_target(struct protocol_request *request, const char *method, const
 		     size_t size)
 {
 	const struct part all = {target, size}, path = path_of(&all);
-	size_t length;
+	size_t length = strlen(method);
 
 	if (!protocol_put_text(request->path, sizeof(request->path), target, size))
 		request->flags |= FILM_REQUEST_PATH_CUT;
-	length = (size_t)snprintf(request->endpoint, sizeof(request->endpoint), "%s ", method);
+	if (length + 1 >= sizeof(request->endpoint))
+		length = sizeof(request->endpoint) - 2;
+	memcpy(request->endpoint, method, length);
+	request->endpoint[length++] = ' ';
 	protocol_put_path(request->endpoint, sizeof(request->endpoint), length, path.at, path.size);
 }
 
