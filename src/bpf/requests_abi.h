@@ -38,6 +38,7 @@ enum requests_protocol {
 	REQUESTS_POSTGRESQL,
 	REQUESTS_HTTP2,
 	REQUESTS_MYSQL,
+	REQUESTS_FASTCGI,
 };
 
 enum requests_flag {

@@ -164,6 +164,12 @@ static __always_inline bool requests_seems_answered(__u32 protocol, const __u8 *
 	return protocol == REQUESTS_MYSQL && (data[3] || data[4] == 10);
 }
 
+/* A client's first record: version 1, it begins a request, in eight bytes. */
+static __always_inline bool is_fastcgi(const __u8 *data)
+{
+	return data[0] == 1 && data[1] == 1 && !data[4] && data[5] == 8 && !data[7];
+}
+
 static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied, __u32 length,
 						  __u32 direction)
 {
@@ -176,6 +182,8 @@ static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied
 		return REQUESTS_HTTP;
 	if (data[0] == '*' && data[1] >= '1' && data[1] <= '9')
 		return REQUESTS_REDIS;
+	if (copied >= 8 && is_fastcgi(data))
+		return REQUESTS_FASTCGI;
 	if (copied >= 9 && is_http2(data, length))
 		return REQUESTS_HTTP2;
 	if (is_mysql(data, copied, length))

@@ -192,9 +192,9 @@ int session_run(struct session *session, struct fail *why)
 	int err;
 
 	err = watch_open(&watch, session, why);
-	if (!err && session->command)
+	if (!err && session->selection->command)
 		err = camera_add_process(session->camera, session->command->pid, why);
-	if (session->command)
+	if (session->selection->command)
 		camera_expect(session->camera, session->argv);
 	if (!err)
 		err = camera_start(session->camera, session->film, why);

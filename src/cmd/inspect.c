@@ -143,8 +143,8 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 		recording.session = (struct session){
 			.camera = camera,
 			.seconds = o->common.seconds,
-			.command = o->common.selection.command ? command : NULL,
-			.argv = o->common.selection.command,
+			.command = recording_argv(&o->common) ? command : NULL,
+			.argv = recording_argv(&o->common),
 			.selection = &o->common.selection,
 			.context = inspect,
 			.is_done = is_done,
@@ -158,7 +158,7 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 
 static int open_out(struct inspect_verb *o, struct fail *why)
 {
-	o->out = o->common.selection.command ? stderr : stdout;
+	o->out = recording_argv(&o->common) ? stderr : stdout;
 	if (o->text)
 		o->out = fopen(o->text, "we");
 	if (!o->out)
@@ -193,13 +193,13 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 		o->inspect.drained = show_printed;
 	o->inspect.context = o;
 	o->wall_offset = clock_wall_offset();
-	if (o->common.selection.command)
-		err = recording_check_command(o->common.selection.command, command, why);
+	if (start.argv)
+		err = recording_check_command(start.argv, command, why);
 	if (!err)
 		err = open_out(o, why);
 	if (!err)
 		err = inspect_read_beside(&o->inspect, &inspect, why);
-	if (!err && o->common.selection.command)
+	if (!err && start.argv)
 		err = command_prepare(&start, command, why);
 	if (!err)
 		err = record(o, argc, argv, inspect, command, why);

@@ -41,6 +41,8 @@ static const char help[] =
 	"      --cgroup PATH       processes of this control group; may be repeated\n"
 	"      --no-children       not the children that they start from now on\n"
 	"\n"
+	"Beside -p, -t, -n or --cgroup a COMMAND is not filmed: it says how long to film.\n"
+	"\n"
 	"How a COMMAND is started:\n"
 	"  -u, --user USER         as this user\n"
 	"      --no-randomize-addr with its memory at the same addresses each time\n"
@@ -167,7 +169,7 @@ static int check_flight(const struct record_options *o)
 		return cmd_usage("record", FLIGHT_WORDS);
 	if (o->flight_bytes < FLIGHT_BYTES_MIN || o->flight_bytes > FLIGHT_BYTES_MAX)
 		return cmd_usage("record", FLIGHT_MEMORY_WORDS);
-	if (o->common.selection.command)
+	if (recording_argv(&o->common))
 		return cmd_usage("record", "--flight takes processes that run already: -p, -n, "
 					   "--cgroup or -a, and no command");
 	if (o->camera.kernel_only || o->camera.user_only || o->camera.symbols.inlines ||
@@ -286,13 +288,11 @@ int cmd_record(int argc, char **argv)
 	o.camera.sources = &o.sources;
 	o.camera.selection = &o.common.selection;
 	start = recording_command(&o.common);
-	err = o.common.selection.command
-		      ? recording_check_command(o.common.selection.command, &command, &why)
-		      : 0;
+	err = start.argv ? recording_check_command(start.argv, &command, &why) : 0;
 	if (!err && o.common.selection.command)
 		err = sources_command(&o.sources, &environment, &why);
 	start.environment = &environment;
-	if (!err && o.common.selection.command)
+	if (!err && start.argv)
 		err = command_prepare(&start, &command, &why);
 	recorder_raise_descriptors();
 	if (!err)
@@ -304,8 +304,8 @@ int cmd_record(int argc, char **argv)
 		recording.session = (struct session){
 			.camera = camera,
 			.seconds = o.common.seconds,
-			.command = o.common.selection.command ? &command : NULL,
-			.argv = o.common.selection.command,
+			.command = start.argv ? &command : NULL,
+			.argv = start.argv,
 			.selection = &o.common.selection,
 			.progress = !o.common.quiet && isatty(STDERR_FILENO) ? show_progress : NULL,
 			.context = camera,

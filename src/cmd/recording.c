@@ -106,10 +106,17 @@ void recording_options_free(struct recording_options *options)
 	options->user = NULL;
 }
 
+char *const *recording_argv(const struct recording_options *options)
+{
+	const struct selection *selection = &options->selection;
+
+	return selection->command ? selection->command : selection->beside;
+}
+
 struct command_options recording_command(const struct recording_options *options)
 {
 	return (struct command_options){
-		.argv = options->selection.command,
+		.argv = recording_argv(options),
 		.user = options->user,
 		.no_randomize_addr = options->no_randomize_addr,
 	};

@@ -69,6 +69,9 @@ int recording_check_options(const char *verb, struct recording_options *options)
  */
 int recording_check_command(char *const *argv, struct command *command, struct fail *why);
 
+/* The command, whether it is filmed or not; null: none was given. */
+char *const *recording_argv(const struct recording_options *options);
+
 /* How the command is to be started. */
 struct command_options recording_command(const struct recording_options *options);
 

@@ -144,8 +144,8 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 		recording.session = (struct session){
 			.camera = camera,
 			.seconds = o->common.seconds,
-			.command = o->common.selection.command ? command : NULL,
-			.argv = o->common.selection.command,
+			.command = recording_argv(&o->common) ? command : NULL,
+			.argv = recording_argv(&o->common),
 			.selection = &o->common.selection,
 			.progress = progress ? trace_show_progress : NULL,
 			.context = calls,
@@ -175,8 +175,8 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 
 	o->calls.keep = o->common.film != NULL;
 	o->calls.warn = o->common.quiet ? NULL : trace_warn;
-	if (o->common.selection.command)
-		err = recording_check_command(o->common.selection.command, command, why);
+	if (start.argv)
+		err = recording_check_command(start.argv, command, why);
 	if (!err && (!o->common.film || o->live || o->text))
 		err = open_lines(o, &out, &lines, &filter, why);
 	if (!err)
@@ -188,7 +188,7 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 	}
 	if (!err && !o->common.quiet && plan_warning(calls_plan(calls)))
 		trace_warn(plan_warning(calls_plan(calls)));
-	if (!err && o->common.selection.command)
+	if (!err && start.argv)
 		err = command_prepare(&start, command, why);
 	if (!err)
 		err = record(o, argc, argv, calls, inspect, command, why);

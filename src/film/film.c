@@ -8,6 +8,7 @@ const char *film_protocol_name(unsigned int protocol)
 		[FILM_PROTOCOL_REDIS] = "redis",     [FILM_PROTOCOL_POSTGRESQL] = "postgresql",
 		[FILM_PROTOCOL_MYSQL] = "mysql",     [FILM_PROTOCOL_HTTP2] = "http2",
 		[FILM_PROTOCOL_GRPC] = "grpc",	     [FILM_PROTOCOL_MARKER] = "marker",
+		[FILM_PROTOCOL_FASTCGI] = "fastcgi",
 	};
 
 	return names[protocol < sizeof(names) / sizeof(names[0]) ? protocol

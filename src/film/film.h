@@ -452,6 +452,7 @@ enum film_protocol {
 	FILM_PROTOCOL_HTTP2,
 	FILM_PROTOCOL_GRPC,
 	FILM_PROTOCOL_MARKER, /* lines that the program wrote to /dev/null */
+	FILM_PROTOCOL_FASTCGI,
 };
 
 /* "http", "redis", "postgresql" …; "unknown" for one of a later version */

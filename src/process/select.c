@@ -172,9 +172,10 @@ int selection_check(struct selection *s, struct fail *why)
 	if (s->tid_count && (s->pid_count || s->name_count || s->cgroup_count))
 		return fail(why, -EINVAL, "leave out one of them",
 			    "-t films single threads: -p, -n and --cgroup name whole processes");
-	if (named && s->command)
-		return fail(why, -EINVAL, "leave out one of them; -d SECONDS sets how long to film",
-			    "-p, -t, -n and --cgroup name what to film, and so does a command");
+	if (named && s->command) {
+		s->beside = s->command;
+		s->command = NULL;
+	}
 	if (!named && !s->command)
 		s->whole_machine = true;
 	if (s->whole_machine && s->no_children)

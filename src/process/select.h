@@ -27,6 +27,8 @@ struct selection {
 	size_t cgroup_count;
 	bool no_children; /* --no-children */
 	char **command;	  /* -- CMD ARG…, null-terminated; borrowed */
+	/* the same, where others are named: it is not filmed, and runs as long as they are */
+	char **beside;
 	/* what cgroups stand for, found by selection_check() */
 	struct cgroup_place *places;
 	size_t place_count;
@@ -40,7 +42,8 @@ int selection_add_cgroup(struct selection *s, const char *path, struct fail *why
 
 /*
  * After all options: sets whole_machine if nothing was named, refuses combinations that mean
- * nothing (-a with -p …), and processes, threads and control groups that do not exist.
+ * nothing (-a with -p …), and processes, threads and control groups that do not exist. A command
+ * beside what was named becomes s->beside.
  */
 int selection_check(struct selection *s, struct fail *why);
 

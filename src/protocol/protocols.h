@@ -14,6 +14,7 @@ extern const struct protocol protocol_http2;
 #define HTTP2_UPGRADED 1
 void *http2_of_upgrade(void);
 
+extern const struct protocol protocol_fastcgi;
 extern const struct protocol protocol_mysql;
 extern const struct protocol protocol_redis;
 extern const struct protocol protocol_postgresql;

@@ -64,7 +64,7 @@ static enum critical_end end_of_wait(const struct walk *w, const struct history_
 {
 	enum wait_class class = slice_wait_class(slice->kind);
 
-	if (wait_class_is_idle(class) && slice->context != FILM_WAIT_BY_TIMER)
+	if (history_is_idle(slice) && slice->context != FILM_WAIT_BY_TIMER)
 		return CRITICAL_IDLE;
 	if (slice->flags & FILM_WAIT_OPEN)
 		return slice->flags & HISTORY_HELD && is_visited(w, slice->waker) ? CRITICAL_CYCLE
@@ -144,8 +144,6 @@ static bool is_held(struct walk *w, const struct history_slice *slice)
 /* Whether a wait that ends now is to be followed to its waker, which ran then. */
 static bool is_followed(struct walk *w, const struct history_slice *slice)
 {
-	enum wait_class class;
-
 	if (!slice_is_wait(slice->kind) || slice->end != w->now || !slice->waker ||
 	    slice->waker == slice->thread)
 		return false;
@@ -153,11 +151,11 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 		return is_held(w, slice);
 	if (slice->context != FILM_WAIT_BY_THREAD && slice->context != FILM_WAIT_BY_EITHER)
 		return false;
-	class = slice_wait_class(slice->kind);
 	/*
 	 * its own thread may take part in the end of an access to a disk; the disk is what it took
 	 */
-	if (class == WAIT_DISK || (wait_class_is_idle(class) && (w->depth > 1 || !w->idle)))
+	if (slice_wait_class(slice->kind) == WAIT_DISK ||
+	    (history_is_idle(slice) && (w->depth > 1 || !w->idle)))
 		return false;
 	return may_have_run(w->histories, slice->waker, w->now) && !is_too_deep(w);
 }
@@ -241,8 +239,7 @@ static bool step(struct walk *w, struct visit *visit)
 	ended = end_of(w, slice);
 	if (!put(w, visit, start, at, ended))
 		return false;
-	if (w->depth > 1 && slice_is_wait(slice->kind) &&
-	    wait_class_is_idle(slice_wait_class(slice->kind)) && start > visit->clip)
+	if (w->depth > 1 && history_is_idle(slice) && start > visit->clip)
 		return put(w, visit, visit->clip, HISTORY_NONE, CRITICAL_EARLIER);
 	return true;
 }

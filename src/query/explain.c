@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "film/events.h"
+#include "query/explain_asked.h"
 #include "query/explain_calls.h"
 #include "query/explain_parts.h"
 #include "query/explain_peers.h"
@@ -93,6 +94,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 		err = served_goroutines_load(&e->goroutines, film, why);
 	if (!err)
 		err = find_unlinked(e);
+	explain_asked_mark(&e->requests, &e->histories);
 	if (!err)
 		err = explain_peers(e, why);
 	if (!err)
@@ -269,13 +271,13 @@ static unsigned int worth_of(const struct history_slice *slice)
 
 	if (!slice_is_wait(slice->kind))
 		return slice->kind == SLICE_HOLE ? 0 : 1000;
-	class = slice_wait_class(slice->kind);
-	if (wait_class_is_idle(class))
+	if (history_is_idle(slice))
 		return 0;
+	class = slice_wait_class(slice->kind);
 	/* a thread that sleeps, or that waits for another one's word, often has nothing to do */
 	if (class == WAIT_SLEEP || (slice->kind == SLICE_WAIT + WAIT_CHILD))
 		return 1;
-	if (class == WAIT_IPC || class == WAIT_RECEIVE)
+	if (class == WAIT_IPC || class == WAIT_RECEIVE || slice->flags & HISTORY_ASKED)
 		return slice->flags & FILM_WAIT_OPEN ? 1 : 300;
 	return explain_is_condition(slice) ? 2 : 1000;
 }

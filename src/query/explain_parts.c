@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "query/explain_asked.h"
 
 struct summing {
 	struct explainer *e;
@@ -98,6 +99,15 @@ static uint32_t parent_of(const struct summing *s, uint32_t wait)
 	return wait ? s->parts_of[wait - 1] : s->below;
 }
 
+/* The request that a thread behind a wait had made itself, and whose answer it waited for. */
+static const struct explain_made *
+asked_of(const struct summing *s, const struct history_slice *slice, uint64_t start, uint64_t end)
+{
+	if (!slice || (!(slice->flags & HISTORY_ASKED) && slice->kind != SLICE_WAIT + WAIT_RECEIVE))
+		return NULL;
+	return explain_asked_in(&s->e->requests, slice->thread, start, end);
+}
+
 /* What is the same for all that wait for a lock; 0: it is not known, or not a lock. */
 static uint64_t lock_of(const struct summing *s, const struct history_slice *slice)
 {
@@ -164,7 +174,8 @@ static bool add_waits(struct summing *s)
 			.thread = wait->thread,
 			.waker = wait->waker,
 			.slice = wait->slice,
-			.made = wait->made,
+			.made = wait->made ? wait->made
+					   : asked_of(s, slice, wait->start, wait->end),
 		};
 
 		s->parts_of[i] = add(s, &like, wait->start, wait->end);
@@ -204,7 +215,7 @@ static int add_step(struct summing *s, const struct critical_step *step)
 		.thread = step->thread,
 		.waker = slice ? slice->waker : 0,
 		.slice = step->slice,
-		.made = step->made,
+		.made = step->made ? step->made : asked_of(s, slice, step->start, step->end),
 	};
 	uint32_t part = add(s, &like, step->start, step->end);
 

@@ -100,6 +100,7 @@ static bool keep_made(struct loading *loading, const struct request *request)
 		.end = request->row.end,
 		.connection = key_of_connection(request),
 		.endpoint = request->endpoint,
+		.thread = request->row.thread,
 	};
 
 	request_peer(request, made.peer, sizeof(made.peer));
@@ -127,8 +128,7 @@ static int take(void *context, const struct request *request)
 		return -ENOMEM;
 	if (request->row.role == FILM_REQUEST_SERVED && !keep_id(loading, request))
 		return -ENOMEM;
-	if (request->row.role == FILM_REQUEST_MADE && (request->row.parent || *request->id) &&
-	    !keep_made(loading, request))
+	if (request->row.role == FILM_REQUEST_MADE && !keep_made(loading, request))
 		return -ENOMEM;
 	/*
 	 * nothing passes in no time; and what had no byte of an answer was not answered by a thread
@@ -186,6 +186,31 @@ static bool sort_by_connection(struct explain_requests *requests)
 	return true;
 }
 
+static int by_thread_and_start(const void *left, const void *right, void *context)
+{
+	const struct explain_requests *requests = context;
+	const struct explain_made *a = &requests->made.at[*(const uint32_t *)left];
+	const struct explain_made *b = &requests->made.at[*(const uint32_t *)right];
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int sort_made(struct explain_requests *requests)
+{
+	if (!requests->made.count)
+		return 0;
+	qsort(requests->made.at, requests->made.count, sizeof(*requests->made.at),
+	      by_parent_and_start);
+	for (size_t i = 0; i < requests->made.count; i++)
+		if (!vec_push(&requests->by_thread, (uint32_t)i))
+			return -ENOMEM;
+	qsort_r(requests->by_thread.at, requests->by_thread.count, sizeof(*requests->by_thread.at),
+		by_thread_and_start, requests);
+	return 0;
+}
+
 int explain_requests_load(struct explain_requests *requests, struct film *film,
 			  const struct filter *filter, const struct explain_wanted *wanted,
 			  uint64_t from, uint64_t to, struct fail *why)
@@ -202,9 +227,8 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 		err = -ENOMEM;
 	find_parents(&loading);
 	map_free(&loading.by_id);
-	if (requests->made.count)
-		qsort(requests->made.at, requests->made.count, sizeof(*requests->made.at),
-		      by_parent_and_start);
+	if (!err)
+		err = sort_made(requests);
 	filter_kept_free(&loading.kept);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the requests") : err;
 }
@@ -214,6 +238,7 @@ void explain_requests_free(struct explain_requests *requests)
 	vec_free(&requests->served);
 	vec_free(&requests->made);
 	vec_free(&requests->by_connection);
+	vec_free(&requests->by_thread);
 	vec_free(&requests->wanted);
 }
 

@@ -14,13 +14,14 @@ struct explain_served {
 	uint8_t protocol;
 };
 
-/* A request that a program made for one that it served. */
+/* A request that a program made. */
 struct explain_made {
-	uint64_t parent; /* number of that one; 0: not known */
+	uint64_t parent; /* number of the one that it served meanwhile; 0: not known */
 	uint64_t key;	 /* of its id within its process; 0: it has none */
 	uint64_t number, start, end;
 	uint64_t connection;  /* as of a struct explain_served */
 	const char *endpoint; /* the film's */
+	uint32_t thread;
 	char peer[64];
 };
 
@@ -35,6 +36,7 @@ struct explain_requests {
 	vec(struct explain_served) served; /* by answerer, in order of their end */
 	vec(struct explain_made) made;	   /* by parent, in order of their start */
 	vec(uint32_t) by_connection;	   /* places in served, by connection and middle */
+	vec(uint32_t) by_thread;	   /* places in made, by thread, in order of their start */
 	vec(struct request) wanted;	   /* the slowest first */
 	uint64_t matching;		   /* of which those are */
 };

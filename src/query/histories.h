@@ -26,7 +26,16 @@ enum history_flag {
 	HISTORY_HELD = 1u << 31,
 	/* the waker's process has the other end of the connection that was waited for */
 	HISTORY_PEER = 1u << 30,
+	/* a poll of one connection, while its thread served a request, or waited for an answer */
+	HISTORY_ASKED = 1u << 29,
 };
+
+/* Whether the thread waited for new work, or was stopped. */
+static inline bool history_is_idle(const struct history_slice *slice)
+{
+	return slice_is_wait(slice->kind) && !(slice->flags & HISTORY_ASKED) &&
+	       wait_class_is_idle(slice_wait_class(slice->kind));
+}
 
 enum {
 	HISTORIES_MAX = 1 << 25 /* slices, which is 2 GiB */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that come, go, change and hide, and the ways to choose which are filmed."""
 
+import json
 import os
 import shutil
 import signal
@@ -261,6 +262,16 @@ def test_whole_machine_while_a_command_runs(lab):
         film = lab.film_program("split", options=("-a",))
     shares = film.self_shares()
     assert shares["c30"] > 0.02 and shares["f70"] > 0.02, film.explain()
+
+
+def test_a_process_while_a_command_runs(lab):
+    """As with perf, the command says how long, and how it ended; it is not filmed."""
+    with running(lab.program("omit"), 20) as omit:
+        film = lab.new_film()
+        done = lab.run("record", "-F", 1999, "-o", film, "-p", omit.pid, "--", "sh", "-c", f"{lab.program('split')} 1; exit 7")
+        assert done.returncode == 7, done.stderr
+        filmed = json.loads(lab.run("report", "--format", "json", "--by", "process", film).stdout)
+    assert {int(process["pid"]) for process in filmed["processes"]} == {omit.pid}, filmed["processes"]
 
 
 def test_containers_do_not_mix_up_processes_of_one_name(lab, tmp_path):

@@ -77,9 +77,9 @@ static void take_done(void *context, bool sure)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct protocol *const protocols[] = {&protocol_http1, &protocol_redis,
+	static const struct protocol *const protocols[] = {&protocol_http1,	 &protocol_redis,
 							   &protocol_postgresql, &protocol_http2,
-							   &protocol_mysql};
+							   &protocol_mysql,	 &protocol_fastcgi};
 	const uint8_t *end = data + size;
 	const struct protocol *protocol;
 	struct protocol_losses losses = {0};

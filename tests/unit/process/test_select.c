@@ -71,8 +71,11 @@ static void what_was_meant(void **state)
 	s.whole_machine = false;
 	assert_int_equal(selection_check(&s, &why), 0);
 	assert_false(s.whole_machine);
+	/* what is named is filmed, and the command runs beside it */
 	s.command = command;
-	assert_int_equal(selection_check(&s, &why), -EINVAL);
+	assert_int_equal(selection_check(&s, &why), 0);
+	assert_null(s.command);
+	assert_ptr_equal(s.beside, command);
 	selection_free(&s);
 }
 

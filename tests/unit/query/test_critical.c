@@ -79,6 +79,30 @@ static const char *tell(struct graph *g, uint32_t thread, uint64_t from, uint64_
 	return words;
 }
 
+static void follows_a_poll_of_a_thread_that_has_work(void **state)
+{
+	struct graph g;
+
+	(void)state;
+	begin(&g);
+	add_wait(&g, 1, 0, 90, WAIT_LOCK, 2);
+	add(&g, 1, 90, 100, SLICE_ON_CPU);
+	add(&g, 2, 0, 20, SLICE_ON_CPU);
+	add_wait(&g, 2, 20, 70, WAIT_POLL, 3);
+	g.slices[g.histories.count - 1].flags |= HISTORY_ASKED;
+	add(&g, 2, 70, 100, SLICE_ON_CPU);
+	add(&g, 3, 0, 40, SLICE_ON_CPU);
+	add_wait(&g, 3, 40, 60, WAIT_POLL, 2);
+	add(&g, 3, 60, 100, SLICE_ON_CPU);
+	assert_string_equal(tell(&g, 1, 0, 100), "2 cpu 0-20; 3 earlier 20-40; 3 idle 40-60; "
+						 "3 cpu 60-70; 2 cpu 70-90; 1 cpu 90-100");
+	/* without a thread that ended it, it is a wait for the network, and not for new work */
+	g.slices[3].waker = 0;
+	g.slices[3].context = FILM_WAIT_BY_SOFTIRQ;
+	assert_string_equal(tell(&g, 1, 0, 100),
+			    "2 cpu 0-20; 2 network 20-70; 2 cpu 70-90; 1 cpu 90-100");
+}
+
 static void follows_a_lock_to_what_its_holder_did(void **state)
 {
 	struct graph g;
@@ -423,6 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(follows_a_lock_to_what_its_holder_did),
+		cmocka_unit_test(follows_a_poll_of_a_thread_that_has_work),
 		cmocka_unit_test(goes_no_further_than_new_work),
 		cmocka_unit_test(does_not_follow_what_cannot_be),
 		cmocka_unit_test(marks_what_is_lost_or_was_not_there),

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nginx, php-fpm and a service that PHP asks: requests of FastCGI, and what `explain` says of one that goes through all."""
+
+import glob
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from harness import PATIENCE, needs_root, wait_until
+from test_explain import explained, film_has, is_of_machine
+from test_requests import nginx_server, of_process, requests_of, serving, tool  # pylint: disable=unused-import
+
+pytestmark = needs_root
+
+PAGES = {
+    "small.php": "<?php echo 'small';",
+    "big.php": "<?php for ($i = 0; $i < 3000; $i++) echo str_repeat('x', 100);",
+    "down.php": "<?php http_response_code(503); error_log('planted');",
+    "asks.php": "<?php echo file_get_contents('http://127.0.0.1:' . $_GET['port'] . '/slow');",
+}
+
+SLOW = """
+import http.server, sys, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.take_a_nap()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"slept")
+    def take_a_nap(self):
+        time.sleep(0.1)
+    def log_message(self, *words):
+        pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+FPM = """
+[global]
+error_log = {folder}/fpm.log
+daemonize = no
+[www]
+user = root
+listen = {listen}
+pm = static
+pm.max_children = 2
+"""
+
+
+def fpm_server(folder, port):
+    found = sorted(glob.glob("/usr/sbin/php-fpm*")) or pytest.skip("php-fpm is missing")
+    for name, text in PAGES.items():
+        (folder / name).write_text(text)
+    (folder / "fpm.conf").write_text(FPM.format(folder=folder, listen=f"127.0.0.1:{port}"))
+    return [found[0], "-R", "-n", "-y", str(folder / "fpm.conf")]
+
+
+def slow_server(_, port):
+    return [sys.executable, "-c", SLOW, str(port)]
+
+
+@pytest.fixture
+def site(serving):
+    """nginx in front of php-fpm: it, what the workers of that are, where these listen, and where the site is."""
+    fpm, behind, folder = serving(fpm_server)
+    workers = [int(pid) for pid in subprocess.run(["pgrep", "-P", str(fpm.pid)], check=True, capture_output=True).stdout.split()]
+    assert len(workers) == 2
+    what = f"fastcgi_pass 127.0.0.1:{behind}; include fastcgi_params; fastcgi_param SCRIPT_FILENAME {folder}$fastcgi_script_name;"
+    nginx, port, logs = serving(nginx_with_parameters, what=what)
+    return nginx, workers, behind, f"http://127.0.0.1:{port}", logs
+
+
+def nginx_with_parameters(folder, port, what):
+    (folder / "fastcgi_params").write_text("".join(
+        f"fastcgi_param {name} ${name.lower()};\n"
+        for name in ("REQUEST_METHOD", "REQUEST_URI", "QUERY_STRING", "CONTENT_TYPE", "CONTENT_LENGTH")))
+    return nginx_server(folder, port, what=what.replace("fastcgi_params", str(folder / "fastcgi_params")))
+
+
+def test_requests_are_those_of_the_servers_own_log(lab, site, tmp_path):
+    nginx, workers, behind, url, logs = site
+    (tmp_path / "long").write_bytes(b"a" * 100_000)
+    cookie = "c" * 5000
+    curl = f"{tool('curl')} -s -o /dev/null"
+    film = lab.record("-e", "requests", "-p", ",".join(map(str, [nginx.pid, *workers])), "--", "sh", "-c", f"""
+        for i in $(seq 50); do {curl} -H "X-Request-Id: one-$i" {url}/small.php?n=$i {url}/big.php?n=$i; done
+        for i in $(seq 5); do {curl} {url}/down.php {url}/none.php; done
+        {curl} --data-binary @{tmp_path}/long {url}/small.php?posted; {curl} -H 'Cookie: {cookie}' {url}/small.php?cookie""")
+    answer = requests_of(lab, film)
+    logged = [(line.split('"')[1].split()[1], int(line.split('"')[2].split()[0])) for line in (logs / "access.log").read_text().splitlines()]
+    made = of_process(answer, nginx, "made")
+    served = [r for r in answer["requests"] if r["role"] == "served" and r["pid"] in workers]
+    assert len(logged) == 112
+    for requests in (made, served):
+        assert sorted((r["path"], r["status"]) for r in requests) == sorted(logged)
+        assert all(r["protocol"] == "fastcgi" and not r["open"] for r in requests)
+        assert {r["id"] for r in requests if r["path"].startswith("/small.php?n=")} == {f"one-{i}" for i in range(1, 51)}
+        assert all(r["failed"] == (r["status"] >= 500) for r in requests)
+        assert all(r["sent" if requests is served else "received"] > 300_000 for r in requests if r["path"].startswith("/big.php"))
+    assert all(r["peer"] == f"127.0.0.1:{behind}" for r in made)
+    assert not [reason for reason in answer["loss"] if "not what their protocol has" in reason], answer["loss"]
+
+
+def test_explain_goes_through_php_to_what_it_asked(lab, site, serving):
+    """PHP polls one connection until its answer comes: it has work all that time."""
+    nginx, workers, _, url, _ = site
+    slow, port, _ = serving(slow_server)
+    with lab.recording("-e", "threads,requests", "-p", ",".join(map(str, [nginx.pid, slow.pid, *workers]))) as (recorder, film):
+        assert wait_until(film.path.exists)
+        asked = [tool("curl"), "-s", f"{url}/asks.php?port={port}"]
+        assert wait_until(lambda: subprocess.run(asked, check=True, capture_output=True).stdout == b"slept"
+                          and film_has(lab, film, f"/asks.php?port={port}", 90_000_000))
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0
+    request, = explained(lab, film, "-p", nginx.pid)
+    cause = first_of(request)
+    assert cause["kind"] == "request" and "to GET /asks.php" in cause["words"], request["parts"]
+    behind = first_of(cause)
+    assert behind["kind"] == "request" and f"the answer of 127.0.0.1:{port} to GET /slow" in behind["words"], cause["parts"]
+    nap = first_of(behind)
+    assert nap["kind"] == "sleep" and any("take_a_nap" in function for function in nap["stack"]), behind["parts"]
+
+
+def first_of(part):
+    return next(p for p in part["parts"] if not is_of_machine(p))
