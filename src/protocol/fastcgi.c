@@ -4,7 +4,7 @@
  * bytes with the length of what follows. A request is one record that begins it, and streams of its
  * parameters and its body, each of which an empty record ends; its answer is a stream of what CGI
  * programs print, and one record that ends it. (FastCGI Specification 1.0; several requests at a
- * time on a connection, which it allows, are nobody's: web servers and php-fpm have one.)
+ * time on a connection, which it allows, are not sent: web servers and php-fpm have one.)
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -69,8 +69,8 @@ struct fastcgi {
 	uint8_t *params; /* what there is of them; freed once they are read */
 	size_t params_size;
 	bool are_cut;	   /* more of them is missing */
-	bool has_begun;	   /* a request has, and was not told yet */
-	bool is_waiting;   /* a request was told, and its answer has not ended */
+	bool has_begun;	   /* a request has, and was not reported yet */
+	bool is_waiting;   /* a request was reported, and its answer has not ended */
 	bool is_answering; /* it has begun */
 	uint8_t id[2];	   /* of the request that began last */
 };
@@ -292,7 +292,7 @@ static void tell_bytes(struct reading *r)
 	struct fastcgi *fastcgi = r->fastcgi;
 
 	if (r->number == SIDE_REQUESTS) {
-		/* the beginning's are told with the request */
+		/* the beginning's are reported with the request */
 		if (fastcgi->has_begun)
 			return;
 		if (fastcgi->is_waiting && r->side->bytes)
