@@ -12,7 +12,8 @@ static struct calls *calls_of(const struct source *source)
 
 static unsigned int needs(const struct source *source)
 {
-	return SOURCE_IMAGES | (calls_want_stacks(calls_of(source)) ? SOURCE_STACKS : 0);
+	return SOURCE_IMAGES |
+	       (calls_want_stacks(calls_of(source)) ? SOURCE_STACKS | SOURCE_RUNTIMES : 0);
 }
 
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)

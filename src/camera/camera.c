@@ -118,8 +118,10 @@ static int load(struct camera *camera, struct fail *why)
 	probes->rodata->want_user = !options->kernel_only;
 	probes->rodata->want_kernel = !options->user_only;
 	/* a machine has most runtimes, and what loads programs then does not read its full rings */
-	walkers_prepare(probes,
-			options->loads_once || options->selection->whole_machine ? WALKERS_ALL : 0);
+	walkers_prepare(probes, options->loads_once || options->selection->whole_machine ||
+						needs(camera, SOURCE_RUNTIMES)
+					? WALKERS_ALL
+					: 0);
 	filter_prepare(probes, options->selection);
 	camera->sources.host.probes = probes;
 	camera->sources.host.types = kernel_types_all(camera->types);

@@ -31,7 +31,7 @@ static unsigned int needs(const struct source *source)
 {
 	(void)source;
 	/* there is no second chance: the tables of a process must be there before */
-	return SOURCE_STACKS | SOURCE_BEFORE_EXEC | SOURCE_RESTING;
+	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_BEFORE_EXEC | SOURCE_RESTING;
 }
 
 static unsigned int rate(const struct source *source)

@@ -57,7 +57,7 @@ struct threads {
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
-	return SOURCE_STACKS | SOURCE_BEFORE_EXEC;
+	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_BEFORE_EXEC;
 }
 
 /* Nothing but what is lost comes by the rings. */

@@ -36,7 +36,7 @@
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
-	return SOURCE_STACKS | SOURCE_IMAGES | SOURCE_RESTING;
+	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_IMAGES | SOURCE_RESTING;
 }
 
 static unsigned int rate(const struct source *source)

@@ -30,7 +30,8 @@ static struct inspect *inspect_of(const struct source *source)
 
 static unsigned int needs(const struct source *source)
 {
-	return SOURCE_IMAGES | (inspect_of(source)->options.stacks ? SOURCE_STACKS : 0);
+	return SOURCE_IMAGES |
+	       (inspect_of(source)->options.stacks ? SOURCE_STACKS | SOURCE_RUNTIMES : 0);
 }
 
 /* What a few calls can take; to fill a large ring with zeros takes the kernel 20 ms. */

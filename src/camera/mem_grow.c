@@ -50,7 +50,7 @@ static unsigned int rate(const struct source *source)
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
-	return SOURCE_STACKS | SOURCE_BEFORE_EXEC;
+	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_BEFORE_EXEC;
 }
 
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)

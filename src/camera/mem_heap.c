@@ -51,7 +51,7 @@ static int command(const struct source_settings *settings, struct command_enviro
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
-	return SOURCE_STACKS | SOURCE_BEFORE_EXEC | SOURCE_PROCESSES;
+	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_BEFORE_EXEC | SOURCE_PROCESSES;
 }
 
 static unsigned int rate(const struct source *source)

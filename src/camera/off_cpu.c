@@ -96,7 +96,7 @@ static uint64_t stacks_of(const struct source *source)
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
-	return SOURCE_STACKS | SOURCE_BEFORE_EXEC | SOURCE_RESTING;
+	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_BEFORE_EXEC | SOURCE_RESTING;
 }
 
 static unsigned int rate(const struct source *source)

@@ -111,6 +111,8 @@ enum source_needs {
 	SOURCE_RESTING = 8,
 	/* hear of a command's process, and its children, in all that they do */
 	SOURCE_PROCESSES = 16,
+	/* its programs walk the stacks of all runtimes from the first event on (camera/walkers.h) */
+	SOURCE_RUNTIMES = 32,
 };
 
 /* What has become of a file that a target maps. */

@@ -42,7 +42,7 @@ def end(program):
     ("--depth", "x", "--", "true"), ("--min-time", "soon", "--", "true"),
     ("--slower", "-1", "--", "true"), ("--max-rate", "x", "--", "true"),
     ("-d", "soon", "-p", "1"), ("-p", "abc"), ("-f", "re:(", "--", "true"), ("-a",),
-    ("-a", "-f", "malloc"), ("-p", "1", "--", "true"), ("-o", "-", "--", "true"),
+    ("-a", "-f", "malloc"), ("-a", "-p", "1", "--", "true"), ("-o", "-", "--", "true"),
 ], ids=" ".join)
 def test_wrong_usage(lab, words):
     done = lab.run("trace", *words, cwd=lab.folder)
