@@ -111,7 +111,7 @@ enum source_needs {
 	SOURCE_RESTING = 8,
 	/* hear of a command's process, and its children, in all that they do */
 	SOURCE_PROCESSES = 16,
-	/* its programs walk the stacks of all runtimes from the first event on (camera/walkers.h) */
+	/* its programs walk stacks of all runtimes from the first event on (walkers.h) */
 	SOURCE_RUNTIMES = 32,
 };
 
