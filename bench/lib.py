@@ -310,14 +310,15 @@ STEADY = {
 
 
 @contextlib.contextmanager
-def running(*commands, cpus=None):
-    """Runs commands beside the block; each has a process group of its own, killed at the end."""
+def running(*commands, cpus=None, new_session=True):
+    """Runs commands beside the block; each has a process group of its own, and a session, killed at the end."""
     started = []
     try:
         for i, command in enumerate(commands):
             pin = ["taskset", "-c", str(cpus[i])] if cpus else []
             started.append(subprocess.Popen(
-                pin + [str(word) for word in command], start_new_session=True,
+                pin + [str(word) for word in command], start_new_session=new_session,
+                process_group=None if new_session else 0,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         yield started
     finally:

@@ -90,16 +90,7 @@ static uint32_t worker_of(const struct calls *c, const struct explain_served *se
 			  uint64_t *from)
 {
 	const struct explainer *e = c->e;
-	const struct request request = {.row = {
-						.end = served->end,
-						.duration = served->end - served->start,
-						.number = served->number,
-						.thread = served->thread,
-						.answerer = served->answerer,
-						.first = served->first,
-						.protocol = served->protocol,
-						.role = FILM_REQUEST_SERVED,
-					}};
+	const struct request request = explain_served_request(served);
 	uint32_t goroutine = served_goroutine_of(&e->goroutines, &request);
 	uint64_t others;
 

@@ -74,6 +74,21 @@ const struct explain_made *explain_made_beside(const struct explain_requests *re
 const struct explain_served *explain_served_of(const struct explain_requests *requests,
 					       const struct explain_made *made);
 
+/* As a request, with what is known here. */
+static inline struct request explain_served_request(const struct explain_served *served)
+{
+	return (struct request){.row = {
+					.end = served->end,
+					.duration = served->end - served->start,
+					.number = served->number,
+					.thread = served->thread,
+					.answerer = served->answerer,
+					.first = served->first,
+					.protocol = served->protocol,
+					.role = FILM_REQUEST_SERVED,
+				}};
+}
+
 /* The thread that answered a request, or else that received it. */
 static inline uint32_t request_answerer(const struct request *request)
 {

@@ -80,16 +80,7 @@ static struct kind_sum *sum_of(struct comparing *c, const struct explain_part *p
 
 static int add_request(struct comparing *c, const struct explain_served *served, bool is_slow)
 {
-	const struct request request = {.row = {
-						.end = served->end,
-						.duration = length_of(served),
-						.number = served->number,
-						.thread = served->thread,
-						.answerer = served->answerer,
-						.first = served->first,
-						.protocol = served->protocol,
-						.role = FILM_REQUEST_SERVED,
-					}};
+	const struct request request = explain_served_request(served);
 	struct explanation x;
 	int err = explain_request(c->e, &request, &x);
 
