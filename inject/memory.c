@@ -111,14 +111,13 @@ static uint64_t draw(struct memory_thread *self)
 }
 
 /*
- * A sample takes far longer than an allocation, so a thread takes about a thousand in a second at
- * most: one that has taken more doubles the bytes between them, and one that takes fewer halves
- * them. Each says by which mean it was taken, and weighs as much. It is looked at once in so many
+ * A sample takes far longer than an allocation, so a thread takes about 250 in a second: one
+ * that has taken more doubles the bytes between them, and one that takes fewer halves them. Each says by which mean it was taken, and weighs as much. It is looked at once in so many
  * that what they say together is right to some percent. What a user has asked for stays. No clock
  * is asked for the time, as a program may have forbidden itself system calls.
  */
 #define PACE_SAMPLES 1024
-#define PACE_TIME    3072 /* of 2^20 cycles: about a second */
+#define PACE_TIME    12288 /* of 2^20 cycles: about four seconds */
 
 static void pace(struct memory_thread *self)
 {

@@ -104,6 +104,30 @@ static bool needs(const struct camera *camera, enum source_needs what)
 	return sources_needs(&camera->sources) & what;
 }
 
+/*
+ * Whether all that is filmed runs already: then follow_first() meets its runtimes before the first
+ * event. Of what a child executes later, the first events may lack a runtime's frames.
+ */
+static bool all_run_already(const struct selection *selection)
+{
+	return selection->pid_count && !selection->tid_count && !selection->name_count &&
+	       !selection->cgroup_count && !selection->command;
+}
+
+/*
+ * The runtimes that programs are loaded with; others come when they are met (walkers.h). A machine
+ * has most of them, and what loads programs then does not read its full rings.
+ */
+static uint32_t runtimes_at_once(const struct camera *camera)
+{
+	const struct camera_options *options = &camera->options;
+
+	if (options->loads_once || options->selection->whole_machine)
+		return WALKERS_ALL;
+	return needs(camera, SOURCE_RUNTIMES) && !all_run_already(options->selection) ? WALKERS_ALL
+										      : 0;
+}
+
 static int load(struct camera *camera, struct fail *why)
 {
 	const struct camera_options *options = &camera->options;
@@ -117,11 +141,7 @@ static int load(struct camera *camera, struct fail *why)
 		return load_failed(-errno, why);
 	probes->rodata->want_user = !options->kernel_only;
 	probes->rodata->want_kernel = !options->user_only;
-	/* a machine has most runtimes, and what loads programs then does not read its full rings */
-	walkers_prepare(probes, options->loads_once || options->selection->whole_machine ||
-						needs(camera, SOURCE_RUNTIMES)
-					? WALKERS_ALL
-					: 0);
+	walkers_prepare(probes, runtimes_at_once(camera));
 	filter_prepare(probes, options->selection);
 	camera->sources.host.probes = probes;
 	camera->sources.host.types = kernel_types_all(camera->types);

@@ -198,6 +198,9 @@ int session_run(struct session *session, struct fail *why)
 		camera_expect(session->camera, session->argv);
 	if (!err)
 		err = camera_start(session->camera, session->film, why);
+	/* a reader of the film sees that it is recorded from here on */
+	if (!err)
+		err = film_commit(session->film, clock_ns(), false, why);
 	if (!err && session->command) {
 		err = command_go(session->command, session->argv, why);
 		watch.begun = clock_ns();

@@ -111,7 +111,10 @@ enum source_needs {
 	SOURCE_RESTING = 8,
 	/* hear of a command's process, and its children, in all that they do */
 	SOURCE_PROCESSES = 16,
-	/* its programs walk stacks of all runtimes from the first event on (walkers.h) */
+	/*
+	 * its programs walk stacks of all runtimes from the first event on (walkers.h), also of
+	 * targets that come later
+	 */
 	SOURCE_RUNTIMES = 32,
 };
 

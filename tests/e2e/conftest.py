@@ -21,6 +21,35 @@ def pytest_addoption(parser):
     parser.addoption("--programs", help="where the programs are, if not in that folder")
 
 
+def is_spared(item):
+    """Whether its file spares it, as its version is much like others (harness.spare_versions)."""
+    fixtures = [value for value in vars(item.module).values() if hasattr(value, "is_spared")]
+    return any(fixture.is_spared(item) for fixture in fixtures)
+
+
+def whose_turn(tests, one_in, turn):
+    """Of the variants of a test each one_in-th, at least one: others at the next turn, until all had theirs."""
+    chosen = tests[turn % one_in::one_in]
+    return chosen or [tests[turn % len(tests)]]
+
+
+def pytest_collection_modifyitems(config, items):
+    """
+    With STACKCAM_VARIANTS=N:TURN, a test that has many parameters runs with each N-th of them, and those are others at
+    another turn. Each test runs.
+    """
+    if "STACKCAM_VARIANTS" not in os.environ:
+        return
+    one_in, turn = map(int, os.environ["STACKCAM_VARIANTS"].split(":"))
+    variants = {}
+    for item in items:
+        if not is_spared(item):
+            variants.setdefault((item.path, item.originalname), []).append(item)
+    chosen = {item for number, tests in enumerate(variants.values()) for item in whose_turn(tests, one_in, turn + number)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
+
+
 def perf_maps():
     return set(Path("/tmp").glob("perf-*.map"))
 

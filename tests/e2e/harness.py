@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 from pathlib import Path
@@ -61,6 +62,14 @@ class Film:
         self.stackcam = stackcam
         self.path = path
         self.recording = recording
+
+    def begun(self):
+        """Whether what happens from now on is recorded: the file is there before the probes are."""
+        try:
+            with contextlib.closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)) as film:
+                return film.execute("SELECT count(*) FROM event").fetchone()[0] > 0
+        except sqlite3.OperationalError:
+            return False
 
     def report(self, *options, check=True, text=True):
         done = subprocess.run([self.stackcam, "report", *options, self.path], timeout=PATIENCE,
@@ -265,16 +274,19 @@ def spare_versions(fixture, spared, needed, **only):
     """A fixture for a file of tests: of versions of a runtime that are much like others, only the tests that are
     needed run, unless STACKCAM_EVERY_VERSION is set. fixture: whose parameter has the version in it. only: other
     parameters, and the value with which they are needed."""
-    @pytest.fixture(autouse=True)
-    def spare(request):
-        call = getattr(request.node, "callspec", None)
+    def is_spared(item):
+        call = getattr(item, "callspec", None)
         version = str(call.params.get(fixture, "")) if call else ""
         if "STACKCAM_EVERY_VERSION" in os.environ or not any(name in version for name in spared):
-            return
-        if request.node.originalname not in needed or \
-                any(call.params.get(name, value) != value for name, value in only.items()):
+            return False
+        return item.originalname not in needed or any(call.params.get(name, value) != value for name, value in only.items())
+
+    @pytest.fixture(autouse=True)
+    def spare(request):
+        if is_spared(request.node):
             pytest.skip("as in other versions; STACKCAM_EVERY_VERSION=1 tests all")
 
+    spare.is_spared = is_spared
     return spare
 
 

@@ -27,7 +27,7 @@ REQUESTS = ("-e", EVENTS[1] + ",requests")
 def filming(lab, *options):
     """A film that is being recorded, and complete after the block."""
     with lab.recording(*options) as (recorder, film):
-        assert wait_until(film.path.exists)
+        assert wait_until(film.begun)
         yield film
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(timeout=PATIENCE) == 0

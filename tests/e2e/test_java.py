@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import suites
-from harness import PATIENCE, chance, needs_root, running, spare_versions
+from harness import PATIENCE, chance, needs_root, running, spare_versions, wait_until
 
 pytestmark = needs_root
 
@@ -231,11 +231,12 @@ def test_http_server(lab, java, classes):
     process = subprocess.Popen([*java.command, "-cp", classes, "Server"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True)
     over = threading.Event()
+    answered = []
 
     def load(address):
         while not over.is_set():
             with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
-                answer.read()
+                answered.append(len(answer.read()))
 
     clients = []
     try:
@@ -243,6 +244,8 @@ def test_http_server(lab, java, classes):
         clients = [threading.Thread(target=load, args=(address,)) for _ in range(4)]
         for client in clients:
             client.start()
+        # before that, most of its time is of the compiler
+        assert wait_until(lambda: len(answered) > 1000)
         made = lab.record("-d", 3, "-p", process.pid)
     finally:
         over.set()

@@ -176,7 +176,7 @@ def film_locks(lab, *command):
     with program_with_locks(*command) as process:
         read_up_to(process, "ready")
         with lab.recording("-e", "lock", "-p", process.pid) as (recording, film):
-            wait_until(film.path.exists)
+            assert wait_until(film.begun)
             process.stdin.write("go\n")
             process.stdin.flush()
             text = read_up_to(process, "done")

@@ -49,7 +49,7 @@ def record(lab, *words, events="mem-alloc", options=("--mem-interval", INTERVAL)
 
 
 def test_a_thread_that_allocates_much_takes_fewer_samples(lab):
-    """About a thousand a second, each of which stands for more: by default."""
+    """About 250 a second once it has taken thousands, each of which stands for more: by default."""
     begin = time.monotonic()
     film = record(lab, lab.program("allocates"), 1, "long", options=())
     took = time.monotonic() - begin

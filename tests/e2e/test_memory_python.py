@@ -88,7 +88,7 @@ def test_one_that_runs(lab, python, truth):
         for _ in range(2):
             with lab.recording(*EVENTS, "-p", target.pid) as (recorder, film):
                 # little, until the library is in
-                assert wait_until(lambda: tell(target, 1000) and sampled(film) or recorder.poll() is not None)
+                assert wait_until(lambda: tell(target, 100) and sampled(film) or recorder.poll() is not None)
                 before = {name: of_function(film, "mem-inuse", name) for name in HOLDERS}
                 tell(target, COUNT, COUNT)
                 recorder.send_signal(signal.SIGINT)
@@ -105,7 +105,7 @@ def test_beside_tracemalloc(lab, python):
     with running(python, PROGRAM, stdin=subprocess.PIPE) as target:
         for words in (("tracemalloc", 1000), (1000,), ("say", 1000)):
             with lab.recording(*EVENTS, "-p", target.pid) as (recorder, film):
-                assert wait_until(lambda: tell(target, 1000) and sampled(film) or recorder.poll() is not None)
+                assert wait_until(lambda: tell(target, 100) and sampled(film) or recorder.poll() is not None)
                 tell(target, *words)
                 recorder.send_signal(signal.SIGINT)
                 assert recorder.wait(timeout=PATIENCE) == 0

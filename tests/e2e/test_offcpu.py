@@ -196,7 +196,7 @@ def test_python_that_waits_has_its_functions(lab, tmp_path):
 def test_stopped_is_not_waiting(lab):
     with running(lab.program("waits"), 20) as program:
         with lab.recording("-e", "off-cpu", "-p", program.pid) as (recorder, film):
-            wait_until(lambda: film.path.exists())
+            assert wait_until(film.begun)
             os.kill(program.pid, signal.SIGSTOP)
             wait_until(lambda: state_of(program.pid) == "T")
             time.sleep(1)
@@ -214,7 +214,7 @@ def state_of(pid):
 def test_a_process_that_dies_while_it_waits(lab):
     with running(lab.program("waits"), 60) as program:
         with lab.recording("-e", "off-cpu", "-p", program.pid) as (recorder, film):
-            wait_until(lambda: film.path.exists())
+            assert wait_until(film.begun)
             time.sleep(1)
             program.process.kill()
             assert recorder.wait(timeout=PATIENCE) == 0

@@ -201,7 +201,7 @@ def test_recording_ends_with_a_process_that_is_gone_before_it_begins(lab, verb):
 def test_process_killed_while_filmed(lab):
     with running(lab.program("split"), 20) as program:
         with lab.recording("-d", 30, "-p", program.pid) as (recorder, film):
-            assert wait_until(lambda: film.path.exists())
+            assert wait_until(film.begun)
             time.sleep(1.2)
             os.kill(program.pid, signal.SIGKILL)
             program.wait()
@@ -235,7 +235,7 @@ def test_by_name(lab):
 
 def test_by_name_also_what_starts_later(lab):
     with lab.recording("-d", 3, "-n", "split") as (recorder, film):
-        assert wait_until(lambda: film.path.exists())
+        assert wait_until(film.begun)
         subprocess.run([lab.program("split"), "1"], stdout=subprocess.DEVNULL, check=True)
         assert recorder.wait(timeout=30) == 0
     assert film.share(lambda stack: "f70" in stack) > 0.6, film.explain()

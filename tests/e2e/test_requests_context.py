@@ -70,7 +70,7 @@ def test_the_thread_says_what_it_works_for(lab, serving, tmp_path, model):
                     urllib.request.urlopen(f"http://127.0.0.1:{port}/order", timeout=PATIENCE).close()
                 done = lab.run("report", "--format", "requests-json", film.path)
                 return not done.returncode and sum(r["id_kind"] == "context" for r in json.loads(done.stdout)["requests"]) > 10
-            assert wait_until(film.path.exists)
+            assert wait_until(film.begun)
             assert wait_until(are_known)
             recorder.send_signal(2)
             assert recorder.wait(timeout=PATIENCE) == 0

@@ -107,7 +107,7 @@ def test_explain_goes_through_php_to_what_it_asked(lab, site, serving):
     nginx, workers, _, url, _ = site
     slow, port, _ = serving(slow_server)
     with lab.recording("-e", "threads,requests", "-p", ",".join(map(str, [nginx.pid, slow.pid, *workers]))) as (recorder, film):
-        assert wait_until(film.path.exists)
+        assert wait_until(film.begun)
         asked = [tool("curl"), "-s", f"{url}/asks.php?port={port}"]
         assert wait_until(lambda: subprocess.run(asked, check=True, capture_output=True).stdout == b"slept"
                           and film_has(lab, film, f"/asks.php?port={port}", 90_000_000))

@@ -166,7 +166,7 @@ def test_tasks_of_an_event_loop(lab, server):
 
     try:
         with lab.recording(*MARKERS, "-p", target.pid) as (recorder, film):
-            assert wait_until(film.path.exists)
+            assert wait_until(film.begun)
             assert wait_until(knows_tasks)
             before = first
             work(400)
@@ -361,7 +361,7 @@ def test_only_where_they_are_wanted(lab):
                 assert target.stdout.readline() == "done\n"
                 done = lab.run("report", "--format", "requests-json", film.path)
                 return not done.returncode and marked(json.loads(done.stdout))
-            assert wait_until(film.path.exists)
+            assert wait_until(film.begun)
             assert wait_until(is_filmed)
             recorder.send_signal(2)
             assert recorder.wait(timeout=PATIENCE) == 0

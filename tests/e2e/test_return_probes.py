@@ -11,7 +11,7 @@ def probed(lab, pid, *functions):
     """The functions of a process have return probes, and what begins now has begun with them."""
     chosen = [word for name in functions for word in ("-f", name)]
     with lab.beside("trace", "-q", "--exit", "return", "--max-rate", 0, *chosen, "-p", pid) as (tracer, film):
-        assert wait_until(film.path.exists)
+        assert wait_until(film.begun)
         assert wait_until(lambda: any(f["calls"] > 50 for f in film.json()["functions"]
                                       ) if film.report(check=False).returncode == 0 else False)
         yield

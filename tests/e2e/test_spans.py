@@ -158,7 +158,7 @@ def test_spans_of_a_request_are_listed_with_its_explanation(lab, serve, tmp_path
     with running(sys.executable, tmp_path / "server.py") as server:
         port = listening_port(server.pid)
         with lab.recording("-e", EVENTS[1] + ",requests", "-p", server.pid) as (recorder, film):
-            assert wait_until(film.path.exists)
+            assert wait_until(film.begun)
             assert wait_until(lambda: ask(port, "/warm") and film_has(lab, film, "/warm", 0))
             before = time.time_ns()
             assert ask(port, "/traced", traceparent=f"00-{trace}-00f067aa0ba902b7-01")

@@ -146,7 +146,7 @@ def test_name_that_nothing_bears_yet(lab, verb):
             run_to_its_end(program)
             assert_first_calls(finished(recorder, film), first=2 * TIMES)
             return
-        assert wait_until(film.path.exists)
+        assert wait_until(film.begun)
         subprocess.run([lab.program("split-static-pie"), "1"], check=True, stdout=subprocess.DEVNULL)
         film = finished(recorder, film)
     assert film.json()["stacks"]["samples"] > 0, film.recording.stderr
