@@ -289,6 +289,15 @@ static __always_inline bool is_http_answer(const struct requests_socket *socket,
 	       requests_is_answer(call->data);
 }
 
+/*
+ * Whether it matters which goroutine has started the one that a call is of: that asks others, or
+ * receives what may be asked for in streams, of which a server can be the first to send.
+ */
+static __always_inline bool wants_starts(const struct requests_socket *socket, __u32 direction)
+{
+	return direction ? socket->asks : socket->protocol == REQUESTS_HTTP2;
+}
+
 /* For whom the current thread works. */
 static __always_inline void take_workers(struct requests_call *call, struct requests_socket *socket,
 					 __u32 direction, __u32 length)
@@ -305,6 +314,8 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 		__builtin_memset(&record->turn, 0, sizeof(record->turn));
 		if (!is_http_answer(socket, call))
 			requests_go_take(record, &socket->goroutine);
+		if (wants_starts(socket, direction))
+			requests_go_tell_starts(record);
 		return;
 	}
 	/* what a library has decrypted was read before */

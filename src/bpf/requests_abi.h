@@ -15,6 +15,10 @@ enum {
 	REQUESTS_OPENED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 2),
 	/* A thread wrote a marker to /dev/null: the same, without a connection; its text. */
 	REQUESTS_MARKED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 3),
+	/* A goroutine that asks, or is asked, was started by another: a struct requests_started. */
+	REQUESTS_STARTED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 4),
+	/* A goroutine begins to handle a stream of HTTP/2: the same. */
+	REQUESTS_HANDLES = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 5),
 };
 
 /* The most bytes that are copied into one record, and what is tried first. Powers of two. */
@@ -64,6 +68,11 @@ enum requests_tls_place {
 	/* what is asked of others by net/http (requests_go.h), encrypted or not: */
 	REQUESTS_GO_ASKS,   /* net/http.(*persistConn).roundTrip(object, …) */
 	REQUESTS_GO_WRITES, /* net/http.persistConnWriter.Write(object, …) */
+	/* which goroutines work for which: */
+	REQUESTS_GO_STARTS,	  /* runtime.newproc has made a goroutine: its second argument */
+	REQUESTS_GO_HANDLES,	  /* net/http.(*http2serverConn).runHandler(object, writer, …) */
+	REQUESTS_GO_HANDLES_GRPC, /* grpc.(*Server).handleStream(object, transport, stream, …) */
+	REQUESTS_GO_SENDS_GRPC,	  /* grpc/internal/transport.(*loopyWriter).run(object) */
 	REQUESTS_TLS_PLACES
 };
 
@@ -82,6 +91,16 @@ struct requests_go {
 	__u32 goid; /* offset in the runtime's g */
 	__u32 curg; /* in its m */
 	__u32 asks; /* it has asked others; the kernel's side sets it */
+};
+
+/* A goroutine, and the one that has started it; numbers. */
+struct requests_started {
+	struct capture_head head;
+	__u32 pid, exec_id;
+	__u64 goroutine, starter;
+	__u64 since;  /* when it was started */
+	__u32 stream; /* of a REQUESTS_HANDLES: its number in its connection; else 0 */
+	__u32 unused;
 };
 
 /* Where a process that runs CPython has what requests_python.h looks for. Offsets in bytes. */

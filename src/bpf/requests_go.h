@@ -10,12 +10,21 @@
  *
  * What the one leaves for the next is taken by it, so that a call that was not seen leaves nothing
  * behind that a later one could be mistaken for: then it is not known for which one is sent.
+ *
+ * A goroutine that was started by another one may work for that one. Each that the runtime makes is
+ * noted here, with the goroutine that the thread works for; user space hears of one, and of those
+ * that it descends from, once it asks others, or receives what streams carry. A goroutine that
+ * writes what others want is left out: it works for all of them, whichever has started it.
  */
 #include "capture_maps.h"
 #include "requests_abi.h"
 
 #define REQUESTS_GO_PROCESSES	4096
 #define REQUESTS_GO_CONNECTIONS 16384
+#define REQUESTS_GO_STARTED	16384
+
+/* How far up user space hears which goroutine has started which. */
+#define REQUESTS_GO_DEPTH 4
 
 /* What a thread that runs Go code has of its goroutine: runtime.tlsg, for linux/amd64. */
 #define GO_G_FROM_FS (-8)
@@ -43,6 +52,18 @@ struct requests_go_map {
 
 struct requests_go_map requests_go_asking SEC(".maps");	 /* by the object */
 struct requests_go_map requests_go_writing SEC(".maps"); /* by the goroutine that writes */
+
+struct requests_go_start {
+	__u64 starter, since; /* number of the goroutine that has started it, and when */
+	__u64 is_told;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, REQUESTS_GO_STARTED);
+	__type(key, struct requests_go_key);
+	__type(value, struct requests_go_start);
+} requests_go_started SEC(".maps");
 
 static __always_inline struct requests_go_key requests_go_key(__u64 what)
 {
@@ -137,6 +158,15 @@ static __always_inline void requests_go_asks(__u64 object, __u64 g)
 	bpf_map_update_elem(&requests_go_asking, &key, &goid, BPF_ANY);
 }
 
+/* What a goroutine sends is not of what the one works for that has started it. */
+static __always_inline void requests_go_forget_start(__u64 goroutine)
+{
+	struct requests_go_key key = requests_go_key(goroutine);
+
+	if (goroutine && bpf_map_lookup_elem(&requests_go_started, &key))
+		bpf_map_delete_elem(&requests_go_started, &key);
+}
+
 /*
  * net/http.persistConnWriter.Write(object): the goroutine g is about to send. Where its stack must
  * grow the function begins twice, and the second time finds nothing.
@@ -148,12 +178,125 @@ static __always_inline void requests_go_writes(__u64 object, __u64 g)
 	__u64 goid = where ? requests_go_number(where, g) : 0, asking;
 	__u64 *found = goid ? bpf_map_lookup_elem(&requests_go_asking, &key) : NULL;
 
+	requests_go_forget_start(goid);
 	if (!found)
 		return;
 	asking = *found;
 	bpf_map_delete_elem(&requests_go_asking, &key);
 	key.what = goid;
 	bpf_map_update_elem(&requests_go_writing, &key, &asking, BPF_ANY);
+}
+
+/* grpc's loopyWriter.run(): the goroutine g sends for all of its connection. */
+static __always_inline void requests_go_sends_for_all(__u64 g)
+{
+	const struct requests_go *where = requests_go_of_process();
+
+	if (where)
+		requests_go_forget_start(requests_go_number(where, g));
+}
+
+/*
+ * The runtime has made a goroutine, and is about to put it into a queue, on the stack of the thread
+ * whose g is given. What a timer has started (time.AfterFunc) was started by no goroutine.
+ */
+static __always_inline void requests_go_starts(__u64 fresh, __u64 g)
+{
+	const struct requests_go *where = requests_go_of_process();
+	struct requests_go_start start = {.since = bpf_ktime_get_ns()};
+	struct requests_go_key key;
+	__u64 m, current;
+	__u32 curg_at;
+
+	if (!where)
+		return;
+	curg_at = where->curg;
+	if (bpf_probe_read_user(&m, sizeof(m), (void *)(g + GO_M_FROM_G)) || !m ||
+	    bpf_probe_read_user(&current, sizeof(current), (void *)(m + curg_at)) || !current)
+		return;
+	start.starter = requests_go_number(where, current);
+	key = requests_go_key(requests_go_number(where, fresh));
+	if (key.what && start.starter)
+		bpf_map_update_elem(&requests_go_started, &key, &start, BPF_ANY);
+}
+
+/* Tells which goroutine has started that one. Returns its number; 0: that is not known, or told. */
+static __always_inline __u64 requests_go_tell_start(__u64 goroutine, __u64 time, __u32 kind,
+						    __u32 stream)
+{
+	struct requests_go_key key = requests_go_key(goroutine);
+	struct requests_go_start *start = bpf_map_lookup_elem(&requests_go_started, &key);
+	struct requests_started told = {
+		.head = {.kind = kind, .size = sizeof(told), .time = time},
+		.pid = key.pid,
+		.exec_id = key.exec_id,
+		.goroutine = goroutine,
+		.stream = stream,
+	};
+	void *ring = capture_ring();
+
+	if (!start || (start->is_told && kind == REQUESTS_STARTED) || !ring)
+		return 0;
+	told.starter = start->starter;
+	told.since = start->since;
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &told, sizeof(told), BPF_RB_NO_WAKEUP)) {
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+		return 0;
+	}
+	start->is_told = 1;
+	return told.starter;
+}
+
+/* Of the goroutine that a record is of, before that is sent. */
+static __noinline int requests_go_tell_starts(const struct requests_record *record)
+{
+	__u64 goroutine = record->works_for ? record->works_for : record->task;
+
+	for (int i = 0; i < REQUESTS_GO_DEPTH && goroutine; i++)
+		goroutine =
+			requests_go_tell_start(goroutine, record->head.time, REQUESTS_STARTED, 0);
+	return 0;
+}
+
+/* The goroutine g begins to handle that stream. */
+static __always_inline void requests_go_handles(__u32 stream, __u64 g)
+{
+	const struct requests_go *where = requests_go_of_process();
+	__u64 goid = where && stream ? requests_go_number(where, g) : 0;
+
+	if (goid)
+		requests_go_tell_start(goid, bpf_ktime_get_ns(), REQUESTS_HANDLES, stream);
+}
+
+/*
+ * net/http's runHandler(object, writer): the writer leads to its state, that to the stream, which
+ * has the object again, and behind it its number. 0: it does not.
+ */
+static __always_inline __u32 requests_go_stream_of(__u64 object, __u64 writer)
+{
+	__u64 state, stream, again;
+	__u32 number;
+
+	if (bpf_probe_read_user(&state, sizeof(state), (void *)writer) ||
+	    bpf_probe_read_user(&stream, sizeof(stream), (void *)state) ||
+	    bpf_probe_read_user(&again, sizeof(again), (void *)stream) || again != object ||
+	    bpf_probe_read_user(&number, sizeof(number), (void *)(stream + sizeof(again))))
+		return 0;
+	return number;
+}
+
+/*
+ * grpc's handleStream(…, stream): its first word is the number, which a client has chosen and so is
+ * odd; since 1.69 it may be the address of what has that first. 0: neither.
+ */
+static __always_inline __u32 requests_go_stream_of_grpc(__u64 stream)
+{
+	__u64 word;
+
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)stream) ||
+	    (word >> 32 && bpf_probe_read_user(&word, sizeof(word), (void *)word)))
+		return 0;
+	return word >> 32 || !(word & 1) ? 0 : (__u32)word;
 }
 
 #endif

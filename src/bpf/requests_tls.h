@@ -173,6 +173,22 @@ static __always_inline void requests_tls_enter(struct probe_regs *regs, __u32 pl
 		requests_go_writes(ax, r14);
 		return;
 	}
+	if (place == REQUESTS_GO_STARTS) {
+		requests_go_starts(bx, r14);
+		return;
+	}
+	if (place == REQUESTS_GO_HANDLES) {
+		requests_go_handles(requests_go_stream_of(ax, bx), r14);
+		return;
+	}
+	if (place == REQUESTS_GO_HANDLES_GRPC) {
+		requests_go_handles(requests_go_stream_of_grpc(di), r14);
+		return;
+	}
+	if (place == REQUESTS_GO_SENDS_GRPC) {
+		requests_go_sends_for_all(r14);
+		return;
+	}
 	if (place == REQUESTS_TLS_FREE || place == REQUESTS_TLS_GO_CLOSE) {
 		requests_tls_closed(call.object);
 		return;

@@ -15,6 +15,7 @@ struct requests_open {
 	struct map counts;
 	struct map
 		sums; /* of the numbers of its requests, each bit by itself: with one, it is it */
+	struct map changed; /* when one was added last, or ended beside others; ns */
 };
 
 static inline void requests_open_change(struct requests_open *open, uint64_t key, uint64_t number,
@@ -36,6 +37,32 @@ static inline void requests_open_change(struct requests_open *open, uint64_t key
 	}
 }
 
+/* The same at a time, ns, so that it is known since when a key has what it has. */
+static inline void requests_open_change_at(struct requests_open *open, uint64_t key,
+					   uint64_t number, int64_t by, uint64_t time)
+{
+	uint64_t *changed = map_get(&open->changed, key);
+
+	requests_open_change(open, key, number, by);
+	if (!map_get(&open->counts, key))
+		map_remove(&open->changed, key);
+	else if (!changed)
+		/* without memory it is not known since when */
+		(void)!map_put(&open->changed, key, time);
+	else if (*changed < time)
+		*changed = time;
+}
+
+/* The one that a key has had, and no other one, since a time; 0: it has not. */
+static inline uint64_t requests_open_since(const struct requests_open *open, uint64_t key,
+					   uint64_t since)
+{
+	const uint64_t *count = map_get(&open->counts, key), *sum = map_get(&open->sums, key);
+	const uint64_t *changed = map_get(&open->changed, key);
+
+	return count && sum && changed && *count == 1 && *changed <= since ? *sum : 0;
+}
+
 /* How many a key has; if it is one, *number is that one's. */
 static inline uint64_t requests_open_find(const struct requests_open *open, uint64_t key,
 					  uint64_t *number)
@@ -50,6 +77,7 @@ static inline void requests_open_free(struct requests_open *open)
 {
 	map_free(&open->counts);
 	map_free(&open->sums);
+	map_free(&open->changed);
 }
 
 #endif

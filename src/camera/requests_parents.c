@@ -27,7 +27,8 @@ bool requests_parents_has_goroutines(const struct requests_track *track,
 	       track->to.has_goroutines(track->to.context, (pid_t)identity->pid);
 }
 
-void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by)
+void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by,
+			    uint64_t time)
 {
 	if (asked->row.role != FILM_REQUEST_SERVED)
 		return;
@@ -36,25 +37,58 @@ void requests_parents_serve(struct requests_track *track, const struct asked *as
 	if (asked->id_key)
 		requests_open_change(&track->by_id, asked->id_key, asked->row.number, by);
 	if (asked->goroutine_key)
-		requests_open_change(&track->by_goroutine, asked->goroutine_key, asked->row.number,
-				     by);
+		requests_open_change_at(&track->by_goroutine, asked->goroutine_key,
+					asked->row.number, by, time);
+}
+
+/*
+ * The request of the goroutine that has started that one, or of one further up: if it has served
+ * that one alone ever since it started what leads there. 0: not known.
+ */
+static uint64_t find_by_start(struct requests_track *track, struct asked *asked, uint64_t goroutine)
+{
+	const struct requests_start *start = requests_starts_find(track->starts, goroutine);
+	struct requests_line *line = &asked->line;
+	uint64_t parent = 0, open = 0;
+
+	while (start && !start->handles && !open && line->count < REQUESTS_LINE_MAX) {
+		uint64_t starter = start->starter, since = start->since;
+
+		line->goroutines[line->count++] = start->goroutine;
+		open = requests_open_find(&track->by_goroutine, starter, &parent);
+		parent = requests_open_since(&track->by_goroutine, starter, since);
+		start = requests_starts_find(track->starts, starter);
+	}
+	/* of several it may yet be the one that it has worked for before */
+	if (open > 1 || !requests_starts_made(track->starts, line, parent))
+		parent = 0;
+	if (!parent)
+		line->count = 0;
+	return parent;
 }
 
 /*
  * A goroutine does one thing after the other, on whichever thread: what it makes while it serves
- * one request is made for that one.
+ * one request is made for that one. If it serves none, the one may that has started it.
  */
 static void find_by_goroutine(struct requests_track *track, struct asked *asked,
 			      const struct requests_record *record)
 {
 	uint64_t maker = record->works_for ? record->works_for : record->task;
 	uint64_t key = requests_parents_task(&asked->identity, maker);
+	uint64_t open = key ? requests_open_find(&track->by_goroutine, key, &asked->row.parent) : 0;
 
-	asked->row.parent = 0;
-	if (!key || requests_open_find(&track->by_goroutine, key, &asked->row.parent) != 1)
-		return;
-	if (asked->row.parent)
+	if (open == 1 && asked->row.parent) {
 		asked->row.flags |= FILM_REQUEST_PARENT_BY_GOROUTINE;
+		return;
+	}
+	asked->row.parent = key && !open ? find_by_start(track, asked, key) : 0;
+	if (!asked->row.parent)
+		return;
+	asked->row.flags |= FILM_REQUEST_PARENT_BY_START;
+	/* net/http starts a goroutine for each request of HTTP/2, and waits for it */
+	if (asked->stream)
+		asked->row.goroutine = requests_starts_find(track->starts, key)->number;
 }
 
 /*
@@ -116,12 +150,12 @@ void requests_parents_context(struct requests_track *track, struct asked *asked,
 	}
 	if (!any || !strncmp(asked->row.id, id, FILM_REQUEST_ID))
 		return;
-	requests_parents_serve(track, asked, -1);
+	requests_parents_serve(track, asked, -1, 0);
 	memcpy(asked->row.id, id, sizeof(asked->row.id));
 	asked->row.id_kind = FILM_REQUEST_ID_CONTEXT;
 	asked->row.flags &= ~(uint32_t)FILM_REQUEST_ID_CUT;
 	asked->id_key = requests_parents_id(&asked->identity, id);
-	requests_parents_serve(track, asked, 1);
+	requests_parents_serve(track, asked, 1, asked->begun);
 }
 
 /* -- what is kept until that is known ---------------------------------------------------------- */
@@ -157,10 +191,24 @@ void requests_parents_by_task(void *context, void *kept, uint64_t parent)
 	give(context, kept, parent, FILM_REQUEST_PARENT_BY_TASK);
 }
 
+void requests_parents_by_start(void *context, void *kept, bool is_right)
+{
+	struct asked *asked = kept;
+
+	if (!is_right) {
+		asked->row.parent = 0;
+		asked->row.flags &= ~(uint32_t)FILM_REQUEST_PARENT_BY_START;
+	}
+	give(context, asked, 0, 0);
+}
+
 static bool is_kept(struct requests_track *track, const struct asked *asked, void *kept)
 {
 	if (asked->row.role != FILM_REQUEST_MADE)
 		return false;
+	if (asked->line.count)
+		return kept &&
+		       requests_starts_keep(track->starts, &asked->line, asked->row.parent, kept);
 	return asked->is_of_task ? requests_tasks_over(track->tasks, asked->row.number, kept)
 				 : requests_loops_over(track->loops, asked->row.number, kept);
 }
@@ -168,7 +216,8 @@ static bool is_kept(struct requests_track *track, const struct asked *asked, voi
 /* Writes a request that is over, unless it is kept until it is known for which one it was made. */
 void requests_parents_over(struct requests_track *track, struct asked *asked)
 {
-	struct asked *kept = asked->may_be_for ? malloc(sizeof(*kept)) : NULL;
+	bool may_change = asked->may_be_for || asked->line.count;
+	struct asked *kept = may_change ? malloc(sizeof(*kept)) : NULL;
 
 	if (kept)
 		*kept = *asked;

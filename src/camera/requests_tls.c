@@ -19,17 +19,38 @@
 /* Symbols of a file that are looked at to see whether it has OpenSSL in it. */
 #define SYMBOLS_MAX 200000
 
-static const char *const functions[REQUESTS_TLS_PLACES] = {
-	[REQUESTS_TLS_READ] = "SSL_read",
-	[REQUESTS_TLS_WRITE] = "SSL_write",
-	[REQUESTS_TLS_READ_EX] = "SSL_read_ex",
-	[REQUESTS_TLS_WRITE_EX] = "SSL_write_ex",
-	[REQUESTS_TLS_FREE] = "SSL_free",
-	[REQUESTS_TLS_GO_READ] = "crypto/tls.(*Conn).Read",
-	[REQUESTS_TLS_GO_WRITE] = "crypto/tls.(*Conn).Write",
-	[REQUESTS_TLS_GO_CLOSE] = "crypto/tls.(*Conn).Close",
-	[REQUESTS_GO_ASKS] = "net/http.(*persistConn).roundTrip",
-	[REQUESTS_GO_WRITES] = "net/http.persistConnWriter.Write",
+enum {
+	/* no probe: what else is to be known of a file */
+	PLACE_QUEUE = REQUESTS_TLS_PLACES, /* where the runtime puts what can run */
+	PLACE_ACCEPT,			   /* others can connect to it */
+	PLACES
+};
+
+static const struct {
+	const char *symbol;
+	int place;
+} functions[] = {
+	{"SSL_read", REQUESTS_TLS_READ},
+	{"SSL_write", REQUESTS_TLS_WRITE},
+	{"SSL_read_ex", REQUESTS_TLS_READ_EX},
+	{"SSL_write_ex", REQUESTS_TLS_WRITE_EX},
+	{"SSL_free", REQUESTS_TLS_FREE},
+	{"crypto/tls.(*Conn).Read", REQUESTS_TLS_GO_READ},
+	{"crypto/tls.(*Conn).Write", REQUESTS_TLS_GO_WRITE},
+	{"crypto/tls.(*Conn).Close", REQUESTS_TLS_GO_CLOSE},
+	{"net/http.(*persistConn).roundTrip", REQUESTS_GO_ASKS},
+	{"net/http.persistConnWriter.Write", REQUESTS_GO_WRITES},
+	{"runtime.newproc.func1", REQUESTS_GO_STARTS},
+	{"net/http.(*http2serverConn).runHandler", REQUESTS_GO_HANDLES},
+	{"golang.org/x/net/http2.(*serverConn).runHandler", REQUESTS_GO_HANDLES},
+	{"google.golang.org/grpc.(*Server).handleStream", REQUESTS_GO_HANDLES_GRPC},
+	{"google.golang.org/grpc/internal/transport.(*loopyWriter).run", REQUESTS_GO_SENDS_GRPC},
+	{"runtime.runqput", PLACE_QUEUE},
+	{"net.(*netFD).accept", PLACE_ACCEPT},
+};
+
+enum {
+	FUNCTIONS = sizeof(functions) / sizeof(functions[0])
 };
 
 /* Where a file is probed. */
@@ -97,8 +118,8 @@ static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strin
 	if (!symbol->st_shndx || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
 		return true;
 	name = elf_strings_get(names, symbol->st_name);
-	defined->reads |= !strcmp(name, functions[REQUESTS_TLS_READ]);
-	defined->writes |= !strcmp(name, functions[REQUESTS_TLS_WRITE]);
+	defined->reads |= !strcmp(name, functions[REQUESTS_TLS_READ].symbol);
+	defined->writes |= !strcmp(name, functions[REQUESTS_TLS_WRITE].symbol);
 	return !defined->reads || !defined->writes;
 }
 
@@ -155,25 +176,92 @@ static uint64_t cheap_entry(const struct image *image, const struct probe_functi
 	return jump ? begin + jump : function->entry.offset;
 }
 
-static bool add_function(struct places *places, const struct image *image,
-			 const struct probe_functions *all, const struct probe_function *function)
+/* Of functions that are looked for, by place; null: it is not there. */
+struct found_places {
+	const struct probe_function *at[PLACES];
+};
+
+/* Code of a function that may be in the file. */
+#define STARTS_CODE_MAX 512
+
+/*
+ * Where the runtime has made a goroutine, and is about to call the function that queues it: the
+ * kernel emulates a call, too. 0: it is not there.
+ */
+static uint64_t starts_entry(const struct image *image, const struct found_places *found)
 {
-	for (int place = 0; place < REQUESTS_TLS_PLACES; place++) {
-		if (strcmp(function->symbol, functions[place]))
-			continue;
-		if (has_end(place) && (function->exit != PROBE_EXIT_RET || !function->exits))
-			return false;
-		if (!add_place(places,
-			       place >= REQUESTS_GO_ASKS ? cheap_entry(image, function)
-							 : function->entry.offset,
-			       place, false))
-			return false;
-		for (uint32_t i = 0; has_end(place) && i < function->exits; i++)
-			if (!add_place(places, all->exits[function->first_exit + i].offset, place,
-				       true))
-				return false;
+	const struct probe_function *starts = found->at[REQUESTS_GO_STARTS];
+	const struct probe_function *queue = found->at[PLACE_QUEUE];
+	uint64_t begin = starts->entry.offset - starts->slide;
+	size_t size = starts->size < STARTS_CODE_MAX ? starts->size : STARTS_CODE_MAX;
+	uint8_t code[STARTS_CODE_MAX];
+	ssize_t got = queue ? pread(image->fd, code, size, (off_t)begin) : 0;
+	struct isa_insn insn;
+
+	for (size_t at = 0; got > 0 && at < (size_t)got; at += insn.length) {
+		if (!isa_read(&insn, code + at, (size_t)got - at))
+			return 0;
+		if (isa_flow(&insn) == ISA_FLOW_CALL &&
+		    isa_target(&insn, starts->address + at) == queue->address)
+			return begin + at;
 	}
+	return 0;
+}
+
+static uint64_t entry_of(const struct image *image, const struct found_places *found,
+			 const struct probe_function *function, int place)
+{
+	if (place == REQUESTS_GO_STARTS)
+		return starts_entry(image, found);
+	return place >= REQUESTS_GO_ASKS ? cheap_entry(image, function) : function->entry.offset;
+}
+
+static bool add_function(struct places *places, const struct image *image,
+			 const struct probe_functions *all, const struct found_places *found,
+			 const struct probe_function *function, int place)
+{
+	uint64_t entry = entry_of(image, found, function, place);
+
+	if (has_end(place) && (function->exit != PROBE_EXIT_RET || !function->exits))
+		return false;
+	if (entry && !add_place(places, entry, place, false))
+		return false;
+	for (uint32_t i = 0; has_end(place) && i < function->exits; i++)
+		if (!add_place(places, all->exits[function->first_exit + i].offset, place, true))
+			return false;
 	return true;
+}
+
+static int place_of(const struct probe_function *function)
+{
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		if (!strcmp(function->symbol, functions[i].symbol))
+			return functions[i].place;
+	return -1;
+}
+
+static bool add_functions(struct places *places, const struct image *image,
+			  const struct probe_functions *all)
+{
+	struct found_places found = {0};
+	bool ok = true;
+
+	for (size_t i = 0; i < all->count; i++) {
+		int place = place_of(&all->at[i]);
+
+		if (place >= 0)
+			found.at[place] = &all->at[i];
+	}
+	for (size_t i = 0; ok && i < all->count; i++) {
+		int place = place_of(&all->at[i]);
+
+		/* what none can connect to serves nothing */
+		if (place < 0 || place >= REQUESTS_TLS_PLACES ||
+		    (place == REQUESTS_GO_STARTS && !found.at[PLACE_ACCEPT]))
+			continue;
+		ok = add_function(places, image, all, &found, &all->at[i], place);
+	}
+	return ok;
 }
 
 static bool find_places(struct places *places, const struct image *image)
@@ -189,15 +277,15 @@ static bool find_places(struct places *places, const struct image *image)
 	struct choice *choice = NULL;
 	bool ok = !choice_new(&choice) && !symbols_new(&no_options, &question.symbols);
 
-	for (int place = 0; ok && place < REQUESTS_TLS_PLACES; place++)
-		ok = !choice_add_function(choice, true, functions[place], NULL);
+	for (size_t i = 0; ok && i < FUNCTIONS; i++)
+		ok = !choice_add_function(choice, true, functions[i].symbol, NULL);
 	question.choice = choice;
 	if (ok)
 		ok = !probe_functions_of(&question, &found, NULL);
-	for (size_t i = 0; ok && i < found.count; i++)
-		ok = add_function(places, image, &found, &found.at[i]);
-	if (ok)
+	if (ok) {
+		ok = add_functions(places, image, &found);
 		probe_functions_free(&found);
+	}
 	if (question.symbols)
 		symbols_free(question.symbols);
 	choice_free(choice);

@@ -39,10 +39,12 @@ struct requests_track *requests_track_new(const struct requests_to *to, uint64_t
 	track->next = first;
 	track->loops = requests_loops_new(requests_parents_by_order, track);
 	track->tasks = requests_tasks_new(requests_parents_by_task, track);
-	if (track->loops && track->tasks)
+	track->starts = requests_starts_new(requests_parents_by_start, track);
+	if (track->loops && track->tasks && track->starts)
 		return track;
 	requests_loops_free(track->loops);
 	requests_tasks_free(track->tasks);
+	requests_starts_free(track->starts);
 	free(track);
 	return NULL;
 }
@@ -66,8 +68,10 @@ void requests_track_free(struct requests_track *track)
 	requests_open_free(&track->by_thread);
 	requests_open_free(&track->by_id);
 	requests_open_free(&track->by_goroutine);
+	requests_open_free(&track->by_stream);
 	requests_loops_free(track->loops);
 	requests_tasks_free(track->tasks);
+	requests_starts_free(track->starts);
 	free(track);
 }
 
@@ -108,7 +112,8 @@ static void finish(struct requests_track *track, struct connection *connection, 
 	if (!asked->row.peer_port && !asked->row.own_port)
 		copy_addresses(&asked->row, &connection->about);
 	requests_asked_row(asked, now);
-	requests_parents_serve(track, asked, -1);
+	requests_parents_serve(track, asked, -1, now);
+	requests_streams_end(track, asked);
 	requests_parents_over(track, asked);
 	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
 	connection->queue.count--;
@@ -134,8 +139,20 @@ static void take_upgraded(void *context, uint32_t number)
 
 	if (!connection->queue.count)
 		return;
+	requests_parents_serve(taking->track, connection->queue.at, -1, taking->time);
 	connection->queue.at[0].stream = number;
 	connection->queue.at[0].row.protocol = FILM_PROTOCOL_HTTP2;
+	if (connection->role == FILM_REQUEST_SERVED && taking->record)
+		requests_streams_begin(taking->track, connection->queue.at, taking->record);
+	requests_parents_serve(taking->track, connection->queue.at, 1, taking->time);
+}
+
+struct asked *requests_track_of_stream(struct connection *connection, uint32_t stream)
+{
+	vec_foreach (&connection->queue, asked)
+		if (asked->stream == stream)
+			return asked;
+	return NULL;
 }
 
 /* The request that is reported: of the stream, else the oldest one. Null: it is not known. */
@@ -145,10 +162,7 @@ static struct asked *told(const struct taking *taking)
 
 	if (!taking->stream)
 		return connection->queue.count ? connection->queue.at : NULL;
-	vec_foreach (&connection->queue, asked)
-		if (asked->stream == taking->stream)
-			return asked;
-	return NULL;
+	return requests_track_of_stream(connection, taking->stream);
 }
 
 /* HTTP/1 has no streams: with one, the connection has gone over to HTTP/2. */
@@ -189,6 +203,9 @@ static void take_request(void *context, const struct protocol_request *request)
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
 	asked.id_key = requests_parents_id(&asked.identity, request->id);
 	asked.goroutine_key = requests_parents_task(&asked.identity, taking->record->task);
+	if (requests_parents_has_goroutines(track, &asked.identity))
+		asked.row.goroutine = taking->record->works_for ? taking->record->works_for
+								: taking->record->task;
 	/* one that is received is not of what the thread did before */
 	if (connection->role == FILM_REQUEST_MADE)
 		requests_parents_context(track, &asked, taking->record);
@@ -198,7 +215,9 @@ static void take_request(void *context, const struct protocol_request *request)
 	}
 	if (connection->role == FILM_REQUEST_MADE)
 		requests_parents_find(track, vec_last(&connection->queue), taking->record);
-	requests_parents_serve(track, &asked, 1);
+	else if (taking->stream)
+		requests_streams_begin(track, vec_last(&connection->queue), taking->record);
+	requests_parents_serve(track, vec_last(&connection->queue), 1, taking->time);
 }
 
 static void add_bytes(const struct connection *connection, struct film_request *row, bool asked,
@@ -313,7 +332,7 @@ static struct protocol_sink sink_of(struct taking *taking)
 
 /* -- connections ------------------------------------------------------------------------------- */
 
-static struct connection *find(struct requests_track *track, uint64_t number)
+struct connection *requests_track_connection(struct requests_track *track, uint64_t number)
 {
 	const uint64_t *place = map_get(&track->index, number);
 
@@ -470,7 +489,7 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 		track->counts.damaged++;
 		return;
 	}
-	connection = find(track, record->connection);
+	connection = requests_track_connection(track, record->connection);
 	if (!connection)
 		connection = meet(track, record);
 	if (!connection)
@@ -496,7 +515,7 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 
 void requests_track_closed(struct requests_track *track, uint64_t number, uint64_t time)
 {
-	struct connection *connection = find(track, number);
+	struct connection *connection = requests_track_connection(track, number);
 
 	requests_loops_used(track->loops, number);
 	if (!connection)
@@ -521,6 +540,26 @@ static void find_oldest(const struct requests_track *track, struct map *oldest)
 		}
 }
 
+static bool is_served(void *context, uint64_t number)
+{
+	return map_get(context, number);
+}
+
+static void tick_starts(struct requests_track *track)
+{
+	struct map open = {0};
+
+	if (!requests_starts_has_kept(track->starts))
+		return;
+	vec_foreach (&track->all, connection)
+		vec_foreach (&connection->queue, asked)
+			/* without memory it is taken to be over */
+			if (asked->row.role == FILM_REQUEST_SERVED)
+				(void)!map_put(&open, asked->row.number, 1);
+	requests_starts_tick(track->starts, is_served, &open);
+	map_free(&open);
+}
+
 void requests_track_tick(struct requests_track *track, uint64_t now)
 {
 	struct map oldest = {0};
@@ -538,6 +577,7 @@ void requests_track_tick(struct requests_track *track, uint64_t now)
 	find_oldest(track, &oldest);
 	requests_tasks_tick(track->tasks, &oldest);
 	map_free(&oldest);
+	tick_starts(track);
 	requests_lasting_look(track, now);
 }
 
@@ -561,6 +601,7 @@ void requests_track_finish(struct requests_track *track, uint64_t now)
 	}
 	requests_loops_give_all(track->loops);
 	requests_tasks_give_all(track->tasks);
+	requests_starts_give_all(track->starts);
 }
 
 struct requests_counts requests_track_counts(const struct requests_track *track)

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "camera/requests_loops.h"
 #include "camera/requests_open.h"
+#include "camera/requests_starts.h"
 #include "camera/requests_tasks.h"
 #include "camera/requests_track.h"
 
@@ -16,13 +17,18 @@ struct asked {
 	char endpoint[PROTOCOL_ENDPOINT_MAX];
 	uint64_t begun, first, last;
 	struct capture_identity identity, answerer;
-	uint64_t id_key;	/* 0: it has none */
-	uint64_t goroutine_key; /* of the one that received it; 0: none, or not known */
-	uint32_t stream;	/* its number there; 0: answers come in order */
+	uint64_t id_key; /* 0: it has none */
+	/* of the one that received it, or handles its stream; 0: none, or not known */
+	uint64_t goroutine_key;
+	/* of its stream, by the goroutine that received it, and by the one that started that; 0 */
+	uint64_t stream_keys[2];
+	uint32_t stream; /* its number there; 0: answers come in order */
 	bool is_answered;
 	bool is_slow;	 /* lasts() said so */
 	bool may_be_for; /* one of those that its thread served; which may turn out, */
 	bool is_of_task; /* by the task that made it */
+	/* goroutines between the one that made it, and the one that serves row.parent */
+	struct requests_line line;
 };
 
 struct connection {
@@ -44,6 +50,8 @@ struct requests_track {
 	struct map index; /* number of a connection: its place */
 	vec(struct connection) all;
 	struct requests_open by_thread, by_id, by_goroutine;
+	struct requests_open by_stream; /* numbers of connections */
+	struct requests_starts *starts;
 	struct requests_loops *loops;
 	struct requests_tasks *tasks;
 	struct requests_marker *marker; /* null: no requests are marked */
@@ -67,8 +75,9 @@ bool requests_parents_has_goroutines(const struct requests_track *track,
 uint64_t requests_parents_id(const struct capture_identity *identity, const char *id);
 uint64_t requests_parents_task(const struct capture_identity *identity, uint64_t number);
 
-/* It begins to be served (1), or ends (-1); of one that is made nothing happens. */
-void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by);
+/* It begins to be served (1), or ends (-1), at a time; of one that is made nothing happens. */
+void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by,
+			    uint64_t time);
 /* What the thread of a piece has published becomes its id. */
 void requests_parents_context(struct requests_track *track, struct asked *asked,
 			      const struct requests_record *record);
@@ -80,6 +89,8 @@ void requests_parents_over(struct requests_track *track, struct asked *asked);
 /* A requests_loops_give and a requests_tasks_give, whose context is the track. */
 void requests_parents_by_order(void *context, void *kept, uint64_t parent);
 void requests_parents_by_task(void *context, void *kept, uint64_t parent);
+/* A requests_starts_give, the same. */
+void requests_parents_by_start(void *context, void *kept, bool is_right);
 
 /* A piece, before and behind that it is read. */
 void requests_parents_before(struct requests_track *track, const struct connection *connection,
@@ -88,8 +99,22 @@ void requests_parents_behind(struct requests_track *track, const struct connecti
 			     const struct requests_record *record);
 
 /*
+ * -- requests_streams.c: which goroutine handles a stream of HTTP/2 -----------------------------
+ */
+
+/* One that is served was received by that piece. */
+void requests_streams_begin(struct requests_track *track, struct asked *asked,
+			    const struct requests_record *record);
+void requests_streams_end(struct requests_track *track, const struct asked *asked);
+
+/*
  * -- requests_track.c, requests_lasting.c --------------------------------------------------------
  */
+
+/* The connection of that number; null: it is not known. */
+struct connection *requests_track_connection(struct requests_track *track, uint64_t number);
+/* Its request of that stream; null: it has none. */
+struct asked *requests_track_of_stream(struct connection *connection, uint32_t stream);
 
 /* A request as it stands at a time, which is its end if it has no byte of an answer. */
 void requests_asked_row(struct asked *asked, uint64_t now);

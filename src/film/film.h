@@ -498,6 +498,8 @@ enum film_request_flag {
 	FILM_REQUEST_PARENT_BY_TASK = 8192,
 	/* by a marker: the thread said what it works for, or the request what it is within */
 	FILM_REQUEST_PARENT_BY_MARKER = 16384,
+	/* by the goroutine that made it: the one that received the other started it meanwhile */
+	FILM_REQUEST_PARENT_BY_START = 32768,
 	FILM_REQUEST_COPY_LOST =
 		512, /* a part of what was sent was not seen: sizes are too small */
 	/*
@@ -522,6 +524,8 @@ struct film_request {
 	uint64_t connection;	 /* a number that this connection alone has in this film */
 	uint64_t number;	 /* the request's own: no other one of this machine has it */
 	uint64_t parent; /* number of the request served that it was made for; 0: not known */
+	/* of Go, the number of the one that serves it, or for which it is made; 0: not known */
+	uint64_t goroutine;
 	/* IPv6, or IPv4 mapped into it, in the order of the network: the other end, and ours */
 	uint64_t peer[2], own[2];
 	char path[FILM_REQUEST_PATH]; /* as it stood in the request */
@@ -543,6 +547,7 @@ struct film_request {
 struct film_requests {
 	size_t count;
 	const uint64_t *end, *duration, *first, *received, *sent, *connection, *number, *parent;
+	const uint64_t *goroutine;
 	const uint64_t *peer[2], *own[2];
 	const uint64_t *path[FILM_REQUEST_PATH / 8], *id[FILM_REQUEST_ID / 8];
 	const uint32_t *thread, *stack, *endpoint, *answerer, *status, *flags, *peer_port,

@@ -282,6 +282,7 @@ static const struct layout_column request_columns[] = {
 	REQUEST(role),
 	REQUEST(id_kind),
 	REQUEST(stream, .later = true),
+	REQUEST(goroutine, .later = true),
 };
 
 _Static_assert(FILM_REQUEST_PATH == 8 * 8 && FILM_REQUEST_ID == 5 * 8,

@@ -177,6 +177,27 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 }
 
 /*
+ * What a goroutine on the path has made: the one that waits here does it for that one, as the
+ * reader of a connection does. Null: none of them made just one.
+ */
+static const struct explain_made *made_above(const struct calls *c,
+					     const struct critical_step *step)
+{
+	for (uint32_t wait = step->wait; wait; wait = c->to->waits.at[wait - 1].parent) {
+		uint32_t thread = c->to->waits.at[wait - 1].thread;
+		const struct explain_made *made;
+
+		if (!histories_is_goroutine(&c->e->histories, thread))
+			continue;
+		made = explain_made_by(&c->e->requests, c->request, c->e->film->threads[thread].tid,
+				       step->start, step->end);
+		if (made)
+			return made;
+	}
+	return NULL;
+}
+
+/*
  * The request's own thread waits for an answer as long as one is missing. Another one of its
  * process, as that of a connection, may wait for any: if there is just one, it waits for that while
  * it is under way.
@@ -193,6 +214,8 @@ static int put_step(struct calls *c, const struct critical_step *step)
 	if (!may_be_for_answer(c, slice))
 		return put(c, step, step->start, step->end) ? 0 : -ENOMEM;
 	only = explain_made_beside(requests, c->request, step->start, step->end);
+	if (!only && slice->state == FILM_WAIT_GOROUTINE)
+		only = made_above(c, step);
 	call.made = only;
 	if (!step->wait && slice->state != FILM_WAIT_GOROUTINE)
 		call.made = explain_made_in(requests, c->request, step->start, step->end);

@@ -100,6 +100,7 @@ static bool keep_made(struct loading *loading, const struct request *request)
 		.end = request->row.end,
 		.connection = key_of_connection(request),
 		.endpoint = request->endpoint,
+		.goroutine = request->row.goroutine,
 		.thread = request->row.thread,
 	};
 
@@ -116,6 +117,7 @@ static int take(void *context, const struct request *request)
 		.thread = request->row.thread,
 		.answerer = request->row.answerer,
 		.first = request->row.first,
+		.goroutine = request->row.goroutine,
 		.connection = key_of_connection(request),
 		.endpoint = request->row.endpoint,
 		.protocol = request->row.protocol,
@@ -271,8 +273,10 @@ const struct explain_made *explain_made_in(const struct explain_requests *reques
 	return NULL;
 }
 
-const struct explain_made *explain_made_beside(const struct explain_requests *requests,
-					       uint64_t parent, uint64_t from, uint64_t to)
+/* goroutine: of those made for that one alone; 0: of all. */
+static const struct explain_made *only_made(const struct explain_requests *requests,
+					    uint64_t parent, uint32_t goroutine, uint64_t from,
+					    uint64_t to)
 {
 	const struct explain_made *found = NULL;
 
@@ -280,13 +284,26 @@ const struct explain_made *explain_made_beside(const struct explain_requests *re
 	     i < requests->made.count && requests->made.at[i].parent == parent &&
 	     requests->made.at[i].start < to;
 	     i++) {
-		if (requests->made.at[i].end <= from)
+		if (requests->made.at[i].end <= from ||
+		    (goroutine && (uint32_t)requests->made.at[i].goroutine != goroutine))
 			continue;
 		if (found)
 			return NULL;
 		found = &requests->made.at[i];
 	}
 	return found;
+}
+
+const struct explain_made *explain_made_beside(const struct explain_requests *requests,
+					       uint64_t parent, uint64_t from, uint64_t to)
+{
+	return only_made(requests, parent, 0, from, to);
+}
+
+const struct explain_made *explain_made_by(const struct explain_requests *requests, uint64_t parent,
+					   uint32_t goroutine, uint64_t from, uint64_t to)
+{
+	return only_made(requests, parent, goroutine, from, to);
 }
 
 const struct explain_served *explain_served_of(const struct explain_requests *requests,

@@ -9,6 +9,7 @@
 struct explain_served {
 	uint64_t start, end, number;
 	uint64_t first;
+	uint64_t goroutine;		     /* as of a struct film_request */
 	uint64_t connection;		     /* hash with the stream, alike at both ends; 0: none */
 	uint32_t thread, answerer, endpoint; /* as of a struct film_request */
 	uint8_t protocol;
@@ -21,6 +22,7 @@ struct explain_made {
 	uint64_t number, start, end;
 	uint64_t connection;  /* as of a struct explain_served */
 	const char *endpoint; /* the film's */
+	uint64_t goroutine;   /* as of a struct film_request */
 	uint32_t thread;
 	char peer[64];
 };
@@ -65,6 +67,10 @@ const struct explain_made *explain_made_in(const struct explain_requests *reques
 const struct explain_made *explain_made_beside(const struct explain_requests *requests,
 					       uint64_t parent, uint64_t from, uint64_t to);
 
+/* The same of those alone that were made for a goroutine: its number, or the lowest 32 bits. */
+const struct explain_made *explain_made_by(const struct explain_requests *requests, uint64_t parent,
+					   uint32_t goroutine, uint64_t from, uint64_t to);
+
 /*
  * The same request at the other end of its connection, where a process of the film served it: of
  * the same stream, and its middle within the time in which this one was under way. Null: there is
@@ -84,6 +90,7 @@ static inline struct request explain_served_request(const struct explain_served 
 					.thread = served->thread,
 					.answerer = served->answerer,
 					.first = served->first,
+					.goroutine = served->goroutine,
 					.protocol = served->protocol,
 					.role = FILM_REQUEST_SERVED,
 				}};

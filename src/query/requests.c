@@ -60,6 +60,7 @@ static int take_rows(void *context, const struct film_requests *rows)
 					.connection = rows->connection[i],
 					.number = rows->number[i],
 					.parent = rows->parent[i],
+					.goroutine = rows->goroutine[i],
 					.peer = {rows->peer[0][i], rows->peer[1][i]},
 					.own = {rows->own[0][i], rows->own[1][i]},
 					.thread = rows->thread[i],

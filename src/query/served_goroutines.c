@@ -46,13 +46,33 @@ static int by_goroutine_and_time(const void *left, const void *right)
 	return compare(a->goroutine, b->goroutine, a, b);
 }
 
+/* Of a goroutine's number, of which the table of threads has the lowest 32 bits. */
+static uint64_t key_of_number(uint32_t process, uint32_t number)
+{
+	return (uint64_t)process << 32 | number;
+}
+
+static bool index_numbers(struct served_goroutines *goroutines)
+{
+	const struct film_thread *threads = goroutines->film->threads;
+
+	vec_foreach (&goroutines->by_thread, run) {
+		const struct film_thread *thread = &threads[run->goroutine];
+
+		if (!map_put(&goroutines->by_number, key_of_number(thread->process, thread->tid),
+			     run->goroutine))
+			return false;
+	}
+	return true;
+}
+
 int served_goroutines_load(struct served_goroutines *goroutines, struct film *film,
 			   struct fail *why)
 {
 	uint32_t event = film_find_event(film, event_type(EVENT_GO_LANES)->name);
 	int err = 0;
 
-	*goroutines = (struct served_goroutines){0};
+	*goroutines = (struct served_goroutines){.film = film};
 	if (event && film_has_turns(film, event))
 		err = slices_each(film, event, 0, UINT64_MAX, take, goroutines, why);
 	if (err)
@@ -61,7 +81,7 @@ int served_goroutines_load(struct served_goroutines *goroutines, struct film *fi
 	if (!goroutines->by_thread.count)
 		return 0;
 	goroutines->processes = calloc(film->process_count, 1);
-	if (!goroutines->processes)
+	if (!goroutines->processes || !index_numbers(goroutines))
 		return fail_errno(why, -ENOMEM, NULL, "cannot read the goroutines");
 	vec_foreach (&goroutines->by_thread, run)
 		goroutines->processes[film->threads[run->on].process] = 1;
@@ -76,6 +96,7 @@ void served_goroutines_free(struct served_goroutines *goroutines)
 {
 	vec_free(&goroutines->by_thread);
 	vec_free(&goroutines->by_goroutine);
+	map_free(&goroutines->by_number);
 	free(goroutines->processes);
 }
 
@@ -107,10 +128,27 @@ static size_t count_up_to(const struct goroutine_run *runs, size_t count,
 	return low;
 }
 
+/* Of HTTP/2 one goroutine sends the answers to all requests of a connection. */
+static bool has_streams(const struct request *request)
+{
+	return request->row.protocol == FILM_PROTOCOL_HTTP2 ||
+	       request->row.protocol == FILM_PROTOCOL_GRPC;
+}
+
+static uint32_t goroutine_of_number(const struct served_goroutines *goroutines,
+				    const struct request *request)
+{
+	const struct film_thread *thread = &goroutines->film->threads[request->row.thread];
+	const uint64_t *found =
+		map_get(&goroutines->by_number,
+			key_of_number(thread->process, (uint32_t)request->row.goroutine));
+
+	return found && request->row.goroutine ? (uint32_t)*found : 0;
+}
+
 /*
  * The thread was in the system call that sent the first byte of the answer: no other goroutine ran
- * on it. Of HTTP/2 one goroutine sends the answers to all requests of a connection, and a marker
- * has no answer.
+ * on it. A marker has no answer.
  */
 uint32_t served_goroutine_of(const struct served_goroutines *goroutines,
 			     const struct request *request)
@@ -123,10 +161,10 @@ uint32_t served_goroutine_of(const struct served_goroutines *goroutines,
 	size_t count;
 
 	if (request->row.role != FILM_REQUEST_SERVED || !request->row.first || !wanted.on ||
-	    request->row.protocol == FILM_PROTOCOL_HTTP2 ||
-	    request->row.protocol == FILM_PROTOCOL_GRPC ||
 	    request->row.protocol == FILM_PROTOCOL_MARKER)
 		return 0;
+	if (has_streams(request))
+		return goroutine_of_number(goroutines, request);
 	count = count_up_to(goroutines->by_thread.at, goroutines->by_thread.count, &wanted,
 			    by_thread_and_time);
 	if (!count)

@@ -2,13 +2,14 @@
 #ifndef QUERY_SERVED_GOROUTINES_H
 #define QUERY_SERVED_GOROUTINES_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "query/requests.h"
 
 /*
  * Which goroutine served a request, and on which threads it ran meanwhile, of a film with lanes of
- * goroutines. It is the one that sent the first byte of the answer; those that it started in turn
- * are not known to be of the request.
+ * goroutines. It is the one that sent the first byte of the answer, and of HTTP/2 the one that
+ * handled its stream; those that it started in turn are not known to be of the request.
  */
 
 /* A time in which a thread worked for a goroutine; both are ids of the table of threads. */
@@ -20,6 +21,8 @@ struct goroutine_run {
 struct served_goroutines {
 	vec(struct goroutine_run) by_thread;	/* by on, then from */
 	vec(struct goroutine_run) by_goroutine; /* by goroutine, then from */
+	struct map by_number; /* a hash of the process and the number: goroutine */
+	const struct film *film;
 	uint8_t *processes; /* a byte for each: 1 where its goroutines are known; null: none are */
 };
 

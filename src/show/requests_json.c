@@ -65,6 +65,8 @@ static const char *parent_by(const struct film_request *row)
 		return "order";
 	if (row->flags & FILM_REQUEST_PARENT_BY_GOROUTINE)
 		return "goroutine";
+	if (row->flags & FILM_REQUEST_PARENT_BY_START)
+		return "start";
 	if (row->flags & FILM_REQUEST_PARENT_BY_TASK)
 		return "task";
 	if (row->flags & FILM_REQUEST_PARENT_BY_MARKER)
@@ -101,6 +103,7 @@ static void put_request(struct json *j, const struct film *film, const struct re
 	json_text(j, "peer", request_peer(request, peer, sizeof(peer)));
 	put_number(j, "connection", row->connection);
 	json_u64(j, "stream", row->stream);
+	json_u64(j, "goroutine", row->goroutine);
 	if (row->parent)
 		put_number(j, "parent", row->parent);
 	else

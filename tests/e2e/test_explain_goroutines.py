@@ -90,6 +90,19 @@ func fetch(from string) {
 	}
 }
 
+//go:noinline
+func spread(from ...string) {
+	var all sync.WaitGroup
+	for _, one := range from {
+		all.Add(1)
+		go func(one string) {
+			defer all.Done()
+			fetch(one)
+		}(one)
+	}
+	all.Wait()
+}
+
 func main() {
 	jobs := make(chan job)
 	go worker(jobs)
@@ -101,14 +114,16 @@ func main() {
 	say("/job/", func() { askWorker(jobs) })
 	say("/gather/", gather)
 	say("/slow/", func() { nap(150 * ms) })
-	say("/fetch/", func() { fetch("http://127.0.0.1:" + os.Args[2] + "/slow/1") })
+	behind := "http://127.0.0.1:" + os.Args[2]
+	say("/fetch/", func() { fetch(behind + "/slow/1") })
+	say("/spread/", func() { spread(behind+"/order/1", behind+"/gather/1", behind+"/slow/1") })
 	go http.ListenAndServe("127.0.0.1:"+os.Args[2], nil)
 	fmt.Println("ready")
 	panic(http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))
 }
 """
 
-ASKED = ("job", "gather", "fetch")
+ASKED = ("job", "gather", "fetch", "spread")
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +217,18 @@ def test_an_answer_is_waited_for_in_the_goroutine_of_the_connection(shared_lab, 
     slept = part["parts"][0]
     assert slept["kind"] == "sleep" and slept["thread"] == part["waker"] != part["thread"], part["parts"]
     assert "main.nap" in slept["stack"] and slept["duration"] >= 149_000_000, slept
+
+
+def test_several_answers_are_waited_for_in_the_goroutines_that_asked_for_them(shared_lab, film):
+    """Each reader of a connection waits for what the one has asked for that waits for the reader."""
+    _, cause = by_name(shared_lab, film, "spread")
+    assert cause["object"] == "sync.WaitGroup", cause
+    child = check_end(cause, "spread", "select", "")
+    assert "main.fetch" in child["stack"], child
+    part = child["parts"][0]
+    assert part["kind"] == "request" and any(f"to GET /{name}/*" in part["words"] for name in ("slow", "gather")), part["words"]
+    assert part["duration"] >= 140_000_000 and part["end"] == "thread", part
+    assert any("main.nap" in (below["stack"] or "") for below in [*part["parts"], *part["parts"][0]["parts"]]), part["parts"]
 
 
 def test_without_lanes_of_goroutines_they_are_not_linked(shared_lab, server):

@@ -15,6 +15,7 @@ struct seen {
 	uint64_t slow, asked; /* ns from which on it is; how often that was asked */
 	uint64_t moved[8][2]; /* by connection and direction */
 	bool has_goroutines;
+	uint8_t protocol;	       /* 0: HTTP/1 */
 	uint64_t goroutine, works_for; /* of the next calls */
 };
 
@@ -50,10 +51,10 @@ static bool lasts(void *context, const struct film_request *row, const char *end
 }
 
 /* A call of a thread on a connection; missing: bytes before it of which the record was lost. */
-static void call(struct requests_track *track, struct seen *seen, uint64_t time, uint32_t tid,
-		 uint64_t connection, uint8_t flags, const char *text, uint32_t missing)
+static void call_of(struct requests_track *track, struct seen *seen, uint64_t time, uint32_t tid,
+		    uint64_t connection, uint8_t flags, const void *data, uint32_t size,
+		    uint32_t missing)
 {
-	uint32_t size = (uint32_t)strlen(text);
 	uint64_t *moved = &seen->moved[connection][flags & REQUESTS_SENT];
 	bool is_first = !*moved;
 	struct requests_record *record = calloc(1, sizeof(*record) + size);
@@ -70,11 +71,17 @@ static void call(struct requests_track *track, struct seen *seen, uint64_t time,
 	record->offset = *moved;
 	record->length = record->copied = size;
 	record->flags = flags;
-	record->protocol = REQUESTS_HTTP;
-	memcpy(record + 1, text, size);
+	record->protocol = seen->protocol ? seen->protocol : REQUESTS_HTTP;
+	memcpy(record + 1, data, size);
 	requests_track_take(track, record);
 	*moved += size;
 	free(record);
+}
+
+static void call(struct requests_track *track, struct seen *seen, uint64_t time, uint32_t tid,
+		 uint64_t connection, uint8_t flags, const char *text, uint32_t missing)
+{
+	call_of(track, seen, time, tid, connection, flags, text, (uint32_t)strlen(text), missing);
 }
 
 #define GET(path) "GET " path " HTTP/1.1\r\n\r\n"
@@ -141,7 +148,10 @@ static uint64_t made_for(struct requests_track *track, struct seen *seen, uint64
 	call(track, seen, 50, 9, 5, REQUESTS_SENT, GET("/out"), 0);
 	call(track, seen, 51, 9, 5, 0, OK, 0);
 	assert_int_equal(row->role, FILM_REQUEST_MADE);
-	assert_int_equal(!!(row->flags & FILM_REQUEST_PARENT_BY_GOROUTINE), !!row->parent);
+	assert_int_equal(row->goroutine, works_for ? works_for : goroutine);
+	assert_int_equal(
+		!!(row->flags & (FILM_REQUEST_PARENT_BY_GOROUTINE | FILM_REQUEST_PARENT_BY_START)),
+		!!row->parent);
 	return row->parent;
 }
 
@@ -168,6 +178,181 @@ static void test_goroutines(void **state)
 	seen.goroutine = 13;
 	call(track, &seen, 60, 8, 3, REQUESTS_SENT, OK, 0);
 	assert_int_equal(made_for(track, &seen, 77, 13), 103);
+	requests_track_free(track);
+}
+
+/* One has started another one at a time; stream: which that handles, 0: none. */
+static void start(struct requests_track *track, uint64_t starter, uint64_t goroutine, uint64_t time,
+		  uint32_t stream)
+{
+	const struct requests_started started = {
+		.head = {stream ? REQUESTS_HANDLES : REQUESTS_STARTED, sizeof(started), time},
+		.pid = 7,
+		.goroutine = goroutine,
+		.starter = starter,
+		.since = time,
+		.stream = stream,
+	};
+
+	requests_track_started(track, &started);
+}
+
+/* Makes a request that is kept until it is sure for which one it was. */
+static void make_kept(struct requests_track *track, struct seen *seen, uint64_t goroutine,
+		      uint64_t time)
+{
+	size_t count = seen->count;
+
+	seen->goroutine = goroutine;
+	seen->works_for = 0;
+	call(track, seen, time, 9, 5, REQUESTS_SENT, GET("/out"), 0);
+	call(track, seen, time, 9, 5, 0, OK, 0);
+	assert_int_equal(seen->count, count);
+}
+
+/* The request of connection 1 begins, or is answered, in goroutine 11. */
+static void serve(struct requests_track *track, struct seen *seen, uint64_t time, bool ends)
+{
+	seen->goroutine = 11;
+	call(track, seen, time, 8, 1, ends ? REQUESTS_SENT : 0, ends ? OK : GET("/in"), 0);
+}
+
+static void test_what_a_goroutine_started_is_for_its_request(void **state)
+{
+	struct seen seen = {.has_goroutines = true};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	start(track, 11, 20, 5, 0);
+	serve(track, &seen, 10, false);
+	start(track, 11, 21, 15, 0);
+	start(track, 21, 22, 16, 0);
+	/* it was started before, and may serve all */
+	assert_int_equal(made_for(track, &seen, 20, 0), 0);
+	make_kept(track, &seen, 21, 20);
+	make_kept(track, &seen, 22, 21);
+	requests_track_tick(track, 25);
+	requests_track_tick(track, 26);
+	assert_int_equal(seen.count, 1);
+	serve(track, &seen, 30, true);
+	assert_int_equal(seen.count, 2);
+	requests_track_tick(track, 31);
+	requests_track_tick(track, 32);
+	assert_int_equal(seen.count, 4);
+	for (size_t i = 2; i < 4; i++) {
+		assert_int_equal(seen.rows[i].parent, 100);
+		assert_true(seen.rows[i].flags & FILM_REQUEST_PARENT_BY_START);
+	}
+	/* the next one of the same goroutine is not what they were started for */
+	serve(track, &seen, 40, false);
+	assert_int_equal(made_for(track, &seen, 22, 0), 0);
+	requests_track_free(track);
+}
+
+/* The first request has started a worker that serves all. */
+static void test_a_goroutine_that_lasts_is_of_no_request(void **state)
+{
+	struct seen seen = {.has_goroutines = true};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	serve(track, &seen, 10, false);
+	start(track, 11, 21, 15, 0);
+	start(track, 21, 22, 16, 0);
+	make_kept(track, &seen, 21, 20);
+	make_kept(track, &seen, 22, 21);
+	serve(track, &seen, 30, true);
+	requests_track_tick(track, 31);
+	/* by another one that it has started */
+	start(track, 21, 23, 35, 0);
+	assert_int_equal(made_for(track, &seen, 23, 0), 0);
+	requests_track_tick(track, 41);
+	assert_int_equal(seen.count, 4);
+	assert_int_equal(seen.rows[2].parent, 0);
+	assert_int_equal(seen.rows[2].flags & FILM_REQUEST_PARENT_BY_START, 0);
+	assert_int_equal(seen.rows[3].parent, 0);
+	requests_track_free(track);
+}
+
+/* Two that came at once in one goroutine: what it starts is of one of them. */
+static void test_a_start_within_two_requests_is_of_none(void **state)
+{
+	struct seen seen = {.has_goroutines = true, .goroutine = 11};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	call(track, &seen, 10, 8, 1, 0, GET("/in") GET("/next"), 0);
+	start(track, 11, 21, 15, 0);
+	assert_int_equal(made_for(track, &seen, 21, 0), 0);
+	serve(track, &seen, 30, true);
+	/* of the first one, maybe */
+	assert_int_equal(made_for(track, &seen, 21, 0), 0);
+	start(track, 11, 22, 35, 0);
+	make_kept(track, &seen, 22, 40);
+	requests_track_finish(track, 50);
+	assert_int_equal(seen.rows[seen.count - 1].parent, 101);
+	requests_track_free(track);
+}
+
+/* A connection's beginning, and a request of a stream: GET /, by the table of headers. */
+#define PREFACE	       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+#define STREAM(number) "\0\0\3\1\5\0\0\0" number "\x82\x84\x86"
+
+static void ask_streams(struct requests_track *track, struct seen *seen, uint64_t connection,
+			uint64_t reader)
+{
+	static const char data[] = PREFACE STREAM("\1") STREAM("\3");
+
+	seen->protocol = REQUESTS_HTTP2;
+	seen->goroutine = reader;
+	call_of(track, seen, 10, 9, connection, 0, data, sizeof(data) - 1, 0);
+	seen->protocol = 0;
+}
+
+/* As of net/http, where one has started those that handle, and the one that reads, too. */
+static void test_streams_are_of_the_goroutines_that_handle_them(void **state)
+{
+	struct seen seen = {.has_goroutines = true};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	start(track, 11, 12, 5, 0);
+	ask_streams(track, &seen, 1, 12);
+	start(track, 11, 31, 20, 1);
+	start(track, 11, 33, 21, 3);
+	assert_int_equal(made_for(track, &seen, 31, 0), 100);
+	assert_int_equal(made_for(track, &seen, 33, 0), 101);
+	start(track, 33, 34, 22, 0);
+	make_kept(track, &seen, 34, 30);
+	/* a stream that is not there; another one started it; the one that reads serves none */
+	start(track, 11, 35, 23, 5);
+	start(track, 99, 36, 24, 1);
+	assert_int_equal(made_for(track, &seen, 35, 0), 0);
+	assert_int_equal(made_for(track, &seen, 36, 0), 0);
+	assert_int_equal(made_for(track, &seen, 12, 0), 0);
+	requests_track_finish(track, 50);
+	for (size_t i = 0; i < seen.count; i++)
+		if (seen.rows[i].role == FILM_REQUEST_SERVED)
+			assert_int_equal(seen.rows[i].goroutine,
+					 seen.rows[i].stream == 1 ? 31 : 33);
+	assert_int_equal(seen.rows[seen.count - 1].parent, 101);
+	requests_track_free(track);
+}
+
+/* As of gRPC, where the one that reads starts them; and two connections of one reader. */
+static void test_streams_are_found_by_the_one_that_reads(void **state)
+{
+	struct seen seen = {.has_goroutines = true};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	ask_streams(track, &seen, 1, 12);
+	start(track, 12, 31, 20, 1);
+	assert_int_equal(made_for(track, &seen, 31, 0), 100);
+	ask_streams(track, &seen, 2, 13);
+	ask_streams(track, &seen, 3, 13);
+	start(track, 13, 41, 21, 1);
+	assert_int_equal(made_for(track, &seen, 41, 0), 0);
 	requests_track_free(track);
 }
 
@@ -254,6 +439,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parents),
 		cmocka_unit_test(test_goroutines),
+		cmocka_unit_test(test_what_a_goroutine_started_is_for_its_request),
+		cmocka_unit_test(test_a_goroutine_that_lasts_is_of_no_request),
+		cmocka_unit_test(test_a_start_within_two_requests_is_of_none),
+		cmocka_unit_test(test_streams_are_of_the_goroutines_that_handle_them),
+		cmocka_unit_test(test_streams_are_found_by_the_one_that_reads),
 		cmocka_unit_test(test_what_was_lost_is_known),
 		cmocka_unit_test(test_what_lasts_is_told_before_its_end),
 		cmocka_unit_test(test_what_goes_on_at_the_end_is_open),

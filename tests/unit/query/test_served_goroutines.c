@@ -69,6 +69,16 @@ static const struct film_request requests[] = {
 	 .answerer = M1,
 	 .endpoint = USERS,
 	 .protocol = FILM_PROTOCOL_HTTP2},
+	/* the goroutine that handled its stream is known */
+	{.end = 1190,
+	 .duration = 150,
+	 .first = 100,
+	 .number = 5,
+	 .goroutine = G1 + 6,
+	 .thread = M1,
+	 .answerer = M1,
+	 .endpoint = ORDERS,
+	 .protocol = FILM_PROTOCOL_GRPC},
 };
 
 static void fill_film(struct film_writer *w, size_t count)
@@ -189,6 +199,17 @@ static void test_sums(void **state)
 	film_free(film);
 }
 
+static void test_streams(void **state)
+{
+	struct film *film = open_film(5);
+	uint32_t unlinked;
+
+	(void)state;
+	assert_int_equal(total_of(film, "go-lanes", "0000000000000005", &unlinked), 150);
+	assert_int_equal(unlinked, 0);
+	film_free(film);
+}
+
 static void test_goroutines_that_are_not_known_are_said(void **state)
 {
 	struct film *film = open_film(4);
@@ -213,6 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_work_for_whom_they_run),
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_goroutines_that_are_not_known_are_said),
 	};
 
