@@ -46,6 +46,7 @@
 	X(RSS, rss)               \
 	X(DEATHS, deaths)         \
 	X(MACHINE, machine)       \
+	X(TASKS, tasks)           \
 	X(LOGS, logs)
 
 enum capture_source {
@@ -159,6 +160,7 @@ struct capture_handover {
 	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")            \
 	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")          \
 	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                           \
+	X(TASK_NO_MEMORY, SAMPLE, "wait lost: too many tasks of asyncio")                          \
 	X(GOROUTINE_READIER, PART,                                                                 \
 	  "stack of a goroutine that made another one ready not taken: too many a second")         \
 	X(REQUEST_NO_MEMORY, SAMPLE, "request lost: no memory for its connection")                 \

@@ -261,15 +261,14 @@ uint32_t catalogue_other_thread(struct catalogue *catalogue, struct catalogue_pr
 	return id;
 }
 
-uint32_t catalogue_goroutine(struct catalogue *catalogue, struct catalogue_process *row,
-			     const struct process *process, uint64_t goid, uint64_t start)
+uint32_t catalogue_lane(struct catalogue *catalogue, struct catalogue_process *row,
+			const struct process *process, uint64_t number, uint64_t start,
+			const char *name)
 {
 	uint32_t id = process_row(catalogue, row, process);
-	char name[40];
 	struct film_thread thread = {
-		.process = id, .tid = (uint32_t)goid, .start = start, .comm = name};
+		.process = id, .tid = (uint32_t)number, .start = start, .comm = name};
 
-	snprintf(name, sizeof(name), "goroutine %" PRIu64, goid);
 	return id ? film_add_thread(catalogue->film, &thread) : 0;
 }
 

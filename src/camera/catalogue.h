@@ -43,11 +43,12 @@ uint32_t catalogue_other_thread(struct catalogue *catalogue, struct catalogue_pr
 				const char comm[16]);
 
 /*
- * A new row for a goroutine, which stands in the film as a thread with the lowest bits of its
- * number: the caller keeps it.
+ * A new row for what has a lane beside threads, a goroutine say, which stands in the film as a
+ * thread with the lowest bits of its number: the caller keeps it.
  */
-uint32_t catalogue_goroutine(struct catalogue *catalogue, struct catalogue_process *row,
-			     const struct process *process, uint64_t goid, uint64_t start);
+uint32_t catalogue_lane(struct catalogue *catalogue, struct catalogue_process *row,
+			const struct process *process, uint64_t number, uint64_t start,
+			const char *name);
 
 /* It has ended: its row says when. */
 void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue_process *row,

@@ -195,12 +195,13 @@ static void tell(struct go_lanes *lanes, struct lane *lane, const struct times *
 }
 
 /* What it waited for, or that it gave way. */
-static void add_evidence(struct film_turn *turn, unsigned int lane, bool waited,
+static void add_evidence(struct film_turn *turn, unsigned int lane, bool has_run,
 			 unsigned int reason, uint32_t stack)
 {
-	if (lane & GOROUTINES_LANE_BEGINS)
+	/* one that is new is ready, unless it was run as it was made */
+	if (lane & GOROUTINES_LANE_BEGINS && !has_run)
 		return;
-	if (lane & GOROUTINES_LANE_GAVE_WAY || !waited) {
+	if (lane & GOROUTINES_LANE_GAVE_WAY) {
 		turn->state = FILM_WAIT_READY;
 		return;
 	}
@@ -209,11 +210,16 @@ static void add_evidence(struct film_turn *turn, unsigned int lane, bool waited,
 	turn->stack = stack;
 }
 
-static void add_waker(struct go_lanes *lanes, pid_t pid, uint64_t goid, struct film_turn *turn)
+static void add_waker(struct go_lanes *lanes, pid_t pid, uint64_t goid, uint32_t tid,
+		      struct film_turn *turn)
 {
 	const struct lane like = {.pid = pid, .goid = goid, .born = lanes->begin, .is_used = true};
 	struct lane *waker = goid ? find(lanes, pid, goid) : NULL;
 
+	if (!goid && lanes->to.by_threads && tid) {
+		turn->context = FILM_WAIT_BY_THREAD;
+		turn->waker = lanes->to.thread(lanes->to.context, pid, (pid_t)tid);
+	}
 	if (!goid)
 		return;
 	/* the one that makes another one may not have been met before that one */
@@ -247,9 +253,9 @@ void go_lanes_take(struct go_lanes *lanes, pid_t pid, const struct goroutines_wa
 	if (wait->lane & GOROUTINES_LANE_ENDS)
 		turn.flags |= FILM_TURN_ENDS;
 	else
-		add_evidence(&turn, wait->lane, true, reason, stack);
+		add_evidence(&turn, wait->lane, wait->since, reason, stack);
 	add_thread(lanes, pid, wait->thread, wait->cpu, &turn);
-	add_waker(lanes, pid, wait->readier_goid, &turn);
+	add_waker(lanes, pid, wait->readier_goid, wait->readier, &turn);
 	/* which may have moved it */
 	lane = find(lanes, pid, wait->goid);
 	tell(lanes, lane, &times, &turn);
@@ -287,14 +293,26 @@ void go_lanes_cut(struct go_lanes *lanes, pid_t pid, uint64_t goid,
 		return;
 	lane->phase = out == time ? PHASE_RUNS : woken == time ? PHASE_WAITS : PHASE_READY;
 	if (out < time)
-		add_evidence(&turn, flags, true, reason, stack);
+		add_evidence(&turn, flags, state->since, reason, stack);
 	add_thread(lanes, pid, state->thread, state->cpu, &turn);
 	if (woken < time)
-		add_waker(lanes, pid, state->readier_goid, &turn);
+		add_waker(lanes, pid, state->readier_goid, state->readier, &turn);
 	lane = find(lanes, pid, goid);
 	tell(lanes, lane, &times, &turn);
 	lane->is_unseen = is_unseen;
 	lane->last = turn;
+}
+
+/*
+ * A reader takes the rows of a goroutine in the order of blocks, and so none may end long before
+ * those that were written before it: what is longer than FILM_TURN_MAX would be cut into such.
+ */
+#define PAUSE (FILM_TURN_MAX / 2)
+#define PART  4
+
+uint64_t go_lanes_pause(uint64_t took)
+{
+	return PART * took > PAUSE ? PART * took : PAUSE;
 }
 
 /* Goes on up to a time with what was reported last. */

@@ -10,9 +10,10 @@
 #include "film/film.h"
 
 /*
- * The lives of goroutines, made of the turns that the kernel's side tells of: turns of the film,
- * which follow each other without a gap. What is not known, as a record was lost, is in them as
- * such. A goroutine is known by its process and its number, which is never used again.
+ * The lives of goroutines, and of tasks of asyncio, which are as those are. They are made of the
+ * turns that the kernel's side tells of: turns of the film, which follow each other without a gap.
+ * What is not known, as a record was lost, is in them as such. A goroutine is known by its process
+ * and its number, which is never used again.
  */
 struct go_lanes;
 
@@ -24,6 +25,8 @@ struct go_lanes_to {
 	uint32_t (*thread)(void *context, pid_t pid, pid_t tid);
 	void (*turn)(void *context, const struct film_turn *turn);
 	void *context;
+	/* one that none of them made ready was made so by the thread that the record names */
+	bool by_threads;
 };
 
 /* The most goroutines whose lives are followed at a time. */
@@ -52,6 +55,9 @@ void go_lanes_take(struct go_lanes *lanes, pid_t pid, const struct goroutines_wa
 void go_lanes_cut(struct go_lanes *lanes, pid_t pid, uint64_t goid,
 		  const struct goroutines_state *state, unsigned int reason, uint32_t stack,
 		  uint64_t time, bool is_unseen, bool has_ended);
+
+/* How long to wait until what goes on is reported the next time, as that took so long; ns. */
+uint64_t go_lanes_pause(uint64_t took);
 
 /* Nothing happens any more: those that nothing has ever happened to go on up to a time. */
 void go_lanes_finish(struct go_lanes *lanes, uint64_t time);

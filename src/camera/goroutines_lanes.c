@@ -3,10 +3,13 @@
 #include "camera/goroutines.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #include "base/clock.h"
+#include "camera/lane_threads.h"
 #include "film/go_reasons.h"
 
 bool goroutines_lanes_wanted(const struct source *source)
@@ -20,25 +23,18 @@ static uint32_t goroutine_row(void *context, pid_t pid, uint64_t goid, uint64_t 
 {
 	const struct source *source = context;
 
-	return samples_goroutine(source->host->samples, pid, goid, start);
+	char name[40];
+
+	snprintf(name, sizeof(name), "goroutine %" PRIu64, goid);
+	return samples_lane(source->host->samples, pid, goid, start, name);
 }
 
 static uint32_t thread_row(void *context, pid_t pid, pid_t tid)
 {
 	const struct source *source = context;
 	struct goroutines *goroutines = source->state;
-	uint64_t key = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
-	const uint64_t *known = map_get(&goroutines->on, key);
-	char comm[16] = "";
-	uint32_t row;
 
-	if (known)
-		return (uint32_t)*known;
-	samples_has_thread(source->host->samples, pid, tid, 0, comm);
-	row = samples_other_thread(source->host->samples, pid, tid, 0, comm);
-	/* without memory it is looked up again each time */
-	(void)!map_put(&goroutines->on, key, row);
-	return row;
+	return lane_threads_row(&goroutines->on, source, pid, tid);
 }
 
 static void write_turn(void *context, const struct film_turn *turn)
@@ -52,7 +48,7 @@ static void write_turn(void *context, const struct film_turn *turn)
 
 int goroutines_lanes_new(struct source *source)
 {
-	const struct go_lanes_to to = {goroutine_row, thread_row, write_turn, source};
+	const struct go_lanes_to to = {goroutine_row, thread_row, write_turn, source, false};
 	struct goroutines *goroutines = source->state;
 
 	goroutines->lanes = go_lanes_new(&to);

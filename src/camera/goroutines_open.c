@@ -333,23 +333,15 @@ void goroutines_open_tick(struct source *source, uint64_t now)
 						LIST_PAUSE_MAX, LIST_PART_MAX);
 }
 
-/*
- * A reader takes the rows of a goroutine in the order of blocks, and so none may end long before
- * those that were written before it: what is longer than FILM_TURN_MAX would be cut into such.
- */
-#define LANES_PAUSE (FILM_TURN_MAX / 2)
-#define LANES_PART  4
-
 void goroutines_open_lanes(struct source *source, uint64_t now)
 {
 	struct goroutines *goroutines = source->state;
-	uint64_t begin = clock_thread_ns(), pause;
+	uint64_t begin = clock_thread_ns();
 
 	if (now < goroutines->list_at)
 		return;
 	goroutines_open_tell(source);
-	pause = LANES_PART * (clock_thread_ns() - begin);
-	goroutines->list_at = now + (pause > LANES_PAUSE ? pause : LANES_PAUSE);
+	goroutines->list_at = now + go_lanes_pause(clock_thread_ns() - begin);
 }
 
 /* -- ends -------------------------------------------------------------------------------------- */

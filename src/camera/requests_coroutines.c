@@ -60,16 +60,6 @@ void requests_coroutines_free(struct requests_coroutines *coroutines)
 
 /* -- files ------------------------------------------------------------------------------------- */
 
-static bool is_suspect(const struct image *image, struct budget *budget)
-{
-	uint32_t suspects = runtime_suspects(image, budget);
-
-	for (size_t i = 0; runtime_types[i]; i++)
-		if (runtime_types[i] == &runtime_python)
-			return suspects >> i & 1;
-	return false;
-}
-
 /* Null: it is none of CPython, or of a version that is refused. */
 static void *look_at(struct requests_coroutines *coroutines, const struct image *image)
 {
@@ -78,7 +68,7 @@ static void *look_at(struct requests_coroutines *coroutines, const struct image 
 	void *facts = NULL;
 
 	runtime_budget(&budget);
-	if (is_suspect(image, &budget))
+	if (runtime_is_suspect(&runtime_python, image, &budget))
 		facts = runtime_python.open(image, &budget, &why);
 	coroutines->refused += !facts && why.err;
 	return facts;

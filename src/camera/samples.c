@@ -369,12 +369,14 @@ uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uin
 		      : 0;
 }
 
-uint32_t samples_goroutine(struct samples *samples, pid_t pid, uint64_t goid, uint64_t start)
+uint32_t samples_lane(struct samples *samples, pid_t pid, uint64_t number, uint64_t start,
+		      const char *name)
 {
 	struct process *process = targets_find(samples->targets, pid);
 	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
 
-	return filmed ? catalogue_goroutine(samples->catalogue, &filmed->row, process, goid, start)
+	return filmed ? catalogue_lane(samples->catalogue, &filmed->row, process, number, start,
+				       name)
 		      : 0;
 }
 

@@ -111,8 +111,12 @@ uint32_t samples_thread(struct samples *samples, const struct capture_identity *
 uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t start,
 			      const char comm[16]);
 
-/* A new row for a goroutine of such a process; 0: the film is full, or it is not filmed. */
-uint32_t samples_goroutine(struct samples *samples, pid_t pid, uint64_t goid, uint64_t start);
+/*
+ * A new row for what has a lane beside the threads of such a process, a goroutine say; 0: the film
+ * is full, or it is not filmed.
+ */
+uint32_t samples_lane(struct samples *samples, pid_t pid, uint64_t number, uint64_t start,
+		      const char *name);
 
 /* The words of the user stack that samples_resolve() has just resolved, leaf first. */
 const uint64_t *samples_last_words(const struct samples *samples, uint32_t *count);

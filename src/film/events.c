@@ -257,7 +257,22 @@ static const struct event_type ours[EVENT_IDS] = {
 			.rate = "goroutines waiting",
 			.is_recordable = true,
 			.noun = "turns",
+			.lane = "goroutine",
 			.about = "what every goroutine of Go programs did, every moment",
+		},
+	[EVENT_TASK_LANES] =
+		{
+			.name = "task-lanes",
+			.unit = "ns",
+			.shape = SHAPE_SLICES,
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.title = "Tasks",
+			.rate = "tasks waiting",
+			.is_recordable = true,
+			.noun = "turns",
+			.lane = "task",
+			.about = "what every asyncio task did, every moment",
 		},
 	[EVENT_REQUESTS] =
 		{

@@ -38,7 +38,8 @@ enum event_id {
 	EVENT_GO_WAIT,
 	EVENT_GO_QUEUE,
 	EVENT_GO_IDLE,
-	EVENT_GO_LANES, /* every slice of every goroutine */
+	EVENT_GO_LANES,	  /* every slice of every goroutine */
+	EVENT_TASK_LANES, /* every slice of every task of asyncio */
 	EVENT_REQUESTS,
 	EVENT_DEATHS,  /* the last stacks of what dies of a signal */
 	EVENT_MACHINE, /* what the machine did beside, as values */
@@ -89,6 +90,8 @@ struct event_type {
 		 * are
 		 */
 		rate;
+	/* of slices: what has each of its lanes, "goroutine"; null: a thread */
+	const char *lane;
 	const char *noun;	    /* for several observations: "samples", "waits" */
 	const char *about;	    /* for help: "time that threads wait"; "" */
 	struct event_abroad abroad; /* null where they call it by its name */

@@ -21,6 +21,8 @@ const char *go_reason_name(uint32_t reason)
 		[FILM_GO_SLEEP] = "sleep",
 		[FILM_GO_GC] = "gc",
 		[FILM_GO_IDLE] = "runtime-idle",
+		[FILM_GO_FUTURE] = "future",
+		[FILM_GO_TASK] = "task",
 	};
 
 	return reason < FILM_GO_REASONS ? names[reason] : NULL;

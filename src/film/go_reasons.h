@@ -23,6 +23,9 @@ enum film_go_reason {
 	FILM_GO_SLEEP,
 	FILM_GO_GC,   /* for the garbage collector */
 	FILM_GO_IDLE, /* the runtime's own goroutines, without work */
+	/* of tasks of asyncio: */
+	FILM_GO_FUTURE, /* for a future */
+	FILM_GO_TASK,	/* for another task to end */
 	FILM_GO_REASONS,
 };
 

@@ -18,7 +18,7 @@ bool explain_is_condition(const struct history_slice *slice)
 
 static int no_lives(struct fail *why)
 {
-	return fail(why, -ENOENT, "record with 'stackcam record -e threads,on-cpu'",
+	return fail(why, -ENOENT, "record with 'stackcam record -e threads,on-cpu,lock'",
 		    "cannot explain: the film has no lives of threads");
 }
 
@@ -30,12 +30,12 @@ static int load_evidence(struct explainer *e, struct fail *why)
 	int err = 0;
 
 	e->has_samples = cpus;
+	e->has_locks = locks;
 	if (cpus)
 		err = explain_samples_load(&e->samples, e->film, cpus, e->from, e->to, why);
-	if (!err)
-		err = explain_locks_load(&e->locks, &e->histories, e->film, locks, e->from, e->to,
-					 why);
-	if (!err)
+	if (!err && locks)
+		err = explain_locks_load(&e->locks, e->film, locks, e->from, e->to, why);
+	if (!err && locks)
 		explain_locks_hold(&e->locks, &e->histories);
 	return err;
 }
@@ -54,14 +54,6 @@ static int find_unlinked(struct explainer *e)
 	return err;
 }
 
-/* The event of goroutines' slices, where there are those of threads, too; 0: there is none. */
-static uint32_t lanes_beside(const struct film *film, uint32_t event)
-{
-	uint32_t lanes = film_find_event(film, event_type(EVENT_GO_LANES)->name);
-
-	return lanes && lanes != event && film_has_turns(film, lanes) ? lanes : 0;
-}
-
 int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
 		   const struct explain_wanted *wanted, struct fail *why)
 {
@@ -71,7 +63,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	*e = (struct explainer){.film = film, .event = slices_event(film)};
 	if (!e->event)
 		return no_lives(why);
-	e->lanes = lanes_beside(film, e->event);
+	e->lanes = slices_beside(film, e->event, 0);
 	err = filter_span(filter, &film->info, &e->from, &e->to, why);
 	last = film_turns_end(film, e->event);
 	/* a request that is not over ends with the film, whose last ns belongs to it */
@@ -89,7 +81,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err && e->from >= e->to)
 		err = fail(why, -ENOENT, NULL, "the film has no lives of threads in that time");
 	if (!err)
-		err = histories_load(&e->histories, film, e->event, e->lanes, e->from, e->to, why);
+		err = histories_load(&e->histories, film, e->event, e->from, e->to, why);
 	if (!err)
 		err = served_goroutines_load(&e->goroutines, film, why);
 	if (!err)

@@ -54,7 +54,7 @@ struct explain_part {
 	uint64_t duration, count, longest;
 	size_t slice; /* of the histories: the longest one; HISTORY_NONE: there is none */
 	const struct explain_made *made; /* the request whose answer was waited for; null: none */
-	const struct history_lock *lock; /* null: not known */
+	const struct explain_lock *lock; /* null: not known */
 	/* of time on a CPU: what ran, most first; samples: all of them */
 	struct explain_function functions[EXPLAIN_NAMED];
 	uint64_t samples;
@@ -84,7 +84,7 @@ struct explanation {
 struct explainer {
 	struct film *film;
 	uint32_t event;
-	uint32_t lanes; /* the event of goroutines beside it; 0: none */
+	uint32_t lanes; /* the first event of goroutines beside it; 0: none */
 	uint64_t from, to;
 	struct histories histories;
 	struct explain_samples samples;
@@ -94,7 +94,7 @@ struct explainer {
 	struct object_keys objects;
 	struct explain_requests requests;
 	bool is_whole_machine; /* threads of the kernel are in the film, so all are */
-	bool has_samples;
+	bool has_samples, has_locks;
 	struct occupants occupants; /* made when they are needed */
 	struct log_lines logs;	    /* of all threads */
 	struct unlinked unlinked;
@@ -147,6 +147,12 @@ int explain_choose(struct explainer *e, const struct filter *filter,
  * the thread back. A guess, by when such times ended.
  */
 bool explain_is_throttled(const struct explain_part *part);
+
+/* What the film has lanes of beside those of threads: "goroutine", "task"; the first of them. */
+static inline const char *explain_lanes_noun(const struct explainer *e)
+{
+	return slices_lane(e->film, slices_beside(e->film, 0, 0));
+}
 
 /* Whether an explanation is of a goroutine. */
 static inline bool explain_is_of_goroutine(const struct explainer *e, const struct explanation *x)

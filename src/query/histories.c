@@ -18,7 +18,6 @@ struct loading {
 	size_t count;
 	size_t *first;
 	uint8_t *goroutines; /* of the event that is read; null: its threads are threads */
-	struct histories *histories;
 };
 
 static bool add(struct loading *loading, const struct history_slice *slice)
@@ -41,24 +40,6 @@ static void loading_free(struct loading *loading)
 	vec_foreach (&loading->chunks, chunk)
 		free(*chunk);
 	vec_free(&loading->chunks);
-}
-
-/* Apart from the slices, each of which takes one line of the cache: few wait for locks. */
-static bool add_lock(struct histories *histories, const struct slice *slice)
-{
-	const struct slice_evidence *e = &slice->evidence;
-	const struct history_lock lock = {
-		.start = slice->start,
-		.end = slice->end,
-		.address = e->lock,
-		.thread = slice->thread,
-		.holder = e->holder,
-		.place = e->lock_place,
-		.kind = e->lock_kind,
-		.sure = e->holder_sure,
-	};
-
-	return vec_push(&histories->locks, lock);
 }
 
 static int take(void *context, const struct slice *slice)
@@ -93,8 +74,7 @@ static int take(void *context, const struct slice *slice)
 	}
 	if (loading->count >= HISTORIES_MAX)
 		return -E2BIG;
-	if (!add(loading, &of) ||
-	    (e->lock && slice_is_wait(slice->kind) && !add_lock(loading->histories, slice)))
+	if (!add(loading, &of))
 		return -ENOMEM;
 	loading->first[of.thread + 1]++;
 	if (loading->goroutines)
@@ -254,10 +234,10 @@ static int load(struct histories *histories, struct loading *loading, struct fil
 	return slices_each(film, event, histories->from, histories->to, take, loading, why);
 }
 
-int histories_load(struct histories *histories, struct film *film, uint32_t event,
-		   uint32_t goroutines, uint64_t from, uint64_t to, struct fail *why)
+int histories_load(struct histories *histories, struct film *film, uint32_t event, uint64_t from,
+		   uint64_t to, struct fail *why)
 {
-	struct loading loading = {.histories = histories};
+	struct loading loading = {0};
 	int err = -ENOMEM;
 
 	*histories = (struct histories){.film = film, .from = from, .to = to};
@@ -265,8 +245,8 @@ int histories_load(struct histories *histories, struct film *film, uint32_t even
 	loading.first = histories->first;
 	if (histories->first)
 		err = load(histories, &loading, film, event, why);
-	if (!err && goroutines)
-		err = load(histories, &loading, film, goroutines, why);
+	for (uint32_t lanes = 0; !err && (lanes = slices_beside(film, event, lanes));)
+		err = load(histories, &loading, film, lanes, why);
 	if (!err)
 		err = sort_by_thread(histories, &loading);
 	loading_free(&loading);
@@ -282,7 +262,6 @@ void histories_free(struct histories *histories)
 	free(histories->slices);
 	free(histories->first);
 	free(histories->goroutines);
-	vec_free(&histories->locks);
 	*histories = (struct histories){0};
 }
 

@@ -21,6 +21,7 @@ struct adder {
 	const struct film *film;
 	const char *host;
 	bool are_goroutines;
+	const char *kind; /* of each lane */
 	struct filter_kept kept;
 	uint32_t *lane_of; /* by thread */
 	struct unlinked unlinked;
@@ -44,8 +45,10 @@ static uint32_t add_lane(struct adder *a, const struct film_thread *thread, uint
 {
 	struct lanes *lanes = a->lanes;
 	const struct film_process *process = &a->film->processes[thread->process];
-	struct lane lane = {
-		.pid = process->pid, .tid = thread->tid, .is_goroutine = a->are_goroutines};
+	struct lane lane = {.pid = process->pid,
+			    .tid = thread->tid,
+			    .is_goroutine = a->are_goroutines,
+			    .kind = a->kind};
 
 	if (lanes->all.count >= LANES_MAX) {
 		lanes->is_cut = true;
@@ -183,6 +186,7 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 		return fail(why, -EINVAL, "ask for a flame graph of the same time and threads",
 			    "lanes are of whole threads: focus and ignore choose stacks");
 	a.are_goroutines = slices_are_of_goroutines(film, event);
+	a.kind = slices_lane(film, event);
 	a.offset = (uint64_t)film->info.wall_offset;
 	lanes->cpus.from = lanes->from;
 	a.err = begin_load(lanes);

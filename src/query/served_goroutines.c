@@ -69,11 +69,10 @@ static bool index_numbers(struct served_goroutines *goroutines)
 int served_goroutines_load(struct served_goroutines *goroutines, struct film *film,
 			   struct fail *why)
 {
-	uint32_t event = film_find_event(film, event_type(EVENT_GO_LANES)->name);
 	int err = 0;
 
 	*goroutines = (struct served_goroutines){.film = film};
-	if (event && film_has_turns(film, event))
+	for (uint32_t event = 0; !err && (event = slices_beside(film, 0, event));)
 		err = slices_each(film, event, 0, UINT64_MAX, take, goroutines, why);
 	if (err)
 		return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the goroutines")

@@ -41,8 +41,6 @@ static inline enum wait_class slice_wait_class(unsigned int kind)
  */
 struct slice_evidence {
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
-	uint64_t lock; /* as of a struct film_turn, and so are the next ones */
-	uint32_t holder, lock_place;
 	uint32_t stack, waker;
 	uint32_t object;       /* a frame, whose name it is: slice_object() */
 	uint32_t ready_object; /* the same, of what of an epoll, or of several, was ready; 0 */
@@ -50,7 +48,6 @@ struct slice_evidence {
 	uint32_t flags;	       /* enum film_wait_flag, enum film_turn_flag */
 	uint16_t call, cpu;
 	uint8_t state, context, descriptor;
-	uint8_t lock_kind, holder_sure;
 };
 
 struct slice {
@@ -75,8 +72,17 @@ int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 /* The film's event that has turns, that of threads if it is there; 0: there is none. */
 uint32_t slices_event(const struct film *film);
 
-/* Whether the threads of an event of turns are goroutines. */
+/*
+ * Whether the threads of an event of turns are goroutines, or tasks of asyncio, which are as those
+ * are to all that reads them.
+ */
 bool slices_are_of_goroutines(const struct film *film, uint32_t event);
+
+/* "thread", "goroutine", "task" */
+const char *slices_lane(const struct film *film, uint32_t event);
+
+/* The next event of goroutines behind last (0: the first one) beside one of threads; 0: no more. */
+uint32_t slices_beside(const struct film *film, uint32_t event, uint32_t last);
 
 /*
  * The words for a slice's kind: slice_kind_name(); for WAIT_OTHER the system call and what the

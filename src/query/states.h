@@ -35,6 +35,7 @@ struct state_list {
 
 struct states {
 	struct film *film;
+	uint32_t event;
 	bool are_goroutines; /* and no threads */
 	uint64_t from, to;   /* what of the film's time was asked for */
 	struct state_list all;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "film/events.h"
+
 /*
  * function: of a thread that runs such tasks; all that its name begins with, as names have
  * parameters, or none. thread: what the names of such threads begin with, of which the kernel keeps
@@ -12,13 +14,15 @@
  */
 static const struct runtime {
 	const char *name, *function, *thread;
+	enum event_id lanes; /* the event that records lanes of them; 0: none does */
 } runtimes[UNLINKED_KINDS] = {
-	[UNLINKED_ASYNCIO] = {"tasks of asyncio", "BaseEventLoop._run_once", NULL},
-	[UNLINKED_NODE] = {"asynchronous calls of Node.js", "node::SpinEventLoop", NULL},
+	[UNLINKED_ASYNCIO] = {"tasks of asyncio", "BaseEventLoop._run_once", NULL,
+			      EVENT_TASK_LANES},
+	[UNLINKED_NODE] = {"asynchronous calls of Node.js", "node::SpinEventLoop", NULL, 0},
 	[UNLINKED_JAVA] = {"virtual threads of Java", "jdk.internal.vm.Continuation.",
-			   "VirtualThread-u"},
-	[UNLINKED_TOKIO] = {"tasks of Tokio", "tokio::runtime::", "tokio-runtime-w"},
-	[UNLINKED_GO] = {"goroutines", "runtime.schedule", NULL},
+			   "VirtualThread-u", 0},
+	[UNLINKED_TOKIO] = {"tasks of Tokio", "tokio::runtime::", "tokio-runtime-w", 0},
+	[UNLINKED_GO] = {"goroutines", "runtime.schedule", NULL, EVENT_GO_LANES},
 };
 
 const char *unlinked_name(enum unlinked_kind kind)
@@ -26,18 +30,28 @@ const char *unlinked_name(enum unlinked_kind kind)
 	return runtimes[kind].name;
 }
 
+const char *unlinked_event(enum unlinked_kind kind)
+{
+	return runtimes[kind].lanes ? event_type(runtimes[kind].lanes)->name : NULL;
+}
+
 static bool begins_with(const char *name, const char *with)
 {
 	return with && !strncmp(name, with, strlen(with));
 }
 
-/* Whether the film has lanes of goroutines. */
-static bool has_goroutines(const struct film *film)
+uint8_t unlinked_lanes(const struct film *film)
 {
-	for (uint32_t i = 1; i < film->event_count; i++)
-		if (slices_are_of_goroutines(film, i) && film_has_any(film, i))
-			return true;
-	return false;
+	uint8_t kinds = 0;
+
+	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++) {
+		const char *name = unlinked_event(kind);
+		uint32_t event = name ? film_find_event(film, name) : 0;
+
+		if (event && film_has_any(film, event))
+			kinds |= (uint8_t)(1u << kind);
+	}
+	return kinds;
 }
 
 static uint8_t kinds_of_function(const char *name)
@@ -69,8 +83,7 @@ int unlinked_begin(const struct film *film, struct unlinked *unlinked)
 		free(of_function);
 		return -ENOMEM;
 	}
-	if (has_goroutines(film))
-		meant &= (uint8_t) ~(1u << UNLINKED_GO);
+	meant &= (uint8_t)~unlinked_lanes(film);
 	for (uint32_t i = 1; i < film->function_count; i++)
 		of_function[i] = kinds_of_function(film->functions[i].name) & meant;
 	/* a stack's parent stands before it */

@@ -32,4 +32,10 @@ void unlinked_take(struct unlinked *unlinked, const struct film *film, const str
 /* "tasks of asyncio", "virtual threads of Java" */
 const char *unlinked_name(enum unlinked_kind kind);
 
+/* The kinds, a bit each, that have lanes in the film. */
+uint8_t unlinked_lanes(const struct film *film);
+
+/* The event that records lanes of them, "go-lanes"; null: none does. */
+const char *unlinked_event(enum unlinked_kind kind);
+
 #endif

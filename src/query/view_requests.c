@@ -215,7 +215,7 @@ static void find_unlinked(struct collector *c, uint32_t event)
 		if (c->processes[i])
 			view->unlinked |= c->unlinked.of_process[i];
 	if (c->served->no_goroutine)
-		view->unlinked |= 1u << UNLINKED_GO;
+		view->unlinked |= unlinked_lanes(view->film);
 }
 
 static int check(const struct view *view, const struct question *q, uint32_t event,

@@ -303,6 +303,17 @@ uint32_t runtime_suspects(const struct image *image, struct budget *budget)
 	return suspects;
 }
 
+bool runtime_is_suspect(const struct runtime_type *type, const struct image *image,
+			struct budget *budget)
+{
+	uint32_t suspects = runtime_suspects(image, budget);
+
+	for (size_t i = 0; runtime_types[i]; i++)
+		if (runtime_types[i] == type)
+			return suspects >> i & 1;
+	return false;
+}
+
 static int read_at(const struct elf_file *file, void *to, size_t size, uint64_t address)
 {
 	uint32_t i;

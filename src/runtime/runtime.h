@@ -279,4 +279,8 @@ void runtime_read_numbers(const struct image *image, const struct runtime_symbol
 /* The types whose exports or sections the image has, as a bit for each place in runtime_types. */
 uint32_t runtime_suspects(const struct image *image, struct budget *budget);
 
+/* Whether that one is among them. */
+bool runtime_is_suspect(const struct runtime_type *type, const struct image *image,
+			struct budget *budget);
+
 #endif

@@ -8,7 +8,6 @@
 #include "film/events.h"
 #include "film/names.h"
 #include "server/api.h"
-#include "query/lock_words.h"
 #include "query/objects.h"
 #include "server/ask.h"
 #include "store/lanes.h"
@@ -124,16 +123,6 @@ static void put_object(struct json *j, const struct film *film, const struct sli
 	json_text(j, "object_unknown", known == OBJECT_UNKNOWN ? words : "");
 }
 
-/* Of a lock: its holder, and how that is known. */
-static void put_holder(struct json *j, const struct film *film, const struct slice *slice)
-{
-	const struct slice_evidence *e = &slice->evidence;
-	bool has_holder = slice_is_wait(slice->kind) && e->holder;
-
-	put_thread(j, "holder", film, has_holder ? e->holder : 0);
-	json_text(j, "holder_sure", has_holder ? lock_sure_words(e->holder_sure) : "");
-}
-
 static void put_evidence(struct json *j, const struct film *film, const struct slice *slice)
 {
 	const struct slice_evidence *e = &slice->evidence;
@@ -156,7 +145,6 @@ static void put_evidence(struct json *j, const struct film *film, const struct s
 	json_bool(j, "iowait", is_wait && e->flags & FILM_WAIT_IOWAIT);
 	/* the waker of a goroutine is one, too */
 	put_thread(j, "waker", film, is_run ? 0 : e->waker);
-	put_holder(j, film, slice);
 	put_thread(j, "on", film, e->on);
 	put_stack(j, film, is_run ? 0 : e->stack);
 }

@@ -110,6 +110,7 @@ static void put_lane(struct json *j, const struct timeline *t, const struct lane
 	json_u64(j, "pid", lane->pid);
 	json_u64(j, "tid", lane->tid);
 	json_bool(j, "goroutine", lane->is_goroutine);
+	json_text(j, "kind", lane->kind);
 	json_text(j, "comm", lane->comm);
 	json_text(j, "process", lane->process);
 	json_text(j, "command", lane->command);

@@ -152,8 +152,10 @@ static void put_unlinked(const struct teller *t)
 				"this may be of others.\n",
 				unlinked_name(kind));
 	if (t->x->no_goroutine)
-		fprintf(t->out, "Not linked: which goroutine served it is not known: its thread "
-				"may have worked for others.\n");
+		fprintf(t->out,
+			"Not linked: which %s served it is not known: its thread may have "
+			"worked for others.\n",
+			explain_lanes_noun(t->e));
 }
 
 /* The threads that waited for disks meanwhile: that they keep the same one busy is a guess. */

@@ -61,7 +61,7 @@ struct explain_advice explain_advise(const struct explainer *e, const struct exp
 	if (part->ended == CRITICAL_READY &&
 	    histories_is_goroutine(&e->histories, e->histories.slices[part->slice].thread))
 		return (struct explain_advice){"unknown",
-					       "the film does not say what Go's threads lacked"};
+					       "the film does not say what its threads lacked"};
 	if (part->ended == CRITICAL_READY && explain_is_throttled(part))
 		return (struct explain_advice){"no", "the limit is one of all threads"};
 	if (part->ended == CRITICAL_READY)

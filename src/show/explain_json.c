@@ -288,7 +288,7 @@ static void put_explanation(struct writer *w)
 	json_text(&w->j, "more_threads", advice.more_threads);
 	json_text(&w->j, "more_threads_why", advice.why);
 	json_put_unlinked(&w->j, w->e->unlinked.of_process[thread->process] |
-					 (unsigned int)x->no_goroutine << UNLINKED_GO);
+					 (x->no_goroutine ? unlinked_lanes(film) : 0));
 	put_disk_users(w);
 	put_logs(w);
 	json_u64(&w->j, "steps", x->steps);

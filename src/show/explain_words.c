@@ -2,6 +2,7 @@
 /* A part of an explanation in words. */
 #include <string.h>
 
+#include "film/go_reasons.h"
 #include "query/explain_goroutines.h"
 #include "show/explain.h"
 #include "show/words.h"
@@ -53,17 +54,13 @@ static const char *ipc_words(const struct history_slice *slice)
 	}
 }
 
-static void put_lock(const struct explainer *e, const struct explain_part *part,
-		     const struct history_slice *slice, struct buf *words)
+static void lock_words(const struct explainer *e, const struct explain_part *part,
+		       const struct history_slice *slice, struct buf *words)
 {
 	char lock[320];
 
 	if (part->lock) {
-		const struct lock_shown shown = {.address = part->lock->address,
-						 .place = part->lock->place,
-						 .kind = part->lock->kind};
-
-		lock_words(e->film, &shown, lock, sizeof(lock));
+		explain_lock_words(e->film, part->lock, lock, sizeof(lock));
 		buf_put_text(words, lock);
 	} else {
 		buf_printf(words, "%s 0x%llx",
@@ -118,7 +115,7 @@ void explain_object_words(const struct explainer *e, const struct explain_part *
 	else if (slice && slice->state == FILM_WAIT_GOROUTINE && slice_is_wait(slice->kind))
 		sync_words(e, slice, words);
 	else if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
-		put_lock(e, part, slice, words);
+		lock_words(e, part, slice, words);
 	else if (slice && slice_is_wait(slice->kind))
 		object_words(e, slice, words);
 }
@@ -189,6 +186,8 @@ static void goroutine_words(const struct explainer *e, const struct explain_part
 		buf_printf(words, "waiting for %s", object);
 	else if (class == WAIT_LOCK)
 		buf_put_text(words, "waiting for a mutex");
+	else if (slice->call > FILM_GO_FUTURE)
+		buf_printf(words, "waiting for a %s", call_of(e, slice));
 	else
 		buf_printf(words, waits[class], call_of(e, slice));
 }
@@ -207,7 +206,7 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		if (is_safepoint(e, part))
 			buf_put_text(words, "a pause of the Java virtual machine,");
 		else
-			put_lock(e, part, slice, words);
+			lock_words(e, part, slice, words);
 		return;
 	} else if (slice->object) {
 		buf_printf(words, objects[class] ? objects[class] : "waiting in %s for ",
@@ -221,41 +220,12 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 	place_words(e, slice->stack, words);
 }
 
-/* Whether another thread than the one that ended the wait had the lock when it began. */
-static bool has_other_owner(const struct explain_part *part)
-{
-	const struct history_lock *lock = part->lock;
-
-	return lock && lock->holder && part->waker && lock->holder != part->waker &&
-	       (lock->sure == FILM_HOLDER_OWNER || lock->sure == FILM_HOLDER_LAST);
-}
-
-/* Of a wait that is followed. */
-static void waker_words(const struct explainer *e, const struct explain_part *part,
-			struct buf *words)
-{
-	bool is_holder = part->lock && part->lock->holder == part->waker && part->waker;
-
-	if (has_other_owner(part)) {
-		buf_put_text(words, ", held by ");
-		explain_thread_words(e->film, part->lock->holder, part->thread, words);
-		buf_printf(words, " when %s began, and released by ",
-			   part->count == 1 ? "it" : "the longest");
-	} else {
-		buf_put_text(words, part->ended == CRITICAL_OPEN || is_holder ? ", held by "
-				    : part->is_call			      ? ", served by "
-				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
-									      : ", ended by ");
-	}
-	explain_thread_words(e->film, part->waker, part->thread, words);
-	if (part->is_likely)
-		buf_put_text(words, " (most likely)");
-}
-
 /* The thread that a wait was for, or what else ended it. */
 static void cause_words(const struct explainer *e, const struct explain_part *part,
 			struct buf *words)
 {
+	bool is_holder = part->lock && part->lock->holder == part->waker && part->waker;
+
 	if (part->queue) {
 		buf_put_text(words, ", held by ");
 		explain_thread_words(e->film, part->first_holder, part->thread, words);
@@ -264,7 +234,13 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 		return;
 	}
 	if (part->is_followed) {
-		waker_words(e, part, words);
+		buf_put_text(words, part->ended == CRITICAL_OPEN || is_holder ? ", held by "
+				    : part->is_call			      ? ", served by "
+				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
+									      : ", ended by ");
+		explain_thread_words(e->film, part->waker, part->thread, words);
+		if (part->is_likely)
+			buf_put_text(words, " (most likely)");
 		return;
 	}
 	switch ((enum critical_end)part->ended) {
@@ -288,9 +264,7 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 		buf_put_text(words, ": a deadlock, as that one waits for this thread");
 		break;
 	case CRITICAL_UNFILMED:
-		buf_put_text(words, part->lock && part->lock->holder == part->waker
-					    ? ", held by "
-					    : ", ended by ");
+		buf_put_text(words, ", ended by ");
 		explain_thread_words(e->film, part->waker, part->thread, words);
 		buf_put_text(words, ", of which the film has no more");
 		break;

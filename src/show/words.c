@@ -194,17 +194,19 @@ static const char *counted(const struct view *view)
 /* Tasks that share the threads of requests. */
 static void put_unlinked(const struct view *view, FILE *out)
 {
-	bool has_lanes = film_find_event(view->film, event_type(EVENT_GO_LANES)->name);
+	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++) {
+		const char *lanes = unlinked_event(kind);
 
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
-		if (view->unlinked >> kind & 1)
-			fprintf(out,
-				"not linked: which of the %s a thread ran is not known: some of "
-				"this may be others'%s\n",
-				unlinked_name(kind),
-				kind == UNLINKED_GO && !has_lanes
-					? "; 'record -e requests,on-cpu,go-lanes' records it"
-					: "");
+		if (!(view->unlinked >> kind & 1))
+			continue;
+		fprintf(out,
+			"not linked: which of the %s a thread ran is not known: some of this may "
+			"be others'",
+			unlinked_name(kind));
+		if (lanes && !film_find_event(view->film, lanes))
+			fprintf(out, "; 'record -e requests,on-cpu,%s' records it", lanes);
+		fputc('\n', out);
+	}
 }
 
 void words_heading(const struct view *view, FILE *out)

@@ -27,17 +27,13 @@ static int has_slices(const struct ask_film *of, struct fail *why)
 			      "%s has no slices", of->film->events[of->event].name);
 }
 
-/*
- * The event of goroutines' slices, where those of threads are asked for: they are shown beside
- * them; 0: the film has none.
- */
-static uint32_t goroutines_beside(const struct ask_film *of)
+/* The next event of goroutines' slices, where those of threads are asked for; 0: no more. */
+static uint32_t beside(const struct ask_film *of, uint32_t last)
 {
-	uint32_t event = film_find_event(of->film, event_type(EVENT_GO_LANES)->name);
 	bool is_of_threads =
 		!strcmp(of->film->events[of->event].name, event_type(EVENT_THREADS)->name);
 
-	return is_of_threads && event && film_has_turns(of->film, event) ? event : 0;
+	return is_of_threads ? slices_beside(of->film, of->event, last) : 0;
 }
 
 /* Sums of states, and of CPUs, are of threads alone, unless lanes of goroutines were named. */
@@ -57,9 +53,10 @@ static int take_film(void *context, const struct ask_film *of)
 	if (!err)
 		err = lanes_add(t->lanes, of->film, of->event, of->host, &of->question->filter,
 				from, to, t->why);
-	if (!err && goroutines_beside(of) && wants_goroutines(t->lanes))
-		err = lanes_add(t->lanes, of->film, goroutines_beside(of), of->host,
-				&of->question->filter, from, to, t->why);
+	/* lanes of goroutines are shown beside those of threads */
+	for (uint32_t event = 0; !err && wants_goroutines(t->lanes) && (event = beside(of, event));)
+		err = lanes_add(t->lanes, of->film, event, of->host, &of->question->filter, from,
+				to, t->why);
 	return err ? err : sum_add(t->sum, t->lanes->slices - slices, 0, t->why);
 }
 
@@ -86,14 +83,16 @@ static int take_slice(void *context, const struct ask_film *of)
 {
 	struct taker *t = context;
 	uint64_t at = t->at - (uint64_t)of->film->info.wall_offset;
-	struct lane_slice found;
-	uint32_t event = t->lane->is_goroutine ? goroutines_beside(of) : of->event;
+	struct lane_slice found = {0};
+	uint32_t event = t->lane->is_goroutine ? beside(of, 0) : of->event;
 	int err = has_slices(of, t->why);
 
-	if (!err && !t->has_taken && !event)
+	if (!event)
 		event = of->event;
-	if (!err && !t->has_taken)
+	while (!err && !t->has_taken && !found.is_found && event) {
 		err = lanes_slice_at(of->film, event, t->lane, at, &found, t->why);
+		event = t->lane->is_goroutine && event != of->event ? beside(of, event) : 0;
+	}
 	if (err || t->has_taken || !found.is_found)
 		return err;
 	t->has_taken = true;

@@ -423,7 +423,8 @@ def test_tasks_without_lanes_are_not_linked(lab):
     with running(sys.executable, "-c", ASYNCIO) as target:
         film = lab.record("-e", "threads", "-d", 1, "-p", target.pid)
     assert list(not_linked(lab, film).values()) == [["tasks of asyncio"]]
-    assert "  not linked: which of its tasks of asyncio " in lab.run("report", film.path).stdout
+    assert "  not linked: which of its tasks of asyncio a thread ran is not known; 'record -e threads,task-lanes' records it" \
+        in lab.run("report", film.path).stdout
     assert "Not linked: its process runs tasks of asyncio, which share threads" in lab.run("explain", film.path).stdout
     assert json.loads(lab.run("explain", "--format", "json", film.path).stdout)["requests"][0]["not_linked"] == ["tasks of asyncio"]
     film = lab.record("-e", "threads", "--", lab.program("lanes_go"), 300)

@@ -566,6 +566,7 @@ class Api:
                 slices[which] += 1
             lanes.append({"host": self.server.hosts[len(lanes) % len(self.server.hosts)], "pid": pid, "tid": tid,
                           "goroutine": self.is_goroutine(lane), "comm": comm,
+                          "kind": ("thread", "goroutine")[self.is_goroutine(lane)],
                           "process": comm if tid == pid else "api-server", "command": f"/srv/{comm}",
                           "not_linked": ["tasks of asyncio"] if self.server.unlinked else [], "ns": ns, "slices": slices})
         if ask.get("shown"):
@@ -684,9 +685,6 @@ class Api:
             "object_unknown": "", "ready_object": "", "context": "thread" if wait else "", "iowait": False,
             "waker": {"pid": 100, "tid": 1, "comm": "goroutine 1"} if wait and of_goroutine else
                      {"pid": 100, "tid": 101, "comm": HOSTILE if self.server.hostile else "worker-1"} if wait else None,
-            "holder": {"pid": 100, "tid": 102, "comm": HOSTILE if self.server.hostile else "worker-2"}
-                      if wait and not of_goroutine else None,
-            "holder_sure": "owner" if wait and not of_goroutine else "",
             "on": {"pid": 100, "tid": 102, "comm": "worker-2"} if of_goroutine else None,
             "stack": [{"name": name, "image": image, "kind": kind, "is_guess": False} for name, image, kind in
                       reversed(STACKS[4][0])] if wait else []}}

@@ -68,7 +68,7 @@ static void take(void *context, const struct film_turn *turn)
 	told.last = *turn;
 }
 
-static const struct go_lanes_to to = {row_of, thread_of, take, NULL};
+static const struct go_lanes_to to = {row_of, thread_of, take, NULL, false};
 
 static struct go_lanes *begin(void)
 {
@@ -245,6 +245,41 @@ static void test_one_that_ended_has_made_another_one_ready(void **state)
 	go_lanes_free(lanes);
 }
 
+static void test_tasks_are_woken_by_threads(void **state)
+{
+	struct go_lanes_to by_threads = to;
+	struct go_lanes *lanes;
+	struct goroutines_wait wait = {.goid = 5,
+				       .since = 2000,
+				       .out = 2010,
+				       .woken = 2020,
+				       .in = 2025,
+				       .readier = 8,
+				       .lane = GOROUTINES_LANE_TURN | GOROUTINES_LANE_BEGINS};
+
+	(void)state;
+	by_threads.by_threads = true;
+	lanes = go_lanes_new(&by_threads);
+	told = (struct told){0};
+	assert_non_null(lanes);
+	/* one that was run as it was made, and then awaits something */
+	go_lanes_take(lanes, PID, &wait, 2, 0);
+	assert_int_equal(told.last.state, FILM_WAIT_GOROUTINE);
+	assert_int_equal(told.last.waker, 1008);
+	/* a task counts more than the thread that ran it */
+	wait.readier_goid = 6;
+	wait.since = 2025;
+	wait.out = 2030;
+	wait.woken = 2040;
+	wait.in = 2045;
+	wait.lane = GOROUTINES_LANE_TURN;
+	go_lanes_take(lanes, PID, &wait, 2, 0);
+	assert_int_equal(told.last.waker, 6);
+	assert_string_equal(told.words, "g5 ran 10 waited 10 ready 5 by 1008 begins 2000; "
+					"g5 ran 5 waited 10 ready 5 by 6; ");
+	go_lanes_free(lanes);
+}
+
 static void test_another_film(void **state)
 {
 	struct go_lanes *lanes = begin();
@@ -269,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_wakers),
 		cmocka_unit_test(test_a_process_that_ends),
 		cmocka_unit_test(test_one_that_ended_has_made_another_one_ready),
+		cmocka_unit_test(test_tasks_are_woken_by_threads),
 		cmocka_unit_test(test_another_film),
 	};
 

@@ -108,9 +108,6 @@ export interface SliceAnswer {
 		iowait: boolean;
 		/** Of a goroutine: a goroutine. */
 		waker: ThreadName | null;
-		/** Of a wait for a lock: the thread that held it, and how that is known: "owner", "last holder", "releaser". */
-		holder: ThreadName | null;
-		holder_sure: string;
 		/** Of a goroutine: the thread that it ran on. */
 		on: ThreadName | null;
 		/** Outermost last. */

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Lanes of asyncio's tasks: when each one ran, waited, and was ready. What runs a task is the C
+ * part of asyncio (Modules/_asynciomodule.c), which is watched where
+ *
+ *	Task.__init__(task, …)		a task is made, and is ready at once
+ *	TaskStepMethWrapper(self)	an event loop runs a step of self's task: the first one, or
+ *					after it gave way
+ *	task_wakeup(task, future)	the same, since what it awaited is done
+ *	Future.set_result(future, …)	and set_exception(), cancel(): what awaits it is ready
+ *
+ * begin, and where those return that run steps. A step ends where a function returns with the stack
+ * pointer with which the step's function was called: one such function calls or jumps to another
+ * one, as the compiler likes. What the task awaits then stands in its record.
+ *
+ * A loop runs its tasks on one thread, and futures are done on that thread: what belongs to them
+ * changes on one CPU at a time.
+ */
+#include "capture_maps.h"
+#include "filter.h"
+#include "goroutines_abi.h"
+#include "tasks_abi.h"
+
+/* Include/object.h: behind PyObject's head (Py_GIL_DISABLED has another one, and is refused). */
+#define PYTHON_HEAD 16
+#define PYTHON_TYPE 8
+/* PyLongObject, since 3.12: how many digits, above three bits, and the digits */
+#define PYTHON_LONG_TAG	  16
+#define PYTHON_LONG_DIGIT 24
+
+/* The most tasks that await one future and are seen to be ready with it. */
+#define WAITERS_MAX 64
+
+/* From that many bytes on in a ring, user space is woken by some of the records. */
+#define RING_FULL  (1 << 16)
+#define WAKES_EACH 64
+
+/* Records so far, about. */
+__u32 tasks_sent;
+
+/* The number of the last task. */
+__u64 tasks_last;
+
+/* By the number in the cookie. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TASKS_IMAGES_MAX);
+	__type(key, __u32);
+	__type(value, struct tasks_image);
+} tasks_images SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, TASKS_MAX);
+	__type(key, struct tasks_key);
+	__type(value, struct tasks_state);
+} tasks_states SEC(".maps");
+
+/* What awaits a future: the first task of a list. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, TASKS_MAX);
+	__type(key, struct tasks_key);
+	__type(value, __u64);
+} tasks_waiters SEC(".maps");
+
+/* What a thread does: addresses of tasks, and the stack pointers with which it will return. */
+struct tasks_thread {
+	__u64 runs, runs_sp;
+	__u64 makes, makes_sp;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct tasks_thread);
+} tasks_threads SEC(".maps");
+
+/* What a new one looks like. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tasks_state);
+} tasks_blank SEC(".maps");
+
+/* A probe that fired. */
+struct firing {
+	const struct tasks_image *image;
+	struct tasks_thread *thread;
+	struct tasks_key key; /* of the task, or future, that it is about */
+	__u64 now, sp;
+	__u64 second; /* argument */
+	__u32 number; /* of the image */
+	__u8 undecided;
+};
+
+static __always_inline __u64 read_word(__u64 at)
+{
+	__u64 word = 0;
+
+	return bpf_probe_read_user(&word, sizeof(word), (void *)at) ? 0 : word;
+}
+
+static __always_inline struct tasks_key key_of(__u64 at)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return (struct tasks_key){at, task->tgid, (__u32)task->self_exec_id};
+}
+
+static __always_inline struct tasks_state *state_of(__u64 at)
+{
+	struct tasks_key key = key_of(at);
+
+	return bpf_map_lookup_elem(&tasks_states, &key);
+}
+
+/* -- records ----------------------------------------------------------------------------------- */
+
+static __always_inline void output(void *record, __u32 size)
+{
+	void *ring = capture_ring();
+	__u64 wake = BPF_RB_NO_WAKEUP;
+
+	if (!ring) {
+		capture_count_loss(CAPTURE_SOURCE_TASKS, CAPTURE_LOSS_NO_RING);
+		return;
+	}
+	if (!(tasks_sent++ % WAKES_EACH) && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > RING_FULL)
+		wake = BPF_RB_FORCE_WAKEUP;
+	if (capture_output(ring, CAPTURE_SOURCE_TASKS, record, size, wake))
+		capture_count_loss(CAPTURE_SOURCE_TASKS, CAPTURE_LOSS_RING_FULL);
+}
+
+/* Tells of the turn that is over now: of one that ends, or that runs again. */
+static __noinline int tell(struct firing *f, struct tasks_state *state, __u8 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tasks_turn turn = {
+		.head = {TASKS_TURN, sizeof(turn), f->now},
+		.identity = {.pid = f->key.pid,
+			     .tid = (__u32)bpf_get_current_pid_tgid(),
+			     .thread_start = task->start_time,
+			     .exec_id = f->key.exec_id,
+			     .undecided = f->undecided},
+		.in = f->now,
+	};
+	__u64 out, woken;
+
+	if (!state)
+		return 0;
+	out = state->out ? state->out : f->now;
+	woken = state->woken;
+	if (!woken) {
+		woken = f->now;
+		flags |= flags & GOROUTINES_LANE_ENDS ? 0 : GOROUTINES_LANE_UNWOKEN;
+	}
+	bpf_get_current_comm(turn.identity.comm, sizeof(turn.identity.comm));
+	turn.number = state->number;
+	turn.since = state->since;
+	turn.out = out;
+	turn.woken = woken;
+	turn.readier = state->readier;
+	turn.readier_thread = state->readier_thread;
+	turn.thread = state->thread;
+	turn.cpu = state->cpu;
+	turn.lane = GOROUTINES_LANE_TURN | state->lane | flags;
+	turn.reason = state->reason;
+	output(&turn, sizeof(turn));
+	return 0;
+}
+
+/* The characters of a str. What has others than ASCII has something else there. */
+static __always_inline void read_text(const struct tasks_image *image, __u64 text, char *to,
+				      __u32 size)
+{
+	if (text)
+		bpf_probe_read_user_str(to, size, (void *)(text + image->text));
+}
+
+/*
+ * Tells what a task is called, once it is made, and as it first runs if it has got another name
+ * meanwhile: asyncio.create_task() gives it one behind.
+ */
+static __noinline int name(struct firing *f, struct tasks_state *state)
+{
+	const struct tasks_image *image = bpf_map_lookup_elem(&tasks_images, &f->number);
+	struct tasks_named named = {
+		.head = {TASKS_NAMED, sizeof(named), f->now},
+		.pid = f->key.pid,
+	};
+	__u64 coroutine, qualified, called;
+
+	if (!image || !state)
+		return 0;
+	called = read_word(f->key.at + image->name);
+	if (!called || called == state->name)
+		return 0;
+	state->name = called;
+	named.number = state->number;
+	coroutine = read_word(f->key.at + image->coroutine);
+	/* one that has ended at once has none any more, but its code still has that name */
+	qualified = coroutine ? read_word(coroutine + image->qualified) : state->qualified;
+	read_text(image, qualified, named.qualified, sizeof(named.qualified));
+	if (qualified && read_word(called + PYTHON_TYPE) == read_word(qualified + PYTHON_TYPE))
+		read_text(image, called, named.name, sizeof(named.name));
+	else if (read_word(called + PYTHON_LONG_TAG) >> 3 == 1)
+		named.counted = (__u32)read_word(called + PYTHON_LONG_DIGIT);
+	output(&named, sizeof(named));
+	return 0;
+}
+
+/* -- tasks ------------------------------------------------------------------------------------- */
+
+/* Of a task that is met; null: there is no room, which is counted. */
+static __always_inline struct tasks_state *new_state(struct firing *f)
+{
+	struct tasks_state *state;
+	__u32 zero = 0;
+
+	state = bpf_map_lookup_elem(&tasks_blank, &zero);
+	if (state)
+		bpf_map_update_elem(&tasks_states, &f->key, state, BPF_ANY);
+	state = bpf_map_lookup_elem(&tasks_states, &f->key);
+	if (!state) {
+		capture_count_loss(CAPTURE_SOURCE_TASKS, CAPTURE_LOSS_TASK_NO_MEMORY);
+		return NULL;
+	}
+	state->number = __sync_fetch_and_add(&tasks_last, 1) + 1;
+	state->image = f->number;
+	state->undecided = f->undecided;
+	return state;
+}
+
+/* It is not on the list of what it awaits any more: the future was done in a way not seen. */
+static __always_inline void leave_list(struct tasks_state *state)
+{
+	struct tasks_key future = key_of(state->waits_for);
+
+	if (state->waits_for && !state->woken)
+		bpf_map_delete_elem(&tasks_waiters, &future);
+	state->waits_for = 0;
+	state->next = 0;
+}
+
+static __always_inline void run(struct firing *f, struct tasks_state *state)
+{
+	leave_list(state);
+	state->since = f->now;
+	state->out = state->woken = 0;
+	state->readier = 0;
+	state->readier_thread = 0;
+	state->reason = TASKS_FOR_NOTHING;
+	state->lane = 0;
+	state->thread = (__u32)bpf_get_current_pid_tgid();
+	state->cpu = bpf_get_smp_processor_id();
+}
+
+struct waking {
+	__u64 future, at; /* the next task of its list */
+	__u64 now, readier;
+	__u32 thread;
+};
+
+static long wake_step(__u32 i, void *context)
+{
+	struct waking *waking = context;
+	struct tasks_state *state;
+
+	(void)i;
+	if (!waking->at)
+		return 1;
+	state = state_of(waking->at);
+	if (!state || state->waits_for != waking->future)
+		return 1;
+	waking->at = state->next;
+	if (state->out && !state->woken) {
+		state->woken = waking->now;
+		state->readier = waking->readier;
+		state->readier_thread = waking->thread;
+	}
+	return 0;
+}
+
+/* A future is done, and what awaits it is ready, made so by the task that the thread runs. */
+static __noinline int wake(struct firing *f, struct tasks_state *by)
+{
+	__u64 *first = bpf_map_lookup_elem(&tasks_waiters, &f->key);
+	struct waking waking = {
+		.future = f->key.at,
+		.now = f->now,
+		.thread = (__u32)bpf_get_current_pid_tgid(),
+	};
+
+	if (!first)
+		return 0;
+	waking.at = *first;
+	waking.readier = by ? by->number : 0;
+	bpf_map_delete_elem(&tasks_waiters, &f->key);
+	bpf_loop(WAITERS_MAX, wake_step, &waking, 0);
+	return 0;
+}
+
+/* What a step, or a function that makes a task and runs it at once, has come to. */
+static __always_inline void stop(struct firing *f, struct tasks_state *state)
+{
+	__u64 task = f->key.at, waiter = 0, *first;
+	struct tasks_key future;
+	__u32 done = 0;
+
+	bpf_probe_read_user(&done, sizeof(done), (void *)(task + f->image->state));
+	if (done) {
+		tell(f, state, GOROUTINES_LANE_ENDS);
+		wake(f, state);
+		bpf_map_delete_elem(&tasks_states, &f->key);
+		return;
+	}
+	waiter = read_word(task + f->image->waiter);
+	state->out = f->now;
+	if (!waiter) {
+		state->lane |= GOROUTINES_LANE_GAVE_WAY;
+		state->woken = f->now;
+		return;
+	}
+	state->reason = read_word(waiter + PYTHON_TYPE) == read_word(task + PYTHON_TYPE)
+				? TASKS_FOR_TASK
+				: TASKS_FOR_FUTURE;
+	future = key_of(waiter);
+	first = bpf_map_lookup_elem(&tasks_waiters, &future);
+	state->next = first ? *first : 0;
+	state->waits_for = waiter;
+	bpf_map_update_elem(&tasks_waiters, &future, &task, BPF_ANY);
+}
+
+/* -- places ------------------------------------------------------------------------------------ */
+
+static __always_inline void at_made(struct firing *f)
+{
+	struct tasks_state *state = bpf_map_lookup_elem(&tasks_states, &f->key), *by;
+	__u64 coroutine;
+
+	/* one that never ended had this address: it is gone */
+	if (state) {
+		tell(f, state, GOROUTINES_LANE_ENDS);
+		leave_list(state);
+	}
+	state = new_state(f);
+	if (!state)
+		return;
+	state->lane = GOROUTINES_LANE_BEGINS | GOROUTINES_LANE_GAVE_WAY;
+	state->out = state->woken = f->now;
+	coroutine = read_word(f->second + f->image->item);
+	state->qualified = coroutine ? read_word(coroutine + f->image->qualified) : 0;
+	by = f->thread->runs ? state_of(f->thread->runs) : NULL;
+	state->readier = by ? by->number : 0;
+	state->readier_thread = (__u32)bpf_get_current_pid_tgid();
+	state->outer = f->thread->makes;
+	state->outer_sp = f->thread->makes_sp;
+	f->thread->makes = f->key.at;
+	f->thread->makes_sp = f->sp;
+}
+
+/* It is made. One that was run at once has ended, or awaits something already. */
+static __always_inline void at_begun(struct firing *f)
+{
+	struct tasks_state *state;
+	__u32 done = 0;
+
+	if (!f->thread->makes || f->sp != f->thread->makes_sp)
+		return;
+	f->key.at = f->thread->makes;
+	state = bpf_map_lookup_elem(&tasks_states, &f->key);
+	f->thread->makes = state ? state->outer : 0;
+	f->thread->makes_sp = state ? state->outer_sp : 0;
+	if (!state)
+		return;
+	name(f, state);
+	bpf_probe_read_user(&done, sizeof(done), (void *)(f->key.at + f->image->state));
+	if (!done && !read_word(f->key.at + f->image->waiter))
+		return;
+	state->since = state->out;
+	state->out = state->woken = 0;
+	state->lane = GOROUTINES_LANE_BEGINS;
+	state->thread = (__u32)bpf_get_current_pid_tgid();
+	state->cpu = bpf_get_smp_processor_id();
+	stop(f, state);
+}
+
+static __always_inline void at_step(struct firing *f)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tasks_state *state = bpf_map_lookup_elem(&tasks_states, &f->key);
+	__u64 began = task->group_leader->start_time;
+
+	if (!state) {
+		state = new_state(f);
+		if (!state)
+			return;
+		/* it was not seen yet: it has waited since there are probes, or was ready */
+		state->out = began > f->image->since ? began : f->image->since;
+		state->reason = TASKS_FOR_FUTURE;
+		state->lane = GOROUTINES_LANE_BEFORE;
+	} else if (!state->out) {
+		/* that it stopped was not seen: what it has done since is not known */
+		state->since = 0;
+		state->out = state->woken = f->now;
+		state->lane |= GOROUTINES_LANE_GAVE_WAY;
+	}
+	if (!state->since)
+		name(f, state);
+	tell(f, state, 0);
+	run(f, state);
+	state->outer = f->thread->runs;
+	state->outer_sp = f->thread->runs_sp;
+	/* those that returned unseen */
+	if (f->sp >= state->outer_sp)
+		state->outer = state->outer_sp = 0;
+	f->thread->runs = f->key.at;
+	f->thread->runs_sp = f->sp;
+}
+
+static __always_inline void at_stepped(struct firing *f)
+{
+	struct tasks_state *state;
+
+	if (!f->thread->runs || f->sp != f->thread->runs_sp)
+		return;
+	f->key.at = f->thread->runs;
+	state = bpf_map_lookup_elem(&tasks_states, &f->key);
+	f->thread->runs = state ? state->outer : 0;
+	f->thread->runs_sp = state ? state->outer_sp : 0;
+	if (state)
+		stop(f, state);
+}
+
+SEC("uprobe")
+int tasks_site(struct probe_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), first = ctx->di;
+	__u32 place = TASKS_PLACE(cookie);
+	enum filter_answer answer = filter_current();
+	struct firing f = {
+		.now = bpf_ktime_get_ns(),
+		.sp = ctx->sp,
+		.second = ctx->si,
+		.number = TASKS_IMAGE(cookie),
+		.undecided = answer == FILTER_ASK,
+	};
+
+	if (answer == FILTER_NO)
+		return 0;
+	f.image = bpf_map_lookup_elem(&tasks_images, &f.number);
+	f.thread = bpf_task_storage_get(&tasks_threads, bpf_get_current_task_btf(), NULL,
+					BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!f.image || !f.thread)
+		return 0;
+	f.key = key_of(place == TASKS_STEP ? read_word(first + PYTHON_HEAD) : first);
+	switch (place) {
+	case TASKS_MADE:
+		at_made(&f);
+		break;
+	case TASKS_STEP:
+	case TASKS_WAKEUP:
+		at_step(&f);
+		break;
+	case TASKS_DONE:
+		wake(&f, f.thread->runs ? state_of(f.thread->runs) : NULL);
+		break;
+	case TASKS_STEPPED:
+		at_stepped(&f);
+		break;
+	case TASKS_BEGUN:
+		at_begun(&f);
+		break;
+	}
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_TASKS_ABI_H
+#define BPF_TASKS_ABI_H
+
+/* What tasks.bpf.c tells of the tasks of asyncio. */
+
+#include "capture_abi.h"
+
+enum {
+	/* A turn that is over: a struct tasks_turn. */
+	TASKS_TURN = CAPTURE_KIND(CAPTURE_SOURCE_TASKS, 0),
+	/* What a task is called: a struct tasks_named, maybe another one before its first turn. */
+	TASKS_NAMED = CAPTURE_KIND(CAPTURE_SOURCE_TASKS, 1),
+};
+
+/* What happens at a probe: the lowest bits of its cookie. */
+enum tasks_place {
+	TASKS_MADE,    /* Task.__init__() begins: its first argument is a task */
+	TASKS_STEP,    /* a step begins: of the task that the first argument has behind its head */
+	TASKS_WAKEUP,  /* the same, of the first argument */
+	TASKS_DONE,    /* a future, the first argument, gets its result, or is cancelled */
+	TASKS_STEPPED, /* a function returns in which steps end */
+	TASKS_BEGUN,   /* the same, in which Task.__init__() does */
+	TASKS_PLACES,
+};
+
+/* The other bits are the number of the image. */
+#define TASKS_COOKIE(image, place) ((__u64)(image) << 4 | (place))
+#define TASKS_IMAGE(cookie)	   ((__u32)((cookie) >> 4))
+#define TASKS_PLACE(cookie)	   ((cookie)&15)
+
+#define TASKS_IMAGES_MAX	   256	  /* files that have asyncio's C part */
+#define TASKS_MAX		   262144 /* tasks, and futures that are waited for */
+
+/* Where a version of CPython has what; offsets in bytes. */
+struct tasks_image {
+	__u16 state, waiter, coroutine, name; /* TaskObj (Modules/_asynciomodule.c) */
+	__u16 qualified;		      /* PyCoroObject: its qualified name */
+	__u16 text;			      /* PyASCIIObject: its characters */
+	__u16 item;			      /* PyTupleObject: the first one */
+	__u16 unused;
+	__u64 since; /* when its probes were set */
+};
+
+struct tasks_key {
+	__u64 at; /* address of the task, or the future; used again for later ones */
+	__u32 pid, exec_id;
+};
+
+/* A task. Times are CLOCK_MONOTONIC. */
+struct tasks_state {
+	__u64 number;	   /* no other task has it */
+	__u64 since;	   /* when it began to run; 0: it has not */
+	__u64 out;	   /* when its step ended; 0: it runs */
+	__u64 woken;	   /* when it was made ready; 0: that was not seen */
+	__u64 waits_for;   /* the future that it awaits; 0: none */
+	__u64 next;	   /* another task that awaits the same */
+	__u64 readier;	   /* the number of the task that made it ready; 0: none did */
+	__u64 outer;	   /* what the thread ran before it: a task, */
+	__u64 outer_sp;	   /* and where that one's step returns */
+	__u64 qualified;   /* the qualified name of the coroutine that it was made of */
+	__u64 name;	   /* the object of its name that was reported; 0: none was */
+	__u32 thread, cpu; /* it runs there since */
+	__u32 readier_thread;
+	__u32 image;
+	__u8 lane;	/* enum goroutines_lane: what has happened since it began to run */
+	__u8 reason;	/* enum tasks_reason */
+	__u8 undecided; /* as in its identity */
+	__u8 unused[5];
+};
+
+/* What a task waits for. */
+enum tasks_reason {
+	TASKS_FOR_NOTHING, /* it gave way */
+	TASKS_FOR_FUTURE,
+	TASKS_FOR_TASK,
+};
+
+/*
+ * From when it runs (since; 0: it did not) to when it runs again, or ends. It waits from out on,
+ * and could run from woken on.
+ */
+struct tasks_turn {
+	struct capture_head head;
+	struct capture_identity identity; /* of the thread that runs it then */
+	__u64 number;
+	__u64 since, out, woken, in;
+	__u64 readier;
+	__u32 thread, cpu;
+	__u32 readier_thread;
+	__u8 lane, reason;
+	__u8 unused[2];
+};
+
+#define TASKS_NAME_MAX	    32
+#define TASKS_QUALIFIED_MAX 64
+
+struct tasks_named {
+	struct capture_head head;
+	__u32 pid;
+	__u32 counted; /* its name is "Task-", and that number; 0: it is name */
+	__u64 number;
+	/* bytes of the process, cut, without a zero byte behind if they are as long as that */
+	char name[TASKS_NAME_MAX];
+	char qualified[TASKS_QUALIFIED_MAX]; /* of its coroutine */
+};
+
+#endif

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What every task of asyncio did, every moment: against what tasks measured themselves, of each version of CPython that
+can be followed (as in test_python.py).
+"""
+
+import json
+import subprocess
+
+import pytest
+
+from harness import PATIENCE, needs_root, of_pyenv, spare_versions, wait_until
+from test_go_lanes import longest, wall
+from test_python import PROGRAMS, python, version_of  # noqa: F401: a fixture
+from test_timeline import Played
+
+pytestmark = needs_root
+
+PROGRAM = PROGRAMS / "tasks_truth.py"
+MS = 60
+SPAN = MS * 1_000_000
+# Between a task's clock and the probes; on a busy machine its thread has to wait for a CPU meanwhile.
+NEAR = 0.5 * SPAN
+
+spare = spare_versions("python", ("3.8", "3.9", "3.10", "3.11", "3.12", "3.14", "libpython"), ())
+
+
+class Lives:
+    """Of a film: each task's states, by the task's name."""
+
+    def __init__(self, film):
+        self.answer = json.loads(film.report("-e", "task-lanes", "--format", "states-json").stdout)
+        self.of = {thread["comm"].split()[0]: thread for thread in self.answer["threads"]}
+
+    def ns(self, name, *states):
+        return sum(state["total"] for state in self.of[name]["states"] if state["state"] in states)
+
+    def waited(self, name):
+        return self.ns(name, "other (future)", "other (task)")
+
+    def off(self, name):
+        return self.of[name]["life"] - self.ns(name, "running")
+
+
+@pytest.fixture(scope="module")
+def made(python, shared_lab):
+    film = shared_lab.record("-e", "task-lanes", "--", *python, PROGRAM, MS)
+    return film, Lives(film), json.loads(film.recording.stdout)
+
+
+def test_tasks_ran_and_were_off_for_as_long_as_they_say(made, python):
+    film, lives, told = made
+    # a library that a program opens later is met as it runs already
+    assert all("ran for a moment before" in reason for reason in film.json("-e", "task-lanes")["loss"]), film.explain()
+    assert ("eager" in told) == (version_of(python) >= (3, 12))
+    for name, truth in told.items():
+        running = lives.ns(name, "running")
+        # it measures from within; a step begins and ends outside of that
+        assert truth["ran"] <= running <= truth["ran"] + NEAR, (name, lives.of[name], truth)
+        assert truth["off"] <= lives.off(name) + running - truth["ran"], (name, lives.of[name], truth)
+        assert lives.waited(name) <= truth["off"] + NEAR, (name, lives.of[name], truth)
+        assert sum(state["total"] for state in lives.of[name]["states"]) == lives.of[name]["life"], name
+    assert lives.ns("joins", "other (task)") and not lives.ns("joins", "other (future)"), lives.of["joins"]
+    for name in ("sleeps", "receives", "asks", "cancelled", "joins"):
+        assert lives.waited(name) >= 0.8 * SPAN, lives.of[name]
+    # what burns gives way, and waits for nothing
+    assert not lives.waited("burns") and lives.ns("burns", "preempted"), lives.of["burns"]
+    assert not any(lives.ns(name, "hole") for name in lives.of)
+
+
+def test_names_are_those_of_tasks_and_their_coroutines(made):
+    _, lives, told = made
+    names = {thread["comm"] for thread in lives.of.values()}
+    assert {"Task-1 main", "asks asks_a_thread", "burns burns"} <= names, names
+    assert "eager" not in told or {"eager is_eager", "brief ends_at_once"} <= names, names
+
+
+def slice_of(played, lanes, name):
+    """The longest wait of a task: from when to when, and what the page says of it."""
+    (lane,) = (lane for lane in lanes["lanes"] if lane["comm"].split()[0] == name)
+    found = played.get("slices", **{"event": "threads", "from": wall(lanes["base"], 0),
+                                    "to": wall(lanes["base"], lanes["length"]), "pixel": 1_000_000,
+                                    "lanes": f"{lane['pid']}.g{lane['tid']}"})
+    start, end = longest(found["lanes"][0]["runs"])
+    return played.get("slice", event="threads", lane_pid=lane["pid"], lane_tid=lane["tid"], lane_goroutine=1,
+                      at=wall(found["base"], (start + end) // 2))["slice"]
+
+
+def test_lanes_stand_beside_threads_and_say_who_made_a_task_ready(lab, places):
+    film = lab.record("-e", "threads,task-lanes", "--", "/usr/bin/python3", PROGRAM, MS)
+    played = Played(places[0], film.path)
+    try:
+        lanes = played.get("lanes", event="threads", shown=200, pixel=1_000_000)
+        of = {lane["comm"].split()[0]: lane for lane in lanes["lanes"]}
+        assert of["burns"]["kind"] == "task" and of["burns"]["goroutine"] and of["python3"]["kind"] == "thread", of
+        receives, joins, asks = (slice_of(played, lanes, name) for name in ("receives", "joins", "asks"))
+    finally:
+        played.close()
+    assert (receives["call"], receives["waker"]["comm"]) == ("future", "gives gives"), receives
+    assert (joins["call"], joins["waker"]["comm"]) == ("task", "sleeps sleeps"), joins
+    # by a callback, which belongs to no task
+    assert asks["waker"]["comm"] == "python3" and asks["on"]["comm"] == "python3", asks
+    report = film.report("-e", "threads").stdout
+    assert "not linked: which of its tasks of asyncio" not in report, report
+
+
+def test_tasks_from_before_are_there_once_they_go_on(lab):
+    with subprocess.Popen(["/usr/bin/python3", PROGRAM, str(MS), "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as program:
+        try:
+            assert program.stdout.readline() == "ready\n"
+            with lab.recording("-e", "task-lanes", "-p", program.pid) as (recorder, film):
+                assert wait_until(film.begun)
+                told = json.loads(program.communicate("\n", timeout=PATIENCE)[0])
+                assert recorder.wait(timeout=PATIENCE) == 0
+        finally:
+            program.kill()
+    lives = Lives(film)
+    assert lives.of.keys() >= told.keys(), lives.of.keys()
+    assert lives.ns("burns", "running") >= 0.8 * SPAN, lives.of["burns"]
+
+
+def test_a_version_that_cannot_be_followed_is_named(lab):
+    film = lab.record("-e", "task-lanes", "--", of_pyenv("3.7"), "-c", "import asyncio, time; time.sleep(0.1)")
+    lost = film.json("-e", "task-lanes")["loss"]
+    assert any(reason.startswith("tasks of a program not followed: asyncio of CPython 3.7") for reason in lost), lost
