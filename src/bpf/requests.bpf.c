@@ -88,6 +88,8 @@ struct {
 
 /* -- sockets ----------------------------------------------------------------------------------- */
 
+#include "requests_unix.h"
+
 static __always_inline void map_address(__u8 to[16], __u32 address)
 {
 	to[10] = to[11] = 0xff;
@@ -109,7 +111,9 @@ static __always_inline void introduce(struct requests_socket *socket, struct soc
 		BPF_CORE_READ_INTO(&socket->peer, more, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
 		BPF_CORE_READ_INTO(&socket->own, more, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
 	}
-	if (family != AF_UNIX) {
+	if (family == AF_UNIX) {
+		requests_unix_ends(sk, socket->connection, socket->own, socket->peer);
+	} else {
 		socket->peer_port = bpf_ntohs(BPF_CORE_READ(more, __sk_common.skc_dport));
 		socket->own_port = BPF_CORE_READ(more, __sk_common.skc_num);
 	}
@@ -147,15 +151,18 @@ static __always_inline struct requests_socket *meet(struct sock *sk)
  * How much of a call is wanted, of whose first bytes that many were copied. 0: none. *tell: the
  * call is worth a record.
  */
-static __always_inline __u32 wanted(struct requests_socket *socket,
-				    const struct requests_call *call, __u32 direction, __u32 length,
-				    bool turned, bool *tell)
+static __always_inline __u32 wanted(struct requests_socket *socket, struct requests_call *call,
+				    __u32 direction, __u32 length, bool turned, bool *tell)
 {
 	__u32 seems = 0, room;
 
 	*tell = true;
-	if (!socket->protocol || socket->protocol == REQUESTS_HTTP)
-		seems = requests_protocol_of(call->data, call->copied, length, direction);
+	if (!socket->protocol || socket->protocol == REQUESTS_HTTP) {
+		call->record.protocol =
+			requests_protocol_of(call->data, call->copied, length, direction);
+		/* read again, so that the verifier does not follow each protocol by itself */
+		seems = *(volatile __u8 *)&call->record.protocol;
+	}
 	if (!socket->protocol) {
 		socket->protocol = seems;
 		socket->asks = direction ^ requests_seems_answered(seems, call->data);
@@ -298,6 +305,15 @@ static __always_inline bool wants_starts(const struct requests_socket *socket, _
 	return direction ? socket->asks : socket->protocol == REQUESTS_HTTP2;
 }
 
+/* The task that sends. is_call: by a system call, and not to what encrypts it. */
+static __always_inline __u64 python_task(bool is_call)
+{
+	__u64 task = requests_python_task();
+	__u64 written = is_call && requests_has_uvloop ? requests_uvloop_take() : 0;
+
+	return task ? task : written;
+}
+
 /* For whom the current thread works. */
 static __always_inline void take_workers(struct requests_call *call, struct requests_socket *socket,
 					 __u32 direction, __u32 length)
@@ -320,8 +336,8 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 	}
 	/* what a library has decrypted was read before */
 	requests_turn_take(&record->turn, direction || socket->is_tls ? 0 : length);
-	if (has & REQUESTS_HAS_PYTHON)
-		requests_python_take(record);
+	if (has & REQUESTS_HAS_PYTHON && direction)
+		record->task = python_task(!socket->is_tls);
 }
 
 /* Of a connection whose beginning of messages are to be found. */

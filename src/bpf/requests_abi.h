@@ -127,8 +127,12 @@ struct requests_record {
 	struct capture_identity identity;
 	__u64 connection; /* a number of this socket alone */
 	__u64 offset;	  /* bytes that were moved in this direction before, since it is known */
-	__u32 length, copied;	/* bytes of this call, and those of them that are here */
-	__u8 peer[16], own[16]; /* addresses: IPv6, or IPv4 mapped into it */
+	__u32 length, copied; /* bytes of this call, and those of them that are here */
+	/*
+	 * addresses: IPv6, or IPv4 mapped into it; of a Unix socket: the number of each end's
+	 * socket (0: not known) and a hash of its name (0: it has none), eight bytes each
+	 */
+	__u8 peer[16], own[16];
 	__u16 peer_port, own_port;
 	__u8 flags;    /* enum requests_flag */
 	__u8 protocol; /* enum requests_protocol */

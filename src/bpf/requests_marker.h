@@ -55,7 +55,7 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 	struct requests_record *record = &call->record;
 	struct requests_goroutine none = {};
 	__u64 nameless = 0;
-	__u64 length = 0;
+	__u64 length = 0, task;
 	__u32 want;
 
 	requests_call_find(call);
@@ -73,9 +73,9 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 	record->length =
 		call->copied + (call->copied < length || call->copied == REQUESTS_COPY_MAX);
 	requests_go_take(record, &none);
-	/* of what is not sent, no task is looked for */
-	record->flags = REQUESTS_SENT;
-	requests_python_take(record);
+	task = requests_python_task();
+	if (task)
+		record->task = task;
 	record->flags = call->copied ? 0 : REQUESTS_UNREAD;
 	send(call);
 	return 0;

@@ -9,6 +9,7 @@
 #include "requests_context.h"
 #include "requests_go.h"
 #include "requests_python.h"
+#include "requests_uvloop.h"
 
 enum {
 	REQUESTS_HAS_CONTEXT = 1,

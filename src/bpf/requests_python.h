@@ -3,14 +3,15 @@
 #define BPF_REQUESTS_PYTHON_H
 
 /*
- * Which task of an event loop of Python sends: asyncio's, uvloop's, or trio's. The loop calls the
- * task's coroutine, which calls others that it awaits; so the outermost coroutine among the frames
- * of the thread stands for the task, for as long as that lasts. It is taken where the frames have
- * one such chain. Where coroutines lie behind functions that are none, something runs an event loop
- * within another one, or calls coroutines by hand, and it is not known which one stands for what.
+ * Which task of an event loop of Python sends: asyncio's, uvloop's (requests_uvloop.h), or trio's.
+ * The loop calls the task's coroutine, which calls others that it awaits; so the outermost
+ * coroutine among the frames of the thread stands for the task, for as long as that lasts. It is
+ * taken where the frames have one such chain. Where coroutines lie behind functions that are none,
+ * something runs an event loop within another one, or calls coroutines by hand, and it is not known
+ * which one stands for what.
  *
- * The thread is in a system call, so that its frames stay as they are. In it, Python has given up
- * its global lock: the thread's state is found by the thread's own key alone.
+ * The thread is in a system call, or at a probe, so that its frames stay as they are. In a call,
+ * Python has given up its global lock: the thread's state is found by the thread's own key alone.
  */
 #include "capture_maps.h"
 #include "requests_abi.h"
@@ -114,14 +115,12 @@ static __always_inline __u64 requests_python_innermost(const struct requests_pyt
 											  : 0;
 }
 
-/* Puts the task that sends into a record, if the process runs Python and the task is known. */
-static __noinline int requests_python_take(struct requests_record *record)
+/* The task that the current thread runs; 0: none, or it is not known, or this is not Python. */
+static __noinline __u64 requests_python_task(void)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct requests_python_way way = {.is_cut = 1};
 
-	if (!(record->flags & REQUESTS_SENT))
-		return 0;
 	way.where = bpf_map_lookup_elem(&requests_python_processes, &pid);
 	if (!way.where)
 		return 0;
@@ -130,9 +129,9 @@ static __noinline int requests_python_take(struct requests_record *record)
 		return 0;
 	bpf_loop(REQUESTS_PYTHON_FRAMES, requests_python_frame, &way, 0);
 	/* its place alone may be that of another one soon */
-	if (!way.is_cut && !way.at && way.chains == 1)
-		record->task = (way.coroutine ^ way.code * 0x9e3779b97f4a7c15ull) | 1;
-	return 0;
+	if (way.is_cut || way.at || way.chains != 1)
+		return 0;
+	return (way.coroutine ^ way.code * 0x9e3779b97f4a7c15ull) | 1;
 }
 
 #endif

@@ -145,10 +145,36 @@ static __always_inline __u32 little3_at(const __u8 *data)
 	return data[0] | data[1] << 8 | (__u32)data[2] << 16;
 }
 
+/* Whether a number is not 0: 1 or 0, without a branch, of which each doubles what is verified. */
+static __always_inline __u32 requests_any(__u32 number)
+{
+	asm volatile("" : "+r"(number));
+	number = (number | -number) >> 31;
+	asm volatile("" : "+r"(number));
+	return number;
+}
+
+/*
+ * A command in a packet of a compressed connection, with the length of both: as it is, or packed by
+ * zlib or zstd.
+ */
+static __always_inline bool is_mysql_packed(const __u8 *data, __u32 copied, __u32 length)
+{
+	__u32 not_one = data[3] | ((little3_at(data) + 7) ^ length) | ((copied - 14) >> 31);
+	__u32 not_plain = little3_at(data + 4) | data[10] | ((little3_at(data + 7) + 11) ^ length);
+	__u32 not_zlib = (data[7] ^ 0x78) | (0x7800u | data[8]) % 31;
+	__u32 not_zstd = word_at(data + 7) ^ 0xfd2fb528;
+
+	return !(requests_any(not_one) |
+		 (requests_any(not_plain) & requests_any(not_zlib) & requests_any(not_zstd)));
+}
+
 static __always_inline bool is_mysql(const __u8 *data, __u32 copied, __u32 length)
 {
 	__u32 size = little3_at(data);
 
+	if (is_mysql_packed(data, copied, length))
+		return true;
 	if (size + 4 == length && copied > 6 && is_mysql_command(data, size))
 		return true;
 	/* (the size is looked at again, for the verifier) */
@@ -161,7 +187,8 @@ static __always_inline bool is_mysql(const __u8 *data, __u32 copied, __u32 lengt
 /* Whether what it was known by is an answer, and not a request. */
 static __always_inline bool requests_seems_answered(__u32 protocol, const __u8 *data)
 {
-	return protocol == REQUESTS_MYSQL && (data[3] || data[4] == 10);
+	/* (no version begins so, but what zlib packs does) */
+	return protocol == REQUESTS_MYSQL && (data[3] || (data[4] == 10 && data[7] != 0x78));
 }
 
 /* A client's first record: version 1, it begins a request, in eight bytes. */

@@ -7,6 +7,7 @@
 #include "camera/source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@
 #include "camera/requests_marker_probes.h"
 #include "camera/requests_tls.h"
 #include "camera/requests_track.h"
+#include "camera/requests_uvloop.h"
 #include "camera/slow_requests.h"
 #include "film/events.h"
 #include "probes.skel.h"
@@ -38,6 +40,7 @@ struct requests {
 	vec(struct bpf_link *) links;
 	struct requests_track *track;
 	struct requests_tls *tls;
+	struct requests_uvloop *uvloop;
 	struct requests_contexts *contexts;
 	struct requests_goroutines *goroutines;
 	struct requests_coroutines *coroutines;
@@ -246,7 +249,20 @@ static int make(struct source *source, struct fail *why)
 static void prepare(struct source *source)
 {
 	requests_tls_prepare(source->host->probes->progs.requests_tls_site);
+	requests_uvloop_prepare(source->host->probes->progs.requests_uvloop_site);
 	requests_marker_prepare(source->host->probes, source->settings->values[0]);
+}
+
+/* A number that no other machine has, and this one only until it is started again. */
+static uint64_t number_of_machine(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char id[64];
+	size_t got = file ? fread(id, 1, sizeof(id), file) : 0;
+
+	if (file)
+		fclose(file);
+	return hash_bytes(id, got);
 }
 
 static bool has_goroutines(void *context, pid_t pid)
@@ -260,7 +276,14 @@ static bool has_goroutines(void *context, pid_t pid)
 static int attach(struct source *source, struct fail *why)
 {
 	struct requests *requests = source->state = calloc(1, sizeof(*requests));
-	const struct requests_to to = {thread_row, write_row, lasts, has_goroutines, source};
+	const struct requests_to to = {
+		.thread = thread_row,
+		.write = write_row,
+		.lasts = lasts,
+		.has_goroutines = has_goroutines,
+		.context = source,
+		.machine = number_of_machine(),
+	};
 	int err;
 
 	/* no two recordings of a machine have begun at the same ns, or had a request in each ns */
@@ -282,6 +305,10 @@ static int attach(struct source *source, struct fail *why)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
 	err = requests_tls_new(source->host->probes->progs.requests_tls_site,
 			       !source->host->selection->whole_machine, &requests->tls);
+	if (!err)
+		err = requests_uvloop_new(source->host->probes->progs.requests_uvloop_site,
+					  !source->host->selection->whole_machine,
+					  &requests->uvloop);
 	return err ? fail_errno(why, err, NULL, "cannot record requests") : 0;
 }
 
@@ -373,6 +400,8 @@ static void tell_losses(struct source *source)
 		 counts.ambiguous},
 		{"requests: files whose encryption could not be probed",
 		 requests_tls_refused(requests->tls)},
+		{"requests: files of uvloop whose tasks could not be probed where they write",
+		 requests_uvloop_refused(requests->uvloop)},
 		{"requests: processes whose contexts of threads could not be found",
 		 requests_contexts_refused(requests->contexts)},
 		{"requests: processes of Python whose tasks could not be found",
@@ -449,6 +478,8 @@ static void detach(struct source *source)
 		return;
 	if (requests->tls)
 		requests_tls_detach(requests->tls);
+	if (requests->uvloop)
+		requests_uvloop_detach(requests->uvloop);
 	vec_foreach (&requests->links, link)
 		bpf_link__destroy(*link);
 	vec_free(&requests->links);
@@ -471,6 +502,7 @@ static void free_state(struct source *source)
 		requests_marker_free(requests->marker);
 		requests_track_free(requests->track);
 		requests_tls_free(requests->tls);
+		requests_uvloop_free(requests->uvloop);
 		requests_contexts_free(requests->contexts);
 		requests_goroutines_free(requests->goroutines);
 		requests_coroutines_free(requests->coroutines);
@@ -493,7 +525,10 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 		requests_coroutines_meet(requests->coroutines, pid, image);
 	if (requests)
 		have_said(source);
-	return requests && requests->tls ? requests_tls_meet(requests->tls, pid, image) : 0;
+	if (!requests || !requests->tls || !requests->uvloop)
+		return 0;
+	return requests_tls_meet(requests->tls, pid, image) |
+	       requests_uvloop_meet(requests->uvloop, pid, image);
 }
 
 static void image_missed(struct source *source, const char *path, uint64_t ran_ns)
@@ -519,6 +554,8 @@ static void process_ended(struct source *source, pid_t pid)
 
 	if (requests && requests->tls)
 		requests_tls_ended(requests->tls, pid);
+	if (requests && requests->uvloop)
+		requests_uvloop_ended(requests->uvloop, pid);
 	if (requests && requests->marker)
 		requests_marker_process_ended(requests->marker, pid, clock_ns());
 }

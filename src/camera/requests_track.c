@@ -89,10 +89,21 @@ void requests_asked_row(struct asked *asked, uint64_t now)
 		row->flags |= FILM_REQUEST_UNANSWERED | FILM_REQUEST_OPEN;
 }
 
-static void copy_addresses(struct film_request *row, const struct requests_record *about)
+/* The kernel counts its sockets: numbers of different machines must not be the same. */
+static uint64_t number_of_socket(const struct requests_track *track, uint64_t number)
+{
+	return number ? hash_u64(hash_u64(number) ^ track->to.machine) | 1 : 0;
+}
+
+static void copy_addresses(const struct requests_track *track, struct film_request *row,
+			   const struct requests_record *about)
 {
 	memcpy(row->peer, about->peer, sizeof(row->peer));
 	memcpy(row->own, about->own, sizeof(row->own));
+	if (about->flags & REQUESTS_UNIX) {
+		row->peer[0] = number_of_socket(track, row->peer[0]);
+		row->own[0] = number_of_socket(track, row->own[0]);
+	}
 	row->peer_port = about->peer_port;
 	row->own_port = about->own_port;
 	if (about->flags & REQUESTS_UNIX)
@@ -110,7 +121,7 @@ static void finish(struct requests_track *track, struct connection *connection, 
 	asked->row.flags |= flags;
 	/* they were not known when it began */
 	if (!asked->row.peer_port && !asked->row.own_port)
-		copy_addresses(&asked->row, &connection->about);
+		copy_addresses(track, &asked->row, &connection->about);
 	requests_asked_row(asked, now);
 	requests_parents_serve(track, asked, -1, now);
 	requests_streams_end(track, asked);
@@ -196,7 +207,7 @@ static void take_request(void *context, const struct protocol_request *request)
 		.stream = taking->stream,
 	};
 
-	copy_addresses(&asked.row, &connection->about);
+	copy_addresses(track, &asked.row, &connection->about);
 	memcpy(asked.endpoint, request->endpoint, sizeof(asked.endpoint));
 	memcpy(asked.row.path, request->path, sizeof(asked.row.path));
 	memcpy(asked.row.id, request->id, sizeof(asked.row.id));

@@ -39,6 +39,8 @@ struct requests_to {
 	 */
 	bool (*has_goroutines)(void *context, pid_t pid);
 	void *context;
+	/* a number that this machine has since it was started, and most likely no other one */
+	uint64_t machine;
 };
 
 /* What was lost, and how often. */

@@ -487,7 +487,7 @@ enum film_request_flag {
 	FILM_REQUEST_PATH_CUT = 16,   /* path was cut */
 	FILM_REQUEST_ID_CUT = 32,
 	FILM_REQUEST_TLS = 64,	 /* it was read before it was encrypted */
-	FILM_REQUEST_UNIX = 128, /* by a socket of the machine: peer and own are 0 */
+	FILM_REQUEST_UNIX = 128, /* by a socket of the machine, whose ends have other numbers */
 	/* parent is known by the id of both; without one of these flags, by the thread */
 	FILM_REQUEST_PARENT_BY_ID = 256,
 	/* by the order in which a thread that served several at once received and sent */
@@ -526,7 +526,11 @@ struct film_request {
 	uint64_t parent; /* number of the request served that it was made for; 0: not known */
 	/* of Go, the number of the one that serves it, or for which it is made; 0: not known */
 	uint64_t goroutine;
-	/* IPv6, or IPv4 mapped into it, in the order of the network: the other end, and ours */
+	/*
+	 * the other end, and ours: IPv6, or IPv4 mapped into it, in the order of the network; of a
+	 * Unix socket: a number that this socket alone has, of all machines (0: not known), and a
+	 * hash of the name that it is bound to (0: none)
+	 */
 	uint64_t peer[2], own[2];
 	char path[FILM_REQUEST_PATH]; /* as it stood in the request */
 	char id[FILM_REQUEST_ID];

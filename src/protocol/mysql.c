@@ -4,10 +4,14 @@
  * packets of a length, a number and a payload. A client's packet with the number 0 is a command,
  * and nothing else is asked before its answer has ended. So an answer whose end was not copied
  * ends, at the latest, before the next command. What is in rows need not be there: it is counted.
+ *
+ * If a connection is compressed, all of that lies in packets of another kind (mysql_packed.h), from
+ * when the client is let in on. One from before the recording is known by its first command.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocol/mysql_packed.h"
 #include "protocol/protocols.h"
 #include "protocol/statements.h"
 
@@ -21,6 +25,8 @@ enum {
 	CLIENT_COMPRESS = 1 << 5,
 	CLIENT_SSL = 1 << 11,
 	CLIENT_DEPRECATE_EOF = 1 << 24,
+	CLIENT_ZSTD = 1 << 26,
+	CLIENT_COMPRESSES = CLIENT_COMPRESS | CLIENT_ZSTD,
 
 	MORE_RESULTS = 8, /* of an answer's state */
 	HAS_CURSOR = 64,
@@ -91,7 +97,12 @@ struct mysql {
 	bool is_answering;
 	bool is_asked;	/* a command without a complete answer */
 	bool no_ends;	/* definitions of columns have no end of their own */
-	bool is_tunnel; /* encrypted or compressed */
+	bool is_tunnel; /* encrypted */
+	bool is_met;
+	bool is_greeted;	     /* it was seen how it began */
+	bool will_pack;		     /* once the client is let in */
+	uint32_t refused;	     /* of CLIENT_COMPRESSES: what the server does not offer */
+	struct mysql_packed *packed; /* of SIDES; null: it is not compressed */
 };
 
 struct reading {
@@ -117,6 +128,8 @@ static enum side side_of(const struct piece *piece)
 {
 	if (piece->copied <= HEADER)
 		return SIDES;
+	if (mysql_packed_is_command(piece))
+		return SIDE_REQUESTS;
 	if (piece->data[3])
 		return SIDE_ANSWERS;
 	return piece->data[HEADER] == 10 && piece->copied > 40 ? SIDE_ANSWERS : SIDE_REQUESTS;
@@ -164,6 +177,10 @@ static void take_command(struct reading *r)
 	/* what comes then is of this one */
 	mysql->sides[SIDE_ANSWERS].is_lost = mysql->sides[SIDE_ANSWERS].goes_on = false;
 	mysql->sides[SIDE_ANSWERS].have = mysql->sides[SIDE_ANSWERS].left = 0;
+	if (mysql->packed)
+		mysql->packed[SIDE_ANSWERS].have = mysql->packed[SIDE_ANSWERS].left = 0;
+	if (mysql->packed)
+		mysql->packed[SIDE_ANSWERS].is_lost = false;
 	mysql->command = command;
 	switch (command) {
 	case COM_QUIT:
@@ -208,7 +225,9 @@ static void take_greeting(struct mysql *mysql, const struct packet_side *side)
 	if (side->header[3] > 2)
 		return;
 	mysql->no_ends = wants & CLIENT_DEPRECATE_EOF;
-	mysql->is_tunnel = wants & CLIENT_COMPRESS || (wants & CLIENT_SSL && side->size == 32);
+	mysql->is_tunnel = wants & CLIENT_SSL && side->size == 32;
+	mysql->will_pack = wants & CLIENT_COMPRESSES & ~mysql->refused;
+	mysql->is_greeted = true;
 }
 
 static void take_asked(struct reading *r)
@@ -217,7 +236,7 @@ static void take_asked(struct reading *r)
 
 	if (!side->header[3] && side->kept)
 		take_command(r);
-	else if (!r->mysql->is_asked && side->kept >= 4 && !side->goes_on)
+	else if (!r->mysql->is_asked && side->kept >= 4 && !side->goes_on && !r->mysql->packed)
 		take_greeting(r->mysql, side);
 	if (r->mysql->is_asked)
 		r->sink->sent(r->sink->context, side->bytes);
@@ -335,13 +354,44 @@ static void begin_answer(struct reading *r)
 	r->sink->answer(r->sink->context, &answer);
 }
 
+/* All that follows is compressed. */
+static void pack(struct mysql *mysql)
+{
+	mysql->packed = calloc(SIDES, sizeof(*mysql->packed));
+	/* without memory nothing is found there */
+	mysql->is_tunnel = !mysql->packed;
+	mysql->will_pack = false;
+}
+
+/* What a server offers (its capabilities stand behind its version), and that a client is let in. */
+static void take_welcome(struct mysql *mysql, const struct packet_side *side)
+{
+	const uint8_t *end = side->kept ? memchr(side->body, 0, side->kept) : NULL;
+	/* behind the version: a number, eight bytes, and one */
+	const uint8_t *offers = end ? end + 14 : NULL;
+
+	if (!side->kept)
+		return;
+	if (*side->body == 10 && !side->header[3]) {
+		mysql->refused = 0;
+		if (end && offers + 7 <= side->body + side->kept)
+			mysql->refused = CLIENT_COMPRESSES &
+					 ~(little_at(offers, 2) | little_at(offers + 5, 2) << 16);
+	} else if (mysql->will_pack && !*side->body) {
+		pack(mysql);
+	}
+}
+
 static void take_answered(struct reading *r)
 {
 	struct packet_side *side = r->side;
 	struct mysql *mysql = r->mysql;
 
-	if (!mysql->is_asked)
+	if (!mysql->is_asked) {
+		if (!mysql->packed)
+			take_welcome(mysql, side);
 		return;
+	}
 	begin_answer(r);
 	r->sink->answered(r->sink->context, side->bytes);
 	if (!side->kept || side->goes_on)
@@ -432,17 +482,17 @@ static bool ends_rows(const struct mysql *mysql, const struct piece *piece)
 	return !end[0] && !end[1] && end[3] == 0xfe && !(end[6] & MORE_RESULTS);
 }
 
-static void take(void *state, enum side number, const struct piece *piece,
-		 const struct protocol_sink *sink)
+/* A piece of packets as they are. */
+static void take_packets(struct mysql *mysql, enum side number, const struct piece *piece,
+			 const struct protocol_sink *sink)
 {
-	struct mysql *mysql = state;
+	const struct mysql_packed *packed = mysql->packed;
 	struct reading r = {mysql, &mysql->sides[number], number, piece, sink, 0};
 
-	if (mysql->is_tunnel)
-		return;
 	if (number == SIDE_REQUESTS && r.side->is_lost && begins_command(piece))
 		r.side->is_lost = false;
-	while (r.at < piece->length && !r.side->is_lost && !mysql->is_tunnel) {
+	while (r.at < piece->length && !r.side->is_lost && !mysql->is_tunnel &&
+	       mysql->packed == packed) {
 		if (r.side->left)
 			take_body(&r);
 		else if (r.at >= piece->copied)
@@ -459,6 +509,84 @@ static void take(void *state, enum side number, const struct piece *piece,
 		end_answer(mysql, sink, true);
 }
 
+/* -- packets in others ------------------------------------------------------------------------- */
+
+struct unpacking {
+	struct mysql *mysql;
+	enum side number;
+	const struct protocol_sink *sink;
+};
+
+/* What counts is what was moved, and not what was packed. */
+static void ignore(void *context, uint64_t bytes)
+{
+	(void)context;
+	(void)bytes;
+}
+
+static void take_unpacked(void *context, const struct piece *piece, uint32_t bytes)
+{
+	const struct unpacking *u = context;
+	struct protocol_sink inner = *u->sink;
+
+	inner.sent = inner.answered = ignore;
+	take_packets(u->mysql, u->number, piece, &inner);
+	if (u->number == SIDE_REQUESTS && u->mysql->is_asked)
+		u->sink->sent(u->sink->context, bytes);
+}
+
+static void take_packed(struct mysql *mysql, enum side number, const struct piece *piece,
+			const struct protocol_sink *sink)
+{
+	struct reading r = {mysql, &mysql->sides[number], number, piece, sink, 0};
+	struct mysql_packed *packed = &mysql->packed[number];
+	struct unpacking u = {mysql, number, sink};
+
+	if (number == SIDE_REQUESTS && packed->is_lost && mysql_packed_begins(piece))
+		packed->is_lost = false;
+	if (number == SIDE_ANSWERS && mysql->is_asked) {
+		begin_answer(&r);
+		sink->answered(sink->context, piece->length);
+	}
+	if (packed->is_lost)
+		return;
+	mysql_packed_take(packed, piece, &sink->losses->strange, take_unpacked, &u);
+	if (packed->is_lost)
+		lose(&r);
+}
+
+/*
+ * Whether a client's piece of a connection from before the recording is compressed. A server that
+ * reads heads by themselves shows it only then: no other packet goes on behind seven bytes.
+ */
+static bool is_packed(const struct mysql *mysql, const struct piece *piece)
+{
+	const struct packet_side *side = &mysql->sides[SIDE_REQUESTS];
+
+	if (mysql->is_greeted || side->have || side->left)
+		return false;
+	return mysql_packed_is_command(piece) ||
+	       (mysql->is_met && piece->length == MYSQL_PACKED_HEADER &&
+		mysql_packed_begins(piece));
+}
+
+static void take(void *state, enum side number, const struct piece *piece,
+		 const struct protocol_sink *sink)
+{
+	struct mysql *mysql = state;
+
+	if (!mysql->packed && !mysql->is_tunnel && number == SIDE_REQUESTS &&
+	    is_packed(mysql, piece))
+		pack(mysql);
+	mysql->is_met = true;
+	if (mysql->is_tunnel)
+		return;
+	if (mysql->packed)
+		take_packed(mysql, number, piece, sink);
+	else
+		take_packets(mysql, number, piece, sink);
+}
+
 /* The connection is quiet, or has ended: so has an answer. */
 static void ended(void *state, const struct protocol_sink *sink)
 {
@@ -470,7 +598,10 @@ static void ended(void *state, const struct protocol_sink *sink)
 
 static void free_mysql(void *state)
 {
-	statements_free(&((struct mysql *)state)->statements);
+	struct mysql *mysql = state;
+
+	statements_free(&mysql->statements);
+	free(mysql->packed);
 }
 
 const struct protocol protocol_mysql = {

@@ -9,7 +9,7 @@
 struct ends {
 	uint64_t server[2], client[2], machine;
 	uint16_t server_port, client_port;
-	uint32_t zero;
+	uint32_t is_unix;
 };
 
 static bool is_loopback(const uint64_t address[2])
@@ -24,17 +24,20 @@ static bool is_loopback(const uint64_t address[2])
 bool connection_hash(const struct request *request, uint64_t machine, uint64_t *hash)
 {
 	const struct film_request *row = &request->row;
-	bool serves = row->role == FILM_REQUEST_SERVED;
+	bool serves = row->role == FILM_REQUEST_SERVED, is_unix = row->flags & FILM_REQUEST_UNIX;
+	/* numbers of a machine's sockets are its own; their names say nothing more */
+	size_t bytes = is_unix ? sizeof(row->own[0]) : sizeof(row->own);
 	struct ends ends = {
 		.server_port = serves ? row->own_port : row->peer_port,
 		.client_port = serves ? row->peer_port : row->own_port,
-		.machine = is_loopback(row->peer) ? machine : 0,
+		.machine = !is_unix && is_loopback(row->peer) ? machine : 0,
+		.is_unix = is_unix,
 	};
 
-	if (row->flags & FILM_REQUEST_UNIX || !row->own_port || !row->peer_port)
+	if (is_unix ? !row->own[0] || !row->peer[0] : !row->own_port || !row->peer_port)
 		return false;
-	memcpy(ends.server, serves ? row->own : row->peer, sizeof(ends.server));
-	memcpy(ends.client, serves ? row->peer : row->own, sizeof(ends.client));
+	memcpy(ends.server, serves ? row->own : row->peer, bytes);
+	memcpy(ends.client, serves ? row->peer : row->own, bytes);
 	*hash = hash_bytes(&ends, sizeof(ends));
 	return true;
 }

@@ -7,7 +7,8 @@
 
 /*
  * Which program answers the requests that another one made: a connection has the same two addresses
- * at both ends, so that a request made and one served on it name each other. An address alone says
+ * at both ends, or, of a Unix socket, the numbers of the same two sockets, so that a request made
+ * and one served on it name each other. An address alone says
  * less: behind one there may be several servers, and on each machine there is another 127.0.0.1.
  * Where the network rewrites addresses, the two ends do not meet, and the server is not known.
  *
@@ -22,7 +23,7 @@ enum {
 };
 
 /*
- * A hash of a request's connection, the same of both ends: *hash. False: it has no addresses.
+ * A hash of a request's connection, the same of both ends: *hash. False: they are not known.
  * machine: any number that is the same for all requests of a machine.
  */
 bool connection_hash(const struct request *request, uint64_t machine, uint64_t *hash);

@@ -14,10 +14,10 @@ struct calls {
 	struct critical_path from, *to;
 };
 
-/* A wait of which it was only guessed who ended it. */
+/* A wait whose waker the request itself says more of. */
 struct guess {
 	size_t slice;
-	uint32_t waker;
+	uint32_t waker, flags;
 	uint8_t context;
 };
 
@@ -128,7 +128,7 @@ static int put_worker(struct calls *c, const struct explain_served *served, uint
 
 /*
  * A time in which the answer was waited for. What passes before the other end has the request, and
- * from when it has answered on, is the network's.
+ * from when it has answered on, is the network's, or the socket's.
  */
 static int put_call(struct calls *c, const struct critical_step *step, uint64_t start, uint64_t end)
 {
@@ -158,7 +158,7 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 	if (!vec_push(&c->to->waits, wait))
 		return -ENOMEM;
 	other.wait = (uint32_t)c->to->waits.count;
-	other.ended = CRITICAL_NETWORK;
+	other.ended = step->made->is_unix ? CRITICAL_SOCKET : CRITICAL_NETWORK;
 	other.made = NULL;
 	if (!put(c, &other, start, from))
 		return -ENOMEM;
@@ -256,8 +256,22 @@ static int follow_calls(struct calls *c)
 }
 
 /*
- * By whom data came is a guess by who ran then (query/explain_peers.h). The request itself says
- * more: these waits are left to put_call().
+ * Whether a wait ended by what came from the other end: by a guess, or by a wake of its process, as
+ * over a Unix socket.
+ */
+static bool is_from(const struct calls *c, const struct history_slice *slice,
+		    const struct explain_made *made, const struct explain_served *served)
+{
+	const struct film_thread *threads = c->e->film->threads;
+
+	return slice->flags & HISTORY_PEER ||
+	       (made->is_unix && slice->waker &&
+		threads[slice->waker].process == threads[served->answerer].process);
+}
+
+/*
+ * By whom data came is a guess by who ran then (query/explain_peers.h), or by the last one who sent
+ * some. The request itself says more: these waits are left to put_call().
  */
 static bool set_aside(struct calls *c, uint32_t thread, uint64_t from, uint64_t to,
 		      struct guesses *guesses)
@@ -268,18 +282,19 @@ static bool set_aside(struct calls *c, uint32_t thread, uint64_t from, uint64_t 
 	for (i = i == HISTORY_NONE ? h->first[thread] : i;
 	     i < h->first[thread + 1] && h->slices[i].start < to; i++) {
 		struct history_slice *slice = &h->slices[i];
-		const struct guess guess = {i, slice->waker, slice->context};
+		const struct guess guess = {i, slice->waker, slice->flags, slice->context};
 		const struct explain_served *served;
 		const struct explain_made *only;
 		uint64_t free_from;
 
-		if (!(slice->flags & HISTORY_PEER) || !may_be_for_answer(c, slice))
+		if (!may_be_for_answer(c, slice))
 			continue;
 		only = explain_made_beside(&c->e->requests, c->request, slice->start, slice->end);
 		if (!only || only->start > slice->start || only->end < slice->end)
 			continue;
 		served = explain_served_of(&c->e->requests, only);
-		if (!served || !worker_of(c, served, &free_from))
+		if (!served || !is_from(c, slice, only, served) ||
+		    !worker_of(c, served, &free_from))
 			continue;
 		if (!vec_push(guesses, guess))
 			return false;
@@ -295,7 +310,7 @@ static void put_back(struct histories *h, struct guesses *guesses)
 	vec_foreach (guesses, guess) {
 		h->slices[guess->slice].waker = guess->waker;
 		h->slices[guess->slice].context = guess->context;
-		h->slices[guess->slice].flags |= HISTORY_PEER;
+		h->slices[guess->slice].flags = guess->flags;
 	}
 	vec_free(guesses);
 }

@@ -102,6 +102,7 @@ static bool keep_made(struct loading *loading, const struct request *request)
 		.endpoint = request->endpoint,
 		.goroutine = request->row.goroutine,
 		.thread = request->row.thread,
+		.is_unix = request->row.flags & FILM_REQUEST_UNIX,
 	};
 
 	request_peer(request, made.peer, sizeof(made.peer));

@@ -24,6 +24,7 @@ struct explain_made {
 	const char *endpoint; /* the film's */
 	uint64_t goroutine;   /* as of a struct film_request */
 	uint32_t thread;
+	bool is_unix; /* over a Unix socket */
 	char peer[64];
 };
 

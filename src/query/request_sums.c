@@ -159,7 +159,7 @@ static int take(void *context, const struct request *request)
 		return -ENOMEM;
 	alike.port = row->peer_port;
 	alike.is_unix = row->flags & FILM_REQUEST_UNIX;
-	memcpy(alike.peer, row->peer, sizeof(alike.peer));
+	request_peer_place(request, alike.peer);
 	if (row->role == FILM_REQUEST_MADE &&
 	    !add_alike(&s->peers, &sums->peers, alike, request, process))
 		return -ENOMEM;

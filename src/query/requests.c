@@ -162,6 +162,13 @@ bool request_has_id(const struct request *request, const char *id)
 	return *id && (!strcmp(id, name) || !strcmp(id, request->id));
 }
 
+void request_peer_place(const struct request *request, uint64_t place[2])
+{
+	/* each connection has a number there */
+	place[0] = request->row.flags & FILM_REQUEST_UNIX ? 0 : request->row.peer[0];
+	place[1] = request->row.peer[1];
+}
+
 const char *request_peer(const struct request *request, char *to, size_t size)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};

@@ -47,4 +47,10 @@ bool request_has_id(const struct request *request, const char *id);
 /* "10.0.0.7:5432", "[::1]:80", "unix socket": the other end. Returns to. */
 const char *request_peer(const struct request *request, char *to, size_t size);
 
+/*
+ * What the other end of a request made has in common with others at the same place: its address, or
+ * of a Unix socket a hash of the name that it listens on. Both are 0 if it has none.
+ */
+void request_peer_place(const struct request *request, uint64_t place[2]);
+
 #endif

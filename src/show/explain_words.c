@@ -247,6 +247,9 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 	case CRITICAL_NETWORK:
 		buf_put_text(words, ", ended by the network");
 		break;
+	case CRITICAL_SOCKET:
+		buf_put_text(words, ", while what was sent was not received yet");
+		break;
 	case CRITICAL_TIMER:
 		if (part->kind != SLICE_WAIT + WAIT_SLEEP)
 			buf_put_text(words, ", until its time was over");

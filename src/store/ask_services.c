@@ -74,17 +74,19 @@ static int call_of(struct store_services *answer, const struct request *request,
 {
 	const struct film_request *row = &request->row;
 	struct alike alike = {
-		.peer = {row->peer[0], row->peer[1]},
 		.from = from,
 		.port = row->peer_port,
 		.protocol = row->protocol,
 		.is_unix = (row->flags & FILM_REQUEST_UNIX) != 0,
 	};
 	struct store_service_call one = {.from = from, .protocol = row->protocol};
-	uint64_t key = hash_bytes(&alike, sizeof(alike));
-	const uint64_t *known = map_get(&answer->known_calls, key);
+	const uint64_t *known;
 	char peer[80];
+	uint64_t key;
 
+	request_peer_place(request, alike.peer);
+	key = hash_bytes(&alike, sizeof(alike));
+	known = map_get(&answer->known_calls, key);
 	*call = known ? &answer->calls.at[*known] : NULL;
 	if (known)
 		return 0;

@@ -151,13 +151,13 @@ def requests_of(lab, film, *options):
 def serving(tmp_path):
     """Starts servers that end with the test."""
     with contextlib.ExitStack() as stack:
-        def start(make, **options):
+        def start(make, wait=wait_for_port, **options):
             port = free_port()
             folder = tmp_path / str(port)
             folder.mkdir()
             process = stack.enter_context(subprocess.Popen(make(folder, port, **options)))
             stack.callback(process.kill)
-            wait_for_port(port)
+            wait(port)
             return process, port, folder
         yield start
 

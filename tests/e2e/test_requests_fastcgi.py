@@ -48,11 +48,11 @@ pm.max_children = 2
 """
 
 
-def fpm_server(folder, port):
+def fpm_server(folder, port, where="tcp"):
     found = sorted(glob.glob("/usr/sbin/php-fpm*")) or pytest.skip("php-fpm is missing")
     for name, text in PAGES.items():
         (folder / name).write_text(text)
-    (folder / "fpm.conf").write_text(FPM.format(folder=folder, listen=f"127.0.0.1:{port}"))
+    (folder / "fpm.conf").write_text(FPM.format(folder=folder, listen=f"127.0.0.1:{port}" if where == "tcp" else folder / "socket"))
     return [found[0], "-R", "-n", "-y", str(folder / "fpm.conf")]
 
 
@@ -60,15 +60,23 @@ def slow_server(_, port):
     return [sys.executable, "-c", SLOW, str(port)]
 
 
-@pytest.fixture
-def site(serving):
+@pytest.fixture(params=["tcp", "unix"])
+def site(serving, request, tmp_path):
     """nginx in front of php-fpm: it, what the workers of that are, where these listen, and where the site is."""
-    fpm, behind, folder = serving(fpm_server)
-    workers = [int(pid) for pid in subprocess.run(["pgrep", "-P", str(fpm.pid)], check=True, capture_output=True).stdout.split()]
-    assert len(workers) == 2
-    what = f"fastcgi_pass 127.0.0.1:{behind}; include fastcgi_params; fastcgi_param SCRIPT_FILENAME {folder}$fastcgi_script_name;"
+    if request.param == "tcp":
+        fpm, port, folder = serving(fpm_server)
+        peer, behind = f"127.0.0.1:{port}", f"127.0.0.1:{port}"
+    else:
+        fpm, port, folder = serving(fpm_server, where="unix", wait=lambda port: wait_until((tmp_path / str(port) / "socket").exists))
+        peer, behind = "unix socket", f"unix:{folder}/socket"
+    assert wait_until(lambda: len(workers_of(fpm)) == 2)
+    what = f"fastcgi_pass {behind}; include fastcgi_params; fastcgi_param SCRIPT_FILENAME {folder}$fastcgi_script_name;"
     nginx, port, logs = serving(nginx_with_parameters, what=what)
-    return nginx, workers, behind, f"http://127.0.0.1:{port}", logs
+    return nginx, workers_of(fpm), peer, f"http://127.0.0.1:{port}", logs
+
+
+def workers_of(fpm):
+    return [int(pid) for pid in subprocess.run(["pgrep", "-P", str(fpm.pid)], check=False, capture_output=True).stdout.split()]
 
 
 def nginx_with_parameters(folder, port, what):
@@ -79,7 +87,7 @@ def nginx_with_parameters(folder, port, what):
 
 
 def test_requests_are_those_of_the_servers_own_log(lab, site, tmp_path):
-    nginx, workers, behind, url, logs = site
+    nginx, workers, peer, url, logs = site
     (tmp_path / "long").write_bytes(b"a" * 100_000)
     cookie = "c" * 5000
     curl = f"{tool('curl')} -s -o /dev/null"
@@ -98,7 +106,10 @@ def test_requests_are_those_of_the_servers_own_log(lab, site, tmp_path):
         assert {r["id"] for r in requests if r["path"].startswith("/small.php?n=")} == {f"one-{i}" for i in range(1, 51)}
         assert all(r["failed"] == (r["status"] >= 500) for r in requests)
         assert all(r["sent" if requests is served else "received"] > 300_000 for r in requests if r["path"].startswith("/big.php"))
-    assert all(r["peer"] == f"127.0.0.1:{behind}" for r in made)
+    assert all(r["peer"] == peer for r in made)
+    # of two workers, neither is the one that answered
+    dependency, = [d for d in answer["dependencies"] if d["pid"] == nginx.pid]
+    assert dependency["count"] == len(made) and dependency["server"] is None or dependency["server"]["pid"] in workers
     assert not [reason for reason in answer["loss"] if "not what their protocol has" in reason], answer["loss"]
 
 

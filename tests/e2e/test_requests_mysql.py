@@ -3,6 +3,7 @@
 
 import collections
 import ctypes
+import json
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import free_port, needs_root, wait_until
+from harness import free_port, needs_root, running, wait_until
+from test_cases import filming
 from test_requests import requests_of, tool
 
 pytestmark = needs_root
@@ -37,6 +39,25 @@ for sql in (b"select v from marks where v < 100", b"insert into marks values (10
     library.mysql_stmt_close(statement)
 assert not library.mysql_ping(server)
 library.mysql_close(server)
+"""
+
+
+# Statements on a compressed connection that is there before: short ones, and ones that are worth being packed.
+EARLIER = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+for name in ("mysql_init", "mysql_real_connect", "mysql_store_result"):
+    getattr(library, name).restype = ctypes.c_void_p
+server = ctypes.c_void_p(library.mysql_init(None))
+assert not library.mysql_options(server, 1, None)  # MYSQL_OPT_COMPRESS
+assert library.mysql_real_connect(server, b"127.0.0.1", b"root", b"", b"test", int(sys.argv[2]), None, ctypes.c_ulong(0))
+print("ready", flush=True)
+for line in sys.stdin:
+    for i in range(int(line)):
+        sql = b"select %d" % i + b" as a, '%s' as b" % (b"a" * 300) * (i % 2)
+        assert not library.mysql_real_query(server, sql, ctypes.c_ulong(len(sql)))
+        library.mysql_free_result(ctypes.c_void_p(library.mysql_store_result(server)))
+    print("done", flush=True)
 """
 
 
@@ -91,11 +112,12 @@ def mine(answer, role):
     return [r for r in answer["requests"] if r["role"] == role and r["protocol"] == "mysql"]
 
 
-@pytest.mark.parametrize("where", ["tcp", "unix"])
+@pytest.mark.parametrize("where", ["tcp", "unix", "compressed"])
 def test_statements_of_mysql_are_those_of_the_servers_log(lab, mariadb, where):
     process, socket, port, log = mariadb
     before = log.stat().st_size
     way = ["-S", str(socket)] if where == "unix" else ["-h", "127.0.0.1", "-P", str(port), "--protocol=tcp"]
+    way += ["--compress"] if where == "compressed" else []
     script = lab.folder / "script.sql"
     script.write_text("".join(f"insert into marks values ({i});\nselect v, \"s3cr3t\" from marks where v <= {i};\n"
                               for i in range(200)) + "select * from none where name = 's3cr3t';\n")
@@ -114,8 +136,10 @@ def test_statements_of_mysql_are_those_of_the_servers_log(lab, mariadb, where):
         assert not any(r["open"] for r in requests)
         # rows are in their sizes
         rows = [r["sent" if role == "served" else "received"] for r in requests if r["endpoint"].startswith("select v")]
-        assert max(rows) > 200 * 10
+        assert max(rows) > 200 * (1 if where == "compressed" else 10)
     assert {r["pid"] for r in mine(answer, "served")} == {process.pid}
+    dependency, = [d for d in answer["dependencies"] if d["pid"] == mine(answer, "made")[0]["pid"]]
+    assert dependency["server"]["pid"] == process.pid, dependency
     assert b"s3cr3t" not in Path(film.path).read_bytes()
     assert not [reason for reason in answer["loss"] if "lost" in reason], answer["loss"]
 
@@ -137,3 +161,33 @@ def test_prepared_statements_have_their_text(lab, mariadb):
         assert counts["PREPARE select v from marks where v < ?"] == 1
         assert counts["PING"] == 1
         assert not any(r["open"] or r["failed"] for r in mine(answer, role))
+
+
+def test_a_compressed_connection_from_before_the_recording(lab, mariadb):
+    process, _, port, log = mariadb
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError:
+        pytest.skip("libmariadb3 is missing")
+    with running(sys.executable, "-c", EARLIER, LIBRARY, port, stdin=subprocess.PIPE) as client:
+        def ask(count):
+            client.process.stdin.write(b"%d\n" % count)
+            client.process.stdin.flush()
+            assert client.process.stdout.readline() == b"done\n"
+
+        def is_filmed():
+            ask(1)
+            done = lab.run("report", "--format", "requests-json", "--limit", "0", film.path)
+            return not done.returncode and any(r["role"] == "made" for r in json.loads(done.stdout)["requests"])
+
+        with filming(lab, "-e", "requests", "-p", f"{process.pid},{client.pid}") as film:
+            assert wait_until(is_filmed)
+            before = log.stat().st_size
+            ask(100)
+            truth = logged(log, before)
+    assert truth["Query"] == 100
+    answer = requests_of(lab, film, "--limit", "0")
+    for role in ("made", "served"):
+        counts = collections.Counter(r["endpoint"] for r in mine(answer, role))
+        assert counts["select ? as a, ? as b"] == 50 and counts["select ?"] >= 51 - (role == "served"), (role, counts, answer["loss"])
+        assert set(counts) == {"select ? as a, ? as b", "select ?"}, counts

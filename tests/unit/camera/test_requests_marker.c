@@ -51,7 +51,7 @@ static bool has_goroutines(void *context, pid_t pid)
 static struct seen *make(void)
 {
 	struct seen *seen = calloc(1, sizeof(*seen));
-	const struct requests_to to = {thread_row, write_row, NULL, has_goroutines, seen};
+	const struct requests_to to = {thread_row, write_row, NULL, has_goroutines, seen, 0};
 
 	assert_non_null(seen);
 	seen->pid = 7;

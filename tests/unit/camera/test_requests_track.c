@@ -95,7 +95,7 @@ static bool has_goroutines(void *context, pid_t pid)
 
 static struct requests_track *make(struct seen *seen)
 {
-	const struct requests_to to = {thread_row, write_row, lasts, has_goroutines, seen};
+	const struct requests_to to = {thread_row, write_row, lasts, has_goroutines, seen, 0};
 	struct requests_track *track = requests_track_new(&to, 100);
 
 	assert_non_null(track);

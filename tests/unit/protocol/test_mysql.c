@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+#include <zstd.h>
+
 #include "base/buf.h"
 #include "protocol/protocols.h"
 #include "streams.h"
@@ -187,7 +190,7 @@ static void test_several_answers_and_parts(void **state)
 	stream_free(&s);
 }
 
-/* What is encrypted or compressed from then on is not read. */
+/* What is encrypted from then on is not read. */
 static void test_encrypted(void **state)
 {
 	struct stream s = {.protocol = &protocol_mysql};
@@ -204,11 +207,189 @@ static void test_encrypted(void **state)
 	stream_free(&s);
 }
 
+/* -- compressed connections -------------------------------------------------------------------- */
+
+enum how {
+	AS_IT_IS,
+	ZLIB,
+	ZSTD,
+	DAMAGED,
+	HOWS
+};
+
+/* Puts what was put into a packet of the other kind. */
+static void pack(struct buf *out, uint8_t number, enum how how)
+{
+	uint8_t packed[4096], head[7] = {[3] = number};
+	uLongf size = sizeof(packed);
+	size_t whole = out->count;
+
+	if (how == AS_IT_IS) {
+		size = whole;
+		memcpy(packed, out->at, whole);
+	} else if (how == ZSTD) {
+		size = ZSTD_compress(packed, sizeof(packed), out->at, whole, 3);
+	} else {
+		assert_int_equal(compress(packed, &size, out->at, whole), Z_OK);
+	}
+	if (how == DAMAGED)
+		memset(packed + 3, 0xa5, size - 3);
+	for (int i = 0; i < 3; i++) {
+		head[i] = (uint8_t)(size >> 8 * i);
+		head[4 + i] = how == AS_IT_IS ? 0 : (uint8_t)(whole >> 8 * i);
+	}
+	out->count = 0;
+	buf_put(out, head, sizeof(head));
+	buf_put(out, packed, size);
+}
+
+/* offered: by the server */
+static void greet_packed(struct stream *s, struct buf *out, bool offered)
+{
+	char wants[40] = "\x20\0\0\0", greeting[46] = "\n5.5.5-10.11-unit";
+
+	/* behind the version */
+	greeting[18 + 13] = offered ? '\x20' : 0;
+	put(out, 0, greeting, sizeof(greeting));
+	give(s, SIDE_ANSWERS, out, 4096);
+	put(out, 1, wants, sizeof(wants));
+	give(s, SIDE_REQUESTS, out, 4096);
+	put(out, 2, BYTES(ALL_WELL("\2")));
+	give(s, SIDE_ANSWERS, out, 4096);
+	tells(s, "");
+}
+
+static void test_packed(void **state)
+{
+	(void)state;
+	for (enum how how = 0; how < DAMAGED; how++)
+		for (size_t cut = 1; cut < 60; cut++) {
+			struct stream s = {.protocol = &protocol_mysql};
+			char told[80];
+			struct buf out = {0};
+
+			greet_packed(&s, &out, true);
+			put(&out, 0, BYTES(QUERY));
+			pack(&out, 0, how);
+			snprintf(told, sizeof(told), "request select ? from t; sent %zu; ",
+				 out.count);
+			give(&s, SIDE_REQUESTS, &out, cut);
+			tells(&s, told);
+			put(&out, 1, "\1", 1);
+			put(&out, 2, BYTES(COLUMN));
+			put(&out, 3, BYTES(END("\2")));
+			put(&out, 4, "\1x", 2);
+			put(&out, 5, BYTES(END("\2")));
+			pack(&out, 1, how);
+			give(&s, SIDE_ANSWERS, &out, cut);
+			assert_true(has_told(&s, "answer 0; answered "));
+			assert_int_equal(memcmp(s.told.at + s.told.count - 6, "done; ", 6), 0);
+			assert_int_equal(s.losses.strange + s.losses.unseen, 0);
+			buf_free(&out);
+			stream_free(&s);
+		}
+}
+
+/* What the server did not offer is not done, although the client wants it. */
+static void test_packed_by_agreement(void **state)
+{
+	struct stream s = {.protocol = &protocol_mysql};
+	struct buf out = {0};
+
+	(void)state;
+	greet_packed(&s, &out, false);
+	put(&out, 0, BYTES(QUERY));
+	give(&s, SIDE_REQUESTS, &out, 4096);
+	tells(&s, "request select ? from t; sent 27; ");
+	buf_free(&out);
+	stream_free(&s);
+}
+
+/* A connection from before; where only a part is there, or what is there is damaged. */
+static void test_packed_in_part(void **state)
+{
+	struct stream s = {.protocol = &protocol_mysql};
+	struct buf out = {0};
+	char sql[2000] = "\3select '";
+	uint32_t size;
+
+	(void)state;
+	for (size_t i = strlen(sql); i < sizeof(sql); i++)
+		sql[i] = (char)('a' + i * i % 23);
+	memcpy(sql + sizeof(sql) - 8, "' from t", 8);
+	for (int i = 0; i < 2; i++) {
+		put(&out, 0, BYTES(QUERY));
+		pack(&out, 0, i ? ZLIB : AS_IT_IS);
+		give(&s, SIDE_REQUESTS, &out, 4096);
+		assert_true(has_told(&s, "request select ? from t; "));
+		s.told.count = 0;
+	}
+	/* one half is enough for its beginning */
+	put(&out, 0, sql, sizeof(sql));
+	pack(&out, 0, ZLIB);
+	size = (uint32_t)out.count;
+	stream_give(&s, SIDE_REQUESTS, out.at, size / 2, size, NULL);
+	assert_true(has_told(&s, "request select ?"));
+	assert_int_equal(s.losses.strange + s.losses.unseen, 0);
+	/* of what cannot be unpacked nothing is said, but that it is lost */
+	s.told.count = out.count = 0;
+	put(&out, 0, BYTES(QUERY));
+	pack(&out, 0, DAMAGED);
+	give(&s, SIDE_REQUESTS, &out, 4096);
+	assert_false(has_told(&s, "request"));
+	assert_int_equal(s.losses.strange, 1);
+	assert_int_equal(s.losses.unseen, 1);
+	/* and the next one is found again */
+	s.told.count = 0;
+	put(&out, 0, BYTES(QUERY));
+	pack(&out, 0, ZLIB);
+	give(&s, SIDE_REQUESTS, &out, 4096);
+	assert_true(has_told(&s, "request select ? from t; "));
+	buf_free(&out);
+	stream_free(&s);
+}
+
+/* A server reads heads by themselves: the first command looks like one that is not packed. */
+static void test_packed_is_seen_late(void **state)
+{
+	struct stream s = {.protocol = &protocol_mysql};
+	struct buf out = {0};
+
+	(void)state;
+	put(&out, 0, BYTES(QUERY));
+	give(&s, SIDE_REQUESTS, &out, 4096);
+	tells(&s, "request select ? from t; sent 27; ");
+	put(&out, 1, BYTES(ALL_WELL("\2")));
+	pack(&out, 1, AS_IT_IS);
+	give(&s, SIDE_ANSWERS, &out, 4096);
+	for (int i = 0; i < 2; i++) {
+		s.told.count = 0;
+		put(&out, 0, BYTES(QUERY));
+		pack(&out, 0, AS_IT_IS);
+		stream_give(&s, SIDE_REQUESTS, out.at, 7, 7, NULL);
+		stream_give(&s, SIDE_REQUESTS, out.at + 7, (uint32_t)out.count - 7,
+			    (uint32_t)out.count - 7, NULL);
+		out.count = 0;
+		assert_true(has_told(&s, "request select ? from t; sent 34; "));
+		put(&out, 1, BYTES(ALL_WELL("\2")));
+		pack(&out, 1, AS_IT_IS);
+		give(&s, SIDE_ANSWERS, &out, 4096);
+		assert_true(has_told(&s, "answer 0; answered 18; done; "));
+	}
+	assert_int_equal(s.losses.strange + s.losses.unseen, 0);
+	buf_free(&out);
+	stream_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_statements),
+		cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_packed_by_agreement),
+		cmocka_unit_test(test_packed_in_part),
+		cmocka_unit_test(test_packed_is_seen_late),
 		cmocka_unit_test(test_several_answers_and_parts),
 		cmocka_unit_test(test_encrypted),
 	};

@@ -96,6 +96,39 @@ static void test_sockets_without_addresses(void **state)
 	connections_free(&connections);
 }
 
+static struct request by_unix(uint8_t role, uint64_t own, uint64_t peer, uint64_t name)
+{
+	bool serves = role == FILM_REQUEST_SERVED;
+
+	return (struct request){.row = {.role = role,
+					.flags = FILM_REQUEST_UNIX,
+					.own = {own, serves ? name : 0},
+					.peer = {peer, serves ? 0 : name}}};
+}
+
+static void test_unix_sockets(void **state)
+{
+	struct connections connections = {0};
+	struct request own = by_unix(FILM_REQUEST_MADE, 21, 22, 9);
+	struct request swapped = by_unix(FILM_REQUEST_MADE, 22, 21, 9);
+	struct request other = by_unix(FILM_REQUEST_MADE, 23, 24, 9);
+	struct request half = by_unix(FILM_REQUEST_MADE, 25, 0, 9);
+	uint64_t place[2], other_place[2];
+
+	(void)state;
+	add(&connections, by_unix(FILM_REQUEST_SERVED, 22, 21, 9), 1, 5);
+	add(&connections, by_unix(FILM_REQUEST_SERVED, 0, 25, 9), 1, 6);
+	/* numbers are those of one machine, by any name */
+	assert_int_equal(server_of(&connections, &own, 2), 5);
+	assert_int_equal(server_of(&connections, &swapped, 1), CONNECTION_UNKNOWN);
+	assert_int_equal(server_of(&connections, &other, 1), CONNECTION_UNKNOWN);
+	assert_int_equal(server_of(&connections, &half, 1), CONNECTION_UNKNOWN);
+	request_peer_place(&own, place);
+	request_peer_place(&other, other_place);
+	assert_memory_equal(place, other_place, sizeof(place));
+	connections_free(&connections);
+}
+
 /* More than there is room for: a client with many connections is still known, and none is wrong. */
 static void test_many(void **state)
 {
@@ -130,6 +163,7 @@ int main(void)
 		cmocka_unit_test(test_both_ends),
 		cmocka_unit_test(test_each_machine_has_its_own_loopback),
 		cmocka_unit_test(test_sockets_without_addresses),
+		cmocka_unit_test(test_unix_sockets),
 		cmocka_unit_test(test_many),
 	};
 
