@@ -21,10 +21,12 @@ struct alike {
 struct summing {
 	struct request_sums *sums;
 	struct filter_kept kept;
-	size_t slowest;		     /* the most that are kept */
-	struct map endpoints, peers; /* hash of a struct alike: the place of its sum */
-	struct map served;	     /* by process: the time of the requests that it served */
-	struct connections connections;
+	size_t slowest;			/* the most that are kept */
+	struct map endpoints, peers;	/* hash of a struct alike: the place of its sum */
+	struct map served;		/* by process: the time of the requests that it served */
+	struct connections connections; /* by the process that served on them, */
+	struct connections of_programs; /* and by the first one of its name: */
+	struct map programs;		/* program_of() */
 };
 
 double request_sum_share(const struct request_sum *sum)
@@ -96,6 +98,29 @@ static uint32_t program_of(const struct film *film, uint32_t process)
 	return (uint32_t)hash_bytes(comm, strlen(comm));
 }
 
+/* The first process of that name that served something. 0: no memory. */
+static uint32_t first_of_program(struct summing *s, uint32_t process)
+{
+	uint32_t program = program_of(s->sums->film, process);
+	const uint64_t *known = map_get(&s->programs, program);
+
+	if (known)
+		return (uint32_t)*known;
+	return map_put(&s->programs, program, process) ? process : 0;
+}
+
+/* What serves a connection, also of processes that the question leaves out. */
+static bool add_server(struct summing *s, const struct request *request, uint32_t process)
+{
+	uint32_t first;
+
+	if (request->row.role != FILM_REQUEST_SERVED)
+		return true;
+	first = first_of_program(s, process);
+	return first && connections_add(&s->connections, request, 0, process) &&
+	       connections_add(&s->of_programs, request, 0, first);
+}
+
 static bool add_served(struct summing *s, uint32_t process, uint64_t ns)
 {
 	uint64_t *known = map_get(&s->served, process);
@@ -128,8 +153,10 @@ static void find_servers(struct summing *s)
 {
 	vec_foreach (&s->sums->peers, sum) {
 		int64_t server = connections_server(&s->connections, &sum->connections);
+		int64_t program = connections_server(&s->of_programs, &sum->connections);
 
 		sum->server = server > 0 ? (uint32_t)server : 0;
+		sum->server_program = program > 0 ? (uint32_t)program : 0;
 	}
 }
 
@@ -141,9 +168,7 @@ static int take(void *context, const struct request *request)
 	uint32_t process = sums->film->threads[row->thread].process;
 	struct alike alike = {.protocol = row->protocol, .role = row->role};
 
-	/* also of servers that the question leaves out */
-	if (row->role == FILM_REQUEST_SERVED &&
-	    !connections_add(&s->connections, request, 0, process))
+	if (!add_server(s, request, process))
 		return -ENOMEM;
 	if (!s->kept.threads[row->thread])
 		return 0;
@@ -208,7 +233,9 @@ int request_sums_make(struct film *film, const struct filter *filter, size_t slo
 	map_free(&s.endpoints);
 	map_free(&s.peers);
 	map_free(&s.served);
+	map_free(&s.programs);
 	connections_free(&s.connections);
+	connections_free(&s.of_programs);
 	filter_kept_free(&s.kept);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot sum up requests") : err;
 }

@@ -17,6 +17,8 @@ struct request_sum {
 	struct request_figures all;
 	/* of those made of a peer: the process that served them; 0: not known, or several */
 	uint32_t server;
+	/* and any process of the one program that did: those that it consists of have one name */
+	uint32_t server_program;
 	uint64_t received, sent;
 	/*
 	 * of those that a program made of a peer: the time of those that are known to be for a

@@ -79,11 +79,12 @@ static void put_peer(const struct request_sums *sums, FILE *out, const struct re
 		fprintf(out, " (%u)", process->pid);
 	fprintf(out, " -> %s, %s", request_peer(&sum->example, peer, sizeof(peer)),
 		film_protocol_name(sum->example.row.protocol));
-	if (sum->server) {
+	if (sum->server_program) {
 		fputs(", by ", out);
-		text_print_safe(out, film->processes[sum->server].comm);
-		fprintf(out, " (%u)", film->processes[sum->server].pid);
+		text_print_safe(out, film->processes[sum->server_program].comm);
 	}
+	if (sum->server)
+		fprintf(out, " (%u)", film->processes[sum->server].pid);
 	fputc('\n', out);
 }
 

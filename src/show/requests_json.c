@@ -146,6 +146,11 @@ static void put_sums(struct json *j, const struct request_sums *sums)
 		} else {
 			json_null(j, "server");
 		}
+		if (sum->server_program)
+			json_text(j, "server_comm",
+				  sums->film->processes[sum->server_program].comm);
+		else
+			json_null(j, "server_comm");
 		json_u64(j, "for_served", sum->for_served);
 		json_u64(j, "served", sum->served);
 		json_close(j, '}');

@@ -139,9 +139,9 @@ def test_pairs_of_sockets(lab):
         assert sum(r["role"] == "served" and r["pid"] == child for r in answer["requests"]) == 10 * (i + 1)
     made = [r for r in answer["requests"] if r["role"] == "made"]
     assert len(made) == 30 and len({r["connection"] for r in made}) == 2
-    # both have no name: it is known that they are two
+    # both pairs have no name: it is known that they are two, of one program
     dependency, = answer["dependencies"]
-    assert dependency["server"] is None and dependency["count"] == 30, dependency
+    assert dependency["server"] is None and dependency["server_comm"] == dependency["comm"] and dependency["count"] == 30, dependency
 
 
 @pytest.fixture
