@@ -218,6 +218,7 @@ static void add_waker(struct go_lanes *lanes, pid_t pid, uint64_t goid, uint32_t
 
 	if (!goid && lanes->to.by_threads && tid) {
 		turn->context = FILM_WAIT_BY_THREAD;
+		turn->flags |= FILM_TURN_BY_THREAD;
 		turn->waker = lanes->to.thread(lanes->to.context, pid, (pid_t)tid);
 	}
 	if (!goid)

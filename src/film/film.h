@@ -361,6 +361,8 @@ enum film_turn_flag {
 	FILM_TURN_ENDS = 32,	/* the thread ended at its end */
 	FILM_TURN_UNWOKEN = 64, /* not known when it was woken: waited has ready in it */
 	FILM_TURN_BEGINS = 128, /* the thread, or its recording, begins with it */
+	/* of a goroutine, or a task: its waker is a thread that ran none */
+	FILM_TURN_BY_THREAD = 256,
 };
 
 /* A block of turns, as columns, sorted by end. */

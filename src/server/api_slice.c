@@ -143,8 +143,10 @@ static void put_evidence(struct json *j, const struct film *film, const struct s
 	json_text(j, "ready_object", is_wait ? object_name(film, e->ready_object) : "");
 	json_text(j, "context", slice->kind == SLICE_HOLE ? "" : context_name(e->context));
 	json_bool(j, "iowait", is_wait && e->flags & FILM_WAIT_IOWAIT);
-	/* the waker of a goroutine is one, too */
+	/* the waker of a goroutine is one, too, unless it says something else */
 	put_thread(j, "waker", film, is_run ? 0 : e->waker);
+	json_bool(j, "waker_goroutine",
+		  !is_run && e->waker && e->on && !(e->flags & FILM_TURN_BY_THREAD));
 	put_thread(j, "on", film, e->on);
 	put_stack(j, film, is_run ? 0 : e->stack);
 }

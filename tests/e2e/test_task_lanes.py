@@ -100,6 +100,7 @@ def test_lanes_stand_beside_threads_and_say_who_made_a_task_ready(lab, places):
     assert (joins["call"], joins["waker"]["comm"]) == ("task", "sleeps sleeps"), joins
     # by a callback, which belongs to no task
     assert asks["waker"]["comm"] == "python3" and asks["on"]["comm"] == "python3", asks
+    assert joins["waker_goroutine"] and not asks["waker_goroutine"], asks
     report = film.report("-e", "threads").stdout
     assert "not linked: which of its tasks of asyncio" not in report, report
 

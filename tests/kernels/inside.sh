@@ -86,6 +86,12 @@ lives_of_goroutines_are_told()
 	grep -q ' running ' lanes.txt && grep -q ' sleep ' lanes.txt
 }
 
+# There is no Python here: the probe is loaded, no more.
+lanes_of_tasks_are_loaded()
+{
+	stackcam record -q -e task-lanes -o tasks.film -- waits_go-stripped 1 >/dev/null
+}
+
 lives_are_told()
 {
 	dump 100 >said.txt &
@@ -303,6 +309,7 @@ test_case waits waits_are_told
 if [ -e /usr/bin/waits_go-stripped ]; then
 	test_case goroutines waits_of_goroutines_are_told
 	test_case lanes-of-goroutines lives_of_goroutines_are_told
+	test_case lanes-of-tasks lanes_of_tasks_are_loaded
 fi
 test_case locks owners_of_locks_are_named
 test_case lives lives_are_told

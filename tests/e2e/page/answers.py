@@ -443,12 +443,13 @@ class Api:
         name = HOSTILE if self.server.hostile else "api-server"
         lanes = [(100, 100 + i, name if i == 0 else f"worker-{i}", i) for i in range(30)] + [(300, 300, "redis", 30)]
         lanes += [(100, i, f"goroutine {i}", i) for i in range(1, self.server.goroutines + 1)]
+        lanes += [(300, i, f"Task-{i} work", i) for i in range(1, self.server.tasks + 1)]
         wanted = set(ask.get("lanes", "").split(",")) - {""}
         return [lane for lane in lanes if not wanted or self.key_of(lane) in wanted]
 
     @staticmethod
     def is_goroutine(lane):
-        return lane[2].startswith("goroutine ")
+        return lane[2].startswith(("goroutine ", "Task-"))
 
     def key_of(self, lane):
         return f"{lane[0]}.{'g' * self.is_goroutine(lane)}{lane[1]}"
@@ -566,7 +567,7 @@ class Api:
                 slices[which] += 1
             lanes.append({"host": self.server.hosts[len(lanes) % len(self.server.hosts)], "pid": pid, "tid": tid,
                           "goroutine": self.is_goroutine(lane), "comm": comm,
-                          "kind": ("thread", "goroutine")[self.is_goroutine(lane)],
+                          "kind": "task" if comm.startswith("Task-") else ("thread", "goroutine")[self.is_goroutine(lane)],
                           "process": comm if tid == pid else "api-server", "command": f"/srv/{comm}",
                           "not_linked": ["tasks of asyncio"] if self.server.unlinked else [], "ns": ns, "slices": slices})
         if ask.get("shown"):
@@ -685,6 +686,7 @@ class Api:
             "object_unknown": "", "ready_object": "", "context": "thread" if wait else "", "iowait": False,
             "waker": {"pid": 100, "tid": 1, "comm": "goroutine 1"} if wait and of_goroutine else
                      {"pid": 100, "tid": 101, "comm": HOSTILE if self.server.hostile else "worker-1"} if wait else None,
+            "waker_goroutine": bool(wait and of_goroutine),
             "on": {"pid": 100, "tid": 102, "comm": "worker-2"} if of_goroutine else None,
             "stack": [{"name": name, "image": image, "kind": kind, "is_guess": False} for name, image, kind in
                       reversed(STACKS[4][0])] if wait else []}}
@@ -766,7 +768,7 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, unlinked=False, summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
+               events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
                cut=False, cpus=False, beside=False):
         self.release()
         self.more_marks = more_marks
@@ -775,7 +777,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
-        self.cut, self.cpus, self.beside, self.goroutines, self.unlinked = cut, cpus, beside, goroutines, unlinked
+        self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

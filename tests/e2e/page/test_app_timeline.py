@@ -413,6 +413,16 @@ def test_goroutines_are_a_group_below_the_threads_of_their_process(goroutines):
     assert shown.index(ours[-1]) < shown.index("300.300"), shown
 
 
+def test_tasks_are_such_a_group_too_with_words_of_their_own(page):
+    page.server.behave(**FILM, tasks=2)
+    page.open(f"?view=timeline&lane=300.g2&at={START + 2}.006")
+    page.asks("timeline/slice", lane_pid="300", lane_tid="2", lane_goroutine="1")
+    page.sees("Task-2 work", "#slice-panel")
+    assert "Goroutine" not in page.text("#slice-panel")
+    page.until(lambda: "Tasks" in page.text(".tl-names") or
+               page.run("document.querySelector('.tl-scroll').scrollTop = 1e6"))
+
+
 def test_a_slice_of_a_goroutine_names_its_thread_and_what_made_it_ready(goroutines):
     goroutines.open(f"?view=timeline&lane=100.g2&at={START + 2}.006")
     goroutines.asks("timeline/slice", lane_pid="100", lane_tid="2", lane_goroutine="1")

@@ -17,6 +17,8 @@ export interface LaneRow {
 	/** Of a goroutine, its number. */
 	tid: number;
 	goroutine: boolean;
+	/** "thread", "goroutine", "task" */
+	kind: string;
 	comm: string;
 	/** The process: its name, and its command line. */
 	process: string;
@@ -106,8 +108,9 @@ export interface SliceAnswer {
 		ready_object: string;
 		context: string;
 		iowait: boolean;
-		/** Of a goroutine: a goroutine. */
 		waker: ThreadName | null;
+		/** It is a goroutine, or a task, as the lane is. */
+		waker_goroutine: boolean;
 		/** Of a goroutine: the thread that it ran on. */
 		on: ThreadName | null;
 		/** Outermost last. */

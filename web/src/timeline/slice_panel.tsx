@@ -66,7 +66,7 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 			<Fact name={words.slice.length}><b>{exactly(end - start)}</b></Fact>
 			<Fact name={words.slice.start}>{moment(start)}{slice.open_start && <i class="hint"> {words.slice.openStart}</i>}</Fact>
 			<Fact name={words.slice.end}>{moment(end)}{slice.open_end && <i class="hint"> {words.slice.openEnd}</i>}</Fact>
-			<Fact name={lane.goroutine ? words.slice.goroutine : words.slice.thread}>{safe(lane.comm)} {!lane.goroutine && lane.tid}</Fact>
+			<Fact name={lane.kind === 'task' ? words.slice.task : lane.goroutine ? words.slice.goroutine : words.slice.thread}>{safe(lane.comm)} {!lane.goroutine && lane.tid}</Fact>
 			<Fact name={words.slice.on}>{slice.on && <>{safe(slice.on.comm)} {slice.on.tid}{' '}
 				<button type="button" class="quiet" id="to-thread" onClick={() => actions.toThread(laneKey(slice.on!))}>{words.slice.toThread}</button></>}</Fact>
 			<Fact name={words.slice.process}>{safe(lane.process)} {lane.pid}</Fact>
@@ -77,8 +77,8 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 				: slice.object_unknown && <i class="hint">{words.slice.unknown} {safe(slice.object_unknown)}</i>}</Fact>
 			<Fact name={words.slice.ready}>{slice.ready_object && <span class="mono">{safe(slice.ready_object)}</span>}</Fact>
 			<Fact name={words.slice.state}>{slice.state && <>{safe(slice.state)}{slice.iowait && `, ${words.slice.iowait}`}</>}</Fact>
-			<Fact name={words.slice.waker}>{waker && <>{safe(waker.comm)} {!lane.goroutine && waker.tid}{' '}
-				<button type="button" class="quiet" id="to-waker" onClick={() => actions.toWaker(laneKey({ ...waker, goroutine: lane.goroutine }))}>{words.slice.toWaker}</button></>}</Fact>
+			<Fact name={words.slice.waker}>{waker && <>{safe(waker.comm)} {!slice.waker_goroutine && waker.tid}{' '}
+				<button type="button" class="quiet" id="to-waker" onClick={() => actions.toWaker(laneKey({ ...waker, goroutine: slice.waker_goroutine }))}>{words.slice.toWaker}</button></>}</Fact>
 			<Fact name={words.slice.context}>{waker && slice.context && (words.slice.contexts[slice.context] ?? safe(slice.context))}</Fact>
 		</dl>
 		<div class="row">

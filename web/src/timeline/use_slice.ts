@@ -39,7 +39,7 @@ export function useSlice(answer: LanesAnswer, origin: Origin): ChosenSlice {
 	// a wait ends when its thread is woken; time in the run queue begins then
 	const wokenAt = !range || !slice ? 0 : familyOf(slice.name) === 'ready' ? range.from : range.to;
 	const arrows = useMemo((): Arrow[] => (slice?.waker && slice.context === 'thread' ?
-		[{ from: laneKey({ ...slice.waker, goroutine: lane?.goroutine }), to: key, at: wokenAt }] : []), [slice, key, wokenAt]);
+		[{ from: laneKey({ ...slice.waker, goroutine: slice.waker_goroutine }), to: key, at: wokenAt }] : []), [slice, key, wokenAt]);
 	const chosen = useMemo(() => (lane && !Number.isNaN(at) ? { lane: key, at } : null), [lane, key, at]);
 	return {
 		asked, lane, chosen, range, wokenAt, arrows,
