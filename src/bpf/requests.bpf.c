@@ -331,7 +331,9 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 		if (!is_http_answer(socket, call))
 			requests_go_take(record, &socket->goroutine);
 		if (wants_starts(socket, direction))
-			requests_go_tell_starts(record);
+			requests_go_tell_starts(record->works_for ? record->works_for
+								  : record->task,
+						record->head.time);
 		return;
 	}
 	/* what a library has decrypted was read before */

@@ -19,6 +19,8 @@ enum {
 	REQUESTS_STARTED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 4),
 	/* A goroutine begins to handle a stream of HTTP/2: the same. */
 	REQUESTS_HANDLES = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 5),
+	/* A goroutine has got a stream to ask in: the same; starter: the one that reads there. */
+	REQUESTS_ASKS = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 6),
 };
 
 /* The most bytes that are copied into one record, and what is tried first. Powers of two. */
@@ -73,6 +75,8 @@ enum requests_tls_place {
 	REQUESTS_GO_HANDLES,	  /* net/http.(*http2serverConn).runHandler(object, writer, …) */
 	REQUESTS_GO_HANDLES_GRPC, /* grpc.(*Server).handleStream(object, transport, stream, …) */
 	REQUESTS_GO_SENDS_GRPC,	  /* grpc/internal/transport.(*loopyWriter).run(object) */
+	REQUESTS_GO_READS_GRPC,	  /* grpc/internal/transport.(*http2Client).reader(object, …) */
+	REQUESTS_GO_ASKS_GRPC,	  /* …(*http2Client).NewStream(object, …), which returns it */
 	REQUESTS_TLS_PLACES
 };
 
@@ -99,7 +103,7 @@ struct requests_started {
 	__u32 pid, exec_id;
 	__u64 goroutine, starter;
 	__u64 since;  /* when it was started */
-	__u32 stream; /* of a REQUESTS_HANDLES: its number in its connection; else 0 */
+	__u32 stream; /* but of a REQUESTS_STARTED: its number in its connection; else 0 */
 	__u32 unused;
 };
 

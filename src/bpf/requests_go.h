@@ -11,6 +11,10 @@
  * What the one leaves for the next is taken by it, so that a call that was not seen leaves nothing
  * behind that a later one could be mistaken for: then it is not known for which one is sent.
  *
+ * grpc has two for each connection, one that reads and one that writes, whose object others call to
+ * get a stream. It is known for which one that is once the call returns, which may be before or
+ * after it is sent.
+ *
  * A goroutine that was started by another one may work for that one. Each that the runtime makes is
  * noted here, with the goroutine that the thread works for; user space hears of one, and of those
  * that it descends from, once it asks others, or receives what streams carry. A goroutine that
@@ -52,6 +56,9 @@ struct requests_go_map {
 
 struct requests_go_map requests_go_asking SEC(".maps");	 /* by the object */
 struct requests_go_map requests_go_writing SEC(".maps"); /* by the goroutine that writes */
+/* of grpc: the goroutine that reads, by the object; and the object, by the one that asks */
+struct requests_go_map requests_go_reading SEC(".maps");
+struct requests_go_map requests_go_calling SEC(".maps");
 
 struct requests_go_start {
 	__u64 starter, since; /* number of the goroutine that has started it, and when */
@@ -247,25 +254,26 @@ static __always_inline __u64 requests_go_tell_start(__u64 goroutine, __u64 time,
 	return told.starter;
 }
 
-/* Of the goroutine that a record is of, before that is sent. */
-static __noinline int requests_go_tell_starts(const struct requests_record *record)
+/* Of a goroutine, before it is in a record of that time. */
+static __noinline int requests_go_tell_starts(__u64 goroutine, __u64 time)
 {
-	__u64 goroutine = record->works_for ? record->works_for : record->task;
-
 	for (int i = 0; i < REQUESTS_GO_DEPTH && goroutine; i++)
-		goroutine =
-			requests_go_tell_start(goroutine, record->head.time, REQUESTS_STARTED, 0);
+		goroutine = requests_go_tell_start(goroutine, time, REQUESTS_STARTED, 0);
 	return 0;
 }
 
-/* The goroutine g begins to handle that stream. */
+/* The goroutine g begins to handle that stream, which one above it has received. */
 static __always_inline void requests_go_handles(__u32 stream, __u64 g)
 {
 	const struct requests_go *where = requests_go_of_process();
-	__u64 goid = where && stream ? requests_go_number(where, g) : 0;
+	struct requests_go_key key = requests_go_key(where ? requests_go_number(where, g) : 0);
+	struct requests_go_start *start = bpf_map_lookup_elem(&requests_go_started, &key);
+	__u64 now = bpf_ktime_get_ns();
 
-	if (goid)
-		requests_go_tell_start(goid, bpf_ktime_get_ns(), REQUESTS_HANDLES, stream);
+	if (!start || !stream)
+		return;
+	requests_go_tell_starts(start->starter, now);
+	requests_go_tell_start(key.what, now, REQUESTS_HANDLES, stream);
 }
 
 /*
@@ -286,7 +294,7 @@ static __always_inline __u32 requests_go_stream_of(__u64 object, __u64 writer)
 }
 
 /*
- * grpc's handleStream(…, stream): its first word is the number, which a client has chosen and so is
+ * grpc's streams, of both sides: the first word is the number, which a client has chosen and so is
  * odd; since 1.69 it may be the address of what has that first. 0: neither.
  */
 static __always_inline __u32 requests_go_stream_of_grpc(__u64 stream)
@@ -297,6 +305,57 @@ static __always_inline __u32 requests_go_stream_of_grpc(__u64 stream)
 	    (word >> 32 && bpf_probe_read_user(&word, sizeof(word), (void *)word)))
 		return 0;
 	return word >> 32 || !(word & 1) ? 0 : (__u32)word;
+}
+
+/* grpc's reader(object): the goroutine g reads that object's connection. */
+static __always_inline void requests_go_reads(__u64 object, __u64 g)
+{
+	const struct requests_go *where = requests_go_of_process();
+	struct requests_go_key key = requests_go_key(object);
+	__u64 goid = where ? requests_go_number(where, g) : 0;
+
+	if (goid)
+		bpf_map_update_elem(&requests_go_reading, &key, &goid, BPF_ANY);
+}
+
+/* grpc's NewStream(object): the goroutine g asks there. */
+static __always_inline void requests_go_calls(__u64 object, __u64 g)
+{
+	const struct requests_go *where = requests_go_of_process();
+	struct requests_go_key key = requests_go_key(where ? requests_go_number(where, g) : 0);
+
+	if (key.what)
+		bpf_map_update_elem(&requests_go_calling, &key, &object, BPF_ANY);
+}
+
+/* And it has that stream; 0: none. */
+static __always_inline void requests_go_called(__u64 stream, __u64 g)
+{
+	const struct requests_go *where = requests_go_of_process();
+	struct requests_go_key key = requests_go_key(where ? requests_go_number(where, g) : 0);
+	struct requests_started told = {
+		.head = {.kind = REQUESTS_ASKS, .size = sizeof(told)},
+		.pid = key.pid,
+		.exec_id = key.exec_id,
+		.goroutine = key.what,
+	};
+	__u64 *object = key.what ? bpf_map_lookup_elem(&requests_go_calling, &key) : NULL, *reader;
+	void *ring = capture_ring();
+
+	if (!object || !ring)
+		return;
+	key.what = *object;
+	reader = bpf_map_lookup_elem(&requests_go_reading, &key);
+	key.what = told.goroutine;
+	bpf_map_delete_elem(&requests_go_calling, &key);
+	told.stream = requests_go_stream_of_grpc(stream);
+	if (!reader || !told.stream)
+		return;
+	told.starter = *reader;
+	told.head.time = told.since = bpf_ktime_get_ns();
+	requests_go_tell_starts(told.goroutine, told.head.time);
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &told, sizeof(told), BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 }
 
 #endif

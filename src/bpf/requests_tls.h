@@ -149,6 +149,40 @@ static __always_inline void requests_tls_closed(__u64 at)
 	bpf_map_delete_elem(&requests_tls_objects, &key);
 }
 
+/* What says which goroutine works for which. */
+static __always_inline void requests_tls_enter_go(struct probe_regs *regs, __u32 place)
+{
+	__u64 ax = REQUESTS_TLS_REGISTER(regs, ax), bx = REQUESTS_TLS_REGISTER(regs, bx);
+	__u64 di = REQUESTS_TLS_REGISTER(regs, di), r14 = REQUESTS_TLS_REGISTER(regs, r14);
+
+	switch (place) {
+	case REQUESTS_GO_ASKS:
+		requests_go_asks(ax, r14);
+		break;
+	case REQUESTS_GO_WRITES:
+		requests_go_writes(ax, r14);
+		break;
+	case REQUESTS_GO_STARTS:
+		requests_go_starts(bx, r14);
+		break;
+	case REQUESTS_GO_HANDLES:
+		requests_go_handles(requests_go_stream_of(ax, bx), r14);
+		break;
+	case REQUESTS_GO_HANDLES_GRPC:
+		requests_go_handles(requests_go_stream_of_grpc(di), r14);
+		break;
+	case REQUESTS_GO_SENDS_GRPC:
+		requests_go_sends_for_all(r14);
+		break;
+	case REQUESTS_GO_READS_GRPC:
+		requests_go_reads(ax, r14);
+		break;
+	case REQUESTS_GO_ASKS_GRPC:
+		requests_go_calls(ax, r14);
+		break;
+	}
+}
+
 /* A call begins. Of Go's, what is written is there, and will be sent. */
 static __always_inline void requests_tls_enter(struct probe_regs *regs, __u32 place,
 					       enum filter_answer answer)
@@ -165,30 +199,6 @@ static __always_inline void requests_tls_enter(struct probe_regs *regs, __u32 pl
 	};
 	struct requests_tls_key key;
 
-	if (place == REQUESTS_GO_ASKS) {
-		requests_go_asks(ax, r14);
-		return;
-	}
-	if (place == REQUESTS_GO_WRITES) {
-		requests_go_writes(ax, r14);
-		return;
-	}
-	if (place == REQUESTS_GO_STARTS) {
-		requests_go_starts(bx, r14);
-		return;
-	}
-	if (place == REQUESTS_GO_HANDLES) {
-		requests_go_handles(requests_go_stream_of(ax, bx), r14);
-		return;
-	}
-	if (place == REQUESTS_GO_HANDLES_GRPC) {
-		requests_go_handles(requests_go_stream_of_grpc(di), r14);
-		return;
-	}
-	if (place == REQUESTS_GO_SENDS_GRPC) {
-		requests_go_sends_for_all(r14);
-		return;
-	}
 	if (place == REQUESTS_TLS_FREE || place == REQUESTS_TLS_GO_CLOSE) {
 		requests_tls_closed(call.object);
 		return;
@@ -234,7 +244,11 @@ int requests_tls_site(struct probe_regs *ctx)
 
 	if (answer == FILTER_NO)
 		return 0;
-	if (cookie & 1)
+	if (cookie >> 1 >= REQUESTS_GO_ASKS && cookie & 1)
+		requests_go_called(REQUESTS_TLS_REGISTER(ctx, ax), REQUESTS_TLS_REGISTER(ctx, r14));
+	else if (cookie >> 1 >= REQUESTS_GO_ASKS)
+		requests_tls_enter_go(ctx, cookie >> 1);
+	else if (cookie & 1)
 		requests_tls_leave(ctx, cookie >> 1, answer);
 	else
 		requests_tls_enter(ctx, cookie >> 1, answer);

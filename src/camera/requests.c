@@ -355,7 +355,8 @@ static void take(struct source *source, const struct capture_head *head,
 	struct requests *requests = source->state;
 
 	(void)handover;
-	if ((head->kind == REQUESTS_STARTED || head->kind == REQUESTS_HANDLES) &&
+	if ((head->kind == REQUESTS_STARTED || head->kind == REQUESTS_HANDLES ||
+	     head->kind == REQUESTS_ASKS) &&
 	    head->size >= sizeof(struct requests_started))
 		requests_track_started(requests->track, (const struct requests_started *)head);
 	if (head->size < sizeof(*record))

@@ -71,10 +71,8 @@ static uint64_t find_by_start(struct requests_track *track, struct asked *asked,
  * A goroutine does one thing after the other, on whichever thread: what it makes while it serves
  * one request is made for that one. If it serves none, the one may that has started it.
  */
-static void find_by_goroutine(struct requests_track *track, struct asked *asked,
-			      const struct requests_record *record)
+static void find_by_goroutine(struct requests_track *track, struct asked *asked, uint64_t maker)
 {
-	uint64_t maker = record->works_for ? record->works_for : record->task;
 	uint64_t key = requests_parents_task(&asked->identity, maker);
 	uint64_t open = key ? requests_open_find(&track->by_goroutine, key, &asked->row.parent) : 0;
 
@@ -83,12 +81,39 @@ static void find_by_goroutine(struct requests_track *track, struct asked *asked,
 		return;
 	}
 	asked->row.parent = key && !open ? find_by_start(track, asked, key) : 0;
+	if (asked->row.parent)
+		asked->row.flags |= FILM_REQUEST_PARENT_BY_START;
+}
+
+void requests_parents_asker(struct requests_track *track, struct asked *asked, uint64_t number)
+{
+	asked->row.goroutine = number;
 	if (!asked->row.parent)
+		find_by_goroutine(track, asked, number);
+}
+
+/* One that is made in Go, by that piece. */
+static void find_in_go(struct requests_track *track, struct asked *asked,
+		       const struct requests_record *record, uint64_t reader)
+{
+	uint64_t maker = record->works_for ? record->works_for : record->task;
+	uint64_t asker = asked->stream ? requests_streams_made(track, asked, reader) : 0;
+	const struct requests_start *start;
+
+	if (asked->row.flags & FILM_REQUEST_PARENT_BY_ID)
 		return;
-	asked->row.flags |= FILM_REQUEST_PARENT_BY_START;
+	asked->row.parent = 0;
+	if (asker) {
+		requests_parents_asker(track, asked, asker);
+		return;
+	}
+	find_by_goroutine(track, asked, maker);
+	start = asked->stream && asked->line.count
+			? requests_starts_find(track->starts, asked->line.goroutines[0])
+			: NULL;
 	/* net/http starts a goroutine for each request of HTTP/2, and waits for it */
-	if (asked->stream)
-		asked->row.goroutine = requests_starts_find(track->starts, key)->number;
+	if (start)
+		asked->row.goroutine = start->number;
 }
 
 /*
@@ -98,7 +123,7 @@ static void find_by_goroutine(struct requests_track *track, struct asked *asked,
  * (requests_loops.h). A wrong one is worse than none.
  */
 void requests_parents_find(struct requests_track *track, struct asked *asked,
-			   const struct requests_record *record)
+			   const struct requests_record *record, uint64_t reader)
 {
 	uint64_t by_thread, by_id = 0, thread = key_of_thread(&asked->identity);
 	uint64_t open = requests_open_find(&track->by_thread, thread, &by_thread);
@@ -114,9 +139,9 @@ void requests_parents_find(struct requests_track *track, struct asked *asked,
 		return;
 	}
 	if (requests_parents_has_goroutines(track, &asked->identity)) {
-		if (!by_id)
-			find_by_goroutine(track, asked, record);
-		track->counts.ambiguous += open && !row->parent;
+		find_in_go(track, asked, record, reader);
+		/* it may yet turn out, or is counted at its end */
+		asked->may_be_for = open && !row->parent;
 		return;
 	}
 	if (!open && !by_id)

@@ -45,6 +45,9 @@ static const struct {
 	{"golang.org/x/net/http2.(*serverConn).runHandler", REQUESTS_GO_HANDLES},
 	{"google.golang.org/grpc.(*Server).handleStream", REQUESTS_GO_HANDLES_GRPC},
 	{"google.golang.org/grpc/internal/transport.(*loopyWriter).run", REQUESTS_GO_SENDS_GRPC},
+	{"google.golang.org/grpc/internal/transport.(*http2Client).reader", REQUESTS_GO_READS_GRPC},
+	{"google.golang.org/grpc/internal/transport.(*http2Client).NewStream",
+	 REQUESTS_GO_ASKS_GRPC},
 	{"runtime.runqput", PLACE_QUEUE},
 	{"net.(*netFD).accept", PLACE_ACCEPT},
 };
@@ -157,8 +160,9 @@ static bool add_place(struct places *places, uint64_t offset, int place, bool is
 /* Those that are over when they begin need no end. */
 static bool has_end(int place)
 {
-	return place != REQUESTS_TLS_FREE && place != REQUESTS_TLS_GO_WRITE &&
-	       place < REQUESTS_TLS_GO_CLOSE;
+	return place == REQUESTS_GO_ASKS_GRPC ||
+	       (place != REQUESTS_TLS_FREE && place != REQUESTS_TLS_GO_WRITE &&
+		place < REQUESTS_TLS_GO_CLOSE);
 }
 
 /*
@@ -222,8 +226,9 @@ static bool add_function(struct places *places, const struct image *image,
 {
 	uint64_t entry = entry_of(image, found, function, place);
 
+	/* other places say something without that one */
 	if (has_end(place) && (function->exit != PROBE_EXIT_RET || !function->exits))
-		return false;
+		return place == REQUESTS_GO_ASKS_GRPC;
 	if (entry && !add_place(places, entry, place, false))
 		return false;
 	for (uint32_t i = 0; has_end(place) && i < function->exits; i++)

@@ -69,6 +69,7 @@ void requests_track_free(struct requests_track *track)
 	requests_open_free(&track->by_id);
 	requests_open_free(&track->by_goroutine);
 	requests_open_free(&track->by_stream);
+	map_free(&track->askers);
 	requests_loops_free(track->loops);
 	requests_tasks_free(track->tasks);
 	requests_starts_free(track->starts);
@@ -225,7 +226,8 @@ static void take_request(void *context, const struct protocol_request *request)
 		return;
 	}
 	if (connection->role == FILM_REQUEST_MADE)
-		requests_parents_find(track, vec_last(&connection->queue), taking->record);
+		requests_parents_find(track, vec_last(&connection->queue), taking->record,
+				      connection->reader);
 	else if (taking->stream)
 		requests_streams_begin(track, vec_last(&connection->queue), taking->record);
 	requests_parents_serve(track, vec_last(&connection->queue), 1, taking->time);
@@ -518,6 +520,8 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 		return;
 	taking = (struct taking){track, connection, record, name_of(connection, record),
 				 record->head.time};
+	if (!(record->flags & REQUESTS_SENT) && record->task)
+		connection->reader = requests_parents_task(&record->identity, record->task);
 	give_gap(&taking);
 	requests_parents_before(track, connection, record);
 	give(&taking, &piece);

@@ -65,7 +65,7 @@ void requests_track_free(struct requests_track *track); /* null is allowed */
 void requests_track_take(struct requests_track *track, const struct requests_record *record);
 /* A thread of such a process connects: a REQUESTS_OPENED. */
 void requests_track_opened(struct requests_track *track, const struct requests_record *record);
-/* A REQUESTS_STARTED, or REQUESTS_HANDLES. */
+/* A REQUESTS_STARTED, REQUESTS_HANDLES, or REQUESTS_ASKS. */
 void requests_track_started(struct requests_track *track, const struct requests_started *started);
 /* time: ns, when it was. */
 void requests_track_closed(struct requests_track *track, uint64_t connection, uint64_t time);

@@ -42,6 +42,7 @@ struct connection {
 	struct capture_identity named[2]; /* of the last thread in each direction */
 	vec(struct asked) queue;	  /* in the order in which they were asked */
 	struct requests_record about;	  /* addresses, ports, flags: of its first piece */
+	uint64_t reader; /* of Go, the goroutine that has received there last; 0: not known */
 };
 
 struct requests_track {
@@ -51,6 +52,8 @@ struct requests_track {
 	vec(struct connection) all;
 	struct requests_open by_thread, by_id, by_goroutine;
 	struct requests_open by_stream; /* numbers of connections */
+	/* numbers of goroutines that ask in streams which have not been sent, by the same key */
+	struct map askers;
 	struct requests_starts *starts;
 	struct requests_loops *loops;
 	struct requests_tasks *tasks;
@@ -81,9 +84,11 @@ void requests_parents_serve(struct requests_track *track, const struct asked *as
 /* What the thread of a piece has published becomes its id. */
 void requests_parents_context(struct requests_track *track, struct asked *asked,
 			      const struct requests_record *record);
-/* One that is made, by that piece. */
+/* One that is made, by that piece; reader: of its connection. */
 void requests_parents_find(struct requests_track *track, struct asked *asked,
-			   const struct requests_record *record);
+			   const struct requests_record *record, uint64_t reader);
+/* It turns out that it is made for a goroutine. */
+void requests_parents_asker(struct requests_track *track, struct asked *asked, uint64_t number);
 /* Writes one that is over, maybe later: once it is known for which one it was made. */
 void requests_parents_over(struct requests_track *track, struct asked *asked);
 /* A requests_loops_give and a requests_tasks_give, whose context is the track. */
@@ -99,12 +104,17 @@ void requests_parents_behind(struct requests_track *track, const struct connecti
 			     const struct requests_record *record);
 
 /*
- * -- requests_streams.c: which goroutine handles a stream of HTTP/2 -----------------------------
+ * -- requests_streams.c: which goroutine handles a stream of HTTP/2, or asks there --------------
  */
 
 /* One that is served was received by that piece. */
 void requests_streams_begin(struct requests_track *track, struct asked *asked,
 			    const struct requests_record *record);
+/*
+ * One is made in a stream, which a goroutine reads. Returns the number of the goroutine that has
+ * another one send it; 0: not known, so far.
+ */
+uint64_t requests_streams_made(struct requests_track *track, struct asked *asked, uint64_t reader);
 void requests_streams_end(struct requests_track *track, const struct asked *asked);
 
 /*

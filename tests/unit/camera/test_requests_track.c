@@ -181,12 +181,11 @@ static void test_goroutines(void **state)
 	requests_track_free(track);
 }
 
-/* One has started another one at a time; stream: which that handles, 0: none. */
-static void start(struct requests_track *track, uint64_t starter, uint64_t goroutine, uint64_t time,
-		  uint32_t stream)
+static void tell(struct requests_track *track, uint32_t kind, uint64_t starter, uint64_t goroutine,
+		 uint64_t time, uint32_t stream)
 {
 	const struct requests_started started = {
-		.head = {stream ? REQUESTS_HANDLES : REQUESTS_STARTED, sizeof(started), time},
+		.head = {kind, sizeof(started), time},
 		.pid = 7,
 		.goroutine = goroutine,
 		.starter = starter,
@@ -195,6 +194,13 @@ static void start(struct requests_track *track, uint64_t starter, uint64_t gorou
 	};
 
 	requests_track_started(track, &started);
+}
+
+/* One has started another one at a time; stream: which that handles, 0: none. */
+static void start(struct requests_track *track, uint64_t starter, uint64_t goroutine, uint64_t time,
+		  uint32_t stream)
+{
+	tell(track, stream ? REQUESTS_HANDLES : REQUESTS_STARTED, starter, goroutine, time, stream);
 }
 
 /* Makes a request that is kept until it is sure for which one it was. */
@@ -353,6 +359,54 @@ static void test_streams_are_found_by_the_one_that_reads(void **state)
 	ask_streams(track, &seen, 3, 13);
 	start(track, 13, 41, 21, 1);
 	assert_int_equal(made_for(track, &seen, 41, 0), 0);
+	/* the one that has started the reader has read the beginning of the connection */
+	ask_streams(track, &seen, 4, 14);
+	start(track, 14, 15, 11, 0);
+	start(track, 15, 51, 22, 3);
+	assert_int_equal(made_for(track, &seen, 51, 0), 109);
+	requests_track_free(track);
+}
+
+/* A client of gRPC: 60 sends, and 61 reads, what goroutines ask for. */
+static void test_what_is_asked_for_in_streams_is_for_the_one_that_asks(void **state)
+{
+	static const char answer[] = "\0\0\1\1\5\0\0\0\1\x88\0\0\1\1\5\0\0\0\3\x88"
+				     "\0\0\1\1\5\0\0\0\5\x88";
+	static const char third[] = STREAM("\5");
+	struct seen seen = {.has_goroutines = true, .goroutine = 11};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	call(track, &seen, 1, 8, 1, 0, GET("/in"), 0);
+	seen.protocol = REQUESTS_HTTP2;
+	seen.goroutine = 60;
+	call_of(track, &seen, 5, 9, 2, REQUESTS_SENT, PREFACE, sizeof(PREFACE) - 1, 0);
+	seen.goroutine = 61;
+	call_of(track, &seen, 6, 9, 2, 0, "\0\0\0\4\0\0\0\0\0", 9, 0);
+	/* known before it is sent, after that, and not at all */
+	tell(track, REQUESTS_ASKS, 61, 11, 7, 1);
+	seen.goroutine = 60;
+	call_of(track, &seen, 8, 9, 2, REQUESTS_SENT, STREAM("\1") STREAM("\3"),
+		sizeof(STREAM("\1") STREAM("\3")) - 1, 0);
+	start(track, 11, 21, 7, 0);
+	tell(track, REQUESTS_ASKS, 61, 21, 9, 3);
+	tell(track, REQUESTS_ASKS, 62, 11, 9, 5);
+	call_of(track, &seen, 10, 9, 2, REQUESTS_SENT, third, sizeof(third) - 1, 0);
+	seen.goroutine = 61;
+	call_of(track, &seen, 11, 9, 2, 0, answer, sizeof(answer) - 1, 0);
+	requests_track_finish(track, 20);
+	assert_int_equal(seen.count, 4);
+	for (size_t i = 0; i < seen.count; i++) {
+		const struct film_request *row = &seen.rows[i];
+
+		if (row->role == FILM_REQUEST_SERVED)
+			continue;
+		assert_int_equal(row->parent, row->stream == 5 ? 0 : 100);
+		assert_int_equal(row->goroutine, row->stream == 1   ? 11
+						 : row->stream == 3 ? 21
+								    : 60);
+		assert_int_equal(!!(row->flags & FILM_REQUEST_PARENT_BY_START), row->stream == 3);
+	}
 	requests_track_free(track);
 }
 
@@ -444,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_a_start_within_two_requests_is_of_none),
 		cmocka_unit_test(test_streams_are_of_the_goroutines_that_handle_them),
 		cmocka_unit_test(test_streams_are_found_by_the_one_that_reads),
+		cmocka_unit_test(test_what_is_asked_for_in_streams_is_for_the_one_that_asks),
 		cmocka_unit_test(test_what_was_lost_is_known),
 		cmocka_unit_test(test_what_lasts_is_told_before_its_end),
 		cmocka_unit_test(test_what_goes_on_at_the_end_is_open),
