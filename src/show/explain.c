@@ -176,7 +176,7 @@ static int put_disk_users(const struct teller *t)
 
 		words_value(time, sizeof(time), "ns", user->ns);
 		buf_put_text(&words, i ? "; " : "");
-		explain_thread_words(t->e->film, user->thread, t->x->thread, &words);
+		explain_thread_words(t->e, user->thread, t->x->thread, &words);
 		buf_printf(&words, " for %s", time);
 		explain_disk_user_words(t->e, user, &object);
 		if (object.count) {
@@ -290,13 +290,13 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 				   ? "%s had taken %s and was not over, in "
 				   : "%s took %s in ",
 			   *x->request->path ? x->request->path : x->request->endpoint, words);
-		explain_thread_words(e->film, x->thread, 0, &name);
+		explain_thread_words(e, x->thread, 0, &name);
 		/* of a statement the endpoint is all that is known */
 		if (*x->request->path)
 			buf_printf(&name, ", endpoint %s", x->request->endpoint);
 		buf_printf(&name, ", id %s", id);
 	} else {
-		explain_thread_words(e->film, x->thread, 0, &name);
+		explain_thread_words(e, x->thread, 0, &name);
 		buf_printf(&name, ", %s", words);
 	}
 	fputc('\n', out);

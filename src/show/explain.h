@@ -30,7 +30,7 @@ void explain_disk_user_words(const struct explainer *e, const struct explain_dis
 			     struct buf *words);
 
 /* "flusher (12)", and " of app" where its process is not that of the thread beside (0: none). */
-void explain_thread_words(const struct film *film, uint32_t thread, uint32_t beside,
+void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t beside,
 			  struct buf *words);
 
 /* Of the time of an explanation that which is not explained. */

@@ -13,17 +13,18 @@ static const struct history_slice *slice_of(const struct explainer *e,
 	return part->slice == HISTORY_NONE ? NULL : &e->histories.slices[part->slice];
 }
 
-void explain_thread_words(const struct film *film, uint32_t thread, uint32_t beside,
+void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t beside,
 			  struct buf *words)
 {
+	const struct film *film = e->film;
 	const struct film_thread *of = &film->threads[thread];
 	const struct film_process *process = &film->processes[of->process];
 	char goroutine[32];
 
-	/* whose name is its number */
+	/* whose name is its number; and the number of a task says nothing */
 	snprintf(goroutine, sizeof(goroutine), "goroutine %u", of->tid);
 	buf_printf(words, "%s", *of->comm ? of->comm : NAME_UNKNOWN);
-	if (strcmp(of->comm, goroutine))
+	if (strcmp(of->comm, goroutine) && !histories_is_goroutine(&e->histories, thread))
 		buf_printf(words, " (%u)", of->tid);
 	if (*process->comm && (!beside || film->threads[beside].process != of->process) &&
 	    strcmp(of->comm, process->comm))
@@ -228,7 +229,7 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 
 	if (part->queue) {
 		buf_put_text(words, ", held by ");
-		explain_thread_words(e->film, part->first_holder, part->thread, words);
+		explain_thread_words(e, part->first_holder, part->thread, words);
 		buf_printf(words, " and then by %u thread%s that waited for it, too", part->queue,
 			   part->queue == 1 ? "" : "s");
 		return;
@@ -238,7 +239,7 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 				    : part->is_call			      ? ", served by "
 				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
 									      : ", ended by ");
-		explain_thread_words(e->film, part->waker, part->thread, words);
+		explain_thread_words(e, part->waker, part->thread, words);
 		if (part->is_likely)
 			buf_put_text(words, " (most likely)");
 		return;
@@ -258,17 +259,17 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 		buf_put_text(words, ", which had not ended by then");
 		if (part->lock && part->lock->holder) {
 			buf_put_text(words, "; held by ");
-			explain_thread_words(e->film, part->lock->holder, part->thread, words);
+			explain_thread_words(e, part->lock->holder, part->thread, words);
 		}
 		break;
 	case CRITICAL_CYCLE:
 		buf_put_text(words, ", held by ");
-		explain_thread_words(e->film, part->waker, part->thread, words);
+		explain_thread_words(e, part->waker, part->thread, words);
 		buf_put_text(words, ": a deadlock, as that one waits for this thread");
 		break;
 	case CRITICAL_UNFILMED:
 		buf_put_text(words, ", ended by ");
-		explain_thread_words(e->film, part->waker, part->thread, words);
+		explain_thread_words(e, part->waker, part->thread, words);
 		buf_put_text(words, ", of which the film has no more");
 		break;
 	case CRITICAL_UNKNOWN:
@@ -328,7 +329,7 @@ static void ready_words(const struct explainer *e, const struct explain_part *pa
 		if (part->behind[i].ns * 10 < part->duration)
 			break;
 		buf_put_text(words, is_behind ? ", " : ", behind ");
-		explain_thread_words(e->film, part->behind[i].thread, part->thread, words);
+		explain_thread_words(e, part->behind[i].thread, part->thread, words);
 		if (part->behind[i].ns * 10 < part->duration * 9) {
 			buf_put_text(words, " for ");
 			put_ns(words, part->behind[i].ns);
@@ -350,12 +351,12 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 	const struct history_slice *slice = slice_of(e, part);
 
 	if (part->is_in_queue) {
-		explain_thread_words(e->film, part->thread, part->thread, words);
+		explain_thread_words(e, part->thread, part->thread, words);
 		buf_put_text(words, ": ");
 	}
 	if (part->is_queue) {
 		buf_put_text(words, "queued: ");
-		explain_thread_words(e->film, part->thread, part->thread, words);
+		explain_thread_words(e, part->thread, part->thread, words);
 		buf_printf(words, " served %llu request%s before it",
 			   (unsigned long long)part->count, part->count == 1 ? "" : "s");
 		return;

@@ -103,7 +103,7 @@ static void put_scene(const struct explainer *e, const struct scene *scene, FILE
 	fprintf(out, " (%u) died of ", process->pid);
 	put_safe(out, words);
 	if (first->is_own) {
-		explain_thread_words(e->film, first->thread, first->thread, &thread);
+		explain_thread_words(e, first->thread, first->thread, &thread);
 		buf_put_u8(&thread, 0);
 		fputs(" in thread ", out);
 		put_safe(out, thread.failed ? "" : (const char *)thread.at);

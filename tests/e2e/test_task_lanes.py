@@ -121,6 +121,31 @@ def test_tasks_from_before_are_there_once_they_go_on(lab):
     assert lives.ns("burns", "running") >= 0.8 * SPAN, lives.of["burns"]
 
 
+# Some live at the same time, and of the others each has the address of one before it.
+MANY = """
+import asyncio
+
+async def one():
+    await asyncio.sleep(0)
+
+async def main():
+    for count in [100] * 20 + [3000]:
+        await asyncio.gather(*[one() for _ in range(count)])
+
+asyncio.run(main())
+"""
+
+
+def test_each_of_many_tasks_has_a_life_of_its_own(lab):
+    film = lab.record("-e", "task-lanes", "--", "/usr/bin/python3", "-c", MANY)
+    ours = [thread for thread in Lives(film).answer["threads"] if thread["comm"].endswith(" one")]
+    assert len(ours) == len({thread["tid"] for thread in ours}) == 100 * 20 + 3000, len(ours)
+    for life in ours:
+        states = {state["state"]: state["count"] for state in life["states"]}
+        assert states == {"running": 2, "woken": 1, "preempted": 1}, life
+    assert not film.json("-e", "task-lanes")["loss"], film.explain()
+
+
 def test_a_version_that_cannot_be_followed_is_named(lab):
     film = lab.record("-e", "task-lanes", "--", of_pyenv("3.7"), "-c", "import asyncio, time; time.sleep(0.1)")
     lost = film.json("-e", "task-lanes")["loss"]

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Why a request of a server of asyncio was slow: through the lock that another task held, although one thread ran both.
+"""
+
+import json
+
+import pytest
+
+from harness import needs_root
+
+pytestmark = needs_root
+
+HOLDS = 0.05
+
+# The first request of a connection that has the lock keeps it for HOLDS; three connections ask at the same time.
+SERVER = """
+import asyncio, sys
+holds, clients, requests = float(sys.argv[1]), 3, 3
+
+async def handle(reader, writer):
+    for _ in range(requests):
+        await reader.readuntil(b"\\r\\n\\r\\n")
+        async with lock:
+            await asyncio.sleep(holds)
+        writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+        await writer.drain()
+    writer.close()
+
+async def main():
+    global lock
+    lock = asyncio.Lock()
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    client = await asyncio.create_subprocess_exec(sys.argv[2], "-c", sys.argv[3], str(port), str(clients), str(requests))
+    await client.wait()
+
+asyncio.run(main())
+"""
+
+CLIENT = """
+import asyncio, sys
+port, clients, requests = map(int, sys.argv[1:])
+
+async def ask():
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(requests):
+        writer.write(b"GET /locked HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        await reader.readuntil(b"ok")
+    writer.close()
+
+async def main():
+    await asyncio.gather(*[ask() for _ in range(clients)])
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def film(shared_lab):
+    python = "/usr/bin/python3"
+    return shared_lab.record("-e", "requests,threads,task-lanes", "--", python, "-c", SERVER, HOLDS, python, CLIENT)
+
+
+def test_a_request_leads_through_the_tasks_that_held_the_lock(film, lab):
+    answer = json.loads(lab.run("explain", "--format", "json", "--endpoint", "GET /locked", film.path).stdout)
+    slowest = max(answer["requests"], key=lambda request: request["duration"])
+    assert slowest["comm"].endswith(" handle") and slowest["duration"] >= 2.5 * HOLDS * 10**9, slowest
+    assert not slowest["not_linked"], slowest
+    assert sum(part["duration"] for part in slowest["parts"]) == slowest["duration"]
+    first = max(slowest["parts"], key=lambda part: part["duration"])
+    # one of two others that stood before it
+    assert first["duration"] >= 1.5 * HOLDS * 10**9 and first["words"].startswith("waiting for a future"), first
+    assert first["waker"]["comm"].endswith(" handle") and first["waker"]["comm"] != slowest["comm"], first
+    assert first["parts"] and sum(part["duration"] for part in first["parts"]) == first["duration"], first
+
+
+def test_the_words_name_tasks_without_numbers(film, lab):
+    words = lab.run("explain", "--endpoint", "GET /locked", film.path).stdout
+    assert " handle of python3, endpoint GET /locked" in words, words
+    assert "waiting for a future, ended by Task-" in words and " handle, which spent" in words, words
+
+
+def test_requests_are_of_tasks_in_the_report(film):
+    report = film.report("-e", "task-lanes", "--by", "endpoint").stdout
+    assert "GET /locked" in report and "not linked" not in report, report
