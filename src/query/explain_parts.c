@@ -33,19 +33,21 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 		part->parent,
 		(uint64_t)part->kind << 24 | (uint64_t)part->ended << 16 |
 			(uint64_t)part->is_followed << 8 |
-			(slice && slice_is_wait(slice->kind) ? slice->descriptor : 0),
+			(slice && slice_is_wait(slice->kind) && !part->made ? slice->descriptor
+									    : 0),
 		(uint64_t)part->thread << 32 | (part->is_followed ? part->waker : 0),
 		0,
 		0,
 	};
 
-	if (slice && slice_is_wait(slice->kind)) {
+	if (part->made) {
+		/* what else it waited for at that time, in an event loop say, does not matter */
+		key[3] = hash_bytes(part->made->peer, strlen(part->made->peer)) ^
+			 hash_bytes(part->made->endpoint, strlen(part->made->endpoint));
+	} else if (slice && slice_is_wait(slice->kind)) {
 		const struct slice of = explain_slice(slice);
 
 		key[3] = slice->call;
-		if (part->made)
-			key[3] ^= hash_bytes(part->made->peer, strlen(part->made->peer)) ^
-				  hash_bytes(part->made->endpoint, strlen(part->made->endpoint));
 		if (slice->kind != SLICE_WAIT + WAIT_LOCK)
 			key[4] = slice_object_key(&e->objects, &of);
 		if (slice->state == FILM_WAIT_GOROUTINE)
