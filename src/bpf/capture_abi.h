@@ -47,6 +47,7 @@
 	X(DEATHS, deaths)         \
 	X(MACHINE, machine)       \
 	X(TASKS, tasks)           \
+	X(VTHREADS, vthreads)     \
 	X(LOGS, logs)
 
 enum capture_source {
@@ -161,6 +162,9 @@ struct capture_handover {
 	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")          \
 	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                           \
 	X(TASK_NO_MEMORY, SAMPLE, "wait lost: too many tasks of asyncio")                          \
+	X(VTHREAD_NO_MEMORY, SAMPLE, "wait lost: too many virtual threads")                        \
+	X(VTHREAD_STACK, PART,                                                                     \
+	  "stack with which a virtual thread waits not taken: too many a second")                  \
 	X(GOROUTINE_READIER, PART,                                                                 \
 	  "stack of a goroutine that made another one ready not taken: too many a second")         \
 	X(REQUEST_NO_MEMORY, SAMPLE, "request lost: no memory for its connection")                 \

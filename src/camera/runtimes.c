@@ -491,6 +491,18 @@ bool runtimes_locks(const struct process_runtimes *of, const struct process *pro
 	return false;
 }
 
+int runtimes_vthreads(const struct process_runtimes *of, const struct process *process,
+		      uint32_t object, struct vthreads_process *to, struct fail *why)
+{
+	for (const struct attached *attached = of->first; attached; attached = attached->next) {
+		struct runtime_at at = place_of(attached, process);
+
+		if (attached->ready && attached->type->vthreads)
+			return attached->type->vthreads(&at, attached->state, object, to, why);
+	}
+	return -EAGAIN;
+}
+
 bool runtimes_lock_thread(const struct process_runtimes *of, const struct process *process,
 			  uint64_t thread)
 {

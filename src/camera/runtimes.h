@@ -107,6 +107,10 @@ uint32_t runtimes_lock_owner(const struct process_runtimes *of, const struct pro
 bool runtimes_park_class(const struct process_runtimes *of, const struct process *process,
 			 uint64_t klass);
 
+/* The vthreads of struct runtime_type. -EAGAIN: no runtime is known yet that has them. */
+int runtimes_vthreads(const struct process_runtimes *of, const struct process *process,
+		      uint32_t object, struct vthreads_process *to, struct fail *why);
+
 /* Names a class, as of struct runtime_type. False: it is not known. */
 bool runtimes_class_name(const struct process_runtimes *of, const struct process *process,
 			 uint64_t klass, char *to, size_t size);

@@ -419,6 +419,15 @@ bool samples_locks(struct samples *samples, pid_t pid, struct runtimes_lock *loc
 	return filmed && runtimes_locks(&filmed->runtimes, process, locks);
 }
 
+int samples_vthreads(struct samples *samples, pid_t pid, uint32_t object,
+		     struct vthreads_process *to, struct fail *why)
+{
+	struct process *process = targets_known(samples->targets, pid);
+	struct filmed_process *filmed = process ? process->owner : NULL;
+
+	return filmed ? runtimes_vthreads(&filmed->runtimes, process, object, to, why) : -EAGAIN;
+}
+
 bool samples_lock_thread(struct samples *samples, pid_t pid, uint64_t thread)
 {
 	struct process *process = targets_known(samples->targets, pid);

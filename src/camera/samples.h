@@ -133,6 +133,10 @@ bool samples_has_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t 
 uint32_t samples_variable(struct samples *samples, const struct image *image, uint64_t address,
 			  const char *name);
 
+/* runtimes_vthreads() of a process. */
+int samples_vthreads(struct samples *samples, pid_t pid, uint32_t object,
+		     struct vthreads_process *to, struct fail *why);
+
 /*
  * runtimes_locks(), runtimes_lock_thread(), runtimes_lock_owner() and runtimes_park_class() of a
  * process.

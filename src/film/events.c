@@ -274,6 +274,20 @@ static const struct event_type ours[EVENT_IDS] = {
 			.lane = "task",
 			.about = "what every asyncio task did, every moment",
 		},
+	[EVENT_VTHREAD_LANES] =
+		{
+			.name = "vthread-lanes",
+			.unit = "ns",
+			.shape = SHAPE_SLICES,
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.title = "Virtual threads",
+			.rate = "virtual threads waiting",
+			.is_recordable = true,
+			.noun = "turns",
+			.lane = "virtual thread",
+			.about = "what every virtual thread of Java did, every moment",
+		},
 	[EVENT_REQUESTS] =
 		{
 			.name = "requests",

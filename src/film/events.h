@@ -38,8 +38,9 @@ enum event_id {
 	EVENT_GO_WAIT,
 	EVENT_GO_QUEUE,
 	EVENT_GO_IDLE,
-	EVENT_GO_LANES,	  /* every slice of every goroutine */
-	EVENT_TASK_LANES, /* every slice of every task of asyncio */
+	EVENT_GO_LANES,	     /* every slice of every goroutine */
+	EVENT_TASK_LANES,    /* every slice of every task of asyncio */
+	EVENT_VTHREAD_LANES, /* every slice of every virtual thread of Java */
 	EVENT_REQUESTS,
 	EVENT_DEATHS,  /* the last stacks of what dies of a signal */
 	EVENT_MACHINE, /* what the machine did beside, as values */

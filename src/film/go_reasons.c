@@ -23,6 +23,8 @@ const char *go_reason_name(uint32_t reason)
 		[FILM_GO_IDLE] = "runtime-idle",
 		[FILM_GO_FUTURE] = "future",
 		[FILM_GO_TASK] = "task",
+		[FILM_GO_PARK] = "park",
+		[FILM_GO_TIMED_PARK] = "timed-park",
 	};
 
 	return reason < FILM_GO_REASONS ? names[reason] : NULL;

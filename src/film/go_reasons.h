@@ -26,6 +26,9 @@ enum film_go_reason {
 	/* of tasks of asyncio: */
 	FILM_GO_FUTURE, /* for a future */
 	FILM_GO_TASK,	/* for another task to end */
+	/* of virtual threads of Java; for monitors they wait as for a mutex and a condition: */
+	FILM_GO_PARK,	    /* until it is unparked: a lock, a queue, a socket, … */
+	FILM_GO_TIMED_PARK, /* the same, for a time at most: as it sleeps, too */
 	FILM_GO_REASONS,
 };
 

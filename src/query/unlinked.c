@@ -20,7 +20,7 @@ static const struct runtime {
 			      EVENT_TASK_LANES},
 	[UNLINKED_NODE] = {"asynchronous calls of Node.js", "node::SpinEventLoop", NULL, 0},
 	[UNLINKED_JAVA] = {"virtual threads of Java", "jdk.internal.vm.Continuation.",
-			   "VirtualThread-u", 0},
+			   "VirtualThread-u", EVENT_VTHREAD_LANES},
 	[UNLINKED_TOKIO] = {"tasks of Tokio", "tokio::runtime::", "tokio-runtime-w", 0},
 	[UNLINKED_GO] = {"goroutines", "runtime.schedule", NULL, EVENT_GO_LANES},
 };
@@ -96,7 +96,7 @@ int unlinked_begin(const struct film *film, struct unlinked *unlinked)
 	free(of_function);
 	for (uint32_t i = 1; i < film->thread_count; i++)
 		unlinked->of_process[film->threads[i].process] |=
-			kinds_of_thread(film->threads[i].comm);
+			kinds_of_thread(film->threads[i].comm) & meant;
 	return 0;
 }
 

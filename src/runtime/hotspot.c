@@ -548,6 +548,7 @@ const struct runtime_type runtime_hotspot = {
 	.lock_owner = hotspot_lock_owner,
 	.lock_thread = hotspot_lock_thread,
 	.lock_park_class = hotspot_park_class,
+	.vthreads = hotspot_vthreads,
 	.class_name = hotspot_class_name,
 	.spans = hotspot_spans,
 	.spans_file = "libjvm.so",

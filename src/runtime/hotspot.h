@@ -413,6 +413,21 @@ void hotspot_read_objects(const struct runtime_at *at, struct hotspot *jvm);
  */
 bool hotspot_parks(const struct runtime_at *at, const struct hotspot *jvm, struct lock_park *park);
 
+/*
+ * Only where hotspot_read_objects() has found objects to be known: java.lang.Object's own subclass
+ * of that name, or that of another class; the offset of a field that a class itself declares. 0, or
+ * false: it is not known.
+ */
+uint64_t hotspot_class(const struct runtime_at *at, const struct hotspot *jvm, const char *name);
+uint64_t hotspot_subclass(const struct runtime_at *at, const struct hotspot *jvm, uint64_t of,
+			  const char *name);
+bool hotspot_field(const struct runtime_at *at, const struct hotspot *jvm, uint64_t klass,
+		   const char *name, uint16_t *offset);
+
+/* The vthreads of struct runtime_type. */
+int hotspot_vthreads(const struct runtime_at *at, const void *state, uint32_t object,
+		     struct vthreads_process *to, struct fail *why);
+
 /* Whether objects of a class, as it stands in them, are such locks. */
 bool hotspot_park_class(const struct runtime_at *at, const void *state, uint64_t klass);
 

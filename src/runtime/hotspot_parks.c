@@ -95,13 +95,12 @@ static bool extends(const struct runtime_at *at, const struct hotspot *jvm, uint
 	return false;
 }
 
-/* java.lang.Object's own subclass of that name; 0: it is not there. */
-static uint64_t find_class(const struct runtime_at *at, const struct hotspot *jvm, const char *name)
+uint64_t hotspot_subclass(const struct runtime_at *at, const struct hotspot *jvm, uint64_t of,
+			  const char *name)
 {
 	uint64_t klass;
 
-	if (runtime_read_u64(at, &klass, jvm->facts[HOTSPOT_JAVA_LANG_OBJECT]) || !klass ||
-	    runtime_read_u64(at, &klass, klass + jvm->facts[HOTSPOT_CLASS_SUBCLASS]))
+	if (!of || runtime_read_u64(at, &klass, of + jvm->facts[HOTSPOT_CLASS_SUBCLASS]))
 		return 0;
 	for (int i = 0; i < CLASSES_MAX && klass; i++) {
 		if (is_class(at, jvm, klass, name))
@@ -110,6 +109,15 @@ static uint64_t find_class(const struct runtime_at *at, const struct hotspot *jv
 			return 0;
 	}
 	return 0;
+}
+
+uint64_t hotspot_class(const struct runtime_at *at, const struct hotspot *jvm, const char *name)
+{
+	uint64_t klass;
+
+	return runtime_read_u64(at, &klass, jvm->facts[HOTSPOT_JAVA_LANG_OBJECT])
+		       ? 0
+		       : hotspot_subclass(at, jvm, klass, name);
 }
 
 /* Whether the name at an index of a class's constants is that. */
@@ -201,9 +209,8 @@ out:
 	return offset;
 }
 
-/* The offset of a field that a class itself declares. False: it is not known. */
-static bool find_field(const struct runtime_at *at, const struct hotspot *jvm, uint64_t klass,
-		       const char *name, uint16_t *offset)
+bool hotspot_field(const struct runtime_at *at, const struct hotspot *jvm, uint64_t klass,
+		   const char *name, uint16_t *offset)
 {
 	uint64_t constants;
 	uint32_t found;
@@ -340,10 +347,10 @@ bool hotspot_parks(const struct runtime_at *at, const struct hotspot *jvm, struc
 	park->oop_shift = (uint8_t)shift;
 	park->runs = heap + jvm->facts[HOTSPOT_COLLECTION_RUNS];
 	park->collections = heap + jvm->facts[HOTSPOT_COLLECTIONS];
-	if (!find_field(at, jvm, thread_class, "parkBlocker", &park->blocker) ||
-	    !find_field(at, jvm, thread_class, "eetop", &park->structure) ||
-	    !find_field(at, jvm, find_class(at, jvm, LOCK_CLASS), "exclusiveOwnerThread",
-			&park->owner))
+	if (!hotspot_field(at, jvm, thread_class, "parkBlocker", &park->blocker) ||
+	    !hotspot_field(at, jvm, thread_class, "eetop", &park->structure) ||
+	    !hotspot_field(at, jvm, hotspot_class(at, jvm, LOCK_CLASS), "exclusiveOwnerThread",
+			   &park->owner))
 		return false;
 	count = hotspot_list_threads(at, jvm, threads, PROVING_MAX);
 	for (int i = 0; i < count; i++)

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "bpf/lock_abi.h"
 #include "bpf/unwind_abi.h"
+#include "bpf/vthreads_abi.h"
 #include "film/film.h"
 #include "process/targets.h"
 
@@ -186,6 +187,13 @@ struct runtime_type {
 	bool (*lock_thread)(const struct runtime_at *at, const void *state, uint64_t thread);
 	/* Whether objects of that class (struct lock_evidence) are locks. null: no objects are. */
 	bool (*lock_park_class)(const struct runtime_at *at, const void *state, uint64_t klass);
+	/*
+	 * What must be known of a process to see its virtual threads; `object` is that of the
+	 * image's struct hotspot_vthreads. 0; -EAGAIN: no virtual thread has run yet; -ENOTSUP,
+	 * with *why filled: they cannot be seen. null: it has none.
+	 */
+	int (*vthreads)(const struct runtime_at *at, const void *state, uint32_t object,
+			struct vthreads_process *to, struct fail *why);
 	/* Appends what it uses memory for, as far as it can be read. null: nothing is known. */
 	void (*spans)(const struct runtime_at *at, const void *state, struct runtime_spans *spans);
 	/*

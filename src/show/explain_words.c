@@ -187,6 +187,10 @@ static void goroutine_words(const struct explainer *e, const struct explain_part
 		buf_printf(words, "waiting for %s", object);
 	else if (class == WAIT_LOCK)
 		buf_put_text(words, "waiting for a mutex");
+	else if (slice->call == FILM_GO_PARK + 1)
+		buf_put_text(words, "parked");
+	else if (slice->call == FILM_GO_TIMED_PARK + 1)
+		buf_put_text(words, "parked for a time at most");
 	else if (slice->call > FILM_GO_FUTURE)
 		buf_printf(words, "waiting for a %s", call_of(e, slice));
 	else

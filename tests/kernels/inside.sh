@@ -92,6 +92,12 @@ lanes_of_tasks_are_loaded()
 	stackcam record -q -e task-lanes -o tasks.film -- waits_go-stripped 1 >/dev/null
 }
 
+# There is no JVM here: the probes are loaded, no more.
+lanes_of_virtual_threads_are_loaded()
+{
+	stackcam record -q -e vthread-lanes -o vthreads.film -- waits_go-stripped 1 >/dev/null
+}
+
 lives_are_told()
 {
 	dump 100 >said.txt &
@@ -310,6 +316,7 @@ if [ -e /usr/bin/waits_go-stripped ]; then
 	test_case goroutines waits_of_goroutines_are_told
 	test_case lanes-of-goroutines lives_of_goroutines_are_told
 	test_case lanes-of-tasks lanes_of_tasks_are_loaded
+	test_case lanes-of-virtual-threads lanes_of_virtual_threads_are_loaded
 fi
 test_case locks owners_of_locks_are_named
 test_case lives lives_are_told

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The fields of locks of java.util.concurrent, looked for in memory that holds anything. Addresses
- * wrap around, so that each leads somewhere.
+ * The fields of locks of java.util.concurrent, and of virtual threads, looked for in memory that
+ * holds anything. Addresses wrap around, so that each leads somewhere.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct hotspot jvm;
 	struct lock_park park;
+	struct vthreads_process process;
+	struct fail why = {0};
 	struct memory memory;
 	struct runtime_at at = {0};
 	uint64_t klass;
@@ -35,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* flags are seldom the ones */
 	jvm.objects = (struct hotspot_objects){true, data[3] & 1, data[3] & 2, false, true};
 	hotspot_parks(&at, &jvm, &park);
+	hotspot_vthreads(&at, &jvm, data[4], &process, &why);
 	hotspot_park_class(&at, &jvm, klass);
 	return 0;
 }

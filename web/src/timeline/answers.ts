@@ -17,7 +17,7 @@ export interface LaneRow {
 	/** Of a goroutine, its number. */
 	tid: number;
 	goroutine: boolean;
-	/** "thread", "goroutine", "task" */
+	/** "thread", "goroutine", "task", "virtual thread" */
 	kind: string;
 	comm: string;
 	/** The process: its name, and its command line. */

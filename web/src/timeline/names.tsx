@@ -43,12 +43,17 @@ function CpuName({ row, actions }: { row: CpuRow; actions: NameActions }) {
 
 function ProcessName({ row, isFolded, actions }: { row: ThreadRow; isFolded: boolean; actions: NameActions }) {
 	const { pid, process, command, goroutine, kind, not_linked } = row.lane.row;
-	const isOfTasks = kind === 'task';
-	const name = isOfTasks ? words.tasksOf(safe(process)) : goroutine ? words.goroutinesOf(safe(process)) : safe(process);
+	const kinds: Record<string, [string, (process: string) => string]> = {
+		goroutine: [words.goroutines, words.goroutinesOf],
+		task: [words.tasks, words.tasksOf],
+		'virtual thread': [words.virtualThreads, words.virtualThreadsOf],
+	};
+	const [title, titleOf] = kinds[kind] ?? [safe(process), String];
+	const name = titleOf(safe(process));
 	return <>
 		<button type="button" class="quiet fold" aria-expanded={!isFolded} aria-label={words.fold(name)}
 			onClick={() => actions.fold(row.key)}>{isFolded ? '\u25b8' : '\u25be'}</button>
-		<span class="name" title={goroutine ? name : safe(command || process)}><b>{isOfTasks ? words.tasks : goroutine ? words.goroutines : name}</b>
+		<span class="name" title={goroutine ? name : safe(command || process)}><b>{title}</b>
 			{' '}<span class="hint">{goroutine ? row.threads : pid}</span>
 			{not_linked.length > 0 && <span class="hint not-linked" title={words.notLinkedWhy(safe(not_linked.join(', ')))}> {words.notLinked}</span>}</span>
 		<button type="button" class="quiet act" title={words.hide(name)} aria-label={words.hide(name)}

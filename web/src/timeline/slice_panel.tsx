@@ -59,6 +59,7 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 	const start = offset + slice.start, end = offset + slice.end;
 	const moment = (ns: number) => (isWall ? origin.wallOf(ns) : exactly(ns));
 	const { waker } = slice;
+	const kinds: Record<string, string> = { goroutine: words.slice.goroutine, task: words.slice.task, 'virtual thread': words.slice.virtualThread };
 	const logged = logs.lines.filter((line) => laneKey(line) === laneKey(lane) && logs.timeOf(line) >= start && logs.timeOf(line) < end);
 	return <>
 		<dl>
@@ -66,7 +67,7 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 			<Fact name={words.slice.length}><b>{exactly(end - start)}</b></Fact>
 			<Fact name={words.slice.start}>{moment(start)}{slice.open_start && <i class="hint"> {words.slice.openStart}</i>}</Fact>
 			<Fact name={words.slice.end}>{moment(end)}{slice.open_end && <i class="hint"> {words.slice.openEnd}</i>}</Fact>
-			<Fact name={lane.kind === 'task' ? words.slice.task : lane.goroutine ? words.slice.goroutine : words.slice.thread}>{safe(lane.comm)} {!lane.goroutine && lane.tid}</Fact>
+			<Fact name={kinds[lane.kind] ?? words.slice.thread}>{safe(lane.comm)} {!lane.goroutine && lane.tid}</Fact>
 			<Fact name={words.slice.on}>{slice.on && <>{safe(slice.on.comm)} {slice.on.tid}{' '}
 				<button type="button" class="quiet" id="to-thread" onClick={() => actions.toThread(laneKey(slice.on!))}>{words.slice.toThread}</button></>}</Fact>
 			<Fact name={words.slice.process}>{safe(lane.process)} {lane.pid}</Fact>

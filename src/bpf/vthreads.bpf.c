@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Lanes of Java's virtual threads: which carrier each one ran on, and when it was unmounted. The
+ * JVM moves the frames of one to the heap and back by functions of its own, which are watched (enum
+ * vthreads_place). The first time that one is mounted, there is nothing to bring back, and when it
+ * has ended, nothing to take away: both happen in code that the JVM has made, where no uprobe can
+ * be. Breakpoints of the CPU (perf events) are set there.
+ *
+ * A virtual thread is known by the number of its java.lang.Thread, which the carrier's JavaThread
+ * has beside it. Objects are only read in the carrier itself, while it runs Java's code, of
+ * collectors that move objects only while no thread does that.
+ */
+#include "capture.h"
+#include "filter.h"
+#include "goroutines_abi.h"
+#include "vthreads_abi.h"
+
+/* java.lang.VirtualThread.state, since JDK 21. */
+#define STATE_PARKING	    3
+#define STATE_TIMED_PARKING 6
+#define STATE_YIELDING	    10
+
+/* Between two stacks of a CPU, if there were always one to take, ns; set before loading. */
+const volatile __u64 vthreads_stack_interval;
+/* From this many bytes on in a ring, user space is woken; set before loading. */
+const volatile __u64 vthreads_ring_full = 1 << 16;
+
+/* This far may stacks be ahead of their rate. */
+#define BURST_NS 500000000ull
+
+/* By pid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, VTHREADS_PROCESSES_MAX);
+	__type(key, __u32);
+	__type(value, struct vthreads_process);
+} vthreads_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, VTHREADS_MAX);
+	__type(key, struct vthreads_key);
+	__type(value, struct vthreads_state);
+} vthreads_states SEC(".maps");
+
+/* What a new one looks like. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vthreads_state);
+} vthreads_blank SEC(".maps");
+
+/* When the next stack of a CPU is due, by their rate. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} vthreads_paid SEC(".maps");
+
+/* The number of the virtual thread that a carrier mounted last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u64);
+} vthreads_mounted SEC(".maps");
+
+/* A probe that fired. */
+struct firing {
+	const struct vthreads_process *process;
+	struct vthreads_key key; /* of the virtual thread that it is about */
+	__u64 now, java;	 /* java: the JavaThread */
+	__u8 undecided;
+};
+
+static __always_inline __u64 read_word(__u64 at)
+{
+	__u64 word = 0;
+
+	return bpf_probe_read_user(&word, sizeof(word), (void *)at) ? 0 : word;
+}
+
+/* The object that a reference is of; 0: none, or it cannot be read. */
+static __always_inline __u64 read_reference(const struct vthreads_process *process, __u64 at)
+{
+	__u32 narrow = 0;
+
+	if (!process->is_narrow)
+		return read_word(at);
+	bpf_probe_read_user(&narrow, sizeof(narrow), (void *)at);
+	return narrow ? process->base + ((__u64)narrow << (process->shift & 31)) : 0;
+}
+
+/* The java.lang.VirtualThread; 0: objects are not read. */
+static __always_inline __u64 object_of(const struct firing *f)
+{
+	return f->process->object ? read_word(read_word(f->java + f->process->object)) : 0;
+}
+
+/* -- records ----------------------------------------------------------------------------------- */
+
+static __always_inline void output(void *record, __u32 size, __u64 wake)
+{
+	void *ring = capture_ring();
+
+	if (!ring) {
+		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_NO_RING);
+		return;
+	}
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > vthreads_ring_full)
+		wake = BPF_RB_FORCE_WAKEUP;
+	if (capture_output(ring, CAPTURE_SOURCE_VTHREADS, record, size, wake))
+		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_RING_FULL);
+}
+
+/* Tells of the turn that is over now: of one that is mounted again, or ends. */
+static __noinline int tell(struct firing *f, struct vthreads_state *state, __u32 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct vthreads_turn turn = {
+		.head = {VTHREADS_TURN, sizeof(turn), f->now},
+		.identity = {.pid = f->key.pid,
+			     .tid = (__u32)bpf_get_current_pid_tgid(),
+			     .thread_start = task->start_time,
+			     .exec_id = f->key.exec_id,
+			     .undecided = f->undecided},
+		.number = f->key.number,
+		.in = f->now,
+	};
+
+	if (!state)
+		return 0;
+	bpf_get_current_comm(turn.identity.comm, sizeof(turn.identity.comm));
+	turn.state = *state;
+	turn.lane = GOROUTINES_LANE_TURN | state->lane | flags;
+	output(&turn, sizeof(turn), BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* -- virtual threads --------------------------------------------------------------------------- */
+
+/* Its name, as far as it is of Latin 1. */
+static __always_inline void read_name(const struct firing *f, struct vthreads_state *state)
+{
+	const struct vthreads_process *process = f->process;
+	__u64 object = process->name ? object_of(f) : 0;
+	__u32 length = 0;
+	__u8 coder = 1;
+
+	object = object ? read_reference(process, object + process->name) : 0;
+	if (!object ||
+	    bpf_probe_read_user(&coder, sizeof(coder), (void *)(object + process->coder)) || coder)
+		return;
+	object = read_reference(process, object + process->value);
+	if (!object ||
+	    bpf_probe_read_user(&length, sizeof(length), (void *)(object + process->length)))
+		return;
+	if (length > VTHREADS_NAME_MAX - 1)
+		length = VTHREADS_NAME_MAX - 1;
+	/* the rest stays as it was: zero */
+	bpf_probe_read_user(state->name, length & (VTHREADS_NAME_MAX - 1),
+			    (void *)(object + process->length + 4));
+}
+
+/* Of one that is met; null: there is no room, which is counted. */
+static __always_inline struct vthreads_state *new_state(struct firing *f)
+{
+	struct vthreads_state *state;
+	__u32 zero = 0;
+
+	state = bpf_map_lookup_elem(&vthreads_blank, &zero);
+	if (state)
+		bpf_map_update_elem(&vthreads_states, &f->key, state, BPF_NOEXIST);
+	state = bpf_map_lookup_elem(&vthreads_states, &f->key);
+	if (!state) {
+		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_VTHREAD_NO_MEMORY);
+		return NULL;
+	}
+	state->undecided = f->undecided;
+	read_name(f, state);
+	return state;
+}
+
+/* One that was not seen before, and that is mounted now: it has been since there are probes. */
+static __always_inline struct vthreads_state *mounted_before(struct firing *f)
+{
+	struct vthreads_state *state = new_state(f);
+
+	if (!state)
+		return NULL;
+	state->lane = GOROUTINES_LANE_BEFORE;
+	state->since = f->process->since;
+	state->thread = (__u32)bpf_get_current_pid_tgid();
+	state->cpu = bpf_get_smp_processor_id();
+	return state;
+}
+
+static __noinline int mount(struct firing *f, bool is_first)
+{
+	struct vthreads_state *state = bpf_map_lookup_elem(&vthreads_states, &f->key);
+	__u64 *mounted = bpf_task_storage_get(&vthreads_mounted, bpf_get_current_task_btf(), NULL,
+					      BPF_LOCAL_STORAGE_GET_F_CREATE);
+	bool is_new = !state;
+
+	if (mounted)
+		*mounted = f->key.number;
+	if (is_new)
+		state = new_state(f);
+	if (!state)
+		return 0;
+	if (!is_new || !is_first) {
+		if (is_new) {
+			/* it was not seen before: it has waited since there are probes */
+			state->out = f->process->since;
+			state->lane = GOROUTINES_LANE_BEFORE;
+		} else if (!state->out) {
+			/* that it was unmounted was not seen: what it did since is not known */
+			state->since = 0;
+			state->out = f->now;
+			state->lane |= GOROUTINES_LANE_GAVE_WAY;
+		}
+		tell(f, state,
+		     state->lane & GOROUTINES_LANE_GAVE_WAY ? 0 : GOROUTINES_LANE_UNWOKEN);
+	}
+	state->lane = is_new && is_first ? GOROUTINES_LANE_BEGINS : 0;
+	state->since = f->now;
+	state->out = 0;
+	state->reason = VTHREADS_FOR_OTHER;
+	state->thread = (__u32)bpf_get_current_pid_tgid();
+	state->cpu = bpf_get_smp_processor_id();
+	return 0;
+}
+
+/* What it says itself of why it is unmounted. */
+static __always_inline void read_reason(const struct firing *f, struct vthreads_state *state)
+{
+	__u64 object = f->process->state ? object_of(f) : 0;
+	__u32 is = 0;
+
+	if (object)
+		bpf_probe_read_user(&is, sizeof(is), (void *)(object + f->process->state));
+	if (is == STATE_YIELDING)
+		state->lane |= GOROUTINES_LANE_GAVE_WAY;
+	state->reason = is == STATE_PARKING	    ? VTHREADS_FOR_PARK
+			: is == STATE_TIMED_PARKING ? VTHREADS_FOR_TIMED_PARK
+						    : VTHREADS_FOR_OTHER;
+}
+
+/* Returns its state, if its stack is to be taken; null: it is not. */
+static __always_inline struct vthreads_state *unmount(struct firing *f, __u8 reason)
+{
+	struct vthreads_state *state = bpf_map_lookup_elem(&vthreads_states, &f->key);
+	__u32 zero = 0;
+	__u64 *paid = bpf_map_lookup_elem(&vthreads_paid, &zero);
+
+	if (!state)
+		state = mounted_before(f);
+	if (!state || state->out)
+		return NULL;
+	state->out = f->now;
+	state->reason = reason;
+	if (!reason)
+		read_reason(f, state);
+	if (!paid || state->lane & GOROUTINES_LANE_GAVE_WAY)
+		return NULL;
+	if (*paid > f->now + BURST_NS) {
+		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_VTHREAD_STACK);
+		return NULL;
+	}
+	*paid = (*paid > f->now ? *paid : f->now) + vthreads_stack_interval;
+	return state;
+}
+
+/* ObjectMonitor::resume_operation() has come back. */
+static __noinline int resumed(struct firing *f, bool has_it)
+{
+	struct vthreads_state *state = bpf_map_lookup_elem(&vthreads_states, &f->key);
+
+	if (has_it && state && state->out)
+		mount(f, false);
+	else if (!has_it && state && !state->out) {
+		state->out = f->now;
+		state->reason = VTHREADS_FOR_MONITOR;
+	}
+	return 0;
+}
+
+static __noinline int end(struct firing *f)
+{
+	struct vthreads_state *state = bpf_map_lookup_elem(&vthreads_states, &f->key);
+
+	/* one that goes on waiting for a monitor leaves by the same code */
+	if (state && state->out)
+		return 0;
+	if (!state)
+		state = mounted_before(f);
+	if (!state)
+		return 0;
+	state->out = f->now;
+	tell(f, state, GOROUTINES_LANE_ENDS);
+	bpf_map_delete_elem(&vthreads_states, &f->key);
+	return 0;
+}
+
+/* -- probes ------------------------------------------------------------------------------------ */
+
+/* False: it is not about a virtual thread that is filmed. */
+static __always_inline bool fires(struct firing *f, __u64 java)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	enum filter_answer answer = filter_current();
+	__u32 pid = task->tgid;
+
+	if (answer == FILTER_NO)
+		return false;
+	f->process = bpf_map_lookup_elem(&vthreads_processes, &pid);
+	if (!f->process)
+		return false;
+	f->now = bpf_ktime_get_ns();
+	f->java = java;
+	f->key.pid = pid;
+	f->key.exec_id = (__u32)task->self_exec_id;
+	f->key.number = java ? read_word(java + f->process->number) : 0;
+	f->undecided = answer == FILTER_ASK;
+	return true;
+}
+
+static __always_inline void tell_made(void)
+{
+	struct vthreads_ready ready = {
+		.head = {VTHREADS_READY, sizeof(ready), bpf_ktime_get_ns()},
+		.pid = bpf_get_current_pid_tgid() >> 32,
+	};
+
+	if (filter_current() != FILTER_NO)
+		output(&ready, sizeof(ready), BPF_RB_FORCE_WAKEUP);
+}
+
+/* Sends the stack with which one waits. */
+static __always_inline void send_stack(const struct firing *f)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_VTHREADS);
+
+	if (!scratch)
+		return;
+	capture_identity(&scratch->record, VTHREADS_STACK, task, 0);
+	scratch->record.head.time = f->now;
+	scratch->record.identity.undecided = f->undecided;
+	scratch->record.identity.key = vthreads_stack_key(f->key.number, f->now);
+	if (want_user && capture_registers(scratch, task)) {
+		scratch->record.has_user = 1;
+		capture_walk(scratch, task);
+	}
+	capture_send(scratch);
+	capture_end(scratch);
+}
+
+CAPTURE_WHOLE(vthreads_site);
+
+SEC("uprobe")
+int vthreads_site(struct probe_regs *ctx)
+{
+	enum vthreads_place place = bpf_get_attach_cookie(ctx);
+	/* all are read: the compiler would read one of them by a pointer that is refused */
+	__u64 first = ctx->di, second = ctx->si, kept = ctx->r15, result = ctx->ax;
+	__u64 *mounted, java = kept;
+	struct vthreads_state *state = NULL;
+	struct firing f = {};
+
+	__asm__ volatile("" : "+r"(first), "+r"(second), "+r"(kept), "+r"(result));
+	capture_whole(ctx, vthreads_site);
+	if (place == VTHREADS_MADE) {
+		tell_made();
+		return 0;
+	}
+	/* what brings back a part of a stack mounts nothing */
+	if ((place == VTHREADS_FROZEN && (__u32)result) ||
+	    (place == VTHREADS_THAWS && (__u8)second))
+		return 0;
+	if (place == VTHREADS_THAWS)
+		java = first;
+	else if (place == VTHREADS_ENTERS || place == VTHREADS_AWAITS)
+		java = second;
+	else if (place == VTHREADS_RESUMED)
+		java = 0;
+	if (!fires(&f, java))
+		return 0;
+	switch (place) {
+	case VTHREADS_THAWS:
+		mount(&f, false);
+		break;
+	case VTHREADS_RESUMED:
+		mounted = bpf_task_storage_get(&vthreads_mounted, bpf_get_current_task_btf(), NULL,
+					       0);
+		f.key.number = mounted ? *mounted : 0;
+		if (f.key.number)
+			resumed(&f, (__u8)result);
+		break;
+	case VTHREADS_FROZEN:
+		state = unmount(&f, VTHREADS_FOR_OTHER);
+		break;
+	default:
+		state = unmount(&f, place == VTHREADS_ENTERS ? VTHREADS_FOR_MONITOR
+							     : VTHREADS_FOR_NOTIFY);
+		break;
+	}
+	if (state)
+		send_stack(&f);
+	return 0;
+}
+
+/* A breakpoint in the code that runs virtual threads: one is mounted first, or has ended. */
+SEC("perf_event")
+int vthreads_code(struct bpf_perf_event_data *ctx)
+{
+	__u64 at = ctx->regs.ip, java = ctx->regs.r15;
+	struct firing f = {};
+
+	if (!fires(&f, java) || !f.key.number)
+		return 0;
+	if (at == f.process->first)
+		mount(&f, true);
+	else if (at == f.process->end)
+		end(&f);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
