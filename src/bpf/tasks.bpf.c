@@ -9,9 +9,10 @@
  *	task_wakeup(task, future)	the same, since what it awaited is done
  *	Future.set_result(future, …)	and set_exception(), cancel(): what awaits it is ready
  *
- * begin, and where those return that run steps. A step ends where a function returns with the stack
- * pointer with which the step's function was called: one such function calls or jumps to another
- * one, as the compiler likes. What the task awaits then stands in its record.
+ * begin, and right behind the part of a step that runs the coroutine. Where that is not found, a
+ * step ends where a function returns with the stack pointer with which the step's function was
+ * called: one such function calls or jumps to another one, as the compiler likes. What the task
+ * awaits then stands in its record. An eager task (3.12) is run within Task.__init__().
  *
  * A loop runs its tasks on one thread, and futures are done on that thread: what belongs to them
  * changes on one CPU at a time.
@@ -183,8 +184,8 @@ static __always_inline void read_text(const struct tasks_image *image, __u64 tex
 }
 
 /*
- * Tells what a task is called, once it is made, and as it first runs if it has got another name
- * meanwhile: asyncio.create_task() gives it one behind.
+ * Tells what a task is called, as it first runs: asyncio.create_task() may give it a name after it
+ * was made. A name that is in a record already is not reported again.
  */
 static __noinline int name(struct firing *f, struct tasks_state *state)
 {
@@ -423,11 +424,35 @@ static __always_inline void at_step(struct firing *f)
 	f->thread->runs_sp = f->sp;
 }
 
-static __always_inline void at_stepped(struct firing *f)
+/* A task is run within Task.__init__(); else its first step has begun before. */
+static __always_inline void at_eager(struct firing *f)
+{
+	struct tasks_state *state = bpf_map_lookup_elem(&tasks_states, &f->key);
+
+	if (!state) {
+		f->key.at = f->second;
+		state = bpf_map_lookup_elem(&tasks_states, &f->key);
+	}
+	if (!state || state->since || !(state->lane & GOROUTINES_LANE_BEGINS))
+		return;
+	name(f, state);
+	state->since = state->out;
+	state->out = state->woken = 0;
+	state->lane = GOROUTINES_LANE_BEGINS;
+	state->thread = (__u32)bpf_get_current_pid_tgid();
+	state->cpu = bpf_get_smp_processor_id();
+	state->outer = f->thread->runs;
+	state->outer_sp = f->thread->runs_sp;
+	f->thread->runs = f->key.at;
+	f->thread->runs_sp = f->sp + 8;
+}
+
+static __always_inline void at_stepped(struct firing *f, bool is_inside)
 {
 	struct tasks_state *state;
 
-	if (!f->thread->runs || f->sp != f->thread->runs_sp)
+	if (!f->thread->runs ||
+	    (is_inside ? f->sp >= f->thread->runs_sp : f->sp != f->thread->runs_sp))
 		return;
 	f->key.at = f->thread->runs;
 	state = bpf_map_lookup_elem(&tasks_states, &f->key);
@@ -471,7 +496,13 @@ int tasks_site(struct probe_regs *ctx)
 		wake(&f, f.thread->runs ? state_of(f.thread->runs) : NULL);
 		break;
 	case TASKS_STEPPED:
-		at_stepped(&f);
+		at_stepped(&f, false);
+		break;
+	case TASKS_RAN:
+		at_stepped(&f, true);
+		break;
+	case TASKS_EAGER:
+		at_eager(&f);
 		break;
 	case TASKS_BEGUN:
 		at_begun(&f);

@@ -9,7 +9,7 @@
 enum {
 	/* A turn that is over: a struct tasks_turn. */
 	TASKS_TURN = CAPTURE_KIND(CAPTURE_SOURCE_TASKS, 0),
-	/* What a task is called: a struct tasks_named, maybe another one before its first turn. */
+	/* What a task is called: a struct tasks_named, before its first turn. */
 	TASKS_NAMED = CAPTURE_KIND(CAPTURE_SOURCE_TASKS, 1),
 };
 
@@ -20,7 +20,9 @@ enum tasks_place {
 	TASKS_WAKEUP,  /* the same, of the first argument */
 	TASKS_DONE,    /* a future, the first argument, gets its result, or is cancelled */
 	TASKS_STEPPED, /* a function returns in which steps end */
-	TASKS_BEGUN,   /* the same, in which Task.__init__() does */
+	TASKS_RAN,     /* or this instead: right behind the part of a step that runs the task */
+	TASKS_EAGER,   /* a task, the first or the second argument, may be run as it is made */
+	TASKS_BEGUN,   /* without that: the same as TASKS_STEPPED, in which Task.__init__() does */
 	TASKS_PLACES,
 };
 

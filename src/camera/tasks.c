@@ -176,7 +176,7 @@ static void take(struct source *source, const struct capture_head *head,
 /* -- what goes on ------------------------------------------------------------------------------ */
 
 static void cut(struct source *source, const struct tasks_key *key, const struct tasks_state *state,
-		uint64_t time, bool has_ended)
+		uint64_t time, bool has_ended, bool is_last)
 {
 	const struct tasks *tasks = source->state;
 	struct capture_identity identity = {.pid = key->pid,
@@ -194,13 +194,19 @@ static void cut(struct source *source, const struct tasks_key *key, const struct
 		.lane = state->lane,
 	};
 
+	/* one that has not run has no name yet, and is reported as a whole once it has */
+	if (!state->name && !is_last)
+		return;
 	if (source_is_meant(source, &identity))
 		go_lanes_cut(tasks->lanes, (pid_t)key->pid, state->number, &like,
 			     reason_of(state->reason), 0, time, false, has_ended);
 }
 
-/* Reports what goes on up to a time. pid: of that process, which has ended; 0: of all. */
-static void cut_all(struct source *source, uint64_t time, pid_t pid)
+/*
+ * Reports what goes on up to a time. pid: of that process, which has ended; 0: of all. is_last:
+ * nothing of the same will follow in this film.
+ */
+static void cut_all(struct source *source, uint64_t time, pid_t pid, bool is_last)
 {
 	const struct tasks *tasks = source->state;
 	struct tasks_key key, next;
@@ -213,7 +219,7 @@ static void cut_all(struct source *source, uint64_t time, pid_t pid)
 		if ((pid && key.pid != (uint32_t)pid) ||
 		    bpf_map_lookup_elem(tasks->states, &key, &state))
 			continue;
-		cut(source, &key, &state, time, pid);
+		cut(source, &key, &state, time, pid, is_last);
 		if (pid)
 			bpf_map_delete_elem(tasks->states, &key);
 	}
@@ -226,7 +232,7 @@ static void drained(struct source *source, uint64_t now)
 
 	if (!tasks || !tasks->has_started || now < tasks->told_at)
 		return;
-	cut_all(source, clock_ns(), 0);
+	cut_all(source, clock_ns(), 0, false);
 	tasks->told_at = now + go_lanes_pause(clock_thread_ns() - begin);
 }
 
@@ -271,7 +277,7 @@ static void process_ended(struct source *source, pid_t pid)
 		return;
 	process = samples_process(source->host->samples, pid);
 	end = process && process->end ? process->end : clock_ns();
-	cut_all(source, end, pid);
+	cut_all(source, end, pid, true);
 	go_lanes_ended(tasks->lanes, pid, end);
 	task_names_ended(&tasks->names, pid);
 }
@@ -309,7 +315,7 @@ static void tick(struct source *source, uint64_t now)
 
 static void closing(struct source *source)
 {
-	cut_all(source, clock_ns(), 0);
+	cut_all(source, clock_ns(), 0, true);
 	tell_losses(source);
 }
 
@@ -323,7 +329,7 @@ static void detach(struct source *source)
 
 static void finish(struct source *source, uint64_t now)
 {
-	cut_all(source, now, 0);
+	cut_all(source, now, 0, true);
 	tell_losses(source);
 }
 

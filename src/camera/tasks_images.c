@@ -88,7 +88,8 @@ static size_t places_of(const struct tasks_images *images, uint32_t number,
 
 	for (size_t i = 0; i < facts->site_count; i++) {
 		const struct python_tasks_site *site = &facts->sites[i];
-		bool is_end = site->place == TASKS_STEPPED || site->place == TASKS_BEGUN;
+		bool is_end = site->place == TASKS_STEPPED || site->place == TASKS_RAN ||
+			      site->place == TASKS_BEGUN;
 
 		places[i] = (struct uprobe_place){
 			.offset = site->offset,

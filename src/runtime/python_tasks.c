@@ -9,8 +9,7 @@
  *
  * So a name is looked for among the texts of the file, and then what points to it.
  *
- * Where the functions return is read from their code. A step is run by a function of its own,
- * task_step(), which the compiler has put into its callers, or to which they jump.
+ * Where steps end is read from the code (python_tasks_code.c).
  */
 #include "runtime/python_tasks.h"
 
@@ -19,26 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/file.h"
 #include "elf/image.h"
 #include "runtime/go_places.h"
 #include "runtime/python_layout.h"
+#include "runtime/python_tasks_code.h"
 #include "runtime/runtime.h"
-#include "unwind/disassembler.h"
-#include "unwind/functions.h"
 
 /* The most bytes of a segment that are searched. */
 #define DATA_MAX (32u << 20)
-
-/* The most bytes of a function. */
-#define CODE_MAX (32u << 10)
-
-/* Functions, and parts of such, that belong together. */
-#define PIECES_MAX 12
-
-/* Jumps out of one that are looked at; symbols that are. */
-#define TARGETS_MAX 64
-#define SYMBOLS_MAX (1u << 20)
 
 /* The most texts that have one of the names. */
 #define TEXTS_MAX 16
@@ -66,6 +53,7 @@ enum {
 	SPEC_MINOR = 12,
 	METHOD_MINOR = 10,
 	HASH_MINOR = 14,
+	EAGER_MINOR = 12, /* tasks may run as they are made */
 };
 
 /* Include/cpython/object.h: offsets in PyTypeObject; Include/typeslots.h: numbers of slots. */
@@ -90,6 +78,7 @@ struct search {
 	size_t count;
 	unsigned int minor;
 	int fd;
+	uint64_t impl; /* what runs a coroutine on; 0: not known */
 	struct python_tasks *tasks;
 	struct fail *why;
 };
@@ -296,110 +285,53 @@ static bool add_site(struct search *s, uint64_t address, enum tasks_place place)
 	return true;
 }
 
-struct piece {
-	uint64_t start, size;
-};
-
-/* Functions that return for each other, and their parts. */
-struct pieces {
-	struct search *search;
-	struct disassembler dis;
-	struct piece at[PIECES_MAX];
-	size_t count;
-	uint64_t targets[TARGETS_MAX]; /* of jumps out of them */
-	size_t target_count;
-};
-
-static bool has_piece(const struct pieces *p, uint64_t address)
+/* False: there are too many. */
+static bool add_places(struct search *s, const struct tasks_code_places *places,
+		       enum tasks_place place)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (address - p->at[i].start < p->at[i].size)
-			return true;
-	return false;
-}
-
-static void take_piece(void *context, size_t index, uint64_t start, uint64_t size)
-{
-	struct pieces *p = context;
-
-	(void)index;
-	if (size && size <= CODE_MAX && p->count < PIECES_MAX && !has_piece(p, start))
-		p->at[p->count++] = (struct piece){start, size};
-}
-
-/*
- * Takes away what others may call, too: an interpreter that has asyncio within itself jumps to
- * functions of which it has many calls.
- */
-static bool drop_exported(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
-{
-	struct pieces *p = context;
-
-	(void)names;
-	for (size_t i = 0; i < p->target_count; i++)
-		if (p->targets[i] == symbol->st_value)
-			p->targets[i--] = p->targets[--p->target_count];
+	for (size_t i = 0; i < places->count; i++)
+		if (!add_site(s, places->at[i], place))
+			return false;
 	return true;
 }
 
-static void follow(struct pieces *p)
-{
-	struct elf_file file;
-
-	if (!p->target_count || elf_file_open(&file, p->search->fd))
-		return;
-	elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, drop_exported, p);
-	elf_file_close(&file);
-	if (p->target_count)
-		unwind_functions_of_file(p->search->fd, p->targets, p->target_count, take_piece, p,
-					 NULL);
-	p->target_count = 0;
-}
-
-static int read_piece(struct pieces *p, const struct piece *piece, enum tasks_place place)
-{
-	uint8_t *code = malloc(piece->size);
-	int err = code ? 0 : -ENOMEM;
-
-	if (!err && !elf_image_read(&p->search->elf, piece->start, code, piece->size))
-		err = -ENODATA;
-	for (uint64_t at = 0; !err && at < piece->size; at += p->dis.insn->size) {
-		const int64_t *target;
-
-		/* what is not read has no end of a step that is seen */
-		if (!disassembler_read(&p->dis, code + at, piece->size - at, piece->start + at))
-			break;
-		if (p->dis.insn->id == X86_INS_RET) {
-			if (!add_site(p->search, piece->start + at, place))
-				err = -E2BIG;
-			continue;
-		}
-		target = insn_is_jump(p->dis.insn) ? insn_target(p->dis.insn) : NULL;
-		if (target && !has_piece(p, (uint64_t)*target) && p->target_count < TARGETS_MAX)
-			p->targets[p->target_count++] = (uint64_t)*target;
-	}
-	free(code);
-	return err;
-}
-
-/* The places where a function returns, or one that it jumps to as its last deed. */
 static int add_returns(struct search *s, uint64_t function, enum tasks_place place)
 {
-	struct pieces p = {.search = s};
-	int err = disassembler_open(&p.dis);
+	struct tasks_code_places places = {0};
+	int err = tasks_code_returns(&s->elf, s->fd, function, &places);
 
-	if (!err)
-		err = unwind_functions_of_file(s->fd, &function, 1, take_piece, &p, s->why);
-	for (size_t i = 0; !err && i < p.count; i++) {
-		const struct piece piece = p.at[i];
+	if (err == -ENOMEM)
+		return err;
+	return !err && add_places(s, &places, place)
+		       ? 0
+		       : refuse(s, "where its steps end is not found");
+}
 
-		err = read_piece(&p, &piece, place);
-		follow(&p);
-	}
-	disassembler_close(&p.dis);
-	return err == -ENODATA || err == -E2BIG || (!err && !p.count)
-		       ? refuse(s, "where its steps end is not found")
-		       : err;
+/* Where steps end that these functions begin: the cheap places, else where they return. */
+static int add_ends(struct search *s, const uint64_t functions[2])
+{
+	struct tasks_code_places places = {0};
+	int err = tasks_code_behind_steps(&s->elf, s->fd, functions, &s->impl, &places);
+
+	if (err == -ENOMEM || (!err && add_places(s, &places, TASKS_RAN)))
+		return err;
+	s->impl = 0;
+	err = add_returns(s, functions[0], TASKS_STEPPED);
+	return err ? err : add_returns(s, functions[1], TASKS_STEPPED);
+}
+
+/* Where a task is run as it is made. */
+static int add_eager(struct search *s, uint64_t init)
+{
+	struct tasks_code_places calls = {0}, places = {0};
+	int err = s->impl ? tasks_code_behind_making(&s->elf, s->fd, init, s->impl, &calls, &places)
+			  : -ENODATA;
+
+	if (s->minor < EAGER_MINOR || err == -ENOMEM)
+		return err == -ENOMEM ? err : 0;
+	if (!err && add_places(s, &calls, TASKS_EAGER) && add_places(s, &places, TASKS_RAN))
+		return 0;
+	return add_returns(s, init, TASKS_BEGUN);
 }
 
 static bool add_entry(struct search *s, uint64_t function, enum tasks_place place)
@@ -414,7 +346,6 @@ static int add_steps(struct search *s)
 	uint64_t step = find_pointer(s, "TaskStepMethWrapper", is_wrapper);
 	uint64_t wakeup = is_method_too ? find_pointer(s, "task_wakeup", is_method)
 					: find_pointer(s, "TaskWakeupMethWrapper", is_wrapper);
-	int err;
 
 	if (!step || !wakeup)
 		return refuse(s, "what runs its steps is not found");
@@ -423,8 +354,7 @@ static int add_steps(struct search *s)
 	if (!add_entry(s, step, TASKS_STEP) ||
 	    !add_entry(s, wakeup, is_method_too ? TASKS_WAKEUP : TASKS_STEP))
 		return refuse(s, "what runs its steps is not code");
-	err = add_returns(s, step, TASKS_STEPPED);
-	return err ? err : add_returns(s, wakeup, TASKS_STEPPED);
+	return add_ends(s, (uint64_t[]){step, wakeup});
 }
 
 /* Future's methods after which it is done; those that are not found are not seen. */
@@ -467,7 +397,7 @@ static int find(struct search *s)
 	err = add_steps(s);
 	if (!err)
 		err = add_futures(s);
-	return err ? err : add_returns(s, init, TASKS_BEGUN);
+	return err ? err : add_eager(s, init);
 }
 
 /* -- versions ---------------------------------------------------------------------------------- */

@@ -21,9 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	snprintf(path + strlen(path), sizeof(path) - strlen(path), "%u-x.so", data[0] % 20);
 	image.fd = memfd_create("fuzz", MFD_CLOEXEC);
-	CHECK(image.fd >= 0 && write(image.fd, data + 1, size - 1) == (ssize_t)size - 1);
+	check(image.fd >= 0 && write(image.fd, data + 1, size - 1) == (ssize_t)size - 1);
 	if (!python_tasks_of(&tasks, &image, &why))
-		CHECK(tasks.site_count && tasks.site_count <= PYTHON_TASKS_SITES_MAX &&
+		check(tasks.site_count && tasks.site_count <= PYTHON_TASKS_SITES_MAX &&
 		      tasks.image.state);
 	close(image.fd);
 	return 0;
