@@ -21,6 +21,8 @@ enum {
 	REQUESTS_HANDLES = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 5),
 	/* A goroutine has got a stream to ask in: the same; starter: the one that reads there. */
 	REQUESTS_ASKS = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 6),
+	/* A Unix socket has a name that was not seen before: a struct requests_unix_record. */
+	REQUESTS_UNIX_NAME = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 7),
 };
 
 /* The most bytes that are copied into one record, and what is tried first. Powers of two. */
@@ -123,6 +125,19 @@ struct requests_python {
  */
 struct requests_turn {
 	__u32 receives, read, waits;
+};
+
+/* The longest name of a Unix socket; one that does not lead to a file begins with a zero. */
+#define REQUESTS_UNIX_NAME_MAX 108
+
+struct requests_unix_record {
+	struct capture_head head;
+	__u64 hash; /* as the addresses of a struct requests_record have it */
+	__u32 size, unused;
+	union {
+		__u8 name[112];
+		__u64 words[14]; /* what is behind the name is zero */
+	};
 };
 
 struct requests_record {

@@ -8,11 +8,8 @@
  * one, and each end knows the other one. One that a server has not accepted yet is the client's
  * other end already. Sockets that were accepted have the name of the one that listens.
  */
+#include "capture_maps.h"
 #include "requests_abi.h"
-
-/* The longest address of a Unix socket, without its family. */
-#define UNIX_NAME_MAX	108
-#define UNIX_NAME_WORDS 14
 
 /* The hash of Fowler, Noll and Vo, here of words. */
 #define FNV_START 0xcbf29ce484222325ull
@@ -34,10 +31,37 @@ struct unix_sock {
 
 #pragma clang attribute pop
 
-/* A hash of the address of a Unix socket; 0: it has none. */
+/* The names that user space was given: by their hashes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u8);
+} requests_unix_told SEC(".maps");
+
+static __always_inline void requests_unix_tell(struct requests_unix_record *record)
+{
+	void *ring = capture_ring();
+	__u64 hash = record->hash;
+	__u8 told = 1;
+
+	if (!ring || bpf_map_lookup_elem(&requests_unix_told, &hash))
+		return;
+	record->head.kind = REQUESTS_UNIX_NAME;
+	record->head.size = sizeof(*record);
+	record->head.time = bpf_ktime_get_ns();
+	/* if there is no room, the next socket of that name tries again */
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, record, sizeof(*record),
+			   BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+	else
+		bpf_map_update_elem(&requests_unix_told, &hash, &told, BPF_ANY);
+}
+
+/* A hash of the name of a Unix socket, which user space is given once; 0: it has none. */
 static __noinline __u64 requests_unix_name(const struct unix_address___requests *address)
 {
-	__u64 words[UNIX_NAME_WORDS] = {}, hash = FNV_START;
+	struct requests_unix_record record = {.hash = FNV_START};
 	__u32 size;
 
 	if (!address)
@@ -45,15 +69,17 @@ static __noinline __u64 requests_unix_name(const struct unix_address___requests 
 	size = BPF_CORE_READ(address, len) - sizeof(unsigned short);
 	/* so that the verifier sees the bound of what is used */
 	asm volatile("" : "+r"(size));
-	if (size > UNIX_NAME_MAX ||
+	if (!size || size > REQUESTS_UNIX_NAME_MAX ||
 	    bpf_probe_read_kernel(
-		    words, size,
+		    record.name, size,
 		    (void *)address + bpf_core_field_offset(struct unix_address___requests, name) +
 			    sizeof(unsigned short)))
 		return 0;
-	for (int i = 0; i < UNIX_NAME_WORDS; i++)
-		hash = (hash ^ words[i]) * FNV_PRIME;
-	return hash;
+	record.size = size;
+	for (unsigned long i = 0; i < sizeof(record.words) / sizeof(record.words[0]); i++)
+		record.hash = (record.hash ^ record.words[i]) * FNV_PRIME;
+	requests_unix_tell(&record);
+	return record.hash;
 }
 
 static __always_inline void requests_unix_put(__u8 to[16], __u64 first, __u64 second)

@@ -23,6 +23,7 @@
 #include "camera/requests_goroutines.h"
 #include "camera/requests_marker.h"
 #include "camera/requests_marker_probes.h"
+#include "camera/requests_names.h"
 #include "camera/requests_tls.h"
 #include "camera/requests_track.h"
 #include "camera/requests_uvloop.h"
@@ -45,6 +46,7 @@ struct requests {
 	struct requests_goroutines *goroutines;
 	struct requests_coroutines *coroutines;
 	struct requests_marker *marker;
+	struct requests_names names;
 	bool has_started;
 	uint64_t late; /* programs that ran for a moment before what they encrypt was seen */
 	struct slow_requests slow;
@@ -228,6 +230,8 @@ static void write_row(void *context, struct film_request *row, const char *endpo
 		judge(source, row, endpoint, identity, is_slow);
 
 	row->endpoint = endpoint_frame(source, endpoint);
+	row->place = requests_names_mark(&((struct requests *)source->state)->names,
+					 source->host->film, row);
 	row->stack = stack_of(source->state, source->host->film, row);
 	film_request(source->host->film, source->event, row);
 	samples_count_row(source->host->samples);
@@ -355,6 +359,8 @@ static void take(struct source *source, const struct capture_head *head,
 	struct requests *requests = source->state;
 
 	(void)handover;
+	if (head->kind == REQUESTS_UNIX_NAME)
+		requests_names_take(&requests->names, (const struct requests_unix_record *)head);
 	if ((head->kind == REQUESTS_STARTED || head->kind == REQUESTS_HANDLES ||
 	     head->kind == REQUESTS_ASKS) &&
 	    head->size >= sizeof(struct requests_started))
@@ -411,6 +417,7 @@ static void tell_losses(struct source *source)
 		 requests->late},
 		{"requests: not over as their film ended, and too many to be in it",
 		 requests->unwritten},
+		{"requests: names of Unix sockets: too many", requests->names.refused},
 		{"requests: damaged records", counts.damaged},
 		{"requests: markers that are not as they should be", marked.strange},
 		{"requests: markers cut: what one write had was too long", marked.cut},
@@ -504,6 +511,7 @@ static void free_state(struct source *source)
 		requests_track_free(requests->track);
 		requests_tls_free(requests->tls);
 		requests_uvloop_free(requests->uvloop);
+		requests_names_free(&requests->names);
 		requests_contexts_free(requests->contexts);
 		requests_goroutines_free(requests->goroutines);
 		requests_coroutines_free(requests->coroutines);

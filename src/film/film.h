@@ -541,6 +541,7 @@ struct film_request {
 	uint32_t endpoint; /* a mark: "GET /orders/" and a star, say; 0: the film had no room */
 	uint32_t answerer; /* the thread that sent, or received, the first byte of the answer */
 	uint32_t status;   /* of HTTP and gRPC; else 0 */
+	uint32_t place;	   /* a mark: where the server of a Unix socket listens; 0: not known */
 	uint32_t flags;	   /* enum film_request_flag */
 	uint32_t stream;   /* of HTTP/2, of its connection: the same at both ends; else 0 */
 	uint16_t peer_port, own_port;
@@ -554,6 +555,7 @@ struct film_requests {
 	size_t count;
 	const uint64_t *end, *duration, *first, *received, *sent, *connection, *number, *parent;
 	const uint64_t *goroutine;
+	const uint32_t *place;
 	const uint64_t *peer[2], *own[2];
 	const uint64_t *path[FILM_REQUEST_PATH / 8], *id[FILM_REQUEST_ID / 8];
 	const uint32_t *thread, *stack, *endpoint, *answerer, *status, *flags, *peer_port,

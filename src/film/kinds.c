@@ -283,6 +283,7 @@ static const struct layout_column request_columns[] = {
 	REQUEST(id_kind),
 	REQUEST(stream, .later = true),
 	REQUEST(goroutine, .later = true),
+	REQUEST(place, .id_of = LAYOUT_FRAME, .later = true),
 };
 
 _Static_assert(FILM_REQUEST_PATH == 8 * 8 && FILM_REQUEST_ID == 5 * 8,

@@ -74,6 +74,9 @@ static int learn_request(void *context, const struct request *request)
 	char own[64], peer[64];
 	uint64_t end;
 
+	/* the kernel tells the waker there */
+	if (request->row.flags & FILM_REQUEST_UNIX)
+		return 0;
 	swapped.row.peer[0] = request->row.own[0];
 	swapped.row.peer[1] = request->row.own[1];
 	swapped.row.peer_port = request->row.own_port;

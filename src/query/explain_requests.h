@@ -25,7 +25,7 @@ struct explain_made {
 	uint64_t goroutine;   /* as of a struct film_request */
 	uint32_t thread;
 	bool is_unix; /* over a Unix socket */
-	char peer[64];
+	char peer[REQUEST_PEER_MAX];
 };
 
 /* Which requests are to be explained. All zero: all of them. */

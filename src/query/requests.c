@@ -24,7 +24,7 @@ struct walk {
 	struct map last; /* of requests that outlive a part of the film: the end of the last row */
 };
 
-static const char *endpoint_of(const struct film *film, uint32_t frame)
+static const char *mark_of(const struct film *film, uint32_t frame)
 {
 	return film->functions[film->frames[frame].function].name;
 }
@@ -66,6 +66,7 @@ static int take_rows(void *context, const struct film_requests *rows)
 					.thread = rows->thread[i],
 					.stack = rows->stack[i],
 					.endpoint = rows->endpoint[i],
+					.place = rows->place[i],
 					.answerer = rows->answerer[i],
 					.status = rows->status[i],
 					.flags = rows->flags[i],
@@ -76,7 +77,8 @@ static int take_rows(void *context, const struct film_requests *rows)
 					.role = (uint8_t)rows->role[i],
 					.id_kind = (uint8_t)rows->id_kind[i],
 				},
-			.endpoint = endpoint_of(walk->film, rows->endpoint[i]),
+			.endpoint = mark_of(walk->film, rows->endpoint[i]),
+			.place = mark_of(walk->film, rows->place[i]),
 		};
 
 		if (last && *last != rows->end[i])
@@ -176,7 +178,10 @@ const char *request_peer(const struct request *request, char *to, size_t size)
 	char text[INET6_ADDRSTRLEN] = "";
 
 	if (request->row.flags & FILM_REQUEST_UNIX) {
-		snprintf(to, size, "unix socket");
+		bool is_named = request->row.role == FILM_REQUEST_MADE && *request->place;
+
+		snprintf(to, size, "unix socket%s%s", is_named ? " " : "",
+			 is_named ? request->place : "");
 	} else if (request->row.protocol == FILM_PROTOCOL_MARKER) {
 		snprintf(to, size, "none");
 	} else if (!memcmp(address, mapped, sizeof(mapped))) {

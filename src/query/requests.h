@@ -12,6 +12,7 @@
 struct request {
 	struct film_request row;
 	const char *endpoint; /* "GET /orders/" and a star; the film's; "" where it had no room */
+	const char *place;    /* where the server of a Unix socket listens; the film's; "" */
 	char path[FILM_REQUEST_PATH + 1], id[FILM_REQUEST_ID + 1];
 };
 
@@ -44,7 +45,11 @@ const char *request_role_name(const struct request *request);
 void request_name(const struct request *request, char name[REQUEST_NAME_MAX]);
 bool request_has_id(const struct request *request, const char *id);
 
-/* "10.0.0.7:5432", "[::1]:80", "unix socket": the other end. Returns to. */
+/*
+ * The other end: "10.0.0.7:5432", "[::1]:80", "unix socket /run/x.sock" (hostile as the film is),
+ * of one without a name "unix socket". Returns to.
+ */
+#define REQUEST_PEER_MAX 128
 const char *request_peer(const struct request *request, char *to, size_t size);
 
 /*

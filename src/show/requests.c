@@ -65,7 +65,7 @@ static void put_peer(const struct request_sums *sums, FILE *out, const struct re
 	uint32_t first = film->threads[sum->example.row.thread].process;
 	const struct film_process *process = &film->processes[first];
 	double seconds = (double)(sums->to - sums->from) / 1e9, share = request_sum_share(sum);
-	char peer[80];
+	char peer[REQUEST_PEER_MAX];
 
 	put_counts(out, sum);
 	fprintf(out, " %9.1f", seconds > 0 ? (double)sum->all.count / seconds : 0);
@@ -77,8 +77,9 @@ static void put_peer(const struct request_sums *sums, FILE *out, const struct re
 	text_print_safe(out, process->comm);
 	if (sum->process)
 		fprintf(out, " (%u)", process->pid);
-	fprintf(out, " -> %s, %s", request_peer(&sum->example, peer, sizeof(peer)),
-		film_protocol_name(sum->example.row.protocol));
+	fputs(" -> ", out);
+	text_print_safe(out, request_peer(&sum->example, peer, sizeof(peer)));
+	fprintf(out, ", %s", film_protocol_name(sum->example.row.protocol));
 	if (sum->server_program) {
 		fputs(", by ", out);
 		text_print_safe(out, film->processes[sum->server_program].comm);

@@ -78,7 +78,7 @@ static void put_request(struct json *j, const struct film *film, const struct re
 {
 	const struct film_request *row = &request->row;
 	const struct film_thread *thread = &film->threads[row->thread];
-	char peer[80];
+	char peer[REQUEST_PEER_MAX];
 
 	json_open(j, NULL, '{');
 	put_number(j, "number", row->number);
@@ -118,7 +118,7 @@ static void put_request(struct json *j, const struct film *film, const struct re
 
 static void put_sums(struct json *j, const struct request_sums *sums)
 {
-	char peer[80];
+	char peer[REQUEST_PEER_MAX];
 
 	json_put_film(j, sums->film, sums->from, sums->to);
 	json_put_reasons(j, "loss", &sums->losses);

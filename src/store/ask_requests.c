@@ -72,7 +72,7 @@ static bool fill(struct taker *t, const struct request *request, struct store_re
 	const struct film *film = t->of->film;
 	const struct film_thread *thread = &film->threads[request->row.thread];
 	const struct film_process *process = &film->processes[thread->process];
-	char name[REQUEST_NAME_MAX], peer[80];
+	char name[REQUEST_NAME_MAX], peer[REQUEST_PEER_MAX];
 
 	request_name(request, name);
 	*one = (struct store_request){

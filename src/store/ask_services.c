@@ -81,7 +81,7 @@ static int call_of(struct store_services *answer, const struct request *request,
 	};
 	struct store_service_call one = {.from = from, .protocol = row->protocol};
 	const uint64_t *known;
-	char peer[80];
+	char peer[REQUEST_PEER_MAX];
 	uint64_t key;
 
 	request_peer_place(request, alike.peer);

@@ -27,7 +27,7 @@ struct store_service_call {
 	uint32_t from, to; /* services; to: SERVICE_NONE where it is not known */
 	bool is_several;   /* there were several services at that address */
 	uint8_t protocol;
-	const char *peer; /* "10.0.0.7:5432", "unix socket" */
+	const char *peer; /* "10.0.0.7:5432", "unix socket /run/x.sock" */
 	struct request_figures made;
 	uint64_t for_served; /* of made.total, ns: for requests that the service served */
 	struct connection_sample connections;

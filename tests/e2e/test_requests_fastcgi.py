@@ -68,7 +68,7 @@ def site(serving, request, tmp_path):
         peer, behind = f"127.0.0.1:{port}", f"127.0.0.1:{port}"
     else:
         fpm, port, folder = serving(fpm_server, where="unix", wait=lambda port: wait_until((tmp_path / str(port) / "socket").exists))
-        peer, behind = "unix socket", f"unix:{folder}/socket"
+        peer, behind = f"unix socket {folder}/socket", f"unix:{folder}/socket"
     assert wait_until(lambda: len(workers_of(fpm)) == 2)
     what = f"fastcgi_pass {behind}; include fastcgi_params; fastcgi_param SCRIPT_FILENAME {folder}$fastcgi_script_name;"
     nginx, port, logs = serving(nginx_with_parameters, what=what)

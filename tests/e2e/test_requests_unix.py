@@ -117,17 +117,17 @@ def test_redis_is_named_and_explained(lab, redis, serving):
     made = [r for r in answer["requests"] if r["role"] == "made" and r["protocol"] == "redis"]
     served = [r for r in answer["requests"] if r["role"] == "served" and r["protocol"] == "redis" and r["pid"] == server.pid]
     assert sum(r["endpoint"].startswith("GET") for r in served) == calls_of(path, "get") == 20
-    assert len(made) == len(served) and all(r["peer"] == "unix socket" and r["parent"] for r in made)
+    assert len(made) == len(served) and all(r["peer"] == f"unix socket {path}" and r["parent"] for r in made)
     dependency, = [d for d in answer["dependencies"] if d["pid"] == front.pid]
     assert dependency["server"] and dependency["server"]["pid"] == server.pid, dependency
     request = max(explained(lab, film, "--endpoint", "GET /slow/*"), key=lambda one: one["duration"])
     call, = [one for one in followed(request) if one["duration"] > 100_000_000]
-    assert call["waker"]["comm"] == "redis-server" and "to EVAL" in call["words"], call
+    assert call["waker"]["comm"] == "redis-server" and f"of unix socket {path} to EVAL" in call["words"], call
     worked = max(call["parts"], key=lambda part: part["duration"])
     assert worked["thread"]["comm"] == "redis-server" and worked["kind"] in ("on-cpu", "ready", "unexplained"), call["parts"]
     with playing(lab, film) as asked:
         answer = asked(SERVICES)
-    call, = [one for one in answer["calls"] if one["peer"] == "unix socket"]
+    call, = [one for one in answer["calls"] if one["peer"] == f"unix socket {path}"]
     assert "redis" in answer["services"][call["to"]]["service"] and not call["several"], call
 
 
@@ -138,6 +138,7 @@ def test_pairs_of_sockets(lab):
     for i, child in enumerate(children):
         assert sum(r["role"] == "served" and r["pid"] == child for r in answer["requests"]) == 10 * (i + 1)
     made = [r for r in answer["requests"] if r["role"] == "made"]
+    assert {r["peer"] for r in answer["requests"]} == {"unix socket"}
     assert len(made) == 30 and len({r["connection"] for r in made}) == 2
     # both pairs have no name: it is known that they are two, of one program
     dependency, = answer["dependencies"]
