@@ -118,6 +118,8 @@ def test_a_call_of_grpc_leads_to_the_one_that_served_its_stream(lab, tmp_path):
     if subprocess.run([PYTHON, "-c", "import grpc"], check=False, capture_output=True).returncode:
         pytest.skip("python3-grpcio is missing")
     with services(tmp_path, PYTHON, GRPC) as (before, behind, port):
+        # another thread connects, and sends the first call
+        ask(port, "/order/0", "order-0")
         film = film_of(lab, before, behind, port)
     request = explained(lab, film, "--endpoint", "GET /order/*")[0]
     calls = followed(request)
