@@ -117,27 +117,34 @@ static __always_inline void output(void *record, __u32 size, __u64 wake)
 		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_RING_FULL);
 }
 
-/* Tells of the turn that is over now: of one that is mounted again, or ends. */
+/*
+ * Tells of the turn that is over now: of one that is mounted again, or ends. The record is made in
+ * what stacks are walked in: the program's own stack has no room for it (Linux before 6.13).
+ */
 static __noinline int tell(struct firing *f, struct vthreads_state *state, __u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct vthreads_turn turn = {
-		.head = {VTHREADS_TURN, sizeof(turn), f->now},
-		.identity = {.pid = f->key.pid,
-			     .tid = (__u32)bpf_get_current_pid_tgid(),
-			     .thread_start = task->start_time,
-			     .exec_id = f->key.exec_id,
-			     .undecided = f->undecided},
-		.number = f->key.number,
-		.in = f->now,
-	};
+	struct capture_scratch *scratch = state ? capture_begin(CAPTURE_SOURCE_VTHREADS) : NULL;
+	struct vthreads_turn *turn;
 
-	if (!state)
+	if (!scratch)
 		return 0;
-	bpf_get_current_comm(turn.identity.comm, sizeof(turn.identity.comm));
-	turn.state = *state;
-	turn.lane = GOROUTINES_LANE_TURN | state->lane | flags;
-	output(&turn, sizeof(turn), BPF_RB_NO_WAKEUP);
+	turn = (struct vthreads_turn *)scratch->frames;
+	__builtin_memset(turn, 0, sizeof(*turn));
+	turn->head.kind = VTHREADS_TURN;
+	turn->head.size = sizeof(*turn);
+	turn->head.time = turn->in = f->now;
+	turn->identity.pid = f->key.pid;
+	turn->identity.tid = (__u32)bpf_get_current_pid_tgid();
+	turn->identity.thread_start = task->start_time;
+	turn->identity.exec_id = f->key.exec_id;
+	turn->identity.undecided = f->undecided;
+	turn->number = f->key.number;
+	bpf_get_current_comm(turn->identity.comm, sizeof(turn->identity.comm));
+	turn->state = *state;
+	turn->lane = GOROUTINES_LANE_TURN | state->lane | flags;
+	output(turn, sizeof(*turn), BPF_RB_NO_WAKEUP);
+	capture_end(scratch);
 	return 0;
 }
 
@@ -250,8 +257,8 @@ static __always_inline void read_reason(const struct firing *f, struct vthreads_
 						    : VTHREADS_FOR_OTHER;
 }
 
-/* Returns its state, if its stack is to be taken; null: it is not. */
-static __always_inline struct vthreads_state *unmount(struct firing *f, __u8 reason)
+/* Returns whether its stack is to be taken. */
+static __always_inline bool unmount(struct firing *f, __u8 reason)
 {
 	struct vthreads_state *state = bpf_map_lookup_elem(&vthreads_states, &f->key);
 	__u32 zero = 0;
@@ -260,19 +267,19 @@ static __always_inline struct vthreads_state *unmount(struct firing *f, __u8 rea
 	if (!state)
 		state = mounted_before(f);
 	if (!state || state->out)
-		return NULL;
+		return false;
 	state->out = f->now;
 	state->reason = reason;
 	if (!reason)
 		read_reason(f, state);
 	if (!paid || state->lane & GOROUTINES_LANE_GAVE_WAY)
-		return NULL;
+		return false;
 	if (*paid > f->now + BURST_NS) {
 		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_VTHREAD_STACK);
-		return NULL;
+		return false;
 	}
 	*paid = (*paid > f->now ? *paid : f->now) + vthreads_stack_interval;
-	return state;
+	return true;
 }
 
 /* ObjectMonitor::resume_operation() has come back. */
@@ -341,7 +348,7 @@ static __always_inline void tell_made(void)
 }
 
 /* Sends the stack with which one waits. */
-static __always_inline void send_stack(const struct firing *f)
+static __always_inline void send_stack(__u64 number, __u64 now, __u8 undecided)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_VTHREADS);
@@ -349,9 +356,9 @@ static __always_inline void send_stack(const struct firing *f)
 	if (!scratch)
 		return;
 	capture_identity(&scratch->record, VTHREADS_STACK, task, 0);
-	scratch->record.head.time = f->now;
-	scratch->record.identity.undecided = f->undecided;
-	scratch->record.identity.key = vthreads_stack_key(f->key.number, f->now);
+	scratch->record.head.time = now;
+	scratch->record.identity.undecided = undecided;
+	scratch->record.identity.key = vthreads_stack_key(number, now);
 	if (want_user && capture_registers(scratch, task)) {
 		scratch->record.has_user = 1;
 		capture_walk(scratch, task);
@@ -360,20 +367,18 @@ static __always_inline void send_stack(const struct firing *f)
 	capture_end(scratch);
 }
 
-CAPTURE_WHOLE(vthreads_site);
-
-SEC("uprobe")
-int vthreads_site(struct probe_regs *ctx)
+/*
+ * What happens at a place. Returns whether the stack is to be taken. Apart, as a program that walks
+ * stacks has little of its own stack left (Linux before 6.13).
+ */
+static __noinline int happen(struct probe_regs *ctx, struct firing *f)
 {
 	enum vthreads_place place = bpf_get_attach_cookie(ctx);
 	/* all are read: the compiler would read one of them by a pointer that is refused */
 	__u64 first = ctx->di, second = ctx->si, kept = ctx->r15, result = ctx->ax;
 	__u64 *mounted, java = kept;
-	struct vthreads_state *state = NULL;
-	struct firing f = {};
 
 	__asm__ volatile("" : "+r"(first), "+r"(second), "+r"(kept), "+r"(result));
-	capture_whole(ctx, vthreads_site);
 	if (place == VTHREADS_MADE) {
 		tell_made();
 		return 0;
@@ -388,29 +393,37 @@ int vthreads_site(struct probe_regs *ctx)
 		java = second;
 	else if (place == VTHREADS_RESUMED)
 		java = 0;
-	if (!fires(&f, java))
+	if (!fires(f, java))
 		return 0;
 	switch (place) {
 	case VTHREADS_THAWS:
-		mount(&f, false);
-		break;
+		mount(f, false);
+		return 0;
 	case VTHREADS_RESUMED:
 		mounted = bpf_task_storage_get(&vthreads_mounted, bpf_get_current_task_btf(), NULL,
 					       0);
-		f.key.number = mounted ? *mounted : 0;
-		if (f.key.number)
-			resumed(&f, (__u8)result);
-		break;
+		f->key.number = mounted ? *mounted : 0;
+		if (f->key.number)
+			resumed(f, (__u8)result);
+		return 0;
 	case VTHREADS_FROZEN:
-		state = unmount(&f, VTHREADS_FOR_OTHER);
-		break;
+		return unmount(f, VTHREADS_FOR_OTHER);
 	default:
-		state = unmount(&f, place == VTHREADS_ENTERS ? VTHREADS_FOR_MONITOR
-							     : VTHREADS_FOR_NOTIFY);
-		break;
+		return unmount(f, place == VTHREADS_ENTERS ? VTHREADS_FOR_MONITOR
+							   : VTHREADS_FOR_NOTIFY);
 	}
-	if (state)
-		send_stack(&f);
+}
+
+CAPTURE_WHOLE(vthreads_site);
+
+SEC("uprobe")
+int vthreads_site(struct probe_regs *ctx)
+{
+	struct firing f = {};
+
+	capture_whole(ctx, vthreads_site);
+	if (happen(ctx, &f))
+		send_stack(f.key.number, f.now, f.undecided);
 	return 0;
 }
 
