@@ -329,7 +329,7 @@ static __always_inline void requests_go_calls(__u64 object, __u64 g)
 }
 
 /* And it has that stream; 0: none. */
-static __always_inline void requests_go_called(__u64 stream, __u64 g)
+static __noinline int requests_go_called(__u64 stream, __u64 g)
 {
 	const struct requests_go *where = requests_go_of_process();
 	struct requests_go_key key = requests_go_key(where ? requests_go_number(where, g) : 0);
@@ -343,19 +343,20 @@ static __always_inline void requests_go_called(__u64 stream, __u64 g)
 	void *ring = capture_ring();
 
 	if (!object || !ring)
-		return;
+		return 0;
 	key.what = *object;
 	reader = bpf_map_lookup_elem(&requests_go_reading, &key);
 	key.what = told.goroutine;
 	bpf_map_delete_elem(&requests_go_calling, &key);
 	told.stream = requests_go_stream_of_grpc(stream);
 	if (!reader || !told.stream)
-		return;
+		return 0;
 	told.starter = *reader;
 	told.head.time = told.since = bpf_ktime_get_ns();
 	requests_go_tell_starts(told.goroutine, told.head.time);
 	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &told, sizeof(told), BPF_RB_NO_WAKEUP))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+	return 0;
 }
 
 #endif

@@ -92,20 +92,29 @@ static __always_inline void requests_tls_tie(struct requests_socket *socket)
 	socket->is_tied = 1;
 }
 
-static __always_inline struct requests_socket *requests_tls_meet(__u64 at)
+/* By itself: before Linux 6.13 all that call each other share 512 bytes of stack. */
+static __noinline int requests_tls_add(__u64 at)
 {
 	struct requests_tls_key key = requests_tls_key(at);
-	struct requests_socket *object = bpf_map_lookup_elem(&requests_tls_objects, &key);
 	struct requests_socket fresh = {};
 
-	if (object)
-		return object;
 	/* no socket's number, and no other object's: of one CPU at one time */
 	fresh.connection =
 		1ull << 63 | bpf_ktime_get_ns() << 8 | (bpf_get_smp_processor_id() & 255);
 	fresh.last = 2;
 	fresh.is_tls = 1;
-	bpf_map_update_elem(&requests_tls_objects, &key, &fresh, BPF_ANY);
+	return bpf_map_update_elem(&requests_tls_objects, &key, &fresh, BPF_ANY);
+}
+
+static __always_inline struct requests_socket *requests_tls_meet(__u64 at)
+{
+	struct requests_tls_key key = requests_tls_key(at);
+	struct requests_socket *object;
+
+	object = bpf_map_lookup_elem(&requests_tls_objects, &key);
+	if (object)
+		return object;
+	requests_tls_add(at);
 	return bpf_map_lookup_elem(&requests_tls_objects, &key);
 }
 
@@ -137,20 +146,22 @@ __weak __noinline int requests_tls_moved(__u64 at, __u64 buffer, __u64 length, _
 	return 0;
 }
 
-static __always_inline void requests_tls_closed(__u64 at)
+/* By itself, too, for the record that it has on the stack. */
+static __noinline int requests_tls_closed(__u64 at)
 {
 	struct requests_tls_key key = requests_tls_key(at);
 	struct requests_socket *object = bpf_map_lookup_elem(&requests_tls_objects, &key);
 
 	if (!object)
-		return;
+		return 0;
 	if (object->protocol)
 		tell_closed(object);
 	bpf_map_delete_elem(&requests_tls_objects, &key);
+	return 0;
 }
 
 /* What says which goroutine works for which. */
-static __always_inline void requests_tls_enter_go(struct probe_regs *regs, __u32 place)
+static __noinline int requests_tls_enter_go(struct probe_regs *regs, __u32 place)
 {
 	__u64 ax = REQUESTS_TLS_REGISTER(regs, ax), bx = REQUESTS_TLS_REGISTER(regs, bx);
 	__u64 di = REQUESTS_TLS_REGISTER(regs, di), r14 = REQUESTS_TLS_REGISTER(regs, r14);
@@ -181,6 +192,7 @@ static __always_inline void requests_tls_enter_go(struct probe_regs *regs, __u32
 		requests_go_calls(ax, r14);
 		break;
 	}
+	return 0;
 }
 
 /* A call begins. Of Go's, what is written is there, and will be sent. */

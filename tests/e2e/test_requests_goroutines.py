@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import needs_root
+from harness import needs_root, wait_until
 from test_explain import explained
+from test_inspect import GO, build_go
 from test_requests import CLIENT, asyncio_server, go_program, of_process, requests_of, serving  # pylint: disable=unused-import
 
 pytestmark = needs_root
@@ -85,6 +86,17 @@ func main() {
 """
 
 
+@pytest.fixture(params=GO)
+def built(request, lab):
+    """Builds a program with each version of Go."""
+    def build(text):
+        source, program = lab.folder / "server.go", lab.folder / "server"
+        source.write_text(text)
+        build_go(lab, request.param, source, program)
+        return str(program)
+    return build
+
+
 def links(answer, process):
     """Of each kind of request that was made: how many are right, wrong, and not known; and what shows it."""
     served = {r["number"]: r["id"] or r["path"][1:] for r in of_process(answer, process)}
@@ -98,9 +110,10 @@ def links(answer, process):
     return counts, shown_by
 
 
-def test_what_goroutines_ask_that_a_handler_has_started(lab, serving):
+def test_what_goroutines_ask_that_a_handler_has_started(lab, serving, built):
+    program = built(SERVER)
     _, behind, _ = serving(asyncio_server)
-    process, port, _ = serving(lambda folder, port: [*go_program(folder, SERVER), str(port), str(behind)])
+    process, port, _ = serving(lambda folder, port: [program, str(port), str(behind)])
     film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, CONNECTIONS, ROUNDS)
     counts, shown_by = links(requests_of(lab, film), process)
     assert {kind: sum(count) for kind, count in counts.items()} == dict.fromkeys(
@@ -200,9 +213,9 @@ func main() {
 
 
 @pytest.fixture
-def streams(lab, serving):
+def streams(serving, built):
     """A server of HTTP/2 and its port, which asks another one; and the program that asks it."""
-    program, = go_program(lab.folder, STREAMS)
+    program = built(STREAMS)
     _, behind, _ = serving(lambda _, port: [program, "behind", str(port)])
     process, port, _ = serving(lambda _, port: [program, "front", str(port), str(behind)])
     return process, port, program
