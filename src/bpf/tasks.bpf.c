@@ -71,6 +71,12 @@ struct {
 struct tasks_thread {
 	__u64 runs, runs_sp;
 	__u64 makes, makes_sp;
+	/*
+	 * A step ended that had begun before there were probes: when, and what was in registers
+	 * that calls keep, where the code that ran it had its task. 0: none has.
+	 */
+	__u64 ran_until, ran[6];
+	__u32 has_run; /* steps were seen to begin */
 };
 
 struct {
@@ -391,6 +397,17 @@ static __always_inline void at_begun(struct firing *f)
 	stop(f, state);
 }
 
+/* Until when it ran that is met now, as far as that was seen; 0: not. */
+static __always_inline __u64 ran_until(const struct firing *f)
+{
+	const struct tasks_thread *thread = f->thread;
+
+	for (__u32 i = 0; i < 6; i++)
+		if (thread->ran[i] == f->key.at)
+			return thread->ran_until;
+	return 0;
+}
+
 static __always_inline void at_step(struct firing *f)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -403,6 +420,8 @@ static __always_inline void at_step(struct firing *f)
 			return;
 		/* it was not seen yet: it has waited since there are probes, or was ready */
 		state->out = began > f->image->since ? began : f->image->since;
+		if (ran_until(f))
+			state->out = ran_until(f);
 		state->reason = TASKS_FOR_FUTURE;
 		state->lane = GOROUTINES_LANE_BEFORE;
 	} else if (!state->out) {
@@ -422,6 +441,7 @@ static __always_inline void at_step(struct firing *f)
 		state->outer = state->outer_sp = 0;
 	f->thread->runs = f->key.at;
 	f->thread->runs_sp = f->sp;
+	f->thread->has_run = 1;
 }
 
 /* A task is run within Task.__init__(); else its first step has begun before. */
@@ -447,10 +467,21 @@ static __always_inline void at_eager(struct firing *f)
 	f->thread->runs_sp = f->sp + 8;
 }
 
-static __always_inline void at_stepped(struct firing *f, bool is_inside)
+static __always_inline void at_stepped(struct firing *f, const struct probe_regs *ctx,
+				       bool is_inside)
 {
+	struct tasks_thread *thread = f->thread;
 	struct tasks_state *state;
 
+	if (!thread->has_run && !thread->ran_until) {
+		thread->ran_until = f->now;
+		thread->ran[0] = ctx->bx;
+		thread->ran[1] = ctx->bp;
+		thread->ran[2] = ctx->r12;
+		thread->ran[3] = ctx->r13;
+		thread->ran[4] = ctx->r14;
+		thread->ran[5] = ctx->r15;
+	}
 	if (!f->thread->runs ||
 	    (is_inside ? f->sp >= f->thread->runs_sp : f->sp != f->thread->runs_sp))
 		return;
@@ -496,10 +527,10 @@ int tasks_site(struct probe_regs *ctx)
 		wake(&f, f.thread->runs ? state_of(f.thread->runs) : NULL);
 		break;
 	case TASKS_STEPPED:
-		at_stepped(&f, false);
+		at_stepped(&f, ctx, false);
 		break;
 	case TASKS_RAN:
-		at_stepped(&f, true);
+		at_stepped(&f, ctx, true);
 		break;
 	case TASKS_EAGER:
 		at_eager(&f);

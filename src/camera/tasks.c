@@ -293,7 +293,8 @@ static void tell_losses(struct source *source)
 		{"wait lost: the record of a task is damaged", tasks->damaged},
 		{"programs of Python that ran for a moment before their tasks were followed",
 		 tasks->late},
-		{"time of a task not known: its records were lost, or its end was not seen",
+		{"time of a task not known: its records were lost, or it ran as the recording "
+		 "began",
 		 lanes.holes},
 		{"task not followed: too many of them, or no memory", lanes.refused},
 		{"name of a task not known: too many of them, or no memory", tasks->names.refused},
