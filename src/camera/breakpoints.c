@@ -43,6 +43,7 @@ static int add(struct adding *a, pid_t tid, uint64_t address)
 		.disabled = 1,
 		.inherit = 1,
 		.inherit_thread = 1,
+		.remove_on_exec = 1,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC), err;
 

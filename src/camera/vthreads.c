@@ -329,6 +329,14 @@ static bool has_image(const struct source *source, dev_t device, ino_t inode)
 	return true;
 }
 
+static void process_gone(struct source *source, pid_t pid)
+{
+	const struct vthreads *vthreads = source->state;
+
+	if (vthreads && vthreads->images)
+		vthreads_images_gone(vthreads->images, pid);
+}
+
 static void process_ended(struct source *source, pid_t pid)
 {
 	struct vthreads *vthreads = source->state;
@@ -427,6 +435,7 @@ const struct source_type source_vthreads = {
 	.image_new = image_new,
 	.image_missed = image_missed,
 	.has_image = has_image,
+	.process_gone = process_gone,
 	.process_ended = process_ended,
 	.free = free_state,
 };

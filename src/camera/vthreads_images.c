@@ -14,17 +14,18 @@
 #include "camera/probed_files.h"
 #include "runtime/hotspot_vthreads.h"
 
-/* A process whose probes are not all set: it has run no virtual thread yet. */
-struct early {
+/* A program that a process runs. */
+struct running {
 	pid_t pid;
 	uint32_t object; /* of its file */
+	bool is_over;	 /* its probes are all set, or it was refused; else it is looked at */
 };
 
 struct vthreads_images {
 	struct vthreads_programs programs;
 	struct probed_files files;
 	vec(struct hotspot_vthreads) facts; /* of each file */
-	vec(struct early) early;
+	vec(struct running) running;
 	struct breakpoints breakpoints;
 	struct vthreads_refused refused;
 };
@@ -58,7 +59,7 @@ void vthreads_images_free(struct vthreads_images *images)
 	breakpoints_free(&images->breakpoints);
 	probed_files_free(&images->files);
 	vec_free(&images->facts);
-	vec_free(&images->early);
+	vec_free(&images->running);
 	free(images);
 }
 
@@ -112,6 +113,14 @@ static size_t places_of(const struct vthreads_images *images, uint32_t number,
 	return facts->site_count;
 }
 
+static bool is_running(const struct vthreads_images *images, pid_t pid)
+{
+	vec_foreach (&images->running, running)
+		if (running->pid == pid)
+			return true;
+	return false;
+}
+
 unsigned int vthreads_images_meet(struct vthreads_images *images, pid_t pid,
 				  const struct image *image)
 {
@@ -127,8 +136,9 @@ unsigned int vthreads_images_meet(struct vthreads_images *images, pid_t pid,
 		number = add(images, image);
 	if (number < 0)
 		return 0;
-	if (!vthreads_images_has(images, pid) &&
-	    !vec_push(&images->early, (struct early){pid, images->facts.at[number].object}))
+	if (!is_running(images, pid) &&
+	    !vec_push(&images->running,
+		      (struct running){pid, images->facts.at[number].object, false}))
 		return 0;
 	err = probed_files_run(&images->files, (uint32_t)number, pid, places,
 			       places_of(images, (uint32_t)number, places), &state, &why);
@@ -138,23 +148,23 @@ unsigned int vthreads_images_meet(struct vthreads_images *images, pid_t pid,
 }
 
 /* Returns whether there is nothing left to be done. */
-static bool follow(struct vthreads_images *images, const struct early *early,
+static bool follow(struct vthreads_images *images, const struct running *running,
 		   struct samples *samples)
 {
 	struct vthreads_process process;
 	struct fail why = {0};
-	uint32_t pid = (uint32_t)early->pid;
+	uint32_t pid = (uint32_t)running->pid;
 	int err;
 
-	samples_follow_begin(samples, early->pid);
-	err = samples_vthreads(samples, early->pid, early->object, &process, &why);
+	samples_follow_begin(samples, running->pid);
+	err = samples_vthreads(samples, running->pid, running->object, &process, &why);
 
 	if (err == -EAGAIN)
 		return false;
 	if (!err) {
 		const uint64_t addresses[] = {process.first, process.end};
 
-		err = breakpoints_add(&images->breakpoints, early->pid,
+		err = breakpoints_add(&images->breakpoints, running->pid,
 				      bpf_program__fd(images->programs.code), addresses, 2, &why);
 		process.since = clock_ns();
 		if (!err &&
@@ -168,25 +178,29 @@ static bool follow(struct vthreads_images *images, const struct early *early,
 
 void vthreads_images_look(struct vthreads_images *images, struct samples *samples)
 {
-	size_t kept = 0;
-
-	vec_foreach (&images->early, early)
-		if (!follow(images, early, samples))
-			images->early.at[kept++] = *early;
-	images->early.count = kept;
+	vec_foreach (&images->running, running)
+		if (!running->is_over)
+			running->is_over = follow(images, running, samples);
 }
 
-void vthreads_images_ended(struct vthreads_images *images, pid_t pid)
+void vthreads_images_gone(struct vthreads_images *images, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid;
 	size_t kept = 0;
 
-	vec_foreach (&images->early, early)
-		if (early->pid != pid)
-			images->early.at[kept++] = *early;
-	images->early.count = kept;
+	if (!is_running(images, pid))
+		return;
+	vec_foreach (&images->running, running)
+		if (running->pid != pid)
+			images->running.at[kept++] = *running;
+	images->running.count = kept;
 	breakpoints_remove(&images->breakpoints, pid);
 	bpf_map_delete_elem(images->programs.processes, &key);
+}
+
+void vthreads_images_ended(struct vthreads_images *images, pid_t pid)
+{
+	vthreads_images_gone(images, pid);
 	probed_files_ended(&images->files, pid);
 }
 

@@ -26,6 +26,9 @@ void vthreads_images_free(struct vthreads_images *images); /* null is allowed */
 /* A process maps an image. Returns enum source_image. */
 unsigned int vthreads_images_meet(struct vthreads_images *images, pid_t pid,
 				  const struct image *image);
+/* It has ended, or runs another program. */
+void vthreads_images_gone(struct vthreads_images *images, pid_t pid);
+/* It has ended. */
 void vthreads_images_ended(struct vthreads_images *images, pid_t pid);
 bool vthreads_images_has(const struct vthreads_images *images, pid_t pid);
 

@@ -16,9 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fail why = {0};
 
 	image.fd = memfd_create("fuzz", MFD_CLOEXEC);
-	CHECK(image.fd >= 0 && write(image.fd, data, size) == (ssize_t)size);
+	check(image.fd >= 0 && write(image.fd, data, size) == (ssize_t)size);
 	if (!hotspot_vthreads_of(&vthreads, &image, &why))
-		CHECK(vthreads.site_count && vthreads.site_count <= HOTSPOT_VTHREADS_SITES_MAX);
+		check(vthreads.site_count && vthreads.site_count <= HOTSPOT_VTHREADS_SITES_MAX);
 	close(image.fd);
 	return 0;
 }
