@@ -255,6 +255,26 @@ void requests_parents_over(struct requests_track *track, struct asked *asked)
 		requests_loops_served(track->loops, asked->row.number);
 }
 
+static bool is_served(void *context, uint64_t number)
+{
+	return map_get(context, number);
+}
+
+void requests_parents_tick(struct requests_track *track)
+{
+	struct map open = {0};
+
+	if (!requests_starts_has_kept(track->starts))
+		return;
+	vec_foreach (&track->all, connection)
+		vec_foreach (&connection->queue, asked)
+			/* without memory it is taken to be over */
+			if (asked->row.role == FILM_REQUEST_SERVED)
+				(void)!map_put(&open, asked->row.number, 1);
+	requests_starts_tick(track->starts, is_served, &open);
+	map_free(&open);
+}
+
 /* -- pieces of an event loop ------------------------------------------------------------------- */
 
 /* The request that a piece is about, if there is just one. */

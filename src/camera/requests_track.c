@@ -555,26 +555,6 @@ static void find_oldest(const struct requests_track *track, struct map *oldest)
 		}
 }
 
-static bool is_served(void *context, uint64_t number)
-{
-	return map_get(context, number);
-}
-
-static void tick_starts(struct requests_track *track)
-{
-	struct map open = {0};
-
-	if (!requests_starts_has_kept(track->starts))
-		return;
-	vec_foreach (&track->all, connection)
-		vec_foreach (&connection->queue, asked)
-			/* without memory it is taken to be over */
-			if (asked->row.role == FILM_REQUEST_SERVED)
-				(void)!map_put(&open, asked->row.number, 1);
-	requests_starts_tick(track->starts, is_served, &open);
-	map_free(&open);
-}
-
 void requests_track_tick(struct requests_track *track, uint64_t now)
 {
 	struct map oldest = {0};
@@ -592,7 +572,7 @@ void requests_track_tick(struct requests_track *track, uint64_t now)
 	find_oldest(track, &oldest);
 	requests_tasks_tick(track->tasks, &oldest);
 	map_free(&oldest);
-	tick_starts(track);
+	requests_parents_tick(track);
 	requests_lasting_look(track, now);
 }
 

@@ -97,6 +97,9 @@ void requests_parents_by_task(void *context, void *kept, uint64_t parent);
 /* A requests_starts_give, the same. */
 void requests_parents_by_start(void *context, void *kept, bool is_right);
 
+/* About once a second: those that were kept for the goroutines that made them. */
+void requests_parents_tick(struct requests_track *track);
+
 /* A piece, before and behind that it is read. */
 void requests_parents_before(struct requests_track *track, const struct connection *connection,
 			     const struct requests_record *record);
