@@ -2,6 +2,8 @@
 """What every virtual thread of Java did, every moment: against what virtual threads measured themselves."""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import urllib.request
@@ -175,6 +177,22 @@ def test_a_request_is_explained_by_its_virtual_thread(lab, classes):
     assert " in virtual thread " in words.strip().splitlines()[0] and "Not linked" not in words, words
     assert "waiting for a mutex in VirtualServer.work" in words, words
     assert "parked for a time at most in VirtualServer.work" in words, words
+
+
+def test_a_jvm_without_symbols_is_named(lab, classes, tmp_path):
+    if not shutil.which("strip"):
+        pytest.skip("there is no strip")
+    home = JAVA.parents[1]
+    shutil.copytree(home, tmp_path / "jdk", copy_function=os.symlink)
+    # what the launcher finds itself, and its JVM, by
+    for name in ("bin/java", "lib/libjli.so", "lib/server/libjvm.so"):
+        (tmp_path / "jdk" / name).unlink()
+        shutil.copy(home / name, tmp_path / "jdk" / name)
+    subprocess.run(["strip", tmp_path / "jdk/lib/server/libjvm.so"], check=True, timeout=PATIENCE)
+    film = lab.record("-e", "vthread-lanes", "--", tmp_path / "jdk/bin/java", "-cp", classes, "VirtualLanes", MS)
+    assert "many 0 100" in film.recording.stdout
+    said = film.report("-e", "vthread-lanes", check=False)
+    assert "virtual threads of a JVM not followed: libjvm.so has no symbols of its functions" in said.stdout + said.stderr, said
 
 
 def test_a_jvm_without_virtual_threads_loses_nothing(lab):
