@@ -5,23 +5,14 @@
 /*
  * The evidence of what lock a thread waits for, and who holds it. It is read when the wait begins,
  * in the thread itself: when it is over, the lock is another one's, or its own.
+ *
+ * A source that includes this defines LOCK_RUNTIMES before: what its map of runtimes is called.
  */
 
 #include "kernel.h"
 #include "lock_abi.h"
 
-/* Set before loading: nothing is read without. */
-const volatile bool off_cpu_locks;
-
 #define SYSCALL_FUTEX 202
-
-/* The last one of each thread. */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct lock_evidence);
-} off_cpu_lock_evidence SEC(".maps");
 
 /* By pid; user space tells of those that it has met. */
 struct {
@@ -29,19 +20,7 @@ struct {
 	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct lock_runtime);
-} off_cpu_lock_runtimes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct lock_short);
-} off_cpu_lock_short SEC(".maps");
-
-/* Neighbours in struct probe_regs. */
-struct lock_registers {
-	unsigned long dx, si, di, orig_ax;
-};
+} LOCK_RUNTIMES SEC(".maps");
 
 static __always_inline __u64 lock_read_pointer(__u64 address)
 {
@@ -113,7 +92,7 @@ static __noinline void lock_read_park(const struct lock_park *park, __u64 thread
 static __noinline void lock_read_runtime(struct task_struct *task, struct lock_evidence *evidence)
 {
 	__u32 pid = task->tgid;
-	const struct lock_runtime *runtime = bpf_map_lookup_elem(&off_cpu_lock_runtimes, &pid);
+	const struct lock_runtime *runtime = bpf_map_lookup_elem(&LOCK_RUNTIMES, &pid);
 	__u64 thread;
 
 	evidence->runtime_lock = evidence->runtime_owner = evidence->runtime_thread = 0;
@@ -158,54 +137,19 @@ static __always_inline bool lock_is_in_futex(struct task_struct *task)
 	return call == SYSCALL_FUTEX;
 }
 
-/* The current thread begins to wait. Returns whether it is in a futex. */
-static __always_inline bool lock_begin(struct task_struct *task)
+/*
+ * Reads what the current thread waits for, which has called futex(2) with what evidence says of its
+ * address, its operation and the value that it expected.
+ */
+static __always_inline void lock_read(struct task_struct *task, struct lock_evidence *evidence)
 {
-	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
-	struct lock_registers regs;
-	struct lock_evidence *evidence;
+	void *at = (void *)evidence->address;
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), &entry->dx) || regs.orig_ax != SYSCALL_FUTEX)
-		return false;
-	if (!lock_futex_waits(regs.si))
-		return false;
-	evidence = bpf_task_storage_get(&off_cpu_lock_evidence, task, 0,
-					BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!evidence)
-		return false;
-	evidence->address = regs.di;
-	evidence->operation = regs.si;
-	evidence->expected = regs.dx;
 	evidence->words_read = LOCK_WORDS;
 	/* the end of a page may lie within */
-	if (bpf_probe_read_user(evidence->words, sizeof(evidence->words), (void *)regs.di))
-		evidence->words_read =
-			!bpf_probe_read_user(evidence->words, sizeof(__u32), (void *)regs.di);
+	if (bpf_probe_read_user(evidence->words, sizeof(evidence->words), at))
+		evidence->words_read = !bpf_probe_read_user(evidence->words, sizeof(__u32), at);
 	lock_read_runtime(task, evidence);
-	return true;
-}
-
-/* Copies it behind what is known of a wait. */
-static __always_inline bool lock_tell(struct task_struct *task, struct lock_evidence *to)
-{
-	const struct lock_evidence *evidence =
-		bpf_task_storage_get(&off_cpu_lock_evidence, task, 0, 0);
-
-	if (!evidence)
-		return false;
-	__builtin_memcpy(to, evidence, sizeof(*to));
-	return true;
-}
-
-static __always_inline void lock_count_short(__u64 time)
-{
-	__u32 zero = 0;
-	struct lock_short *sum = bpf_map_lookup_elem(&off_cpu_lock_short, &zero);
-
-	if (!sum)
-		return;
-	sum->count++;
-	sum->time += time;
 }
 
 #endif

@@ -11,9 +11,9 @@
 #include "arrival.h"
 #include "as_before.h"
 #include "filter.h"
-#include "lock.h"
 #include "off_cpu_abi.h"
 #include "off_cpu_evidence.h"
+#include "off_cpu_lock.h"
 #include "switch_stack.h"
 #include "waker_context.h"
 

@@ -12,6 +12,7 @@
 #include "polls.h"
 #include "switch_stack.h"
 #include "threads_abi.h"
+#include "threads_lock.h"
 #include "threads_log.h"
 #include "waker_context.h"
 
@@ -66,7 +67,9 @@ struct threads_thread {
 	__u8 known;
 	__u8 context; /* of its waker */
 	__u8 could_run;
-	__u8 polls; /* enum threads_polls */
+	__u8 polls;		  /* enum threads_polls */
+	__u8 has_lock;		  /* it is in futex(2), and lock has what was read there */
+	struct threads_lock lock; /* at the end: other switches need not fetch it */
 };
 
 struct {
@@ -232,6 +235,10 @@ static __always_inline void note_waking(struct threads_thread *thread, __u64 now
 	thread->woken = now;
 	thread->context = waker_context();
 	thread->waker = thread->context == OFF_CPU_BY_THREAD ? number_of_current() : 0;
+	/* only long waits have their lock reported */
+	if (thread->has_lock && now - thread->out >= threads_min_wait)
+		thread->lock.is_released = thread->context == OFF_CPU_BY_THREAD &&
+					   lock_is_in_futex(bpf_get_current_task_btf());
 }
 
 /* What the task that is woken waits for, and is ready: its object; 0: not known. */
@@ -306,6 +313,15 @@ static __always_inline __u8 take_path(struct threads_thread *thread,
 	return thread->seen.object ? OFF_CPU_FD_PATH : OFF_CPU_FD_NONE;
 }
 
+static __always_inline void take_lock(struct threads_thread *thread,
+				      const struct pt_regs___threads *regs, __u64 now)
+{
+	thread->lock.evidence.address = regs->di;
+	thread->lock.evidence.operation = regs->si;
+	thread->lock.evidence.expected = regs->dx;
+	thread->has_lock = lock_begin(&thread->lock, now);
+}
+
 static __always_inline void take_call(struct threads_making *m, struct task_struct *task,
 				      struct threads_thread *thread)
 {
@@ -330,6 +346,8 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 		thread->polls = SELECTS_MANY;
 	else if (call < DESCRIPTOR_CALLS && path_calls[call])
 		m->record.descriptor = take_path(thread, regs, path_calls[call]);
+	else if (call == SYSCALL_FUTEX)
+		take_lock(thread, regs, m->record.time);
 	if (m->record.descriptor && thread->seen.object != thread->object_told)
 		m->record.flags |= THREADS_NEW_OBJECT;
 	if (m->record.descriptor == OFF_CPU_FD_EPOLL)
@@ -353,6 +371,9 @@ static __always_inline void goes_out(struct threads_making *m, struct task_struc
 	m->record.state = state;
 	thread->epoll = 0;
 	thread->polls = POLLS_NOT;
+	/* preempted as it comes back, it has its stack taken still */
+	if (state)
+		thread->has_lock = false;
 	if (task->flags & PF_KTHREAD)
 		m->record.flags |= THREADS_IS_KERNEL;
 	else if (!(state & OFF_CPU_STATE_DEAD))
@@ -508,6 +529,7 @@ int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task
 /* -- the thread is back ------------------------------------------------------------------------ */
 
 static __always_inline void take_stack(void *ctx, struct task_struct *task,
+				       const struct threads_thread *thread,
 				       struct threads_coming *coming, bool with_kernel)
 {
 	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_THREADS);
@@ -517,8 +539,9 @@ static __always_inline void take_stack(void *ctx, struct task_struct *task,
 		return;
 	capture_identity(&scratch->record, THREADS_STACK, task, coming->in);
 	scratch->record.identity.key = coming->thread;
-	switch_stack(ctx, scratch, task, with_kernel, 0);
-	capture_send(scratch);
+	switch_stack(ctx, scratch, task, with_kernel, THREADS_LOCK_WORDS);
+	capture_send_with(scratch,
+			  thread && thread->has_lock ? lock_put(scratch, &thread->lock) : 0);
 	capture_end(scratch);
 }
 
@@ -536,7 +559,8 @@ int BPF_PROG(threads_back, bool is_switch)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if ((__u32)task->pid == cpu->coming.tid)
-		take_stack(ctx, task, &cpu->coming, true);
+		take_stack(ctx, task, bpf_task_storage_get(&threads_storage, task, 0, 0),
+			   &cpu->coming, true);
 	return 0;
 }
 
@@ -551,7 +575,7 @@ int BPF_PROG(threads_return, struct probe_regs *regs, long result)
 
 	capture_whole(ctx, threads_return);
 	if (thread && thread->later.tid)
-		take_stack(ctx, task, &thread->later, false);
+		take_stack(ctx, task, thread, &thread->later, false);
 	return 0;
 }
 

@@ -17,7 +17,10 @@ enum {
 	 * not meant, and only has woken one that is.
 	 */
 	THREADS_NEW = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 0),
-	/* The stack of a wait: key: the thread's number, value: when the thread came in again. */
+	/*
+	 * The stack of a wait: key: the thread's number, value: when the thread came in again.
+	 * Behind it, of a wait in futex(2), a struct threads_lock.
+	 */
 	THREADS_STACK = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 1),
 	/* From the list of tasks: as OFF_CPU_STILL, with a struct threads_listed. */
 	THREADS_LISTED = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 2),
@@ -86,6 +89,16 @@ struct threads_switch {
 };
 
 #define THREADS_SWITCH_WORDS (sizeof(struct threads_switch) / 8)
+
+/* What a thread waited for in futex(2). */
+struct threads_lock {
+	struct lock_evidence evidence;
+	__u64 began;
+	__u32 is_released; /* the thread that ended the wait was in futex(2), too */
+	__u32 unused;
+};
+
+#define THREADS_LOCK_WORDS (sizeof(struct threads_lock) / 8)
 
 /* A thread of the list. */
 struct threads_listed {

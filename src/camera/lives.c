@@ -40,6 +40,7 @@ struct life {
 	uint32_t object_row;	      /* of the film; 0: not asked for */
 	uint32_t ready_object;	      /* number: what has the event that it waited for; 0 */
 	uint32_t evidence_flags;
+	struct lives_lock lock;
 	uint16_t call, cpu;
 	uint8_t state, descriptor;
 	uint8_t mode, count;
@@ -207,6 +208,32 @@ static void add_object(struct lives *lives, struct life *life, struct film_turn 
 	life->object_missed = !turn->object;
 }
 
+static void add_lock(const struct life *life, struct film_turn *turn)
+{
+	const struct lives_lock *lock = &life->lock;
+
+	if (!lock->address)
+		return;
+	turn->lock = lock->address;
+	turn->lock_place = lock->place;
+	turn->lock_kind = lock->kind;
+	turn->holder = lock->holder;
+	turn->holder_sure = lock->sure;
+}
+
+/* Of a wait that is over: if nothing named the owner, it is the thread that released the lock. */
+static void add_releaser(const struct life *life, struct film_turn *turn)
+{
+	if (!turn->lock || !turn->waker)
+		return;
+	if (life->lock.is_unreleased)
+		turn->flags |= FILM_TURN_UNRELEASED;
+	if (turn->holder || !life->lock.is_released || turn->waker == turn->thread)
+		return;
+	turn->holder = turn->waker;
+	turn->holder_sure = FILM_HOLDER_RELEASER;
+}
+
 static void add_evidence(struct lives *lives, struct life *life, struct film_turn *turn)
 {
 	turn->call = life->call;
@@ -217,6 +244,7 @@ static void add_evidence(struct lives *lives, struct life *life, struct film_tur
 	if (life->call && life->state != FILM_WAIT_READY)
 		memcpy(turn->arguments, life->arguments, sizeof(turn->arguments));
 	add_object(lives, life, turn);
+	add_lock(life, turn);
 }
 
 /* Gives a row, after which the life goes on where it ends. */
@@ -266,6 +294,7 @@ static void miss(struct lives *lives, struct life *life, uint64_t time)
 	life->unseen = time > life->start ? time - life->start : 0;
 	life->mode = LIFE_RUNS;
 	life->stack = 0;
+	life->lock.address = 0;
 }
 
 /* -- switches ---------------------------------------------------------------------------------- */
@@ -303,6 +332,7 @@ static void take_evidence(struct life *life, const struct threads_event *event)
 	life->descriptor = like.descriptor;
 	life->evidence_flags = like.flags;
 	life->stack = 0;
+	life->lock.address = 0;
 	life->has_evidence = true;
 	if (record->flags & THREADS_NEW_OBJECT)
 		life->object_told = event->object;
@@ -379,13 +409,15 @@ static void tell_wait(struct lives *lives, struct life *life, const struct threa
 	if (record->flags & THREADS_UNWOKEN && turn.waited)
 		turn.flags |= FILM_TURN_UNWOKEN;
 	if (record->flags & THREADS_HAS_STACK) {
-		life->stack = lives->to.stack(lives->to.context, life->number, event->time);
+		life->stack =
+			lives->to.stack(lives->to.context, life->number, event->time, &life->lock);
 		lives->counts.stacks_missed += !life->stack;
 	}
 	add_evidence(lives, life, &turn);
 	turn.context = off_cpu_context(record->context);
 	turn.waker = waker ? thread_of(lives, waker) : 0;
 	lives->counts.wakers_missed += record->waker && !waker;
+	add_releaser(life, &turn);
 	/* what it waited for is not known: nothing is */
 	if (!life->has_evidence) {
 		turn.unseen += turn.waited;
@@ -516,6 +548,7 @@ static void take_listed(struct life *life, const struct lives_listed *listed)
 	life->state = evidence->state;
 	life->evidence_flags = evidence->flags;
 	life->stack = evidence->stack;
+	life->lock = listed->lock;
 	memcpy(life->arguments, evidence->arguments, sizeof(life->arguments));
 	life->has_evidence = true;
 	if (is_known)
@@ -645,6 +678,7 @@ void lives_turn(struct lives *lives)
 	vec_foreach (&lives->all, life) {
 		life->thread = 0;
 		life->stack = 0;
+		life->lock.address = 0;
 		life->object_row = 0;
 		if (life->mode != LIFE_NEW)
 			life->flags = FILM_TURN_BEGINS | FILM_WAIT_BEFORE;

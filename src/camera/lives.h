@@ -16,11 +16,24 @@
  */
 struct lives;
 
+/* A lock that a thread waited for, as of a struct film_turn. */
+struct lives_lock {
+	uint64_t address; /* 0: it waited for none, or that is not known */
+	uint32_t holder, place;
+	uint8_t kind, sure;
+	/* what ended the wait, if that is a thread: it released a lock, by a call of futex(2); */
+	bool is_released;
+	bool is_unreleased; /* it did something else */
+};
+
 struct lives_to {
 	/* The film's row for a thread; 0: it has no room. */
 	uint32_t (*thread)(void *context, const struct capture_identity *identity);
-	/* The stack of the wait after which a thread (by its number) came in at a time; 0. */
-	uint32_t (*stack)(void *context, uint32_t number, uint64_t in);
+	/*
+	 * The stack of the wait after which a thread (by its number) came in at a time; 0. The lock
+	 * that it was for, too, if that is known: else it stays as it is.
+	 */
+	uint32_t (*stack)(void *context, uint32_t number, uint64_t in, struct lives_lock *lock);
 	/* The film's row for an object, by its number (bpf/object_abi.h); 0: it is not known. */
 	uint32_t (*object)(void *context, uint32_t number);
 	/* A turn that is complete, or a part of one, up to a moment that was asked for. */
@@ -54,6 +67,7 @@ struct lives_listed {
 	bool moved;		   /* it has run meanwhile: it is there, and nothing else counts */
 	uint32_t object;	   /* its number; 0: none */
 	struct film_wait evidence; /* if it does not: state, call and so on, and the stack */
+	struct lives_lock lock;	   /* if that was looked for */
 };
 void lives_list(struct lives *lives, const struct lives_listed *listed);
 

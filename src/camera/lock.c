@@ -59,6 +59,7 @@ enum {
 
 struct lock_book {
 	const struct source_host *host;
+	int watched; /* the map of runtimes */
 	struct lock_codes codes;
 	struct lock_holders holders;
 	struct map places;   /* a hash of pid and address: its frame; 0: none */
@@ -79,13 +80,15 @@ struct look {
 	struct film_lock *row;
 };
 
-int lock_book_new(const struct source_host *host, struct lock_book **result)
+int lock_book_new(const struct source_host *host, const struct bpf_map *runtimes,
+		  struct lock_book **result)
 {
 	struct lock_book *book = calloc(1, sizeof(*book));
 
 	if (!book)
 		return -ENOMEM;
 	book->host = host;
+	book->watched = bpf_map__fd(runtimes);
 	*result = book;
 	return 0;
 }
@@ -114,8 +117,7 @@ void lock_book_process_gone(struct lock_book *book, pid_t pid)
 
 	lock_holders_forget(&book->holders, pid);
 	if (map_remove(&book->runtimes, key))
-		bpf_map_delete_elem(bpf_map__fd(book->host->probes->maps.off_cpu_lock_runtimes),
-				    &key);
+		bpf_map_delete_elem(book->watched, &key);
 }
 
 void lock_meet(struct lock_book *book, pid_t pid)
@@ -129,8 +131,7 @@ void lock_meet(struct lock_book *book, pid_t pid)
 		book->unmet++;
 		return;
 	}
-	if (!bpf_map_update_elem(bpf_map__fd(book->host->probes->maps.off_cpu_lock_runtimes), &key,
-				 &locks.where, BPF_ANY))
+	if (!bpf_map_update_elem(book->watched, &key, &locks.where, BPF_ANY))
 		return;
 	/* there is no room: its waits are for what its locks are made of */
 	map_remove(&book->runtimes, key);
@@ -424,6 +425,11 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	else if (look.process && row->kind != FILM_LOCK_PARKING_LOT)
 		row->place = place_of(&look);
 	return true;
+}
+
+uint64_t lock_unmet(const struct lock_book *book)
+{
+	return book->unmet;
 }
 
 void lock_losses(const struct lock_book *book, uint32_t event)

@@ -8,6 +8,8 @@
 #include "camera/source.h"
 #include "film/film.h"
 
+struct bpf_map;
+
 /*
  * Which waits in futex(2) are for a lock, for which, and who holds it: decided from what lock.h has
  * read when the wait began. What it may be is only taken for a lock if nothing speaks against it; a
@@ -15,7 +17,9 @@
  */
 struct lock_book;
 
-int lock_book_new(const struct source_host *host, struct lock_book **book);
+/* runtimes: the map in which the source's kernel side looks for runtimes (LOCK_RUNTIMES). */
+int lock_book_new(const struct source_host *host, const struct bpf_map *runtimes,
+		  struct lock_book **book);
 void lock_book_free(struct lock_book *book); /* null is allowed */
 
 /* Another film: its rows are others. */
@@ -44,7 +48,13 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
 	       struct lock_evidence *evidence);
 
-/* Tells the film what could not be decided so far, and what was too short to be told of. */
+/*
+ * How many processes have locks of their language's own that are not watched, as there were too
+ * many such processes.
+ */
+uint64_t lock_unmet(const struct lock_book *book);
+
+/* Tells the film of -e lock what could not be decided so far, and what was too short to be told. */
 void lock_losses(const struct lock_book *book, uint32_t event);
 
 #endif

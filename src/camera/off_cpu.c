@@ -133,16 +133,18 @@ static void prepare(struct source *source)
 static int attach(struct source *source, struct fail *why)
 {
 	struct off_cpu *off_cpu = source->state = calloc(1, sizeof(*off_cpu));
+	struct probes *probes = source->host->probes;
 
 	if (!off_cpu || waiting_new(WAKERS_MAX, &off_cpu->wakers) ||
-	    as_before_new(AS_BEFORE_BYTES_MAX, &source->host->probes->bss->off_cpu_stacks_kept,
+	    as_before_new(AS_BEFORE_BYTES_MAX, &probes->bss->off_cpu_stacks_kept,
 			  &off_cpu->as_before))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
 	uname(&off_cpu->machine);
 	off_cpu->decider.arch = off_cpu->machine.machine;
-	if (source_wants(source, OF_LOCKS) && lock_book_new(source->host, &off_cpu->locks))
+	if (source_wants(source, OF_LOCKS) &&
+	    lock_book_new(source->host, probes->maps.off_cpu_lock_runtimes, &off_cpu->locks))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits for locks");
-	return task_list_new(source->host->probes->progs.off_cpu_tasks, &off_cpu->list, why);
+	return task_list_new(probes->progs.off_cpu_tasks, &off_cpu->list, why);
 }
 
 /* Stacks of waits that go on are to be told again. */

@@ -27,6 +27,7 @@
 #include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
 #include "camera/task_list.h"
+#include "camera/threads_locks.h"
 #include "camera/threads_logs.h"
 #include "camera/waiting.h"
 #include "film/events.h"
@@ -63,6 +64,7 @@ struct threads {
 	struct scheduler scheduler;
 	struct task_list *list;
 	struct objects *objects;
+	struct lock_book *locks;
 	struct waiting *stacks; /* by the thread's number, and when it came in */
 	struct listing listing;
 	uint64_t until;	   /* all is reported up to there */
@@ -124,13 +126,19 @@ static uint32_t thread_row(void *context, const struct capture_identity *identit
 	return samples_thread(source->host->samples, identity);
 }
 
-static uint32_t stack_of_wait(void *context, uint32_t number, uint64_t in)
+static uint32_t stack_of_wait(void *context, uint32_t number, uint64_t in, struct lives_lock *lock)
 {
 	const struct source *source = context;
 	struct threads *threads = source->state;
+	struct lives_lock kept;
 	struct waiting_half half;
 
-	return waiting_take(threads->stacks, number, in, &half) ? half.place.stack : 0;
+	if (!waiting_take(threads->stacks, number, in, &half))
+		return 0;
+	kept = threads_lock_kept(&half);
+	if (kept.address)
+		*lock = kept;
+	return half.place.stack;
 }
 
 static uint32_t object_of_wait(void *context, uint32_t number)
@@ -165,7 +173,8 @@ static int attach(struct source *source, struct fail *why)
 		threads->objects = objects_new(&objects_to);
 	}
 	if (!threads || !threads->lives || !threads->objects ||
-	    waiting_new(STACKS_MAX, &threads->stacks))
+	    waiting_new(STACKS_MAX, &threads->stacks) ||
+	    lock_book_new(source->host, probes->maps.threads_lock_runtimes, &threads->locks))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record threads");
 	err = threads_logs_new(probes, &threads->logs, why);
 	return err ? err : task_list_new(probes->progs.threads_tasks, &threads->list, why);
@@ -198,16 +207,19 @@ static void take_listed(void *context, const struct capture_head *head,
 	struct source *source = context;
 	struct threads *threads = source->state;
 	struct samples_place place = {0};
+	struct lives_lock lock = {0};
 	struct lives_listed row;
 
 	threads->damaged += !listed;
 	if (!listed || !source_is_meant(source, &record->identity))
 		return;
 	lives_meet(threads->lives, listed->thread, &record->identity, true);
-	if (!listed->runs && !listed->moved && source->host->probes->bss->threads_list_stacks)
+	if (!listed->runs && !listed->moved && source->host->probes->bss->threads_list_stacks) {
 		place = samples_resolve(
 			source->host->samples,
 			scheduler_cut(&threads->scheduler, source->host->probes, record), from);
+		lock = threads_lock_of_list(threads->locks, record, &listed->wait);
+	}
 	row = (struct lives_listed){
 		.time = record->head.time,
 		.number = listed->thread,
@@ -217,6 +229,7 @@ static void take_listed(void *context, const struct capture_head *head,
 		.moved = listed->moved,
 		.object = listed->object,
 		.evidence = off_cpu_row(&listed->wait, &place),
+		.lock = lock,
 	};
 	if (!vec_push(&threads->listing.all, row))
 		threads->lists_failed++;
@@ -302,7 +315,9 @@ static void take_stack(struct source *source, const struct capture_record *recor
 			source->host->samples,
 			scheduler_cut(&threads->scheduler, source->host->probes, record), handover),
 	};
+	const struct lives_lock lock = threads_lock_of_stack(threads->locks, record);
 
+	threads_lock_keep(&half, &lock);
 	waiting_put(threads->stacks, &half);
 }
 
@@ -334,9 +349,11 @@ static void take(struct source *source, const struct capture_head *head,
 
 static void add_event(struct source *source)
 {
+	const struct threads *threads = source->state;
 	struct film_event event = event_from(EVENT_THREADS, "sched");
 
 	source->event = film_add_event(source->host->film, &event);
+	lock_book_turn(threads->locks);
 }
 
 static int attach_all(struct source *source, struct fail *why)
@@ -405,6 +422,8 @@ static void tell_losses(struct source *source)
 		{"object of a wait not known: its record was lost", counts.objects_missed},
 		{"object of waits not known: its record is damaged, or there was no memory",
 		 objects_lost(threads->objects)},
+		{"holder of locks of a language's own not known: too many such processes",
+		 lock_unmet(threads->locks)},
 		{"threads: the list of them could not be read", threads->lists_failed},
 		{"threads: a record of the list is damaged", threads->damaged},
 	};
@@ -475,13 +494,23 @@ static void turn(struct source *source)
 	struct threads *threads = source->state;
 
 	/* stacks are of the film before, and are listed again */
-	vec_foreach (&threads->listing.all, row)
+	vec_foreach (&threads->listing.all, row) {
 		row->evidence.stack = 0;
+		row->lock.address = 0;
+	}
 	lives_turn(threads->lives);
 	objects_turn(threads->objects);
 	waiting_empty(threads->stacks, NULL, NULL);
 	add_event(source);
 	read_list(source, true);
+}
+
+static void process_gone(struct source *source, pid_t pid)
+{
+	struct threads *threads = source->state;
+
+	if (threads && threads->locks)
+		lock_book_process_gone(threads->locks, pid);
 }
 
 static void detach(struct source *source)
@@ -517,6 +546,7 @@ static void free_state(struct source *source)
 		threads_logs_free(threads->logs);
 		lives_free(threads->lives);
 		objects_free(threads->objects);
+		lock_book_free(threads->locks);
 		scheduler_free(&threads->scheduler);
 		waiting_free(threads->stacks);
 		vec_free(&threads->listing.all);
@@ -548,6 +578,7 @@ const struct source_type source_threads = {
 	.leave = leave,
 	.turn = turn,
 	.detach = detach,
+	.process_gone = process_gone,
 	.finish = finish,
 	.free = free_state,
 };

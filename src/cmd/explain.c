@@ -65,7 +65,7 @@ static const char help[] =
 	"Says in sentences why threads took as long as they did: what they waited for, what the\n"
 	"threads that they waited for did meanwhile, and what they did themselves. The parts add\n"
 	"up to the time. The film (default: stackcam.film) needs the lives of threads:\n"
-	"'stackcam record -e threads,on-cpu,lock', with -a to see what other processes did.\n"
+	"'stackcam record -e threads,on-cpu', with -a to see what other processes did.\n"
 	"\n"
 	"Without an option it explains the slowest request of a film that has requests ('-e\n"
 	"requests'). Of other films, or with --thread, it lists the groups of threads, and "
@@ -90,7 +90,7 @@ static const char help[] =
 	"  -h, --help           this text\n"
 	"\n"
 	"Examples:\n"
-	"  stackcam record -a -e threads,on-cpu,lock -d 10 && stackcam explain\n"
+	"  stackcam record -a -e threads,on-cpu -d 10 && stackcam explain\n"
 	"  stackcam explain --process 1234 --slowest 3 x.film\n"
 	"  stackcam explain --thread 1240 --from 14:32:08 --to 14:32:09 x.film\n"
 	"  stackcam explain --format json x.film | jq '.requests[0].parts[0].words'\n";

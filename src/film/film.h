@@ -349,11 +349,16 @@ struct film_turn {
 	 */
 	uint32_t ready_object;
 	uint32_t on; /* of a goroutine: the thread that it ran on; 0: not known */
+	/* where it waited for a lock: as of a film_lock; 0: it did not, or that is not known */
+	uint32_t holder, lock_place;
+	uint64_t lock; /* address; 0: nothing of this counts */
 	uint16_t call;
 	uint16_t cpu;  /* on which it ran */
 	uint8_t state; /* FILM_WAIT_READY: it was preempted, or gave way; 0: a thread begins */
 	uint8_t context, descriptor;
-	uint32_t flags; /* enum film_wait_flag, enum film_turn_flag */
+	uint8_t lock_kind;   /* enum film_lock_kind */
+	uint8_t holder_sure; /* enum film_lock_holder */
+	uint32_t flags;	     /* enum film_wait_flag, enum film_turn_flag */
 };
 
 /* Beside those of a wait. FILM_WAIT_OPEN: what it ends with goes on in the thread's next turn. */
@@ -363,15 +368,17 @@ enum film_turn_flag {
 	FILM_TURN_BEGINS = 128, /* the thread, or its recording, begins with it */
 	/* of a goroutine, or a task: its waker is a thread that ran none */
 	FILM_TURN_BY_THREAD = 256,
+	/* it waited for a lock, which the thread that woke it did not release: a signal, say */
+	FILM_TURN_UNRELEASED = 512,
 };
 
 /* A block of turns, as columns, sorted by end. */
 struct film_turns {
 	size_t count;
 	const uint64_t *end, *unseen, *ran, *waited, *ready;
-	const uint64_t *arguments[FILM_WAIT_ARGUMENTS];
+	const uint64_t *arguments[FILM_WAIT_ARGUMENTS], *lock;
 	const uint32_t *thread, *stack, *waker, *call, *cpu, *state, *context, *descriptor, *flags,
-		*object, *ready_object, *on;
+		*object, *ready_object, *on, *holder, *lock_place, *lock_kind, *holder_sure;
 };
 
 /* What a lock is, as far as its waiters show it. */

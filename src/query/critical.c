@@ -67,9 +67,11 @@ static enum critical_end end_of_wait(const struct walk *w, const struct history_
 
 	if (history_is_idle(slice) && slice->context != FILM_WAIT_BY_TIMER)
 		return CRITICAL_IDLE;
+	if (slice->flags & HISTORY_HELD && slice->flags & (FILM_WAIT_OPEN | FILM_TURN_UNRELEASED) &&
+	    is_visited(w, slice->waker))
+		return CRITICAL_CYCLE;
 	if (slice->flags & FILM_WAIT_OPEN)
-		return slice->flags & HISTORY_HELD && is_visited(w, slice->waker) ? CRITICAL_CYCLE
-										  : CRITICAL_OPEN;
+		return CRITICAL_OPEN;
 	if (class == WAIT_DISK)
 		return CRITICAL_DEVICE;
 	/* no other interrupt ends a wait for a futex */

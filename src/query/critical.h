@@ -34,7 +34,7 @@ enum critical_end {
 	CRITICAL_TIMER,	   /* ended by the clock */
 	CRITICAL_IDLE,	   /* it waited for new work, or was stopped */
 	CRITICAL_OPEN,	   /* it waited still when the time that was asked for ended */
-	CRITICAL_CYCLE,	   /* the same, for a lock of a thread that waits for this one */
+	CRITICAL_CYCLE,	   /* a lock whose holder waits for this thread */
 	CRITICAL_UNFILMED, /* the thread that ended it is known, but not what that one did */
 	CRITICAL_UNKNOWN,  /* it is not known what ended it */
 	CRITICAL_EARLIER,  /* what the waker did before its new work came: not the cause */

@@ -18,7 +18,7 @@ bool explain_is_condition(const struct history_slice *slice)
 
 static int no_lives(struct fail *why)
 {
-	return fail(why, -ENOENT, "record with 'stackcam record -e threads,on-cpu,lock'",
+	return fail(why, -ENOENT, "record with 'stackcam record -e threads,on-cpu'",
 		    "cannot explain: the film has no lives of threads");
 }
 
@@ -30,12 +30,12 @@ static int load_evidence(struct explainer *e, struct fail *why)
 	int err = 0;
 
 	e->has_samples = cpus;
-	e->has_locks = locks;
 	if (cpus)
 		err = explain_samples_load(&e->samples, e->film, cpus, e->from, e->to, why);
-	if (!err && locks)
-		err = explain_locks_load(&e->locks, e->film, locks, e->from, e->to, why);
-	if (!err && locks)
+	if (!err)
+		err = explain_locks_load(&e->locks, &e->histories, e->film, locks, e->from, e->to,
+					 why);
+	if (!err)
 		explain_locks_hold(&e->locks, &e->histories);
 	return err;
 }

@@ -54,7 +54,7 @@ struct explain_part {
 	uint64_t duration, count, longest;
 	size_t slice; /* of the histories: the longest one; HISTORY_NONE: there is none */
 	const struct explain_made *made; /* the request whose answer was waited for; null: none */
-	const struct explain_lock *lock; /* null: not known */
+	const struct history_lock *lock; /* null: not known */
 	/* of time on a CPU: what ran, most first; samples: all of them */
 	struct explain_function functions[EXPLAIN_NAMED];
 	uint64_t samples;
@@ -94,7 +94,7 @@ struct explainer {
 	struct object_keys objects;
 	struct explain_requests requests;
 	bool is_whole_machine; /* threads of the kernel are in the film, so all are */
-	bool has_samples, has_locks;
+	bool has_samples;
 	struct occupants occupants; /* made when they are needed */
 	struct log_lines logs;	    /* of all threads */
 	struct unlinked unlinked;

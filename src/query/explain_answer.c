@@ -34,7 +34,7 @@ static int choose(struct explain_answer *answer, struct explainer *e, const stru
 	if (requests_event(e->film))
 		return fail(why, -ENOENT, "'stackcam report --format requests' lists them",
 			    "the film has no such request");
-	return fail(why, -ENOENT, "record with 'stackcam record -e requests,threads,on-cpu,lock'",
+	return fail(why, -ENOENT, "record with 'stackcam record -e requests,threads,on-cpu'",
 		    "the film has no requests");
 }
 

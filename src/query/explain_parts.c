@@ -114,7 +114,7 @@ asked_of(const struct summing *s, const struct history_slice *slice, uint64_t st
 static uint64_t lock_of(const struct summing *s, const struct history_slice *slice)
 {
 	const struct film *film = s->e->film;
-	const struct explain_lock *lock;
+	const struct history_lock *lock;
 	uint64_t key[2];
 
 	if (slice->kind != SLICE_WAIT + WAIT_LOCK || slice->state == FILM_WAIT_GOROUTINE)

@@ -18,6 +18,7 @@ struct loading {
 	size_t count;
 	size_t *first;
 	uint8_t *goroutines; /* of the event that is read; null: its threads are threads */
+	struct histories *histories;
 };
 
 static bool add(struct loading *loading, const struct history_slice *slice)
@@ -40,6 +41,24 @@ static void loading_free(struct loading *loading)
 	vec_foreach (&loading->chunks, chunk)
 		free(*chunk);
 	vec_free(&loading->chunks);
+}
+
+/* Apart from the slices, each of which takes one line of the cache: few wait for locks. */
+static bool add_lock(struct histories *histories, const struct slice *slice)
+{
+	const struct slice_evidence *e = &slice->evidence;
+	const struct history_lock lock = {
+		.start = slice->start,
+		.end = slice->end,
+		.address = e->lock,
+		.thread = slice->thread,
+		.holder = e->holder,
+		.place = e->lock_place,
+		.kind = e->lock_kind,
+		.sure = e->holder_sure,
+	};
+
+	return vec_push(&histories->locks, lock);
 }
 
 static int take(void *context, const struct slice *slice)
@@ -74,7 +93,8 @@ static int take(void *context, const struct slice *slice)
 	}
 	if (loading->count >= HISTORIES_MAX)
 		return -E2BIG;
-	if (!add(loading, &of))
+	if (!add(loading, &of) ||
+	    (e->lock && slice_is_wait(slice->kind) && !add_lock(loading->histories, slice)))
 		return -ENOMEM;
 	loading->first[of.thread + 1]++;
 	if (loading->goroutines)
@@ -237,7 +257,7 @@ static int load(struct histories *histories, struct loading *loading, struct fil
 int histories_load(struct histories *histories, struct film *film, uint32_t event, uint64_t from,
 		   uint64_t to, struct fail *why)
 {
-	struct loading loading = {0};
+	struct loading loading = {.histories = histories};
 	int err = -ENOMEM;
 
 	*histories = (struct histories){.film = film, .from = from, .to = to};
@@ -262,6 +282,7 @@ void histories_free(struct histories *histories)
 	free(histories->slices);
 	free(histories->first);
 	free(histories->goroutines);
+	vec_free(&histories->locks);
 	*histories = (struct histories){0};
 }
 

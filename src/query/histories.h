@@ -2,6 +2,7 @@
 #ifndef QUERY_HISTORIES_H
 #define QUERY_HISTORIES_H
 
+#include "base/vec.h"
 #include "query/slices.h"
 
 /*
@@ -22,7 +23,7 @@ struct history_slice {
 
 /* Beside enum film_wait_flag and enum film_turn_flag: */
 enum history_flag {
-	/* a wait for a lock that no thread has ended: its waker is the lock's holder */
+	/* a wait for a lock whose holder has not ended it: that is its waker here */
 	HISTORY_HELD = 1u << 31,
 	/* the waker's process has the other end of the connection that was waited for */
 	HISTORY_PEER = 1u << 30,
@@ -37,6 +38,13 @@ static inline bool history_is_idle(const struct history_slice *slice)
 	       wait_class_is_idle(slice_wait_class(slice->kind));
 }
 
+/* A wait for a lock, or a part of one. */
+struct history_lock {
+	uint64_t start, end, address;
+	uint32_t thread, holder, place; /* as of a struct film_lock */
+	uint8_t kind, sure;
+};
+
 enum {
 	HISTORIES_MAX = 1 << 25 /* slices, which is 2 GiB */
 };
@@ -48,6 +56,7 @@ struct histories {
 	size_t *first; /* by thread: its first one; its last one is in front of the next thread's */
 	uint8_t *goroutines; /* by thread: 1 where it is one; null: there are none */
 	size_t count;
+	vec(struct history_lock) locks; /* of slices of which the lock is known, in any order */
 };
 
 /*

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/lock_words.h"
 
+#include <stdio.h>
+
+#include "film/reader.h"
+
 const char *lock_kind_words(uint32_t kind)
 {
 	static const char *const words[] = {
@@ -22,4 +26,42 @@ const char *lock_kind_words(uint32_t kind)
 	};
 
 	return kind < sizeof(words) / sizeof(words[0]) && words[kind] ? words[kind] : "lock";
+}
+
+const char *lock_sure_words(uint32_t sure)
+{
+	static const char *const words[] = {
+		[FILM_HOLDER_NONE] = "",
+		[FILM_HOLDER_OWNER] = "owner",
+		[FILM_HOLDER_LAST] = "last holder",
+		[FILM_HOLDER_RELEASER] = "releaser",
+	};
+
+	return sure < sizeof(words) / sizeof(words[0]) ? words[sure] : "";
+}
+
+void lock_words(const struct film *film, const struct lock_shown *lock, char *words, size_t size)
+{
+	const struct film_frame *place = &film->frames[lock->place];
+	const struct film_process *process = &film->processes[lock->process];
+	const char *image = name_of_image(film->images[place->image].path);
+	const char *what = lock_kind_words(lock->kind);
+	int used;
+
+	if (lock->place && place->function) {
+		snprintf(words, size, "%s %.150s in %.60s", what,
+			 film->functions[place->function].name, image);
+		return;
+	}
+	if (lock->place) {
+		snprintf(words, size, "%s %.60s+0x%llx", what, image,
+			 (unsigned long long)place->address);
+		return;
+	}
+	used = lock_is_waiters_own(lock->kind) ? snprintf(words, size, "%s", what)
+					       : snprintf(words, size, "%s 0x%llx", what,
+							  (unsigned long long)lock->address);
+	if (lock->process && used >= 0 && (size_t)used < size)
+		snprintf(words + used, size - (size_t)used, " of %.60s (%u)", process->comm,
+			 process->pid);
 }

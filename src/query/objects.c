@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "query/lock_words.h"
+
 #define WAIT_ANY_CHILD UINT32_MAX /* of wait4(2): -1 */
 
 const char *object_name(const struct film *film, uint32_t object)
@@ -16,6 +18,21 @@ const char *object_name(const struct film *film, uint32_t object)
 
 typedef enum object_known describe_function(const struct film *film, const struct slice *slice,
 					    char *words, size_t size);
+
+static enum object_known describe_lock(const struct film *film, const struct slice *slice,
+				       char *words, size_t size)
+{
+	const struct slice_evidence *e = &slice->evidence;
+	const struct lock_shown lock = {
+		.address = e->lock,
+		.place = e->lock_place,
+		.process = film->threads[slice->thread].process,
+		.kind = e->lock_kind,
+	};
+
+	lock_words(film, &lock, words, size);
+	return OBJECT_KNOWN;
+}
 
 /* The word of a futex belongs to the process, whose memory it is in. */
 static enum object_known describe_futex(const struct film *film, const struct slice *slice,
@@ -195,6 +212,8 @@ enum object_known slice_object(const struct film *film, const struct slice *slic
 		snprintf(words, size, "%s", object_name(film, object));
 		return OBJECT_KNOWN;
 	}
+	if (e->lock)
+		return describe_lock(film, slice, words, size);
 	if (has_none(slice_wait_class(slice->kind)) || e->state == FILM_WAIT_GOROUTINE)
 		return OBJECT_NONE;
 	call = wait_call_name(film->info.arch, e->state, e->call);
@@ -223,7 +242,9 @@ uint64_t slice_object_key(const struct object_keys *keys, const struct slice *sl
 	/* the same, whichever call waits for it */
 	if (object)
 		return hash_u64((uint64_t)object << 32);
-	if (arguments & 1)
+	if (e->lock && !lock_is_waiters_own(e->lock_kind))
+		key = hash_u64(key ^ e->lock);
+	else if (arguments & 1)
 		key = hash_u64(key ^ e->arguments[0]);
 	if (arguments & 2)
 		key = hash_u64(key ^ (uint32_t)e->arguments[1]);

@@ -107,6 +107,20 @@ static int give(struct walker *w, struct life *life)
 	return slice->end > slice->start ? w->take(w->context, slice) : 0;
 }
 
+/* What not each part of a wait has. */
+static void keep_evidence(struct slice_evidence *of, const struct slice_evidence *before)
+{
+	if (!of->stack)
+		of->stack = before->stack;
+	if (of->lock || !before->lock)
+		return;
+	of->lock = before->lock;
+	of->holder = before->holder;
+	of->lock_place = before->lock_place;
+	of->lock_kind = before->lock_kind;
+	of->holder_sure = before->holder_sure;
+}
+
 /* The next time of a life, which ends at end. */
 static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t end,
 	       const struct slice *like)
@@ -116,13 +130,11 @@ static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t 
 	if (end <= life->until)
 		return 0;
 	if (life->has_slice && life->is_open && life->slice.kind == kind) {
-		uint32_t stack = life->slice.evidence.stack;
+		const struct slice_evidence before = life->slice.evidence;
 
 		life->slice.end = end;
 		life->slice.evidence = like->evidence;
-		/* not each part of a wait has it */
-		if (!life->slice.evidence.stack)
-			life->slice.evidence.stack = stack;
+		keep_evidence(&life->slice.evidence, &before);
 	} else {
 		err = give(w, life);
 		if (err)
@@ -202,6 +214,13 @@ static void fill_like(const struct film_turns *turns, size_t i, struct slice *li
 	e->descriptor = (uint8_t)turns->descriptor[i];
 	for (size_t k = 0; k < FILM_WAIT_ARGUMENTS; k++)
 		e->arguments[k] = turns->arguments[k][i];
+	e->lock = turns->lock[i];
+	if (!e->lock)
+		return;
+	e->holder = turns->holder[i];
+	e->lock_place = turns->lock_place[i];
+	e->lock_kind = (uint8_t)turns->lock_kind[i];
+	e->holder_sure = (uint8_t)turns->holder_sure[i];
 }
 
 static enum wait_class class_of(struct walker *w, const struct slice_evidence *e)

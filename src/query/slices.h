@@ -41,6 +41,8 @@ static inline enum wait_class slice_wait_class(unsigned int kind)
  */
 struct slice_evidence {
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
+	uint64_t lock; /* as of a struct film_turn, and so are the next ones */
+	uint32_t holder, lock_place;
 	uint32_t stack, waker;
 	uint32_t object;       /* a frame, whose name it is: slice_object() */
 	uint32_t ready_object; /* the same, of what of an epoll, or of several, was ready; 0 */
@@ -48,6 +50,7 @@ struct slice_evidence {
 	uint32_t flags;	       /* enum film_wait_flag, enum film_turn_flag */
 	uint16_t call, cpu;
 	uint8_t state, context, descriptor;
+	uint8_t lock_kind, holder_sure;
 };
 
 struct slice {

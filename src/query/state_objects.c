@@ -32,6 +32,34 @@ new_object(struct state_objects *objects, uint64_t key, uint32_t process, const 
 	return vec_last(&objects->all);
 }
 
+/* Of an object at a place. False: no memory. */
+static bool add_holder(struct state_objects *objects, size_t object, const struct slice *slice)
+{
+	const struct slice_evidence *e = &slice->evidence;
+	uint64_t time = slice->end - slice->start;
+	uint64_t key = hash_u64(hash_u64(object) ^ ((uint64_t)e->holder << 8 | e->holder_sure));
+	const uint64_t *place = map_get(&objects->of_holders, key);
+	struct state_holder *holder;
+
+	if (!place) {
+		struct state_holder new = {.thread = e->holder, .sure = e->holder_sure};
+
+		/* what has no room here is of a holder that is not known */
+		if (objects->holders.count >= OBJECTS_MAX)
+			return true;
+		new.next = objects->all.at[object].held;
+		if (!vec_push(&objects->holders, new) ||
+		    !map_put(&objects->of_holders, key, objects->holders.count - 1))
+			return false;
+		objects->all.at[object].held = (uint32_t)objects->holders.count;
+	}
+	holder = place ? &objects->holders.at[*place] : vec_last(&objects->holders);
+	holder->count++;
+	holder->total += time;
+	holder->longest = time > holder->longest ? time : holder->longest;
+	return true;
+}
+
 bool state_objects_add(struct state_objects *objects, const struct film *film,
 		       const struct slice *slice)
 {
@@ -54,7 +82,13 @@ bool state_objects_add(struct state_objects *objects, const struct film *film,
 	object->count++;
 	object->total += time;
 	object->longest = time > object->longest ? time : object->longest;
-	return true;
+	if (!slice->evidence.lock)
+		return true;
+	/* not each wait for a lock is known to be one: one that is describes it */
+	if (!object->like.evidence.lock)
+		object->like = *slice;
+	return !slice->evidence.holder ||
+	       add_holder(objects, (size_t)(object - objects->all.at), slice);
 }
 
 static int longest_first(const void *left, const void *right)
@@ -68,16 +102,57 @@ static int longest_first(const void *left, const void *right)
 	return a->like.thread < b->like.thread ? -1 : a->like.thread > b->like.thread;
 }
 
-void state_objects_sort(struct state_objects *objects)
+static int longest_holder_first(const void *left, const void *right)
 {
+	const struct state_holder *a = left, *b = right;
+
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+/* Links the holders of an object anew. False: no memory, and they stay in another order. */
+static bool sort_holders(struct state_objects *objects, struct state_object *object)
+{
+	vec(struct state_holder) sorted = {0};
+	bool ok = true;
+	uint32_t at;
+	size_t i = 0;
+
+	for (at = object->held; ok && at; at = objects->holders.at[at - 1].next)
+		ok = vec_push(&sorted, objects->holders.at[at - 1]);
+	if (ok && sorted.count > 1) {
+		qsort(sorted.at, sorted.count, sizeof(*sorted.at), longest_holder_first);
+		for (at = object->held; at; at = objects->holders.at[at - 1].next) {
+			uint32_t next = objects->holders.at[at - 1].next;
+
+			objects->holders.at[at - 1] = sorted.at[i++];
+			objects->holders.at[at - 1].next = next;
+		}
+	}
+	vec_free(&sorted);
+	return ok;
+}
+
+bool state_objects_sort(struct state_objects *objects)
+{
+	bool ok = true;
+
+	vec_foreach (&objects->all, object)
+		ok = ok && sort_holders(objects, object);
+
 	if (objects->all.count)
 		qsort(objects->all.at, objects->all.count, sizeof(*objects->all.at), longest_first);
 	/* places are other ones now */
 	map_free(&objects->places);
+	map_free(&objects->of_holders);
+	return ok;
 }
 
 void state_objects_free(struct state_objects *objects)
 {
 	vec_free(&objects->all);
+	vec_free(&objects->holders);
 	map_free(&objects->places);
+	map_free(&objects->of_holders);
 }

@@ -50,8 +50,8 @@ static struct likeness likeness_of(const struct slice *slice)
 	if (slice->kind == SLICE_WAIT + WAIT_OTHER)
 		like.call = e->call;
 	if (slice->kind == SLICE_WAIT + WAIT_LOCK)
-		like.for_condition =
-			wait_is_for_condition(e->state, e->arguments[1], e->arguments[2]);
+		like.for_condition = !e->lock && wait_is_for_condition(e->state, e->arguments[1],
+								       e->arguments[2]);
 	return like;
 }
 
@@ -223,9 +223,10 @@ static void sort_list(struct state_list *list)
 		qsort(list->states.at, list->states.count, sizeof(*list->states.at), longest_first);
 }
 
-static void sort_all(struct states *states)
+static int sort_all(struct states *states)
 {
-	state_objects_sort(&states->objects);
+	if (!state_objects_sort(&states->objects))
+		return -ENOMEM;
 	sort_list(&states->all);
 	vec_foreach (&states->processes, list)
 		sort_list(list);
@@ -237,6 +238,7 @@ static void sort_all(struct states *states)
 	if (states->threads.count)
 		qsort(states->threads.at, states->threads.count, sizeof(*states->threads.at),
 		      busiest_first);
+	return 0;
 }
 
 int states_make(struct film *film, uint32_t event, const struct filter *filter,
@@ -269,7 +271,7 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 	if (!err)
 		err = view_count_losses(&states->losses, film, event, 0);
 	if (!err)
-		sort_all(states);
+		err = sort_all(states);
 	filter_kept_free(&s.kept);
 	free(s.places);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot sum up states") : err;

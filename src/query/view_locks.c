@@ -28,43 +28,30 @@ struct open_wait {
 };
 
 /* "[mutex guard in app]", "[mutex 0x7f10 of app (12)]" */
-static void lock_words(const struct film *film, const struct film_locks *locks, size_t i,
-		       char *words, size_t size)
+static void mark_of_lock(const struct film *film, const struct film_locks *locks, size_t i,
+			 char *words, size_t size)
 {
-	uint32_t kind = locks->kind[i];
-	const char *what = lock_kind_words(kind);
-	const struct film_frame *place = &film->frames[locks->place[i]];
-	const struct film_process *process =
-		&film->processes[film->threads[locks->thread[i]].process];
-	const char *image = name_of_image(film->images[place->image].path);
+	const struct lock_shown lock = {
+		.address = locks->address[i],
+		.place = locks->place[i],
+		.process = film->threads[locks->thread[i]].process,
+		.kind = locks->kind[i],
+	};
+	char name[300];
 
-	if (locks->place[i] && place->function)
-		snprintf(words, size, "[%s %.150s in %.60s]", what,
-			 film->functions[place->function].name, image);
-	else if (locks->place[i])
-		snprintf(words, size, "[%s %.60s+0x%llx]", what, image,
-			 (unsigned long long)place->address);
-	else if (lock_is_waiters_own(kind))
-		snprintf(words, size, "[%s of %.60s (%u)]", what, process->comm, process->pid);
-	else
-		snprintf(words, size, "[%s 0x%llx of %.60s (%u)]", what,
-			 (unsigned long long)locks->address[i], process->comm, process->pid);
+	lock_words(film, &lock, name, sizeof(name));
+	snprintf(words, size, "[%s]", name);
 }
 
 /* "[owner: flusher (12)]" */
-static void holder_words(const struct film *film, const struct film_locks *locks, size_t i,
-			 char *words, size_t size)
+static void mark_of_holder(const struct film *film, const struct film_locks *locks, size_t i,
+			   char *words, size_t size)
 {
-	static const char *const sure[] = {
-		[FILM_HOLDER_OWNER] = "owner",
-		[FILM_HOLDER_LAST] = "last holder",
-		[FILM_HOLDER_RELEASER] = "releaser",
-	};
 	const struct film_thread *holder = &film->threads[locks->holder[i]];
-	uint32_t how = locks->sure[i];
+	const char *sure = lock_sure_words(locks->sure[i]);
 
-	if (locks->holder[i] && how < sizeof(sure) / sizeof(sure[0]) && sure[how])
-		snprintf(words, size, "[%s: %.200s (%u)]", sure[how], holder->comm, holder->tid);
+	if (locks->holder[i] && *sure)
+		snprintf(words, size, "[%s: %.200s (%u)]", sure, holder->comm, holder->tid);
 	else
 		snprintf(words, size, "[holder not known]");
 }
@@ -135,8 +122,8 @@ static int take_lock(struct collector *c, const struct film_locks *locks, size_t
 	uint32_t path = 0;
 	int err;
 
-	lock_words(film, locks, i, lock, sizeof(lock));
-	holder_words(film, locks, i, holder, sizeof(holder));
+	mark_of_lock(film, locks, i, lock, sizeof(lock));
+	mark_of_holder(film, locks, i, holder, sizeof(holder));
 	if (shape->by_waker)
 		view_waker_words(film, &waker, by, sizeof(by));
 	err = count(c, locks, i, lock, holder, by);

@@ -8,6 +8,7 @@
 #include "film/events.h"
 #include "film/names.h"
 #include "server/api.h"
+#include "query/lock_words.h"
 #include "query/objects.h"
 #include "server/ask.h"
 #include "store/lanes.h"
@@ -123,6 +124,16 @@ static void put_object(struct json *j, const struct film *film, const struct sli
 	json_text(j, "object_unknown", known == OBJECT_UNKNOWN ? words : "");
 }
 
+/* Of a lock: its holder, and how that is known. */
+static void put_holder(struct json *j, const struct film *film, const struct slice *slice)
+{
+	const struct slice_evidence *e = &slice->evidence;
+	bool has_holder = slice_is_wait(slice->kind) && e->holder;
+
+	put_thread(j, "holder", film, has_holder ? e->holder : 0);
+	json_text(j, "holder_sure", has_holder ? lock_sure_words(e->holder_sure) : "");
+}
+
 static void put_evidence(struct json *j, const struct film *film, const struct slice *slice)
 {
 	const struct slice_evidence *e = &slice->evidence;
@@ -147,6 +158,7 @@ static void put_evidence(struct json *j, const struct film *film, const struct s
 	put_thread(j, "waker", film, is_run ? 0 : e->waker);
 	json_bool(j, "waker_goroutine",
 		  !is_run && e->waker && e->on && !(e->flags & FILM_TURN_BY_THREAD));
+	put_holder(j, film, slice);
 	put_thread(j, "on", film, e->on);
 	put_stack(j, film, is_run ? 0 : e->stack);
 }

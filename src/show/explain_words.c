@@ -55,13 +55,17 @@ static const char *ipc_words(const struct history_slice *slice)
 	}
 }
 
-static void lock_words(const struct explainer *e, const struct explain_part *part,
-		       const struct history_slice *slice, struct buf *words)
+static void put_lock(const struct explainer *e, const struct explain_part *part,
+		     const struct history_slice *slice, struct buf *words)
 {
 	char lock[320];
 
 	if (part->lock) {
-		explain_lock_words(e->film, part->lock, lock, sizeof(lock));
+		const struct lock_shown shown = {.address = part->lock->address,
+						 .place = part->lock->place,
+						 .kind = part->lock->kind};
+
+		lock_words(e->film, &shown, lock, sizeof(lock));
 		buf_put_text(words, lock);
 	} else {
 		buf_printf(words, "%s 0x%llx",
@@ -116,7 +120,7 @@ void explain_object_words(const struct explainer *e, const struct explain_part *
 	else if (slice && slice->state == FILM_WAIT_GOROUTINE && slice_is_wait(slice->kind))
 		sync_words(e, slice, words);
 	else if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
-		lock_words(e, part, slice, words);
+		put_lock(e, part, slice, words);
 	else if (slice && slice_is_wait(slice->kind))
 		object_words(e, slice, words);
 }
@@ -211,7 +215,7 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		if (is_safepoint(e, part))
 			buf_put_text(words, "a pause of the Java virtual machine,");
 		else
-			lock_words(e, part, slice, words);
+			put_lock(e, part, slice, words);
 		return;
 	} else if (slice->object) {
 		buf_printf(words, objects[class] ? objects[class] : "waiting in %s for ",
@@ -225,12 +229,41 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 	place_words(e, slice->stack, words);
 }
 
-/* The thread that a wait was for, or what else ended it. */
-static void cause_words(const struct explainer *e, const struct explain_part *part,
+/* Whether another thread than the one that ended the wait had the lock when it began. */
+static bool has_other_owner(const struct explain_part *part)
+{
+	const struct history_lock *lock = part->lock;
+
+	return lock && lock->holder && part->waker && lock->holder != part->waker &&
+	       (lock->sure == FILM_HOLDER_OWNER || lock->sure == FILM_HOLDER_LAST);
+}
+
+/* Of a wait that is followed. */
+static void waker_words(const struct explainer *e, const struct explain_part *part,
 			struct buf *words)
 {
 	bool is_holder = part->lock && part->lock->holder == part->waker && part->waker;
 
+	if (has_other_owner(part)) {
+		buf_put_text(words, ", held by ");
+		explain_thread_words(e, part->lock->holder, part->thread, words);
+		buf_printf(words, " when %s began, and released by ",
+			   part->count == 1 ? "it" : "the longest");
+	} else {
+		buf_put_text(words, part->ended == CRITICAL_OPEN || is_holder ? ", held by "
+				    : part->is_call			      ? ", served by "
+				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
+									      : ", ended by ");
+	}
+	explain_thread_words(e, part->waker, part->thread, words);
+	if (part->is_likely)
+		buf_put_text(words, " (most likely)");
+}
+
+/* The thread that a wait was for, or what else ended it. */
+static void cause_words(const struct explainer *e, const struct explain_part *part,
+			struct buf *words)
+{
 	if (part->queue) {
 		buf_put_text(words, ", held by ");
 		explain_thread_words(e, part->first_holder, part->thread, words);
@@ -239,13 +272,7 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 		return;
 	}
 	if (part->is_followed) {
-		buf_put_text(words, part->ended == CRITICAL_OPEN || is_holder ? ", held by "
-				    : part->is_call			      ? ", served by "
-				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
-									      : ", ended by ");
-		explain_thread_words(e, part->waker, part->thread, words);
-		if (part->is_likely)
-			buf_put_text(words, " (most likely)");
+		waker_words(e, part, words);
 		return;
 	}
 	switch ((enum critical_end)part->ended) {
@@ -272,7 +299,9 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 		buf_put_text(words, ": a deadlock, as that one waits for this thread");
 		break;
 	case CRITICAL_UNFILMED:
-		buf_put_text(words, ", ended by ");
+		buf_put_text(words, part->lock && part->lock->holder == part->waker
+					    ? ", held by "
+					    : ", ended by ");
 		explain_thread_words(e, part->waker, part->thread, words);
 		buf_put_text(words, ", of which the film has no more");
 		break;

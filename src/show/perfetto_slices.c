@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "query/filter.h"
+#include "query/lock_words.h"
 #include "query/objects.h"
 #include "query/slices.h"
 #include "show/machine.h"
@@ -23,6 +24,9 @@ enum annotation {
 	ANNOTATE_WAKER,
 	ANNOTATE_OBJECT,
 	ANNOTATE_READY_OBJECT,
+	ANNOTATE_HOLDER,
+	ANNOTATE_HOLDER_TID,
+	ANNOTATE_HOLDER_SURE,
 };
 
 static const char *const annotation_names[] = {
@@ -33,6 +37,9 @@ static const char *const annotation_names[] = {
 	[ANNOTATE_WAKER] = "waker_tid",
 	[ANNOTATE_OBJECT] = "object",
 	[ANNOTATE_READY_OBJECT] = "ready_object",
+	[ANNOTATE_HOLDER] = "holder",
+	[ANNOTATE_HOLDER_TID] = "holder_tid",
+	[ANNOTATE_HOLDER_SURE] = "holder_sure",
 };
 
 enum {
@@ -97,6 +104,22 @@ static int put_waker(struct writer *w, const struct slice *slice, uint64_t *flow
 	return err;
 }
 
+/* Of a lock that was waited for: its holder, and how that is known. */
+static int put_holder(struct writer *w, const struct slice *slice)
+{
+	const struct slice_evidence *e = &slice->evidence;
+	const struct film_thread *holder = &w->trace.film->threads[e->holder];
+	int err;
+
+	if (!slice_is_wait(slice->kind) || !e->holder)
+		return 0;
+	perfetto_annotate(&w->trace, ANNOTATE_HOLDER_TID, ANNOTATION_UINT, holder->tid);
+	err = perfetto_annotate_text(&w->trace, ANNOTATE_HOLDER, holder->comm);
+	return err ? err
+		   : perfetto_annotate_text(&w->trace, ANNOTATE_HOLDER_SURE,
+					    lock_sure_words(e->holder_sure));
+}
+
 static int put_annotations(struct writer *w, const struct slice *slice)
 {
 	struct perfetto_trace *t = &w->trace;
@@ -114,6 +137,8 @@ static int put_annotations(struct writer *w, const struct slice *slice)
 	if (!err && slice_is_wait(slice->kind) && e->ready_object)
 		err = perfetto_annotate_text(t, ANNOTATE_READY_OBJECT,
 					     object_name(t->film, e->ready_object));
+	if (!err)
+		err = put_holder(w, slice);
 	if (slice->kind == SLICE_WOKEN && e->waker)
 		perfetto_annotate(t, ANNOTATE_WAKER, ANNOTATION_UINT,
 				  t->film->threads[e->waker].tid);

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "query/lock_words.h"
 #include "show/json_film.h"
 #include "show/machine.h"
 #include "show/slices.h"
@@ -15,6 +16,12 @@
 enum {
 	OBJECTS_SHOWN = 20,
 	OBJECTS_TOLD = 10000
+};
+
+/* The most holders of a lock, in either. */
+enum {
+	HOLDERS_SHOWN = 3,
+	HOLDERS_TOLD = 100
 };
 
 static void put_number(FILE *out, uint64_t count)
@@ -114,6 +121,29 @@ static void put_thread(const struct states *states, const struct state_list *lis
 	put_rows(film, list, out);
 }
 
+/* ", held by flusher (1851) for 80.12%": of a lock, who held it while others waited for it. */
+static void put_holders(const struct states *states, const struct state_object *object, FILE *out)
+{
+	const struct state_holder *all = states->objects.holders.at;
+	unsigned int rows = 0, more = 0;
+
+	for (uint32_t at = object->held; at; at = all[at - 1].next) {
+		const struct film_thread *thread = &states->film->threads[all[at - 1].thread];
+		const char *sure = lock_sure_words(all[at - 1].sure);
+
+		if (++rows > HOLDERS_SHOWN) {
+			more++;
+			continue;
+		}
+		fputs(rows == 1 ? ", held by " : ", ", out);
+		text_print_safe(out, thread->comm);
+		fprintf(out, " (%u, %s) for %.2f%%", thread->tid, sure,
+			words_percent(all[at - 1].total, object->total));
+	}
+	if (more)
+		fprintf(out, " and %u more", more);
+}
+
 /* What was waited for the longest; of what has no object, nothing is shown. */
 static void put_objects(const struct states *states, FILE *out)
 {
@@ -143,7 +173,9 @@ static void put_objects(const struct states *states, FILE *out)
 		text_print_safe(out, words);
 		fputs(", ", out);
 		text_print_safe(out, process->comm);
-		fprintf(out, " (%u)\n", process->pid);
+		fprintf(out, " (%u)", process->pid);
+		put_holders(states, object, out);
+		fputc('\n', out);
 	}
 }
 
@@ -235,6 +267,32 @@ static void put_json_process(struct json *j, const struct states *states,
 	json_close(j, '}');
 }
 
+static void put_json_holders(struct json *j, const struct states *states,
+			     const struct state_object *object)
+{
+	const struct state_holder *all = states->objects.holders.at;
+	const struct film *film = states->film;
+	unsigned int rows = 0;
+
+	json_open(j, "holders", '[');
+	for (uint32_t at = object->held; at && rows < HOLDERS_TOLD; at = all[at - 1].next) {
+		const struct state_holder *holder = &all[at - 1];
+		const struct film_thread *thread = &film->threads[holder->thread];
+
+		rows++;
+		json_open(j, NULL, '{');
+		json_u64(j, "pid", film->processes[thread->process].pid);
+		json_u64(j, "tid", thread->tid);
+		json_text(j, "comm", thread->comm);
+		json_text(j, "sure", lock_sure_words(holder->sure));
+		json_u64(j, "count", holder->count);
+		json_u64(j, "total", holder->total);
+		json_u64(j, "longest", holder->longest);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void put_json_objects(struct json *j, const struct states *states)
 {
 	size_t count = states->objects.all.count;
@@ -255,6 +313,7 @@ static void put_json_objects(struct json *j, const struct states *states)
 		json_u64(j, "count", object->count);
 		json_u64(j, "total", object->total);
 		json_u64(j, "longest", object->longest);
+		put_json_holders(j, states, object);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -62,6 +62,6 @@ int store_explain(struct store *store, const struct store_ask *ask,
 		return fail(why, -ENOENT, "ask for a shorter time",
 			    "not all films of this time could be read, and those that were do not "
 			    "have it");
-	return fail(why, -ENOENT, "'stackcam record -e requests,threads,on-cpu,lock' records them",
+	return fail(why, -ENOENT, "'stackcam record -e requests,threads,on-cpu' records them",
 		    "no film of this time has the lives of the threads that are asked for");
 }

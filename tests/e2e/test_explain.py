@@ -21,7 +21,7 @@ from harness import PATIENCE, control_group, free_port, needs_root, running, wai
 
 pytestmark = needs_root
 
-EVENTS = ("-e", "threads,on-cpu,lock")
+EVENTS = ("-e", "threads,on-cpu")
 
 
 def check_sums(part):
@@ -501,7 +501,7 @@ def test_a_film_without_lives_says_what_to_record(lab):
     done = lab.run("explain", film.path)
     assert done.returncode == 1 and not done.stdout
     assert done.stderr == "stackcam: cannot explain: the film has no lives of threads; " \
-        "record with 'stackcam record -e threads,on-cpu,lock'\n"
+        "record with 'stackcam record -e threads,on-cpu'\n"
 
 
 def test_wrong_usage_and_nothing_that_matches(lab):

@@ -150,6 +150,8 @@ def test_one_slice_and_its_evidence(sample):
     assert (slice["name"], slice["call"], slice["state"], slice["cpu"]) == ("lock", "futex", "S", 1)
     assert slice["arguments"] == ["0xffffffffffffffff", "0x80", "0x2", "0"]
     assert slice["waker"] == {"pid": 10, "tid": 11, "comm": "worker"} and slice["context"] == "thread"
+    assert slice["object"] == "mutex 0x7f0000000040 of server (10)"
+    assert slice["holder"] == {"pid": 10, "tid": 11, "comm": "worker"} and slice["holder_sure"] == "owner"
     assert [frame["name"] for frame in slice["stack"]] == ["</script><b>lock()", "main"]
     assert sample.get("slice", lane_pid=10, lane_tid=11, at=f"{START}.050")["slice"]["cpu"] is None
     assert sample.get("slice", lane_pid=10, lane_tid=11, at=f"{START}.090")["slice"]["open_end"]

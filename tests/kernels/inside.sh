@@ -114,12 +114,13 @@ lives_are_told()
 	done
 }
 
+# owners_of_locks_are_named EVENT ARE_NAMED
 owners_of_locks_are_named()
 {
 	# its threads live until the recorder, for which this machine may have no time, has looked at them
-	stackcam record -q -e lock -o locks.film -- locks 120 kept >said.txt &
+	stackcam record -q -e "$1" -o locks.film -- locks 120 kept >said.txt &
 	recorder=$!
-	until owners_are_named; do
+	until "$2"; do
 		kill -0 $recorder 2>/dev/null || {
 			cat locks.txt said.txt
 			return 1
@@ -135,6 +136,15 @@ owners_are_named()
 	stackcam report -e lock --by holder --limit 0 locks.film >locks.txt 2>&1 || return 1
 	for kind in normal pi robust heap; do
 		grep -q "owner: hold-$kind " locks.txt || return 1
+	done
+}
+
+# The same in the lives of threads: each lock with its holder.
+holders_are_told()
+{
+	stackcam report --format states-json locks.film >locks.txt 2>&1 || return 1
+	for kind in normal pi robust heap; do
+		grep -q "\"comm\":\"hold-$kind\",\"sure\":\"owner\"" locks.txt || return 1
 	done
 }
 
@@ -318,8 +328,9 @@ if [ -e /usr/bin/waits_go-stripped ]; then
 	test_case lanes-of-tasks lanes_of_tasks_are_loaded
 	test_case lanes-of-virtual-threads lanes_of_virtual_threads_are_loaded
 fi
-test_case locks owners_of_locks_are_named
+test_case locks owners_of_locks_are_named lock owners_are_named
 test_case lives lives_are_told
+test_case holders owners_of_locks_are_named threads holders_are_told
 test_case memory-growth growth_is_told
 test_case allocations allocations_are_counted
 test_case logs what_is_logged_is_filmed

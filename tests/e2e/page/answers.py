@@ -687,6 +687,9 @@ class Api:
             "waker": {"pid": 100, "tid": 1, "comm": "goroutine 1"} if wait and of_goroutine else
                      {"pid": 100, "tid": 101, "comm": HOSTILE if self.server.hostile else "worker-1"} if wait else None,
             "waker_goroutine": bool(wait and of_goroutine),
+            "holder": {"pid": 100, "tid": 102, "comm": HOSTILE if self.server.hostile else "worker-2"}
+                      if wait and not of_goroutine else None,
+            "holder_sure": "owner" if wait and not of_goroutine else "",
             "on": {"pid": 100, "tid": 102, "comm": "worker-2"} if of_goroutine else None,
             "stack": [{"name": name, "image": image, "kind": kind, "is_guess": False} for name, image, kind in
                       reversed(STACKS[4][0])] if wait else []}}

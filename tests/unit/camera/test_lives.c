@@ -25,11 +25,15 @@ static uint32_t row_of(void *context, const struct capture_identity *identity)
 	return identity->tid;
 }
 
-static uint32_t stack_of(void *context, uint32_t number, uint64_t in)
+static struct lives_lock given; /* with the stacks of waits */
+
+static uint32_t stack_of(void *context, uint32_t number, uint64_t in, struct lives_lock *lock)
 {
 	(void)context;
 	(void)in;
 	told.stacks++;
+	if (given.address)
+		*lock = given;
 	return 100 + number;
 }
 
@@ -68,6 +72,11 @@ static void take(void *context, const struct film_turn *turn)
 	add(" stack %llu", turn->stack);
 	add(" object %llu", turn->object);
 	add(" ready-object %llu", turn->ready_object);
+	add(" lock %llx", turn->lock);
+	add(" of %llu", turn->holder);
+	add(" sure %llu", turn->holder_sure);
+	if (turn->flags & FILM_TURN_UNRELEASED)
+		add(" unreleased", 1);
 	if (turn->state)
 		add(" %c", turn->state);
 	if (turn->flags & FILM_TURN_BEGINS)
@@ -86,6 +95,7 @@ static struct lives *new_lives(void)
 
 	assert_non_null(lives);
 	told = (struct told){0};
+	given = (struct lives_lock){0};
 	lives_begin(lives, BEGIN);
 	return lives;
 }
@@ -278,6 +288,74 @@ static void test_listed(void **state)
 		     "1: waited 500 stack 9 S open; 2: waited 500 stack 8 S open; ");
 }
 
+/* A wait for a lock, which thread 2 ends. */
+static void lock_wait(struct lives *lives, uint64_t from, uint8_t count, struct lives_lock lock)
+{
+	given = lock;
+	GIVE(lives, .time = from, .prev = 1, SLEEPS, .prev_count = count);
+	GIVE(lives, .time = from + 30, .next = 1, .waker = 2, .ready = 5, .next_count = count,
+	     .flags = THREADS_HAS_STACK);
+}
+
+/* What the lock named is its holder; else it is the thread that released it. */
+static void test_locks(void **state)
+{
+	const struct lives_lock owned = {.address = 0xa0, .holder = 7, .sure = FILM_HOLDER_OWNER};
+	struct lives_lock of = owned;
+	struct lives *lives = new_lives();
+
+	(void)state;
+	meet(lives, 1, -500);
+	meet(lives, 2, -500);
+	of.is_released = true;
+	lock_wait(lives, 100, 7, of);
+	of.holder = of.sure = 0;
+	lock_wait(lives, 200, 8, of);
+	/* a signal has ended it */
+	of.is_released = false;
+	of.is_unreleased = true;
+	lock_wait(lives, 300, 9, of);
+	of = owned;
+	of.is_unreleased = true;
+	lock_wait(lives, 400, 10, of);
+	/* it was for none */
+	lock_wait(lives, 500, 11, (struct lives_lock){0});
+	check(lives, "1: ran 100 waited 25 ready 5 by 2 stack 101 lock a0 of 7 sure 1 S before; "
+		     "1: ran 70 waited 25 ready 5 by 2 stack 101 lock a0 of 2 sure 3 S; "
+		     "1: ran 70 waited 25 ready 5 by 2 stack 101 lock a0 unreleased S; "
+		     "1: ran 70 waited 25 ready 5 by 2 stack 101 lock a0 of 7 sure 1 unreleased S; "
+		     "1: ran 70 waited 25 ready 5 by 2 stack 101 S; ");
+}
+
+/* The list names a lock that is waited for from before the first switch, in each row. */
+static void test_listed_locks(void **state)
+{
+	struct lives *lives = new_lives();
+	struct lives_listed listed = {
+		.time = BEGIN - 50,
+		.number = 1,
+		.count = 3,
+		.evidence = {.call = FUTEX, .state = 'S', .stack = 9},
+		.lock = {.address = 0xb0, .holder = 4, .sure = FILM_HOLDER_OWNER}};
+
+	(void)state;
+	meet(lives, 1, -500);
+	lives_list(lives, &listed);
+	lives_cut(lives, BEGIN + 1000, 0);
+	/* ids are of a film: another one has them anew */
+	lives_turn(lives);
+	lives_cut(lives, BEGIN + 1100, 0);
+	listed.time = BEGIN + 1150;
+	listed.lock.holder = 5;
+	lives_list(lives, &listed);
+	/* its end has a stack, but no lock: it began unseen */
+	GIVE(lives, .time = 1200, .next = 1, .ready = 10, .next_count = 3,
+	     .flags = THREADS_HAS_STACK);
+	check(lives, "1: waited 1000 stack 9 lock b0 of 4 sure 1 S before open; "
+		     "1: waited 100 S before open; "
+		     "1: waited 90 ready 10 stack 101 lock b0 of 5 sure 1 S; ");
+}
+
 /* The list has a stack, but no object where only the thread's own switch could show it. */
 static void test_listed_object(void **state)
 {
@@ -443,6 +521,8 @@ int main(void)
 		cmocka_unit_test(test_what_was_ready),
 		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_listed_locks),
 		cmocka_unit_test(test_listed_object),
 		cmocka_unit_test(test_woken_before_cut),
 		cmocka_unit_test(test_vanished),

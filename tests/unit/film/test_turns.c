@@ -14,6 +14,9 @@
 #define STACKS	9
 #define STEP	10007ull
 
+/* Of a turn: what is known of a lock. */
+#define LOCK_COLUMNS 5
+
 /* Turn i: no two of its numbers are the same, where that can be. */
 static struct film_turn turn_number(uint64_t i)
 {
@@ -28,12 +31,17 @@ static struct film_turn turn_number(uint64_t i)
 		.stack = (uint32_t)(i % STACKS),
 		.waker = (uint32_t)((i + 1) % THREADS),
 		.object = (uint32_t)(i % 3),
+		.lock = i << 20,
+		.holder = (uint32_t)((i + 2) % THREADS),
+		.lock_place = (uint32_t)((i + 1) % 3),
+		.lock_kind = (uint8_t)(i % 15),
+		.holder_sure = (uint8_t)(i % 4),
 		.call = (uint16_t)(i % 400),
 		.cpu = (uint16_t)(i % 1000),
 		.state = "RSDITtF"[i % 7],
 		.context = (uint8_t)(i % 6),
 		.descriptor = (uint8_t)(i % 16),
-		.flags = (uint32_t)(i % 256),
+		.flags = (uint32_t)(i % 512),
 	};
 }
 
@@ -60,6 +68,11 @@ static int is_next(void *context, const struct film_turns *turns)
 		assert_int_equal(turns->stack[i], turn.stack);
 		assert_int_equal(turns->waker[i], turn.waker);
 		assert_int_equal(turns->object[i], turn.object);
+		assert_int_equal(turns->lock[i], turn.lock);
+		assert_int_equal(turns->holder[i], turn.holder);
+		assert_int_equal(turns->lock_place[i], turn.lock_place);
+		assert_int_equal(turns->lock_kind[i], turn.lock_kind);
+		assert_int_equal(turns->holder_sure[i], turn.holder_sure);
 		assert_int_equal(turns->call[i], turn.call);
 		assert_int_equal(turns->cpu[i], turn.cpu);
 		assert_int_equal(turns->state[i], turn.state);
@@ -191,7 +204,16 @@ static void test_without_objects(void **state)
 	assert_int_equal(
 		film_unpack(&u, kind, &limits, &span, c.packed.at, c.packed.count, &unpacked), 0);
 	assert_int_equal(unpacked.view.turns.object[0], rows[0].object);
-	/* what a goroutine ran on came last */
+	assert_int_equal(unpacked.view.turns.lock[0], rows[0].lock);
+	/* locks came last */
+	older.count -= LOCK_COLUMNS;
+	assert_int_equal(layout_pack(&c, &older, 0, rows, 2), 0);
+	assert_int_equal(
+		film_unpack(&u, kind, &limits, &span, c.packed.at, c.packed.count, &unpacked), 0);
+	assert_int_equal(unpacked.view.turns.ready_object[0], rows[0].ready_object);
+	assert_int_equal(unpacked.view.turns.lock[0], 0);
+	assert_int_equal(unpacked.view.turns.holder[0], 0);
+	/* what a goroutine ran on came before */
 	older.count--;
 	assert_int_equal(layout_pack(&c, &older, 0, rows, 2), 0);
 	assert_int_equal(

@@ -218,6 +218,10 @@ static void make_sample(struct maker *m)
 			       .waker = worker,
 			       .flags = FILM_TURN_BEGINS,
 			       .arguments = {UINT64_MAX, 128, 2},
+			       .lock = 0x7f0000000040,
+			       .lock_kind = FILM_LOCK_MUTEX,
+			       .holder = worker,
+			       .holder_sure = FILM_HOLDER_OWNER,
 			       .context = FILM_WAIT_BY_THREAD});
 	put(m, main_thread, &end[0], 15, 0, 5, (struct film_turn){.state = FILM_WAIT_READY});
 	put(m, main_thread, &end[0], 5, 30, 0,

@@ -96,6 +96,12 @@ export const timeline = {
 		toThread: 'Go to it',
 		reason: 'Waits for',
 		toWaker: 'To the waker',
+		holder: 'Held by',
+		toHolder: 'To the holder',
+		sure: {
+			owner: 'the owner when the wait began', 'last holder': 'the last holder when the wait began',
+			releaser: 'taken to be, as it released the lock',
+		} as Record<string, string>,
 		previous: 'Previous slice (,)',
 		next: 'Next slice (.)',
 		zoom: 'Zoom to it (m)',

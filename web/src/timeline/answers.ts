@@ -111,6 +111,9 @@ export interface SliceAnswer {
 		waker: ThreadName | null;
 		/** It is a goroutine, or a task, as the lane is. */
 		waker_goroutine: boolean;
+		/** Of a wait for a lock: the thread that held it, and how that is known: "owner", "last holder", "releaser". */
+		holder: ThreadName | null;
+		holder_sure: string;
 		/** Of a goroutine: the thread that it ran on. */
 		on: ThreadName | null;
 		/** Outermost last. */

@@ -179,6 +179,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 			next: () => slice.beside(1),
 			zoom: () => slice.range && view?.jump(widened(slice.range)),
 			toWaker: (lane) => slice.range && actions.choose(lane, slice.wokenAt - 1),
+			toHolder: (lane) => slice.range && actions.choose(lane, Math.max(slice.range.from, 0)),
 			toThread: (lane) => slice.range && actions.choose(lane, Math.max(slice.range.from, 0)),
 		}} />}
 	</div>;

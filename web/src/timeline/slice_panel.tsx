@@ -22,6 +22,8 @@ export interface SliceActions {
 	next(): void;
 	zoom(): void;
 	toWaker(lane: string): void;
+	/** To what the holder of the lock did as the wait began. */
+	toHolder(lane: string): void;
 	/** To the thread that a goroutine ran on. */
 	toThread(lane: string): void;
 }
@@ -58,7 +60,7 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 }) {
 	const start = offset + slice.start, end = offset + slice.end;
 	const moment = (ns: number) => (isWall ? origin.wallOf(ns) : exactly(ns));
-	const { waker } = slice;
+	const { waker, holder } = slice;
 	const kinds: Record<string, string> = { goroutine: words.slice.goroutine, task: words.slice.task, 'virtual thread': words.slice.virtualThread };
 	const logged = logs.lines.filter((line) => laneKey(line) === laneKey(lane) && logs.timeOf(line) >= start && logs.timeOf(line) < end);
 	return <>
@@ -78,6 +80,8 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 				: slice.object_unknown && <i class="hint">{words.slice.unknown} {safe(slice.object_unknown)}</i>}</Fact>
 			<Fact name={words.slice.ready}>{slice.ready_object && <span class="mono">{safe(slice.ready_object)}</span>}</Fact>
 			<Fact name={words.slice.state}>{slice.state && <>{safe(slice.state)}{slice.iowait && `, ${words.slice.iowait}`}</>}</Fact>
+			<Fact name={words.slice.holder}>{holder && <>{safe(holder.comm)} {holder.tid}, {words.slice.sure[slice.holder_sure] ?? safe(slice.holder_sure)}{' '}
+				<button type="button" class="quiet" id="to-holder" onClick={() => actions.toHolder(laneKey(holder))}>{words.slice.toHolder}</button></>}</Fact>
 			<Fact name={words.slice.waker}>{waker && <>{safe(waker.comm)} {!slice.waker_goroutine && waker.tid}{' '}
 				<button type="button" class="quiet" id="to-waker" onClick={() => actions.toWaker(laneKey({ ...waker, goroutine: slice.waker_goroutine }))}>{words.slice.toWaker}</button></>}</Fact>
 			<Fact name={words.slice.context}>{waker && slice.context && (words.slice.contexts[slice.context] ?? safe(slice.context))}</Fact>

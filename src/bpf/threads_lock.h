@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_THREADS_LOCK_H
+#define BPF_THREADS_LOCK_H
+
+/*
+ * What threads.bpf.c reads of the locks that threads wait for. Only a switch of a thread that waits
+ * in futex(2) pays for that, and it is reported with the stack of the wait, so of long waits alone.
+ */
+
+#define LOCK_RUNTIMES threads_lock_runtimes
+#include "lock.h"
+#include "threads_abi.h"
+
+/*
+ * The current thread's. Not static, so that the verifier looks at it once, and not once for each
+ * way that leads here.
+ */
+__weak __noinline int threads_read_lock(struct lock_evidence *evidence)
+{
+	if (!evidence)
+		return 0;
+	lock_read(bpf_get_current_task_btf(), evidence);
+	return 0;
+}
+
+/*
+ * The current thread begins to wait in futex(2): lock->evidence says for what. False: it does
+ * something else there.
+ */
+static __always_inline bool lock_begin(struct threads_lock *lock, __u64 now)
+{
+	if (!lock_futex_waits(lock->evidence.operation))
+		return false;
+	lock->began = now;
+	lock->is_released = 0;
+	threads_read_lock(&lock->evidence);
+	return true;
+}
+
+/* Copies it behind the frames of the wait's stack. Returns how many words that are. */
+static __always_inline __u32 lock_put(struct capture_scratch *scratch,
+				      const struct threads_lock *lock)
+{
+	__u32 frames = scratch->record.user_frames + scratch->record.kernel_frames;
+
+	if (frames > CAPTURE_FRAMES_MAX - THREADS_LOCK_WORDS)
+		return 0;
+	__builtin_memcpy(&scratch->frames[frames], lock, sizeof(*lock));
+	return THREADS_LOCK_WORDS;
+}
+
+#endif
