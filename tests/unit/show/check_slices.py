@@ -79,7 +79,8 @@ def check_sample(path):
             at += ms * MS
         assert [one[:3] for one in slices[thread]] == expected
     lock = slices[10, 10, "server"][1]
-    assert lock[3] == {"system_call": b"futex", "object": b"futex 0xffffffffffffffff of pid 10"}
+    assert lock[3] == {"system_call": b"futex", "object": b"mutex 0x7f0000000040 of server (10)",
+                       "holder": b"worker", "holder_tid": 11, "holder_sure": b"owner"}
     assert slices[10, 11, "worker"][-1][3]["goes_on"] == 1
     assert slices[10, 10, "server"][0][3] == {"cpu": 1}
     # the one wake by a thread: from the worker to the time in the run queue
