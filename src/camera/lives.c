@@ -215,10 +215,10 @@ static void add_lock(const struct life *life, struct film_turn *turn)
 	if (!lock->address)
 		return;
 	turn->lock = lock->address;
-	turn->lock_place = lock->place;
+	turn->object = lock->place;
 	turn->lock_kind = lock->kind;
 	turn->holder = lock->holder;
-	turn->holder_sure = lock->sure;
+	turn->flags |= lock->sure * (uint32_t)FILM_TURN_SURE;
 }
 
 /* Of a wait that is over: if nothing named the owner, it is the thread that released the lock. */
@@ -231,7 +231,7 @@ static void add_releaser(const struct life *life, struct film_turn *turn)
 	if (turn->holder || !life->lock.is_released || turn->waker == turn->thread)
 		return;
 	turn->holder = turn->waker;
-	turn->holder_sure = FILM_HOLDER_RELEASER;
+	turn->flags |= FILM_HOLDER_RELEASER * (uint32_t)FILM_TURN_SURE;
 }
 
 static void add_evidence(struct lives *lives, struct life *life, struct film_turn *turn)

@@ -219,9 +219,7 @@ static const struct layout_column turn_columns[] = {
 	TURN(on, .id_of = LAYOUT_THREAD, .later = true),
 	TURN(lock, .later = true),
 	TURN(holder, .id_of = LAYOUT_THREAD, .later = true),
-	TURN(lock_place, .id_of = LAYOUT_FRAME, .later = true),
 	TURN(lock_kind, .later = true),
-	TURN(holder_sure, .later = true),
 };
 
 enum {

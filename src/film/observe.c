@@ -119,7 +119,7 @@ static void put_turn(struct film_writer *w, uint32_t event, const struct film_tu
 		  turn->waker <= w->threads && turn->on <= w->threads &&
 		  turn->stack < w->next.stack && turn->object < w->next.frame &&
 		  turn->ready_object < w->next.frame && turn->holder <= w->threads &&
-		  turn->lock_place < w->next.frame && turn->waited <= turn->end;
+		  turn->waited <= turn->end;
 	struct film_turn *room = NULL;
 	size_t count = 1;
 

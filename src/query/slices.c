@@ -218,9 +218,10 @@ static void fill_like(const struct film_turns *turns, size_t i, struct slice *li
 	if (!e->lock)
 		return;
 	e->holder = turns->holder[i];
-	e->lock_place = turns->lock_place[i];
+	e->lock_place = e->object;
+	e->object = 0;
 	e->lock_kind = (uint8_t)turns->lock_kind[i];
-	e->holder_sure = (uint8_t)turns->holder_sure[i];
+	e->holder_sure = film_turn_sure(e->flags);
 }
 
 static enum wait_class class_of(struct walker *w, const struct slice_evidence *e)

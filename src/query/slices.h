@@ -41,8 +41,8 @@ static inline enum wait_class slice_wait_class(unsigned int kind)
  */
 struct slice_evidence {
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
-	uint64_t lock; /* as of a struct film_turn, and so are the next ones */
-	uint32_t holder, lock_place;
+	uint64_t lock;		     /* 0: it waited for none, or that is not known */
+	uint32_t holder, lock_place; /* as of a struct film_lock */
 	uint32_t stack, waker;
 	uint32_t object;       /* a frame, whose name it is: slice_object() */
 	uint32_t ready_object; /* the same, of what of an epoll, or of several, was ready; 0 */

@@ -2,7 +2,6 @@
 """record -e threads: who held the locks that threads waited for, against what the programs say themselves."""
 
 import datetime
-import json
 import signal
 import subprocess
 import sys
@@ -81,14 +80,17 @@ def test_a_deadlock_from_before_the_recording(lab):
         names = {int(task.name): (task / "comm").read_text().strip() for task in Path(f"/proc/{target.pid}/task").iterdir()}
     embraced = {tid: name for tid, name in names.items() if name in ("one", "two")}
     assert len(embraced) == 2, names
-    begin = json.loads(lab.run("report", "--format", "states-json", "--to", "0.1s", film.path).stdout)
-    found = [holder for one in begin["objects"] for holder in one["holders"]]
-    assert {holder["tid"]: holder["comm"] for holder in found} == embraced and {one["sure"] for one in found} == {"owner"}, begin
+    told = states_of(lab, film)
+    found = [holder for one in told["objects"] for holder in one["holders"]]
+    assert {holder["tid"]: holder["comm"] for holder in found} == embraced and {one["sure"] for one in found} == {"owner"}, told
+    # of all of the one wait that each of the two has in the film
+    lives = {one["life"] for one in told["threads"] if one["tid"] in embraced}
+    assert {holder["total"] for holder in found} == lives and {holder["count"] for holder in found} == {1}, told
     played = Played(lab.stackcam, film.path)
     try:
-        moment = datetime.datetime.fromisoformat(film.json("-e", "threads")["film"]["start"].replace("Z", "+00:00"))
+        end = datetime.datetime.fromisoformat(film.json("-e", "threads")["film"]["end"].replace("Z", "+00:00")).timestamp()
         for tid in embraced:
-            slice_ = played.get("slice", lane_pid=target.pid, lane_tid=tid, at=f"{moment.timestamp() + 0.2:.6f}")["slice"]
+            slice_ = played.get("slice", lane_pid=target.pid, lane_tid=tid, at=f"{end - 0.2:.6f}")["slice"]
             other, = set(embraced) - {tid}
             assert (slice_["name"], slice_["holder_sure"]) == ("lock", "owner"), slice_
             assert slice_["holder"] == {"pid": target.pid, "tid": other, "comm": embraced[other]}, slice_

@@ -74,7 +74,7 @@ static void take(void *context, const struct film_turn *turn)
 	add(" ready-object %llu", turn->ready_object);
 	add(" lock %llx", turn->lock);
 	add(" of %llu", turn->holder);
-	add(" sure %llu", turn->holder_sure);
+	add(" sure %llu", film_turn_sure(turn->flags));
 	if (turn->flags & FILM_TURN_UNRELEASED)
 		add(" unreleased", 1);
 	if (turn->state)

@@ -216,12 +216,11 @@ static void make_sample(struct maker *m)
 			       .cpu = 1,
 			       .stack = m->stacks[1],
 			       .waker = worker,
-			       .flags = FILM_TURN_BEGINS,
+			       .flags = FILM_TURN_BEGINS | FILM_HOLDER_OWNER * FILM_TURN_SURE,
 			       .arguments = {UINT64_MAX, 128, 2},
 			       .lock = 0x7f0000000040,
 			       .lock_kind = FILM_LOCK_MUTEX,
 			       .holder = worker,
-			       .holder_sure = FILM_HOLDER_OWNER,
 			       .context = FILM_WAIT_BY_THREAD});
 	put(m, main_thread, &end[0], 15, 0, 5, (struct film_turn){.state = FILM_WAIT_READY});
 	put(m, main_thread, &end[0], 5, 30, 0,
