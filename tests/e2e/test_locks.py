@@ -171,11 +171,11 @@ def read_up_to(process, word):
     raise AssertionError(f"{process.args} ended before it said '{word}': {lines}")
 
 
-def film_locks(lab, *command):
+def film_locks(lab, *command, event="lock"):
     """The film of such a program, while it runs, and what it says itself."""
     with program_with_locks(*command) as process:
         read_up_to(process, "ready")
-        with lab.recording("-e", "lock", "-p", process.pid) as (recording, film):
+        with lab.recording("-e", event, "-p", process.pid) as (recording, film):
             assert wait_until(film.begun)
             process.stdin.write("go\n")
             process.stdin.flush()

@@ -2,16 +2,15 @@
 """record -e threads: who held the locks that threads waited for, against what the programs say themselves."""
 
 import datetime
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, needs_root, running, wait_until
+from harness import PATIENCE, needs_root, running
 from test_explain import explained
-from test_locks import HELD_NS, JAVAS, PROGRAMS, program_with_locks, read_up_to, truths_of
+from test_locks import HELD_NS, JAVAS, PROGRAMS, film_locks, truths_of
 from test_threads_camera import states_of
 from test_timeline import Played
 
@@ -167,22 +166,8 @@ def test_an_owner_and_another_one_who_releases(lab):
 # -- languages ----------------------------------------------------------------------------------------------------------
 
 
-def film_locks(lab, *command):
-    """The film of a program of test_locks, and what it says itself."""
-    with program_with_locks(*command) as process:
-        read_up_to(process, "ready")
-        with lab.recording("-e", "threads", "-p", process.pid) as (recording, film):
-            wait_until(film.path.exists)
-            process.stdin.write("go\n")
-            process.stdin.flush()
-            text = read_up_to(process, "done")
-            recording.send_signal(signal.SIGINT)
-            assert recording.wait(timeout=PATIENCE) == 0
-    return film, truths_of(text)
-
-
 def test_python(lab):
-    film, truths = film_locks(lab, "/usr/bin/python3", PROGRAMS / "locks.py")
+    film, truths = film_locks(lab, "/usr/bin/python3", PROGRAMS / "locks.py", event="threads")
     long_ones = [(sure, tid) for sure, _, tid, longest in holders_of(lab, film, "Python lock") if longest >= HELD_NS / 2]
     assert ("releaser", truths["lock"][1]) in long_ones, long_ones
     assert truths["event"][1] == 0 and {sure for sure, _ in long_ones} == {"releaser"}
@@ -198,7 +183,7 @@ def test_java(lab, tmp_path, version):
     if not compiler.exists():
         pytest.skip("there is no javac")
     subprocess.run([compiler, "-d", tmp_path, PROGRAMS / "Locks.java"], check=True, timeout=PATIENCE)
-    film, truths = film_locks(lab, JAVAS[version], "-cp", tmp_path, "Locks")
+    film, truths = film_locks(lab, JAVAS[version], "-cp", tmp_path, "Locks", event="threads")
     for kind, name in (("monitor", "Java monitor"), ("reentrant", "java.util.concurrent lock")):
         long_ones = [(sure, tid) for sure, _, tid, longest in holders_of(lab, film, name) if longest >= HELD_NS / 2]
         assert ("owner", truths[kind][1]) in long_ones, (kind, long_ones)
