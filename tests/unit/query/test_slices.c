@@ -178,6 +178,38 @@ static void test_long(void **state)
 	film_free(film);
 }
 
+/* One row of a wait that goes on names the lock and its holder, and the slice has both. */
+static void test_lock_of_a_part(void **state)
+{
+	struct film_turn turn;
+	struct film *film;
+	struct told told;
+
+	(void)state;
+	begin();
+	turn = turn_until(500000);
+	turn.waited = 500000 * US;
+	turn.call = FUTEX + 1;
+	turn.flags = FILM_TURN_BEGINS | FILM_WAIT_OPEN | FILM_HOLDER_OWNER * FILM_TURN_SURE;
+	turn.lock = 0xabc0;
+	turn.lock_kind = FILM_LOCK_MUTEX_PI;
+	turn.holder = waker;
+	put(&turn);
+	turn = turn_until(900000);
+	turn.waited = 400000 * US;
+	turn.call = FUTEX + 1;
+	turn.waker = waker;
+	put(&turn);
+	film = film_build_open(&build);
+	told = ask(film, worker, 0, 900000);
+	assert_string_equal(told.words, "lock 0-900000");
+	assert_int_equal(told.last.evidence.lock, 0xabc0);
+	assert_int_equal(told.last.evidence.lock_kind, FILM_LOCK_MUTEX_PI);
+	assert_int_equal(told.last.evidence.holder, waker);
+	assert_int_equal(told.last.evidence.holder_sure, FILM_HOLDER_OWNER);
+	film_free(film);
+}
+
 /* What is not known is a slice, too, wherever it is missing. */
 static void test_holes(void **state)
 {
@@ -280,9 +312,10 @@ static void test_stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_life),  cmocka_unit_test(test_long),
-		cmocka_unit_test(test_holes), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_sums),  cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_lock_of_a_part), cmocka_unit_test(test_life),
+		cmocka_unit_test(test_long),	       cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_hostile),	       cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
