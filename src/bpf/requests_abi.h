@@ -96,7 +96,8 @@ struct requests_context {
 struct requests_go {
 	__u32 goid; /* offset in the runtime's g */
 	__u32 curg; /* in its m */
-	__u32 asks; /* it has asked others; the kernel's side sets it */
+	/* the kernel's side sets these: it has asked others, and how many goroutines were made */
+	__u32 asks, starts;
 };
 
 /* A goroutine, and the one that has started it; numbers. */

@@ -209,7 +209,7 @@ static __always_inline void requests_go_sends_for_all(__u64 g)
  */
 static __always_inline void requests_go_starts(__u64 fresh, __u64 g)
 {
-	const struct requests_go *where = requests_go_of_process();
+	struct requests_go *where = requests_go_of_process();
 	struct requests_go_start start = {.since = bpf_ktime_get_ns()};
 	struct requests_go_key key;
 	__u64 m, current;
@@ -217,6 +217,8 @@ static __always_inline void requests_go_starts(__u64 fresh, __u64 g)
 
 	if (!where)
 		return;
+	/* one that another CPU adds at the same time may be missing */
+	where->starts++;
 	curg_at = where->curg;
 	if (bpf_probe_read_user(&m, sizeof(m), (void *)(g + GO_M_FROM_G)) || !m ||
 	    bpf_probe_read_user(&current, sizeof(current), (void *)(m + curg_at)) || !current)

@@ -53,6 +53,7 @@ struct requests {
 	struct map endpoints; /* hash of a text: the film's frame */
 	struct map stacks;    /* by role, protocol and frame of the endpoint: the film's stack */
 	uint64_t endpoints_refused;
+	uint64_t unnoted;   /* processes that make too many goroutines */
 	uint64_t unwritten; /* that go on, and are not in the film that ended */
 };
 
@@ -405,6 +406,10 @@ static void tell_losses(struct source *source)
 		{"requests: data of a known connection whose record was lost", counts.gaps},
 		{"requests: made by a thread that served several at once: for which is not known",
 		 counts.ambiguous},
+		{"requests: processes of Go that make too many goroutines: which one starts which "
+		 "is "
+		 "not known",
+		 requests->unnoted},
 		{"requests: files whose encryption could not be probed",
 		 requests_tls_refused(requests->tls)},
 		{"requests: files of uvloop whose tasks could not be probed where they write",
@@ -449,12 +454,22 @@ static void have_said(const struct source *source)
 	__atomic_fetch_add(&source->host->probes->bss->requests_said, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Which goroutine starts which is not known from now on. */
+static void too_many_goroutines(void *context, pid_t pid)
+{
+	struct source *source = context;
+	struct requests *requests = source->state;
+
+	requests->unnoted += requests_tls_leave_starts(requests->tls, pid);
+}
+
 static void tick(struct source *source, uint64_t now)
 {
 	struct requests *requests = source->state;
 
 	requests_contexts_tick(requests->contexts, process_of, source);
 	requests_coroutines_tick(requests->coroutines, process_of, source);
+	requests_goroutines_tick(requests->goroutines, too_many_goroutines, source);
 	have_said(source);
 	requests_track_tick(requests->track, now);
 	tell_losses(source);

@@ -12,13 +12,16 @@
 #include "runtime/go_records.h"
 #include "unwind/go_pclntab.h"
 
+/* The most goroutines that are made between two ticks: to note one takes about a us. */
+#define STARTS_MOST 100000
+
 /* The most files of which it is kept whether they are Go's; then they are looked at again. */
 #define FILES_MAX 65536
 
 struct requests_goroutines {
 	int map;
 	struct map files;     /* a hash of device and inode: the minor version of Go, and 1; or 0 */
-	struct map processes; /* those that have such a file */
+	struct map processes; /* those that have such a file: goroutines made up to the last tick */
 };
 
 struct requests_goroutines *requests_goroutines_new(int map)
@@ -81,8 +84,8 @@ void requests_goroutines_meet(struct requests_goroutines *goroutines, pid_t pid,
 	const struct go_records *records = version ? go_records_of((uint32_t)(version - 1)) : NULL;
 	uint32_t key = (uint32_t)pid;
 
-	if (version)
-		(void)!map_put(&goroutines->processes, key, 1);
+	if (version && !map_get(&goroutines->processes, key))
+		(void)!map_put(&goroutines->processes, key, 0);
 	if (records) {
 		const struct requests_go where = {.goid = records->goid, .curg = records->curg};
 
@@ -99,6 +102,23 @@ void requests_goroutines_ended(struct requests_goroutines *goroutines, pid_t pid
 		return;
 	map_remove(&goroutines->processes, key);
 	bpf_map_delete_elem(goroutines->map, &key);
+}
+
+void requests_goroutines_tick(struct requests_goroutines *goroutines,
+			      void (*too_many)(void *context, pid_t pid), void *context)
+{
+	uint64_t pid, before;
+
+	for (size_t i = 0; map_next(&goroutines->processes, &i, &pid, &before);) {
+		struct requests_go where;
+		uint32_t key = (uint32_t)pid;
+
+		if (bpf_map_lookup_elem(goroutines->map, &key, &where))
+			continue;
+		*map_get(&goroutines->processes, pid) = where.starts;
+		if (where.starts - (uint32_t)before > STARTS_MOST)
+			too_many(context, (pid_t)pid);
+	}
 }
 
 bool requests_goroutines_has(const struct requests_goroutines *goroutines, pid_t pid)

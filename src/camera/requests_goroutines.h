@@ -23,6 +23,13 @@ void requests_goroutines_meet(struct requests_goroutines *goroutines, pid_t pid,
 			      const struct image *image);
 void requests_goroutines_ended(struct requests_goroutines *goroutines, pid_t pid);
 
+/*
+ * About once a second: calls too_many() for each process that makes more goroutines than are to be
+ * noted, because each costs it something.
+ */
+void requests_goroutines_tick(struct requests_goroutines *goroutines,
+			      void (*too_many)(void *context, pid_t pid), void *context);
+
 bool requests_goroutines_has(const struct requests_goroutines *goroutines, pid_t pid);
 
 #endif

@@ -343,6 +343,17 @@ unsigned int requests_tls_meet(struct requests_tls *tls, pid_t pid, const struct
 	return state;
 }
 
+/* Those of other processes of the same program, too, which do the same. */
+bool requests_tls_leave_starts(struct requests_tls *tls, pid_t pid)
+{
+	vec_foreach (&tls->files.processes, process)
+		if (process->pid == pid && tls->files.uprobes)
+			return !uprobes_take_out(tls->files.uprobes,
+						 process->file * REQUESTS_TLS_PLACES +
+							 REQUESTS_GO_STARTS);
+	return false;
+}
+
 void requests_tls_ended(struct requests_tls *tls, pid_t pid)
 {
 	probed_files_ended(&tls->files, pid);

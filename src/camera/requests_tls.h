@@ -32,6 +32,9 @@ void requests_tls_free(struct requests_tls *tls); /* null is allowed */
 /* A process maps a file. Returns enum source_image: the outcome. */
 unsigned int requests_tls_meet(struct requests_tls *tls, pid_t pid, const struct image *image);
 
+/* Takes the probes away where the runtime of a process of Go makes goroutines, if it has any. */
+bool requests_tls_leave_starts(struct requests_tls *tls, pid_t pid);
+
 /* The process has ended. */
 void requests_tls_ended(struct requests_tls *tls, pid_t pid);
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness import needs_root, wait_until
+from test_cases import filming
 from test_explain import explained
 from test_inspect import GO, build_go
 from test_requests import CLIENT, asyncio_server, go_program, of_process, requests_of, serving  # pylint: disable=unused-import
@@ -123,6 +124,49 @@ def test_what_goroutines_ask_that_a_handler_has_started(lab, serving, built):
     assert counts["worker"][0] == 0, counts
     assert all(counts[kind][0] >= 0.9 * CONNECTIONS * ROUNDS for kind in ("self", "child", "other", "grand")), counts
     assert shown_by == {"self": {"goroutine"}, "child": {"start"}, "other": {"start"}, "grand": {"start"}}
+
+
+MANY = """
+package main
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+func main() {
+	listener, _ := net.Listen("tcp", "127.0.0.1:0")
+	go http.Serve(listener, nil)
+	/* until the recorder has seen it, or gives up */
+	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); {
+		http.Get("http://" + listener.Addr().String())
+		if _, err := os.Stat(os.Args[1]); err == nil {
+			return
+		}
+		var all sync.WaitGroup
+		for i := 0; i < 20000; i++ {
+			all.Add(1)
+			go all.Done()
+		}
+		all.Wait()
+	}
+}
+"""
+
+
+def test_a_program_that_makes_too_many_goroutines_is_left_alone(lab):
+    """Then a part of its links is missing, and the film says so."""
+    program, = go_program(lab.folder, MANY)
+    seen = lab.folder / "seen"
+    with filming(lab, "-e", "requests", "--", program, seen) as film:
+        def is_said():
+            done = lab.run("report", "--format", "requests-json", film.path)
+            return done.returncode == 0 and "that make too many goroutines" in done.stdout
+        assert wait_until(is_said)
+        seen.touch()
 
 
 STREAMS = """
