@@ -19,7 +19,7 @@ test_packages="
 	clang-format clang-tidy lld libclang-rt-14-dev
 	python3-pytest python3-pytest-xdist
 	g++ musl-tools dwz xz-utils debuginfod
-	golang-go libleveldb-dev rustc
+	golang-go golang-google-grpc-dev libleveldb-dev rustc
 	linux-perf
 	lua5.1 lua5.2 lua5.3 lua5.4 liblua5.1-0 liblua5.4-0 luajit
 	openjdk-17-jdk-headless libtomcat10-java libjemalloc2 libjemalloc-dev

@@ -4,68 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "base/vec.h"
+#include "camera/lives_table.h"
 #include "camera/off_cpu_row.h"
-
-/* Those that ended last are still known: what they have woken may come in later. */
-#define ENDED_KEPT 1024
-
-/* Places of those that were looked for last, by the lowest bits of the number. */
-#define RECENT 256
-
-enum mode {
-	LIFE_NEW, /* not seen yet */
-	LIFE_RUNS,
-	LIFE_OFF,
-	LIFE_LOST, /* it ran, but not all the time: how long is not known */
-};
-
-/*
- * A thread. Up to start all is reported. From there on nothing is known for unseen ns, then it
- * ran, and, in LIFE_OFF, does not since out; in LIFE_LOST nothing is known since start.
- */
-struct life {
-	struct capture_identity identity;
-	struct capture_identity next_identity; /* is_renamed: from its next turn on */
-	uint32_t number;		       /* 0: the place is free */
-	uint32_t thread;		       /* of the film; 0: not asked for */
-	uint64_t start, unseen, out;
-	uint64_t waits;	 /* since when, however often it was cut */
-	uint64_t woken;	 /* since out; 0: not */
-	uint64_t listed; /* when the list had it last */
-	uint64_t arguments[FILM_WAIT_ARGUMENTS], told[FILM_WAIT_ARGUMENTS];
-	uint32_t stack, flags;	      /* flags: of the next row */
-	uint32_t object, object_told; /* numbers: of its wait, and the last one that was reported */
-	uint32_t object_row;	      /* of the film; 0: not asked for */
-	uint32_t ready_object;	      /* number: what has the event that it waited for; 0 */
-	uint32_t evidence_flags;
-	struct lives_lock lock;
-	uint16_t call, cpu;
-	uint8_t state, descriptor;
-	uint8_t mode, count;
-	bool has_object, object_missed;
-	bool is_meant, is_renamed;
-	bool is_listed; /* all that is known comes from the list of tasks */
-	bool has_evidence;
-	bool is_long; /* lives_each_long() has told its wait */
-};
-
-struct lives {
-	struct lives_to to;
-	struct map places; /* by number */
-	struct recent {
-		uint32_t number; /* 0: none */
-		uint32_t place;
-	} recent[RECENT];
-	vec(struct life) all;
-	vec(uint32_t) free;
-	vec(uint32_t) running;	    /* of each CPU: the number of the thread that came in last; 0 */
-	uint32_t ended[ENDED_KEPT]; /* numbers; 0: none */
-	size_t ended_next, ended_count;
-	uint64_t begin;
-	struct lives_counts counts;
-};
 
 struct lives *lives_new(const struct lives_to *to)
 {
@@ -92,69 +32,13 @@ void lives_begin(struct lives *lives, uint64_t time)
 	lives->begin = time;
 }
 
-static struct life *find(struct lives *lives, uint32_t number)
-{
-	struct recent *recent = &lives->recent[number % RECENT];
-	const uint64_t *place;
-
-	if (recent->number == number && number)
-		return &lives->all.at[recent->place];
-	place = map_get(&lives->places, number);
-	if (!place)
-		return NULL;
-	*recent = (struct recent){number, (uint32_t)*place};
-	return &lives->all.at[*place];
-}
-
-static void forget(struct lives *lives, struct life *life)
-{
-	map_remove(&lives->places, life->number);
-	if (lives->recent[life->number % RECENT].number == life->number)
-		lives->recent[life->number % RECENT].number = 0;
-	life->number = 0;
-	/* room was made when there was one more of them */
-	lives->free.at[lives->free.count++] = (uint32_t)(life - lives->all.at);
-}
-
-/*
- * Those that ended, and those that only woke others: they are not introduced again, so what they
- * have woken has no waker.
- */
-static void make_room(struct lives *lives)
-{
-	memset(lives->ended, 0, sizeof(lives->ended));
-	lives->ended_count = 0;
-	vec_foreach (&lives->all, life)
-		if (life->number && (!life->is_meant || life->mode == LIFE_NEW))
-			forget(lives, life);
-}
-
-static struct life *make(struct lives *lives, uint32_t number)
-{
-	uint32_t place = (uint32_t)lives->all.count;
-
-	if (!lives->free.count && place >= LIVES_MAX)
-		make_room(lives);
-	if (lives->free.count)
-		place = lives->free.at[--lives->free.count];
-	else if (lives->all.count >= LIVES_MAX || !vec_reserve(&lives->free, place + 1) ||
-		 !vec_push(&lives->all, (struct life){0}))
-		return NULL;
-	if (!map_put(&lives->places, number, place)) {
-		lives->free.at[lives->free.count++] = place;
-		return NULL;
-	}
-	lives->all.at[place] = (struct life){.number = number};
-	return &lives->all.at[place];
-}
-
 void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
 		bool meant)
 {
-	struct life *life = find(lives, number);
+	struct life *life = lives_table_find(lives, number);
 
 	if (!life)
-		life = make(lives, number);
+		life = lives_table_make(lives, number);
 	if (!life) {
 		lives->counts.refused++;
 		return;
@@ -350,11 +234,11 @@ static void end_life(struct lives *lives, struct life *life, uint64_t time)
 /* Its life is reported. From now on it only has woken others. */
 static void keep_ended(struct lives *lives, struct life *life)
 {
-	uint32_t *place = &lives->ended[lives->ended_next++ % ENDED_KEPT];
-	struct life *oldest = *place ? find(lives, *place) : NULL;
+	uint32_t *place = &lives->ended[lives->ended_next++ % LIVES_ENDED_KEPT];
+	struct life *oldest = *place ? lives_table_find(lives, *place) : NULL;
 
 	if (oldest)
-		forget(lives, oldest);
+		lives_table_forget(lives, oldest);
 	else
 		lives->ended_count++;
 	*place = life->number;
@@ -402,7 +286,7 @@ static void tell_wait(struct lives *lives, struct life *life, const struct threa
 	const struct threads_switch *record = &event->record;
 	struct film_turn turn = row_of(lives, life, event->time);
 	uint64_t off = event->time - life->out;
-	struct life *waker = record->waker ? find(lives, record->waker) : NULL;
+	struct life *waker = record->waker ? lives_table_find(lives, record->waker) : NULL;
 
 	turn.ready = event->ready < off && life->state != FILM_WAIT_READY ? event->ready : off;
 	turn.waited = off - turn.ready;
@@ -484,7 +368,8 @@ static void check_running(struct lives *lives, const struct threads_event *event
 
 	if (!running)
 		return;
-	life = *running && *running != event->record.prev ? find(lives, *running) : NULL;
+	life = *running && *running != event->record.prev ? lives_table_find(lives, *running)
+							  : NULL;
 	if (life && life->mode == LIFE_RUNS && life->cpu == event->cpu)
 		life->mode = LIFE_LOST;
 	*running = event->record.next;
@@ -496,7 +381,7 @@ static void check_running(struct lives *lives, const struct threads_event *event
  */
 static void take_early(struct lives *lives, const struct threads_event *event)
 {
-	struct life *life = event->record.prev ? find(lives, event->record.prev) : NULL;
+	struct life *life = event->record.prev ? lives_table_find(lives, event->record.prev) : NULL;
 
 	if (life && event->record.flags & THREADS_ARGUMENTS)
 		memcpy(life->told, event->arguments, sizeof(life->told));
@@ -514,7 +399,7 @@ void lives_take(struct lives *lives, const struct threads_event *event)
 		return;
 	}
 	if (event->is_waking) {
-		life = find(lives, record->next);
+		life = lives_table_find(lives, record->next);
 		if (life && life->mode == LIFE_OFF && event->time >= life->out) {
 			life->woken = event->time;
 			life->ready_object = event->object;
@@ -523,13 +408,13 @@ void lives_take(struct lives *lives, const struct threads_event *event)
 	}
 	check_running(lives, event);
 	if (record->prev) {
-		life = find(lives, record->prev);
+		life = lives_table_find(lives, record->prev);
 		lives->counts.unknown += !life;
 		if (life && life->is_meant)
 			goes_out(lives, life, event);
 	}
 	if (record->next) {
-		life = find(lives, record->next);
+		life = lives_table_find(lives, record->next);
 		lives->counts.unknown += !life;
 		if (life && life->is_meant)
 			comes_in(lives, life, event);
@@ -559,7 +444,7 @@ static void take_listed(struct life *life, const struct lives_listed *listed)
 
 void lives_list(struct lives *lives, const struct lives_listed *listed)
 {
-	struct life *life = find(lives, listed->number);
+	struct life *life = lives_table_find(lives, listed->number);
 	uint32_t *running;
 
 	if (!life || !life->is_meant)
@@ -603,12 +488,12 @@ void lives_list_done(struct lives *lives, uint64_t begun)
 		    life->listed >= begun)
 			continue;
 		if (life->is_listed) {
-			forget(lives, life); /* before anything was seen */
+			lives_table_forget(lives, life); /* before anything was seen */
 			continue;
 		}
 		miss(lives, life, begun);
 		end_life(lives, life, begun);
-		forget(lives, life);
+		lives_table_forget(lives, life);
 	}
 }
 
