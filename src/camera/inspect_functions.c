@@ -385,7 +385,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 	}
 	entry += inspect_code_replaced_size(file->fd, entry);
 	ends = !inspect->options.no_end && has_exits(image, file, f, entry);
-	plan.is_go = probe->is_go && (ends || (inspect->options.traced && has_goroutine(image, f)));
+	plan.is_go = probe->is_go && has_goroutine(image, f);
 	if (inspect->options.traced)
 		plan.traced = inspect->options.traced->first + f->in_plan;
 	plan.site = ends ? INSPECT_SITE_ENTRY : INSPECT_SITE_ALONE;

@@ -425,6 +425,14 @@ def test_go_has_no_return_probes(lab):
     assert both[0] and [values(call) for call in both[0]] == [values(call) for call in both[1]]
 
 
+def test_the_goroutine_of_a_call_is_known_without_its_end(lab):
+    """--no-end: of each call the same one as with its end."""
+    goroutines = [[(values(call)["n"], call["goroutine"]) for call in shown(lab, *options, "main.waits", "--", lab.program("inspected_go"), 2)[0]]
+                  for options in ((), ("--no-end",))]
+    assert goroutines[0] and len({goroutine for _, goroutine in goroutines[1]}) > 1
+    assert sorted(n for n, _ in goroutines[0]) == sorted(n for n, _ in goroutines[1])
+
+
 def test_exceptions_pass_through(lab):
     done = inspect(lab, "throws", "catches", "--json", "--", lab.program("inspected"), 6)
     assert done.stdout == "done\n"
