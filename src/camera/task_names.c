@@ -37,7 +37,7 @@ void task_names_take(struct task_names *names, const struct tasks_named *named)
 	int called = length_of(named->name, sizeof(named->name));
 	int qualified = length_of(named->qualified, sizeof(named->qualified));
 	struct name *name;
-	char counted[24];
+	char counted[24] = "";
 
 	if (!called && !qualified && !named->counted)
 		return;
@@ -46,7 +46,8 @@ void task_names_take(struct task_names *names, const struct tasks_named *named)
 		names->refused++;
 		return;
 	}
-	snprintf(counted, sizeof(counted), named->counted ? "Task-%u" : "", named->counted);
+	if (named->counted)
+		snprintf(counted, sizeof(counted), "Task-%u", named->counted);
 	name->pid = (pid_t)named->pid;
 	snprintf(name->text, sizeof(name->text), "%s%.*s%s%.*s", counted, called, named->name,
 		 (called || *counted) && qualified ? " " : "", qualified, named->qualified);
