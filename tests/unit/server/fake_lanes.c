@@ -24,6 +24,7 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
 			    .comm = fake_hostile,
 			    .process = fake_hostile,
 			    .command = fake_hostile,
+			    .kind = "thread",
 			    .pid = 10,
 			    .tid = 11,
 			    .ns = {1000, [SLICE_WAIT + WAIT_LOCK] = 2000},
