@@ -33,9 +33,15 @@ NODES = ["installed", "debian", *LATER, *filter(None, os.environ.get("STACKCAM_N
 HELD = """
 const held = [];
 for (let i = 0; i < 500000; i++) held.push({ number: i, text: 'text ' + i });
-const usage = process.memoryUsage();
-console.log(usage.heapUsed, usage.heapTotal);
-process.stdin.resume().on('end', () => process.exit(held.length ? 0 : 1));
+function say() {
+    const usage = process.memoryUsage();
+    console.log(usage.heapUsed, usage.heapTotal);
+}
+say();
+process.stdin.resume().on('end', () => {
+    say();
+    process.exit(held.length ? 0 : 1);
+});
 """
 
 TIERS = {
@@ -154,10 +160,13 @@ def is_at(frame, function, first, count):
 def test_heap(lab, node):
     """What of the process's memory is V8's, beside what V8 itself says."""
     with subprocess.Popen([*node, "-e", HELD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        used, whole = map(int, process.stdout.readline().split())
+        before = process.stdout.readline()
         filmed = lab.record("-e", "rss", "-p", process.pid, "-d", 1)
         process.stdin.close()
+        # its collector may be at work meanwhile
+        said = [[int(word) for word in line.split()] for line in (before, process.stdout.readline())]
         process.wait(timeout=PATIENCE)
+    used, whole = min(one[0] for one in said), max(one[1] for one in said)
     parts = filmed.folded("-e", "rss")
     total, heap, unknown = (sum(value for stack, value in parts if word in " ".join(stack))
                             for word in ("", "[heap: objects", "[not explained]"))
