@@ -330,6 +330,8 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 		__builtin_memset(&record->turn, 0, sizeof(record->turn));
 		if (!is_http_answer(socket, call))
 			requests_go_take(record, &socket->goroutine);
+		if (direction && socket->asks)
+			requests_go_calls_others();
 		if (wants_starts(socket, direction))
 			requests_go_tell_starts(record->works_for ? record->works_for
 								  : record->task,

@@ -96,8 +96,11 @@ struct requests_context {
 struct requests_go {
 	__u32 goid; /* offset in the runtime's g */
 	__u32 curg; /* in its m */
-	/* the kernel's side sets these: it has asked others, and how many goroutines were made */
-	__u32 asks, starts;
+	/*
+	 * The kernel's side sets these: it has asked others by net/http, or by anything, and how
+	 * many goroutines were made.
+	 */
+	__u32 asks, calls, starts, unused;
 };
 
 /* A goroutine, and the one that has started it; numbers. */

@@ -256,6 +256,15 @@ static __always_inline __u64 requests_go_tell_start(__u64 goroutine, __u64 time,
 	return told.starter;
 }
 
+/* The process asks others: which goroutine has started which may tell for what. */
+static __always_inline void requests_go_calls_others(void)
+{
+	struct requests_go *where = requests_go_of_process();
+
+	if (where)
+		where->calls = 1;
+}
+
 /* Of a goroutine, before it is in a record of that time. */
 static __noinline int requests_go_tell_starts(__u64 goroutine, __u64 time)
 {

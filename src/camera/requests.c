@@ -406,9 +406,8 @@ static void tell_losses(struct source *source)
 		{"requests: data of a known connection whose record was lost", counts.gaps},
 		{"requests: made by a thread that served several at once: for which is not known",
 		 counts.ambiguous},
-		{"requests: processes of Go that make too many goroutines: which one starts which "
-		 "is "
-		 "not known",
+		{"requests: processes of Go that make too many goroutines, or many before they ask "
+		 "for anything: which one starts which is not known",
 		 requests->unnoted},
 		{"requests: files whose encryption could not be probed",
 		 requests_tls_refused(requests->tls)},

@@ -12,8 +12,12 @@
 #include "runtime/go_records.h"
 #include "unwind/go_pclntab.h"
 
-/* The most goroutines that are made between two ticks: to note one takes about a us. */
-#define STARTS_MOST 100000
+/*
+ * The most goroutines that are made between two ticks, and by a process that has asked others for
+ * nothing yet: to note one takes about a us.
+ */
+#define STARTS_MOST	   100000
+#define STARTS_MOST_UNUSED 10000
 
 /* The most files of which it is kept whether they are Go's; then they are looked at again. */
 #define FILES_MAX 65536
@@ -104,6 +108,12 @@ void requests_goroutines_ended(struct requests_goroutines *goroutines, pid_t pid
 	bpf_map_delete_elem(goroutines->map, &key);
 }
 
+/* A server that asks no other: that its goroutines are noted has no use. */
+static bool is_unused(const struct requests_go *where)
+{
+	return !where->asks && !where->calls && where->starts > STARTS_MOST_UNUSED;
+}
+
 void requests_goroutines_tick(struct requests_goroutines *goroutines,
 			      void (*too_many)(void *context, pid_t pid), void *context)
 {
@@ -116,7 +126,7 @@ void requests_goroutines_tick(struct requests_goroutines *goroutines,
 		if (bpf_map_lookup_elem(goroutines->map, &key, &where))
 			continue;
 		*map_get(&goroutines->processes, pid) = where.starts;
-		if (where.starts - (uint32_t)before > STARTS_MOST)
+		if (where.starts - (uint32_t)before > STARTS_MOST || is_unused(&where))
 			too_many(context, (pid_t)pid);
 	}
 }

@@ -25,7 +25,7 @@ void requests_goroutines_ended(struct requests_goroutines *goroutines, pid_t pid
 
 /*
  * About once a second: calls too_many() for each process that makes more goroutines than are to be
- * noted, because each costs it something.
+ * noted, because each costs it something: far fewer if it has asked others for nothing yet.
  */
 void requests_goroutines_tick(struct requests_goroutines *goroutines,
 			      void (*too_many)(void *context, pid_t pid), void *context);
