@@ -168,7 +168,8 @@ def test_services_and_which_asked_which(lab, serving):  # noqa: F811
     call = calls[f"127.0.0.1:{behind_port}"]
     assert services[call["from"]]["service"] == "nginx" and call["count"] == 50 and not call["failed"]
     server = services[call["to"]]
-    assert "python" in server["service"] and server["count"] == 50, server
+    # tests that run beside this one may have servers of that name, too
+    assert "python" in server["service"] and server["count"] >= 50, server
     assert services[call["from"]]["count"] == services[call["from"]]["made"] == 50
     assert call["p50"] <= call["p99"] <= call["longest"] and not call["several"]
     # where the server's requests are left out, its address is all that is known
