@@ -62,9 +62,11 @@ class Film:
         self.stackcam = stackcam
         self.path = path
         self.recording = recording
+        self.recorder = None  # the process that makes it, if that goes on
 
     def begun(self):
         """Whether what happens from now on is recorded: the file is there before the probes are."""
+        assert not self.recorder or self.recorder.poll() is None, self.recorder.stderr.read()
         try:
             with contextlib.closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)) as film:
                 return film.execute("SELECT count(*) FROM event").fetchone()[0] > 0
@@ -346,7 +348,9 @@ class Lab:
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, preexec_fn=as_from_a_terminal)
         try:
-            yield process, Film(self.stackcam, film)
+            made = Film(self.stackcam, film)
+            made.recorder = process
+            yield process, made
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
