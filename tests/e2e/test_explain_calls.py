@@ -147,6 +147,11 @@ def followed(part):
             for call in ([one] if ", served by " in (one["words"] or "") else followed(one))]
 
 
+def ends_earlier(part):
+    """Whether a part of it, or of its parts, is from before a thread had this work."""
+    return part.get("end") == "earlier" or any(ends_earlier(below) for below in part["parts"])
+
+
 def test_many_streams_of_a_connection_are_told_apart(lab, tmp_path):
     """Each of those at once waits for its own thread of the pool at the other end."""
     if subprocess.run([PYTHON, "-c", "import grpc"], check=False, capture_output=True).returncode:
@@ -161,16 +166,21 @@ def test_many_streams_of_a_connection_are_told_apart(lab, tmp_path):
                 thread.join()
             assert wait_until(lambda: all(film_has(lab, film, f"/order/{i + 1}", 100_000_000) for i in range(3)))
     rows = requests_of(lab, film)
+    reached = 0
     for i in range(3):
         request, = explained(lab, film, "--request", f"order-{i + 1}")
         served, = [r for r in rows if r["id"] == f"order-{i + 1}"]
         made, = [r for r in rows if r["parent"] == served["number"]]
         end, = [r for r in rows if r["role"] == "served" and r["stream"] == made["stream"] and r["protocol"] in HTTP2]
-        # records of a thread may be lost, which the film counts; a wrong one would be worse
-        hidden = request["unexplained"] > 0.5 * request["duration"]
-        assert not hidden or any("time of a thread not known" in reason for reason in film.json("-e", "threads")["loss"])
+        # records of a thread may be lost, which the film counts. And threads of gRPC poll by turns for all of them: what one
+        # did for others before it did so for this request is not explained. A wrong one would be worse.
+        hidden = request["unexplained"] > 0.4 * request["duration"]
+        assert not hidden or ends_earlier(request) or \
+            any("time of a thread not known" in reason for reason in film.json("-e", "threads")["loss"])
+        reached += not hidden
         assert hidden or followed(request), request["parts"]
         assert {call["waker"]["tid"] for call in followed(request)} <= {end["answered_by"]}, (request["parts"], end)
+    assert reached, "none of them"
 
 
 def test_an_event_loop_at_the_other_end_is_not_followed(lab, tmp_path):
