@@ -29,7 +29,7 @@ const char *critical_end_name(enum critical_end end)
 		[CRITICAL_CYCLE] = "deadlock",	[CRITICAL_UNFILMED] = "unfilmed",
 		[CRITICAL_UNKNOWN] = "unknown", [CRITICAL_EARLIER] = "earlier",
 		[CRITICAL_ABSENT] = "absent",	[CRITICAL_RUNNING] = "running",
-		[CRITICAL_SOCKET] = "socket",
+		[CRITICAL_SOCKET] = "socket",	[CRITICAL_UNLINKED] = "unlinked",
 	};
 
 	return names[end];

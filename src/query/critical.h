@@ -40,6 +40,7 @@ enum critical_end {
 	CRITICAL_EARLIER,  /* what the waker did before its new work came: not the cause */
 	CRITICAL_ABSENT,   /* the waker was not there yet, or is not filmed so early */
 	CRITICAL_RUNNING,  /* a thread worked for a goroutine, and what it did is not filmed */
+	CRITICAL_UNLINKED, /* not told apart from what its threads did for others */
 	CRITICAL_ENDS,
 };
 
@@ -50,7 +51,7 @@ struct explain_made; /* query/explain_requests.h */
 
 /* A wait that the walk followed to its waker. */
 struct critical_wait {
-	size_t slice;	     /* of the histories */
+	size_t slice;	     /* of the histories; HISTORY_NONE: of none */
 	uint64_t start, end; /* the part that counts */
 	uint32_t parent;     /* place of the wait that led to it, and 1; 0: of the thread itself */
 	uint32_t depth;	     /* 0: of the thread itself */

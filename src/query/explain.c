@@ -141,7 +141,7 @@ static int walk(struct explainer *e, struct explanation *x, uint32_t below, uint
 	struct critical_path path;
 	/* what the thread did for others is not the request's */
 	int err = x->request && !below
-			  ? explain_calls(e, x->request->row.number, x->thread, from, to, &path)
+			  ? explain_calls(e, x->request, x->thread, from, to, &path)
 			  : critical_find(&path, &e->histories, x->thread, from, to, idle);
 
 	if (!err)

@@ -4,12 +4,15 @@
 #include <errno.h>
 
 enum {
-	CALLS_DEPTH_MAX = 8 /* services that ask each other */
+	CALLS_DEPTH_MAX = 8,	/* services that ask each other */
+	CALLS_LOOKS_MAX = 65536 /* at the requests that were made for one */
 };
 
 struct calls {
 	struct explainer *e;
 	uint64_t request;
+	const struct explain_made
+		*own; /* the request itself, if it was made; null: it was served */
 	uint32_t process, depth;
 	struct critical_path from, *to;
 };
@@ -44,6 +47,22 @@ static bool may_be_for_answer(const struct calls *c, const struct history_slice 
 	class = slice_wait_class(slice->kind);
 	return class == WAIT_POLL || class == WAIT_RECEIVE || class == WAIT_IPC ||
 	       (class == WAIT_NETWORK && slice->state == FILM_WAIT_GOROUTINE);
+}
+
+/* What was made for the request, and was under way all over [from, to): one of them, or null. */
+static const struct explain_made *made_in(const struct calls *c, uint64_t from, uint64_t to)
+{
+	if (c->own)
+		return c->own->start <= from && c->own->end >= to ? c->own : NULL;
+	return explain_made_in(&c->e->requests, c->request, from, to);
+}
+
+/* The only one that was under way in a part of [from, to); null: there is none, or several. */
+static const struct explain_made *made_beside(const struct calls *c, uint64_t from, uint64_t to)
+{
+	if (c->own)
+		return c->own->start < to && c->own->end > from ? c->own : NULL;
+	return explain_made_beside(&c->e->requests, c->request, from, to);
 }
 
 static uint64_t within(uint64_t time, uint64_t from, uint64_t to)
@@ -126,19 +145,100 @@ static int put_worker(struct calls *c, const struct explain_served *served, uint
 	return err;
 }
 
+static int put_call(struct calls *c, const struct critical_step *step, uint64_t start,
+		    uint64_t end);
+
+/* Up to when the same requests are under way as at a moment; which one, if it is the only one. */
+static uint64_t under_way(const struct calls *c, size_t *first, uint64_t at, uint64_t to,
+			  size_t *looks, const struct explain_made **only)
+{
+	const struct explain_requests *requests = &c->e->requests;
+	size_t count = 0;
+
+	*only = NULL;
+	for (size_t i = *first;
+	     i < requests->made.count && requests->made.at[i].parent == c->request; i++) {
+		const struct explain_made *made = &requests->made.at[i];
+
+		if (++*looks > CALLS_LOOKS_MAX) {
+			*only = NULL;
+			return to;
+		}
+		if (made->start > at)
+			return made->start < to ? made->start : to;
+		if (made->end <= at) {
+			*first += i == *first;
+			continue;
+		}
+		to = made->end < to ? made->end : to;
+		*only = count++ ? NULL : made;
+	}
+	return to;
+}
+
+/*
+ * What was done for a request at the other end, where it is not known which thread did it when: the
+ * requests that were made for it. The rest is not told apart from what its threads did for others.
+ */
+static int put_made(struct calls *c, const struct explain_served *served, uint64_t from,
+		    uint64_t to, uint32_t wait)
+{
+	struct calls inner = {
+		.e = c->e, .request = served->number, .depth = c->depth + 1, .to = c->to};
+	size_t first = explain_first_made(&c->e->requests, served->number), looks = 0;
+	int err = 0;
+
+	for (uint64_t at = from, end; !err && at < to; at = end) {
+		struct critical_step step = {
+			.slice = HISTORY_NONE,
+			.thread = served->answerer,
+			.wait = wait,
+			.ended = CRITICAL_NETWORK,
+		};
+
+		end = under_way(&inner, &first, at, to, &looks, &step.made);
+		if (!step.made)
+			step.ended = CRITICAL_UNLINKED;
+		if (step.made)
+			err = put_call(&inner, &step, at, end);
+		else if (!put(c, &step, at, end))
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+/* What a call leads to. */
+struct other_end {
+	const struct explain_served *served; /* null: it is not followed */
+	uint32_t worker;		     /* 0: not known: what was made for it tells more */
+	uint64_t free_from;		     /* from then on the worker is not busy for others */
+};
+
+static struct other_end other_end(const struct calls *c, const struct explain_made *made)
+{
+	const struct explain_requests *requests = &c->e->requests;
+	struct other_end end = {0};
+
+	if (c->depth < CALLS_DEPTH_MAX)
+		end.served = explain_served_of(requests, made);
+	if (!end.served)
+		return end;
+	end.worker = worker_of(c, end.served, &end.free_from);
+	if (!end.worker && !explain_has_made(requests, end.served->number))
+		end.served = NULL;
+	return end;
+}
+
 /*
  * A time in which the answer was waited for. What passes before the other end has the request, and
  * from when it has answered on, is the network's, or the socket's.
  */
 static int put_call(struct calls *c, const struct critical_step *step, uint64_t start, uint64_t end)
 {
-	const struct explain_served *served =
-		c->depth < CALLS_DEPTH_MAX ? explain_served_of(&c->e->requests, step->made) : NULL;
-	uint64_t free_from = 0;
-	uint32_t worker = served ? worker_of(c, served, &free_from) : 0;
-	uint64_t from = served ? within(served->start, start, end) : start;
-	uint64_t to = served ? within(served->end, start, end) : start;
-	uint64_t work = within(free_from, from, to);
+	const struct other_end there = other_end(c, step->made);
+	uint64_t from = there.served ? within(there.served->start, start, end) : start;
+	uint64_t to = there.served ? within(there.served->end, start, end) : start;
+	uint64_t work = within(there.free_from, from, to);
 	struct critical_step other = *step;
 	struct critical_wait wait = {
 		.slice = step->slice,
@@ -147,14 +247,16 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 		.parent = step->wait,
 		.depth = step->wait ? c->to->waits.at[step->wait - 1].depth + 1 : 0,
 		.thread = step->thread,
-		.waker = worker,
+		.waker = there.worker,
 		.is_call = true,
 		.made = step->made,
 	};
 	int err = 0;
 
-	if (!worker || from >= to)
+	if (from >= to)
 		return put(c, step, start, end) ? 0 : -ENOMEM;
+	if (!there.worker)
+		wait.waker = there.served->answerer;
 	if (!vec_push(&c->to->waits, wait))
 		return -ENOMEM;
 	other.wait = (uint32_t)c->to->waits.count;
@@ -162,15 +264,18 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 	other.made = NULL;
 	if (!put(c, &other, start, from))
 		return -ENOMEM;
-	if (!put(c,
-		 &(struct critical_step){.slice = HISTORY_NONE,
-					 .thread = worker,
-					 .wait = other.wait,
-					 .ended = CRITICAL_EARLIER},
-		 from, work))
+	if (!there.worker) {
+		err = put_made(c, there.served, from, to, other.wait);
+	} else if (!put(c,
+			&(struct critical_step){.slice = HISTORY_NONE,
+						.thread = there.worker,
+						.wait = other.wait,
+						.ended = CRITICAL_EARLIER},
+			from, work)) {
 		return -ENOMEM;
-	if (work < to)
-		err = put_worker(c, served, worker, work, to, other.wait);
+	} else if (work < to) {
+		err = put_worker(c, there.served, there.worker, work, to, other.wait);
+	}
 	if (!err && !put(c, &other, to, end))
 		err = -ENOMEM;
 	return err;
@@ -183,7 +288,8 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 static const struct explain_made *made_above(const struct calls *c,
 					     const struct critical_step *step)
 {
-	for (uint32_t wait = step->wait; wait; wait = c->to->waits.at[wait - 1].parent) {
+	for (uint32_t wait = c->own ? 0 : step->wait; wait;
+	     wait = c->to->waits.at[wait - 1].parent) {
 		uint32_t thread = c->to->waits.at[wait - 1].thread;
 		const struct explain_made *made;
 
@@ -205,7 +311,6 @@ static const struct explain_made *made_above(const struct calls *c,
 static int put_step(struct calls *c, const struct critical_step *step)
 {
 	const struct history_slice *slice = slice_of(c, step->slice);
-	const struct explain_requests *requests = &c->e->requests;
 	struct critical_step call = *step, rest = *step;
 	const struct explain_made *only;
 	uint64_t from, to;
@@ -213,12 +318,12 @@ static int put_step(struct calls *c, const struct critical_step *step)
 
 	if (!may_be_for_answer(c, slice))
 		return put(c, step, step->start, step->end) ? 0 : -ENOMEM;
-	only = explain_made_beside(requests, c->request, step->start, step->end);
+	only = made_beside(c, step->start, step->end);
 	if (!only && slice->state == FILM_WAIT_GOROUTINE)
 		only = made_above(c, step);
 	call.made = only;
 	if (!step->wait && slice->state != FILM_WAIT_GOROUTINE)
-		call.made = explain_made_in(requests, c->request, step->start, step->end);
+		call.made = made_in(c, step->start, step->end);
 	if (!call.made)
 		return put(c, step, step->start, step->end) ? 0 : -ENOMEM;
 	/* one of several is named, and not followed */
@@ -244,8 +349,7 @@ static int follow_calls(struct calls *c)
 
 		if (!wait.parent && may_be_for_answer(c, slice) &&
 		    slice->state != FILM_WAIT_GOROUTINE)
-			wait.made =
-				explain_made_in(&c->e->requests, c->request, wait.start, wait.end);
+			wait.made = made_in(c, wait.start, wait.end);
 		if (!vec_push(&c->to->waits, wait))
 			err = -ENOMEM;
 	}
@@ -283,18 +387,16 @@ static bool set_aside(struct calls *c, uint32_t thread, uint64_t from, uint64_t 
 	     i < h->first[thread + 1] && h->slices[i].start < to; i++) {
 		struct history_slice *slice = &h->slices[i];
 		const struct guess guess = {i, slice->waker, slice->flags, slice->context};
-		const struct explain_served *served;
 		const struct explain_made *only;
-		uint64_t free_from;
+		struct other_end there;
 
 		if (!may_be_for_answer(c, slice))
 			continue;
-		only = explain_made_beside(&c->e->requests, c->request, slice->start, slice->end);
+		only = made_beside(c, slice->start, slice->end);
 		if (!only || only->start > slice->start || only->end < slice->end)
 			continue;
-		served = explain_served_of(&c->e->requests, only);
-		if (!served || !is_from(c, slice, only, served) ||
-		    !worker_of(c, served, &free_from))
+		there = other_end(c, only);
+		if (!there.served || !is_from(c, slice, only, there.served))
 			continue;
 		if (!vec_push(guesses, guess))
 			return false;
@@ -329,12 +431,15 @@ static int walk(struct calls *c, uint32_t thread, uint64_t from, uint64_t to, bo
 	return err ? err : follow_calls(c);
 }
 
-int explain_calls(struct explainer *e, uint64_t request, uint32_t thread, uint64_t from,
-		  uint64_t to, struct critical_path *path)
+int explain_calls(struct explainer *e, const struct request *request, uint32_t thread,
+		  uint64_t from, uint64_t to, struct critical_path *path)
 {
 	struct calls c = {
 		.e = e,
-		.request = request,
+		.request = request->row.number,
+		.own = request->row.role == FILM_REQUEST_MADE
+			       ? explain_made_numbered(&e->requests, request->row.number)
+			       : NULL,
 		.process = e->film->threads[thread].process,
 		.to = path,
 	};

@@ -25,6 +25,14 @@ struct ran {
 	uint32_t part, stack; /* stack: of which the innermost frame ran */
 };
 
+/* The kind of a wait for an answer of which no slice is known. */
+#define ANSWER (SLICE_WAIT + WAIT_RECEIVE)
+
+static const struct history_slice *slice_at(const struct summing *s, size_t slice)
+{
+	return slice == HISTORY_NONE ? NULL : &s->e->histories.slices[slice];
+}
+
 /* What makes parts of the same parent alike. */
 static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 		       const struct history_slice *slice)
@@ -70,8 +78,7 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 /* The part that a time is of: its place, and 1; 0: no memory. */
 static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start, uint64_t end)
 {
-	const struct history_slice *slice =
-		like->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[like->slice];
+	const struct history_slice *slice = slice_at(s, like->slice);
 	uint64_t length = end - start, key;
 	struct explain_part *part;
 	const uint64_t *known;
@@ -142,6 +149,8 @@ static bool joins_queue(struct summing *s, size_t i)
 	if (!wait->parent)
 		return false;
 	before = &s->path->waits.at[wait->parent - 1];
+	if (before->slice == HISTORY_NONE)
+		return false;
 	lock = lock_of(s, &slices[wait->slice]);
 	if (!lock || lock != lock_of(s, &slices[before->slice]))
 		return false;
@@ -161,15 +170,16 @@ static bool add_waits(struct summing *s)
 
 	for (size_t i = 0; i < path->waits.count; i++) {
 		const struct critical_wait *wait = &path->waits.at[i];
-		const struct history_slice *slice = &s->e->histories.slices[wait->slice];
+		const struct history_slice *slice = slice_at(s, wait->slice);
 
-		if (joins_queue(s, i))
+		if (slice && joins_queue(s, i))
 			continue;
 		struct explain_part like = {
 			.parent = parent_of(s, wait->parent),
-			.kind = slice->kind,
-			.ended = slice->flags & FILM_WAIT_OPEN && !wait->is_call ? CRITICAL_OPEN
-										 : CRITICAL_CPU,
+			.kind = slice ? slice->kind : ANSWER,
+			.ended = slice && slice->flags & FILM_WAIT_OPEN && !wait->is_call
+					 ? CRITICAL_OPEN
+					 : CRITICAL_CPU,
 			.is_followed = true,
 			.is_call = wait->is_call,
 			.is_likely = wait->is_likely,
@@ -206,11 +216,12 @@ static bool add_samples(struct summing *s, const struct critical_step *step, uin
 
 static int add_step(struct summing *s, const struct critical_step *step)
 {
-	const struct history_slice *slice =
-		step->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[step->slice];
+	const struct history_slice *slice = slice_at(s, step->slice);
+	bool is_answer =
+		step->made || step->ended == CRITICAL_NETWORK || step->ended == CRITICAL_SOCKET;
 	struct explain_part like = {
 		.parent = parent_of(s, step->wait),
-		.kind = !slice				? SLICE_HOLE
+		.kind = !slice				? (is_answer ? ANSWER : SLICE_HOLE)
 			: step->ended == CRITICAL_READY ? SLICE_WOKEN
 							: slice->kind,
 		.ended = (uint8_t)step->ended,

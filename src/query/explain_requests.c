@@ -2,56 +2,24 @@
 #include "query/explain_requests.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "base/search.h"
 #include "query/connections.h"
+#include "query/explain_wanted.h"
 
 struct loading {
 	struct explain_requests *requests;
 	const struct explain_wanted *wanted;
 	struct filter_kept kept;
+	struct explain_candidates candidates;
 	const struct film *film;
 	struct map by_id; /* an id within a process: the number of the request served; SEVERAL */
 };
 
 #define SEVERAL 0
-
-static bool is_wanted(const struct loading *loading, const struct request *request)
-{
-	const struct explain_wanted *wanted = loading->wanted;
-
-	if (request->row.role != FILM_REQUEST_SERVED && !wanted->id)
-		return false;
-	if (!loading->kept.threads[request->row.thread] &&
-	    !loading->kept.threads[request->row.answerer])
-		return false;
-	if (wanted->id && !request_has_id(request, wanted->id))
-		return false;
-	return !wanted->endpoint || !fnmatch(wanted->endpoint, request->endpoint, 0);
-}
-
-/* Keeps the slowest in order: there are few. */
-static bool keep(struct explain_requests *requests, const struct request *request, size_t most)
-{
-	size_t at;
-
-	if (requests->wanted.count == most &&
-	    request->row.duration <= vec_last(&requests->wanted)->row.duration)
-		return true;
-	if (requests->wanted.count == most)
-		requests->wanted.count--;
-	if (!vec_push(&requests->wanted, *request))
-		return false;
-	for (at = requests->wanted.count - 1;
-	     at && requests->wanted.at[at - 1].row.duration < request->row.duration; at--)
-		requests->wanted.at[at] = requests->wanted.at[at - 1];
-	requests->wanted.at[at] = *request;
-	return true;
-}
 
 /* Of an id within a process; 0: it has none. */
 static uint64_t key_of_id(const struct loading *loading, const struct request *request)
@@ -133,13 +101,10 @@ static int take(void *context, const struct request *request)
 		return -ENOMEM;
 	if (request->row.role == FILM_REQUEST_MADE && !keep_made(loading, request))
 		return -ENOMEM;
-	/*
-	 * nothing passes in no time; and what had no byte of an answer was not answered by a thread
-	 */
-	if (!request->row.duration || !is_wanted(loading, request))
-		return 0;
-	requests->matching++;
-	return keep(requests, request, loading->wanted->slowest) ? 0 : -ENOMEM;
+	return explain_candidates_add(&loading->candidates, loading->wanted, loading->kept.threads,
+				      request)
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int by_answerer_and_end(const void *left, const void *right)
@@ -232,8 +197,13 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 	map_free(&loading.by_id);
 	if (!err)
 		err = sort_made(requests);
+	if (err == -ENOMEM)
+		fail_errno(why, err, NULL, "cannot read the requests");
+	if (!err)
+		err = explain_candidates_choose(&loading.candidates, wanted, film, requests, why);
+	explain_candidates_free(&loading.candidates);
 	filter_kept_free(&loading.kept);
-	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the requests") : err;
+	return err;
 }
 
 void explain_requests_free(struct explain_requests *requests)
@@ -245,8 +215,7 @@ void explain_requests_free(struct explain_requests *requests)
 	vec_free(&requests->wanted);
 }
 
-/* The place of the first one that was made for a request. */
-static size_t first_made(const struct explain_requests *requests, uint64_t parent)
+size_t explain_first_made(const struct explain_requests *requests, uint64_t parent)
 {
 	size_t low = 0, high = requests->made.count;
 
@@ -261,10 +230,27 @@ static size_t first_made(const struct explain_requests *requests, uint64_t paren
 	return low;
 }
 
+bool explain_has_made(const struct explain_requests *requests, uint64_t parent)
+{
+	size_t first = explain_first_made(requests, parent);
+
+	return first < requests->made.count && requests->made.at[first].parent == parent;
+}
+
+const struct explain_made *explain_made_numbered(const struct explain_requests *requests,
+						 uint64_t number)
+{
+	/* once for each explanation */
+	vec_foreach (&requests->made, made)
+		if (made->number == number)
+			return made;
+	return NULL;
+}
+
 const struct explain_made *explain_made_in(const struct explain_requests *requests, uint64_t parent,
 					   uint64_t from, uint64_t to)
 {
-	size_t low = first_made(requests, parent);
+	size_t low = explain_first_made(requests, parent);
 
 	for (; low < requests->made.count && requests->made.at[low].parent == parent &&
 	       requests->made.at[low].start <= from;
@@ -281,7 +267,7 @@ static const struct explain_made *only_made(const struct explain_requests *reque
 {
 	const struct explain_made *found = NULL;
 
-	for (size_t i = first_made(requests, parent);
+	for (size_t i = explain_first_made(requests, parent);
 	     i < requests->made.count && requests->made.at[i].parent == parent &&
 	     requests->made.at[i].start < to;
 	     i++) {

@@ -41,7 +41,6 @@ struct explain_requests {
 	vec(uint32_t) by_connection;	   /* places in served, by connection and middle */
 	vec(uint32_t) by_thread;	   /* places in made, by thread, in order of their start */
 	vec(struct request) wanted;	   /* the slowest first */
-	uint64_t matching;		   /* of which those are */
 };
 
 /*
@@ -53,6 +52,16 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 			  const struct filter *filter, const struct explain_wanted *wanted,
 			  uint64_t from, uint64_t to, struct fail *why);
 void explain_requests_free(struct explain_requests *requests);
+
+/* The place in made of the first one that was made for a request, or that comes behind those. */
+size_t explain_first_made(const struct explain_requests *requests, uint64_t parent);
+
+/* Whether any was made for a request. */
+bool explain_has_made(const struct explain_requests *requests, uint64_t parent);
+
+/* Null: there is none of this number. */
+const struct explain_made *explain_made_numbered(const struct explain_requests *requests,
+						 uint64_t number);
 
 /*
  * The request that was made for another one, and had been sent and not answered all over [from,

@@ -93,24 +93,42 @@ static int put_parts(struct teller *t, uint32_t first, unsigned int depth)
 	return err;
 }
 
-static void put_advice(const struct teller *t)
+/* "Its longest cause is time ready but not running of orders (12)." */
+static int put_cause(const struct teller *t, const struct explain_part *cause)
 {
-	const struct explain_part *part = &t->x->parts.at[t->x->first - 1];
+	struct buf words = {0};
+	int err;
+
+	buf_printf(&words, "Its longest cause is %s of ",
+		   explain_kind_words(explain_kind(t->e, cause)));
+	explain_thread_words(t->e, cause->thread, 0, &words);
+	buf_put_text(&words, ". ");
+	err = put_words(t->out, &words);
+	buf_free(&words);
+	return err;
+}
+
+static int put_advice(const struct teller *t)
+{
+	const struct explain_part *cause = explain_cause(t->x);
 	struct explain_advice advice = explain_advise(t->e, t->x);
 	uint64_t whole = t->x->to - t->x->from;
+	bool is_inner = cause != &t->x->parts.at[t->x->first - 1];
 	char gain[32];
+	int err = is_inner ? put_cause(t, cause) : 0;
 
-	if (part->is_queue || slice_is_wait(part->kind) || part->ended == CRITICAL_READY) {
-		words_value(gain, sizeof(gain), "ns", part->duration);
-		fprintf(t->out,
-			"Without the first of these it would take at most %s (%.0f %%) less. ",
-			gain, words_percent(part->duration, whole));
+	if (cause->is_queue || slice_is_wait(cause->kind) || cause->ended == CRITICAL_READY) {
+		words_value(gain, sizeof(gain), "ns", cause->duration);
+		fprintf(t->out, "Without %s it would take at most %s (%.0f %%) less. ",
+			is_inner ? "that" : "the first of these", gain,
+			words_percent(cause->duration, whole));
 	}
 	if (*advice.more_threads == 'u')
 		fprintf(t->out, "Whether more threads would help is not known: %s.\n", advice.why);
 	else
 		fprintf(t->out, "More threads would%s help: %s.\n",
 			*advice.more_threads == 'n' ? " not" : "", advice.why);
+	return err;
 }
 
 /* Of a thread that had other requests at the same time, as an event loop has. */
@@ -193,30 +211,6 @@ static int put_disk_users(const struct teller *t)
 	return err;
 }
 
-/* What most of a difference is, in a sentence: kinds of parts as explain_kind() calls them. */
-static void put_kind(struct buf *words, const char *kind)
-{
-	static const char *const sentences[][2] = {
-		{"on-cpu", "time on CPU"},
-		{"ready", "time ready but not running"},
-		{"queue", "time behind other requests"},
-		{"request", "waiting for the answers of others"},
-		{"condition", "waiting for conditions"},
-		{"poll", "waiting for new events"},
-		{"socket-read", "waiting for data of a peer"},
-		{"disk", "waiting for a disk"},
-		{"sleep", "sleeping"},
-		{"safepoint", "pauses of the Java virtual machine"},
-	};
-
-	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
-		if (!strcmp(kind, sentences[i][0])) {
-			buf_put_text(words, sentences[i][1]);
-			return;
-		}
-	buf_put_text(words, kind);
-}
-
 /* Of the endpoint of a request, with the last one explained for it. */
 static int put_difference(const struct teller *t)
 {
@@ -227,7 +221,7 @@ static int put_difference(const struct teller *t)
 
 	if (!t->x->is_compared)
 		return 0;
-	err = explain_compare(t->e, t->x->request->row.endpoint, &d);
+	err = explain_compare(t->e, t->x->request, &d);
 	if (err || d.ns <= 0)
 		return err;
 	words_value(slow, sizeof(slow), "ns", d.slow);
@@ -237,7 +231,9 @@ static int put_difference(const struct teller *t)
 		   "The slowest hundredth of its %llu requests took %s on average, usual ones %s; "
 		   "most of the difference, %s, is ",
 		   (unsigned long long)d.requests, slow, usual, more);
-	put_kind(&words, d.words);
+	buf_put_text(&words, explain_kind_words(d.words));
+	if (d.process)
+		buf_printf(&words, " of %s", t->e->film->processes[d.process].comm);
 	buf_put_u8(&words, '.');
 	err = put_words(t->out, &words);
 	fputc('\n', t->out);
@@ -313,7 +309,7 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 			"other\n",
 			(unsigned long long)x->too_deep, CRITICAL_DEPTH_MAX);
 	if (!err && x->first)
-		put_advice(&t);
+		err = put_advice(&t);
 	if (!err)
 		err = put_disk_users(&t);
 	if (!err)

@@ -36,6 +36,12 @@ void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t b
 /* Of the time of an explanation that which is not explained. */
 uint64_t explain_unexplained(const struct explanation *x);
 
+/*
+ * The longest part; where that is a wait for the answer of a service that the film has, the longest
+ * of what that one spent, and so on. Null: there is none.
+ */
+const struct explain_part *explain_cause(const struct explanation *x);
+
 /* Whether more threads would help, "no", "yes" or "unknown", and why: never null. */
 struct explain_advice {
 	const char *more_threads, *why;
@@ -51,14 +57,19 @@ struct explain_difference {
 		usual_count;  /* of the endpoint; of those that were explained */
 	uint64_t slow, usual; /* ns: what they took on average */
 	int64_t ns;	      /* the most that one kind of part differs by, */
-	char words[512];      /* and which one, "lock mutex guard in app" */
+	char words[512];      /* and which one, "lock mutex guard in app", */
+	uint32_t process;     /* and of which service that was asked; 0: of the endpoint's own */
 };
 
-/* endpoint: as of a struct film_request. 0 or -ENOMEM. */
-int explain_compare(struct explainer *e, uint32_t endpoint, struct explain_difference *d);
+/* request: one of that endpoint, and of its service. 0 or -ENOMEM. */
+int explain_compare(struct explainer *e, const struct request *request,
+		    struct explain_difference *d);
 
 /* The kind of a part in JSON. */
 const char *explain_kind(const struct explainer *e, const struct explain_part *part);
+
+/* A kind as explain_kind() calls it, for a sentence: "time ready but not running". */
+const char *explain_kind_words(const char *kind);
 
 /* 0 or -ENOMEM. */
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out);

@@ -11,6 +11,7 @@ static bool is_unexplained(const struct explain_part *part)
 	case CRITICAL_ABSENT:
 	case CRITICAL_EARLIER:
 	case CRITICAL_UNKNOWN:
+	case CRITICAL_UNLINKED:
 		return !part->is_followed;
 	default:
 		return false;
@@ -50,9 +51,19 @@ static struct explain_advice advise_of_wait(const struct explainer *e,
 	return (struct explain_advice){"unknown", "the film does not say what else could run"};
 }
 
-struct explain_advice explain_advise(const struct explainer *e, const struct explanation *x)
+const struct explain_part *explain_cause(const struct explanation *x)
 {
 	const struct explain_part *part = x->first ? &x->parts.at[x->first - 1] : NULL;
+
+	/* of a service that was asked, what that one spent */
+	while (part && part->is_call && part->first)
+		part = &x->parts.at[part->first - 1];
+	return part;
+}
+
+struct explain_advice explain_advise(const struct explainer *e, const struct explanation *x)
+{
+	const struct explain_part *part = explain_cause(x);
 
 	if (part && part->is_queue)
 		return (struct explain_advice){"yes", "it waited for one that served others"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the slow requests of an endpoint have that the usual ones lack. */
+/* What the slow requests of an endpoint of a service have that the usual ones lack. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ enum {
 /* What is alike in several explanations, with its ns in all slow and in all usual ones. */
 struct kind_sum {
 	char *words;
+	uint32_t process; /* that asked for it: of another one than the request's; 0 */
 	uint64_t slow, usual;
 };
 
@@ -23,6 +24,7 @@ struct comparing {
 	vec(struct explain_served) served; /* of the endpoint, the fastest first */
 	vec(struct kind_sum) sums;
 	struct map known;
+	uint32_t process; /* of the requests */
 };
 
 static uint64_t length_of(const struct explain_served *served)
@@ -37,23 +39,35 @@ static int fastest_first(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static bool collect(struct comparing *c, uint32_t endpoint)
+static const char *server_of(const struct comparing *c, uint32_t thread)
 {
+	return c->e->film->processes[c->e->film->threads[thread].process].comm;
+}
+
+/* Of the same service: a proxy may have the same endpoint as what it asks. */
+static bool collect(struct comparing *c, const struct request *request)
+{
+	const char *server = server_of(c, request_answerer(request));
+
 	vec_foreach (&c->e->requests.served, served)
-		if (served->endpoint == endpoint && !vec_push(&c->served, *served))
+		if (served->endpoint == request->row.endpoint &&
+		    !strcmp(server_of(c, served->answerer), server) &&
+		    !vec_push(&c->served, *served))
 			return false;
 	if (c->served.count)
 		qsort(c->served.at, c->served.count, sizeof(*c->served.at), fastest_first);
 	return true;
 }
 
-/* "lock mutex guard in app", "on-cpu" */
+/* "lock mutex guard in app", "on-cpu"; and where */
 static struct kind_sum *sum_of(struct comparing *c, const struct explain_part *part)
 {
 	struct buf words = {0};
 	const uint64_t *known;
+	uint32_t process = c->e->film->threads[part->thread].process;
 	uint64_t key;
 
+	process = process == c->process ? 0 : process;
 	buf_put_text(&words, explain_kind(c->e, part));
 	if (words.count && part->kind == SLICE_WAIT + WAIT_LOCK)
 		buf_put_u8(&words, ' ');
@@ -64,18 +78,45 @@ static struct kind_sum *sum_of(struct comparing *c, const struct explain_part *p
 		buf_free(&words);
 		return NULL;
 	}
-	key = hash_bytes(words.at, words.count);
+	key = hash_u64(hash_bytes(words.at, words.count) + process);
 	known = map_get(&c->known, key);
 	if (known) {
 		buf_free(&words);
 		return &c->sums.at[*known];
 	}
 	if (!map_put(&c->known, key, c->sums.count) ||
-	    !vec_push(&c->sums, (struct kind_sum){.words = (char *)words.at})) {
+	    !vec_push(&c->sums, (struct kind_sum){.words = (char *)words.at, .process = process})) {
 		buf_free(&words);
 		return NULL;
 	}
 	return vec_last(&c->sums);
+}
+
+/*
+ * Parts, and of a wait for the answer of another service what that one spent. As deep as services
+ * ask each other.
+ */
+static int add_parts(struct comparing *c, const struct explanation *x, uint32_t first, bool is_slow)
+{
+	int err = 0;
+
+	for (uint32_t i = first; !err && i; i = x->parts.at[i - 1].next) {
+		const struct explain_part *part = &x->parts.at[i - 1];
+		struct kind_sum *sum;
+
+		if (part->is_call && part->first) {
+			err = add_parts(c, x, part->first, is_slow);
+			continue;
+		}
+		sum = sum_of(c, part);
+		if (!sum)
+			err = -ENOMEM;
+		else if (is_slow)
+			sum->slow += part->duration;
+		else
+			sum->usual += part->duration;
+	}
+	return err;
 }
 
 static int add_request(struct comparing *c, const struct explain_served *served, bool is_slow)
@@ -84,16 +125,9 @@ static int add_request(struct comparing *c, const struct explain_served *served,
 	struct explanation x;
 	int err = explain_request(c->e, &request, &x);
 
-	for (uint32_t i = x.first; !err && i; i = x.parts.at[i - 1].next) {
-		struct kind_sum *sum = sum_of(c, &x.parts.at[i - 1]);
-
-		if (!sum)
-			err = -ENOMEM;
-		else if (is_slow)
-			sum->slow += x.parts.at[i - 1].duration;
-		else
-			sum->usual += x.parts.at[i - 1].duration;
-	}
+	c->process = c->e->film->threads[served->answerer].process;
+	if (!err)
+		err = add_parts(c, &x, x.first, is_slow);
 	explanation_free(&x);
 	return err;
 }
@@ -126,14 +160,16 @@ static void find_most(const struct comparing *c, struct explain_difference *d)
 		if (more <= d->ns)
 			continue;
 		d->ns = more;
+		d->process = sum->process;
 		snprintf(d->words, sizeof(d->words), "%s", sum->words);
 	}
 }
 
-int explain_compare(struct explainer *e, uint32_t endpoint, struct explain_difference *d)
+int explain_compare(struct explainer *e, const struct request *request,
+		    struct explain_difference *d)
 {
 	struct comparing c = {.e = e};
-	int err = collect(&c, endpoint) ? 0 : -ENOMEM;
+	int err = collect(&c, request) ? 0 : -ENOMEM;
 	size_t count = c.served.count;
 
 	*d = (struct explain_difference){.requests = count};

@@ -155,11 +155,11 @@ static void put_parts(struct writer *w, uint32_t first)
 	json_close(&w->j, ']');
 }
 
-static void put_difference(struct writer *w, uint32_t endpoint)
+static void put_difference(struct writer *w, const struct request *request)
 {
 	struct explain_difference d = {0};
 
-	if (endpoint && explain_compare(w->e, endpoint, &d))
+	if (w->x->is_compared && explain_compare(w->e, request, &d))
 		w->err = -ENOMEM;
 	if (d.ns <= 0) {
 		json_null(&w->j, "slow_ones");
@@ -171,6 +171,7 @@ static void put_difference(struct writer *w, uint32_t endpoint)
 	json_u64(&w->j, "usual", d.usual);
 	json_i64(&w->j, "difference", d.ns);
 	json_text(&w->j, "part", d.words);
+	json_text(&w->j, "process", d.process ? w->e->film->processes[d.process].comm : "");
 	json_close(&w->j, '}');
 }
 
@@ -210,7 +211,7 @@ static void put_request(struct writer *w)
 	json_text(&w->j, "role", request_role_name(request));
 	json_u64(&w->j, "status", request->row.status);
 	json_bool(&w->j, "open", request->row.flags & FILM_REQUEST_OPEN);
-	put_difference(w, w->x->is_compared ? request->row.endpoint : 0);
+	put_difference(w, request);
 	put_at_once(w, request);
 	put_thread(w, "received_by", request->row.thread);
 }
@@ -268,6 +269,25 @@ static void put_logs(struct writer *w)
 	json_u64(&w->j, "logs_left", count > LOGS_TOLD ? count - LOGS_TOLD : 0);
 }
 
+/* What to look at first; null: nothing is known. */
+static void put_cause(struct writer *w)
+{
+	const struct explain_part *cause = explain_cause(w->x);
+	struct buf words = {0};
+
+	if (!cause) {
+		json_null(&w->j, "cause");
+		return;
+	}
+	json_open(&w->j, "cause", '{');
+	json_text(&w->j, "kind", explain_kind(w->e, cause));
+	json_u64(&w->j, "duration", cause->duration);
+	explain_object_words(w->e, cause, &words);
+	put_words(w, "object", &words);
+	put_thread(w, "thread", cause->thread);
+	json_close(&w->j, '}');
+}
+
 static void put_explanation(struct writer *w)
 {
 	const struct explanation *x = w->x;
@@ -285,6 +305,7 @@ static void put_explanation(struct writer *w)
 	json_text(&w->j, "start", time);
 	json_u64(&w->j, "duration", x->to - x->from);
 	json_u64(&w->j, "unexplained", explain_unexplained(x));
+	put_cause(w);
 	json_text(&w->j, "more_threads", advice.more_threads);
 	json_text(&w->j, "more_threads_why", advice.why);
 	json_put_unlinked(&w->j, w->e->unlinked.of_process[thread->process] |

@@ -379,6 +379,19 @@ static void ready_words(const struct explainer *e, const struct explain_part *pa
 					      "with -a)");
 }
 
+/* Of a wait for the answer to a request that was made. */
+static void answer_words(struct explainer *e, const struct explain_part *part, struct buf *words)
+{
+	const struct history_slice *slice = slice_of(e, part);
+
+	buf_printf(words, "waiting for the answer of %s to %s", part->made->peer,
+		   part->made->endpoint);
+	if (slice)
+		place_words(e, slice->stack, words);
+	if (part->is_followed)
+		cause_words(e, part, words);
+}
+
 void explain_part_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
 	const struct history_slice *slice = slice_of(e, part);
@@ -404,8 +417,22 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 	case CRITICAL_HOLE:
 		buf_put_text(words, "not explained: its records were lost");
 		return;
+	case CRITICAL_UNLINKED:
+		explain_thread_words(e, part->thread, 0, words);
+		buf_put_text(words,
+			     " worked for it, and for others: not told apart, not explained");
+		return;
 	default:
 		break;
+	}
+	if (part->made) {
+		answer_words(e, part, words);
+		return;
+	}
+	if (!slice && slice_is_wait(part->kind)) {
+		buf_put_text(words, "between its ends");
+		cause_words(e, part, words);
+		return;
 	}
 	if (!slice || part->kind == SLICE_HOLE)
 		return;
@@ -421,14 +448,6 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 	}
 	if (!slice_is_wait(part->kind)) {
 		ready_words(e, part, slice, words);
-		return;
-	}
-	if (part->made) {
-		buf_printf(words, "waiting for the answer of %s to %s", part->made->peer,
-			   part->made->endpoint);
-		place_words(e, slice->stack, words);
-		if (part->is_followed)
-			cause_words(e, part, words);
 		return;
 	}
 	if (part->ended == CRITICAL_IDLE && part->parent)
@@ -490,6 +509,7 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 	case CRITICAL_EARLIER:
 	case CRITICAL_ABSENT:
 	case CRITICAL_HOLE:
+	case CRITICAL_UNLINKED:
 		return "unexplained";
 	default:
 		break;
@@ -503,4 +523,26 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 	if (part->slice != HISTORY_NONE && !part->lock && explain_is_condition(slice_of(e, part)))
 		return "condition";
 	return slice_kind_name(part->kind);
+}
+
+const char *explain_kind_words(const char *kind)
+{
+	static const char *const sentences[][2] = {
+		{"on-cpu", "time on CPU"},
+		{"ready", "time ready but not running"},
+		{"queue", "time behind other requests"},
+		{"request", "waiting for the answers of others"},
+		{"condition", "waiting for conditions"},
+		{"poll", "waiting for new events"},
+		{"socket-read", "waiting for data of a peer"},
+		{"disk", "waiting for a disk"},
+		{"sleep", "sleeping"},
+		{"safepoint", "pauses of the Java virtual machine"},
+		{"unexplained", "time that is not explained"},
+	};
+
+	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+		if (!strcmp(kind, sentences[i][0]))
+			return sentences[i][1];
+	return kind;
 }

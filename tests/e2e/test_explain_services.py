@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request that goes through several services, one of which serves others on the same thread: one path leads through all of them."""
+
+import json
+import sys
+
+import pytest
+
+from harness import free_port, needs_root, running, wait_until
+from test_cases import filming
+from test_explain import ask, check_sums, explained, film_has
+from test_explain_calls import requests_of
+
+pytestmark = needs_root
+
+SERVICES = """
+import asyncio, http.client, http.server, sys, time
+
+me, port, behind = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+ANSWER = b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok"
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        if me == "stock":
+            look_up()
+        elif self.path.startswith("/order/"):
+            connection = http.client.HTTPConnection("127.0.0.1", behind)
+            connection.request("GET", self.path)
+            connection.getresponse().read()
+            connection.close()
+        self.wfile.write(ANSWER)
+
+    def log_message(self, *arguments):
+        pass
+
+def look_up():
+    time.sleep(0.15)
+
+async def relay(reader, writer):
+    while head := await reader.readuntil(b"\\r\\n\\r\\n"):
+        their_reader, their_writer = await asyncio.open_connection("127.0.0.1", behind)
+        their_writer.write(b"GET " + head.split()[1] + b" HTTP/1.1\\r\\n\\r\\n")
+        await their_reader.readexactly(len(ANSWER))
+        their_writer.close()
+        writer.write(ANSWER)
+
+async def serve_relay():
+    server = await asyncio.start_server(relay, "127.0.0.1", port)
+    print("ready", flush=True)
+    await server.serve_forever()
+
+if me == "relay":
+    asyncio.run(serve_relay())
+server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+@pytest.fixture(scope="module", name="film")
+def a_film_of_three_services(shared_lab, tmp_path_factory):
+    """Of a front that asks a relay, which asks a stock. Yields the film and the process of each."""
+    program = tmp_path_factory.mktemp("services") / "service.py"
+    program.write_text(SERVICES)
+    ports = {name: free_port() for name in ("front", "relay", "stock")}
+    with running(sys.executable, program, "stock", ports["stock"], 0) as stock, \
+            running(sys.executable, program, "relay", ports["relay"], ports["stock"]) as relay, \
+            running(sys.executable, program, "front", ports["front"], ports["relay"]) as front:
+        processes = {"front": front.pid, "relay": relay.pid, "stock": stock.pid}
+        with filming(shared_lab, "-e", "requests,threads,on-cpu", "-p", ",".join(map(str, processes.values()))) as film:
+            assert wait_until(lambda: ask(ports["front"], "/order/1", "") and
+                              film_has(shared_lab, film, "/order/1", 100_000_000))
+    return film, processes
+
+
+def longest(part):
+    return max(part["parts"], key=lambda one: one["duration"])
+
+
+def path_of(request):
+    """The calls that are the longest part of each other, and what the last one of the services did for longest."""
+    calls, part = [], longest(request)
+    while ", served by " in (part["words"] or ""):
+        calls.append(part)
+        part = longest(part)
+    return calls, part
+
+
+def test_one_path_leads_through_an_event_loop_to_the_cause(shared_lab, film):
+    film, processes = film
+    request, = explained(shared_lab, film, "--slowest", "1")
+    calls, cause = path_of(request)
+    assert request["pid"] == processes["front"], "the request of a client, and not one that it led to"
+    assert [call["waker"]["pid"] for call in calls] == [processes["relay"], processes["stock"]], calls
+    assert cause["kind"] == "sleep" and cause["thread"]["pid"] == processes["stock"], cause
+    assert any(frame.endswith("look_up") for frame in cause["stack"]), cause
+    check_sums(request)
+
+
+def test_what_the_relay_does_otherwise_is_not_explained(shared_lab, film):
+    film, processes = film
+    request, = explained(shared_lab, film, "--slowest", "1")
+    calls, _ = path_of(request)
+    others = [part for part in calls[0]["parts"] if part is not calls[1] and part["thread"]["pid"] == processes["relay"]]
+    assert {part["kind"] for part in others} <= {"unexplained", "request"}, others
+    assert "not told apart" in "".join(part["words"] for part in others), others
+    assert request["unexplained"] >= sum(part["duration"] for part in others if part["kind"] == "unexplained")
+
+
+def test_its_cause_is_the_sleep_of_the_last_service(shared_lab, film):
+    film, processes = film
+    request, = explained(shared_lab, film, "--slowest", "1")
+    assert request["cause"]["kind"] == "sleep" and request["cause"]["thread"]["pid"] == processes["stock"], request["cause"]
+    assert request["cause"]["duration"] >= 150_000_000 and request["more_threads"] == "no"
+    text = shared_lab.run("explain", film.path).stdout
+    assert "Its longest cause is sleeping of " in text, text
+
+
+def test_requests_that_another_one_led_to_are_not_listed_beside_it(shared_lab, film):
+    film, processes = film
+    several = explained(shared_lab, film, "--slowest", "5", "--endpoint", "GET /order/*")
+    assert {request["pid"] for request in several} == {processes["front"]}, several
+    # but they are, where only theirs are asked for
+    relays, = explained(shared_lab, film, "--slowest", "1", "--process", str(processes["relay"]))
+    assert relays["pid"] == processes["relay"]
+
+
+def test_a_request_that_was_made_leads_to_what_served_it(shared_lab, film):
+    film, processes = film
+    made = max((row for row in requests_of(shared_lab, film) if row["role"] == "made" and row["pid"] == processes["front"]),
+               key=lambda row: row["duration"])
+    request, = explained(shared_lab, film, "--request", made["number"])
+    calls, cause = path_of(request)
+    assert request["role"] == "made" and [call["waker"]["pid"] for call in calls] == [processes["relay"], processes["stock"]]
+    assert cause["kind"] == "sleep", json.dumps(cause)
+    check_sums(request)
