@@ -17,7 +17,8 @@
 
 /*
  * Finds the path of a thread over [from, to) as critical_find() does, names the requests that were
- * made for a request which the thread served, or made, and goes on in those that served them. 0 or -ENOMEM; critical_free() is needed in either case.
+ * made for a request which the thread served, or made, and goes on in those that served them. 0 or
+ * -ENOMEM; critical_free() is needed in either case.
  */
 int explain_calls(struct explainer *e, const struct request *request, uint32_t thread,
 		  uint64_t from, uint64_t to, struct critical_path *path);

@@ -37,8 +37,8 @@ void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t b
 uint64_t explain_unexplained(const struct explanation *x);
 
 /*
- * The longest part; where that is a wait for the answer of a service that the film has, the longest
- * of what that one spent, and so on. Null: there is none.
+ * The longest part. Of a wait for the answer of a service of which the film has what that one
+ * spent, the parts of that count, and so on. Null: there is none.
  */
 const struct explain_part *explain_cause(const struct explanation *x);
 

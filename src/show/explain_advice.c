@@ -51,14 +51,32 @@ static struct explain_advice advise_of_wait(const struct explainer *e,
 	return (struct explain_advice){"unknown", "the film does not say what else could run"};
 }
 
+/* Whether it is a wait for the answer of a service of which the film has what that one spent. */
+static bool leads_on(const struct explain_part *part)
+{
+	return part->is_call && part->first;
+}
+
+/* Whether it is of the explained one itself, or what a service spent that was asked for it. */
+static bool is_spent(const struct explanation *x, const struct explain_part *part)
+{
+	while (part->parent) {
+		part = &x->parts.at[part->parent - 1];
+		if (!leads_on(part))
+			return false;
+	}
+	return true;
+}
+
 const struct explain_part *explain_cause(const struct explanation *x)
 {
-	const struct explain_part *part = x->first ? &x->parts.at[x->first - 1] : NULL;
+	const struct explain_part *cause = NULL;
 
-	/* of a service that was asked, what that one spent */
-	while (part && part->is_call && part->first)
-		part = &x->parts.at[part->first - 1];
-	return part;
+	vec_foreach (&x->parts, part)
+		if (!leads_on(part) && (!cause || part->duration > cause->duration) &&
+		    is_spent(x, part))
+			cause = part;
+	return cause;
 }
 
 struct explain_advice explain_advise(const struct explainer *e, const struct explanation *x)
