@@ -47,7 +47,7 @@ struct mem_go {
 	vec(struct go_process) processes;
 	vec(pid_t) unread;
 	uint32_t film; /* counts films */
-	uint64_t stripped, off, unreadable, too_many, refused;
+	uint64_t unknown, off, unreadable, too_many, refused;
 	bool is_ageless; /* the film says that it does not know when memory in use was allocated */
 };
 
@@ -124,7 +124,7 @@ bool mem_go_image(struct mem_go *go, struct samples *samples, pid_t pid, const s
 		return false;
 	err = go_heap_of(&found.heap, image, &why);
 	if (err == -ENOTSUP) {
-		go->stripped++;
+		go->unknown++;
 		pass_on(go, pid);
 	}
 	if (err)
@@ -308,9 +308,8 @@ void mem_go_turn(struct mem_go *go)
 void mem_go_tell(const struct mem_go *go, struct film_writer *film, uint32_t event)
 {
 	const struct loss_count losses[] = {
-		{"allocations of a program of Go not read: it is stripped of its symbols, or of an "
-		 "unknown version",
-		 go->stripped},
+		{"allocations of a program of Go not read: it is of an unknown version",
+		 go->unknown},
 		{"allocations of a program of Go not read: it does not sample them "
 		 "(runtime.MemProfileRate is 0)",
 		 go->off},

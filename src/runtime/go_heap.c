@@ -11,9 +11,9 @@
  *
  * followed by nstk return addresses and a memRecord, which begins with the "active" cycle: {allocs,
  * frees, alloc_bytes, free_bytes}, complete as of the last collection; since 1.27 without the
- * bytes, which are size for each. Buckets are never given
- * back. If nothing in a program asks for the profile, the linker sets the rate to 0, and there are
- * no buckets.
+ * bytes, which are size for each. Buckets are never given back. Of a program without symbols, its
+ * code says where these are (go_heap_code.c). If nothing in a program asks for the profile, the
+ * linker sets the rate to 0, and there are no buckets.
  */
 #include "runtime/go_heap.h"
 
@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "elf/file.h"
+#include "runtime/go_heap_code.h"
 #include "runtime/runtime.h"
 
 #define OF_MEMORY 1
@@ -103,8 +104,10 @@ int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why
 		err = elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, heap);
 	heap->minor = err ? 0 : minor_of(&file);
 	elf_file_close(&file);
-	if (!err && (!heap->buckets || !heap->rate))
-		err = fail(why, -ENOTSUP, NULL, "it is stripped of its symbols");
+	if (!err && (!heap->buckets || !heap->rate) && go_heap_in_code(heap, image, why))
+		err = fail(why, -ENOTSUP, NULL,
+			   "it is stripped of its symbols, and its code is not like that of a "
+			   "known version");
 	if (!err && (heap->minor < MINOR_FIRST || heap->minor > MINOR_LAST))
 		err = fail(why, -ENOTSUP, NULL, "its version is not known");
 	return err;

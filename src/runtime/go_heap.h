@@ -22,7 +22,7 @@ struct go_heap {
 };
 
 /*
- * Returns 0; -ENOENT: it is not Go's; -ENOTSUP: it has no symbols, or its version is not known,
+ * Returns 0; -ENOENT: it is not Go's; -ENOTSUP: its version, or its code, is not known,
  * with *why filled; another negative errno.
  */
 int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why);

@@ -4,6 +4,7 @@
 import contextlib
 import math
 import os
+import re
 import signal
 import subprocess
 import time
@@ -243,7 +244,7 @@ def go_program(lab, *words, way="command", program=None):
 
 def test_go_is_what_go_says(lab):
     """To the byte, but for rounding, as it is the same profile: Go's own."""
-    for name in ("allocates_go", "allocates_go-pie"):
+    for name in ("allocates_go", "allocates_go-pie", "allocates_go-stripped"):
         with go_program(lab, program=lab.program(name)) as (film, truth):
             assert set(truth) >= {"small", "large", "leaks"}
             for function, (allocated, held) in truth.items():
@@ -254,9 +255,10 @@ def test_go_is_what_go_says(lab):
             assert not film.json("-e", "mem-alloc")["loss"], film.explain()
 
 
+@pytest.mark.parametrize("name", ["allocates_go", "allocates_go-stripped"])
 @pytest.mark.parametrize("version", NEWER)
-def test_newer_go_is_what_go_says(lab, version):
-    with go_program(lab, program=by_newer(lab, version, "allocates_go")) as (film, truth):
+def test_newer_go_is_what_go_says(lab, version, name):
+    with go_program(lab, program=by_newer(lab, version, name)) as (film, truth):
         for function, (allocated, held) in truth.items():
             assert of_function(film, "mem-alloc", f"main.{function}") == pytest.approx(allocated, rel=0.001), film.explain()
             assert of_function(film, "mem-inuse", f"main.{function}") == pytest.approx(held, rel=0.001, abs=1), film.explain()
@@ -271,13 +273,26 @@ def test_go_of_a_process_that_runs(lab):
         assert film.report("-e", "mem-alloc", check=False).returncode or not of_function(film, "mem-alloc", "main.leaks")
 
 
-@pytest.mark.parametrize("program, words, said", [("allocates_go-stripped", (), "stripped of its symbols"),
-                                                  ("allocates_go", ("off",), "MemProfileRate is 0")])
-def test_go_that_cannot_be_read_is_said(lab, program, words, said):
-    with go_program(lab, *words, program=lab.program(program)) as (film, _):
-        for event in ("mem-alloc", "mem-inuse"):
-            done = film.report("-e", event, check=False)
-            assert said in done.stdout + done.stderr
+def assert_said(film, said):
+    for event in ("mem-alloc", "mem-inuse"):
+        done = film.report("-e", event, check=False)
+        assert said in done.stdout + done.stderr
+
+
+def test_go_that_takes_no_samples_is_said(lab):
+    with go_program(lab, "off") as (film, _):
+        assert_said(film, "MemProfileRate is 0")
+
+
+def test_go_of_an_unknown_version_is_said(lab, tmp_path):
+    """The version stands in the file as text."""
+    code = Path(lab.program("allocates_go")).read_bytes()
+    version = re.search(rb"\x08?(go1\.\d\d)[.0-9]*", code[code.index(b"\xff Go buildinf:"):])[1]
+    unknown = tmp_path / "unknown"
+    unknown.write_bytes(code.replace(version, b"go1.99"))
+    unknown.chmod(0o755)
+    with go_program(lab, program=unknown) as (film, _):
+        assert_said(film, "it is of an unknown version")
 
 
 BY_SPANS = "seen by the spans that it takes"
