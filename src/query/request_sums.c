@@ -175,11 +175,11 @@ static int take(void *context, const struct request *request)
 	sums->count++;
 	sums->failed += (row->flags & FILM_REQUEST_FAILED) != 0;
 	sums->open += (row->flags & FILM_REQUEST_OPEN) != 0;
+	alike.program = program_of(sums->film, process);
 	alike.endpoint = row->endpoint;
 	if (!add_alike(&s->endpoints, &sums->endpoints, alike, request, process))
 		return -ENOMEM;
 	alike.endpoint = 0;
-	alike.program = program_of(sums->film, process);
 	if (row->role == FILM_REQUEST_SERVED && !add_served(s, process, row->duration))
 		return -ENOMEM;
 	alike.port = row->peer_port;

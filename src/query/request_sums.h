@@ -30,8 +30,9 @@ struct request_sum {
 
 struct request_sums {
 	struct film *film;
-	uint64_t from, to;		   /* of the film's time */
-	vec(struct request_sum) endpoints; /* by role, protocol and endpoint; most time first */
+	uint64_t from, to; /* of the film's time */
+	vec(struct request_sum)
+		endpoints;	       /* by program, role, protocol, endpoint; most time first */
 	vec(struct request_sum) peers; /* of those made: by program, peer and protocol; the same */
 	vec(struct request) slowest;   /* the slowest first */
 	uint64_t count, failed, open;

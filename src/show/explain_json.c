@@ -281,6 +281,7 @@ static void put_cause(struct writer *w)
 	}
 	json_open(&w->j, "cause", '{');
 	json_text(&w->j, "kind", explain_kind(w->e, cause));
+	json_text(&w->j, "words", explain_kind_words(explain_kind(w->e, cause)));
 	json_u64(&w->j, "duration", cause->duration);
 	explain_object_words(w->e, cause, &words);
 	put_words(w, "object", &words);

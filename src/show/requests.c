@@ -50,10 +50,14 @@ static void put_counts(FILE *out, const struct request_sum *sum)
 	put_times(out, sum);
 }
 
-static void put_endpoint(FILE *out, const struct request_sum *sum)
+static void put_endpoint(const struct film *film, FILE *out, const struct request_sum *sum)
 {
+	uint32_t process = film->threads[sum->example.row.thread].process;
+	char program[64];
+
 	put_counts(out, sum);
-	fprintf(out, "  %-6s %-10s ", request_role_name(&sum->example),
+	text_make_safe(program, sizeof(program), film->processes[process].comm);
+	fprintf(out, "  %-6s %-15s %-10s ", request_role_name(&sum->example), program,
 		film_protocol_name(sum->example.row.protocol));
 	text_print_safe(out, sum->example.endpoint);
 	fputc('\n', out);
@@ -137,14 +141,14 @@ static void put_text(const struct request_sums *sums, uint64_t limit, FILE *out)
 	fprintf(out, "%s request%s, %s failed", count, text_plural(sums->count), failed);
 	words_value(count, sizeof(count), "count", sums->open);
 	fprintf(out, ", %s without a complete answer\n", count);
-	put_head(out, "Endpoint");
+	put_head(out, "By program, protocol, endpoint");
 	vec_foreach (&sums->endpoints, sum) {
 		if (limit && shown++ == limit) {
 			fprintf(out, "  %zu more; --limit 0 shows all\n",
 				sums->endpoints.count - (size_t)limit);
 			break;
 		}
-		put_endpoint(out, sum);
+		put_endpoint(sums->film, out, sum);
 	}
 	if (sums->peers.count)
 		put_head(out, "    Each s   Share  Made by, of");

@@ -37,6 +37,8 @@ export interface Explanation {
 	duration: number;
 	/** Of duration: what the film does not know. */
 	unexplained: number;
+	/** The longest part, or of the parts of services that were asked for it; null: there is none. */
+	cause: { kind: string; words: string; duration: number; thread: { pid: number; tid: number; comm: string } } | null;
 	more_threads: 'yes' | 'no' | 'unknown';
 	more_threads_why: string;
 	/** Which tasks share the threads of its process: some of the time may be of others. */

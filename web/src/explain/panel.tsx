@@ -44,6 +44,8 @@ function One({ of, host }: { of: Explanation; host: string }) {
 		<Spans of={of} host={host} />
 		<Parts parts={of.parts} whole={of.duration} />
 		<p class="explain-rest"><span class="number">{ns(of.unexplained)}</span> {words.unexplained}</p>
+		{of.cause && of.cause.thread.pid !== of.pid && <p class="hint">
+			{words.cause(safe(of.cause.words), `${safe(of.cause.thread.comm)} (${of.cause.thread.tid})`, ns(of.cause.duration))}</p>}
 		<p class="hint">{words.moreThreads[of.more_threads]} {safe(of.more_threads_why)}</p>
 		{of.not_linked.length > 0 && <p class="hint">{words.notLinked(safe(of.not_linked.join(', ')))}</p>}
 	</article>;

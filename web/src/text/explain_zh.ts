@@ -11,6 +11,7 @@ export const explain: ExplainText = {
 	likely: '（可能：也许由中断结束）',
 	spent: '其间用于：',
 	evidence: '依据',
+	cause: (what, thread, time) => `最长的原因：${thread} 的 ${what}，${time}。`,
 	moreThreads: { yes: '更多线程会有帮助：', no: '更多线程没有帮助：', unknown: '更多线程是否有帮助尚不可知：' },
 	notLinked: (tasks) => `未关联：其进程运行共享线程的任务（${tasks}）：其中部分时间可能属于其他任务。`,
 	spansOfTrace: '该追踪的 span',
