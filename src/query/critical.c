@@ -22,14 +22,15 @@ struct walk {
 const char *critical_end_name(enum critical_end end)
 {
 	static const char *const names[CRITICAL_ENDS] = {
-		[CRITICAL_CPU] = "cpu",		[CRITICAL_READY] = "ready",
-		[CRITICAL_HOLE] = "hole",	[CRITICAL_DEVICE] = "device",
-		[CRITICAL_NETWORK] = "network", [CRITICAL_TIMER] = "timer",
-		[CRITICAL_IDLE] = "idle",	[CRITICAL_OPEN] = "open",
-		[CRITICAL_CYCLE] = "deadlock",	[CRITICAL_UNFILMED] = "unfilmed",
-		[CRITICAL_UNKNOWN] = "unknown", [CRITICAL_EARLIER] = "earlier",
-		[CRITICAL_ABSENT] = "absent",	[CRITICAL_RUNNING] = "running",
-		[CRITICAL_SOCKET] = "socket",	[CRITICAL_UNLINKED] = "unlinked",
+		[CRITICAL_CPU] = "cpu",		  [CRITICAL_READY] = "ready",
+		[CRITICAL_HOLE] = "hole",	  [CRITICAL_DEVICE] = "device",
+		[CRITICAL_NETWORK] = "network",	  [CRITICAL_TIMER] = "timer",
+		[CRITICAL_IDLE] = "idle",	  [CRITICAL_OPEN] = "open",
+		[CRITICAL_CYCLE] = "deadlock",	  [CRITICAL_UNFILMED] = "unfilmed",
+		[CRITICAL_UNKNOWN] = "unknown",	  [CRITICAL_EARLIER] = "earlier",
+		[CRITICAL_ABSENT] = "absent",	  [CRITICAL_RUNNING] = "running",
+		[CRITICAL_SENT] = "sent",	  [CRITICAL_ANSWERED] = "answered",
+		[CRITICAL_UNLINKED] = "unlinked",
 	};
 
 	return names[end];

@@ -30,7 +30,8 @@ enum critical_end {
 	CRITICAL_HOLE,	   /* nothing is known: records were lost */
 	CRITICAL_DEVICE,   /* a wait for a disk */
 	CRITICAL_NETWORK,  /* ended by an interrupt of the network: a peer elsewhere */
-	CRITICAL_SOCKET,   /* what was sent over a Unix socket was not received yet */
+	CRITICAL_SENT,	   /* a request was sent, and not received yet by the one that served it */
+	CRITICAL_ANSWERED, /* that one has answered, and the answer was not received yet */
 	CRITICAL_TIMER,	   /* ended by the clock */
 	CRITICAL_IDLE,	   /* it waited for new work, or was stopped */
 	CRITICAL_OPEN,	   /* it waited still when the time that was asked for ended */

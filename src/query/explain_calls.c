@@ -79,11 +79,11 @@ static bool put(struct calls *c, const struct critical_step *like, uint64_t star
 	return start >= end || vec_push(&c->to->steps, step);
 }
 
-/* A path is a part of another one, below a wait of that. */
+/* A path is a part of another one, below a wait of that; 0: below none. */
 static bool append(struct calls *c, const struct critical_path *path, uint32_t wait)
 {
 	uint32_t first = (uint32_t)c->to->waits.count;
-	uint32_t depth = c->to->waits.at[wait - 1].depth + 1;
+	uint32_t depth = wait ? c->to->waits.at[wait - 1].depth + 1 : 0;
 
 	for (size_t i = 0; i < path->waits.count; i++) {
 		struct critical_wait one = path->waits.at[i];
@@ -177,33 +177,58 @@ static uint64_t under_way(const struct calls *c, size_t *first, uint64_t at, uin
 }
 
 /*
- * What was done for a request at the other end, where it is not known which thread did it when: the
- * requests that were made for it. The rest is not told apart from what its threads did for others.
+ * What was done for a request while not exactly one of those was under way that were made for it.
  */
-static int put_made(struct calls *c, const struct explain_served *served, uint64_t from,
-		    uint64_t to, uint32_t wait)
+struct rest {
+	int (*put)(struct calls *c, const struct rest *rest, uint64_t start, uint64_t end);
+	uint32_t thread, wait;
+};
+
+/*
+ * The requests that were made for one, where it is not known which thread worked for it when, and
+ * the rest of the time.
+ */
+static int put_made(struct calls *c, const struct rest *rest, uint64_t from, uint64_t to)
 {
-	struct calls inner = {
-		.e = c->e, .request = served->number, .depth = c->depth + 1, .to = c->to};
-	size_t first = explain_first_made(&c->e->requests, served->number), looks = 0;
+	size_t first = explain_first_made(&c->e->requests, c->request), looks = 0;
 	int err = 0;
 
 	for (uint64_t at = from, end; !err && at < to; at = end) {
 		struct critical_step step = {
 			.slice = HISTORY_NONE,
-			.thread = served->answerer,
-			.wait = wait,
+			.thread = rest->thread,
+			.wait = rest->wait,
 			.ended = CRITICAL_NETWORK,
 		};
 
-		end = under_way(&inner, &first, at, to, &looks, &step.made);
-		if (!step.made)
-			step.ended = CRITICAL_UNLINKED;
-		if (step.made)
-			err = put_call(&inner, &step, at, end);
-		else if (!put(c, &step, at, end))
-			err = -ENOMEM;
+		end = under_way(c, &first, at, to, &looks, &step.made);
+		err = step.made ? put_call(c, &step, at, end) : rest->put(c, rest, at, end);
 	}
+	return err;
+}
+
+/* It is not told apart from what its threads did for others. */
+static int put_unlinked(struct calls *c, const struct rest *rest, uint64_t start, uint64_t end)
+{
+	const struct critical_step step = {
+		.slice = HISTORY_NONE,
+		.thread = rest->thread,
+		.wait = rest->wait,
+		.ended = CRITICAL_UNLINKED,
+	};
+
+	return put(c, &step, start, end) ? 0 : -ENOMEM;
+}
+
+/* What the thread did: also for others, which is to be said. */
+static int put_thread(struct calls *c, const struct rest *rest, uint64_t start, uint64_t end)
+{
+	struct critical_path path;
+	int err = critical_find(&path, &c->e->histories, rest->thread, start, end, true);
+
+	if (!err && !append(c, &path, rest->wait))
+		err = -ENOMEM;
+	critical_free(&path);
 	return err;
 }
 
@@ -260,12 +285,20 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 	if (!vec_push(&c->to->waits, wait))
 		return -ENOMEM;
 	other.wait = (uint32_t)c->to->waits.count;
-	other.ended = step->made->is_unix ? CRITICAL_SOCKET : CRITICAL_NETWORK;
+	other.slice = HISTORY_NONE;
+	other.ended = CRITICAL_SENT;
 	other.made = NULL;
 	if (!put(c, &other, start, from))
 		return -ENOMEM;
 	if (!there.worker) {
-		err = put_made(c, there.served, from, to, other.wait);
+		struct calls inner = {.e = c->e,
+				      .request = there.served->number,
+				      .depth = c->depth + 1,
+				      .to = c->to};
+
+		err = put_made(&inner,
+			       &(struct rest){put_unlinked, there.served->answerer, other.wait},
+			       from, to);
 	} else if (!put(c,
 			&(struct critical_step){.slice = HISTORY_NONE,
 						.thread = there.worker,
@@ -276,6 +309,7 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 	} else if (work < to) {
 		err = put_worker(c, there.served, there.worker, work, to, other.wait);
 	}
+	other.ended = CRITICAL_ANSWERED;
 	if (!err && !put(c, &other, to, end))
 		err = -ENOMEM;
 	return err;
@@ -444,5 +478,12 @@ int explain_calls(struct explainer *e, const struct request *request, uint32_t t
 		.to = path,
 	};
 
+	/* the threads of others may have waited for its answers; a lane is its own */
+	if (!c.own && e->unlinked.of_process[c.process] &&
+	    !histories_is_goroutine(&e->histories, thread) &&
+	    explain_has_made(&e->requests, c.request)) {
+		*path = (struct critical_path){0};
+		return put_made(&c, &(struct rest){put_thread, thread, 0}, from, to);
+	}
 	return walk(&c, thread, from, to, true);
 }

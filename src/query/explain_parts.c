@@ -218,7 +218,7 @@ static int add_step(struct summing *s, const struct critical_step *step)
 {
 	const struct history_slice *slice = slice_at(s, step->slice);
 	bool is_answer =
-		step->made || step->ended == CRITICAL_NETWORK || step->ended == CRITICAL_SOCKET;
+		step->made || step->ended == CRITICAL_SENT || step->ended == CRITICAL_ANSWERED;
 	struct explain_part like = {
 		.parent = parent_of(s, step->wait),
 		.kind = !slice				? (is_answer ? ANSWER : SLICE_HOLE)

@@ -93,13 +93,13 @@ static int put_parts(struct teller *t, uint32_t first, unsigned int depth)
 	return err;
 }
 
-/* "Its longest cause is time ready but not running of orders (12)." */
+/* "Its longest cause is time ready but not running in orders (12)." */
 static int put_cause(const struct teller *t, const struct explain_part *cause)
 {
 	struct buf words = {0};
 	int err;
 
-	buf_printf(&words, "Its longest cause is %s of ",
+	buf_printf(&words, "Its longest cause is %s in ",
 		   explain_kind_words(explain_kind(t->e, cause)));
 	explain_thread_words(t->e, cause->thread, 0, &words);
 	buf_put_text(&words, ". ");
@@ -233,7 +233,7 @@ static int put_difference(const struct teller *t)
 		   (unsigned long long)d.requests, slow, usual, more);
 	buf_put_text(&words, explain_kind_words(d.words));
 	if (d.process)
-		buf_printf(&words, " of %s", t->e->film->processes[d.process].comm);
+		buf_printf(&words, " in %s", t->e->film->processes[d.process].comm);
 	buf_put_u8(&words, '.');
 	err = put_words(t->out, &words);
 	fputc('\n', t->out);

@@ -85,6 +85,9 @@ struct explain_advice explain_advise(const struct explainer *e, const struct exp
 
 	if (part && part->is_queue)
 		return (struct explain_advice){"yes", "it waited for one that served others"};
+	if (part && (part->ended == CRITICAL_SENT || part->ended == CRITICAL_ANSWERED))
+		return (struct explain_advice){"unknown",
+					       "the film does not say why it was not received"};
 	if (!part || part->slice == HISTORY_NONE)
 		return (struct explain_advice){"unknown", "most of the time is not explained"};
 	if (part->ended == CRITICAL_READY &&

@@ -62,17 +62,19 @@ static bool collect(struct comparing *c, const struct request *request)
 /* "lock mutex guard in app", "on-cpu"; and where */
 static struct kind_sum *sum_of(struct comparing *c, const struct explain_part *part)
 {
+	const char *kind = explain_kind(c->e, part);
 	struct buf words = {0};
 	const uint64_t *known;
 	uint32_t process = c->e->film->threads[part->thread].process;
 	uint64_t key;
 
 	process = process == c->process ? 0 : process;
-	buf_put_text(&words, explain_kind(c->e, part));
-	if (words.count && part->kind == SLICE_WAIT + WAIT_LOCK)
+	buf_put_text(&words, kind);
+	/* a condition has several words by turns */
+	if (part->kind == SLICE_WAIT + WAIT_LOCK && strcmp(kind, "condition")) {
 		buf_put_u8(&words, ' ');
-	if (part->kind == SLICE_WAIT + WAIT_LOCK)
 		explain_object_words(c->e, part, &words);
+	}
 	buf_put_u8(&words, 0);
 	if (words.failed) {
 		buf_free(&words);

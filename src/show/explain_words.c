@@ -279,9 +279,6 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 	case CRITICAL_NETWORK:
 		buf_put_text(words, ", ended by the network");
 		break;
-	case CRITICAL_SOCKET:
-		buf_put_text(words, ", while what was sent was not received yet");
-		break;
 	case CRITICAL_TIMER:
 		if (part->kind != SLICE_WAIT + WAIT_SLEEP)
 			buf_put_text(words, ", until its time was over");
@@ -417,6 +414,12 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 	case CRITICAL_HOLE:
 		buf_put_text(words, "not explained: its records were lost");
 		return;
+	case CRITICAL_SENT:
+		buf_put_text(words, "sent, and not received yet");
+		return;
+	case CRITICAL_ANSWERED:
+		buf_put_text(words, "answered, and the answer not received yet");
+		return;
 	case CRITICAL_UNLINKED:
 		explain_thread_words(e, part->thread, 0, words);
 		buf_put_text(words,
@@ -427,11 +430,6 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 	}
 	if (part->made) {
 		answer_words(e, part, words);
-		return;
-	}
-	if (!slice && slice_is_wait(part->kind)) {
-		buf_put_text(words, "between its ends");
-		cause_words(e, part, words);
 		return;
 	}
 	if (!slice || part->kind == SLICE_HOLE)
@@ -509,6 +507,10 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 	case CRITICAL_EARLIER:
 	case CRITICAL_ABSENT:
 	case CRITICAL_HOLE:
+	case CRITICAL_SENT:
+		return "sent";
+	case CRITICAL_ANSWERED:
+		return "answered";
 	case CRITICAL_UNLINKED:
 		return "unexplained";
 	default:
@@ -537,6 +539,8 @@ const char *explain_kind_words(const char *kind)
 		{"socket-read", "waiting for data of a peer"},
 		{"disk", "waiting for a disk"},
 		{"sleep", "sleeping"},
+		{"sent", "time until its request was received"},
+		{"answered", "time until the answer was received"},
 		{"safepoint", "pauses of the Java virtual machine"},
 		{"unexplained", "time that is not explained"},
 	};

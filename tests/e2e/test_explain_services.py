@@ -115,7 +115,7 @@ def test_its_cause_is_the_sleep_of_the_last_service(shared_lab, film):
     assert request["cause"]["kind"] == "sleep" and request["cause"]["thread"]["pid"] == processes["stock"], request["cause"]
     assert request["cause"]["duration"] >= 150_000_000 and request["more_threads"] == "no"
     text = shared_lab.run("explain", film.path).stdout
-    assert "Its longest cause is sleeping of " in text, text
+    assert "Its longest cause is sleeping in " in text, text
 
 
 def test_requests_that_another_one_led_to_are_not_listed_beside_it(shared_lab, film):

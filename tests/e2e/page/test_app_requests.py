@@ -107,7 +107,7 @@ def test_why_a_request_was_slow(requests):
     requests.until(lambda: requests.all("#explain article"))
     words = requests.text("#explain")
     for part in ("took 91.000 ms", "waiting for mutex 0x7f10 held by flusher (101), which spent:", "fsync(/var/lib/app/wal)",
-                 "1.000 ms unexplained", "Its longest cause is sleeping of worker-2 (102)", "More threads would not help: the lock is held by one"):
+                 "1.000 ms unexplained", "Its longest cause is sleeping in worker-2 (102)", "More threads would not help: the lock is held by one"):
         assert part in words, (part, words)
     assert "the longest 20 ms" not in words
     requests.run("document.querySelector('#explain summary').click()")

@@ -11,7 +11,7 @@ export const explain = {
 	likely: '(likely: an interrupt may have ended it)',
 	spent: 'which spent:',
 	evidence: 'Evidence',
-	cause: (what: string, thread: string, time: string) => `Its longest cause is ${what} of ${thread}: ${time}.`,
+	cause: (what: string, thread: string, time: string) => `Its longest cause is ${what} in ${thread}: ${time}.`,
 	moreThreads: {
 		yes: 'More threads would help:', no: 'More threads would not help:',
 		unknown: 'Whether more threads would help is not known:',
