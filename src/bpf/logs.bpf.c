@@ -263,7 +263,7 @@ __weak __noinline int logs_take(__u64 at, __u64 kind_and_fd, __u64 length, __u32
 		capture_count_loss(CAPTURE_SOURCE_LOGS, CAPTURE_LOSS_SCRATCH_BUSY);
 		return 0;
 	}
-	user_vectors_of_call(&call->vectors, task);
+	user_vectors_of_call(&call->vectors, task, (void *)bpf_task_pt_regs(task));
 	record = &call->record;
 	__builtin_memset(record, 0, sizeof(*record));
 	record->head.kind = LOGS_WRITTEN;

@@ -64,7 +64,7 @@ struct requests_socket {
 	__u64 connection; /* 0: nothing yet */
 	__u64 named[2];	  /* the thread whose name was reported last, of each direction */
 	__u64 process;	  /* requests_process_has() */
-	struct requests_goroutine goroutine;
+	struct requests_goroutines goroutines;
 	__u64 moved[2]; /* bytes received, bytes sent */
 	__u32 meant;	/* the process that is known to be meant; 0: none */
 	__u32 room[2];	/* bytes of the head at hand that may still be copied */
@@ -159,7 +159,9 @@ static __always_inline __u32 wanted(struct requests_socket *socket, struct reque
 	*tell = true;
 	if (!socket->protocol || socket->protocol == REQUESTS_HTTP) {
 		call->record.protocol =
-			requests_protocol_of(call->data, call->copied, length, direction);
+			requests_is_http(call->data, call->copied)
+				? REQUESTS_HTTP
+				: requests_protocol_of(call->data, call->copied, length);
 		/* read again, so that the verifier does not follow each protocol by itself */
 		seems = *(volatile __u8 *)&call->record.protocol;
 	}
@@ -329,7 +331,7 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 		/* a thread of Go is none of an event loop */
 		__builtin_memset(&record->turn, 0, sizeof(record->turn));
 		if (!is_http_answer(socket, call))
-			requests_go_take(record, &socket->goroutine);
+			requests_go_take(record, &socket->goroutines);
 		if (direction && socket->asks)
 			requests_go_calls_others();
 		if (wants_starts(socket, direction))
@@ -339,7 +341,7 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 		return;
 	}
 	/* what a library has decrypted was read before */
-	requests_turn_take(&record->turn, direction || socket->is_tls ? 0 : length);
+	requests_turn_take(&record->turn, direction || socket->is_tls ? 0 : length, call->number);
 	if (has & REQUESTS_HAS_PYTHON && direction)
 		record->task = python_task(!socket->is_tls);
 }
@@ -379,7 +381,7 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 		send_pieces(call);
 		return;
 	}
-	if (record->copied < length && length >= REQUESTS_TAIL)
+	if (record->copied < length && length >= REQUESTS_TAIL && call->vectors.count)
 		record->has_tail = requests_call_tail(call, length);
 	send(call);
 }
@@ -455,13 +457,12 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	}
 	if (!follow(socket, direction, length, &turned))
 		return 0;
-	call = requests_call_begin(direction);
+	call = requests_call_of_socket(direction);
 	if (!call)
 		return 0;
 	requests_call_find(call);
 	call->record.turn.receives = direction ? requests_turn_receives(false) : receives;
 	look(call, socket, direction, length, turned, answer);
-	requests_call_end(call);
 	if (socket->is_tls)
 		requests_tls_tie(socket);
 	return 0;
@@ -495,7 +496,7 @@ static __always_inline void tell_opened(struct sock *sk)
 	record.head.size = sizeof(record);
 	record.connection = bpf_get_socket_cookie(sk);
 	record.turn.receives = requests_turn_receives(false);
-	requests_turn_take(&record.turn, 0);
+	requests_turn_take(&record.turn, 0, 0);
 	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &record, sizeof(record),
 			   BPF_RB_NO_WAKEUP))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);

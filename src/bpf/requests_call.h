@@ -13,7 +13,8 @@
 
 struct requests_call {
 	__u64 busy;
-	__u64 sent; /* records */
+	__u64 sent;   /* records */
+	__u64 number; /* of the system call; 0, as read() has it: nothing is known of one */
 	__u32 copied;
 	__u32 of_file; /* it moves data from a file, which no head is in */
 	struct user_vectors vectors;
@@ -22,16 +23,35 @@ struct requests_call {
 		  REQUESTS_COPY_MAX]; /* right behind the record; the rest is for the verifier */
 };
 
+/* Of each tracepoint of sockets; and of all other probes, by direction. */
+enum {
+	REQUESTS_CALL_SOCKETS,
+	REQUESTS_CALL_OTHERS = 2,
+	REQUESTS_CALLS = 4,
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, REQUESTS_CALLS);
 	__type(key, __u32);
 	__type(value, struct requests_call);
 } requests_calls SEC(".maps");
 
+/*
+ * That of the tracepoint of a direction. The kernel does not run its program while it runs it on
+ * the same CPU already, and no other program uses it, so that it need not be claimed.
+ */
+static __always_inline struct requests_call *requests_call_of_socket(__u32 direction)
+{
+	__u32 slot = REQUESTS_CALL_SOCKETS + direction;
+
+	return bpf_map_lookup_elem(&requests_calls, &slot);
+}
+
 static __always_inline struct requests_call *requests_call_begin(__u32 direction)
 {
-	struct requests_call *call = bpf_map_lookup_elem(&requests_calls, &direction);
+	__u32 slot = REQUESTS_CALL_OTHERS + direction;
+	struct requests_call *call = bpf_map_lookup_elem(&requests_calls, &slot);
 
 	if (call && !__sync_val_compare_and_swap(&call->busy, 0, 1))
 		return call;
@@ -50,9 +70,10 @@ static __always_inline void requests_call_find(struct requests_call *call)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(task);
 
-	user_vectors_of_call(&call->vectors, task);
+	call->number = regs->orig_ax;
+	user_vectors_of_call(&call->vectors, task, regs);
 	call->of_file = !user_call_is_compat(task) &&
-			(regs->orig_ax == SYSCALL_SENDFILE || regs->orig_ax == SYSCALL_SPLICE);
+			(call->number == SYSCALL_SENDFILE || call->number == SYSCALL_SPLICE);
 }
 
 /* Goes through the pieces of a call. */

@@ -90,58 +90,99 @@ static __always_inline struct requests_go *requests_go_of_process(void)
 	return bpf_map_lookup_elem(&requests_go_processes, &pid);
 }
 
+/* The number of a goroutine that lies there; 0: it cannot be read. */
+static __always_inline __u64 requests_go_number_at(__u64 at)
+{
+	__u64 goid;
+
+	return bpf_probe_read_user(&goid, sizeof(goid), (void *)at) ? 0 : goid;
+}
+
 /* The number of the goroutine whose record lies there; 0: it cannot be read. */
 static __always_inline __u64 requests_go_number(const struct requests_go *where, __u64 g)
 {
-	__u32 goid_at = where->goid;
-	__u64 goid;
-
-	return bpf_probe_read_user(&goid, sizeof(goid), (void *)(g + goid_at)) ? 0 : goid;
+	return requests_go_number_at(g + where->goid);
 }
 
-/* A goroutine's record that a thread had, as Go never frees one; and of which program it is. */
-struct requests_goroutine {
-	__u64 g, program;
+/*
+ * Goroutines' records that threads had, as Go never frees one: two, since a server of net/http
+ * waits for the next request in another goroutine than it reads it; of which program they are, and
+ * where the number is in them. Several may write here at once, so that each is kept with what it
+ * belongs to.
+ */
+struct requests_goroutines {
+	__u64 program;
+	__u64 g[2]; /* each with program, and goid_at behind its bits, mixed in */
+	__u32 goid_at, next;
 };
+
+static __always_inline __u64 requests_go_mixed(__u64 g, __u64 program, __u32 goid_at)
+{
+	return g ^ program ^ (__u64)goid_at << 48;
+}
+
+/* Whether that one is known: then *goid_at is where its number is. */
+static __always_inline bool requests_go_is_known(const struct requests_goroutines *known, __u64 g,
+						 __u64 program, __u32 *goid_at)
+{
+	__u64 mixed;
+
+	*goid_at = *(volatile __u32 *)&known->goid_at;
+	mixed = requests_go_mixed(g, program, *goid_at);
+	return known->program == program && (known->g[0] == mixed || known->g[1] == mixed);
+}
+
+static __always_inline void requests_go_know(struct requests_goroutines *known, __u64 g,
+					     __u64 program, __u32 goid_at)
+{
+	known->goid_at = goid_at;
+	known->program = program;
+	known->g[known->next++ & 1] = requests_go_mixed(g, program, goid_at);
+}
 
 /*
  * The number of the goroutine that the current thread works for; 0: none, or the thread and the
- * goroutine do not agree about that. *known: the last one's record, which others may change.
+ * goroutine do not agree about that, or this is not Go. Of those that are known, nothing is looked
+ * up.
  */
-static __always_inline __u64 requests_go_current(const struct requests_go *where,
-						 struct requests_goroutine *known)
+static __always_inline __u64 requests_go_current(struct requests_goroutines *known)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 base = task->thread.fsbase, g, m, current;
 	__u64 program = (__u64)task->tgid << 32 | (__u32)task->self_exec_id;
-	__u32 curg_at = where->curg;
+	const struct requests_go *where;
+	__u32 goid_at, curg_at;
 
 	if (!base || bpf_probe_read_user(&g, sizeof(g), (void *)(base + GO_G_FROM_FS)) || !g)
 		return 0;
-	if (known->g == (g ^ program) && known->program == program)
-		return requests_go_number(where, g);
+	if (requests_go_is_known(known, g, program, &goid_at))
+		return requests_go_number_at(g + goid_at);
+	where = requests_go_of_process();
+	if (!where)
+		return 0;
+	curg_at = where->curg;
+	goid_at = where->goid;
 	if (bpf_probe_read_user(&m, sizeof(m), (void *)(g + GO_M_FROM_G)) || !m ||
 	    bpf_probe_read_user(&current, sizeof(current), (void *)(m + curg_at)) || current != g)
 		return 0;
-	known->g = g ^ program;
-	known->program = program;
-	return requests_go_number(where, g);
+	requests_go_know(known, g, program, goid_at);
+	return requests_go_number_at(g + goid_at);
 }
 
 /* Puts the goroutines into a record, if the process has some. */
 static __noinline int requests_go_take(struct requests_record *record,
-				       struct requests_goroutine *known)
+				       struct requests_goroutines *known)
 {
-	const struct requests_go *where = requests_go_of_process();
+	const struct requests_go *where;
 	struct requests_go_key key;
 	__u64 *asking;
 
-	record->task = 0;
 	record->works_for = 0;
-	if (!where)
+	record->task = requests_go_current(known);
+	if (!(record->flags & REQUESTS_SENT) || !record->task)
 		return 0;
-	record->task = requests_go_current(where, known);
-	if (!where->asks || !(record->flags & REQUESTS_SENT) || !record->task)
+	where = requests_go_of_process();
+	if (!where || !where->asks)
 		return 0;
 	key = requests_go_key(record->task);
 	asking = bpf_map_lookup_elem(&requests_go_writing, &key);

@@ -53,7 +53,7 @@ static __always_inline bool marker_may_be(__u64 at, __u64 length)
 static __noinline int marker_tell(struct requests_call *call, enum filter_answer answer)
 {
 	struct requests_record *record = &call->record;
-	struct requests_goroutine none = {};
+	struct requests_goroutines none = {};
 	__u64 nameless = 0;
 	__u64 length = 0, task;
 	__u32 want;

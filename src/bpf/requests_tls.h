@@ -137,6 +137,7 @@ __weak __noinline int requests_tls_moved(__u64 at, __u64 buffer, __u64 length, _
 		return 0;
 	call->vectors.window = 0;
 	call->of_file = 0;
+	call->number = 0;
 	call->vectors.count = 1;
 	call->vectors.held[0].base = buffer;
 	call->vectors.held[0].size = length;

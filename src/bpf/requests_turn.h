@@ -33,19 +33,19 @@ static __always_inline __u32 requests_turn_receives(bool is_one)
 }
 
 /*
- * Where the current thread stands, but for turn->receives. received: bytes that its call has
- * received just now, which the kernel counts only when a read() returns.
+ * Where the current thread stands, but for turn->receives. received: bytes that its system call of
+ * that number has received just now, which the kernel counts only when a read() returns.
  */
-static __always_inline void requests_turn_take(struct requests_turn *turn, __u32 received)
+static __always_inline void requests_turn_take(struct requests_turn *turn, __u32 received,
+					       __u64 number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(task);
 
 	turn->waits = (__u32)task->nvcsw;
 	turn->read = 0;
 	if (bpf_core_field_exists(task->ioac.rchar))
 		turn->read = (__u32)task->ioac.rchar;
-	if (received && (regs->orig_ax == SYSCALL_READ || regs->orig_ax == SYSCALL_READV))
+	if (received && (number == SYSCALL_READ || number == SYSCALL_READV))
 		turn->read += received;
 }
 

@@ -197,15 +197,18 @@ static __always_inline bool is_fastcgi(const __u8 *data)
 	return data[0] == 1 && data[1] == 1 && !data[4] && data[5] == 8 && !data[7];
 }
 
-static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied, __u32 length,
-						  __u32 direction)
+/* Whether it is HTTP without streams, by its first word. */
+static __always_inline bool requests_is_http(const __u8 *data, __u32 copied)
 {
-	__u32 word;
+	return copied >= REQUESTS_LEAST && is_http(word_at(data));
+}
 
+/* By itself, as it is asked of a connection's first calls, and then of few. */
+static __noinline __u32 requests_protocol_of(const __u8 *data, __u32 copied, __u32 length)
+{
 	if (copied < REQUESTS_LEAST)
 		return REQUESTS_UNKNOWN;
-	word = word_at(data);
-	if (is_http(word))
+	if (is_http(word_at(data)))
 		return REQUESTS_HTTP;
 	if (data[0] == '*' && data[1] >= '1' && data[1] <= '9')
 		return REQUESTS_REDIS;

@@ -107,10 +107,13 @@ static __always_inline const struct user_vector *user_vector_at(struct user_vect
 	return &v->held[i & (USER_VECTORS - 1)];
 }
 
-/* Those of the current system call; none: it is not one that is known to have such. */
-static __always_inline void user_vectors_of_call(struct user_vectors *v, struct task_struct *task)
+/*
+ * Those of the current system call, which the task has entered with these registers; none: it is
+ * not one that is known to have such.
+ */
+static __always_inline void user_vectors_of_call(struct user_vectors *v, struct task_struct *task,
+						 const struct pt_regs___vectors *regs)
 {
-	struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(task);
 	struct user_message message;
 
 	v->count = 0;
