@@ -360,6 +360,15 @@ while True:
 """
 
 
+def probes_of(name, folder):
+    """Builds probes of bench/: the command that attaches them. It says "ready" then, and ends with its input."""
+    command = [folder / "empty_probes", folder / f"{name}.o"]
+    subprocess.run(["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", "-idirafter", "/usr/include/x86_64-linux-gnu", "-c",
+                    ROOT / f"bench/{name}.bpf.c", "-o", command[1]], check=True)
+    subprocess.run(["gcc", "-O2", ROOT / "bench/empty_probes.c", "-o", command[0], "-lbpf"], check=True)
+    return command
+
+
 @functools.cache
 def roots(image):
     """

@@ -30,6 +30,9 @@ const volatile __u32 requests_ring_full = 1 << 20;
 #define REQUEST_HEAD_MAX REQUESTS_COPY_MAX
 #define ANSWER_HEAD_MAX	 REQUESTS_COPY_FIRST
 
+/* Behind so long user space may have forgotten what a whole record says of a connection; ns. */
+#define TOLD_FOR 30000000000ull
+
 /* This many calls that are not understood, without one in the other direction: it is bulk data. */
 #define STRANGE_CALLS_MAX 4
 
@@ -59,11 +62,15 @@ struct sock {
 
 #pragma clang attribute pop
 
+/* Threads that move the data of one socket in turn: a power of two. */
+#define NAMED 4
+
 /* What is known of a socket. */
 struct requests_socket {
-	__u64 connection; /* 0: nothing yet */
-	__u64 named[2];	  /* the thread whose name was reported last, of each direction */
-	__u64 process;	  /* requests_process_has() */
+	__u64 connection;   /* 0: nothing yet */
+	__u64 named[NAMED]; /* threads whose names were sent */
+	__u64 told;	    /* when a whole record was sent last; 0: not yet */
+	__u64 process;	    /* requests_process_has() */
 	struct requests_goroutines goroutines;
 	__u64 moved[2]; /* bytes received, bytes sent */
 	__u32 meant;	/* the process that is known to be meant; 0: none */
@@ -76,6 +83,7 @@ struct requests_socket {
 	__u8 strange;  /* calls that were not understood, one after the other */
 	__u8 is_unix;
 	__u8 is_tls; /* a socket: it moves what is encrypted; else: it is what a library decrypts */
+	__u8 next_named;
 	__u8 is_tied; /* a socket, with what a library decrypts there */
 };
 
@@ -158,12 +166,12 @@ static __always_inline __u32 wanted(struct requests_socket *socket, struct reque
 
 	*tell = true;
 	if (!socket->protocol || socket->protocol == REQUESTS_HTTP) {
-		call->record.protocol =
+		call->wire.works.more.protocol =
 			requests_is_http(call->data, call->copied)
 				? REQUESTS_HTTP
 				: requests_protocol_of(call->data, call->copied, length);
 		/* read again, so that the verifier does not follow each protocol by itself */
-		seems = *(volatile __u8 *)&call->record.protocol;
+		seems = *(volatile __u8 *)&call->wire.works.more.protocol;
 	}
 	if (!socket->protocol) {
 		socket->protocol = seems;
@@ -192,67 +200,119 @@ static __always_inline __u32 wanted(struct requests_socket *socket, struct reque
 	return room < length ? room : length;
 }
 
-static __always_inline void fill(struct requests_record *record, struct requests_socket *socket,
+static __always_inline void fill(struct requests_more *more, struct requests_socket *socket,
 				 __u32 direction, __u32 length)
 {
-	record->connection = socket->connection;
-	record->offset = socket->moved[direction] - length;
-	record->length = length;
-	record->peer_port = socket->peer_port;
-	record->own_port = socket->own_port;
-	record->protocol = socket->protocol;
-	record->flags = (direction ? REQUESTS_SENT : 0) | (socket->is_unix ? REQUESTS_UNIX : 0) |
-			(socket->is_tls ? REQUESTS_TLS : 0) | (length ? 0 : REQUESTS_END);
-	record->has_tail = 0;
-	record->unused = 0;
-	__builtin_memcpy(record->peer, socket->peer, sizeof(record->peer));
-	__builtin_memcpy(record->own, socket->own, sizeof(record->own));
+	more->connection = socket->connection;
+	more->offset = socket->moved[direction] - length;
+	more->length = length;
+	more->protocol = socket->protocol;
+	more->flags = (direction ? REQUESTS_SENT : 0) | (socket->is_unix ? REQUESTS_UNIX : 0) |
+		      (socket->is_tls ? REQUESTS_TLS : 0) | (length ? 0 : REQUESTS_END);
 }
 
-/* The name is reported only if another thread's was the last: to copy it takes a tenth of all. */
-static __always_inline void identify(struct requests_record *record, __u64 *named,
+/* What records of a connection have now and then. */
+static __always_inline void fill_addresses(struct requests_wire *wire,
+					   const struct requests_socket *socket)
+{
+	wire->peer_port = socket->peer_port;
+	wire->own_port = socket->own_port;
+	__builtin_memcpy(wire->peer, socket->peer, sizeof(wire->peer));
+	__builtin_memcpy(wire->own, socket->own, sizeof(wire->own));
+}
+
+/* Whether the name of the current thread was sent with a socket; if not, it is now. */
+static __always_inline bool is_named(struct requests_socket *socket, __u32 exec_id)
+{
+	/* what it runs then has its own name */
+	__u64 id = bpf_get_current_pid_tgid() + exec_id * 0x9e3779b97f4a7c15ull;
+
+	for (int i = 0; i < NAMED; i++)
+		if (socket->named[i] == id)
+			return true;
+	socket->named[socket->next_named++ & (NAMED - 1)] = id;
+	return false;
+}
+
+/* Whether the next record of a socket must be a whole one. */
+static __always_inline bool is_due(const struct requests_socket *socket, __u64 now)
+{
+	return !socket->told || now - socket->told > TOLD_FOR;
+}
+
+/* socket: null: there is none. Names are sent now and then: to copy one takes a tenth of all. */
+static __always_inline void identify(struct requests_wire *wire, struct requests_socket *socket,
 				     enum filter_answer answer)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct capture_identity *identity = &record->identity;
-	__u64 id = bpf_get_current_pid_tgid();
+	struct requests_more *more = &wire->works.more;
 
-	record->head.kind = REQUESTS_DATA;
-	record->head.time = bpf_ktime_get_ns();
-	identity->pid = task->tgid;
-	identity->tid = task->pid;
-	identity->thread_start = task->start_time;
-	identity->exec_id = (__u32)task->self_exec_id;
-	identity->undecided = answer == FILTER_ASK;
-	identity->value = 0;
-	identity->key = 0;
-	if (*named == id && answer != FILTER_ASK) {
-		identity->comm[0] = 0;
-	} else {
-		bpf_get_current_comm(identity->comm, sizeof(identity->comm));
-		*named = id;
-	}
+	wire->head.kind = REQUESTS_DATA;
+	wire->head.time = bpf_ktime_get_ns();
+	more->pid = task->tgid;
+	more->tid = task->pid;
+	more->thread_start = task->start_time;
+	more->exec_id = (__u32)task->self_exec_id;
+	wire->undecided = answer == FILTER_ASK;
+	if (socket && is_named(socket, more->exec_id) && answer != FILTER_ASK &&
+	    !is_due(socket, wire->head.time))
+		wire->comm[0] = 0;
+	else
+		bpf_get_current_comm(wire->comm, sizeof(wire->comm));
 }
 
-static __always_inline void send(struct requests_call *call)
+/* Sends that much of a record, from its head on, and what was copied. False: it is lost. */
+static __always_inline bool send(struct requests_call *call, void *from, __u32 size)
 {
-	struct requests_record *record = &call->record;
+	struct capture_head *head = from;
 	void *ring = capture_ring();
-	__u32 copied = record->copied;
+	__u32 copied = call->wire.works.more.copied;
 	__u64 wake = BPF_RB_NO_WAKEUP;
 
 	if (!ring) {
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_NO_RING);
-		return;
+		return false;
 	}
 	if (copied > REQUESTS_COPY_MAX)
 		copied = REQUESTS_COPY_MAX;
-	record->head.size = sizeof(*record) + copied;
+	head->size = size + copied;
 	/* what is copied may fill a ring sooner than it is looked at by itself */
 	if (!(call->sent++ & 15) && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > requests_ring_full)
 		wake = BPF_RB_FORCE_WAKEUP;
-	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, record, sizeof(*record) + copied, wake))
-		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+	if (!capture_output(ring, CAPTURE_SOURCE_REQUESTS, from, size + copied, wake))
+		return true;
+	capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+	return false;
+}
+
+/* Whether a record has more than what each must have. */
+static __always_inline bool is_whole(const struct requests_wire *wire,
+				     const struct requests_socket *socket)
+{
+	return wire->comm[0] || wire->undecided || wire->works.more.flags & REQUESTS_CONTEXT ||
+	       is_due(socket, wire->head.time);
+}
+
+/* Sends as little of a record as will do. */
+static __always_inline void send_needed(struct requests_call *call, struct requests_socket *socket)
+{
+	struct requests_wire *wire = &call->wire;
+	struct requests_works *works = &wire->works;
+
+	if (is_whole(wire, socket)) {
+		fill_addresses(wire, socket);
+		/* user space may find that the process is not meant, and drop it */
+		if (send(call, wire, sizeof(*wire)) && !wire->undecided)
+			socket->told = wire->head.time;
+	} else if (works->task || works->works_for) {
+		works->head.kind = REQUESTS_WORKS;
+		works->head.time = wire->head.time;
+		send(call, works, sizeof(*works));
+	} else {
+		works->more.head.kind = REQUESTS_MORE;
+		works->more.head.time = wire->head.time;
+		send(call, &works->more, sizeof(works->more));
+	}
 }
 
 /* A call whose data goes into several records. */
@@ -265,28 +325,29 @@ static long send_piece(__u32 i, void *context)
 {
 	struct pieces *pieces = context;
 	struct requests_call *call = pieces->call;
-	struct requests_record *record = &call->record;
+	struct requests_more *more = &call->wire.works.more;
 	__u32 rest = pieces->length - pieces->at;
 
 	if (!rest)
 		return 1;
 	requests_call_copy(call, pieces->at, rest < REQUESTS_COPY_MAX ? rest : REQUESTS_COPY_MAX);
-	record->offset += record->length;
-	record->length =
+	more->offset += more->length;
+	more->length =
 		rest > REQUESTS_COPY_MAX && i + 2 < REQUESTS_PIECES_MAX ? REQUESTS_COPY_MAX : rest;
-	record->copied = call->copied < record->length ? call->copied : record->length;
-	send(call);
-	pieces->at += record->length;
+	more->copied = call->copied < more->length ? call->copied : more->length;
+	send(call, &call->wire, sizeof(call->wire));
+	pieces->at += more->length;
 	return 0;
 }
 
-static __always_inline void send_pieces(struct requests_call *call)
+static __always_inline void send_pieces(struct requests_call *call, struct requests_socket *socket)
 {
-	struct requests_record *record = &call->record;
-	struct pieces pieces = {call, record->copied, record->length};
+	struct requests_more *more = &call->wire.works.more;
+	struct pieces pieces = {call, more->copied, more->length};
 
-	record->length = record->copied;
-	send(call);
+	more->length = more->copied;
+	fill_addresses(&call->wire, socket);
+	send(call, &call->wire, sizeof(call->wire));
 	bpf_loop(REQUESTS_PIECES_MAX - 1, send_piece, &pieces, 0);
 }
 
@@ -320,30 +381,31 @@ static __always_inline __u64 python_task(bool is_call)
 static __always_inline void take_workers(struct requests_call *call, struct requests_socket *socket,
 					 __u32 direction, __u32 length)
 {
-	struct requests_record *record = &call->record;
+	struct requests_wire *wire = &call->wire;
+	struct requests_works *works = &wire->works;
 	__u32 has = requests_process_has(&socket->process);
 
-	record->task = 0;
-	record->works_for = 0;
+	works->task = 0;
+	works->works_for = 0;
 	if (has & REQUESTS_HAS_CONTEXT)
-		requests_context_take(record);
+		requests_context_take(wire);
 	if (has & REQUESTS_HAS_GO) {
 		/* a thread of Go is none of an event loop */
-		__builtin_memset(&record->turn, 0, sizeof(record->turn));
+		__builtin_memset(&works->more.turn, 0, sizeof(works->more.turn));
 		if (!is_http_answer(socket, call))
-			requests_go_take(record, &socket->goroutines);
+			requests_go_take(works, &socket->goroutines);
 		if (direction && socket->asks)
 			requests_go_calls_others();
 		if (wants_starts(socket, direction))
-			requests_go_tell_starts(record->works_for ? record->works_for
-								  : record->task,
-						record->head.time);
+			requests_go_tell_starts(works->works_for ? works->works_for : works->task,
+						wire->head.time);
 		return;
 	}
 	/* what a library has decrypted was read before */
-	requests_turn_take(&record->turn, direction || socket->is_tls ? 0 : length, call->number);
+	requests_turn_take(&works->more.turn, direction || socket->is_tls ? 0 : length,
+			   call->number);
 	if (has & REQUESTS_HAS_PYTHON && direction)
-		record->task = python_task(!socket->is_tls);
+		works->task = python_task(!socket->is_tls);
 }
 
 /* Of a connection whose beginning of messages are to be found. */
@@ -351,7 +413,7 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 				 __u32 direction, __u32 length, bool turned,
 				 enum filter_answer answer)
 {
-	struct requests_record *record = &call->record;
+	struct requests_more *more = &call->wire.works.more;
 	bool tell = true;
 	__u32 want = 0;
 
@@ -368,22 +430,23 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 		want = length;
 	if (want > REQUESTS_COPY_FIRST && call->copied == REQUESTS_COPY_FIRST)
 		requests_call_copy(call, 0, want);
-	fill(record, socket, direction, length);
-	identify(record, &socket->named[direction & 1], answer);
+	fill(more, socket, direction, length);
+	identify(&call->wire, socket, answer);
 	take_workers(call, socket, direction, length);
-	record->copied = call->copied < want ? call->copied : want;
+	more->copied = call->copied < want ? call->copied : want;
 	if (!call->vectors.count && !call->of_file)
-		record->flags |= REQUESTS_NO_CALL;
+		more->flags |= REQUESTS_NO_CALL;
 	else if (call->vectors.count && call->copied < want && call->copied < REQUESTS_COPY_MAX)
-		record->flags |= REQUESTS_UNREAD;
+		more->flags |= REQUESTS_UNREAD;
 	if (requests_wants_all(socket->protocol) && length > REQUESTS_COPY_MAX &&
 	    call->copied == REQUESTS_COPY_MAX) {
-		send_pieces(call);
+		send_pieces(call, socket);
 		return;
 	}
-	if (record->copied < length && length >= REQUESTS_TAIL && call->vectors.count)
-		record->has_tail = requests_call_tail(call, length);
-	send(call);
+	if (more->copied < length && length >= REQUESTS_TAIL && call->vectors.count &&
+	    requests_call_tail(call, length))
+		more->flags |= REQUESTS_HAS_TAIL;
+	send_needed(call, socket);
 }
 
 /* Whether the current process is meant; that it is, is remembered with the socket. */
@@ -401,18 +464,17 @@ static __always_inline enum filter_answer ask(struct requests_socket *socket)
 
 static __always_inline void tell_closed(const struct requests_socket *socket)
 {
-	struct requests_record record;
+	struct requests_wire wire;
 	void *ring = capture_ring();
 
 	if (!ring)
 		return;
-	__builtin_memset(&record, 0, sizeof(record));
-	record.head.kind = REQUESTS_CLOSED;
-	record.head.size = sizeof(record);
-	record.head.time = bpf_ktime_get_ns();
-	record.connection = socket->connection;
-	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &record, sizeof(record),
-			   BPF_RB_NO_WAKEUP))
+	__builtin_memset(&wire, 0, sizeof(wire));
+	wire.head.kind = REQUESTS_CLOSED;
+	wire.head.size = sizeof(wire);
+	wire.head.time = bpf_ktime_get_ns();
+	wire.works.more.connection = socket->connection;
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &wire, sizeof(wire), BPF_RB_NO_WAKEUP))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 }
 
@@ -436,7 +498,7 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	struct requests_socket *socket;
 	struct requests_call *call;
 	__u32 receives = 0;
-	bool turned;
+	bool turned, has_turns;
 
 	if (length < 0)
 		return 0;
@@ -444,7 +506,9 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	answer = socket ? ask(socket) : filter_current();
 	if (answer == FILTER_NO)
 		return 0;
-	if (!direction && !(socket && requests_process_has(&socket->process) & REQUESTS_HAS_GO))
+	/* a thread of Go is none of an event loop */
+	has_turns = !socket || !(requests_process_has(&socket->process) & REQUESTS_HAS_GO);
+	if (!direction && has_turns)
 		receives = requests_turn_receives(true);
 	if (!socket)
 		socket = meet(sk);
@@ -461,7 +525,9 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	if (!call)
 		return 0;
 	requests_call_find(call);
-	call->record.turn.receives = direction ? requests_turn_receives(false) : receives;
+	if (direction && has_turns)
+		receives = requests_turn_receives(false);
+	call->wire.works.more.turn.receives = receives;
 	look(call, socket, direction, length, turned, answer);
 	if (socket->is_tls)
 		requests_tls_tie(socket);
@@ -483,22 +549,21 @@ int BPF_PROG(requests_sent, struct sock *sk, int length, int flags)
 /* The current thread connects: for whom, what it did before may say. */
 static __always_inline void tell_opened(struct sock *sk)
 {
-	struct requests_record record;
+	struct requests_wire wire;
+	struct requests_more *more = &wire.works.more;
 	enum filter_answer answer = filter_current();
-	__u64 nameless = 0;
 	void *ring = capture_ring();
 
 	if (answer == FILTER_NO || !ring)
 		return;
-	__builtin_memset(&record, 0, sizeof(record));
-	identify(&record, &nameless, answer);
-	record.head.kind = REQUESTS_OPENED;
-	record.head.size = sizeof(record);
-	record.connection = bpf_get_socket_cookie(sk);
-	record.turn.receives = requests_turn_receives(false);
-	requests_turn_take(&record.turn, 0, 0);
-	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &record, sizeof(record),
-			   BPF_RB_NO_WAKEUP))
+	__builtin_memset(&wire, 0, sizeof(wire));
+	identify(&wire, NULL, answer);
+	wire.head.kind = REQUESTS_OPENED;
+	wire.head.size = sizeof(wire);
+	more->connection = bpf_get_socket_cookie(sk);
+	more->turn.receives = requests_turn_receives(false);
+	requests_turn_take(&more->turn, 0, 0);
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &wire, sizeof(wire), BPF_RB_NO_WAKEUP))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 }
 

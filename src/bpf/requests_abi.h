@@ -7,7 +7,7 @@
 #include "capture_abi.h"
 
 enum {
-	/* A socket's data was received or sent: a struct requests_record. */
+	/* A socket's data was received or sent: a struct requests_wire. */
 	REQUESTS_DATA = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 0),
 	/* A connection ended: the same, of which only the connection says something. */
 	REQUESTS_CLOSED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 1),
@@ -23,6 +23,10 @@ enum {
 	REQUESTS_ASKS = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 6),
 	/* A Unix socket has a name that was not seen before: a struct requests_unix_record. */
 	REQUESTS_UNIX_NAME = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 7),
+	/* The same as REQUESTS_DATA, where that came before: a struct requests_works, */
+	REQUESTS_WORKS = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 8),
+	/* and a struct requests_more. */
+	REQUESTS_MORE = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 9),
 };
 
 /* The most bytes that are copied into one record, and what is tried first. Powers of two. */
@@ -57,6 +61,7 @@ enum requests_flag {
 	REQUESTS_NO_CALL = 16, /* no system call that is known has moved it: nothing is copied */
 	REQUESTS_TLS = 32,     /* read where a library encrypts or decrypts it */
 	REQUESTS_CONTEXT = 64, /* the thread has published what it works for: trace and span */
+	REQUESTS_HAS_TAIL = 128,
 };
 
 /* Functions that encrypt and decrypt, in whose calls data is looked at. */
@@ -144,32 +149,53 @@ struct requests_unix_record {
 	};
 };
 
-struct requests_record {
+/*
+ * What a record says at least: of a connection, and a thread, whose addresses and name came with
+ * one before (REQUESTS_MORE).
+ */
+struct requests_more {
 	struct capture_head head;
-	/* of the thread that made the call; without a name: the one it had there last */
-	struct capture_identity identity;
 	__u64 connection; /* a number of this socket alone */
 	__u64 offset;	  /* bytes that were moved in this direction before, since it is known */
-	__u32 length, copied; /* bytes of this call, and those of them that are here */
+	/* of the thread that made the call, as in a struct capture_identity */
+	__u64 thread_start;
+	__u8 tail[REQUESTS_TAIL]; /* with REQUESTS_HAS_TAIL */
+	__u32 pid, tid, exec_id;
+	__u32 length;  /* bytes of this call, */
+	__u16 copied;  /* and those of them that are here */
+	__u8 flags;    /* enum requests_flag */
+	__u8 protocol; /* enum requests_protocol */
+	struct requests_turn turn;
+};
+
+/* And for whom (REQUESTS_WORKS): what comes last is the same as there. */
+struct requests_works {
+	struct capture_head head;
+	/*
+	 * numbers: the goroutine that made the call, or the task of an event loop that sends, and
+	 * the goroutine that it sends for; 0: none, or not known
+	 */
+	__u64 task, works_for;
+	struct requests_more more;
+};
+
+/*
+ * A whole record. What all have comes last, so that a shorter one is the end of this: what is
+ * written to a ring is what filming costs a program most.
+ */
+struct requests_wire {
+	struct capture_head head;
+	char comm[16]; /* the thread's; without a name: the one it had there last */
 	/*
 	 * addresses: IPv6, or IPv4 mapped into it; of a Unix socket: the number of each end's
 	 * socket (0: not known) and a hash of its name (0: it has none), eight bytes each
 	 */
 	__u8 peer[16], own[16];
 	__u16 peer_port, own_port;
-	__u8 flags;    /* enum requests_flag */
-	__u8 protocol; /* enum requests_protocol */
-	__u8 has_tail;
-	__u8 unused;
-	__u8 tail[REQUESTS_TAIL];
+	__u8 undecided; /* as in a struct capture_identity */
+	__u8 unused[3];
 	__u8 trace[16], span[8];
-	struct requests_turn turn;
-	__u32 unused_too;
-	/*
-	 * numbers: the goroutine that made the call, or the task of an event loop that sends, and
-	 * the goroutine that it sends for; 0: none, or not known
-	 */
-	__u64 task, works_for;
+	struct requests_works works;
 	/* copied bytes */
 };
 

@@ -18,7 +18,7 @@ struct requests_call {
 	__u32 copied;
 	__u32 of_file; /* it moves data from a file, which no head is in */
 	struct user_vectors vectors;
-	struct requests_record record;
+	struct requests_wire wire;
 	__u8 data[2 *
 		  REQUESTS_COPY_MAX]; /* right behind the record; the rest is for the verifier */
 };
@@ -149,7 +149,7 @@ static long requests_call_tail_step(__u32 i, void *context)
 		return 0;
 	}
 	tail->found = tail->from + REQUESTS_TAIL <= vector->size &&
-		      !bpf_probe_read_user(call->record.tail, REQUESTS_TAIL,
+		      !bpf_probe_read_user(call->wire.works.more.tail, REQUESTS_TAIL,
 					   (void *)(vector->base + tail->from));
 	return 1;
 }

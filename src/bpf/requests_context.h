@@ -41,7 +41,7 @@ static __always_inline __u64 requests_context_at(const struct requests_context *
 }
 
 /* Puts the ids into a record, if the thread has some. */
-static __noinline int requests_context_take(struct requests_record *record)
+static __noinline int requests_context_take(struct requests_wire *wire)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32, trace_at, span_at;
 	const struct requests_context *where = bpf_map_lookup_elem(&requests_contexts, &pid);
@@ -57,11 +57,10 @@ static __noinline int requests_context_take(struct requests_record *record)
 		return 0;
 	trace_at = where->trace_at;
 	span_at = where->span_at;
-	if (bpf_probe_read_user(record->trace, sizeof(record->trace),
-				(void *)(context + trace_at)) ||
-	    bpf_probe_read_user(record->span, sizeof(record->span), (void *)(context + span_at)))
+	if (bpf_probe_read_user(wire->trace, sizeof(wire->trace), (void *)(context + trace_at)) ||
+	    bpf_probe_read_user(wire->span, sizeof(wire->span), (void *)(context + span_at)))
 		return 0;
-	record->flags |= REQUESTS_CONTEXT;
+	wire->works.more.flags |= REQUESTS_CONTEXT;
 	return 0;
 }
 

@@ -25,7 +25,7 @@
 
 #define REQUESTS_GO_PROCESSES	4096
 #define REQUESTS_GO_CONNECTIONS 16384
-#define REQUESTS_GO_STARTED	16384
+#define REQUESTS_GO_STARTED	32768 /* a power of two */
 
 /* How far up user space hears which goroutine has started which. */
 #define REQUESTS_GO_DEPTH 4
@@ -61,14 +61,21 @@ struct requests_go_map requests_go_reading SEC(".maps");
 struct requests_go_map requests_go_calling SEC(".maps");
 
 struct requests_go_start {
-	__u64 starter, since; /* number of the goroutine that has started it, and when */
+	__u64 goroutine, program; /* its number, and whose it is; 0: it is none */
+	__u64 starter, since;	  /* number of the goroutine that has started it, and when */
+	__u64 check;		  /* of all that: two may be written here at once */
 	__u64 is_told;
 };
 
+/*
+ * A place by number: goroutines have theirs one after the other, so that one is forgotten once that
+ * many others were made. To note one in a hash with the least recently used ones at hand took
+ * nearly half of what the probe did.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, REQUESTS_GO_STARTED);
-	__type(key, struct requests_go_key);
+	__type(key, __u32);
 	__type(value, struct requests_go_start);
 } requests_go_started SEC(".maps");
 
@@ -81,6 +88,61 @@ static __always_inline struct requests_go_key requests_go_key(__u64 what)
 		.pid = task->tgid,
 		.exec_id = (__u32)task->self_exec_id,
 	};
+}
+
+/* Which program the current process runs. */
+static __always_inline __u64 requests_go_program(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return (__u64)task->tgid << 32 | (__u32)task->self_exec_id;
+}
+
+static __always_inline __u64 requests_go_check(__u64 goroutine, __u64 program, __u64 starter,
+					       __u64 since)
+{
+	__u64 check = goroutine * 0x9e3779b97f4a7c15ull ^ program;
+
+	check = check * 0x9e3779b97f4a7c15ull ^ starter;
+	return check * 0x9e3779b97f4a7c15ull ^ since;
+}
+
+static __always_inline struct requests_go_start *requests_go_place(__u64 goroutine, __u64 program)
+{
+	__u32 place = (goroutine + (program >> 32) * 0x9e3779b9u) & (REQUESTS_GO_STARTED - 1);
+
+	return bpf_map_lookup_elem(&requests_go_started, &place);
+}
+
+/* Which one has started a goroutine of the current process, and when. Null: not known. */
+static __always_inline struct requests_go_start *requests_go_find(__u64 goroutine, __u64 *starter,
+								  __u64 *since)
+{
+	__u64 program = requests_go_program();
+	volatile struct requests_go_start *start = requests_go_place(goroutine, program);
+
+	if (!start || !goroutine || start->goroutine != goroutine || start->program != program)
+		return NULL;
+	*starter = start->starter;
+	*since = start->since;
+	if (start->check != requests_go_check(goroutine, program, *starter, *since))
+		return NULL;
+	return (struct requests_go_start *)start;
+}
+
+static __always_inline void requests_go_note(__u64 goroutine, __u64 starter, __u64 since)
+{
+	__u64 program = requests_go_program();
+	volatile struct requests_go_start *start = requests_go_place(goroutine, program);
+
+	if (!start)
+		return;
+	start->goroutine = goroutine;
+	start->program = program;
+	start->starter = starter;
+	start->since = since;
+	start->is_told = 0;
+	start->check = requests_go_check(goroutine, program, starter, since);
 }
 
 static __always_inline struct requests_go *requests_go_of_process(void)
@@ -149,7 +211,7 @@ static __always_inline __u64 requests_go_current(struct requests_goroutines *kno
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 base = task->thread.fsbase, g, m, current;
-	__u64 program = (__u64)task->tgid << 32 | (__u32)task->self_exec_id;
+	__u64 program = requests_go_program();
 	const struct requests_go *where;
 	__u32 goid_at, curg_at;
 
@@ -170,25 +232,25 @@ static __always_inline __u64 requests_go_current(struct requests_goroutines *kno
 }
 
 /* Puts the goroutines into a record, if the process has some. */
-static __noinline int requests_go_take(struct requests_record *record,
+static __noinline int requests_go_take(struct requests_works *works,
 				       struct requests_goroutines *known)
 {
 	const struct requests_go *where;
 	struct requests_go_key key;
 	__u64 *asking;
 
-	record->works_for = 0;
-	record->task = requests_go_current(known);
-	if (!(record->flags & REQUESTS_SENT) || !record->task)
+	works->works_for = 0;
+	works->task = requests_go_current(known);
+	if (!(works->more.flags & REQUESTS_SENT) || !works->task)
 		return 0;
 	where = requests_go_of_process();
 	if (!where || !where->asks)
 		return 0;
-	key = requests_go_key(record->task);
+	key = requests_go_key(works->task);
 	asking = bpf_map_lookup_elem(&requests_go_writing, &key);
 	if (!asking)
 		return 0;
-	record->works_for = *asking;
+	works->works_for = *asking;
 	bpf_map_delete_elem(&requests_go_writing, &key);
 	return 0;
 }
@@ -209,10 +271,11 @@ static __always_inline void requests_go_asks(__u64 object, __u64 g)
 /* What a goroutine sends is not of what the one works for that has started it. */
 static __always_inline void requests_go_forget_start(__u64 goroutine)
 {
-	struct requests_go_key key = requests_go_key(goroutine);
+	__u64 starter, since;
+	struct requests_go_start *start = requests_go_find(goroutine, &starter, &since);
 
-	if (goroutine && bpf_map_lookup_elem(&requests_go_started, &key))
-		bpf_map_delete_elem(&requests_go_started, &key);
+	if (start)
+		start->goroutine = 0;
 }
 
 /*
@@ -251,9 +314,7 @@ static __always_inline void requests_go_sends_for_all(__u64 g)
 static __always_inline void requests_go_starts(__u64 fresh, __u64 g)
 {
 	struct requests_go *where = requests_go_of_process();
-	struct requests_go_start start = {.since = bpf_ktime_get_ns()};
-	struct requests_go_key key;
-	__u64 m, current;
+	__u64 m, current, goroutine, starter;
 	__u32 curg_at;
 
 	if (!where)
@@ -264,31 +325,29 @@ static __always_inline void requests_go_starts(__u64 fresh, __u64 g)
 	if (bpf_probe_read_user(&m, sizeof(m), (void *)(g + GO_M_FROM_G)) || !m ||
 	    bpf_probe_read_user(&current, sizeof(current), (void *)(m + curg_at)) || !current)
 		return;
-	start.starter = requests_go_number(where, current);
-	key = requests_go_key(requests_go_number(where, fresh));
-	if (key.what && start.starter)
-		bpf_map_update_elem(&requests_go_started, &key, &start, BPF_ANY);
+	starter = requests_go_number(where, current);
+	goroutine = requests_go_number(where, fresh);
+	if (goroutine && starter)
+		requests_go_note(goroutine, starter, bpf_ktime_get_ns());
 }
 
 /* Tells which goroutine has started that one. Returns its number; 0: that is not known, or told. */
 static __always_inline __u64 requests_go_tell_start(__u64 goroutine, __u64 time, __u32 kind,
 						    __u32 stream)
 {
-	struct requests_go_key key = requests_go_key(goroutine);
-	struct requests_go_start *start = bpf_map_lookup_elem(&requests_go_started, &key);
+	__u64 program = requests_go_program();
 	struct requests_started told = {
 		.head = {.kind = kind, .size = sizeof(told), .time = time},
-		.pid = key.pid,
-		.exec_id = key.exec_id,
+		.pid = program >> 32,
+		.exec_id = (__u32)program,
 		.goroutine = goroutine,
 		.stream = stream,
 	};
+	struct requests_go_start *start = requests_go_find(goroutine, &told.starter, &told.since);
 	void *ring = capture_ring();
 
 	if (!start || (start->is_told && kind == REQUESTS_STARTED) || !ring)
 		return 0;
-	told.starter = start->starter;
-	told.since = start->since;
 	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &told, sizeof(told), BPF_RB_NO_WAKEUP)) {
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 		return 0;
@@ -318,14 +377,13 @@ static __noinline int requests_go_tell_starts(__u64 goroutine, __u64 time)
 static __always_inline void requests_go_handles(__u32 stream, __u64 g)
 {
 	const struct requests_go *where = requests_go_of_process();
-	struct requests_go_key key = requests_go_key(where ? requests_go_number(where, g) : 0);
-	struct requests_go_start *start = bpf_map_lookup_elem(&requests_go_started, &key);
-	__u64 now = bpf_ktime_get_ns();
+	__u64 goroutine = where ? requests_go_number(where, g) : 0;
+	__u64 now = bpf_ktime_get_ns(), starter, since;
 
-	if (!start || !stream)
+	if (!stream || !requests_go_find(goroutine, &starter, &since))
 		return;
-	requests_go_tell_starts(start->starter, now);
-	requests_go_tell_start(key.what, now, REQUESTS_HANDLES, stream);
+	requests_go_tell_starts(starter, now);
+	requests_go_tell_start(goroutine, now, REQUESTS_HANDLES, stream);
 }
 
 /*

@@ -52,9 +52,9 @@ static __always_inline bool marker_may_be(__u64 at, __u64 length)
 
 static __noinline int marker_tell(struct requests_call *call, enum filter_answer answer)
 {
-	struct requests_record *record = &call->record;
+	struct requests_wire *wire = &call->wire;
+	struct requests_more *more = &wire->works.more;
 	struct requests_goroutines none = {};
-	__u64 nameless = 0;
 	__u64 length = 0, task;
 	__u32 want;
 
@@ -65,19 +65,18 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 	requests_call_copy(call, 0, want);
 	if (call->copied && *(__u64 *)call->data != MARKER_WORD)
 		return 0;
-	__builtin_memset(record, 0, sizeof(*record));
-	identify(record, &nameless, answer);
-	record->head.kind = REQUESTS_MARKED;
-	record->copied = call->copied;
+	__builtin_memset(wire, 0, sizeof(*wire));
+	identify(wire, NULL, answer);
+	wire->head.kind = REQUESTS_MARKED;
+	more->copied = call->copied;
 	/* user space sees whether that is all */
-	record->length =
-		call->copied + (call->copied < length || call->copied == REQUESTS_COPY_MAX);
-	requests_go_take(record, &none);
+	more->length = call->copied + (call->copied < length || call->copied == REQUESTS_COPY_MAX);
+	requests_go_take(&wire->works, &none);
 	task = requests_python_task();
 	if (task)
-		record->task = task;
-	record->flags = call->copied ? 0 : REQUESTS_UNREAD;
-	send(call);
+		wire->works.task = task;
+	more->flags = call->copied ? 0 : REQUESTS_UNREAD;
+	send(call, wire, sizeof(*wire));
 	return 0;
 }
 

@@ -89,6 +89,7 @@ static __always_inline void requests_tls_tie(struct requests_socket *socket)
 	object->peer_port = socket->peer_port;
 	object->own_port = socket->own_port;
 	object->is_unix = socket->is_unix;
+	object->told = 0;
 	socket->is_tied = 1;
 }
 
@@ -141,7 +142,7 @@ __weak __noinline int requests_tls_moved(__u64 at, __u64 buffer, __u64 length, _
 	call->vectors.count = 1;
 	call->vectors.held[0].base = buffer;
 	call->vectors.held[0].size = length;
-	call->record.turn.receives = requests_turn_receives(false);
+	call->wire.works.more.turn.receives = requests_turn_receives(false);
 	look(call, object, direction, length, turned, answer);
 	requests_call_end(call);
 	return 0;

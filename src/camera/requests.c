@@ -356,8 +356,9 @@ static int start(struct source *source, struct fail *why)
 static void take(struct source *source, const struct capture_head *head,
 		 const struct capture_handover *handover)
 {
-	const struct requests_record *record = (const struct requests_record *)head;
 	struct requests *requests = source->state;
+	struct requests_read read;
+	const struct requests_record *record = &read.record;
 
 	(void)handover;
 	if (head->kind == REQUESTS_UNIX_NAME)
@@ -366,11 +367,11 @@ static void take(struct source *source, const struct capture_head *head,
 	     head->kind == REQUESTS_ASKS) &&
 	    head->size >= sizeof(struct requests_started))
 		requests_track_started(requests->track, (const struct requests_started *)head);
-	if (head->size < sizeof(*record))
+	if (!requests_record_read(&read, head))
 		return;
 	if (head->kind == REQUESTS_CLOSED)
 		requests_track_closed(requests->track, record->connection, head->time);
-	else if (head->kind == REQUESTS_DATA && source_is_meant(source, &record->identity))
+	else if (record->head.kind == REQUESTS_DATA && source_is_meant(source, &record->identity))
 		requests_track_take(requests->track, record);
 	else if (head->kind == REQUESTS_OPENED && source_is_meant(source, &record->identity))
 		requests_track_opened(requests->track, record);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/requests_abi.h"
+#include "camera/requests_record.h"
 
 /*
  * Requests that programs mark by lines to /dev/null (protocol/marker.h): each is one that is

@@ -288,10 +288,10 @@ static uint64_t only_one(const struct connection *connection)
 /* A thread that hands its connections to others, or takes over theirs, is none of an event loop. */
 static void see_roaming(struct requests_track *track, const struct connection *connection)
 {
-	const struct capture_identity *named = connection->named;
+	const uint64_t *threads = connection->threads;
 
-	if (named[0].pid == named[1].pid && named[0].tid != named[1].tid)
-		requests_loops_roams(track->loops, named[0].pid);
+	if (threads[0] >> 32 == threads[1] >> 32 && threads[0] != threads[1])
+		requests_loops_roams(track->loops, (uint32_t)(threads[0] >> 32));
 }
 
 static void see_task(struct requests_track *track, const struct connection *connection,

@@ -70,6 +70,7 @@ void requests_track_free(struct requests_track *track)
 	requests_open_free(&track->by_goroutine);
 	requests_open_free(&track->by_stream);
 	map_free(&track->askers);
+	requests_threads_free(&track->threads);
 	requests_loops_free(track->loops);
 	requests_tasks_free(track->tasks);
 	requests_starts_free(track->starts);
@@ -430,26 +431,6 @@ static void give(struct taking *taking, const struct piece *piece)
 	connection->protocol->take(connection->state, side, piece, &sink);
 }
 
-/*
- * The kernel tells the name of a thread with its first piece of a direction. If that one was lost,
- * the thread has the name of its process's last one, or none.
- */
-static const struct capture_identity *name_of(struct connection *connection,
-					      const struct requests_record *record)
-{
-	struct capture_identity *known = &connection->named[record->flags & REQUESTS_SENT];
-	const struct capture_identity *other = &connection->named[!(record->flags & REQUESTS_SENT)];
-	char name[sizeof(known->comm)];
-
-	memcpy(name, record->identity.comm, sizeof(name));
-	if (!*name)
-		memcpy(name, known->pid == record->identity.pid ? known->comm : other->comm,
-		       sizeof(name));
-	*known = record->identity;
-	memcpy(known->comm, name, sizeof(name));
-	return known;
-}
-
 /* What was moved since the last piece in that direction, and never came here. */
 static void give_gap(struct taking *taking)
 {
@@ -518,10 +499,13 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 	}
 	if (!find_role(track, connection, &piece, record->flags & REQUESTS_SENT))
 		return;
-	taking = (struct taking){track, connection, record, name_of(connection, record),
+	taking = (struct taking){track, connection, record,
+				 requests_threads_name(&track->threads, &record->identity),
 				 record->head.time};
 	if (!(record->flags & REQUESTS_SENT) && record->task)
 		connection->reader = requests_parents_task(&record->identity, record->task);
+	connection->threads[(record->flags & REQUESTS_SENT) != 0] =
+		key_of_thread(&record->identity);
 	give_gap(&taking);
 	requests_parents_before(track, connection, record);
 	give(&taking, &piece);

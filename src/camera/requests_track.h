@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/requests_abi.h"
+#include "camera/requests_record.h"
 #include "film/film.h"
 #include "protocol/protocol.h"
 

@@ -9,6 +9,7 @@
 #include "camera/requests_open.h"
 #include "camera/requests_starts.h"
 #include "camera/requests_tasks.h"
+#include "camera/requests_threads.h"
 #include "camera/requests_track.h"
 
 /* A request that is not over. */
@@ -35,13 +36,13 @@ struct connection {
 	uint64_t number;
 	const struct protocol *protocol;
 	void *state;
-	uint8_t role;	   /* enum film_request_role; 0: not known yet */
-	uint64_t moved[2]; /* where the next piece of each direction begins */
-	bool is_met[2];	   /* it had a piece in that direction */
+	uint8_t role;	     /* enum film_request_role; 0: not known yet */
+	uint64_t moved[2];   /* where the next piece of each direction begins */
+	bool is_met[2];	     /* it had a piece in that direction */
+	uint64_t threads[2]; /* key_of_thread() of the last one in each direction; 0 */
 	uint64_t last;
-	struct capture_identity named[2]; /* of the last thread in each direction */
-	vec(struct asked) queue;	  /* in the order in which they were asked */
-	struct requests_record about;	  /* addresses, ports, flags: of its first piece */
+	vec(struct asked) queue;      /* in the order in which they were asked */
+	struct requests_record about; /* addresses, ports, flags: of its first piece */
 	uint64_t reader; /* of Go, the goroutine that has received there last; 0: not known */
 };
 
@@ -54,6 +55,7 @@ struct requests_track {
 	struct requests_open by_stream; /* numbers of connections */
 	/* numbers of goroutines that ask in streams which have not been sent, by the same key */
 	struct map askers;
+	struct requests_threads threads;
 	struct requests_starts *starts;
 	struct requests_loops *loops;
 	struct requests_tasks *tasks;
