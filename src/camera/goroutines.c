@@ -55,15 +55,12 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 static void prepare(struct source *source)
 {
 	struct probes *probes = source->host->probes;
-	const struct uprobe_programs programs = {.site = probes->progs.goroutines_site};
-	struct uprobe_ways ways;
 
 	probes->rodata->goroutines_min_wait = source->settings->values[0];
 	probes->rodata->goroutines_stack_interval = SECOND_NS / RATE;
 	probes->rodata->goroutines_period = PERIOD_NS;
 	probes->rodata->goroutines_lanes = goroutines_lanes_wanted(source);
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
+	probed_files_prepare(probes->progs.goroutines_site);
 }
 
 static int attach(struct source *source, struct fail *why)
@@ -346,10 +343,8 @@ static void process_ended(struct source *source, pid_t pid)
 static void tell_losses(struct source *source)
 {
 	const struct goroutines *goroutines = source->state;
-	const struct goroutines_refused *refused = goroutines_images_refused(goroutines->images);
 	const struct go_lanes_counts lanes = goroutines->lanes ? go_lanes_counts(goroutines->lanes)
 							       : (struct go_lanes_counts){0};
-	char words[256];
 	const struct loss_count losses[] = {
 		{"stack with which a goroutine was made ready not known: its record was lost, or "
 		 "is of the film before",
@@ -365,10 +360,8 @@ static void tell_losses(struct source *source)
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
-	if (!refused->count)
-		return;
-	snprintf(words, sizeof(words), "goroutines of a program not watched: %s", refused->why);
-	film_loss(source->host->film, source->event, words, refused->count);
+	probed_refused_tell(goroutines_images_refused(goroutines->images), source->host->film,
+			    source->event, "goroutines of a program not watched");
 }
 
 static void closing(struct source *source)
@@ -422,7 +415,7 @@ static void free_state(struct source *source)
 		waiting_free(goroutines->readiers);
 		goroutines_open_forget(goroutines);
 		go_lanes_free(goroutines->lanes);
-		map_free(&goroutines->on);
+		lane_film_free(&goroutines->film);
 		map_free(&goroutines->found);
 	}
 	free(goroutines);

@@ -7,6 +7,7 @@
 #include "bpf/goroutines_abi.h"
 #include "camera/go_lanes.h"
 #include "camera/goroutines_images.h"
+#include "camera/lane_film.h"
 #include "camera/source.h"
 #include "camera/waiting.h"
 
@@ -41,7 +42,7 @@ struct goroutines {
 	struct goroutines_images *images;
 	struct waiting *readiers; /* stacks, by process and goroutines_readier_key() */
 	struct go_lanes *lanes;	  /* null: they were not asked for */
-	struct map on;		  /* of this film: the row of a thread that goroutines ran on */
+	struct lane_film film;	  /* of lanes */
 	struct map places;	  /* a hash of pid and g: the place in open */
 	struct map found; /* a hash of pid and g: the number of one that seemed from before */
 	vec(struct goroutines_open) open;

@@ -9,14 +9,13 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "camera/probed_files.h"
 
 struct goroutines_images {
 	struct probed_files files;
 	vec(struct go_waits) waits; /* of each file */
 	int map;
 	bool lanes;
-	struct goroutines_refused refused;
+	struct probed_refused refused;
 };
 
 int goroutines_images_new(struct bpf_program *site, int map, bool bind, bool lanes,
@@ -53,22 +52,17 @@ void goroutines_images_free(struct goroutines_images *images)
 	free(images);
 }
 
-static void refuse(struct goroutines_images *images, const struct fail *why)
-{
-	images->refused.count++;
-	snprintf(images->refused.why, sizeof(images->refused.why), "%.150s", why->what);
-}
-
 /* Another file. Returns its number; -1: it is not Go's, or cannot be watched. */
-static int add(struct goroutines_images *images, const struct image *image)
+static int add(void *context, const struct image *image)
 {
+	struct goroutines_images *images = context;
 	uint32_t number = (uint32_t)images->waits.count;
 	struct go_waits waits = {0};
 	struct fail why = {0};
 	int err = go_waits_of(&waits, image, &why);
 
 	if (err == -ENOTSUP)
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	if (!err) {
 		waits.image.since = clock_ns();
 		if (number < GOROUTINES_IMAGES_MAX && vec_reserve(&images->waits, number + 1) &&
@@ -79,9 +73,8 @@ static int add(struct goroutines_images *images, const struct image *image)
 		}
 		go_waits_free(&waits);
 		fail(&why, -ENOSPC, NULL, "too many programs of Go");
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	}
-	probed_files_pass(&images->files, image);
 	return -1;
 }
 
@@ -115,20 +108,15 @@ unsigned int goroutines_images_meet(struct goroutines_images *images, pid_t pid,
 {
 	struct uprobe_place places[GOROUTINES_PLACES];
 	struct fail why = {0};
+	int number = probed_files_meet(&images->files, image, add, images), err;
 	unsigned int state;
-	int number, err;
 
-	if (!probed_files_may(&images->files, image))
-		return 0;
-	number = probed_files_find(&images->files, image);
-	if (number < 0)
-		number = add(images, image);
 	if (number < 0)
 		return 0;
 	err = probed_files_run(&images->files, (uint32_t)number, pid, places,
 			       places_of(images, (uint32_t)number, places), &state, &why);
 	if (err && err != -ESRCH)
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	return state;
 }
 
@@ -139,10 +127,7 @@ void goroutines_images_ended(struct goroutines_images *images, pid_t pid)
 
 bool goroutines_images_has(const struct goroutines_images *images, pid_t pid)
 {
-	vec_foreach (&images->files.processes, process)
-		if (process->pid == pid)
-			return true;
-	return false;
+	return probed_files_has(&images->files, pid);
 }
 
 void goroutines_images_each(const struct goroutines_images *images,
@@ -164,7 +149,7 @@ bool goroutines_images_is(const struct goroutines_images *images, uint32_t numbe
 	return probed_files_is(&images->files, number, image);
 }
 
-const struct goroutines_refused *goroutines_images_refused(const struct goroutines_images *images)
+const struct probed_refused *goroutines_images_refused(const struct goroutines_images *images)
 {
 	return &images->refused;
 }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/fail.h"
+#include "camera/probed_files.h"
 #include "process/image.h"
 #include "runtime/go_waits.h"
 
@@ -49,10 +50,6 @@ bool goroutines_images_is(const struct goroutines_images *images, uint32_t numbe
 			  const struct image *image);
 
 /* Programs, or processes, that could not be watched, with the last one's reason. */
-struct goroutines_refused {
-	uint64_t count;
-	char why[160];
-};
-const struct goroutines_refused *goroutines_images_refused(const struct goroutines_images *images);
+const struct probed_refused *goroutines_images_refused(const struct goroutines_images *images);
 
 #endif

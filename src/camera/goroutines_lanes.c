@@ -9,7 +9,6 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
-#include "camera/lane_threads.h"
 #include "film/go_reasons.h"
 
 bool goroutines_lanes_wanted(const struct source *source)
@@ -21,36 +20,20 @@ bool goroutines_lanes_wanted(const struct source *source)
 
 static uint32_t goroutine_row(void *context, pid_t pid, uint64_t goid, uint64_t start)
 {
-	const struct source *source = context;
-
+	const struct lane_film *film = context;
 	char name[40];
 
 	snprintf(name, sizeof(name), "goroutine %" PRIu64, goid);
-	return samples_lane(source->host->samples, pid, goid, start, name);
-}
-
-static uint32_t thread_row(void *context, pid_t pid, pid_t tid)
-{
-	const struct source *source = context;
-	struct goroutines *goroutines = source->state;
-
-	return lane_threads_row(&goroutines->on, source, pid, tid);
-}
-
-static void write_turn(void *context, const struct film_turn *turn)
-{
-	const struct source *source = context;
-	const struct goroutines *goroutines = source->state;
-
-	if (turn->thread)
-		film_turn(source->host->film, goroutines->events[GOROUTINES_LANES], turn);
+	return samples_lane(film->source->host->samples, pid, goid, start, name);
 }
 
 int goroutines_lanes_new(struct source *source)
 {
-	const struct go_lanes_to to = {goroutine_row, thread_row, write_turn, source, false};
 	struct goroutines *goroutines = source->state;
+	const struct go_lanes_to to = {goroutine_row, lane_film_thread, lane_film_write,
+				       &goroutines->film, false};
 
+	goroutines->film.source = source;
 	goroutines->lanes = go_lanes_new(&to);
 	return goroutines->lanes ? 0 : -ENOMEM;
 }
@@ -64,7 +47,7 @@ void goroutines_lanes_turn(struct source *source)
 	if (!goroutines->has_started)
 		go_lanes_begin(goroutines->lanes, clock_ns());
 	go_lanes_turn(goroutines->lanes);
-	map_free(&goroutines->on);
+	lane_film_turn(&goroutines->film, goroutines->events[GOROUTINES_LANES]);
 }
 
 /* -- turns ------------------------------------------------------------------------------------- */

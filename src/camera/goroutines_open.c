@@ -449,11 +449,10 @@ static void end_before(struct source *source, const struct ended *ended)
 
 void goroutines_open_ended(struct source *source, pid_t pid)
 {
-	const struct process *process = samples_process(source->host->samples, pid);
 	const struct goroutines *goroutines = source->state;
 	struct ended ended = {
 		.pid = (uint32_t)pid,
-		.time = process && process->end ? process->end : clock_ns(),
+		.time = samples_end_of(source->host->samples, pid),
 	};
 
 	each_state(source, end_each, &ended);

@@ -12,6 +12,15 @@
 #define PROCESSES_MAX 4096
 #define OTHERS_MAX    65536
 
+void probed_files_prepare(struct bpf_program *site)
+{
+	const struct uprobe_programs programs = {.site = site};
+	struct uprobe_ways ways;
+
+	uprobe_ways_probe(&ways);
+	uprobes_prepare(&programs, &ways);
+}
+
 int probed_files_begin(struct probed_files *files, struct bpf_program *site, bool bind, bool keep)
 {
 	const struct uprobe_programs programs = {.site = site};
@@ -48,7 +57,8 @@ static uint64_t key_of(const struct image *image)
 	return hash_bytes(what, sizeof(what));
 }
 
-bool probed_files_may(const struct probed_files *files, const struct image *image)
+/* Whether an image may need probes: it is a file that is not known to be another one. */
+static bool may_need(const struct probed_files *files, const struct image *image)
 {
 	return files->uprobes && image->kind == IMAGE_FILE && image->fd >= 0 &&
 	       !map_get(&files->others, key_of(image));
@@ -58,14 +68,6 @@ bool probed_files_is(const struct probed_files *files, uint32_t number, const st
 {
 	return number < files->files.count && files->files.at[number].device == image->device &&
 	       files->files.at[number].inode == image->inode;
-}
-
-int probed_files_find(const struct probed_files *files, const struct image *image)
-{
-	for (size_t i = 0; i < files->files.count; i++)
-		if (probed_files_is(files, (uint32_t)i, image))
-			return (int)i;
-	return -1;
 }
 
 int probed_files_add(struct probed_files *files, const struct image *image)
@@ -82,12 +84,31 @@ int probed_files_add(struct probed_files *files, const struct image *image)
 	return -1;
 }
 
-void probed_files_pass(struct probed_files *files, const struct image *image)
+static int find(const struct probed_files *files, const struct image *image)
 {
+	for (size_t i = 0; i < files->files.count; i++)
+		if (probed_files_is(files, (uint32_t)i, image))
+			return (int)i;
+	return -1;
+}
+
+int probed_files_meet(struct probed_files *files, const struct image *image,
+		      int (*add)(void *context, const struct image *image), void *context)
+{
+	int number;
+
+	if (!may_need(files, image))
+		return -1;
+	number = find(files, image);
+	if (number < 0)
+		number = add(context, image);
+	if (number >= 0)
+		return number;
 	if (files->others.count >= OTHERS_MAX)
 		map_free(&files->others);
 	/* without memory it is looked at again */
 	(void)!map_put(&files->others, key_of(image), 1);
+	return -1;
 }
 
 static bool is_running(const struct probed_files *files, uint32_t number, pid_t pid)
@@ -132,6 +153,14 @@ int probed_files_run(struct probed_files *files, uint32_t number, pid_t pid,
 	return 0;
 }
 
+bool probed_files_has(const struct probed_files *files, pid_t pid)
+{
+	vec_foreach (&files->processes, process)
+		if (process->pid == pid)
+			return true;
+	return false;
+}
+
 void probed_files_ended(struct probed_files *files, pid_t pid)
 {
 	size_t kept = 0;
@@ -143,4 +172,21 @@ void probed_files_ended(struct probed_files *files, pid_t pid)
 			uprobes_detach(files->uprobes, files->files.at[process->file].path, pid);
 	}
 	files->processes.count = kept;
+}
+
+void probed_refused_add(struct probed_refused *refused, const struct fail *why)
+{
+	refused->count++;
+	snprintf(refused->why, sizeof(refused->why), "%.150s", why->what);
+}
+
+void probed_refused_tell(const struct probed_refused *refused, struct film_writer *film,
+			 uint32_t event, const char *what)
+{
+	char words[256];
+
+	if (!refused->count)
+		return;
+	snprintf(words, sizeof(words), "%s: %s", what, refused->why);
+	film_loss(film, event, words, refused->count);
 }

@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "camera/feature.h"
 #include "camera/losses.h"
+#include "camera/probed_files.h"
 #include "camera/requests_context.h"
 #include "camera/requests_coroutines.h"
 #include "camera/requests_goroutines.h"
@@ -253,8 +254,8 @@ static int make(struct source *source, struct fail *why)
 
 static void prepare(struct source *source)
 {
-	requests_tls_prepare(source->host->probes->progs.requests_tls_site);
-	requests_uvloop_prepare(source->host->probes->progs.requests_uvloop_site);
+	probed_files_prepare(source->host->probes->progs.requests_tls_site);
+	probed_files_prepare(source->host->probes->progs.requests_uvloop_site);
 	requests_marker_prepare(source->host->probes, source->settings->values[0]);
 }
 

@@ -67,15 +67,6 @@ struct requests_tls {
 	uint64_t refused;
 };
 
-void requests_tls_prepare(struct bpf_program *site)
-{
-	const struct uprobe_programs programs = {.site = site};
-	struct uprobe_ways ways;
-
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
-}
-
 int requests_tls_new(struct bpf_program *site, bool bind, struct requests_tls **result)
 {
 	struct requests_tls *tls = calloc(1, sizeof(*tls));
@@ -298,8 +289,9 @@ static bool find_places(struct places *places, const struct image *image)
 }
 
 /* Another file. Returns its number; -1: it has no such functions, or cannot be probed. */
-static int add(struct requests_tls *tls, const struct image *image)
+static int add(void *context, const struct image *image)
 {
+	struct requests_tls *tls = context;
 	const struct symbol_image what = {
 		.fd = image->fd, .path = image->path, .root = image->root};
 	struct places places = {0};
@@ -319,7 +311,6 @@ static int add(struct requests_tls *tls, const struct image *image)
 		/* many programs of Go do not encrypt */
 		tls->refused += !is_go;
 	}
-	probed_files_pass(&tls->files, image);
 	return -1;
 }
 
@@ -327,14 +318,9 @@ static int add(struct requests_tls *tls, const struct image *image)
 
 unsigned int requests_tls_meet(struct requests_tls *tls, pid_t pid, const struct image *image)
 {
+	int number = probed_files_meet(&tls->files, image, add, tls), err;
 	unsigned int state;
-	int number, err;
 
-	if (!probed_files_may(&tls->files, image))
-		return 0;
-	number = probed_files_find(&tls->files, image);
-	if (number < 0)
-		number = add(tls, image);
 	if (number < 0)
 		return 0;
 	err = probed_files_run(&tls->files, (uint32_t)number, pid, tls->places.at[number].list.at,

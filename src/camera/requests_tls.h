@@ -17,9 +17,6 @@
 struct requests_tls;
 struct bpf_program;
 
-/* Before programs are loaded. */
-void requests_tls_prepare(struct bpf_program *site);
-
 /*
  * bind: probes are set for each process by itself, where the kernel can; else wherever the file
  * runs. Returns 0 or a negative errno.

@@ -36,15 +36,6 @@ struct requests_uvloop {
 	uint64_t refused;
 };
 
-void requests_uvloop_prepare(struct bpf_program *site)
-{
-	const struct uprobe_programs programs = {.site = site};
-	struct uprobe_ways ways;
-
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
-}
-
 int requests_uvloop_new(struct bpf_program *site, bool bind, struct requests_uvloop **result)
 {
 	struct requests_uvloop *uvloop = calloc(1, sizeof(*uvloop));
@@ -214,8 +205,9 @@ static bool find_places(const struct image *image, uint32_t file, struct places 
 }
 
 /* Another file. Returns its number; -1: it is none of uvloop, or cannot be probed. */
-static int add(struct requests_uvloop *uvloop, const struct image *image)
+static int add(void *context, const struct image *image)
 {
+	struct requests_uvloop *uvloop = context;
 	uint32_t number = (uint32_t)uvloop->places.count;
 	struct places places = {0};
 
@@ -229,21 +221,15 @@ static int add(struct requests_uvloop *uvloop, const struct image *image)
 		vec_free(&places.list);
 		uvloop->refused++;
 	}
-	probed_files_pass(&uvloop->files, image);
 	return -1;
 }
 
 unsigned int requests_uvloop_meet(struct requests_uvloop *uvloop, pid_t pid,
 				  const struct image *image)
 {
+	int number = probed_files_meet(&uvloop->files, image, add, uvloop), err;
 	unsigned int state = 0;
-	int number, err;
 
-	if (!probed_files_may(&uvloop->files, image))
-		return 0;
-	number = probed_files_find(&uvloop->files, image);
-	if (number < 0)
-		number = add(uvloop, image);
 	if (number < 0)
 		return 0;
 	err = probed_files_run(&uvloop->files, (uint32_t)number, pid,

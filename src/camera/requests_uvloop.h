@@ -18,8 +18,6 @@
 struct requests_uvloop;
 struct bpf_program;
 
-/* As those of requests_tls.h. */
-void requests_uvloop_prepare(struct bpf_program *site);
 int requests_uvloop_new(struct bpf_program *site, bool bind, struct requests_uvloop **result);
 void requests_uvloop_detach(struct requests_uvloop *uvloop);
 void requests_uvloop_free(struct requests_uvloop *uvloop); /* null is allowed */

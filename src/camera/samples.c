@@ -479,6 +479,13 @@ const struct process *samples_process(struct samples *samples, pid_t pid)
 	return targets_find(samples->targets, pid);
 }
 
+uint64_t samples_end_of(struct samples *samples, pid_t pid)
+{
+	const struct process *process = samples_process(samples, pid);
+
+	return process && process->end ? process->end : clock_ns();
+}
+
 void samples_next_round(struct samples *samples)
 {
 	allowance_next_round(&samples->allowance, false);

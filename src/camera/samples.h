@@ -156,6 +156,9 @@ void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memo
 /* The process as far as it is known; null: it was gone before. */
 const struct process *samples_process(struct samples *samples, pid_t pid);
 
+/* When a process ended that is seen to have: now, if that is not known. */
+uint64_t samples_end_of(struct samples *samples, pid_t pid);
+
 /*
  * The events of this process, and of what it forks, are of interest from now on; its stacks can be
  * walked with the first sample.

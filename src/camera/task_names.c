@@ -76,9 +76,10 @@ void task_names_ended(struct task_names *names, pid_t pid)
 	for (size_t i = 0; map_next(&names->all, &i, &key, &value);) {
 		struct name *name = (struct name *)(uintptr_t)value;
 
-		/* without memory for it, it is lost */
-		if (name->pid == pid || !map_put(&kept, key, value))
-			free(name);
+		if (name->pid != pid && map_put(&kept, key, value))
+			continue;
+		names->refused += name->pid != pid;
+		free(name);
 	}
 	map_free(&names->all);
 	names->all = kept;

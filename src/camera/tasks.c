@@ -13,24 +13,22 @@
 
 #include "base/clock.h"
 #include "camera/go_lanes.h"
-#include "camera/lane_threads.h"
+#include "camera/lane_film.h"
 #include "camera/losses.h"
 #include "camera/source.h"
 #include "camera/task_names.h"
 #include "camera/tasks_images.h"
-#include "camera/uprobes.h"
 #include "film/events.h"
 #include "film/go_reasons.h"
 #include "probes.skel.h"
 
 struct tasks {
-	uint32_t event; /* of the film */
-	int states;	/* the map of struct tasks_state */
+	int states; /* the map of struct tasks_state */
 	bool has_started;
 	struct tasks_images *images;
 	struct go_lanes *lanes;
 	struct task_names names;
-	struct map on; /* of this film: the rows of threads that tasks ran on */
+	struct lane_film film;
 	uint64_t told_at, damaged, late;
 };
 
@@ -49,18 +47,15 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 static void prepare(struct source *source)
 {
 	struct probes *probes = source->host->probes;
-	const struct uprobe_programs programs = {.site = probes->progs.tasks_site};
-	struct uprobe_ways ways;
-
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
+	probed_files_prepare(probes->progs.tasks_site);
 }
 
 /* -- what lanes ask for ------------------------------------------------------------------------ */
 
 static uint32_t task_row(void *context, pid_t pid, uint64_t number, uint64_t start)
 {
-	const struct source *source = context;
+	const struct lane_film *film = context;
+	const struct source *source = film->source;
 	const struct tasks *tasks = source->state;
 	char name[TASK_NAME_MAX];
 
@@ -68,32 +63,18 @@ static uint32_t task_row(void *context, pid_t pid, uint64_t number, uint64_t sta
 	return samples_lane(source->host->samples, pid, number, start, name);
 }
 
-static uint32_t thread_row(void *context, pid_t pid, pid_t tid)
-{
-	const struct source *source = context;
-	struct tasks *tasks = source->state;
-
-	return lane_threads_row(&tasks->on, source, pid, tid);
-}
-
-static void write_turn(void *context, const struct film_turn *turn)
-{
-	const struct source *source = context;
-	const struct tasks *tasks = source->state;
-
-	if (turn->thread)
-		film_turn(source->host->film, tasks->event, turn);
-}
-
 static int attach(struct source *source, struct fail *why)
 {
 	const struct source_host *host = source->host;
-	const struct go_lanes_to to = {task_row, thread_row, write_turn, source, true};
 	struct tasks *tasks = source->state = calloc(1, sizeof(*tasks));
 	int err = tasks ? 0 : -ENOMEM;
 
 	if (!err) {
 		tasks->states = bpf_map__fd(host->probes->maps.tasks_states);
+		const struct go_lanes_to to = {task_row, lane_film_thread, lane_film_write,
+					       &tasks->film, true};
+
+		tasks->film.source = source;
 		tasks->lanes = go_lanes_new(&to);
 		err = tasks->lanes ? 0 : -ENOMEM;
 	}
@@ -109,11 +90,11 @@ static void add_events(struct source *source)
 	struct film_event event = event_from(EVENT_TASK_LANES, "uprobes");
 	struct tasks *tasks = source->state;
 
-	source->event = tasks->event = film_add_event(source->host->film, &event);
+	source->event = film_add_event(source->host->film, &event);
+	lane_film_turn(&tasks->film, source->event);
 	if (!tasks->has_started)
 		go_lanes_begin(tasks->lanes, clock_ns());
 	go_lanes_turn(tasks->lanes);
-	map_free(&tasks->on);
 }
 
 static int start(struct source *source, struct fail *why)
@@ -267,7 +248,6 @@ static bool has_image(const struct source *source, dev_t device, ino_t inode)
 static void process_ended(struct source *source, pid_t pid)
 {
 	struct tasks *tasks = source->state;
-	const struct process *process;
 	uint64_t end;
 
 	if (!tasks || !tasks_images_has(tasks->images, pid))
@@ -275,8 +255,7 @@ static void process_ended(struct source *source, pid_t pid)
 	tasks_images_ended(tasks->images, pid);
 	if (!tasks->has_started)
 		return;
-	process = samples_process(source->host->samples, pid);
-	end = process && process->end ? process->end : clock_ns();
+	end = samples_end_of(source->host->samples, pid);
 	cut_all(source, end, pid, true);
 	go_lanes_ended(tasks->lanes, pid, end);
 	task_names_ended(&tasks->names, pid);
@@ -287,7 +266,6 @@ static void process_ended(struct source *source, pid_t pid)
 static void tell_losses(struct source *source)
 {
 	const struct tasks *tasks = source->state;
-	const struct tasks_refused *refused = tasks_images_refused(tasks->images);
 	const struct go_lanes_counts lanes = go_lanes_counts(tasks->lanes);
 	const struct loss_count losses[] = {
 		{"wait lost: the record of a task is damaged", tasks->damaged},
@@ -299,13 +277,10 @@ static void tell_losses(struct source *source)
 		{"task not followed: too many of them, or no memory", lanes.refused},
 		{"name of a task not known: too many of them, or no memory", tasks->names.refused},
 	};
-	char words[256];
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
-	if (!refused->count)
-		return;
-	snprintf(words, sizeof(words), "tasks of a program not followed: %s", refused->why);
-	film_loss(source->host->film, source->event, words, refused->count);
+	probed_refused_tell(tasks_images_refused(tasks->images), source->host->film, source->event,
+			    "tasks of a program not followed");
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -342,7 +317,7 @@ static void free_state(struct source *source)
 		tasks_images_free(tasks->images);
 		go_lanes_free(tasks->lanes);
 		task_names_free(&tasks->names);
-		map_free(&tasks->on);
+		lane_film_free(&tasks->film);
 	}
 	free(tasks);
 }

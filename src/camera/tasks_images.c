@@ -9,14 +9,13 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "camera/probed_files.h"
 #include "runtime/python_tasks.h"
 
 struct tasks_images {
 	struct probed_files files;
 	vec(struct python_tasks) facts; /* of each file */
 	int map;
-	struct tasks_refused refused;
+	struct probed_refused refused;
 };
 
 int tasks_images_new(struct bpf_program *site, int map, bool bind, struct tasks_images **result)
@@ -49,22 +48,17 @@ void tasks_images_free(struct tasks_images *images)
 	free(images);
 }
 
-static void refuse(struct tasks_images *images, const struct fail *why)
-{
-	images->refused.count++;
-	snprintf(images->refused.why, sizeof(images->refused.why), "%.150s", why->what);
-}
-
 /* Another file. Returns its number; -1: it has no such part, or cannot be watched. */
-static int add(struct tasks_images *images, const struct image *image)
+static int add(void *context, const struct image *image)
 {
+	struct tasks_images *images = context;
 	uint32_t number = (uint32_t)images->facts.count;
 	struct python_tasks facts;
 	struct fail why = {0};
 	int err = python_tasks_of(&facts, image, &why);
 
 	if (err && err != -ENOENT)
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	if (!err) {
 		facts.image.since = clock_ns();
 		if (number < TASKS_IMAGES_MAX && vec_reserve(&images->facts, number + 1) &&
@@ -74,9 +68,8 @@ static int add(struct tasks_images *images, const struct image *image)
 			return (int)number;
 		}
 		fail(&why, -ENOSPC, NULL, "too many interpreters");
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	}
-	probed_files_pass(&images->files, image);
 	return -1;
 }
 
@@ -106,20 +99,15 @@ unsigned int tasks_images_meet(struct tasks_images *images, pid_t pid, const str
 {
 	struct uprobe_place places[PYTHON_TASKS_SITES_MAX];
 	struct fail why = {0};
+	int number = probed_files_meet(&images->files, image, add, images), err;
 	unsigned int state;
-	int number, err;
 
-	if (!probed_files_may(&images->files, image))
-		return 0;
-	number = probed_files_find(&images->files, image);
-	if (number < 0)
-		number = add(images, image);
 	if (number < 0)
 		return 0;
 	err = probed_files_run(&images->files, (uint32_t)number, pid, places,
 			       places_of(images, (uint32_t)number, places), &state, &why);
 	if (err && err != -ESRCH)
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	return state;
 }
 
@@ -130,13 +118,10 @@ void tasks_images_ended(struct tasks_images *images, pid_t pid)
 
 bool tasks_images_has(const struct tasks_images *images, pid_t pid)
 {
-	vec_foreach (&images->files.processes, process)
-		if (process->pid == pid)
-			return true;
-	return false;
+	return probed_files_has(&images->files, pid);
 }
 
-const struct tasks_refused *tasks_images_refused(const struct tasks_images *images)
+const struct probed_refused *tasks_images_refused(const struct tasks_images *images)
 {
 	return &images->refused;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "camera/probed_files.h"
 #include "process/image.h"
 
 struct bpf_program;
@@ -28,10 +29,6 @@ void tasks_images_ended(struct tasks_images *images, pid_t pid);
 bool tasks_images_has(const struct tasks_images *images, pid_t pid);
 
 /* Files whose tasks cannot be followed. */
-struct tasks_refused {
-	uint64_t count;
-	char why[160]; /* of the last one */
-};
-const struct tasks_refused *tasks_images_refused(const struct tasks_images *images);
+const struct probed_refused *tasks_images_refused(const struct tasks_images *images);
 
 #endif

@@ -14,10 +14,9 @@
 
 #include "base/clock.h"
 #include "camera/go_lanes.h"
-#include "camera/lane_threads.h"
+#include "camera/lane_film.h"
 #include "camera/losses.h"
 #include "camera/source.h"
-#include "camera/uprobes.h"
 #include "camera/vthreads_images.h"
 #include "camera/vthreads_name.h"
 #include "camera/waiting.h"
@@ -34,14 +33,13 @@
 #define STACKS_MAX 65536
 
 struct vthreads {
-	uint32_t event; /* of the film */
-	int states;	/* the map of struct vthreads_state */
+	int states; /* the map of struct vthreads_state */
 	bool has_started;
 	struct vthreads_images *images;
 	struct go_lanes *lanes;
 	struct waiting *stacks; /* by process and vthreads_stack_key() */
 	const char *name;	/* of the one that is reported now; null: not known */
-	struct map on;		/* of this film: the rows of carriers */
+	struct lane_film film;
 	uint64_t told_at, damaged;
 };
 
@@ -66,19 +64,16 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 static void prepare(struct source *source)
 {
 	struct probes *probes = source->host->probes;
-	const struct uprobe_programs programs = {.site = probes->progs.vthreads_site};
-	struct uprobe_ways ways;
-
 	probes->rodata->vthreads_stack_interval = SECOND_NS / RATE;
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
+	probed_files_prepare(probes->progs.vthreads_site);
 }
 
 /* -- what lanes ask for ------------------------------------------------------------------------ */
 
 static uint32_t vthread_row(void *context, pid_t pid, uint64_t number, uint64_t start)
 {
-	const struct source *source = context;
+	const struct lane_film *film = context;
+	const struct source *source = film->source;
 	const struct vthreads *vthreads = source->state;
 	char name[VTHREADS_NAME_TEXT_MAX];
 
@@ -86,27 +81,9 @@ static uint32_t vthread_row(void *context, pid_t pid, uint64_t number, uint64_t 
 	return samples_lane(source->host->samples, pid, number, start, name);
 }
 
-static uint32_t thread_row(void *context, pid_t pid, pid_t tid)
-{
-	const struct source *source = context;
-	struct vthreads *vthreads = source->state;
-
-	return lane_threads_row(&vthreads->on, source, pid, tid);
-}
-
-static void write_turn(void *context, const struct film_turn *turn)
-{
-	const struct source *source = context;
-	const struct vthreads *vthreads = source->state;
-
-	if (turn->thread)
-		film_turn(source->host->film, vthreads->event, turn);
-}
-
 static int attach(struct source *source, struct fail *why)
 {
 	const struct source_host *host = source->host;
-	const struct go_lanes_to to = {vthread_row, thread_row, write_turn, source, false};
 	const struct vthreads_programs programs = {
 		.site = host->probes->progs.vthreads_site,
 		.code = host->probes->progs.vthreads_code,
@@ -118,6 +95,10 @@ static int attach(struct source *source, struct fail *why)
 
 	if (!err) {
 		vthreads->states = bpf_map__fd(host->probes->maps.vthreads_states);
+		const struct go_lanes_to to = {vthread_row, lane_film_thread, lane_film_write,
+					       &vthreads->film, false};
+
+		vthreads->film.source = source;
 		vthreads->lanes = go_lanes_new(&to);
 		err = vthreads->lanes ? vthreads_images_new(&programs, &vthreads->images) : -ENOMEM;
 	}
@@ -129,13 +110,13 @@ static void add_events(struct source *source)
 	struct film_event event = event_from(EVENT_VTHREAD_LANES, "uprobes");
 	struct vthreads *vthreads = source->state;
 
-	source->event = vthreads->event = film_add_event(source->host->film, &event);
+	source->event = film_add_event(source->host->film, &event);
+	lane_film_turn(&vthreads->film, source->event);
 	if (!vthreads->has_started)
 		go_lanes_begin(vthreads->lanes, clock_ns());
 	go_lanes_turn(vthreads->lanes);
 	/* their places are the film's */
 	waiting_empty(vthreads->stacks, NULL, NULL);
-	map_free(&vthreads->on);
 }
 
 static int start(struct source *source, struct fail *why)
@@ -340,7 +321,6 @@ static void process_gone(struct source *source, pid_t pid)
 static void process_ended(struct source *source, pid_t pid)
 {
 	struct vthreads *vthreads = source->state;
-	const struct process *process;
 	uint64_t end;
 
 	if (!vthreads || !vthreads_images_has(vthreads->images, pid))
@@ -348,8 +328,7 @@ static void process_ended(struct source *source, pid_t pid)
 	vthreads_images_ended(vthreads->images, pid);
 	if (!vthreads->has_started)
 		return;
-	process = samples_process(source->host->samples, pid);
-	end = process && process->end ? process->end : clock_ns();
+	end = samples_end_of(source->host->samples, pid);
 	cut_all(source, end, pid);
 	go_lanes_ended(vthreads->lanes, pid, end);
 	waiting_forget(vthreads->stacks, (uint32_t)pid);
@@ -360,20 +339,19 @@ static void process_ended(struct source *source, pid_t pid)
 static void tell_losses(struct source *source)
 {
 	const struct vthreads *vthreads = source->state;
-	const struct vthreads_refused *refused = vthreads_images_refused(vthreads->images);
 	const struct go_lanes_counts lanes = go_lanes_counts(vthreads->lanes);
+	const struct waiting_counts stacks = waiting_counts(vthreads->stacks);
 	const struct loss_count losses[] = {
 		{"turn lost: the record of a virtual thread is damaged", vthreads->damaged},
 		{"time of a virtual thread not known: its records were lost", lanes.holes},
 		{"virtual thread not followed: too many of them, or no memory", lanes.refused},
+		{"stack of a virtual thread's wait lost: too many wait", stacks.evicted},
+		{"stack of a virtual thread's wait lost: no memory", stacks.refused},
 	};
-	char words[256];
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
-	if (!refused->count)
-		return;
-	snprintf(words, sizeof(words), "virtual threads of a JVM not followed: %s", refused->why);
-	film_loss(source->host->film, source->event, words, refused->count);
+	probed_refused_tell(vthreads_images_refused(vthreads->images), source->host->film,
+			    source->event, "virtual threads of a JVM not followed");
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -410,7 +388,7 @@ static void free_state(struct source *source)
 		vthreads_images_free(vthreads->images);
 		go_lanes_free(vthreads->lanes);
 		waiting_free(vthreads->stacks);
-		map_free(&vthreads->on);
+		lane_film_free(&vthreads->film);
 	}
 	free(vthreads);
 }

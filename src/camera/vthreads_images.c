@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "camera/breakpoints.h"
-#include "camera/probed_files.h"
 #include "runtime/hotspot_vthreads.h"
 
 /* A program that a process runs. */
@@ -27,7 +26,7 @@ struct vthreads_images {
 	vec(struct hotspot_vthreads) facts; /* of each file */
 	vec(struct running) running;
 	struct breakpoints breakpoints;
-	struct vthreads_refused refused;
+	struct probed_refused refused;
 };
 
 int vthreads_images_new(const struct vthreads_programs *programs, struct vthreads_images **result)
@@ -63,21 +62,16 @@ void vthreads_images_free(struct vthreads_images *images)
 	free(images);
 }
 
-static void refuse(struct vthreads_images *images, const struct fail *why)
-{
-	images->refused.count++;
-	snprintf(images->refused.why, sizeof(images->refused.why), "%.150s", why->what);
-}
-
 /* Another file. Returns its number; -1: not a JVM's, or it cannot be watched. */
-static int add(struct vthreads_images *images, const struct image *image)
+static int add(void *context, const struct image *image)
 {
+	struct vthreads_images *images = context;
 	struct hotspot_vthreads facts;
 	struct fail why = {0};
 	int err = hotspot_vthreads_of(&facts, image, &why);
 
 	if (err && err != -ENOENT)
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	if (!err) {
 		if (vec_reserve(&images->facts, images->facts.count + 1) &&
 		    probed_files_add(&images->files, image) >= 0) {
@@ -85,9 +79,8 @@ static int add(struct vthreads_images *images, const struct image *image)
 			return (int)images->facts.count - 1;
 		}
 		fail(&why, -ENOSPC, NULL, "too many JVMs");
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	}
-	probed_files_pass(&images->files, image);
 	return -1;
 }
 
@@ -126,14 +119,9 @@ unsigned int vthreads_images_meet(struct vthreads_images *images, pid_t pid,
 {
 	struct uprobe_place places[HOTSPOT_VTHREADS_SITES_MAX];
 	struct fail why = {0};
+	int number = probed_files_meet(&images->files, image, add, images), err;
 	unsigned int state;
-	int number, err;
 
-	if (!probed_files_may(&images->files, image))
-		return 0;
-	number = probed_files_find(&images->files, image);
-	if (number < 0)
-		number = add(images, image);
 	if (number < 0)
 		return 0;
 	if (!is_running(images, pid) &&
@@ -143,7 +131,7 @@ unsigned int vthreads_images_meet(struct vthreads_images *images, pid_t pid,
 	err = probed_files_run(&images->files, (uint32_t)number, pid, places,
 			       places_of(images, (uint32_t)number, places), &state, &why);
 	if (err && err != -ESRCH)
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	return state;
 }
 
@@ -172,7 +160,7 @@ static bool follow(struct vthreads_images *images, const struct running *running
 			err = fail(&why, -ENOSPC, NULL, "too many JVMs");
 	}
 	if (err && err != -ESRCH)
-		refuse(images, &why);
+		probed_refused_add(&images->refused, &why);
 	return true;
 }
 
@@ -206,13 +194,10 @@ void vthreads_images_ended(struct vthreads_images *images, pid_t pid)
 
 bool vthreads_images_has(const struct vthreads_images *images, pid_t pid)
 {
-	vec_foreach (&images->files.processes, process)
-		if (process->pid == pid)
-			return true;
-	return false;
+	return probed_files_has(&images->files, pid);
 }
 
-const struct vthreads_refused *vthreads_images_refused(const struct vthreads_images *images)
+const struct probed_refused *vthreads_images_refused(const struct vthreads_images *images)
 {
 	return &images->refused;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "camera/probed_files.h"
 #include "camera/source.h"
 
 /* The JVMs whose virtual threads are followed, and the processes that run them. */
@@ -36,10 +37,6 @@ bool vthreads_images_has(const struct vthreads_images *images, pid_t pid);
 void vthreads_images_look(struct vthreads_images *images, struct samples *samples);
 
 /* Processes whose virtual threads cannot be followed. */
-struct vthreads_refused {
-	uint64_t count;
-	char why[160]; /* of the last one */
-};
-const struct vthreads_refused *vthreads_images_refused(const struct vthreads_images *images);
+const struct probed_refused *vthreads_images_refused(const struct vthreads_images *images);
 
 #endif

@@ -442,6 +442,19 @@ void elf_image_close(struct elf_image *image)
 	elf_image_disown(image, 0);
 }
 
+bool elf_image_code_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
+{
+	for (unsigned int i = 0; i < image->codes; i++) {
+		const struct elf_range *code = &image->code[i];
+
+		if (address - code->start >= code->end - code->start)
+			continue;
+		*offset = code->offset + (address - code->start);
+		return true;
+	}
+	return false;
+}
+
 bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t size)
 {
 	unsigned int i;

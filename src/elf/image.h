@@ -84,6 +84,9 @@ void elf_image_disown(struct elf_image *image, unsigned int owns);
 /* The symbols (Elf64_Sym), until the image is closed. 0, -ENODATA: there are none, or -ENOMEM. */
 int elf_image_load_symbols(struct elf_image *image, struct elf_part *symbols);
 
+/* Where in the file an address of code is; false: nowhere. */
+bool elf_image_code_offset(const struct elf_image *image, uint64_t address, uint64_t *offset);
+
 /* Whether [address, address + size) lies in one executable segment. */
 bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t size);
 

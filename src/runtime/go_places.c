@@ -21,19 +21,6 @@ uint64_t go_place_behind_border(const struct elf_image *image, uint64_t start)
 								       : start;
 }
 
-bool go_place_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
-{
-	for (unsigned int i = 0; i < image->codes; i++) {
-		const struct elf_range *code = &image->code[i];
-
-		if (address - code->start >= code->end - code->start)
-			continue;
-		*offset = code->offset + (address - code->start);
-		return true;
-	}
-	return false;
-}
-
 static int find(struct elf_image *image, const char *const *functions, size_t count,
 		uint64_t *offsets, struct fail *why)
 {
@@ -49,8 +36,8 @@ static int find(struct elf_image *image, const char *const *functions, size_t co
 			continue;
 		for (size_t n = 0; n < count; n++)
 			if (!strcmp(go_table_name(&table, f.name), functions[n]))
-				go_place_offset(image, go_place_behind_border(image, f.start),
-						&offsets[n]);
+				elf_image_code_offset(image, go_place_behind_border(image, f.start),
+						      &offsets[n]);
 	}
 	return err;
 }

@@ -18,9 +18,6 @@
 /* The address behind that instruction, if a function begins with it, and such a jump follows. */
 uint64_t go_place_behind_border(const struct elf_image *image, uint64_t start);
 
-/* Where in the file an address of code is; false: nowhere. */
-bool go_place_offset(const struct elf_image *image, uint64_t address, uint64_t *offset);
-
 /*
  * The places of some functions in a file, by Go's own table of functions, which no program is
  * stripped of. offsets: in the file, 0: there is no such function. Returns 0; -ENOENT: the file is

@@ -280,7 +280,7 @@ static int learn(struct go_waits *waits, struct elf_image *image, struct fail *w
 	for (int n = 0; n < GOROUTINES_PLACES; n++) {
 		uint64_t at = go_place_behind_border(image, found.start[n]);
 
-		if (found.start[n] && go_place_offset(image, at, &waits->places[n]))
+		if (found.start[n] && elf_image_code_offset(image, at, &waits->places[n]))
 			continue;
 		waits->places[n] = 0;
 		if (n < GOROUTINES_PLACES_OF_WAITS)

@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "elf/image.h"
-#include "runtime/go_places.h"
 #include "runtime/hotspot.h"
 #include "unwind/disassembler.h"
 
@@ -81,7 +80,7 @@ static bool add_site(struct hotspot_vthreads *vthreads, const struct elf_image *
 	struct hotspot_vthreads_site site = {.place = place};
 
 	if (vthreads->site_count == HOTSPOT_VTHREADS_SITES_MAX ||
-	    !go_place_offset(elf, address, &site.offset))
+	    !elf_image_code_offset(elf, address, &site.offset))
 		return false;
 	vthreads->sites[vthreads->site_count++] = site;
 	return true;

@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "elf/image.h"
-#include "runtime/go_places.h"
 #include "runtime/python_layout.h"
 #include "runtime/python_tasks_code.h"
 #include "runtime/runtime.h"
@@ -276,7 +275,7 @@ static bool add_site(struct search *s, uint64_t address, enum tasks_place place)
 	struct python_tasks_site site = {.place = place};
 
 	if (tasks->site_count == PYTHON_TASKS_SITES_MAX ||
-	    !go_place_offset(&s->elf, address, &site.offset))
+	    !elf_image_code_offset(&s->elf, address, &site.offset))
 		return false;
 	for (size_t i = 0; i < tasks->site_count; i++)
 		if (tasks->sites[i].offset == site.offset)
