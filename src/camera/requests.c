@@ -456,12 +456,14 @@ static void have_said(const struct source *source)
 }
 
 /* Which goroutine starts which is not known from now on. */
-static void too_many_goroutines(void *context, pid_t pid)
+static bool too_many_goroutines(void *context, pid_t pid)
 {
 	struct source *source = context;
 	struct requests *requests = source->state;
+	bool is_left = requests_tls_leave_starts(requests->tls, pid);
 
-	requests->unnoted += requests_tls_leave_starts(requests->tls, pid);
+	requests->unnoted += is_left;
+	return is_left;
 }
 
 static void tick(struct source *source, uint64_t now)

@@ -19,6 +19,9 @@
 #define STARTS_MOST	   100000
 #define STARTS_MOST_UNUSED 10000
 
+/* Instead of how many a process has made: it was found to make too many. */
+#define LEFT UINT64_MAX
+
 /* The most files of which it is kept whether they are Go's; then they are looked at again. */
 #define FILES_MAX 65536
 
@@ -115,7 +118,7 @@ static bool is_unused(const struct requests_go *where)
 }
 
 void requests_goroutines_tick(struct requests_goroutines *goroutines,
-			      void (*too_many)(void *context, pid_t pid), void *context)
+			      bool (*too_many)(void *context, pid_t pid), void *context)
 {
 	uint64_t pid, before;
 
@@ -123,11 +126,13 @@ void requests_goroutines_tick(struct requests_goroutines *goroutines,
 		struct requests_go where;
 		uint32_t key = (uint32_t)pid;
 
-		if (bpf_map_lookup_elem(goroutines->map, &key, &where))
+		bool is_left;
+
+		if (before == LEFT || bpf_map_lookup_elem(goroutines->map, &key, &where))
 			continue;
-		*map_get(&goroutines->processes, pid) = where.starts;
-		if (where.starts - (uint32_t)before > STARTS_MOST || is_unused(&where))
-			too_many(context, (pid_t)pid);
+		is_left = (where.starts - (uint32_t)before > STARTS_MOST || is_unused(&where)) &&
+			  too_many(context, (pid_t)pid);
+		*map_get(&goroutines->processes, pid) = is_left ? LEFT : where.starts;
 	}
 }
 

@@ -25,10 +25,11 @@ void requests_goroutines_ended(struct requests_goroutines *goroutines, pid_t pid
 
 /*
  * About once a second: calls too_many() for each process that makes more goroutines than are to be
- * noted, because each costs it something: far fewer if it has asked others for nothing yet.
+ * noted, because each costs it something: far fewer if it has asked others for nothing yet. If that
+ * returns true they are noted no more, and it is not called again.
  */
 void requests_goroutines_tick(struct requests_goroutines *goroutines,
-			      void (*too_many)(void *context, pid_t pid), void *context);
+			      bool (*too_many)(void *context, pid_t pid), void *context);
 
 bool requests_goroutines_has(const struct requests_goroutines *goroutines, pid_t pid);
 

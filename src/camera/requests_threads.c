@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/requests_threads.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/owned.h"
@@ -20,6 +21,17 @@ static void keep(struct requests_threads *threads, uint64_t key, const char *com
 		memcpy(name, comm, size);
 }
 
+/* Most pieces are of the thread that the last one was of. */
+static bool is_current(const struct requests_threads *threads,
+		       const struct capture_identity *identity)
+{
+	const struct capture_identity *current = &threads->current;
+
+	return *current->comm && current->pid == identity->pid && current->tid == identity->tid &&
+	       current->thread_start == identity->thread_start &&
+	       current->exec_id == identity->exec_id;
+}
+
 const struct capture_identity *requests_threads_name(struct requests_threads *threads,
 						     const struct capture_identity *identity)
 {
@@ -28,6 +40,8 @@ const struct capture_identity *requests_threads_name(struct requests_threads *th
 	uint64_t key = hash_bytes(thread, sizeof(thread));
 	const char *name;
 
+	if (!*identity->comm && is_current(threads, identity))
+		return &threads->current;
 	threads->current = *identity;
 	if (*identity->comm) {
 		keep(threads, key, identity->comm);
