@@ -167,6 +167,9 @@ def test_a_request_is_explained_by_its_virtual_thread(lab, classes):
             assert ask(port) == b"ok"
             with lab.recording("-e", "requests,threads,on-cpu,vthread-lanes", "-p", target.pid) as (recorder, film):
                 wait_until(film.begun)
+                # breakpoints are set a moment after probes
+                assert wait_until(lambda: ask(port) and
+                                 "timed-park" in film.report("-e", "vthread-lanes", "--format", "states", check=False).stdout)
                 with ThreadPoolExecutor(4) as pool:
                     assert set(pool.map(ask, [port] * 4)) == {b"ok"}
                 recorder.send_signal(signal.SIGINT)
