@@ -408,6 +408,22 @@ static __always_inline __u64 ran_until(const struct firing *f)
 	return 0;
 }
 
+/* One that user space has found, if it has: that is its past. */
+static __noinline int take_over(struct firing *f, struct tasks_state *state)
+{
+	struct tasks_key key = {f->key.at, f->key.pid, UNWIND_ANY_EXEC};
+	struct tasks_state *found = bpf_map_lookup_elem(&tasks_states, &key);
+
+	if (!found || !state)
+		return 0;
+	state->number = found->number;
+	state->name = found->name;
+	state->out = found->out;
+	state->reason = found->reason;
+	bpf_map_delete_elem(&tasks_states, &key);
+	return 0;
+}
+
 static __always_inline void at_step(struct firing *f)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -424,6 +440,7 @@ static __always_inline void at_step(struct firing *f)
 			state->out = ran_until(f);
 		state->reason = TASKS_FOR_FUTURE;
 		state->lane = GOROUTINES_LANE_BEFORE;
+		take_over(f, state);
 	} else if (!state->out) {
 		/* that it stopped was not seen: what it has done since is not known */
 		state->since = 0;

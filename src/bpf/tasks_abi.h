@@ -46,7 +46,8 @@ struct tasks_image {
 
 struct tasks_key {
 	__u64 at; /* address of the task, or the future; used again for later ones */
-	__u32 pid, exec_id;
+	__u32 pid;
+	__u32 exec_id; /* UNWIND_ANY_EXEC: it waits since before, and user space has found it */
 };
 
 /* A task. Times are CLOCK_MONOTONIC. */
@@ -68,7 +69,8 @@ struct tasks_state {
 	__u8 lane;	/* enum goroutines_lane: what has happened since it began to run */
 	__u8 reason;	/* enum tasks_reason */
 	__u8 undecided; /* as in its identity */
-	__u8 unused[5];
+	__u8 missed;	/* of one that user space has found: it was not as it was when looked at */
+	__u8 unused[4];
 };
 
 /* What a task waits for. */

@@ -251,7 +251,8 @@ static void add_pages(struct rss_reading *r, uint64_t at, uint64_t end, const ch
 
 	resident_forget(&r->memory, end);
 	while (at < end && !r->memory.is_spent) {
-		uint64_t size, in_use, next = rss_add_jemalloc(r, at, end);
+		uint64_t size, next = rss_add_jemalloc(r, at, end);
+		struct python_pool pool;
 
 		next = next > at ? next : rss_add_v8(r, at, end);
 		if (next > at) {
@@ -266,8 +267,8 @@ static void add_pages(struct rss_reading *r, uint64_t at, uint64_t end, const ch
 		size = glibc_heap_mapped(&r->memory, at, end);
 		if (size) {
 			rss_add(r, RSS_HEAP_LARGE, NULL, resident_bytes(&r->memory, at, at + size));
-		} else if ((size = python_pool(&r->memory, at, &in_use)) && size <= end - at) {
-			add_pool(r, at, size, in_use);
+		} else if ((size = python_pool(&r->memory, at, &pool)) && size <= end - at) {
+			add_pool(r, at, size, pool.in_use);
 		} else {
 			size = RESIDENT_PAGE;
 			rss_add(r, bss ? RSS_FILE_COPY : otherwise, bss, size);

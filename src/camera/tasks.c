@@ -17,10 +17,14 @@
 #include "camera/losses.h"
 #include "camera/source.h"
 #include "camera/task_names.h"
+#include "camera/tasks_before.h"
 #include "camera/tasks_images.h"
 #include "film/events.h"
 #include "film/go_reasons.h"
 #include "probes.skel.h"
+
+/* So often it is made sure that those that were found wait still, ns. */
+#define CHECK_PAUSE 10000000000ull
 
 struct tasks {
 	int states; /* the map of struct tasks_state */
@@ -29,7 +33,9 @@ struct tasks {
 	struct go_lanes *lanes;
 	struct task_names names;
 	struct lane_film film;
-	uint64_t told_at, damaged, late;
+	struct tasks_before before;
+	uint64_t given_to; /* all records up to that time are taken */
+	uint64_t told_at, checked_at, damaged, late;
 };
 
 static unsigned int needs(const struct source *source)
@@ -156,6 +162,13 @@ static void take(struct source *source, const struct capture_head *head,
 
 /* -- what goes on ------------------------------------------------------------------------------ */
 
+static struct tasks_before_of before_of(const struct source *source)
+{
+	struct tasks *tasks = source->state;
+
+	return (struct tasks_before_of){source->host, tasks->images, tasks->states, &tasks->names};
+}
+
 static void cut(struct source *source, const struct tasks_key *key, const struct tasks_state *state,
 		uint64_t time, bool has_ended, bool is_last)
 {
@@ -175,8 +188,11 @@ static void cut(struct source *source, const struct tasks_key *key, const struct
 		.lane = state->lane,
 	};
 
-	/* one that has not run has no name yet, and is reported as a whole once it has */
-	if (!state->name && !is_last)
+	/*
+	 * One that has not run has no name yet, and is reported as a whole once it has; and of one
+	 * that ran just now, the name may be in a ring still.
+	 */
+	if (!is_last && (!state->name || state->since > tasks->given_to))
 		return;
 	if (source_is_meant(source, &identity))
 		go_lanes_cut(tasks->lanes, (pid_t)key->pid, state->number, &like,
@@ -189,9 +205,11 @@ static void cut(struct source *source, const struct tasks_key *key, const struct
  */
 static void cut_all(struct source *source, uint64_t time, pid_t pid, bool is_last)
 {
-	const struct tasks *tasks = source->state;
+	struct tasks *tasks = source->state;
+	const struct tasks_before_of of = before_of(source);
 	struct tasks_key key, next;
 	struct tasks_state state;
+	bool check = !pid && (is_last || time >= tasks->checked_at + CHECK_PAUSE);
 	bool more = !bpf_map_get_next_key(tasks->states, NULL, &next);
 
 	for (uint32_t i = 0; more && i < 2 * TASKS_MAX; i++) {
@@ -200,18 +218,28 @@ static void cut_all(struct source *source, uint64_t time, pid_t pid, bool is_las
 		if ((pid && key.pid != (uint32_t)pid) ||
 		    bpf_map_lookup_elem(tasks->states, &key, &state))
 			continue;
+		if (check && tasks_before_is(&key) && !tasks_before_waits(&of, &key, &state))
+			continue;
 		cut(source, &key, &state, time, pid, is_last);
 		if (pid)
 			bpf_map_delete_elem(tasks->states, &key);
 	}
+	if (check)
+		tasks->checked_at = time;
 }
 
 static void drained(struct source *source, uint64_t now)
 {
 	struct tasks *tasks = source->state;
+	struct tasks_before_of of;
 	uint64_t begin = clock_thread_ns();
 
-	if (!tasks || !tasks->has_started || now < tasks->told_at)
+	if (!tasks || !tasks->has_started)
+		return;
+	tasks->given_to = now;
+	of = before_of(source);
+	tasks_before_look(&tasks->before, &of, clock_ns());
+	if (now < tasks->told_at)
 		return;
 	cut_all(source, clock_ns(), 0, false);
 	tasks->told_at = now + go_lanes_pause(clock_thread_ns() - begin);
@@ -253,6 +281,7 @@ static void process_ended(struct source *source, pid_t pid)
 	if (!tasks || !tasks_images_has(tasks->images, pid))
 		return;
 	tasks_images_ended(tasks->images, pid);
+	tasks_before_ended(&tasks->before, pid);
 	if (!tasks->has_started)
 		return;
 	end = samples_end_of(source->host->samples, pid);
@@ -276,6 +305,12 @@ static void tell_losses(struct source *source)
 		 lanes.holes},
 		{"task not followed: too many of them, or no memory", lanes.refused},
 		{"name of a task not known: too many of them, or no memory", tasks->names.refused},
+		{"task that waits since before not followed: too many of them, or no memory",
+		 tasks->before.refused},
+		{"process not searched whole for tasks that wait since before: too much memory",
+		 tasks->before.large},
+		{"process not searched for tasks that wait since before: its memory cannot be read",
+		 tasks->before.unread},
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
@@ -317,6 +352,7 @@ static void free_state(struct source *source)
 		tasks_images_free(tasks->images);
 		go_lanes_free(tasks->lanes);
 		task_names_free(&tasks->names);
+		tasks_before_free(&tasks->before);
 		lane_film_free(&tasks->film);
 	}
 	free(tasks);

@@ -116,6 +116,18 @@ void tasks_images_ended(struct tasks_images *images, pid_t pid)
 	probed_files_ended(&images->files, pid);
 }
 
+void tasks_images_each(const struct tasks_images *images,
+		       void (*each)(void *context, pid_t pid, uint32_t file), void *context)
+{
+	vec_foreach (&images->files.processes, process)
+		each(context, process->pid, process->file);
+}
+
+const struct python_tasks *tasks_images_facts(const struct tasks_images *images, uint32_t number)
+{
+	return number < images->facts.count ? &images->facts.at[number] : NULL;
+}
+
 bool tasks_images_has(const struct tasks_images *images, pid_t pid)
 {
 	return probed_files_has(&images->files, pid);

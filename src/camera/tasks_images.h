@@ -10,6 +10,7 @@
 #include "process/image.h"
 
 struct bpf_program;
+struct python_tasks;
 
 /* The files that have asyncio's C part, and the processes that run them. */
 struct tasks_images;
@@ -26,6 +27,11 @@ void tasks_images_free(struct tasks_images *images); /* null is allowed */
 /* A process maps an image. Returns enum source_image. */
 unsigned int tasks_images_meet(struct tasks_images *images, pid_t pid, const struct image *image);
 void tasks_images_ended(struct tasks_images *images, pid_t pid);
+/* Calls each() with every process that runs one, and the number of that file. */
+void tasks_images_each(const struct tasks_images *images,
+		       void (*each)(void *context, pid_t pid, uint32_t file), void *context);
+/* What is known of a file; null: there is none of that number. */
+const struct python_tasks *tasks_images_facts(const struct tasks_images *images, uint32_t number);
 bool tasks_images_has(const struct tasks_images *images, pid_t pid);
 
 /* Files whose tasks cannot be followed. */

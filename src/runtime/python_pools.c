@@ -14,20 +14,17 @@
 
 #include <string.h>
 
-#define HEADER	     48u
+#define HEADER	     PYTHON_POOL_HEAD
 #define OBJECT_STEP  16u
 #define SIZE_CLASSES 32u
 
 static const uint64_t sizes[] = {16384, 4096};
 
-uint64_t python_pool(struct resident *memory, uint64_t at, uint64_t *in_use)
+uint64_t python_pool_of(const uint64_t words[PYTHON_POOL_WORDS], uint64_t at,
+			struct python_pool *pool)
 {
-	uint64_t words[HEADER / 8];
 	uint32_t count, size_class, next, last, size;
 
-	for (size_t i = 0; i < HEADER / 8; i++)
-		if (!resident_word(memory, at + i * 8, &words[i]))
-			return 0;
 	count = (uint32_t)words[0];
 	size_class = (uint32_t)(words[4] >> 32);
 	next = (uint32_t)words[5];
@@ -41,8 +38,22 @@ uint64_t python_pool(struct resident *memory, uint64_t at, uint64_t *in_use)
 		    count > (sizes[i] - HEADER) / size ||
 		    (words[1] && (words[1] <= at || words[1] - at >= sizes[i])))
 			continue;
-		*in_use = (uint64_t)count * size;
+		*pool = (struct python_pool){
+			.in_use = (uint64_t)count * size,
+			.object_size = size,
+			.used = next < sizes[i] ? next : (uint32_t)sizes[i],
+		};
 		return sizes[i];
 	}
 	return 0;
+}
+
+uint64_t python_pool(struct resident *memory, uint64_t at, struct python_pool *pool)
+{
+	uint64_t words[PYTHON_POOL_WORDS];
+
+	for (size_t i = 0; i < PYTHON_POOL_WORDS; i++)
+		if (!resident_word(memory, at + i * 8, &words[i]))
+			return 0;
+	return python_pool_of(words, at, pool);
 }

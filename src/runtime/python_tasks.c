@@ -53,6 +53,13 @@ enum {
 	METHOD_MINOR = 10,
 	HASH_MINOR = 14,
 	EAGER_MINOR = 12, /* tasks may run as they are made */
+	/* before a task lie two words of the collector, and since then two of its attributes */
+	GC_BYTES = 16,
+	ATTRIBUTES_MINOR = 13,
+	ATTRIBUTES_BYTES = 16,
+	/* since 3.14 there is room for attributes behind it, less for each task that is made */
+	ROOM_MINOR = 14,
+	ROOM_BYTES = 280,
 };
 
 /* Include/cpython/object.h: offsets in PyTypeObject; Include/typeslots.h: numbers of slots. */
@@ -390,6 +397,9 @@ static int find(struct search *s)
 		.text = version->text,
 		.item = s->minor < HASH_MINOR ? 24 : 32,
 	};
+	s->tasks->size = version->size;
+	s->tasks->before = GC_BYTES + (s->minor < ATTRIBUTES_MINOR ? 0 : ATTRIBUTES_BYTES);
+	s->tasks->behind = s->minor < ROOM_MINOR ? 0 : ROOM_BYTES;
 	init = slot_of(s, task, slot_init);
 	if (!add_entry(s, init, TASKS_MADE))
 		return refuse(s, "what makes its tasks is not found");

@@ -17,6 +17,9 @@
 /* The most probes of a file. */
 #define PYTHON_TASKS_SITES_MAX 64
 
+/* The most bytes of a task's record. */
+#define PYTHON_TASKS_SIZE_MAX 192
+
 struct python_tasks {
 	struct python_tasks_site {
 		uint64_t offset; /* in the file */
@@ -24,6 +27,8 @@ struct python_tasks {
 	} sites[PYTHON_TASKS_SITES_MAX];
 	size_t site_count;
 	struct tasks_image image; /* but for since */
+	/* bytes of a task's record; in its piece of memory, before it, and at most behind it */
+	uint16_t size, before, behind;
 };
 
 /*

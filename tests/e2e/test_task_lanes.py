@@ -23,7 +23,7 @@ SPAN = MS * 1_000_000
 # Between a task's clock and the probes; on a busy machine its thread has to wait for a CPU meanwhile.
 NEAR = 0.5 * SPAN
 
-spare = spare_versions("python", ("3.8", "3.9", "3.10", "3.11", "3.12", "3.14", "libpython"), ())
+spare = spare_versions("python", ("3.8", "3.9", "3.10", "3.11", "3.12", "3.14", "libpython"), ("test_tasks_that_wait_all_the_time_have_lanes",))
 
 
 class Lives:
@@ -155,6 +155,58 @@ def test_tasks_from_before_are_there_once_they_go_on(lab):
     assert lives.ns("burns", "running") >= 0.8 * SPAN, lives.of["burns"]
     # one that ran as the probes came did not wait then: what it did is not known; all others waited
     assert [name for name in lives.of if lives.ns(name, "hole")] == ["Task-1"], lives.of
+
+
+# What waits for something that never comes, and one that goes on when a line comes. Tasks that have ended leave their
+# memory behind.
+IDLE = """
+import asyncio, sys
+
+async def is_stuck(event):
+    await event.wait()
+
+async def goes_on():
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+    await asyncio.sleep(1000)
+
+async def joins(task):
+    await task
+
+async def main():
+    event = asyncio.Event()
+    tasks = [asyncio.create_task(is_stuck(event), name=f"stuck-{i}") for i in range(5)]
+    tasks.append(asyncio.create_task(joins(tasks[0]), name="joins"))
+    tasks.append(asyncio.create_task(goes_on(), name="goes"))
+    await asyncio.gather(*[asyncio.create_task(asyncio.sleep(0), name=f"ended-{i}") for i in range(100)])
+    print("ready", flush=True)
+    await asyncio.sleep(1000)
+
+asyncio.run(main())
+"""
+SECOND = 1_000_000_000
+
+
+def test_tasks_that_wait_all_the_time_have_lanes(lab, python):  # noqa: F811
+    with subprocess.Popen([*python, "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        try:
+            assert program.stdout.readline() == "ready\n"
+            with lab.recording("-e", "task-lanes", "-d", 3, "-p", program.pid) as (recorder, film):
+                assert wait_until(film.begun)
+                program.stdin.write("\n")
+                program.stdin.flush()
+                assert recorder.wait(timeout=PATIENCE) == 0
+        finally:
+            program.kill()
+    lives = Lives(film)
+    names = sorted(thread["comm"] for thread in lives.answer["threads"])
+    assert names == ["Task-1 main", "goes goes_on", "joins joins", *(f"stuck-{i} is_stuck" for i in range(5))], names
+    for name, life in lives.of.items():
+        assert life["life"] >= 2.9 * SECOND, life
+        # one that goes on has run for a moment
+        assert lives.waited(name) == life["life"] if name != "goes" else lives.waited(name) >= 0.9 * life["life"], life
+    assert lives.ns("joins", "other (task)") and not lives.ns("joins", "other (future)"), lives.of["joins"]
+    assert lives.ns("goes", "running"), lives.of["goes"]
+    assert not film.json("-e", "task-lanes")["loss"], film.explain()
 
 
 # Some live at the same time, and of the others each has the address of one before it.

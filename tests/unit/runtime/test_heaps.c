@@ -8,6 +8,7 @@
 
 #include "runtime/glibc_heap.h"
 #include "runtime/python_pools.h"
+#include "runtime/python_waiting.h"
 #include "runtime/v8_chunks.h"
 
 #define BASE  0x10000000ull
@@ -160,7 +161,7 @@ static void allocations_with_a_mapping(void **state)
 static void pools(void **state)
 {
 	struct resident memory = begin();
-	uint64_t in_use;
+	struct python_pool pool;
 
 	(void)state;
 	resident_forget(&memory, BASE + BYTES);
@@ -168,17 +169,90 @@ static void pools(void **state)
 	set(BASE + 8, BASE + 480);
 	set(BASE + 32, 3ull << 32);			    /* of 64 bytes */
 	set(BASE + 40, (16384ull - 64) << 32 | (48 + 640)); /* ten were made */
-	assert_int_equal(python_pool(&memory, BASE, &in_use), 16384);
-	assert_int_equal(in_use, 7 * 64);
+	assert_int_equal(python_pool(&memory, BASE, &pool), 16384);
+	assert_int_equal(pool.in_use, 7 * 64);
+	assert_int_equal(pool.object_size, 64);
+	assert_int_equal(pool.used, 48 + 640);
 	resident_forget(&memory, BASE + BYTES);
 	set(BASE + 40, (4096ull - 64) << 32 | (48 + 640));
-	assert_int_equal(python_pool(&memory, BASE, &in_use), 4096);
+	assert_int_equal(python_pool(&memory, BASE, &pool), 4096);
 	/* more than it has room for */
 	resident_forget(&memory, BASE + BYTES);
 	set(BASE, 64);
-	assert_int_equal(python_pool(&memory, BASE, &in_use), 0);
-	assert_int_equal(python_pool(&memory, BASE + RESIDENT_PAGE, &in_use), 0);
+	assert_int_equal(python_pool(&memory, BASE, &pool), 0);
+	assert_int_equal(python_pool(&memory, BASE + RESIDENT_PAGE, &pool), 0);
 	free(memory.bytes);
+}
+
+/* A task in the collector's list, between two others that are where it says. */
+static void put_task(uint64_t task, uint64_t type)
+{
+	const uint64_t next = BASE + 0x400, previous = BASE + 0x500, future = BASE + 0x600;
+
+	set(task - 16, next);
+	set(task - 8, previous | 3);
+	set(next + 8, (task - 16) | 1);
+	set(previous, task - 16);
+	set(task, 2);
+	set(task + 8, type);
+	set(task + 96, 7ull << 32); /* a flag behind its state */
+	set(task + 112, future);
+	set(task + 120, BASE + 0x700);
+	set(task + 128, BASE + 0x800);
+	set(type + 24, BASE + 0x900);
+	memcpy((char *)made.words + 0x900, "_asyncio.Task", sizeof("_asyncio.Task"));
+	set(future + 8, BASE + 0xa00);
+}
+
+static void tasks_that_wait(void **state)
+{
+	const struct python_tasks facts = {
+		.image = {.state = 96, .waiter = 112, .coroutine = 120, .name = 128},
+		.size = 144,
+		.before = 32,
+	};
+	const uint64_t task = BASE + 0x120, type = BASE + 0x300;
+	/* each of these words makes it something else, or one that cannot be trusted */
+	static const struct {
+		uint64_t at, word;
+	} wrong[] = {
+		{0x120, 0},		      /* it is freed */
+		{0x128, BASE + 0x340},	      /* of another type */
+		{0x128, UINT64_MAX - 7},      /* of none */
+		{0x110, 0},		      /* in no list */
+		{0x110, UINT64_MAX - 3},      /* or one that ends somewhere */
+		{0x408, BASE + 0x10},	      /* its neighbours have others */
+		{0x500, BASE + 0x10},	      /* the same, on the other side */
+		{0x120 + 96, 1},	      /* it has ended */
+		{0x120 + 112, 0},	      /* it waits for nothing */
+		{0x120 + 112, BASE + BYTES},  /* or for what is not there */
+		{0x120 + 128, 0},	      /* it has no name yet */
+		{0x900, 0x6f69636e7973615fu}, /* the same name, up to there, and more */
+	};
+	struct resident memory;
+	struct python_waiting waiting;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		memory = begin();
+		put_task(task, type);
+		assert_true(python_waiting_read(&memory, &facts, task, &waiting));
+		assert_int_equal(waiting.waits_for, BASE + 0x600);
+		assert_int_equal(waiting.name, BASE + 0x800);
+		assert_false(waiting.for_task);
+		set(BASE + wrong[i].at, wrong[i].word);
+		if (wrong[i].at == 0x900)
+			set(BASE + 0x908, 0x7373736b7361542eu);
+		assert_false(python_waiting_read(&memory, &facts, task, &waiting));
+	}
+	memory = begin();
+	put_task(task, type);
+	set(BASE + 0x608, type);
+	assert_true(python_waiting_read(&memory, &facts, task, &waiting));
+	assert_true(waiting.for_task);
+	assert_false(python_waiting_read(&memory, &facts, task + 8, &waiting));
+	assert_false(python_waiting_read(&memory, &facts, BASE + BYTES - 16, &waiting));
+	assert_false(python_waiting_read(&memory, &facts, 0, &waiting));
 }
 
 /* The words that describe a chunk, from `to` on, in the order of a version. */
@@ -240,6 +314,7 @@ int main(void)
 		cmocka_unit_test(the_arena_of_the_main_heap),
 		cmocka_unit_test(allocations_with_a_mapping),
 		cmocka_unit_test(pools),
+		cmocka_unit_test(tasks_that_wait),
 		cmocka_unit_test(chunks_of_v8),
 	};
 
