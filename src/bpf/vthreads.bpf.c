@@ -231,11 +231,14 @@ static __noinline int mount(struct firing *f, bool is_first)
 			state->lane |= GOROUTINES_LANE_GAVE_WAY;
 		}
 		tell(f, state,
-		     state->lane & GOROUTINES_LANE_GAVE_WAY ? 0 : GOROUTINES_LANE_UNWOKEN);
+		     state->lane & GOROUTINES_LANE_GAVE_WAY || state->woken
+			     ? 0
+			     : GOROUTINES_LANE_UNWOKEN);
 	}
 	state->lane = is_new && is_first ? GOROUTINES_LANE_BEGINS : 0;
 	state->since = f->now;
-	state->out = 0;
+	state->out = state->woken = state->readier = 0;
+	state->readier_thread = 0;
 	state->reason = VTHREADS_FOR_OTHER;
 	state->thread = (__u32)bpf_get_current_pid_tgid();
 	state->cpu = bpf_get_smp_processor_id();
@@ -289,10 +292,37 @@ static __noinline int resumed(struct firing *f, bool has_it)
 
 	if (has_it && state && state->out)
 		mount(f, false);
-	else if (!has_it && state && !state->out) {
-		state->out = f->now;
+	else if (!has_it && state) {
+		if (!state->out)
+			state->out = f->now;
+		/* another one was faster: it is not ready any more */
+		state->woken = state->readier = 0;
 		state->reason = VTHREADS_FOR_MONITOR;
 	}
+	return 0;
+}
+
+/*
+ * The thread that leaves a monitor makes the one at an address ready, which waits for it. That
+ * thread may run a virtual thread, which does it then.
+ */
+static __noinline int wake(struct firing *f, __u64 object)
+{
+	__u64 *mounted =
+		bpf_task_storage_get(&vthreads_mounted, bpf_get_current_task_btf(), NULL, 0);
+	struct vthreads_key by = {mounted ? *mounted : 0, f->key.pid, f->key.exec_id};
+	struct vthreads_state *state, *waker = bpf_map_lookup_elem(&vthreads_states, &by);
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+
+	if (!f->process->tid)
+		return 0;
+	f->key.number = read_word(object + f->process->tid);
+	state = bpf_map_lookup_elem(&vthreads_states, &f->key);
+	if (!state || !state->out || state->woken)
+		return 0;
+	state->woken = f->now;
+	state->readier = waker && !waker->out && waker->thread == tid ? by.number : 0;
+	state->readier_thread = tid;
 	return 0;
 }
 
@@ -391,13 +421,16 @@ static __noinline int happen(struct probe_regs *ctx, struct firing *f)
 		java = first;
 	else if (place == VTHREADS_ENTERS || place == VTHREADS_AWAITS)
 		java = second;
-	else if (place == VTHREADS_RESUMED)
+	else if (place == VTHREADS_RESUMED || place == VTHREADS_WAKES)
 		java = 0;
 	if (!fires(f, java))
 		return 0;
 	switch (place) {
 	case VTHREADS_THAWS:
 		mount(f, false);
+		return 0;
+	case VTHREADS_WAKES:
+		wake(f, first);
 		return 0;
 	case VTHREADS_RESUMED:
 		mounted = bpf_task_storage_get(&vthreads_mounted, bpf_get_current_task_btf(), NULL,

@@ -30,6 +30,9 @@ enum vthreads_place {
 	VTHREADS_RESUMED,
 	/* ContinuationEntry::set_enter_code() returns: there is code that runs them */
 	VTHREADS_MADE,
+	/* java_lang_VirtualThread::set_onWaitingList() begins: what waited for a monitor, or was
+	   notified and waited for it then, can run */
+	VTHREADS_WAKES,
 	VTHREADS_PLACES,
 };
 
@@ -54,7 +57,8 @@ struct vthreads_process {
 	__u16 length; /* array: 4 bytes; what is in it is behind them */
 	__u8 shift;
 	__u8 is_narrow; /* references have 4 bytes */
-	__u32 unused;
+	__u16 tid;	/* java.lang.Thread: its number */
+	__u16 unused;
 };
 
 struct vthreads_key {
@@ -77,11 +81,14 @@ enum vthreads_reason {
 struct vthreads_state {
 	__u64 since;	   /* when it was mounted; 0: it was not */
 	__u64 out;	   /* when it was unmounted; 0: it is mounted */
+	__u64 woken;	   /* when it could run again; 0: that was not seen */
+	__u64 readier;	   /* the number of the virtual thread that made it ready; 0: none did */
 	__u32 thread, cpu; /* its carrier since then, and where that ran */
-	__u8 lane;	   /* enum goroutines_lane: what has happened since it was mounted */
-	__u8 reason;	   /* enum vthreads_reason */
-	__u8 undecided;	   /* as in its identity */
-	__u8 unused[5];
+	__u32 readier_thread;
+	__u8 lane;	/* enum goroutines_lane: what has happened since it was mounted */
+	__u8 reason;	/* enum vthreads_reason */
+	__u8 undecided; /* as in its identity */
+	__u8 unused;
 	char name[VTHREADS_NAME_MAX]; /* "": it has none, or it is not known */
 };
 

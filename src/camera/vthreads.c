@@ -2,8 +2,8 @@
 /*
  * vthread-lanes: what every virtual thread of Java did, every moment. bpf/vthreads.bpf.c tells of
  * each turn that is over; its lives are made in go_lanes.c, as those of goroutines are. What goes
- * on is looked up in the kernel's side. Nothing tells when one could run again: a turn's wait lasts
- * until it runs, and is marked as such.
+ * on is looked up in the kernel's side. Only of monitors it is seen when one could run again: any
+ * other wait lasts until it runs, and is marked as such.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static int attach(struct source *source, struct fail *why)
 	if (!err) {
 		vthreads->states = bpf_map__fd(host->probes->maps.vthreads_states);
 		const struct go_lanes_to to = {vthread_row, lane_film_thread, lane_film_write,
-					       &vthreads->film, false};
+					       &vthreads->film, true};
 
 		vthreads->film.source = source;
 		vthreads->lanes = go_lanes_new(&to);
@@ -153,6 +153,12 @@ static uint8_t lane_of(uint32_t lane)
 	return (uint8_t)(lane & ~(uint32_t)GOROUTINES_LANE_BEFORE);
 }
 
+/* When it could run again; 0: that was not seen. */
+static uint64_t woken_of(const struct vthreads_state *state)
+{
+	return state->lane & GOROUTINES_LANE_GAVE_WAY ? state->out : state->woken;
+}
+
 /* The stack with which one waits. keep: it waits on. 0: not known. */
 static uint32_t stack_of(struct vthreads *vthreads, uint32_t pid, uint64_t number, uint64_t out,
 			 bool keep)
@@ -174,7 +180,9 @@ static void take_turn(struct source *source, const struct vthreads_turn *turn)
 		.goid = turn->number,
 		.since = state->since,
 		.out = state->out,
-		.woken = state->lane & GOROUTINES_LANE_GAVE_WAY ? state->out : turn->in,
+		.woken = woken_of(state) ? woken_of(state) : turn->in,
+		.readier_goid = state->readier,
+		.readier = state->readier_thread,
 		.in = turn->in,
 		.thread = state->thread,
 		.cpu = state->cpu,
@@ -235,7 +243,9 @@ static void cut(struct source *source, const struct vthreads_key *key,
 	const struct goroutines_state like = {
 		.since = state->since,
 		.out = state->out,
-		.woken = state->lane & GOROUTINES_LANE_GAVE_WAY ? state->out : 0,
+		.woken = woken_of(state),
+		.readier_goid = state->readier,
+		.readier = state->readier_thread,
 		.thread = state->thread,
 		.cpu = state->cpu,
 		.lane = lane_of(state->lane),

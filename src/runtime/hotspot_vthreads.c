@@ -54,7 +54,7 @@ static const struct function {
 	const char *name;
 	enum vthreads_place place;
 	bool at_end;   /* the probe is where it returns */
-	bool may_lack; /* of a kind of heap that this JVM does not have */
+	bool may_lack; /* of a kind of heap that this JVM does not have, or not needed */
 } functions[] = {
 	{"_ZN12Continuation12prepare_thawEP10JavaThreadb", VTHREADS_THAWS, false, false},
 	{"_ZN13ObjectMonitor21vthread_monitor_enterEP10JavaThreadP12ObjectWaiter", VTHREADS_ENTERS,
@@ -63,6 +63,8 @@ static const struct function {
 	{"_ZN13ObjectMonitor16resume_operationEP10JavaThreadP12ObjectWaiterR19ContinuationWrapper",
 	 VTHREADS_RESUMED, true, false},
 	{"_ZN17ContinuationEntry14set_enter_codeEP7nmethodi", VTHREADS_MADE, true, false},
+	{"_ZN23java_lang_VirtualThread17set_onWaitingListEP7oopDescR9OopHandle", VTHREADS_WAKES,
+	 false, true},
 	HEAPS(FREEZE)};
 
 enum {
@@ -212,7 +214,7 @@ static void find_fields(const struct runtime_at *at, const struct hotspot *jvm, 
 {
 	const struct hotspot_objects *objects = &jvm->objects;
 	uint64_t base, shift, thread = 0, virtual, string;
-	uint16_t name, state, value, coder;
+	uint16_t name, state, value, coder, tid;
 
 	if (!object || !objects->are_known || !objects->move_at_stops ||
 	    runtime_read_u64(at, &base, jvm->facts[HOTSPOT_OOP_BASE]) ||
@@ -227,6 +229,8 @@ static void find_fields(const struct runtime_at *at, const struct hotspot *jvm, 
 	    !hotspot_field(at, jvm, string, "value", &value) ||
 	    !hotspot_field(at, jvm, string, "coder", &coder))
 		return;
+	/* without it, it is not known who ends waits for monitors */
+	to->tid = hotspot_field(at, jvm, thread, "tid", &tid) ? tid : 0;
 	to->base = base;
 	to->shift = (uint8_t)shift;
 	to->is_narrow = objects->is_narrow;

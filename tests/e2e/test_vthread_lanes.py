@@ -14,6 +14,8 @@ import pytest
 
 from harness import PATIENCE, needs_root, wait_for_line, wait_until
 from test_locks import JAVAS, PROGRAMS
+from test_go_lanes import wall
+from test_task_lanes import longest_wait
 from test_threads_camera import not_linked
 from test_timeline import Played
 
@@ -120,6 +122,28 @@ def test_what_burns_runs_and_what_yields_could_run(made):
     for number in numbers_of(told, "yields"):
         # one of which the reason is not read seems to wait
         assert 1 <= lives.count(number, "preempted") <= 10 or not has_names, lives.of[number]
+
+
+def test_who_leaves_a_monitor_makes_the_next_one_ready(lab, classes, places):
+    film = lab.record("-e", "threads,vthread-lanes", "--", JAVA, "-cp", classes, "VirtualLanes", MS)
+    told = told_by(film.recording.stdout)
+    (holds,), (enters,) = (numbers_of(told, kind) for kind in ("holds", "enters"))
+    pid = Lives(film).of[enters]["pid"]
+    played = Played(places[0], film.path)
+    try:
+        lanes = played.get("lanes", event="threads", shown=1, pixel=1_000_000)
+        found = played.get("slices", **{"event": "threads", "from": wall(lanes["base"], 0),
+                                        "to": wall(lanes["base"], lanes["length"]), "pixel": 1_000_000,
+                                        "lanes": f"{pid}.g{enters}"})
+        start, end = longest_wait(found["lanes"][0]["runs"], found["classes"].index("lock"))
+        told = played.get("slice", event="threads", lane_pid=pid, lane_tid=enters, lane_goroutine=1,
+                          at=wall(found["base"], (start + end) // 2))["slice"]
+    finally:
+        played.close()
+    assert end - start >= 0.98 * SPAN, (start, end)
+    assert (told["waker"]["comm"], told["waker"]["tid"], told["waker_goroutine"]) == ("holds", holds, 1), told
+    # from then on it is ready
+    assert Lives(film).count(enters, "woken") >= 1, Lives(film).of[enters]
 
 
 def test_stacks_of_waits(made):
