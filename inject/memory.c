@@ -218,11 +218,20 @@ static bool shares(struct memory_thread *self)
 	return self->is_shared;
 }
 
+/*
+ * What the next allocation, even one of no bytes, finds used up. It is another number than before:
+ * memory_x86_64.S sees by it that there was one.
+ */
+static uint64_t all_used_up(uint64_t before)
+{
+	return MEMORY_SHARED + (before + 1) % 2;
+}
+
 static bool is_sample_of_many(struct memory_thread *self, uint64_t bytes)
 {
 	int64_t before;
 
-	__atomic_store_n(&self->left, MEMORY_SHARED, __ATOMIC_RELAXED);
+	__atomic_store_n(&self->left, all_used_up(self->left + bytes), __ATOMIC_RELAXED);
 	before = __atomic_fetch_sub(&self->shared, (int64_t)bytes, __ATOMIC_RELAXED);
 	if (before - (int64_t)bytes >= 0)
 		return false;
@@ -251,7 +260,7 @@ static unsigned int is_sample(uint64_t bytes)
 		return 0;
 	}
 	if (is_exact) {
-		self->left = 0;
+		self->left = all_used_up(left);
 		return 1;
 	}
 	if (unlikely(!self->random)) {
@@ -284,18 +293,32 @@ struct made {
 };
 
 /* taken: of is_sample() */
+static uint64_t weighed(uint64_t bytes, unsigned int taken)
+{
+	return (bytes ? bytes : 1) | (uint64_t)(taken - 1) << MEMORY_DOUBLINGS_BIT;
+}
+
 static uint64_t follow(void *address, uint64_t bytes, unsigned int taken)
 {
 	struct memory_thread *self = memory_self();
 	bool is_followed;
 
-	bytes = bytes ? bytes : 1;
+	bytes = weighed(bytes, taken);
 	if (is_exact)
 		return bytes;
-	bytes |= (uint64_t)(taken - 1) << MEMORY_DOUBLINGS_BIT;
 	is_followed = enter(self) && memory_table_add((uint64_t)address);
 	leave(self);
 	return is_followed ? bytes : bytes | MEMORY_UNFOLLOWED_BIT;
+}
+
+/* For memory_python_unpool(), which asks for it. */
+static void *note(void *address)
+{
+	struct memory_thread *self = memory_self();
+
+	if (unlikely(is_busy(self)))
+		self->made = (uint64_t)address;
+	return address;
 }
 
 /*
@@ -305,7 +328,7 @@ static uint64_t follow(void *address, uint64_t bytes, unsigned int taken)
 #define MADE(bytes, call)                                                                  \
 	({                                                                                 \
 		unsigned int wanted_ = is_sample(bytes);                                   \
-		void *address_ = (call);                                                   \
+		void *address_ = note(call);                                               \
 		(struct made){(uint64_t)address_,                                          \
 			      wanted_ && address_ ? follow(address_, bytes, wanted_) : 0}; \
 	})
@@ -362,10 +385,20 @@ static unsigned int spend(struct memory_thread *self, uint64_t bytes)
 	return (int64_t)self->left < 0 ? is_sample(bytes) : 0;
 }
 
-/* What became of a realloc(), whose bits are those of memory_realloc(). */
-static struct made moved(void *address, void *result, size_t size, unsigned int wanted,
-			 uint32_t bits)
+/*
+ * bits: 1 the thread's bytes are used up; 4 they are still to be taken off; 2 the address was one
+ * of a sample, and it was told as given back. That comes first: when realloc() has returned,
+ * another thread may have it.
+ */
+struct made memory_realloc(void *address, size_t size, uint32_t bits);
+struct made memory_realloc(void *address, size_t size, uint32_t bits)
 {
+	unsigned int wanted = bits & 4	 ? spend(memory_self(), size)
+			      : bits & 1 ? is_sample(size)
+					 : 0;
+	void *result = note(memory_early_owns(address) ? memory_early_move(address, size)
+						       : memory_next_realloc(address, size));
+
 	if (unlikely(!result && size && bits & 2)) {
 		if (!is_exact)
 			follow(address, 1, 1);
@@ -375,59 +408,58 @@ static struct made moved(void *address, void *result, size_t size, unsigned int 
 			     wanted && result && size ? follow(result, size, wanted) : 0};
 }
 
-/*
- * bits: 1 the thread's bytes are used up (of CPython's: it may come from a pool); 4 they are still
- * to be taken off; 2 the address was one of a sample, and it was told as given back. That comes
- * first: when realloc() has returned, another thread may have it.
- */
-struct made memory_realloc(void *address, size_t size, uint32_t bits);
-struct made memory_realloc(void *address, size_t size, uint32_t bits)
-{
-	unsigned int wanted = bits & 4	 ? spend(memory_self(), size)
-			      : bits & 1 ? is_sample(size)
-					 : 0;
-	void *result = memory_early_owns(address) ? memory_early_move(address, size)
-						  : memory_next_realloc(address, size);
-
-	return moved(address, result, size, wanted, bits);
-}
-
 /* -- the same of CPython ----------------------------------------------------------------------- */
 
 /*
- * What an object had that was larger than those of pools stays with the C library's realloc() when
- * it becomes smaller, and is counted there, where it takes off the thread's bytes: whether it has
- * is seen at what is left. Where each allocation is a sample, nothing is left, before and after.
+ * What the interpreter's allocator has made, of which taken says whether it is to be a sample (as
+ * is_sample() does). Where it has called malloc() for it, what the thread has left has changed, and
+ * the C library's functions have seen it.
  */
-static uint64_t mark(struct memory_thread *self)
+static struct made pooled(const struct memory_python *functions, void *context, void *address,
+			  size_t size, unsigned int taken, uint64_t left)
 {
-	if (is_exact)
-		self->left = UINT64_MAX;
-	return self->left;
+	struct memory_thread *self = memory_self();
+	struct made made = {.result = (uint64_t)address};
+	bool is_known;
+
+	if (!taken || !address || self->left != left)
+		return made;
+	is_known = enter(self) && memory_python_unpool(self, functions, context, &address, size);
+	leave(self);
+	made.result = (uint64_t)address;
+	made.bytes = is_known ? follow(address, size, taken)
+			      : weighed(size, taken) | MEMORY_UNFOLLOWED_BIT;
+	return made;
 }
 
-#define PYTHON(domain)                                                                          \
-	struct made memory_python_##domain##_malloc(void *context, size_t size);                \
-	struct made memory_python_##domain##_malloc(void *context, size_t size)                 \
-	{                                                                                       \
-		return MADE(size, memory_python_##domain.malloc(context, size));                \
-	}                                                                                       \
-	struct made memory_python_##domain##_calloc(void *context, size_t count, size_t size);  \
-	struct made memory_python_##domain##_calloc(void *context, size_t count, size_t size)   \
-	{                                                                                       \
-		return MADE(count * size, memory_python_##domain.calloc(context, count, size)); \
-	}                                                                                       \
-	struct made memory_python_##domain##_realloc(void *context, void *address, size_t size, \
-						     uint32_t bits);                            \
-	struct made memory_python_##domain##_realloc(void *context, void *address, size_t size, \
-						     uint32_t bits)                             \
-	{                                                                                       \
-		struct memory_thread *self = memory_self();                                     \
-		uint64_t left = mark(self);                                                     \
-		void *result = memory_python_##domain.realloc(context, address, size);          \
-		unsigned int wanted = bits & 1 && self->left == left ? spend(self, size) : 0;   \
-                                                                                                \
-		return moved(address, result, size, wanted, bits);                              \
+#define POOLED(functions, bytes, call)                                                 \
+	({                                                                             \
+		unsigned int taken_ = is_sample(bytes);                                \
+		uint64_t left_ = memory_self()->left;                                  \
+                                                                                       \
+		pooled(functions, context, (functions)->call, (bytes), taken_, left_); \
+	})
+
+/* moved(): what realloc() has returned */
+#define PYTHON(domain)                                                                         \
+	struct made memory_python_##domain##_malloc(void *context, size_t size);               \
+	struct made memory_python_##domain##_malloc(void *context, size_t size)                \
+	{                                                                                      \
+		return POOLED(&memory_python_##domain, size, malloc(context, size));           \
+	}                                                                                      \
+	struct made memory_python_##domain##_calloc(void *context, size_t count, size_t size); \
+	struct made memory_python_##domain##_calloc(void *context, size_t count, size_t size)  \
+	{                                                                                      \
+		return POOLED(&memory_python_##domain, count * size,                           \
+			      calloc(context, count, size));                                   \
+	}                                                                                      \
+	struct made memory_python_##domain##_moved(void *context, void *address, size_t size); \
+	struct made memory_python_##domain##_moved(void *context, void *address, size_t size)  \
+	{                                                                                      \
+		unsigned int taken = is_sample(size);                                          \
+                                                                                               \
+		return pooled(&memory_python_##domain, context, address, size, taken,          \
+			      memory_self()->left);                                            \
 	}
 
 PYTHON(obj)

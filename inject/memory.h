@@ -20,10 +20,13 @@
  * the slow way from then on, and take them off a number that is changed in one instruction.
  */
 struct memory_thread {
-	uint64_t left;	    /* what it may still allocate until its next sample, in bytes */
-	uint64_t random;    /* 0: the thread is new */
-	uint64_t busy;	    /* thread pointer of the thread that is in the library */
-	uint64_t searching; /* the same of the one that looks for the functions behind */
+	uint64_t left;	 /* what it may still allocate until its next sample, in bytes */
+	uint64_t random; /* 0: the thread is new */
+	uint64_t busy;	 /* thread pointer of the thread that is in the library */
+	/* the same of the one that looks for the functions behind; what the C library gave it */
+	union {
+		uint64_t searching, made;
+	};
 	/* thread pointers of those that used their bytes up last, and before that */
 	uint64_t owner, before;
 	int64_t shared;	   /* what all of them may still allocate, */
@@ -93,11 +96,12 @@ extern struct memory_python memory_python_obj, memory_python_mem;
 void *stackcam_PyObject_Malloc(void *context, size_t size);
 void *stackcam_PyObject_Calloc(void *context, size_t count, size_t size);
 void *stackcam_PyObject_Realloc(void *context, void *address, size_t size);
-void stackcam_PyObject_Free(void *context, void *address);
 void *stackcam_PyMem_Malloc(void *context, size_t size);
 void *stackcam_PyMem_Calloc(void *context, size_t count, size_t size);
 void *stackcam_PyMem_Realloc(void *context, void *address, size_t size);
-void stackcam_PyMem_Free(void *context, void *address);
+
+bool memory_python_unpool(struct memory_thread *self, const struct memory_python *functions,
+			  void *context, void **address, size_t size);
 
 /* -- memory_table.c: the addresses of samples that are in use ----------------------------------- */
 

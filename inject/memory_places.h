@@ -61,9 +61,10 @@
  */
 #define MEMORY_ENTRY_FUNCTIONS 3
 #define MEMORY_C_FUNCTIONS     10
-/* and behind them those of CPython's domains OBJ and MEM: malloc, calloc, realloc, free of each */
-#define MEMORY_FUNCTIONS (MEMORY_C_FUNCTIONS + 8)
-#define MEMORY_ENTRIES	 (MEMORY_ENTRY_FUNCTIONS + 2 * MEMORY_FUNCTIONS)
+/* and behind them those of CPython's domains OBJ and MEM: malloc, calloc, realloc of each */
+#define MEMORY_PYTHON_FUNCTIONS 3
+#define MEMORY_FUNCTIONS	(MEMORY_C_FUNCTIONS + 2 * MEMORY_PYTHON_FUNCTIONS)
+#define MEMORY_ENTRIES		(MEMORY_ENTRY_FUNCTIONS + 2 * MEMORY_FUNCTIONS)
 
 /* Where a struct memory_table has its filter. */
 #define MEMORY_FILTER 32
@@ -95,7 +96,13 @@ struct memory_slot {
 	}
 #endif
 
-/* Multiplied with an address: the upper half of the lower 64 bits is its place in a table. */
-#define MEMORY_HASH 0x9e3779b97f4a7c15
+/*
+ * Multiplied with an address: the upper half of the lower 64 bits is its place in a table. It fits
+ * into an instruction.
+ */
+#define MEMORY_HASH 0x61c88647
+
+/* The largest that CPython's pools serve. */
+#define MEMORY_POOLS_MAX 512
 
 #endif

@@ -6,6 +6,11 @@
  * are words of the interpreter's, which it calls them by (struct PyMemAllocatorEx). Only the
  * functions are replaced, and not what they are called with, so any mix of old and new ones works.
  *
+ * The one that gives back is not: interpreters are compiled for those that they bring, which stand
+ * in the midst of what calls them as long as the word has their address. What is a sample moves out
+ * of the pools (memory_python_unpool()). The interpreter finds then that it is of no pool, as it
+ * does with what is larger, and gives it to free(), where the library sees it.
+ *
  * In a process that is started with the library, that is done here, before the interpreter begins;
  * in one that runs already, the recorder has the words changed (camera/mem_python.h).
  */
@@ -43,6 +48,7 @@ static void replace(int domain, struct memory_python *next, const struct memory_
 		return;
 	*next = own.functions;
 	own.functions = *with;
+	own.functions.free = next->free;
 	PyMem_SetAllocator(domain, &own);
 }
 
@@ -52,13 +58,41 @@ static void replace(int domain, struct memory_python *next, const struct memory_
  */
 __attribute__((constructor)) static void begin(void)
 {
-	static const struct memory_python obj = {stackcam_PyObject_Malloc, stackcam_PyObject_Calloc,
-						 stackcam_PyObject_Realloc, stackcam_PyObject_Free},
-					  mem = {stackcam_PyMem_Malloc, stackcam_PyMem_Calloc,
-						 stackcam_PyMem_Realloc, stackcam_PyMem_Free};
+	static const struct memory_python obj = {.malloc = stackcam_PyObject_Malloc,
+						 .calloc = stackcam_PyObject_Calloc,
+						 .realloc = stackcam_PyObject_Realloc},
+					  mem = {.malloc = stackcam_PyMem_Malloc,
+						 .calloc = stackcam_PyMem_Calloc,
+						 .realloc = stackcam_PyMem_Realloc};
 
 	if (!PyMem_GetAllocator || !PyMem_SetAllocator || _Py_MergeZeroLocalRefcount)
 		return;
 	replace(DOMAIN_OBJ, &memory_python_obj, &obj);
 	replace(DOMAIN_MEM, &memory_python_mem, &mem);
+}
+
+/*
+ * Moves an object from its pool to the C library, by means of the allocator alone: asked for more
+ * than pools serve, and then for what it has. Returns whether it is known by its address there: not
+ * where another allocator has pools for all sizes, or puts a header before it, as the interpreter's
+ * own for debugging does. The thread is in the library.
+ */
+bool memory_python_unpool(struct memory_thread *self, const struct memory_python *functions,
+			  void *context, void **address, size_t size)
+{
+	uint64_t left = self->left;
+	void *moved;
+
+	/* so all that malloc() and realloc() give passes memory.c, which takes note of it */
+	self->left = MEMORY_SHARED;
+	self->made = 0;
+	moved = functions->realloc(context, *address, MEMORY_POOLS_MAX + 1);
+	if (moved) {
+		*address = moved;
+		moved = functions->realloc(context, *address, size);
+	}
+	if (moved)
+		*address = moved;
+	self->left = left;
+	return self->made == (uint64_t)*address;
 }

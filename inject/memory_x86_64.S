@@ -13,14 +13,26 @@
  */
 #include "memory_places.h"
 
-.macro begin name
-	.text
+.macro begin_here name
 	.globl \name
 	.type \name, @function
-	.p2align 6
 \name:
 	.cfi_startproc
 	endbr64
+.endm
+
+.macro begin name
+	.text
+	.p2align 6
+	begin_here \name
+.endm
+
+/* Its way to the next function (see there) begins a line of the cache. */
+.macro begin_hot name
+	.text
+	.p2align 6
+	.skip (\name - .Lnext_\name) & 63, 0xcc
+	begin_here \name
 .endm
 
 .macro end name
@@ -85,11 +97,12 @@ stackcam_memory_places:
 
 /*
  * Goes on to the next function, by a jump in a line of the cache of its own: behind a branch that
- * was taken once, it takes Zen about half a nanosecond more.
+ * was taken once, it takes Zen about half a nanosecond more. The function begins as far before it
+ * as it needs, so that no instruction fills the line up.
  */
-.macro next name
-	.p2align 6
-	jmp *memory_next_\name(%rip)
+.macro next name, word
+.Lnext_\name:
+	jmp *\word(%rip)
 .endm
 
 /* The same where the dynamic linker loaded the library. Uses r10. */
@@ -114,8 +127,7 @@ stackcam_memory_places:
  */
 .macro look_up address=%rdi
 	movq memory_table(%rip), %rcx
-	movabsq $MEMORY_HASH, %rax
-	imulq \address, %rax
+	imulq $MEMORY_HASH, \address, %rax
 	movq %rax, %r10
 	shrq $38, %r10
 	shrq $32, %rax
@@ -188,10 +200,10 @@ stackcam_memory_places:
 
 /* A function whose bytes are its argument in \bytes. */
 .macro allocates name, bytes
-begin \name
+begin_hot \name
 	spend_own \bytes
 	js 1f
-	next \name
+	next \name, memory_next_\name
 without_linker \name
 	spend \bytes, %r10
 	js 1f
@@ -206,13 +218,13 @@ allocates pvalloc, %rdi
 allocates memalign, %rsi
 allocates aligned_alloc, %rsi
 
-begin calloc
+begin_hot calloc
 	movq %rdi, %rax
 	mulq %rsi
 	jo 3f
 	spend_own %rax
 	js 1f
-	next calloc
+	next calloc, memory_next_calloc
 without_linker calloc
 	movq %rdi, %rax
 	mulq %rsi
@@ -224,10 +236,10 @@ without_linker calloc
 end calloc
 
 /* Its result is an error, and the address where its first argument says. */
-begin posix_memalign
+begin_hot posix_memalign
 	spend_own %rdx
 	js 1f
-	next posix_memalign
+	next posix_memalign, memory_next_posix_memalign
 without_linker posix_memalign
 	spend %rdx, %r10
 	js 1f
@@ -246,12 +258,12 @@ without_linker posix_memalign
 end posix_memalign
 
 /* A free, and an allocation of all that it is to have. */
-begin realloc
+begin_hot realloc
 	look_up
 	jc 1f
 	spend_own %rsi
 	js 3f
-	next realloc
+	next realloc, memory_next_realloc
 without_linker realloc
 	look_up
 	jc 1f
@@ -298,11 +310,11 @@ without_linker reallocarray
 	jmp *memory_next_reallocarray(%rip)
 end reallocarray
 
-begin free
+begin_hot free
 .Lown_free:
 	look_up
 	jc 1f
-	next free
+	next free, memory_next_free
 1:	pushq %rdi
 	.cfi_adjust_cfa_offset 8
 	call memory_free
@@ -320,43 +332,78 @@ end free
  * CPython's: \api is how its own functions are called, \next what has those behind (struct
  * memory_python). The first argument is theirs. Sizes that pools do not serve come by malloc().
  */
-#define POOLS_MAX 512
 
-.macro unless_small bytes, scratch, otherwise
-	leaq -1(\bytes), \scratch
-	cmpq $(POOLS_MAX - 1), \scratch
-	ja \otherwise
-.endm
-
-/* rax becomes the bytes of a calloc(): where that is too much, or small, it goes on at \other. */
+/* rax becomes the bytes of a calloc(): where that is too much, or large, it goes on at \other. */
 .macro python_product other
 	movq %rdx, %rcx
 	movq %rsi, %rax
 	mulq %rcx
 	movq %rcx, %rdx
 	jo \other
-	unless_small %rax, %rcx, \other
+	cmpq $MEMORY_POOLS_MAX, %rax
+	ja \other
+.endm
+
+/* What the thread has left is behind \left when one of these is done. */
+.macro find_own
+	movq memory_own@gottpoff(%rip), %r10
+.endm
+
+.macro find_hashed
+	imulq $MEMORY_THREAD_HASH, %fs:0, %r10
+	leaq memory_threads(%rip), %r11
+	shrq $MEMORY_THREAD_SHIFT, %r10
+	andl $MEMORY_THREAD_MASK, %r10d
+.endm
+
+/*
+ * What is given to realloc() may be of the C library, which sees then by itself what it becomes,
+ * and takes it off the thread's bytes. Whether it has is seen at these.
+ */
+.macro python_realloc domain, find, left
+	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	\find
+	pushq \left
+	.cfi_adjust_cfa_offset 8
+	call *memory_python_\domain+16(%rip)
+	\find
+	popq %rcx
+	.cfi_adjust_cfa_offset -8
+	popq %rdx
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	cmpq %rcx, \left
+	jne 9f
+	subq %rdx, \left
+	js 1f
+9:	ret
 .endm
 
 .macro python api, domain
-begin stackcam_\api\()_Malloc
-	unless_small %rsi, %rax, 2f
+begin_hot stackcam_\api\()_Malloc
+	cmpq $MEMORY_POOLS_MAX, %rsi
+	ja 2f
 	spend_own %rsi
 	js 1f
-	jmp *memory_python_\domain(%rip)
+2:	next stackcam_\api\()_Malloc, memory_python_\domain
 without_linker stackcam_\api\()_Malloc
-	unless_small %rsi, %rax, 2f
+	cmpq $MEMORY_POOLS_MAX, %rsi
+	ja 2f
 	spend %rsi, %r10
 	js 1f
 2:	jmp *memory_python_\domain(%rip)
 1:	sampled python_\domain\()_malloc
 end stackcam_\api\()_Malloc
 
-begin stackcam_\api\()_Calloc
+begin_hot stackcam_\api\()_Calloc
 	python_product 2f
 	spend_own %rax
 	js 1f
-	jmp *memory_python_\domain+8(%rip)
+2:	next stackcam_\api\()_Calloc, memory_python_\domain+8
 without_linker stackcam_\api\()_Calloc
 	python_product 2f
 	spend %rax, %r10
@@ -365,69 +412,31 @@ without_linker stackcam_\api\()_Calloc
 1:	sampled python_\domain\()_calloc
 end stackcam_\api\()_Calloc
 
-begin stackcam_\api\()_Realloc
-.Lown_stackcam_\api\()_Realloc:
-	xorl %r8d, %r8d
-	look_up %rsi
-	jnc 1f
-	pushq %rdi
-	.cfi_adjust_cfa_offset 8
-	pushq %rsi
-	.cfi_adjust_cfa_offset 8
-	pushq %rdx
-	.cfi_adjust_cfa_offset 8
-	movq %rsi, %rdi
-	call memory_free
-	popq %rdx
-	.cfi_adjust_cfa_offset -8
-	popq %rsi
-	.cfi_adjust_cfa_offset -8
-	popq %rdi
-	.cfi_adjust_cfa_offset -8
-	xorl %r8d, %r8d
-	testl %eax, %eax
-	jle 1f
-	movq %rdi, %rax
-	movq %rsi, %rdi
-	place MEMORY_PLACE_FREE
-	movq %rax, %rdi
-	movl $2, %r8d
-1:	unless_small %rdx, %rax, 2f
-	orl $1, %r8d
-2:	movl %r8d, %ecx
-	testl %ecx, %ecx
+begin_hot stackcam_\api\()_Realloc
+	cmpq $MEMORY_POOLS_MAX, %rdx
+	ja 2f
+	testq %rsi, %rsi
 	jnz 3f
-	jmp *memory_python_\domain+16(%rip)
-3:	sampled python_\domain\()_realloc
+	spend_own %rdx
+	js 4f
+2:	next stackcam_\api\()_Realloc, memory_python_\domain+16
+3:	python_realloc \domain, find_own, %fs:(%r10)
+without_linker stackcam_\api\()_Realloc
+	cmpq $MEMORY_POOLS_MAX, %rdx
+	ja 2f
+	testq %rsi, %rsi
+	jnz 3f
+	spend %rdx, %r10
+	js 4f
+2:	jmp *memory_python_\domain+16(%rip)
+3:	python_realloc \domain, find_hashed, "(%r11,%r10)"
+4:	movq %rdx, %rsi
+	sampled python_\domain\()_malloc
+1:	movq %rax, %rsi
+	sampled python_\domain\()_moved
 end stackcam_\api\()_Realloc
-
-begin stackcam_\api\()_Free
-.Lown_stackcam_\api\()_Free:
-	look_up %rsi
-	jc 1f
-	jmp *memory_python_\domain+24(%rip)
-1:	pushq %rdi
-	.cfi_adjust_cfa_offset 8
-	pushq %rsi
-	.cfi_adjust_cfa_offset 8
-	grow 8
-	movq %rsi, %rdi
-	call memory_free
-	shrink 8
-	popq %rsi
-	.cfi_adjust_cfa_offset -8
-	popq %rdi
-	.cfi_adjust_cfa_offset -8
-	testl %eax, %eax
-	jle 2f
-	movq %rdi, %rax
-	movq %rsi, %rdi
-	place MEMORY_PLACE_FREE
-	movq %rax, %rdi
-2:	jmp *memory_python_\domain+24(%rip)
-end stackcam_\api\()_Free
 	.hidden memory_python_\domain, memory_python_\domain\()_malloc
-	.hidden memory_python_\domain\()_calloc, memory_python_\domain\()_realloc
+	.hidden memory_python_\domain\()_calloc, memory_python_\domain\()_moved
 .endm
 
 python PyObject, obj
@@ -465,8 +474,6 @@ end memory_kept
 	.quad memory_python_\domain + 8 - stackcam_memory_entries
 	.quad .Lown_stackcam_\api\()_Realloc - stackcam_memory_entries
 	.quad memory_python_\domain + 16 - stackcam_memory_entries
-	.quad .Lown_stackcam_\api\()_Free - stackcam_memory_entries
-	.quad memory_python_\domain + 24 - stackcam_memory_entries
 .endm
 
 	.globl stackcam_memory_entries

@@ -131,11 +131,13 @@ static int carry_out(struct operation *operation)
 
 /* -- which words ------------------------------------------------------------------------------- */
 
-/* A free() must be seen before the first sample is taken, and after the last one. */
+/*
+ * A free() must be seen before the first sample is taken, and after the last one. CPython gives
+ * those of its own to free(), too.
+ */
 static bool gives_back(uint32_t function)
 {
-	return (function >= 7 && function < MEMORY_C_FUNCTIONS) ||
-	       (function >= MEMORY_C_FUNCTIONS && (function - MEMORY_C_FUNCTIONS) % 4 >= 2);
+	return function >= 7 && function < MEMORY_C_FUNCTIONS;
 }
 
 static uint64_t was_before(const struct injected *process, const struct mem_slot *slot)

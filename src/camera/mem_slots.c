@@ -129,9 +129,9 @@ static int take_python(struct reading *reading)
 		if (!at || remote_read(reading->pid, &own, sizeof(own), reading->image.bias + at) ||
 		    own == of_raw)
 			continue;
-		for (uint32_t i = 0; i < MEM_PYTHON_FUNCTIONS && !err; i++)
+		for (uint32_t i = 0; i < MEMORY_PYTHON_FUNCTIONS && !err; i++)
 			err = take_slot(reading, at + i * sizeof(own),
-					MEMORY_C_FUNCTIONS + d * MEM_PYTHON_FUNCTIONS + i);
+					MEMORY_C_FUNCTIONS + d * MEMORY_PYTHON_FUNCTIONS + i);
 	}
 	return err;
 }
