@@ -70,7 +70,6 @@ static bool find_tls(struct go_facts *facts, const struct elf_image *image,
 }
 
 /* What looking at one function of the table costs, in steps of the image's budget. */
-#define FUNCTION_STEPS 8
 
 static bool is_named(const char *name, const char *function)
 {
@@ -94,17 +93,12 @@ static bool find_functions(struct go_data *d, const struct go_table *table, stru
 		{"runtime.morestack", &d->morestack},
 		{"runtime.goexit", &d->goexit},
 	};
+	struct go_table_walk walk = {table, budget, 0};
+	struct go_function f;
+	const char *name;
 
 	d->all.start = UINT64_MAX;
-	for (uint64_t i = 0; i < table->count; i++) {
-		struct go_function f;
-		const char *name;
-
-		if (!budget_step(budget, FUNCTION_STEPS))
-			return false;
-		if (!go_table_function(table, i, &f))
-			continue;
-		name = go_table_name(table, f.name);
+	while (go_table_next(&walk, &f, &name)) {
 		if (strncmp(name, "runtime", 7))
 			continue;
 		*has_labels |= !strcmp(name, "runtime/pprof.runtime_setProfLabel");
@@ -120,7 +114,7 @@ static bool find_functions(struct go_data *d, const struct go_table *table, stru
 				d->all.end = f.end;
 		}
 	}
-	return true;
+	return !budget->spent;
 }
 
 static int learn(struct go_facts *facts, struct elf_image *image, struct fail *why)

@@ -14,11 +14,8 @@
 #include "unwind/disassembler.h"
 #include "unwind/go_pclntab.h"
 
-/* A step of the image's budget is a function that is looked at. */
-#define FUNCTION_STEPS 8
-
-#define CODE_MAX       (16u << 10) /* bytes of a function; these have up to 1.5 KB */
-#define USES_MAX       64	   /* variables that one names */
+#define CODE_MAX (16u << 10) /* bytes of a function; these have up to 1.5 KB */
+#define USES_MAX 64	     /* variables that one names */
 
 /* Variables of a function: of 64 bits that it loads; whose addresses it takes; all that it uses. */
 struct uses {
@@ -105,20 +102,18 @@ static int read_function(struct elf_image *elf, const struct go_function *f, str
 static int read_users(struct elf_image *elf, struct uses *users, struct fail *why)
 {
 	struct go_table table;
+	struct go_table_walk walk = {&table, &elf->budget, 0};
+	struct go_function f;
+	const char *name;
 	int err = go_table_open(&table, elf);
 
-	for (uint64_t i = 0; !err && i < table.count; i++) {
-		struct go_function f;
-
-		if (!budget_step(&elf->budget, FUNCTION_STEPS))
-			return budget_refuse(&elf->budget, why, "the table of Go's functions");
-		if (!go_table_function(&table, i, &f))
-			continue;
+	while (!err && go_table_next(&walk, &f, &name))
 		for (size_t n = 0; !err && n < USERS; n++)
-			if (!strcmp(go_table_name(&table, f.name), names[n]))
+			if (!strcmp(name, names[n]))
 				err = read_function(elf, &f, &users[n], why);
-	}
-	return err;
+	return err || !elf->budget.spent
+		       ? err
+		       : budget_refuse(&elf->budget, why, "the table of Go's functions");
 }
 
 /* Of several candidates, or none, none is taken. */

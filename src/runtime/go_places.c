@@ -6,9 +6,6 @@
 
 #include "unwind/go_pclntab.h"
 
-/* A step of the image's budget is a function that is looked at. */
-#define FUNCTION_STEPS 8
-
 uint64_t go_place_behind_border(const struct elf_image *image, uint64_t start)
 {
 	static const uint8_t compare[] = {0x49, 0x3b, 0x66, 0x10};
@@ -25,21 +22,19 @@ static int find(struct elf_image *image, const char *const *functions, size_t co
 		uint64_t *offsets, struct fail *why)
 {
 	struct go_table table;
+	struct go_table_walk walk = {&table, &image->budget, 0};
+	struct go_function f;
+	const char *name;
 	int err = go_table_open(&table, image);
 
-	for (uint64_t i = 0; !err && i < table.count; i++) {
-		struct go_function f;
-
-		if (!budget_step(&image->budget, FUNCTION_STEPS))
-			return budget_refuse(&image->budget, why, "the table of Go's functions");
-		if (!go_table_function(&table, i, &f))
-			continue;
+	while (!err && go_table_next(&walk, &f, &name))
 		for (size_t n = 0; n < count; n++)
-			if (!strcmp(go_table_name(&table, f.name), functions[n]))
+			if (!strcmp(name, functions[n]))
 				elf_image_code_offset(image, go_place_behind_border(image, f.start),
 						      &offsets[n]);
-	}
-	return err;
+	return err || !image->budget.spent
+		       ? err
+		       : budget_refuse(&image->budget, why, "the table of Go's functions");
 }
 
 int go_places_find(const struct image *image, const char *const *functions, size_t count,

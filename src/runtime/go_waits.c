@@ -23,9 +23,6 @@
 /* The most bytes of the function that adds to the list of goroutines; it has some 400. */
 #define ADD_MAX 2048
 
-/* A step of the image's budget is a function that is looked at. */
-#define FUNCTION_STEPS 8
-
 /* A goroutine with such a function on its stack, and without the second one, waits for work. */
 static const struct {
 	const char *function, *unless; /* null: nothing speaks against it */
@@ -92,16 +89,11 @@ static bool find_functions(struct go_waits *waits, const struct go_table *table,
 		{"runtime.injectglist", GOROUTINES_INJECT},
 		{"runtime.goexit0", GOROUTINES_EXIT},
 	};
+	struct go_table_walk walk = {table, budget, 0};
+	struct go_function f;
+	const char *name;
 
-	for (uint64_t i = 0; i < table->count; i++) {
-		struct go_function f;
-		const char *name;
-
-		if (!budget_step(budget, FUNCTION_STEPS))
-			return false;
-		if (!go_table_function(table, i, &f))
-			continue;
-		name = go_table_name(table, f.name);
+	while (go_table_next(&walk, &f, &name)) {
 		find_idle(waits, &f, name);
 		if (!strcmp(name, "runtime.allgadd")) {
 			found->add = f.start;
@@ -115,7 +107,7 @@ static bool find_functions(struct go_waits *waits, const struct go_table *table,
 				found->park_size = f.end - f.start;
 		}
 	}
-	return true;
+	return !budget->spent;
 }
 
 static bool is_code(const struct elf_image *image, const struct elf_range *range)

@@ -262,3 +262,17 @@ size_t go_table_places(struct go_table *t, const struct go_function *f, uint64_t
 	places[count].function = go_table_name(t, f->name);
 	return count + 1;
 }
+
+/* What a function that is looked at takes of a budget. */
+#define FUNCTION_STEPS 8
+
+bool go_table_next(struct go_table_walk *walk, struct go_function *function, const char **name)
+{
+	while (walk->next < walk->table->count && budget_step(walk->budget, FUNCTION_STEPS)) {
+		if (!go_table_function(walk->table, walk->next++, function))
+			continue;
+		*name = go_table_name(walk->table, function->name);
+		return true;
+	}
+	return false;
+}

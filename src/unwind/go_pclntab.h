@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "elf/image.h"
 
@@ -59,6 +60,16 @@ struct go_function {
 
 /* The function of that number, in the order of addresses; false: it is damaged. */
 bool go_table_function(const struct go_table *table, uint64_t number, struct go_function *function);
+
+/* A walk through all functions, in the order of addresses, at the cost of the image's budget. */
+struct go_table_walk {
+	const struct go_table *table;
+	struct budget *budget;
+	uint64_t next;
+};
+
+/* The next one that is not damaged, and its name; false: there is none, or the budget is spent. */
+bool go_table_next(struct go_table_walk *walk, struct go_function *function, const char **name);
 
 /* The number of the function that address lies in; table->count: none. */
 uint64_t go_table_find(const struct go_table *table, uint64_t address);
