@@ -264,21 +264,34 @@ static void take(struct source *source, const struct capture_head *head,
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
+/* What is not known of memory in use; of allocations it is. */
+static void tell_left_out(const struct mem_heap *heap, struct film_writer *film)
+{
+	const struct waiting_counts counts = mem_live_counts(heap->live);
+	const struct loss_count losses[] = {
+		{"memory in use left out: the program held too many samples, or its interpreter "
+		 "has another allocator of small objects",
+		 heap->unfollowed},
+		{"memory in use left out: the recorder held too many samples", counts.evicted},
+		{"memory in use left out: no memory", counts.refused},
+	};
+
+	losses_tell(film, heap->of_film[OF_INUSE], losses, sizeof(losses) / sizeof(losses[0]));
+}
+
 static void tell_losses(struct source *source)
 {
 	const struct mem_heap *heap = source->state;
-	const struct waiting_counts counts = mem_live_counts(heap->live);
 	const struct loss_count losses[] = {
 		{"allocation lost: its record is damaged", heap->damaged},
-		{"memory in use left out: the program held too many samples", heap->unfollowed},
-		{"memory in use left out: the recorder held too many samples", counts.evicted},
-		{"memory in use left out: no memory", counts.refused},
 		{"allocations of a process not seen until it had probes: it is linked statically, "
 		 "or its program brings its own malloc()",
 		 heap->late},
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
+	if (heap->of_film[OF_INUSE])
+		tell_left_out(heap, source->host->film);
 	if (heap->is_probed && heap->of_film[OF_INUSE])
 		film_loss(source->host->film, heap->of_film[OF_INUSE],
 			  "memory in use of a process not known: its free() is not probed", 1);

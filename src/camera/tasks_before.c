@@ -7,6 +7,7 @@
 #include "camera/tasks_before.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #include <bpf/bpf.h>
 
@@ -119,18 +120,25 @@ static void compare(struct look *look)
 	struct map known = {0}, then = {0};
 	struct python_waiting now;
 	struct resident memory;
+	bool is_listed;
 
-	if (!look->found.count || resident_open(&memory, look->pid))
+	if (!look->found.count)
 		return;
-	if (list_known(look, &known)) {
-		vec_foreach (&look->found, found)
-			if (!map_get(&known, found->waiting.at))
-				put(look, &memory, found);
+	/* of a process that has ended there is nothing to be told */
+	if (resident_open(&memory, look->pid)) {
+		look->before->unread += !kill(look->pid, 0);
+		return;
 	}
-	list_known(look, &then);
+	is_listed = list_known(look, &known);
+	vec_foreach (&look->found, found)
+		if (!is_listed)
+			look->before->refused++;
+		else if (!map_get(&known, found->waiting.at))
+			put(look, &memory, found);
+	is_listed = list_known(look, &then);
 	vec_foreach (&look->found, found)
 		if (found->number &&
-		    (map_get(&then, found->waiting.at) ||
+		    (!is_listed || map_get(&then, found->waiting.at) ||
 		     !python_waiting_read(&memory, look->facts, found->waiting.at, &now) ||
 		     now.waits_for != found->waiting.waits_for))
 			drop(look, found);

@@ -11,8 +11,7 @@ enum {
 struct calls {
 	struct explainer *e;
 	uint64_t request;
-	const struct explain_made
-		*own; /* the request itself, if it was made; null: it was served */
+	const struct explain_made *own; /* the request itself, if it was made; else null */
 	uint32_t process, depth;
 	struct critical_path from, *to;
 };
@@ -176,9 +175,7 @@ static uint64_t under_way(const struct calls *c, size_t *first, uint64_t at, uin
 	return to;
 }
 
-/*
- * What was done for a request while not exactly one of those was under way that were made for it.
- */
+/* What was done for a request while none of those that were made for it was the only one. */
 struct rest {
 	int (*put)(struct calls *c, const struct rest *rest, uint64_t start, uint64_t end);
 	uint32_t thread, wait;
@@ -254,17 +251,42 @@ static struct other_end other_end(const struct calls *c, const struct explain_ma
 	return end;
 }
 
+/* What was done at the other end from when it had the request until it had answered. */
+static int put_served(struct calls *c, const struct other_end *there, uint64_t from, uint64_t to,
+		      uint32_t wait)
+{
+	uint64_t work = within(there->free_from, from, to);
+	const struct critical_step earlier = {
+		.slice = HISTORY_NONE,
+		.thread = there->worker,
+		.wait = wait,
+		.ended = CRITICAL_EARLIER,
+	};
+	struct calls inner = {
+		.e = c->e,
+		.request = there->served->number,
+		.depth = c->depth + 1,
+		.to = c->to,
+	};
+	const struct rest rest = {put_unlinked, there->served->answerer, wait};
+
+	if (!there->worker)
+		return put_made(&inner, &rest, from, to);
+	if (!put(c, &earlier, from, work))
+		return -ENOMEM;
+	return work < to ? put_worker(c, there->served, there->worker, work, to, wait) : 0;
+}
+
 /*
- * A time in which the answer was waited for. What passes before the other end has the request, and
- * from when it has answered on, is the network's, or the socket's.
+ * A time in which the answer was waited for: until the other end had the request, while it worked
+ * for it, and from when it had answered on.
  */
 static int put_call(struct calls *c, const struct critical_step *step, uint64_t start, uint64_t end)
 {
 	const struct other_end there = other_end(c, step->made);
 	uint64_t from = there.served ? within(there.served->start, start, end) : start;
 	uint64_t to = there.served ? within(there.served->end, start, end) : start;
-	uint64_t work = within(there.free_from, from, to);
-	struct critical_step other = *step;
+	struct critical_step between = {.slice = HISTORY_NONE, .thread = step->thread};
 	struct critical_wait wait = {
 		.slice = step->slice,
 		.start = start,
@@ -272,45 +294,23 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 		.parent = step->wait,
 		.depth = step->wait ? c->to->waits.at[step->wait - 1].depth + 1 : 0,
 		.thread = step->thread,
-		.waker = there.worker,
 		.is_call = true,
 		.made = step->made,
 	};
-	int err = 0;
+	int err;
 
 	if (from >= to)
 		return put(c, step, start, end) ? 0 : -ENOMEM;
-	if (!there.worker)
-		wait.waker = there.served->answerer;
+	wait.waker = there.worker ? there.worker : there.served->answerer;
 	if (!vec_push(&c->to->waits, wait))
 		return -ENOMEM;
-	other.wait = (uint32_t)c->to->waits.count;
-	other.slice = HISTORY_NONE;
-	other.ended = CRITICAL_SENT;
-	other.made = NULL;
-	if (!put(c, &other, start, from))
+	between.wait = (uint32_t)c->to->waits.count;
+	between.ended = CRITICAL_SENT;
+	if (!put(c, &between, start, from))
 		return -ENOMEM;
-	if (!there.worker) {
-		struct calls inner = {.e = c->e,
-				      .request = there.served->number,
-				      .depth = c->depth + 1,
-				      .to = c->to};
-
-		err = put_made(&inner,
-			       &(struct rest){put_unlinked, there.served->answerer, other.wait},
-			       from, to);
-	} else if (!put(c,
-			&(struct critical_step){.slice = HISTORY_NONE,
-						.thread = there.worker,
-						.wait = other.wait,
-						.ended = CRITICAL_EARLIER},
-			from, work)) {
-		return -ENOMEM;
-	} else if (work < to) {
-		err = put_worker(c, there.served, there.worker, work, to, other.wait);
-	}
-	other.ended = CRITICAL_ANSWERED;
-	if (!err && !put(c, &other, to, end))
+	err = put_served(c, &there, from, to, between.wait);
+	between.ended = CRITICAL_ANSWERED;
+	if (!err && !put(c, &between, to, end))
 		err = -ENOMEM;
 	return err;
 }

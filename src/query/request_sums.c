@@ -29,6 +29,13 @@ struct summing {
 	struct map programs;		/* program_of() */
 };
 
+const char *request_sum_program(const struct request_sums *sums, const struct request_sum *sum)
+{
+	const struct film *film = sums->film;
+
+	return film->processes[film->threads[sum->example.row.thread].process].comm;
+}
+
 double request_sum_share(const struct request_sum *sum)
 {
 	return sum->served && sum->for_served

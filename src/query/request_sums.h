@@ -30,11 +30,10 @@ struct request_sum {
 
 struct request_sums {
 	struct film *film;
-	uint64_t from, to; /* of the film's time */
-	vec(struct request_sum)
-		endpoints;	       /* by program, role, protocol, endpoint; most time first */
-	vec(struct request_sum) peers; /* of those made: by program, peer and protocol; the same */
-	vec(struct request) slowest;   /* the slowest first */
+	uint64_t from, to;		   /* of the film's time */
+	vec(struct request_sum) endpoints; /* by program, role, protocol and endpoint */
+	vec(struct request_sum) peers;	   /* of those made: by program, peer and protocol */
+	vec(struct request) slowest;	   /* the slowest first; of sums, those of most time */
 	uint64_t count, failed, open;
 	struct view_reasons losses;
 };
@@ -47,6 +46,9 @@ struct request_sums {
 int request_sums_make(struct film *film, const struct filter *filter, size_t slowest,
 		      struct request_sums *sums, struct fail *why);
 void request_sums_free(struct request_sums *sums);
+
+/* The name of the processes that served or made the requests of a sum. */
+const char *request_sum_program(const struct request_sums *sums, const struct request_sum *sum);
 
 /*
  * Which share of the requests that a program served, of their time, those that it made of a peer

@@ -69,8 +69,6 @@ static bool find_tls(struct go_facts *facts, const struct elf_image *image,
 	return false;
 }
 
-/* What looking at one function of the table costs, in steps of the image's budget. */
-
 static bool is_named(const char *name, const char *function)
 {
 	size_t length = strlen(function);

@@ -507,12 +507,12 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 	case CRITICAL_EARLIER:
 	case CRITICAL_ABSENT:
 	case CRITICAL_HOLE:
+	case CRITICAL_UNLINKED:
+		return "unexplained";
 	case CRITICAL_SENT:
 		return "sent";
 	case CRITICAL_ANSWERED:
 		return "answered";
-	case CRITICAL_UNLINKED:
-		return "unexplained";
 	default:
 		break;
 	}

@@ -50,13 +50,12 @@ static void put_counts(FILE *out, const struct request_sum *sum)
 	put_times(out, sum);
 }
 
-static void put_endpoint(const struct film *film, FILE *out, const struct request_sum *sum)
+static void put_endpoint(const struct request_sums *sums, FILE *out, const struct request_sum *sum)
 {
-	uint32_t process = film->threads[sum->example.row.thread].process;
 	char program[64];
 
 	put_counts(out, sum);
-	text_make_safe(program, sizeof(program), film->processes[process].comm);
+	text_make_safe(program, sizeof(program), request_sum_program(sums, sum));
 	fprintf(out, "  %-6s %-15s %-10s ", request_role_name(&sum->example), program,
 		film_protocol_name(sum->example.row.protocol));
 	text_print_safe(out, sum->example.endpoint);
@@ -78,7 +77,7 @@ static void put_peer(const struct request_sums *sums, FILE *out, const struct re
 	else
 		fprintf(out, " %8s", "-");
 	fputs("  ", out);
-	text_print_safe(out, process->comm);
+	text_print_safe(out, request_sum_program(sums, sum));
 	if (sum->process)
 		fprintf(out, " (%u)", process->pid);
 	fputs(" -> ", out);
@@ -148,7 +147,7 @@ static void put_text(const struct request_sums *sums, uint64_t limit, FILE *out)
 				sums->endpoints.count - (size_t)limit);
 			break;
 		}
-		put_endpoint(sums->film, out, sum);
+		put_endpoint(sums, out, sum);
 	}
 	if (sums->peers.count)
 		put_head(out, "    Each s   Share  Made by, of");

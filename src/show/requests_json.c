@@ -116,11 +116,6 @@ static void put_request(struct json *j, const struct film *film, const struct re
 	json_close(j, '}');
 }
 
-static const char *program_of(const struct film *film, const struct request_sum *sum)
-{
-	return film->processes[film->threads[sum->example.row.thread].process].comm;
-}
-
 static void put_sums(struct json *j, const struct request_sums *sums)
 {
 	char peer[REQUEST_PEER_MAX];
@@ -134,7 +129,7 @@ static void put_sums(struct json *j, const struct request_sums *sums)
 	vec_foreach (&sums->endpoints, sum) {
 		json_open(j, NULL, '{');
 		json_text(j, "endpoint", sum->example.endpoint);
-		json_text(j, "program", program_of(sums->film, sum));
+		json_text(j, "program", request_sum_program(sums, sum));
 		put_sum(j, sum);
 		json_close(j, '}');
 	}

@@ -33,6 +33,18 @@ def check_sums(part):
         check_sums(p)
 
 
+# the ends of parts of which nothing is known
+NOT_KNOWN = ("earlier", "absent", "hole", "unlinked")
+
+
+def check_kinds(part):
+    """What is not explained is called that, and nothing else is."""
+    for p in part["parts"]:
+        # a queue is what its thread did for others
+        assert p["kind"] == "queue" or (p["kind"] == "unexplained") == (p["end"] in NOT_KNOWN), p
+        check_kinds(p)
+
+
 def explained(lab, film, *options):
     """The explanations that stackcam gives of a film."""
     done = lab.run("explain", "--format", "json", *options, getattr(film, "path", film))
@@ -41,6 +53,7 @@ def explained(lab, film, *options):
     for request in answer["requests"]:
         assert request["parts"], request
         check_sums(request)
+        check_kinds(request)
     return answer["requests"]
 
 

@@ -119,6 +119,23 @@ def test_without_pools(lab, python, truth):
     check(record(lab, "env", "PYTHONMALLOC=malloc", python, PROGRAM), truth, 2)
 
 
+@pytest.mark.parametrize("python", PYTHONS[:1], indirect=True)
+def test_debug_hooks_of_one_that_runs(lab, python, truth):
+    """They put words before what they hand out: that the library cannot see the end of it is said, and nothing is held wrongly."""
+    with running(python, "-X", "dev", PROGRAM, stdin=subprocess.PIPE) as target:
+        tell(target, 1000)
+        with lab.recording(*EVENTS, "-p", target.pid) as (recorder, film):
+            assert wait_until(lambda: tell(target, 100) and sampled(film) or recorder.poll() is not None)
+            tell(target, COUNT)
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+        tell(target, 1000)
+        end(target)
+    assert "another allocator of small objects" in film.report("-e", "mem-inuse", check=False).stdout
+    for name in HOLDERS:
+        assert of_function(film, "mem-alloc", name) > 0.9 * truth[name][1], (name, truth, film.explain())
+
+
 @pytest.mark.parametrize("options", [("--exact",), ("--mem-interval", 128)])
 def test_what_shrinks_is_counted_once(lab, python, options):
     """By the C library's realloc(), which keeps it, and not by that of Python, which passes it on."""
