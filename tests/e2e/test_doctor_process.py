@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from harness import needs_root, running, wait_until
+from test_memory_heap import of_unknown_version
 
 pytestmark = needs_root
 
@@ -62,9 +63,14 @@ def test_a_program_that_is_linked_statically(lab):
 
 
 def test_go(lab):
-    for program, is_read in ("allocates_go", True), ("allocates_go-stripped", False):
+    for program in "allocates_go", "allocates_go-stripped":
         with running(lab.program(program), stdin=subprocess.PIPE) as target:
-            assert works(told(lab, target.pid), LIBRARY, "Go's own samples") == is_read
+            assert works(told(lab, target.pid), LIBRARY, "Go's own samples")
+
+
+def test_go_of_an_unknown_version(lab, tmp_path):
+    with running(of_unknown_version(lab, tmp_path), stdin=subprocess.PIPE) as target:
+        assert not works(told(lab, target.pid), LIBRARY, "Go's own samples")
 
 
 def test_a_process_that_has_a_debugger(lab):

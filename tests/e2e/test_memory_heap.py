@@ -284,14 +284,18 @@ def test_go_that_takes_no_samples_is_said(lab):
         assert_said(film, "MemProfileRate is 0")
 
 
-def test_go_of_an_unknown_version_is_said(lab, tmp_path):
-    """The version stands in the file as text."""
+def of_unknown_version(lab, folder):
+    """A program of Go that says so: the version stands in the file as text."""
     code = Path(lab.program("allocates_go")).read_bytes()
     version = re.search(rb"\x08?(go1\.\d\d)[.0-9]*", code[code.index(b"\xff Go buildinf:"):])[1]
-    unknown = tmp_path / "unknown"
+    unknown = folder / "unknown"
     unknown.write_bytes(code.replace(version, b"go1.99"))
     unknown.chmod(0o755)
-    with go_program(lab, program=unknown) as (film, _):
+    return unknown
+
+
+def test_go_of_an_unknown_version_is_said(lab, tmp_path):
+    with go_program(lab, program=of_unknown_version(lab, tmp_path)) as (film, _):
         assert_said(film, "it is of an unknown version")
 
 
