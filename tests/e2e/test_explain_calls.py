@@ -120,10 +120,16 @@ def test_a_call_of_grpc_leads_to_the_one_that_served_its_stream(lab, tmp_path):
     with services(tmp_path, PYTHON, GRPC) as (before, behind, port):
         # another thread connects, and sends the first call
         ask(port, "/order/0", "order-0")
-        film = film_of(lab, before, behind, port)
-    request = explained(lab, film, "--endpoint", "GET /order/*")[0]
+        with filming(lab, "-e", "requests,threads,on-cpu,lock", "-p", f"{before.pid},{behind.pid}") as film:
+            for i in range(1, 4):
+                assert wait_until(lambda i=i: ask(port, f"/order/{i}", f"order-{i}") and film_has(lab, film, f"/order/{i}", 100_000_000))
+    found = explained(lab, film, "--endpoint", "GET /order/*", "--slowest", "3")
+    assert all(request["pid"] == before.pid for request in found), found
+    # a thread of gRPC that polls for all of a process may send a call: then it is not known for whom, and nothing is followed
+    followed_most = {request["id"]: sum(call["duration"] for call in followed(request)) / request["duration"] for request in found}
+    request = max(found, key=lambda one: followed_most[one["id"]])
     calls = followed(request)
-    assert request["pid"] == before.pid and sum(call["duration"] for call in calls) > 0.3 * request["duration"], request["parts"]
+    assert followed_most[request["id"]] > 0.3, found
     # the same number of a stream at both ends says which is which
     rows = requests_of(lab, film)
     made, = [r for r in rows if r["parent"] == request_number(rows, request)]

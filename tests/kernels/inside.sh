@@ -190,7 +190,7 @@ requests_are_told()
 	fi
 	stackcam record -q -e requests -o asks.film -- asks 50 >/dev/null || return 1
 	stackcam report --format requests asks.film >asks.txt || return 1
-	[ "$(grep -c '^ *50 *0 *0 .* \(served\|made\)  *http  *GET /item/[*]$' asks.txt)" = 2 ] || {
+	[ "$(grep -c '^ *50 *0 *0 .* \(served\|made\)  *asks  *http  *GET /item/[*]$' asks.txt)" = 2 ] || {
 		cat asks.txt
 		return 1
 	}
@@ -209,7 +209,7 @@ marked_requests_are_told()
 		echo "stackcam: end id=$i status=ok" >/dev/null
 	done' || return 1
 	stackcam report --format requests marked.film >marked.txt || return 1
-	grep -q '^ *8 *0 *0 .* served  *marker  *job$' marked.txt || {
+	grep -q '^ *8 *0 *0 .* served  *sh  *marker  *job$' marked.txt || {
 		stackcam doctor | grep null-device
 		cat marked.txt
 		return 1
