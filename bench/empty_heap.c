@@ -3,20 +3,55 @@
  * The least that a library before an allocator can cost: functions that go on to those behind, and
  * do nothing else. For bench/memory-heap.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stddef.h>
 
 /* What lies in a variable is called by a jump, as it is of any library that finds it as it begins. */
 #define NEXT __attribute__((visibility("hidden")))
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *address, size_t size);
-void __libc_free(void *address);
+static void *first_malloc(size_t size);
+static void *first_calloc(size_t count, size_t size);
+static void *first_realloc(void *address, size_t size);
+static void first_free(void *address);
 
-NEXT void *(*next_malloc)(size_t) = __libc_malloc;
-NEXT void *(*next_calloc)(size_t, size_t) = __libc_calloc;
-NEXT void *(*next_realloc)(void *, size_t) = __libc_realloc;
-NEXT void (*next_free)(void *) = __libc_free;
+NEXT void *(*next_malloc)(size_t) = first_malloc;
+NEXT void *(*next_calloc)(size_t, size_t) = first_calloc;
+NEXT void *(*next_realloc)(void *, size_t) = first_realloc;
+NEXT void (*next_free)(void *) = first_free;
+
+/* Whichever is called first looks for all: of the program's allocator, or the C library's. */
+static void find(void)
+{
+	next_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+	next_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+	next_realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+	next_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+}
+
+static void *first_malloc(size_t size)
+{
+	find();
+	return next_malloc(size);
+}
+
+static void *first_calloc(size_t count, size_t size)
+{
+	find();
+	return next_calloc(count, size);
+}
+
+static void *first_realloc(void *address, size_t size)
+{
+	find();
+	return next_realloc(address, size);
+}
+
+static void first_free(void *address)
+{
+	find();
+	next_free(address);
+}
 
 void *malloc(size_t size)
 {
