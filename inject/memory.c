@@ -45,9 +45,8 @@ struct memory_thread *memory_self(void)
 }
 
 /*
- * False: the thread is in here already, and a signal has interrupted it. Of two threads with one
- * slot, that are in here at a time, one may then be taken for one that is not: it would wait for
- * the table's lock, which ends.
+ * The thread has an interpreter's allocator move an object. False: it does already, and a signal
+ * has interrupted it.
  */
 static bool enter(struct memory_thread *self)
 {
@@ -300,15 +299,9 @@ static uint64_t weighed(uint64_t bytes, unsigned int taken)
 
 static uint64_t follow(void *address, uint64_t bytes, unsigned int taken)
 {
-	struct memory_thread *self = memory_self();
-	bool is_followed;
-
 	bytes = weighed(bytes, taken);
-	if (is_exact)
-		return bytes;
-	is_followed = enter(self) && memory_table_add((uint64_t)address);
-	leave(self);
-	return is_followed ? bytes : bytes | MEMORY_UNFOLLOWED_BIT;
+	return is_exact || memory_table_add((uint64_t)address) ? bytes
+							       : bytes | MEMORY_UNFOLLOWED_BIT;
 }
 
 /* For memory_python_unpool(), which asks for it. */
@@ -472,22 +465,9 @@ PYTHON(mem)
 int memory_free(void *address);
 int memory_free(void *address)
 {
-	struct memory_thread *self = memory_self();
-	bool was_there;
-
 	if (unlikely(memory_early_owns(address)))
 		return -1;
 	if (is_exact)
-		return address && !is_busy(self);
-	if (!memory_table_has((uint64_t)address))
-		return 0;
-	if (!enter(self)) {
-		memory_lost(MEMORY_LOST_FREE);
-		return 0;
-	}
-	was_there = memory_table_remove((uint64_t)address);
-	leave(self);
-	if (!was_there)
-		memory_lost(MEMORY_LOST_FREE);
-	return was_there;
+		return address && !is_busy(memory_self());
+	return memory_table_remove((uint64_t)address);
 }

@@ -108,20 +108,26 @@ bool memory_python_unpool(struct memory_thread *self, const struct memory_python
 /* What each call reads lies together: it takes a line of the cache, or two. */
 #define MEMORY_HOT __attribute__((section(".data.stackcam_hot")))
 
+/* Of one bucket: a bit for each address in it, and how often one was set. */
+struct memory_bits {
+	uint64_t bits, version;
+} __attribute__((aligned(16)));
+
 struct memory_table {
-	uint64_t filter_mask; /* words of the filter, less 1 */
-	uint64_t mask;	      /* slots, less 1 */
+	uint64_t words_mask; /* twice the other one, as the filter has two words for a bucket */
+	uint64_t mask;	     /* buckets, less 1 */
 	uint64_t *slots;
-	uint8_t *counts;   /* addresses in the table, of each bit of the filter */
-	uint64_t filter[]; /* where free() looks first: see MEMORY_FILTER */
+	uint64_t held;		     /* slots that have an address */
+	struct memory_table *larger; /* another one that is to take its place, or has */
+	struct memory_bits filter[]; /* where free() looks first: see MEMORY_FILTER */
 };
 _Static_assert(offsetof(struct memory_table, filter) == MEMORY_FILTER, "of the assembler");
 extern struct memory_table *memory_table;
 
-/* False: there is no room, or no lock to be had. */
+/* False: there is no room. */
 bool memory_table_add(uint64_t address);
 bool memory_table_has(uint64_t address);
-/* False: the lock could not be had, and the table still has it. */
+/* Returns whether it was there. */
 bool memory_table_remove(uint64_t address);
 
 /* From now on each address seems to be there: every allocation is a sample. */
@@ -137,8 +143,6 @@ void memory_hook(struct memory_slot *slots, uint64_t count);
 
 /* -- memory_x86_64.S ---------------------------------------------------------------------------- */
 
-/* reason: MEMORY_LOST_… */
-void memory_lost(uint64_t reason);
 /* It is in use still. */
 void memory_kept(uint64_t address);
 

@@ -18,16 +18,11 @@
 #define MEMORY_PLACE_ALLOC 1
 /* rdi: an address of a sample, which is about to be given back */
 #define MEMORY_PLACE_FREE 2
-/* rdi: what could not be followed, one of these */
-#define MEMORY_PLACE_LOST 3
-
 /* rdi: an address that was told as about to be given back, and was not: a realloc() failed */
 #define MEMORY_PLACE_KEPT 4
 
 /* of libstackcam-java.so; rdi: a name of its own; rsi: see above; rdx: the bytes; rcx: its class */
 #define MEMORY_PLACE_OBJECT 5
-
-#define MEMORY_LOST_FREE    1 /* a sample is in use no more, which could not be told when it was so */
 
 /* With the bytes: there was no room for the address, so its end will not be seen. */
 #define MEMORY_UNFOLLOWED (1 << 63)
@@ -67,7 +62,7 @@
 #define MEMORY_ENTRIES		(MEMORY_ENTRY_FUNCTIONS + 2 * MEMORY_FUNCTIONS)
 
 /* Where a struct memory_table has its filter. */
-#define MEMORY_FILTER 32
+#define MEMORY_FILTER 48
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>

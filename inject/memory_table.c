@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The addresses of samples that are in use: open addressing, one word a slot, in chains that end at
- * an empty slot. free() reads it without a lock. What it looks for was put there before the program
- * had the address, so it finds it, if these hold:
+ * The addresses of samples that are in use. An address is in one of the eight slots of its bucket,
+ * a line of the cache. No thread waits for another one here: one that has a lock may lose its CPU,
+ * and those that wait for it would have to wait as long, or go without their samples.
  *
- *	a slot on the way to an address is never emptied while that address is there: what is
- *	removed leaves a word that is no address, which is emptied only if the next slot is empty;
+ * Most addresses that are given back are of no sample. So before the slots, a filter is asked: 64
+ * bits for each bucket, of which one is set for each address in it. It stays in the cache, where
+ * the slots would push out what the program has there.
  *
- *	a larger table has all of the smaller one before it takes its place, and the smaller one
- *	is never given back: all together they are a third larger than the last one.
+ *	Who adds an address puts it into a slot, and then sets its bit. The program has the address
+ *	after that, so whoever gives it back finds it.
  *
- * Most addresses that are given back are of no sample. So before the slots, a filter is asked: one
- * bit for each of 8 times as many places as there are slots, which is set while an address of that
- * place is in the table. It stays in the cache, where the slots would push out what the program
- * has there. How many addresses have set a bit is counted, so that the last one clears it. The bit
- * is set, whatever its count is: a child may be forked between the two.
+ *	Who removes one empties its slot, and then sets the bits to those of what is in the bucket.
+ *	One that is put there meanwhile could lose its bit. So the bits have a version, which all
+ *	that is added counts up, and both change in one instruction, if neither has meanwhile.
  *
- * Changes are made under a lock, which is not waited for without end: a thread that does not get it
- * goes without its sample. It lies in a page that is empty in a process that was forked, where the
- * thread that holds it is not; but a child of vfork(2), which shares the memory, shares the lock.
+ * A table that is filled is copied into one that is four times as large, and never given back: all
+ * together they are a third larger than the last one. Until the larger one takes its place, what
+ * changes is changed in both. The thread that copies puts an address there that was in its slot,
+ * and looks whether it still is in the bucket. (Lost would be one that is given back, handed out
+ * again and a sample again just between that look and what follows from it.)
+ *
+ * A child that is forked has the table as it was. If that was being copied, no thread goes on with
+ * it there: the table stays as large as it is.
  */
 #include "memory.h"
 
@@ -27,245 +31,227 @@
 
 #include "memory_places.h"
 
-#define FIRST_SLOTS 512u
-#define MOST_SLOTS  (1u << 21)
+#define SLOTS_A_BUCKET 8u
 
-#define EMPTY	    0
-#define REMOVED	    1
+#define FIRST_BUCKETS  64u
+#define MOST_BUCKETS   (1u << 18)
+#define GROWTH	       4
 
-#define LOCK_TRIES  20000
+#define EMPTY	       0
 
-/* Places of the filter for each slot, and words of the filter for so many slots. */
-#define PLACES_A_SLOT	8u
-#define WORDS_OF(slots) ((slots)*PLACES_A_SLOT / 64)
-
-/* A count that is reached is kept: what it counts may be more. */
-#define COUNT_MAX 255
-
-static uint64_t first_slots[FIRST_SLOTS];
-static uint8_t first_counts[FIRST_SLOTS * PLACES_A_SLOT];
+static uint64_t first_slots[FIRST_BUCKETS * SLOTS_A_BUCKET] __attribute__((aligned(64)));
 
 static struct {
 	struct memory_table table;
-	uint64_t filter[WORDS_OF(FIRST_SLOTS)];
-} first MEMORY_HOT
-	__attribute__((aligned(64))) = {.table = {.filter_mask = WORDS_OF(FIRST_SLOTS) - 1,
-						  .mask = FIRST_SLOTS - 1,
-						  .slots = first_slots,
-						  .counts = first_counts}};
+	struct memory_bits filter[FIRST_BUCKETS];
+} first MEMORY_HOT __attribute__((aligned(64))) = {.table = {.words_mask = 2 * (FIRST_BUCKETS - 1),
+							     .mask = FIRST_BUCKETS - 1,
+							     .slots = first_slots}};
 
 /* All bits are set. */
 static struct {
 	struct memory_table table;
-	uint64_t filter[1];
-} all = {.filter = {UINT64_MAX}};
+	struct memory_bits filter[1];
+} all = {.filter = {{.bits = UINT64_MAX}}};
 
 struct memory_table *memory_table MEMORY_HOT = &first.table;
 
-static uint32_t held;	    /* slots that are not empty */
-static uint32_t *lock_word; /* in a page of its own; null: not made yet */
-
-#define LOCK_BYTES 4096
-
-/* Several threads may make one; all take the same. */
-static uint32_t *make_lock(void)
+/* memory_x86_64.S does the same (look_up), as it does what bit_of() does. */
+static uint64_t bucket_of(const struct memory_table *table, uint64_t address)
 {
-	long page = memory_system_call(SYS_mmap, 0, LOCK_BYTES, PROT_READ | PROT_WRITE,
-				       MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	uint32_t *other = NULL;
-
-	if (memory_failed(page))
-		return NULL;
-	if (!memory_failed(
-		    memory_system_call(SYS_madvise, page, LOCK_BYTES, MADV_WIPEONFORK, 0, 0)) &&
-	    __atomic_compare_exchange_n(&lock_word, &other, (uint32_t *)page, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		return (uint32_t *)page;
-	memory_system_call(SYS_munmap, page, LOCK_BYTES, 0, 0, 0);
-	return other;
-}
-
-static bool lock(void)
-{
-	uint32_t *word = __atomic_load_n(&lock_word, __ATOMIC_ACQUIRE);
-
-	if (!word)
-		word = make_lock();
-	for (int i = 0; word && i < LOCK_TRIES; i++) {
-		if (!__atomic_load_n(word, __ATOMIC_RELAXED) &&
-		    !__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE))
-			return true;
-		__builtin_ia32_pause();
-	}
-	return false;
-}
-
-static void unlock(void)
-{
-	__atomic_store_n(lock_word, 0, __ATOMIC_RELEASE);
-}
-
-static uint64_t home_of(const struct memory_table *table, uint64_t address)
-{
-	return (address * MEMORY_HASH >> 32) & table->mask;
-}
-
-/* memory_x86_64.S does the same (look_up). */
-static uint64_t word_of(const struct memory_table *table, uint64_t address)
-{
-	return (address * MEMORY_HASH >> 38) & table->filter_mask;
+	return (address * MEMORY_HASH >> 38) & table->mask;
 }
 
 static uint64_t bit_of(uint64_t address)
 {
-	return address * MEMORY_HASH >> 32 & 63;
+	return 1ull << (address * MEMORY_HASH >> 32 & 63);
 }
 
-static void filter_add(struct memory_table *table, uint64_t address)
+static uint64_t *slots_of(const struct memory_table *table, uint64_t address)
 {
-	uint64_t word = word_of(table, address), bit = bit_of(address);
-	uint8_t *count = &table->counts[word * 64 + bit];
-
-	if (*count < COUNT_MAX)
-		++*count;
-	__atomic_store_n(&table->filter[word], table->filter[word] | 1ull << bit, __ATOMIC_RELAXED);
+	return table->slots + bucket_of(table, address) * SLOTS_A_BUCKET;
 }
 
-static void filter_remove(struct memory_table *table, uint64_t address)
+/* The slot has what was expected, and gets another word. */
+static bool replace(uint64_t *slot, uint64_t from, uint64_t to)
 {
-	uint64_t word = word_of(table, address), bit = bit_of(address);
-	uint8_t *count = &table->counts[word * 64 + bit];
-
-	if (*count < COUNT_MAX && !--*count)
-		__atomic_store_n(&table->filter[word], table->filter[word] & ~(1ull << bit),
-				 __ATOMIC_RELAXED);
+	return __atomic_load_n(slot, __ATOMIC_RELAXED) == from &&
+	       __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
 }
 
-static uint64_t read_slot(const struct memory_table *table, uint64_t at)
+static struct memory_bits read_bits(const struct memory_bits *filter)
 {
-	return __atomic_load_n(&table->slots[at], __ATOMIC_RELAXED);
+	return (struct memory_bits){.bits = __atomic_load_n(&filter->bits, __ATOMIC_ACQUIRE),
+				    .version = __atomic_load_n(&filter->version, __ATOMIC_ACQUIRE)};
 }
 
-static void write_slot(struct memory_table *table, uint64_t at, uint64_t word)
+static bool replace_bits(struct memory_bits *filter, struct memory_bits from, struct memory_bits to)
 {
-	__atomic_store_n(&table->slots[at], word, __ATOMIC_RELAXED);
+	bool is_done;
+
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(is_done), "+m"(*filter), "+a"(from.bits), "+d"(from.version)
+			 : "b"(to.bits), "c"(to.version)
+			 : "memory");
+	return is_done;
 }
 
-/* Where it is; -1: nowhere. */
-static int64_t find(const struct memory_table *table, uint64_t address)
+static void set_bit(struct memory_bits *filter, uint64_t bit)
 {
-	uint64_t at = home_of(table, address);
+	struct memory_bits from;
 
-	for (uint64_t i = 0; i <= table->mask; i++, at = (at + 1) & table->mask) {
-		uint64_t word = read_slot(table, at);
-
-		if (word == address)
-			return (int64_t)at;
-		if (word == EMPTY)
-			break;
-	}
-	return -1;
+	do
+		from = read_bits(filter);
+	while (!replace_bits(filter, from,
+			     (struct memory_bits){from.bits | bit, from.version + 1}));
 }
 
-/* Returns whether a slot was taken that was empty. The table has one, and not the address. */
+/* The bits of what is in the slots. */
+static void set_bits(struct memory_bits *filter, const uint64_t *slots)
+{
+	struct memory_bits from, to;
+
+	do {
+		from = read_bits(filter);
+		to = (struct memory_bits){0, from.version};
+		for (unsigned int i = 0; i < SLOTS_A_BUCKET; i++) {
+			uint64_t word = __atomic_load_n(&slots[i], __ATOMIC_SEQ_CST);
+
+			if (word != EMPTY)
+				to.bits |= bit_of(word);
+		}
+	} while (!replace_bits(filter, from, to));
+}
+
+static bool has(const struct memory_table *table, uint64_t address)
+{
+	const uint64_t *slots = slots_of(table, address);
+
+	for (unsigned int i = 0; i < SLOTS_A_BUCKET; i++)
+		if (__atomic_load_n(&slots[i], __ATOMIC_SEQ_CST) == address)
+			return true;
+	return false;
+}
+
+/* False: the bucket is full. */
 static bool put(struct memory_table *table, uint64_t address)
 {
-	uint64_t at = home_of(table, address);
+	uint64_t *slots = slots_of(table, address);
 
-	filter_add(table, address);
-	for (;;) {
-		uint64_t word = read_slot(table, at);
-
-		if (word == EMPTY || word == REMOVED) {
-			write_slot(table, at, address);
-			return word == EMPTY;
+	/* its end was not seen, as a function gave it back that the library does not know */
+	if (has(table, address))
+		return true;
+	for (unsigned int i = 0; i < SLOTS_A_BUCKET; i++)
+		if (replace(&slots[i], EMPTY, address)) {
+			set_bit(&table->filter[bucket_of(table, address)], bit_of(address));
+			__atomic_fetch_add(&table->held, 1, __ATOMIC_RELAXED);
+			return true;
 		}
-		at = (at + 1) & table->mask;
+	return false;
+}
+
+/* Returns whether it was there. */
+static bool take(struct memory_table *table, uint64_t address)
+{
+	uint64_t *slots = slots_of(table, address);
+
+	for (unsigned int i = 0; i < SLOTS_A_BUCKET; i++)
+		if (replace(&slots[i], address, EMPTY)) {
+			set_bits(&table->filter[bucket_of(table, address)], slots);
+			__atomic_fetch_sub(&table->held, 1, __ATOMIC_RELAXED);
+			return true;
+		}
+	return false;
+}
+
+static void copy(const struct memory_table *table, struct memory_table *to)
+{
+	for (uint64_t i = 0; i < (table->mask + 1) * SLOTS_A_BUCKET; i++) {
+		uint64_t address = __atomic_load_n(&table->slots[i], __ATOMIC_SEQ_CST);
+
+		if (address != EMPTY && put(to, address) && !has(table, address))
+			take(to, address);
 	}
 }
 
-static bool grow(struct memory_table *old)
+/* Makes a larger one, unless another thread does. */
+static void grow(struct memory_table *table)
 {
-	uint64_t slots = (old->mask + 1) * 4, words = WORDS_OF(slots);
-	struct memory_table *table;
+	uint64_t buckets = (table->mask + 1) * GROWTH;
+	uint64_t bytes_before = sizeof(*table) + buckets * sizeof(table->filter[0]);
+	uint64_t bytes = bytes_before + 64 + buckets * SLOTS_A_BUCKET * sizeof(uint64_t);
+	struct memory_table *larger, *other = NULL;
 	long got;
 
-	if (slots > MOST_SLOTS || old == &all.table)
-		return false;
-	got = memory_system_call(
-		SYS_mmap, 0,
-		(long)(sizeof(*table) + (words + slots) * sizeof(uint64_t) + slots * PLACES_A_SLOT),
-		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (buckets > MOST_BUCKETS || __atomic_load_n(&table->larger, __ATOMIC_ACQUIRE))
+		return;
+	got = memory_system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (memory_failed(got))
-		return false;
-	table = (struct memory_table *)got;
-	table->filter_mask = words - 1;
-	table->mask = slots - 1;
-	table->slots = table->filter + words;
-	table->counts = (uint8_t *)(table->slots + slots);
-	held = 0;
-	for (uint64_t i = 0; i <= old->mask; i++) {
-		uint64_t word = read_slot(old, i);
-
-		if (word > REMOVED)
-			held += put(table, word);
+		return;
+	larger = (struct memory_table *)got;
+	larger->words_mask = 2 * (buckets - 1);
+	larger->mask = buckets - 1;
+	larger->slots = (uint64_t *)(((uint64_t)got + bytes_before + 63) & ~63ull);
+	if (!__atomic_compare_exchange_n(&table->larger, &other, larger, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_ACQUIRE)) {
+		memory_system_call(SYS_munmap, got, (long)bytes, 0, 0, 0);
+		return;
 	}
-	__atomic_store_n(&memory_table, table, __ATOMIC_RELEASE);
-	return true;
+	copy(table, larger);
+	__atomic_store_n(&memory_table, larger, __ATOMIC_RELEASE);
+}
+
+static struct memory_table *larger_than(const struct memory_table *table)
+{
+	return __atomic_load_n(&table->larger, __ATOMIC_SEQ_CST);
 }
 
 bool memory_table_add(uint64_t address)
 {
-	struct memory_table *table;
-	bool done = false;
+	struct memory_table *table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
+	bool is_there;
 
-	if (!lock())
-		return false;
-	table = memory_table;
-	/* chains stay short; half of the largest one may be in use */
-	if (held >= (table->mask + 1) / 4 && grow(table))
-		table = memory_table;
-	if (table != &all.table && held < (table->mask + 1) / 2) {
-		if (find(table, address) < 0)
-			held += put(table, address);
-		done = true;
+	if (table == &all.table)
+		return true;
+	/* a bucket has one, on average; at most */
+	if (__atomic_load_n(&table->held, __ATOMIC_RELAXED) > table->mask)
+		grow(table);
+	is_there = put(table, address);
+	if (!is_there) {
+		grow(table);
+		table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
+		is_there = put(table, address);
 	}
-	unlock();
-	return done;
+	for (struct memory_table *larger = larger_than(table); is_there && larger;
+	     larger = larger_than(larger))
+		if (!put(larger, address)) {
+			memory_table_remove(address);
+			is_there = false;
+		}
+	return is_there;
 }
 
 bool memory_table_has(uint64_t address)
 {
 	const struct memory_table *table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
-	uint64_t word = __atomic_load_n(&table->filter[word_of(table, address)], __ATOMIC_RELAXED);
+	uint64_t bits =
+		__atomic_load_n(&table->filter[bucket_of(table, address)].bits, __ATOMIC_ACQUIRE);
 
-	return address > REMOVED && word >> bit_of(address) & 1 && find(table, address) >= 0;
+	return address != EMPTY && bits & bit_of(address) && has(table, address);
 }
 
 bool memory_table_remove(uint64_t address)
 {
-	struct memory_table *table;
-	int64_t at;
+	struct memory_table *table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
+	bool was_there = false;
 
-	if (!lock())
+	if (address == EMPTY || table == &all.table)
 		return false;
-	table = memory_table;
-	at = find(table, address);
-	if (at >= 0) {
-		uint64_t slot = (uint64_t)at;
-
-		write_slot(table, slot, REMOVED);
-		filter_remove(table, address);
-		/* the end of a chain is emptied, from behind */
-		while (read_slot(table, slot) == REMOVED &&
-		       read_slot(table, (slot + 1) & table->mask) == EMPTY) {
-			write_slot(table, slot, EMPTY);
-			held--;
-			slot = (slot - 1) & table->mask;
-		}
-	}
-	unlock();
-	return true;
+	for (; table; table = larger_than(table))
+		was_there |= take(table, address);
+	return was_there;
 }
 
 void memory_table_all(void)

@@ -129,7 +129,7 @@ stackcam_memory_places:
 	movq memory_table(%rip), %rcx
 	imulq $MEMORY_HASH, \address, %rax
 	movq %rax, %r10
-	shrq $38, %r10
+	shrq $37, %r10
 	shrq $32, %rax
 	andq (%rcx), %r10
 	movq MEMORY_FILTER(%rcx,%r10,8), %rcx
@@ -441,13 +441,6 @@ end stackcam_\api\()_Realloc
 
 python PyObject, obj
 python PyMem, mem
-
-/* memory_lost(reason): what could not be followed. */
-	.hidden memory_lost
-begin memory_lost
-	place MEMORY_PLACE_LOST
-	ret
-end memory_lost
 
 /* memory_kept(address) */
 	.hidden memory_kept

@@ -173,8 +173,6 @@ struct capture_handover {
 	X(FREE_NO_RING, PART,                                                                      \
 	  "memory shown as in use that was freed: the CPU came online after the recording "        \
 	  "began")                                                                                 \
-	X(FREE_UNSEEN, PART,                                                                       \
-	  "memory shown as in use that was freed: in a signal handler, or under contention")       \
 	X(INSPECT_CONDITION, SAMPLE, "call not shown: a value of its condition was not in memory") \
 	X(INSPECT_RATE, PART, "call not shown: --rate was reached")                                \
 	X(INSPECT_OPEN, PART, "end of a call not seen: too many calls are open")                   \

@@ -124,10 +124,6 @@ int mem_heap_site(struct probe_regs *ctx)
 		tell_free(ctx->di, task, answer == FILTER_ASK, place == MEM_HEAP_PLACE_KEPT);
 		return 0;
 	}
-	if (place == MEM_HEAP_PLACE_LOST) {
-		capture_count_loss(CAPTURE_SOURCE_MEM_HEAP, CAPTURE_LOSS_FREE_UNSEEN);
-		return 0;
-	}
 	if (place == MEM_HEAP_PLACE_OBJECT)
 		tell_held(task, answer == FILTER_ASK, ctx);
 	else

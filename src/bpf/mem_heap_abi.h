@@ -40,7 +40,6 @@ enum {
 enum mem_heap_place {
 	MEM_HEAP_PLACE_ALLOC = 1, /* rdi: the address; rdx: the bytes; rsi: see above */
 	MEM_HEAP_PLACE_FREE = 2,  /* rdi: the address */
-	MEM_HEAP_PLACE_LOST = 3,  /* a free() that could not be seen in time */
 	MEM_HEAP_PLACE_KEPT = 4,  /* rdi: an address that was reported as freed, and was not */
 	/* rdi: a name of its own; rsi: mean bytes between samples; rdx: its bytes; rcx: the
 	 * signature of its class, or 0 */

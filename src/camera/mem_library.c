@@ -16,7 +16,6 @@
 
 _Static_assert(MEM_HEAP_PLACE_ALLOC == MEMORY_PLACE_ALLOC &&
 		       MEM_HEAP_PLACE_FREE == MEMORY_PLACE_FREE &&
-		       MEM_HEAP_PLACE_LOST == MEMORY_PLACE_LOST &&
 		       MEM_HEAP_PLACE_KEPT == MEMORY_PLACE_KEPT &&
 		       MEM_HEAP_PLACE_OBJECT == MEMORY_PLACE_OBJECT,
 	       "the library's places are cookies of its probes");
