@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -76,6 +77,11 @@ struct rings {
 	struct lent lent;	   /* of the thread that reads */
 	pthread_mutex_t lock;	   /* of all rings' positions, what is aside, and what follows */
 	uint64_t aside, aside_max; /* bytes */
+	/*
+	 * Readable while something is aside: what asked for attention has left its ring, which
+	 * would wake the reader no more.
+	 */
+	int attention;
 	struct rings_aside counts;
 };
 
@@ -163,6 +169,7 @@ static int hand_over_all(struct rings *rings)
 int rings_new(int rings_map, uint32_t bytes, struct rings **result, struct fail *why)
 {
 	struct rings *rings = calloc(1, sizeof(*rings));
+	struct epoll_event wanted = {.events = EPOLLIN};
 	int err;
 
 	if (!rings)
@@ -171,7 +178,9 @@ int rings_new(int rings_map, uint32_t bytes, struct rings **result, struct fail 
 	rings->bytes = bytes;
 	pthread_mutex_init(&rings->lock, NULL);
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (rings->epoll < 0)
+	rings->attention = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (rings->epoll < 0 || rings->attention < 0 ||
+	    epoll_ctl(rings->epoll, EPOLL_CTL_ADD, rings->attention, &wanted))
 		err = fail_errno(why, -errno, NULL, "cannot make rings");
 	else
 		err = cpus_each_online(add_ring, rings, why);
@@ -201,6 +210,8 @@ void rings_free(struct rings *rings)
 	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
+	if (rings->attention >= 0)
+		close(rings->attention);
 	vec_free(&rings->all);
 	free(rings->lent.at);
 	pthread_mutex_destroy(&rings->lock);
@@ -284,6 +295,8 @@ static bool lend(struct rings *rings, struct ring *ring, const uint32_t *header)
 	if (backlog_head(&ring->aside)) {
 		backlog_drop(&ring->aside, whole);
 		rings->aside -= whole;
+		if (!rings->aside)
+			eventfd_read(rings->attention, &(eventfd_t){0});
 	} else {
 		ring->done += whole;
 	}
@@ -372,6 +385,8 @@ static void relieve(struct rings *rings, struct ring *ring)
 			if (rings->aside + whole > rings->aside_max ||
 			    !backlog_put(&ring->aside, header, whole))
 				break;
+			if (!rings->aside)
+				eventfd_write(rings->attention, 1);
 			rings->aside += whole;
 			rings->counts.records++;
 		}

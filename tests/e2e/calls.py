@@ -194,6 +194,6 @@ def assert_first_calls(film, **calls):
     if CAN_HOLD:
         counts = film.counts()
         assert {name: counts[name] for name in calls} == calls, stderr
-        assert "were not seen" not in stderr, (stderr, film.loss())
+        assert "were not seen" not in stderr, (stderr, film.json()["loss"])
     else:
         assert "were not seen" in stderr and "nothing lost" not in stderr
