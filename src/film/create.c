@@ -145,6 +145,9 @@ static int create_tables(const char *path)
 	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
 	int err;
 
+	/* others may look at the file as soon as it is there */
+	if (rc == SQLITE_OK)
+		rc = sqlite3_busy_timeout(db, FILM_PATIENCE_MS);
 	if (rc == SQLITE_OK)
 		rc = film_create_tables(db);
 	err = film_sql_errno(db, rc);

@@ -18,9 +18,6 @@
 /* Batches that wait for the disk may take this much memory; then the caller waits. */
 #define QUEUE_MAX (64u << 20)
 
-/* How long to wait for readers that are in the way. */
-#define PATIENCE_MS 5000
-
 /*
  * film_disk_keep_aside(): at most this many commits stay in the side file, with at most this many
  * pages.
@@ -358,7 +355,7 @@ static int open_database(struct film_disk *d)
 	if (rc == SQLITE_OK)
 		rc = film_sql_distrust(d->db);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_busy_timeout(d->db, PATIENCE_MS);
+		rc = sqlite3_busy_timeout(d->db, FILM_PATIENCE_MS);
 	if (rc == SQLITE_OK)
 		rc = film_sql_run(d->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
 	sqlite3_wal_hook(d->db, on_commit, d);
@@ -489,7 +486,7 @@ static int make_single_file(struct film_disk *d, struct fail *why)
 	trim(d);
 	for (waited = 0;; waited += 20) {
 		rc = film_sql_run(d->db, "PRAGMA journal_mode = DELETE");
-		if (rc != SQLITE_BUSY || waited >= PATIENCE_MS)
+		if (rc != SQLITE_BUSY || waited >= FILM_PATIENCE_MS)
 			break;
 		usleep(20000);
 	}

@@ -12,9 +12,6 @@
 #include "film/load.h"
 #include "film/schema.h"
 
-/* How long to wait for a moment without a writer. */
-#define PATIENCE_MS 3000
-
 #define COPY_BESIDE "copy it and the file -wal (or -journal) into a directory you can write"
 
 #define HEADER_SIZE 100 /* of an SQLite file */
@@ -108,7 +105,7 @@ static int connect_to(const char *name, int flags, sqlite3 **db)
 	if (rc == SQLITE_OK)
 		rc = film_sql_distrust(*db);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_busy_timeout(*db, PATIENCE_MS);
+		rc = sqlite3_busy_timeout(*db, FILM_PATIENCE_MS);
 	return rc;
 }
 

@@ -77,6 +77,9 @@ int film_sql_run(sqlite3 *db, const char *sql);
 /* The number in the first column of the first row. Returns SQLite's code; SQLITE_DONE: no row. */
 int film_sql_number(sqlite3 *db, const char *sql, int64_t *number);
 
+/* How long a connection waits for the lock of another one, in ms. */
+#define FILM_PATIENCE_MS 5000
+
 /*
  * Makes db a connection that takes nothing in the file for an instruction. Returns SQLite's code.
  */

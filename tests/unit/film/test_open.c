@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -582,6 +583,42 @@ static void test_create(void **state)
 	remove_folder();
 }
 
+/* As impatient as a page that asks each second, or a script that awaits a film. */
+static void look_again_and_again(const char *path)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		sqlite3 *db = NULL;
+
+		if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK)
+			sqlite3_exec(db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+		sqlite3_close(db);
+	}
+}
+
+static void test_create_before_readers(void **state)
+{
+	const char *path = new_path();
+	pid_t readers[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		readers[i] = fork();
+		assert_true(readers[i] >= 0);
+		if (!readers[i])
+			look_again_and_again(path);
+	}
+	for (size_t i = 0; i < 30; i++) {
+		write_seconds(path, 1);
+		unlink(path);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		kill(readers[i], SIGKILL);
+		assert_int_equal(waitpid(readers[i], NULL, 0), readers[i]);
+	}
+	remove_folder();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -596,6 +633,7 @@ int main(void)
 		cmocka_unit_test(test_half_a_transaction),
 		cmocka_unit_test(test_naming_of_any_film),
 		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_create_before_readers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
