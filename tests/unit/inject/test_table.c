@@ -80,8 +80,8 @@ enum {
 };
 
 /*
- * The table grows meanwhile. What a thread has is there, whatever others do, and nothing is lost
- * where one of them has no CPU in the midst of it.
+ * The table grows meanwhile. What a thread has added is there, also while other threads change the
+ * table and have no CPU in the middle of a change.
  */
 static void *add_and_remove(void *own)
 {
