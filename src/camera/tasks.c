@@ -311,6 +311,9 @@ static void tell_losses(struct source *source)
 		 tasks->before.large},
 		{"process not searched for tasks that wait since before: its memory cannot be read",
 		 tasks->before.unread},
+		{"process not searched for tasks that wait since before: its interpreter has "
+		 "another allocator of small objects",
+		 tasks->before.unpooled},
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));

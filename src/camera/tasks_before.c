@@ -179,9 +179,12 @@ static void look_at(void *context, pid_t pid, uint32_t file)
 	if (!map_put(&before->looked, (uint64_t)pid, first ? DONE : look->time))
 		return;
 	err = python_waiting_find(pid, look->facts, take, look);
-	if (!first) {
+	/* one that has only just begun has no pools yet */
+	if (first) {
+		before->unpooled += err == -ENODATA;
+	} else {
 		before->large += err == -EFBIG;
-		before->unread += err && err != -EFBIG && err != -ESRCH;
+		before->unread += err && err != -EFBIG && err != -ENODATA && err != -ESRCH;
 	}
 	compare(look);
 }

@@ -16,6 +16,7 @@ struct tasks_before {
 	struct map looked; /* processes that were looked at, and when */
 	uint64_t large;	   /* processes with more memory than is searched */
 	uint64_t unread;   /* those whose memory could not be read */
+	uint64_t unpooled; /* those whose small objects lie in no pools */
 	uint64_t refused;  /* tasks for which there was no room */
 };
 

@@ -39,6 +39,7 @@ struct search {
 	void (*take)(void *context, const struct python_waiting *waiting);
 	void *context;
 	uint64_t pages;			/* that were looked into */
+	uint64_t pools, debugged;	/* of them, and those with words around each object */
 	uint8_t bytes[PYTHON_POOL_MAX]; /* of a pool */
 	struct type {
 		uint64_t at;
@@ -199,17 +200,29 @@ static void search_pool(struct search *s, uint64_t pool, const struct python_poo
 	}
 }
 
+/*
+ * Objects/obmalloc.c: the allocator for debugging (-X dev) puts two words before each object, of
+ * which the second one ends with seven bytes of the first value; what was given back has the other.
+ */
+static bool is_debugged(uint64_t second)
+{
+	return second >> 8 == 0xfdfdfdfdfdfdfd || second >> 8 == 0xdddddddddddddd;
+}
+
 /* The size of the pool that begins at a page; 0: none does. */
 static uint64_t pool_at(struct search *s, uint64_t at, struct python_pool *pool)
 {
-	uint64_t words[PYTHON_POOL_WORDS];
+	uint64_t words[PYTHON_POOL_WORDS + 2], size;
 
 	if (!resident_has(&s->memory, at))
 		return 0;
 	s->pages++;
 	if (s->memory.read(s->memory.context, words, sizeof(words), at))
 		return 0;
-	return python_pool_of(words, at, pool);
+	size = python_pool_of(words, at, pool);
+	s->pools += size > 0;
+	s->debugged += size && is_debugged(words[PYTHON_POOL_WORDS + 1]);
+	return size;
 }
 
 static void search_mapping(struct search *s, const struct procfs_mapping *mapping)
@@ -253,7 +266,7 @@ int python_waiting_find(pid_t pid, const struct python_tasks *facts,
 		    !mapping.shared && !mapping.inode &&
 		    (!*mapping.path || !strncmp(mapping.path, "[anon", 5)))
 			search_mapping(&s, &mapping);
-	err = is_spent(&s) ? -EFBIG : 0;
+	err = is_spent(&s) ? -EFBIG : s.debugged * 2 >= s.pools ? -ENODATA : 0;
 	resident_close(&s.memory);
 out:
 	buf_free(&maps);

@@ -5,6 +5,7 @@ can be followed (as in test_python.py).
 """
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -207,6 +208,25 @@ def test_tasks_that_wait_all_the_time_have_lanes(lab, python):  # noqa: F811
     assert lives.ns("joins", "other (task)") and not lives.ns("joins", "other (future)"), lives.of["joins"]
     assert lives.ns("goes", "running"), lives.of["goes"]
     assert not film.json("-e", "task-lanes")["loss"], film.explain()
+
+
+@pytest.mark.parametrize("variables", [{"PYTHONMALLOC": "malloc"}, {"PYTHONDEVMODE": "1"}], ids=["malloc", "debug"])
+def test_an_interpreter_with_another_allocator_is_named(lab, variables):
+    """Of a task that goes on there is a lane; that others were not looked for is said."""
+    with subprocess.Popen(["/usr/bin/python3", "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, **variables}) as program:
+        try:
+            assert program.stdout.readline() == "ready\n"
+            with lab.recording("-e", "task-lanes", "-d", 2, "-p", program.pid) as (recorder, film):
+                assert wait_until(film.begun)
+                program.stdin.write("\n")
+                program.stdin.flush()
+                assert recorder.wait(timeout=PATIENCE) == 0
+        finally:
+            program.kill()
+    assert Lives(film).of.keys() == {"goes"}, film.explain()
+    loss = film.json("-e", "task-lanes")["loss"]
+    assert list(loss.values()) == [1] and "another allocator of small objects" in list(loss)[0], loss
 
 
 # Some live at the same time, and of the others each has the address of one before it.
