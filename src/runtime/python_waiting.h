@@ -29,8 +29,8 @@ struct python_waiting {
 
 /*
  * Calls take() with each of them that is found. Returns 0, -EFBIG: there is more memory than is
- * searched; -ENODATA: the interpreter has another allocator of small objects, as with PYTHONMALLOC or
- * -X dev; or another negative errno. One that the collector looks at, or that changes, is not
+ * searched; -ENODATA: the interpreter has another allocator of small objects, as with PYTHONMALLOC
+ * or -X dev; or another negative errno. One that the collector looks at, or that changes, is not
  * found.
  */
 int python_waiting_find(pid_t pid, const struct python_tasks *facts,
