@@ -22,7 +22,7 @@
 struct memory_thread {
 	uint64_t left;	 /* what it may still allocate until its next sample, in bytes */
 	uint64_t random; /* 0: the thread is new */
-	uint64_t busy;	 /* thread pointer of the thread that is in the library */
+	uint64_t busy;	 /* thread pointer of the one that has an object of Python's moved */
 	/* the same of the one that looks for the functions behind; what the C library gave it */
 	union {
 		uint64_t searching, made;

@@ -8,12 +8,12 @@
  * bits for each bucket, of which one is set for each address in it. It stays in the cache, where
  * the slots would push out what the program has there.
  *
- *	Who adds an address puts it into a slot, and then sets its bit. The program has the address
- *	after that, so whoever gives it back finds it.
+ *	A thread that adds an address puts it into a slot, and then sets its bit. The program gets
+ *	the address only after that, so the thread that gives it back finds it.
  *
- *	Who removes one empties its slot, and then sets the bits to those of what is in the bucket.
- *	One that is put there meanwhile could lose its bit. So the bits have a version, which all
- *	that is added counts up, and both change in one instruction, if neither has meanwhile.
+ *	A thread that removes one empties its slot, and then sets the bits to those of what is in the
+ *	bucket. One that is put there meanwhile could lose its bit. So the bits have a version, which
+ *	each addition counts up, and both change in one instruction, if neither has changed meanwhile.
  *
  * A table that is filled is copied into one that is four times as large, and never given back: all
  * together they are a third larger than the last one. Until the larger one takes its place, what
