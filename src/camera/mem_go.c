@@ -39,6 +39,7 @@ struct go_process {
 	uint64_t met; /* when it was */
 	struct go_heap heap;
 	bool is_read;
+	bool is_off; /* it takes no samples, or no more: it may say so once it has taken some */
 	struct map places; /* address of a bucket to its place in: */
 	vec(struct known) buckets;
 };
@@ -278,12 +279,13 @@ static void read_one(struct mem_go *go, const struct mem_go_film *to, struct go_
 	go->unreadable += got < 0 && got != -ESRCH && got != -E2BIG;
 	if (got < 0)
 		return;
-	if (!r.rate && !process->is_read) {
+	if (!r.rate && !process->is_off) {
 		/* exec(2) maps its file where its memory will be, before its memory is there */
-		if (now < process->met + BEGINNING_NS) {
+		if (!process->is_read && now < process->met + BEGINNING_NS) {
 			process->next = process->met + BEGINNING_NS;
 			return;
 		}
+		process->is_off = true;
 		go->off++;
 		pass_on(go, process->pid);
 	}

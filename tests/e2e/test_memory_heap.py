@@ -284,6 +284,24 @@ def test_go_that_takes_no_samples_is_said(lab):
         assert_said(film, "MemProfileRate is 0")
 
 
+def test_go_that_takes_samples_no_more_is_said(lab):
+    """What it has taken until then stays; from then on it is like one that never took any."""
+    with subprocess.Popen([lab.program("allocates_go"), "stops"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "ready\n"
+        with lab.recording("-e", "mem-alloc,mem-inuse", "-p", program.pid) as (recorder, film):
+            assert wait_until(film.begun)
+            assert wait_until(lambda: "samples (sampled by bytes)" in film.report("-e", "mem-inuse", check=False).stdout)
+            assert "not read" not in film.report("-e", "mem-inuse").stdout
+            program.stdin.write("\n")
+            program.stdin.flush()
+            assert program.stdout.readline() == "done\n"
+            assert wait_until(lambda: "MemProfileRate is 0" in film.report("-e", "mem-inuse", check=False).stdout)
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+        program.stdin.close()
+    assert_said(film, "MemProfileRate is 0")
+
+
 def of_unknown_version(lab, folder):
     """A program of Go that says so: the version stands in the file as text."""
     code = Path(lab.program("allocates_go")).read_bytes()

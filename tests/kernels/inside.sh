@@ -161,7 +161,8 @@ growth_is_told()
 
 allocations_are_counted()
 {
-	stackcam record -q -e mem-alloc,mem-inuse -o heap.film -- allocates 1 >said.txt || return 1
+	# by default a thread takes fewer samples of much, on a machine that is slow by chance far fewer
+	stackcam record -q -e mem-alloc,mem-inuse --mem-interval 100000 -o heap.film -- allocates 1 >said.txt || return 1
 	for event in mem-alloc mem-inuse; do
 		stackcam report -e $event --format folded heap.film
 	done | awk '/;all;leaks;malloc/ { sum += $NF } END { print sum; exit !(sum > 330e6 && sum < 460e6) }' || {

@@ -2,9 +2,10 @@
 // Allocates and holds known amounts in functions of their own, and prints after a collection what Go's own profile says of
 // each: NAME ALLOCATED HELD, in bytes; then "ready". It ends when its standard input does.
 //
-//	allocates_go [off | later]
+//	allocates_go [off | later | stops]
 //
-// off: the runtime takes no samples. later: neither, and it allocates after a line of its input, and says "done".
+// off: the runtime takes no samples. later: neither, and it allocates after a line of its input, and says "done". stops: it
+// takes samples until a line of its input comes, and says "done".
 package main
 
 import (
@@ -51,6 +52,15 @@ func scale(count, bytes int64) float64 {
 
 func main() {
 	in := bufio.NewReader(os.Stdin)
+	if len(os.Args) > 1 && os.Args[1] == "stops" {
+		small()
+		fmt.Println("ready")
+		in.ReadString('\n')
+		runtime.MemProfileRate = 0
+		fmt.Println("done")
+		in.ReadString('\n')
+		return
+	}
 	if len(os.Args) > 1 {
 		runtime.MemProfileRate = 0
 	}
