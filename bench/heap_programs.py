@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that allocate much: each takes a number of turns, and prints the CPU time of one in ns (the parser and the program in Python, of
-100). And a library before the allocator that only goes on to the next one."""
+"""Programs that allocate much: each takes a number of turns, and prints the CPU time of one in ns (the parser and the program in
+Python, of 100). And a library before the allocator that only goes on to the next one."""
 
 import subprocess
 

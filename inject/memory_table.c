@@ -17,9 +17,9 @@
  *
  * A table that is filled is copied into one that is four times as large, and never given back: all
  * together they are a third larger than the last one. Until the larger one takes its place, what
- * changes is changed in both. The thread that copies puts an address there that was in its slot,
- * and looks whether it still is in the bucket. (Lost would be one that is given back, handed out
- * again and a sample again just between that look and what follows from it.)
+ * changes is changed in both. What is copied may have been removed just then: it stays until the
+ * program gives back what has that address next, of which the recorder knows no sample. While the
+ * thread that copies has no CPU, a bucket that is full has no room: what is not followed is counted.
  *
  * A child that is forked has the table as it was. If that was being copied, no thread goes on with
  * it there: the table stays as large as it is.
@@ -170,8 +170,8 @@ static void copy(const struct memory_table *table, struct memory_table *to)
 	for (uint64_t i = 0; i < (table->mask + 1) * SLOTS_A_BUCKET; i++) {
 		uint64_t address = __atomic_load_n(&table->slots[i], __ATOMIC_SEQ_CST);
 
-		if (address != EMPTY && put(to, address) && !has(table, address))
-			take(to, address);
+		if (address != EMPTY)
+			put(to, address);
 	}
 }
 

@@ -24,6 +24,9 @@
  */
 #define AGAIN 500000000ull
 
+/* An interpreter that began less before the probes were set may have had no pools yet; ns. */
+#define BEGINNING_NS 100000000ull
+
 /* In the table of processes, where others have the time of their first look. */
 #define DONE UINT64_MAX
 
@@ -158,6 +161,15 @@ static bool is_older(const struct look *look)
 	       filter_is_target(host->probes, host->selection, look->pid);
 }
 
+/* Whether it may have just begun when the probes were set, and have had no pools yet. */
+static bool is_young(const struct look *look)
+{
+	const struct process *process = samples_process(look->of->host->samples, look->pid);
+	uint64_t began = process->executed > process->start ? process->executed : process->start;
+
+	return look->facts->image.since < began + BEGINNING_NS;
+}
+
 static void look_at(void *context, pid_t pid, uint32_t file)
 {
 	struct look *look = context;
@@ -179,10 +191,8 @@ static void look_at(void *context, pid_t pid, uint32_t file)
 	if (!map_put(&before->looked, (uint64_t)pid, first ? DONE : look->time))
 		return;
 	err = python_waiting_find(pid, look->facts, take, look);
-	/* one that has only just begun has no pools yet */
-	if (first) {
-		before->unpooled += err == -ENODATA;
-	} else {
+	before->unpooled += err == -ENODATA && is_young(look) == (first != 0);
+	if (!first) {
 		before->large += err == -EFBIG;
 		before->unread += err && err != -EFBIG && err != -ENODATA && err != -ESRCH;
 	}

@@ -11,7 +11,6 @@
 #include "store/index_private.h"
 
 /* How long to wait for another process that has the database: an sqlite3 shell. */
-#define PATIENCE_MS 5000
 
 /* The largest are the minutes of one hour. */
 #define BLOB_MAX (256 << 20)
@@ -143,7 +142,7 @@ static int connect_to(struct index *index, sqlite3 **db, struct fail *why)
 	if (rc == SQLITE_OK)
 		rc = film_sql_distrust(*db);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_busy_timeout(*db, PATIENCE_MS);
+		rc = sqlite3_busy_timeout(*db, FILM_PATIENCE_MS);
 	if (*db)
 		sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, BLOB_MAX);
 	return rc == SQLITE_OK ? 0 : index_failed(index, *db, rc, why);
@@ -397,7 +396,7 @@ int index_checkpoint(struct index *index, struct fail *why)
 	sqlite3_busy_timeout(index->db, 0);
 	rc = sqlite3_wal_checkpoint_v2(index->db, "main", SQLITE_CHECKPOINT_TRUNCATE, &left,
 				       &moved);
-	sqlite3_busy_timeout(index->db, PATIENCE_MS);
+	sqlite3_busy_timeout(index->db, FILM_PATIENCE_MS);
 	pthread_mutex_unlock(&index->writing);
 	if ((rc & 0xff) == SQLITE_BUSY || (rc == SQLITE_OK && left != moved))
 		return -EBUSY;

@@ -11,7 +11,6 @@
 #include "store/index_private.h"
 
 #define APPLICATION_ID 0x5ca35a25
-#define PATIENCE_MS    5000
 
 /* A span of a process is looked for by its start: longer ones may be missed before a time. */
 #define LENGTH_MAX (3600ull * 1000000000)
@@ -88,7 +87,7 @@ int spans_db_open(const char *path, bool is_reader, struct spans_db **result, st
 	if (rc == SQLITE_OK)
 		rc = film_sql_distrust(db->db);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_busy_timeout(db->db, PATIENCE_MS);
+		rc = sqlite3_busy_timeout(db->db, FILM_PATIENCE_MS);
 	/* what came in the last moment may be lost with the power; nothing is damaged by it */
 	if (rc == SQLITE_OK && !is_reader)
 		rc = film_sql_run(db->db, "PRAGMA synchronous = NORMAL");
