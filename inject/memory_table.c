@@ -165,14 +165,16 @@ static bool take(struct memory_table *table, uint64_t address)
 	return false;
 }
 
-static void copy(const struct memory_table *table, struct memory_table *to)
+/* False: there is no room for one. */
+static bool copy(const struct memory_table *table, struct memory_table *to)
 {
 	for (uint64_t i = 0; i < (table->mask + 1) * SLOTS_A_BUCKET; i++) {
 		uint64_t address = __atomic_load_n(&table->slots[i], __ATOMIC_SEQ_CST);
 
-		if (address != EMPTY)
-			put(to, address);
+		if (address != EMPTY && !put(to, address))
+			return false;
 	}
+	return true;
 }
 
 /* Makes a larger one, unless another thread does. */
@@ -199,8 +201,9 @@ static void grow(struct memory_table *table)
 		memory_system_call(SYS_munmap, got, (long)bytes, 0, 0, 0);
 		return;
 	}
-	copy(table, larger);
-	__atomic_store_n(&memory_table, larger, __ATOMIC_RELEASE);
+	/* one without room for all does not take the place */
+	if (copy(table, larger))
+		__atomic_store_n(&memory_table, larger, __ATOMIC_RELEASE);
 }
 
 static struct memory_table *larger_than(const struct memory_table *table)
