@@ -39,7 +39,9 @@ struct go_process {
 	uint64_t met; /* when it was */
 	struct go_heap heap;
 	bool is_read;
-	bool is_off; /* it takes no samples, or no more: it may say so once it has taken some */
+	bool is_off;   /* it takes no samples, or no more: it may say so once it has taken some */
+	uint64_t rate; /* the last one that was seen and is not 0 */
+	uint32_t told; /* the film that says of its memory in use by which rate it is */
 	struct map places; /* address of a bucket to its place in: */
 	vec(struct known) buckets;
 };
@@ -49,7 +51,7 @@ struct mem_go {
 	vec(pid_t) unread;
 	uint32_t film; /* counts films */
 	uint64_t unknown, off, unreadable, too_many, refused;
-	bool is_ageless; /* the film says that it does not know when memory in use was allocated */
+	bool is_ageless; /* this film says that it does not know when memory in use was allocated */
 };
 
 /* One reading. */
@@ -216,13 +218,64 @@ static void tell_beginning(const struct reading *r, uint32_t thread)
 		film_held(r->to->film, r->to->inuse, &row);
 }
 
+/*
+ * What the film says of memory in use, beside the numbers, once: a program that takes samples no
+ * more goes on to see the ends of those that it has.
+ */
+static void tell_notes(const struct reading *r)
+{
+	struct mem_go *go = r->go;
+	char words[192];
+
+	if (!go->is_ageless)
+		film_loss(
+			r->to->film, r->to->inuse,
+			"memory in use of programs of Go: its age is not known, and --leaks keeps "
+			"everything",
+			1);
+	go->is_ageless = true;
+	if (r->rate || r->process->told == go->film)
+		return;
+	r->process->told = go->film;
+	if (r->process->rate)
+		snprintf(
+			words, sizeof(words),
+			"memory in use of a program of Go without what it allocated since it takes "
+			"samples no more: by the last rate that was seen, %llu bytes between "
+			"samples",
+			(unsigned long long)r->process->rate);
+	else
+		snprintf(
+			words, sizeof(words),
+			"memory in use of a program of Go without what it allocated since it takes "
+			"samples no more: the samples alone, not scaled, as their rate was not "
+			"seen");
+	film_loss(r->to->film, r->to->inuse, words, 1);
+}
+
+static void hold(struct reading *r, const struct samples_place *place, uint64_t count,
+		 uint64_t value)
+{
+	struct film_held row = {.time = r->now,
+				.count = (uint32_t)count,
+				.value = value,
+				.thread = place->thread,
+				.stack = place->stack};
+
+	if (r->is_first && !r->held)
+		tell_beginning(r, place->thread);
+	film_held(r->to->film, r->to->inuse, &row);
+	r->held++;
+	tell_notes(r);
+}
+
 static void take_bucket(void *context, const struct go_heap_bucket *bucket)
 {
 	struct reading *r = context;
 	struct known *known = known_of(r->process, bucket->address);
-	uint64_t allocated = scaled(bucket->allocs, bucket->alloc_bytes, r->rate);
+	uint64_t rate = r->rate ? r->rate : r->process->rate;
+	uint64_t allocated = scaled(bucket->allocs, bucket->alloc_bytes, rate);
 	uint64_t count = bucket->allocs - bucket->frees;
-	struct film_held row = {.time = r->now, .count = (uint32_t)count};
 
 	if (!known) {
 		r->go->refused++;
@@ -238,22 +291,9 @@ static void take_bucket(void *context, const struct go_heap_bucket *bucket)
 		samples_add(r->to->samples, r->to->alloc, r->now, &known->place,
 			    allocated - known->allocated);
 	known->allocated = allocated > known->allocated ? allocated : known->allocated;
-	if (!r->to->inuse || !count)
-		return;
-	if (r->is_first && !r->held)
-		tell_beginning(r, known->place.thread);
-	row.value = scaled(count, bucket->alloc_bytes - bucket->free_bytes, r->rate);
-	row.thread = known->place.thread;
-	row.stack = known->place.stack;
-	film_held(r->to->film, r->to->inuse, &row);
-	r->held++;
-	if (!r->go->is_ageless)
-		film_loss(
-			r->to->film, r->to->inuse,
-			"memory in use of programs of Go: its age is not known, and --leaks keeps "
-			"everything",
-			1);
-	r->go->is_ageless = true;
+	if (r->to->inuse && count)
+		hold(r, &known->place, count,
+		     scaled(count, bucket->alloc_bytes - bucket->free_bytes, rate));
 }
 
 static void read_one(struct mem_go *go, const struct mem_go_film *to, struct go_process *process,
@@ -274,6 +314,8 @@ static void read_one(struct mem_go *go, const struct mem_go_film *to, struct go_
 							&r.rate, take_bucket, &r)
 					 : -ESRCH;
 
+	if (r.rate)
+		process->rate = r.rate;
 	process->next = now + SECOND_NS;
 	go->too_many += got == -E2BIG;
 	go->unreadable += got < 0 && got != -ESRCH && got != -E2BIG;
@@ -305,6 +347,7 @@ void mem_go_read(struct mem_go *go, const struct mem_go_film *to, uint64_t now, 
 void mem_go_turn(struct mem_go *go)
 {
 	go->film++;
+	go->is_ageless = false;
 }
 
 void mem_go_tell(const struct mem_go *go, struct film_writer *film, uint32_t event)

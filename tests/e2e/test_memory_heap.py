@@ -284,22 +284,46 @@ def test_go_that_takes_no_samples_is_said(lab):
         assert_said(film, "MemProfileRate is 0")
 
 
-def test_go_that_takes_samples_no_more_is_said(lab):
-    """What it has taken until then stays; from then on it is like one that never took any."""
+def stop_go(program):
+    """It takes samples no more. Returns what it says then."""
+    program.stdin.write("\n")
+    program.stdin.flush()
+    return truth_of("".join(iter(program.stdout.readline, "done\n")))
+
+
+def in_use_of_go(film, truth):
+    """Whether the last state has been read to the end."""
+    lines = film.report("-e", "mem-inuse", "--format", "folded", check=False).stdout.splitlines()
+    held = sum(int(line.rpartition(" ")[2]) for line in lines if "main.small" in line)
+    return held == pytest.approx(truth, rel=0.001)
+
+
+@pytest.mark.parametrize("way", ["begun before", "begun after"])
+def test_go_that_takes_samples_no_more(lab, way):
+    """
+    Half of what it had then is still in use, by the rate that was seen; it was seen only if the recording had begun. What it
+    allocates afterwards is not known.
+    """
     with subprocess.Popen([lab.program("allocates_go"), "stops"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "ready\n"
+        truth = stop_go(program) if way == "begun after" else {}
         with lab.recording("-e", "mem-alloc,mem-inuse", "-p", program.pid) as (recorder, film):
             assert wait_until(film.begun)
-            assert wait_until(lambda: "samples (sampled by bytes)" in film.report("-e", "mem-inuse", check=False).stdout)
-            assert "not read" not in film.report("-e", "mem-inuse").stdout
-            program.stdin.write("\n")
-            program.stdin.flush()
-            assert program.stdout.readline() == "done\n"
-            assert wait_until(lambda: "MemProfileRate is 0" in film.report("-e", "mem-inuse", check=False).stdout)
+            if not truth:
+                assert wait_until(lambda: "samples (sampled by bytes)" in film.report("-e", "mem-inuse", check=False).stdout)
+                assert "not read" not in film.report("-e", "mem-inuse").stdout
+                truth = stop_go(program)
+            held = truth["small" if way == "begun before" else "small.unscaled"][1]
+            assert wait_until(lambda: in_use_of_go(film, held)), (truth, film.explain())
             recorder.send_signal(signal.SIGINT)
             assert recorder.wait(timeout=PATIENCE) == 0
         program.stdin.close()
+    assert "leaks" not in truth and truth["small"][1] == pytest.approx(200000 * 416, rel=0.5)
+    assert not of_function(film, "mem-inuse", "main.leaks")
     assert_said(film, "MemProfileRate is 0")
+    said = film.report("-e", "mem-inuse").stdout
+    assert ("524288 bytes between samples" in said) == (way == "begun before"), film.explain()
+    assert ("not scaled, as their rate was not seen" in said) == (way == "begun after"), film.explain()
 
 
 def of_unknown_version(lab, folder):

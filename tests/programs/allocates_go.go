@@ -4,8 +4,9 @@
 //
 //	allocates_go [off | later | stops]
 //
-// off: the runtime takes no samples. later: neither, and it allocates after a line of its input, and says "done". stops: it
-// takes samples until a line of its input comes, and says "done".
+// off: the runtime takes no samples. later: neither, and it allocates after a line of its input, and says "done". stops: when
+// a line of its input comes, it takes samples no more, gives back half of what small() made, allocates in leaks(), and says
+// what its profile says then, by the rate that it had and, as NAME.unscaled, without one; then "done".
 package main
 
 import (
@@ -43,11 +44,47 @@ func leaks() {
 var sink []byte
 
 // What a record stands for, as Go's own tools scale it.
-func scale(count, bytes int64) float64 {
-	if count == 0 || runtime.MemProfileRate <= 1 {
+func scale(count, bytes int64, rate int) float64 {
+	if count == 0 || rate <= 1 {
 		return float64(bytes)
 	}
-	return float64(bytes) / (1 - math.Exp(-float64(bytes)/float64(count)/float64(runtime.MemProfileRate)))
+	return float64(bytes) / (1 - math.Exp(-float64(bytes)/float64(count)/float64(rate)))
+}
+
+func say(suffix string, rate int) {
+	runtime.GC()
+	runtime.GC()
+	records := make([]runtime.MemProfileRecord, 10000)
+	n, _ := runtime.MemProfile(records, true)
+	allocated, held := map[string]float64{}, map[string]float64{}
+	for _, r := range records[:n] {
+		frames := runtime.CallersFrames(r.Stack())
+		for {
+			frame, more := frames.Next()
+			if name := strings.TrimPrefix(frame.Function, "main."); name != frame.Function && name != "main" {
+				allocated[name] += scale(r.AllocObjects, r.AllocBytes, rate)
+				held[name] += scale(r.InUseObjects(), r.InUseBytes(), rate)
+				break
+			}
+			if !more {
+				break
+			}
+		}
+	}
+	for name := range allocated {
+		fmt.Printf("%s%s %.0f %.0f\n", name, suffix, allocated[name], held[name])
+	}
+}
+
+func stop() {
+	rate := runtime.MemProfileRate
+	runtime.MemProfileRate = 0
+	for i := 0; i < 200000; i++ {
+		kept[i] = nil
+	}
+	leaks()
+	say("", rate)
+	say(".unscaled", 0)
 }
 
 func main() {
@@ -56,7 +93,7 @@ func main() {
 		small()
 		fmt.Println("ready")
 		in.ReadString('\n')
-		runtime.MemProfileRate = 0
+		stop()
 		fmt.Println("done")
 		in.ReadString('\n')
 		return
@@ -78,28 +115,7 @@ func main() {
 	large()
 	leaks()
 	sink = nil
-	runtime.GC()
-	runtime.GC()
-	records := make([]runtime.MemProfileRecord, 10000)
-	n, _ := runtime.MemProfile(records, true)
-	allocated, held := map[string]float64{}, map[string]float64{}
-	for _, r := range records[:n] {
-		frames := runtime.CallersFrames(r.Stack())
-		for {
-			frame, more := frames.Next()
-			if name := strings.TrimPrefix(frame.Function, "main."); name != frame.Function && name != "main" {
-				allocated[name] += scale(r.AllocObjects, r.AllocBytes)
-				held[name] += scale(r.InUseObjects(), r.InUseBytes())
-				break
-			}
-			if !more {
-				break
-			}
-		}
-	}
-	for name := range allocated {
-		fmt.Printf("%s %.0f %.0f\n", name, allocated[name], held[name])
-	}
+	say("", runtime.MemProfileRate)
 	fmt.Println("ready")
 	in.ReadString('\n')
 }
