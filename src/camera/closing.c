@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/vec.h"
 
 #define THREADS_MAX 16
@@ -48,17 +48,11 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Signals are for the thread that reads them. */
 static bool start_thread(struct closing *closing)
 {
-	sigset_t all, before;
 	pthread_t thread;
-	bool started;
+	bool started = !thread_spawn(&thread, work, closing);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = !pthread_create(&thread, NULL, work, closing);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (started)
 		pthread_detach(thread);
 	return started;

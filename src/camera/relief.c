@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/privileges.h"
+#include "base/thread.h"
 
 /*
  * How often rings are emptied once the recorder is late: each CPU may hand over a stack of 64 KiB a
@@ -78,16 +78,10 @@ static void *empty(void *context)
 
 static int start(struct relief *relief, struct fail *why)
 {
-	sigset_t all, before;
-	int err;
+	int err = thread_spawn(&relief->thread, empty, relief);
 
-	/* signals are for the threads that know what to do about them */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&relief->thread, NULL, empty, relief);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	relief->runs = !err;
-	return err ? fail_errno(why, -err, NULL, "cannot start a thread") : 0;
+	return err ? fail_errno(why, err, NULL, "cannot start a thread") : 0;
 }
 
 int relief_new(struct rings *rings, struct sideband *sideband, struct relief **result,

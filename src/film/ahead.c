@@ -2,8 +2,9 @@
 #include "film/ahead.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
+
+#include "base/thread.h"
 
 #define PLACES 2
 
@@ -82,19 +83,6 @@ static int run_alone(const struct ahead *ahead)
 	return err;
 }
 
-/* Signals are for the thread that asked. */
-static int start(pthread_t *thread, struct run *r)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(thread, NULL, make_all, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err;
-}
-
 int ahead_run(const struct ahead *ahead)
 {
 	struct run r = {.ahead = ahead};
@@ -105,7 +93,7 @@ int ahead_run(const struct ahead *ahead)
 		return run_alone(ahead);
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.changed, NULL);
-	if (start(&thread, &r)) {
+	if (thread_spawn(&thread, make_all, &r)) {
 		err = run_alone(ahead);
 	} else {
 		err = take_all(&r);

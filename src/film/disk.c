@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "film/blocks.h"
 #include "film/create.h"
 #include "film/catalogue_blocks.h"
@@ -368,16 +368,10 @@ static int open_database(struct film_disk *d)
 	return rc;
 }
 
-/* Signals are for the threads that know what to do about them. */
 static int start_thread(struct film_disk *d)
 {
-	sigset_t all, before;
-	int err;
+	int err = thread_spawn(&d->thread, write_batches, d);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&d->thread, NULL, write_batches, d);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!err)
 		pthread_setname_np(d->thread, "film");
 	return err;

@@ -165,8 +165,9 @@ bool film_has_values(const struct film *film, uint32_t event);
 /* Whether it has memory in use, whose rows say when it was allocated. */
 bool film_has_held(const struct film *film, uint32_t event);
 
-/* How many calls of an event the film holds, from the block rows alone. */
+/* How many calls, or turns, of an event the film holds, from the block rows alone. */
 uint64_t film_call_count(struct film *film, uint32_t event);
+uint64_t film_turn_count(struct film *film, uint32_t event);
 
 /*
  * How many sums of functions the film has of an event; 0: its calls, if any, were kept one by one.

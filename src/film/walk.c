@@ -509,3 +509,11 @@ uint64_t film_call_count(struct film *film, uint32_t event)
 	count_kind(film, event, FILM_BLOCK_CALLS, &count, &total);
 	return count;
 }
+
+uint64_t film_turn_count(struct film *film, uint32_t event)
+{
+	uint64_t count, total;
+
+	count_kind(film, event, FILM_BLOCK_TURNS, &count, &total);
+	return count;
+}

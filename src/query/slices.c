@@ -7,9 +7,15 @@
 #include <string.h>
 
 #include "base/saturated.h"
+#include "base/team.h"
 #include "base/vec.h"
 #include "film/events.h"
 #include "query/wait_class.h"
+
+enum {
+	PARTS_MAX = 8,
+	WORTH_A_TEAM = 100000 /* turns: fewer are read before threads have begun */
+};
 
 /* What is known of a thread's life so far. */
 struct life {
@@ -20,15 +26,27 @@ struct life {
 	struct slice slice; /* the last one, which may get longer */
 };
 
-struct walker {
+/* What walkers share. */
+struct walk {
 	struct film *film;
-	struct wait_classes classes;
+	struct wait_classes classes; /* its decider is empty: each walker has its own */
 	uint64_t from, to;
 	enum slice_kind run;
 	int (*take)(void *context, const struct slice *slice);
+	uint32_t *places; /* by thread: its place in its walker's lives, and 1 */
+	uint32_t mask;	  /* of a thread's id: the number of its walker */
+	struct walker *walkers;
+	struct team *team;
+	const struct film_turns *turns; /* that all of them go through now */
+};
+
+/* Follows the threads of one part. */
+struct walker {
+	const struct walk *walk;
+	struct wait_decider decider;
 	void *context;
-	uint32_t *places; /* by thread: its place in lives, and 1 */
 	vec(struct life) lives;
+	int err; /* what ended it */
 };
 
 const char *slice_kind_name(unsigned int kind)
@@ -95,16 +113,16 @@ static int give(struct walker *w, struct life *life)
 	if (!life->has_slice)
 		return 0;
 	life->has_slice = false;
-	if (slice->start < w->from) {
-		slice->start = w->from;
+	if (slice->start < w->walk->from) {
+		slice->start = w->walk->from;
 		slice->began_before = true;
 	}
-	if (slice->end > w->to) {
-		slice->end = w->to;
+	if (slice->end > w->walk->to) {
+		slice->end = w->walk->to;
 		slice->goes_on = true;
 		slice->is_last = false;
 	}
-	return slice->end > slice->start ? w->take(w->context, slice) : 0;
+	return slice->end > slice->start ? w->walk->take(w->context, slice) : 0;
 }
 
 /* What not each part of a wait has. */
@@ -167,21 +185,21 @@ static __attribute__((noinline)) bool new_life(struct walker *w, uint32_t thread
 {
 	if (!vec_push(&w->lives, (struct life){0}))
 		return false;
-	w->places[thread] = (uint32_t)w->lives.count;
+	w->walk->places[thread] = (uint32_t)w->lives.count;
 	return true;
 }
 
 static struct life *life_of(struct walker *w, uint32_t thread, bool *is_new)
 {
-	*is_new = !w->places[thread];
-	return !*is_new || new_life(w, thread) ? &w->lives.at[w->places[thread] - 1] : NULL;
+	*is_new = !w->walk->places[thread];
+	return !*is_new || new_life(w, thread) ? &w->lives.at[w->walk->places[thread] - 1] : NULL;
 }
 
 /*
  * Where a life begins whose first turn in the range begins at start: there, or, as some of its rows
  * are missing, where it could first be.
  */
-static uint64_t begin_of(const struct walker *w, uint32_t thread, uint64_t start, uint32_t flags)
+static uint64_t begin_of(const struct walk *w, uint32_t thread, uint64_t start, uint32_t flags)
 {
 	uint64_t begin = w->film->threads[thread].start;
 
@@ -233,7 +251,7 @@ static enum wait_class class_of(struct walker *w, const struct slice_evidence *e
 		.flags = e->flags & (FILM_WAIT_IOWAIT | FILM_WAIT_KERNEL),
 	};
 
-	return wait_decide(&w->classes.decider, &wait, w->classes.frames[e->stack]);
+	return wait_decide(&w->decider, &wait, w->walk->classes.frames[e->stack]);
 }
 
 /* The writer of a film may have put any numbers there: what is too long begins where it can. */
@@ -258,11 +276,11 @@ static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
 	fill_like(turns, i, &like);
 	like.start = start;
 	if (is_new)
-		life->until = begin_of(w, like.thread, start, flags);
+		life->until = begin_of(w->walk, like.thread, start, flags);
 	if (in > life->until)
 		err = add_hole(w, life, like.thread, start, in);
 	if (!err)
-		err = add(w, life, w->run, out, &like);
+		err = add(w, life, w->walk->run, out, &like);
 	if (!err && woken > out)
 		err = add(w, life, SLICE_WAIT + class_of(w, &like.evidence), woken, &like);
 	if (!err)
@@ -275,32 +293,54 @@ static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
 	return life->has_ended ? give(w, life) : 0;
 }
 
-static int take_turns(void *context, const struct film_turns *turns)
+/* The turns of its threads. */
+static void take_part(void *context, unsigned int number)
+{
+	const struct walk *walk = context;
+	const struct film_turns *turns = walk->turns;
+	struct walker *w = &walk->walkers[number];
+
+	for (size_t i = 0; !w->err && i < turns->count; i++)
+		if (turns->thread[i] && (turns->thread[i] & walk->mask) == number)
+			w->err = take_turn(w, turns, i);
+}
+
+static int first_error(const struct walk *walk)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < turns->count; i++)
-		if (turns->thread[i])
-			err = take_turn(context, turns, i);
+	for (uint32_t i = 0; !err && i <= walk->mask; i++)
+		err = walk->walkers[i].err;
 	return err;
 }
 
+static int take_turns(void *context, const struct film_turns *turns)
+{
+	struct walk *walk = context;
+
+	walk->turns = turns;
+	team_do(walk->team, take_part, walk);
+	return first_error(walk);
+}
+
 /* A thread that has not ended lives up to the last moment that the film has turns of. */
-static int finish(struct walker *w, uint64_t last)
+static int finish(struct walk *walk, uint64_t last)
 {
 	int err = 0;
 
-	for (uint32_t thread = 1; !err && thread < w->film->thread_count; thread++) {
-		struct life *life = w->places[thread] ? &w->lives.at[w->places[thread] - 1] : NULL;
+	for (uint32_t thread = 1; !err && thread < walk->film->thread_count; thread++) {
+		struct walker *w = &walk->walkers[thread & walk->mask];
+		uint32_t place = walk->places[thread];
+		struct life *life = place ? &w->lives.at[place - 1] : NULL;
 		const struct slice hole = {.thread = thread};
 
 		if (!life)
 			continue;
 		if (life->is_open && life->until >= last)
 			life->slice.goes_on = true;
-		if (!life->has_ended && life->until < w->to) {
+		if (!life->has_ended && life->until < walk->to) {
 			life->is_open = false;
-			err = add(w, life, SLICE_HOLE, last < w->to ? last : w->to, &hole);
+			err = add(w, life, SLICE_HOLE, last < walk->to ? last : walk->to, &hole);
 		}
 		if (!err)
 			err = give(w, life);
@@ -308,27 +348,63 @@ static int finish(struct walker *w, uint64_t last)
 	return err;
 }
 
+static int begin(struct walk *walk, void *const *contexts)
+{
+	unsigned int parts = walk->mask + 1;
+	int err = wait_classes_init(&walk->classes, walk->film);
+
+	walk->places = calloc(walk->film->thread_count + 1ull, sizeof(*walk->places));
+	walk->walkers = calloc(parts, sizeof(*walk->walkers));
+	walk->team = team_new(parts);
+	if (err || !walk->places || !walk->walkers || !walk->team)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < parts; i++)
+		walk->walkers[i] = (struct walker){.walk = walk,
+						   .decider.arch = walk->film->info.arch,
+						   .context = contexts[i]};
+	return 0;
+}
+
+static void end(struct walk *walk)
+{
+	for (uint32_t i = 0; walk->walkers && i <= walk->mask; i++) {
+		wait_decider_free(&walk->walkers[i].decider);
+		vec_free(&walk->walkers[i].lives);
+	}
+	team_free(walk->team);
+	wait_classes_free(&walk->classes);
+	free(walk->places);
+	free(walk->walkers);
+}
+
+unsigned int slices_parts(struct film *film, uint32_t event)
+{
+	return film_turn_count(film, event) < WORTH_A_TEAM ? 1 : team_size(PARTS_MAX);
+}
+
+int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		     int (*take)(void *context, const struct slice *slice), unsigned int parts,
+		     void *const *contexts, struct fail *why)
+{
+	struct walk walk = {.film = film, .from = from, .to = to, .take = take, .mask = parts - 1};
+	int err = begin(&walk, contexts);
+
+	walk.run = slices_are_of_goroutines(film, event) ? SLICE_RUNNING : SLICE_ON_CPU;
+	/* a turn that covers to ends at most so far behind it */
+	if (!err)
+		err = film_each_turns(film, event, from, add_saturated(to, FILM_TURN_MAX + 1),
+				      take_turns, &walk, why);
+	if (!err)
+		err = finish(&walk, film_turns_end(film, event));
+	if (err == -ENOMEM)
+		fail_errno(why, err, NULL, "cannot read what threads did");
+	end(&walk);
+	return err;
+}
+
 int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		int (*take)(void *context, const struct slice *slice), void *context,
 		struct fail *why)
 {
-	struct walker w = {.film = film, .from = from, .to = to, .take = take, .context = context};
-	int err = wait_classes_init(&w.classes, film);
-
-	w.run = slices_are_of_goroutines(film, event) ? SLICE_RUNNING : SLICE_ON_CPU;
-	w.places = calloc(film->thread_count + 1ull, sizeof(*w.places));
-	if (!err && !w.places)
-		err = -ENOMEM;
-	/* a turn that covers to ends at most so far behind it */
-	if (!err)
-		err = film_each_turns(film, event, from, add_saturated(to, FILM_TURN_MAX + 1),
-				      take_turns, &w, why);
-	if (!err)
-		err = finish(&w, film_turns_end(film, event));
-	if (err == -ENOMEM)
-		fail_errno(why, err, NULL, "cannot read what threads did");
-	wait_classes_free(&w.classes);
-	free(w.places);
-	vec_free(&w.lives);
-	return err;
+	return slices_each_part(film, event, from, to, take, 1, &context, why);
 }

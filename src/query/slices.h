@@ -72,6 +72,18 @@ int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		int (*take)(void *context, const struct slice *slice), void *context,
 		struct fail *why);
 
+/*
+ * The same in several threads at a time: the film's threads are divided into parts, each with a
+ * context of its own, and take() is called with those of one part by one thread at a time. parts is
+ * a power of two.
+ */
+int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		     int (*take)(void *context, const struct slice *slice), unsigned int parts,
+		     void *const *contexts, struct fail *why);
+
+/* How many parts make it fastest here: 1 where there are few turns, or one CPU. */
+unsigned int slices_parts(struct film *film, uint32_t event);
+
 /* The film's event that has turns, that of threads if it is there; 0: there is none. */
 uint32_t slices_event(const struct film *film);
 

@@ -32,17 +32,42 @@ new_object(struct state_objects *objects, uint64_t key, uint32_t process, const 
 	return vec_last(&objects->all);
 }
 
-/* Of an object at a place. False: no memory. */
-static bool add_holder(struct state_objects *objects, size_t object, const struct slice *slice)
+/* The object that waits like this one have. False: no memory; null: no room. */
+static bool object_like(struct state_objects *objects, uint32_t process, const struct slice *slice,
+			struct state_object **object)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	uint64_t time = slice->end - slice->start;
-	uint64_t key = hash_u64(hash_u64(object) ^ ((uint64_t)e->holder << 8 | e->holder_sure));
+	uint64_t key = key_of(objects, process, slice);
+	const uint64_t *place = map_get(&objects->places, key);
+
+	*object = NULL;
+	if (place)
+		*object = &objects->all.at[*place];
+	else if (objects->all.count < OBJECTS_MAX)
+		*object = new_object(objects, key, process, slice);
+	else
+		return true;
+	return *object;
+}
+
+/* Not each wait for a lock is known to be one. */
+static bool describes_better(const struct slice *slice, const struct slice *than)
+{
+	if (!slice->evidence.lock != !than->evidence.lock)
+		return slice->evidence.lock;
+	if (slice->start != than->start)
+		return slice->start < than->start;
+	return slice->thread < than->thread;
+}
+
+/* Of an object at a place. False: no memory. */
+static bool add_holder(struct state_objects *objects, size_t object, const struct state_holder *add)
+{
+	uint64_t key = hash_u64(hash_u64(object) ^ ((uint64_t)add->thread << 8 | add->sure));
 	const uint64_t *place = map_get(&objects->of_holders, key);
 	struct state_holder *holder;
 
 	if (!place) {
-		struct state_holder new = {.thread = e->holder, .sure = e->holder_sure};
+		struct state_holder new = {.thread = add->thread, .sure = add->sure};
 
 		/* what has no room here is of a holder that is not known */
 		if (objects->holders.count >= OBJECTS_MAX)
@@ -54,41 +79,72 @@ static bool add_holder(struct state_objects *objects, size_t object, const struc
 		objects->all.at[object].held = (uint32_t)objects->holders.count;
 	}
 	holder = place ? &objects->holders.at[*place] : vec_last(&objects->holders);
-	holder->count++;
-	holder->total += time;
-	holder->longest = time > holder->longest ? time : holder->longest;
+	holder->count += add->count;
+	holder->total += add->total;
+	holder->longest = add->longest > holder->longest ? add->longest : holder->longest;
 	return true;
 }
 
 bool state_objects_add(struct state_objects *objects, const struct film *film,
 		       const struct slice *slice)
 {
-	uint32_t process = film->threads[slice->thread].process;
-	uint64_t time = slice->end - slice->start, key;
-	const uint64_t *place;
+	const struct slice_evidence *e = &slice->evidence;
+	uint64_t time = slice->end - slice->start;
 	struct state_object *object;
 
 	if (!slice_is_wait(slice->kind))
 		return true;
-	key = key_of(objects, process, slice);
-	place = map_get(&objects->places, key);
-	if (!place && objects->all.count >= OBJECTS_MAX) {
+	if (!object_like(objects, film->threads[slice->thread].process, slice, &object))
+		return false;
+	if (!object) {
 		objects->left++;
 		return true;
 	}
-	object = place ? &objects->all.at[*place] : new_object(objects, key, process, slice);
-	if (!object)
-		return false;
 	object->count++;
 	object->total += time;
 	object->longest = time > object->longest ? time : object->longest;
-	if (!slice->evidence.lock)
-		return true;
-	/* not each wait for a lock is known to be one: one that is describes it */
-	if (!object->like.evidence.lock)
+	if (describes_better(slice, &object->like))
 		object->like = *slice;
-	return !slice->evidence.holder ||
-	       add_holder(objects, (size_t)(object - objects->all.at), slice);
+	return !e->lock || !e->holder ||
+	       add_holder(objects, (size_t)(object - objects->all.at),
+			  &(struct state_holder){.thread = e->holder,
+						 .sure = e->holder_sure,
+						 .count = 1,
+						 .total = time,
+						 .longest = time});
+}
+
+static bool merge_object(struct state_objects *objects, const struct state_objects *other,
+			 const struct state_object *add)
+{
+	struct state_object *object;
+	bool ok = true;
+
+	if (!object_like(objects, add->process, &add->like, &object))
+		return false;
+	if (!object) {
+		objects->left += add->count;
+		return true;
+	}
+	object->count += add->count;
+	object->total += add->total;
+	object->longest = add->longest > object->longest ? add->longest : object->longest;
+	if (describes_better(&add->like, &object->like))
+		object->like = add->like;
+	for (uint32_t at = add->held; ok && at; at = other->holders.at[at - 1].next)
+		ok = add_holder(objects, (size_t)(object - objects->all.at),
+				&other->holders.at[at - 1]);
+	return ok;
+}
+
+bool state_objects_merge(struct state_objects *objects, const struct state_objects *other)
+{
+	bool ok = true;
+
+	objects->left += other->left;
+	for (size_t i = 0; ok && i < other->all.count; i++)
+		ok = merge_object(objects, other, &other->all.at[i]);
+	return ok;
 }
 
 static int longest_first(const void *left, const void *right)

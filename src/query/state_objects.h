@@ -8,7 +8,8 @@
 
 /* How long the threads of each process waited for which object, and how often. */
 struct state_object {
-	struct slice like; /* one of the waits, by which it is described */
+	/* the first of the waits, or of those that are known to be for a lock, if any is */
+	struct slice like;
 	uint32_t process;
 	uint32_t held; /* place of the first of its holders, and 1; 0: none is known */
 	uint64_t count, total, longest;
@@ -37,6 +38,8 @@ void state_objects_init(struct state_objects *objects, const struct film *film);
 /* Adds a wait; another slice is not counted. False: no memory. */
 bool state_objects_add(struct state_objects *objects, const struct film *film,
 		       const struct slice *slice);
+/* Adds what another one has, of the same film. False: no memory. */
+bool state_objects_merge(struct state_objects *objects, const struct state_objects *other);
 /* All are added. False: no memory. */
 bool state_objects_sort(struct state_objects *objects);
 void state_objects_free(struct state_objects *objects);

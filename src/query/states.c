@@ -10,7 +10,18 @@
 struct summing {
 	struct states *states;
 	struct filter_kept kept;
-	uint32_t *places; /* by thread: its place in states->threads, and 1 */
+	uint32_t *places; /* by thread: its place in the threads of its part, and 1 */
+	struct part *parts;
+	void **contexts; /* they again, each */
+	unsigned int part_count;
+};
+
+/* What is summed up of a part of the threads. */
+struct part {
+	const struct summing *s;
+	struct state_lists threads;
+	struct state_objects objects;
+	uint64_t slices;
 };
 
 void state_words(const struct film *film, const struct state *state, char *words, size_t size)
@@ -103,45 +114,44 @@ static struct state *state_of(struct state_list *list, struct likeness like)
 	return new_state(list, like);
 }
 
-static __attribute__((noinline)) struct state_list *new_list(struct summing *s, uint32_t thread)
+static __attribute__((noinline)) struct state_list *new_list(struct part *part, uint32_t thread)
 {
-	struct states *states = s->states;
 	struct state_list *list;
 
-	if (!vec_push(&states->threads, (struct state_list){0}))
+	if (!vec_push(&part->threads, (struct state_list){0}))
 		return NULL;
-	s->places[thread] = (uint32_t)states->threads.count;
-	list = vec_last(&states->threads);
+	part->s->places[thread] = (uint32_t)part->threads.count;
+	list = vec_last(&part->threads);
 	list->thread = thread;
-	list->process = states->film->threads[thread].process;
+	list->process = part->s->states->film->threads[thread].process;
 	list->threads = 1;
 	return list;
 }
 
-static struct state_list *list_of(struct summing *s, uint32_t thread)
+static struct state_list *list_of(struct part *part, uint32_t thread)
 {
-	uint32_t place = s->places[thread];
+	uint32_t place = part->s->places[thread];
 
-	return place ? &s->states->threads.at[place - 1] : new_list(s, thread);
+	return place ? &part->threads.at[place - 1] : new_list(part, thread);
 }
 
 static int take(void *context, const struct slice *slice)
 {
 	uint64_t time = slice->end - slice->start;
-	struct summing *s = context;
+	struct part *part = context;
+	const struct states *states = part->s->states;
 	struct state_list *list;
 	struct state *state;
 
-	if (!s->kept.threads[slice->thread])
+	if (!part->s->kept.threads[slice->thread])
 		return 0;
-	list = list_of(s, slice->thread);
+	list = list_of(part, slice->thread);
 	state = list ? state_of(list, likeness_of(slice)) : NULL;
 	if (!state || !latency_add(&state->times, time, 1) ||
-	    !state_objects_add(&s->states->objects, s->states->film, slice))
+	    !state_objects_add(&part->objects, states->film, slice))
 		return -ENOMEM;
-	if (!s->states->are_goroutines)
-		unlinked_take(&s->states->unlinked, s->states->film, slice);
-	s->states->slices++;
+	list->unlinked |= unlinked_of(&states->unlinked, slice);
+	part->slices++;
 	list->life += time;
 	if (slice->kind == SLICE_ON_CPU || slice->kind == SLICE_RUNNING)
 		list->on_cpu += time;
@@ -186,6 +196,7 @@ static int add_up(struct states *states)
 			}
 			places[thread->process] = (uint32_t)states->processes.count;
 		}
+		states->unlinked.of_process[thread->process] |= thread->unlinked;
 		if (!add_list(&states->processes.at[places[thread->process] - 1], thread) ||
 		    !add_list(&states->all, thread))
 			err = -ENOMEM;
@@ -202,8 +213,11 @@ static int more_first(uint64_t a, uint64_t b)
 static int longest_first(const void *left, const void *right)
 {
 	const struct state *a = left, *b = right;
+	int order = more_first(a->total, b->total);
 
-	return more_first(a->total, b->total);
+	if (!order)
+		order = more_first(b->kind, a->kind);
+	return order ? order : more_first(b->call, a->call);
 }
 
 /* By time on CPUs; those without are in the order of their numbers. */
@@ -241,6 +255,80 @@ static int sort_all(struct states *states)
 	return 0;
 }
 
+static void free_list(struct state_list *list)
+{
+	vec_foreach (&list->states, state)
+		latency_free(&state->times);
+	vec_free(&list->states);
+}
+
+static void free_lists(struct state_lists *lists)
+{
+	vec_foreach (lists, list)
+		free_list(list);
+	vec_free(lists);
+}
+
+static int begin_parts(struct summing *s)
+{
+	s->part_count = slices_parts(s->states->film, s->states->event);
+	s->parts = calloc(s->part_count, sizeof(*s->parts));
+	s->contexts = calloc(s->part_count, sizeof(*s->contexts));
+	s->places = calloc(s->states->film->thread_count + 1ull, sizeof(*s->places));
+	if (!s->parts || !s->contexts || !s->places)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < s->part_count; i++) {
+		s->contexts[i] = &s->parts[i];
+		s->parts[i].s = s;
+		state_objects_init(&s->parts[i].objects, s->states->film);
+	}
+	return 0;
+}
+
+/* The lists of the threads move. */
+static int merge_parts(struct summing *s)
+{
+	struct states *states = s->states;
+
+	for (unsigned int i = 0; i < s->part_count; i++) {
+		struct part *part = &s->parts[i];
+
+		if (!vec_reserve(&states->threads, states->threads.count + part->threads.count) ||
+		    !state_objects_merge(&states->objects, &part->objects))
+			return -ENOMEM;
+		vec_foreach (&part->threads, list)
+			states->threads.at[states->threads.count++] = *list;
+		vec_free(&part->threads);
+		states->slices += part->slices;
+	}
+	return 0;
+}
+
+static void end_parts(struct summing *s)
+{
+	for (unsigned int i = 0; s->parts && i < s->part_count; i++) {
+		free_lists(&s->parts[i].threads);
+		state_objects_free(&s->parts[i].objects);
+	}
+	free(s->parts);
+	free(s->contexts);
+	free(s->places);
+	filter_kept_free(&s->kept);
+}
+
+/* What of the film's time a question asks for. */
+static int choose_span(struct states *states, const struct filter *filter, struct fail *why)
+{
+	const struct film_info *info = &states->film->info;
+	int err = filter_span(filter, info, &states->from, &states->to, why);
+
+	if (states->to > info->end)
+		states->to = info->end;
+	if (states->from < info->start)
+		states->from = info->start;
+	return err;
+}
+
 int states_make(struct film *film, uint32_t event, const struct filter *filter,
 		struct states *states, struct fail *why)
 {
@@ -251,48 +339,34 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 				  .event = event,
 				  .are_goroutines = slices_are_of_goroutines(film, event)};
 	state_objects_init(&states->objects, film);
-	err = filter_span(filter, &film->info, &states->from, &states->to, why);
+	err = choose_span(states, filter, why);
 	if (err)
 		return err;
-	if (states->to > film->info.end)
-		states->to = film->info.end;
-	if (states->from < film->info.start)
-		states->from = film->info.start;
 	err = filter_apply(filter, film, &s.kept, why);
-	s.places = calloc(film->thread_count + 1ull, sizeof(*s.places));
-	if (!err && !s.places)
-		err = -ENOMEM;
+	if (!err)
+		err = begin_parts(&s);
 	if (!err)
 		err = unlinked_begin(film, &states->unlinked);
 	if (!err)
-		err = slices_each(film, event, states->from, states->to, take, &s, why);
+		err = slices_each_part(film, event, states->from, states->to, take, s.part_count,
+				       s.contexts, why);
+	if (!err)
+		err = merge_parts(&s);
 	if (!err)
 		err = add_up(states);
 	if (!err)
 		err = view_count_losses(&states->losses, film, event, 0);
 	if (!err)
 		err = sort_all(states);
-	filter_kept_free(&s.kept);
-	free(s.places);
+	end_parts(&s);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot sum up states") : err;
-}
-
-static void free_list(struct state_list *list)
-{
-	vec_foreach (&list->states, state)
-		latency_free(&state->times);
-	vec_free(&list->states);
 }
 
 void states_free(struct states *states)
 {
 	free_list(&states->all);
-	vec_foreach (&states->processes, list)
-		free_list(list);
-	vec_foreach (&states->threads, list)
-		free_list(list);
-	vec_free(&states->processes);
-	vec_free(&states->threads);
+	free_lists(&states->processes);
+	free_lists(&states->threads);
 	state_objects_free(&states->objects);
 	unlinked_free(&states->unlinked);
 	view_free_reasons(&states->losses);

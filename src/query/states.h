@@ -28,9 +28,15 @@ struct state_list {
 	uint32_t process, thread; /* of the film; thread 0: all of the process; both 0: all */
 	uint64_t life;		  /* the sum of all; of a process: of its threads */
 	uint64_t on_cpu, threads; /* on_cpu: of goroutines, on threads */
+	uint8_t unlinked;	  /* of a thread: unlinked_of() of its slices */
 	vec(struct state) states; /* the longest first */
 	/* while they are summed up: by kind, the place of its state, and 1; 0: it has none */
 	uint32_t places[SLICE_KINDS];
+};
+
+struct state_lists {
+	struct state_list *at;
+	size_t count, room;
 };
 
 struct states {
@@ -39,10 +45,10 @@ struct states {
 	bool are_goroutines; /* and no threads */
 	uint64_t from, to;   /* what of the film's time was asked for */
 	struct state_list all;
-	vec(struct state_list) processes; /* those with the most time on CPUs first */
-	vec(struct state_list) threads;	  /* the same of all processes */
-	struct state_objects objects;	  /* what was waited for, with the longest waits first */
-	struct unlinked unlinked; /* of threads: of which processes the lanes do not say all */
+	struct state_lists processes; /* those with the most time on CPUs first */
+	struct state_lists threads;   /* the same of all processes */
+	struct state_objects objects; /* what was waited for, with the longest waits first */
+	struct unlinked unlinked;     /* of threads: of which processes the lanes do not say all */
 	uint64_t slices;
 	struct view_reasons losses;
 };

@@ -109,6 +109,5 @@ void unlinked_free(struct unlinked *unlinked)
 
 void unlinked_take(struct unlinked *unlinked, const struct film *film, const struct slice *slice)
 {
-	unlinked->of_process[film->threads[slice->thread].process] |=
-		unlinked->of_stack[slice->evidence.stack];
+	unlinked->of_process[film->threads[slice->thread].process] |= unlinked_of(unlinked, slice);
 }

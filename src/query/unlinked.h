@@ -27,6 +27,12 @@ struct unlinked {
 int unlinked_begin(const struct film *film, struct unlinked *unlinked);
 void unlinked_free(struct unlinked *unlinked);
 
+/* The kinds, a bit each, that a slice shows. */
+static inline uint8_t unlinked_of(const struct unlinked *unlinked, const struct slice *slice)
+{
+	return unlinked->of_stack[slice->evidence.stack];
+}
+
 void unlinked_take(struct unlinked *unlinked, const struct film *film, const struct slice *slice);
 
 /* "tasks of asyncio", "virtual threads of Java" */

@@ -5,13 +5,13 @@
 #include <linux/tcp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 #define TICK_NS 100000000ull
 
@@ -132,19 +132,6 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Signals are for the thread that started all this. */
-static int start_thread(struct watch *watch)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&watch->thread, NULL, run, watch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err;
-}
-
 int watch_start(const struct watch_options *options, struct watch **to, struct fail *why)
 {
 	struct watch *watch = calloc(1, sizeof(*watch));
@@ -159,7 +146,7 @@ int watch_start(const struct watch_options *options, struct watch **to, struct f
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&watch->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	err = start_thread(watch);
+	err = thread_spawn(&watch->thread, run, watch);
 	if (err) {
 		watch_free(watch);
 		return fail_errno(why, err, NULL, "cannot start the server");

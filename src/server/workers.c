@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "base/thread.h"
 
 enum {
 	PATIENT_NICE = 5, /* more than before; the kernel ends it at 19 */
@@ -66,19 +67,14 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Signals are for the thread that started all this. */
 static int start_threads(struct workers *w)
 {
-	sigset_t all, before;
 	int err = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (!err && w->started < w->options.count) {
-		err = -pthread_create(&w->threads[w->started], NULL, run, w);
+		err = thread_spawn(&w->threads[w->started], run, w);
 		w->started += !err;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline's part of the API, of films whose truth is known: nothing of a life is dropped, doubled or made up."""
 import json
+import os
 import subprocess
 import urllib.error
 import urllib.parse
@@ -223,6 +224,17 @@ def test_many_slices(places, make_turns, tmp_path):
             assert sum(count for *_, count in runs_of(drawn, lane["tid"])) == sum(lane["slices"])
     finally:
         played.close()
+
+
+def test_states_are_the_same_however_many_threads_sum_them_up(places, make_turns, tmp_path):
+    """One thread where there is one CPU; otherwise several, each with a part of what was filmed."""
+    film = tmp_path / "many.film"
+    subprocess.run([make_turns, "1000000", "40", film], check=True)
+    for form in ("states", "states-json"):
+        report = [places[0], "report", "--format", form, film]
+        together, alone = (subprocess.run([*prefix, *report], check=True, capture_output=True, timeout=100)
+                           for prefix in ((), ("taskset", "-c", str(min(os.sched_getaffinity(0))))))
+        assert len(together.stdout) > 1000 and together.stdout == alone.stdout
 
 
 def test_a_real_film_says_the_same_everywhere(places, tmp_path):
