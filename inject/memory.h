@@ -126,7 +126,6 @@ extern struct memory_table *memory_table;
 
 /* False: there is no room. */
 bool memory_table_add(uint64_t address);
-bool memory_table_has(uint64_t address);
 /* Returns whether it was there. */
 bool memory_table_remove(uint64_t address);
 

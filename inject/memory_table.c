@@ -236,15 +236,6 @@ bool memory_table_add(uint64_t address)
 	return is_there;
 }
 
-bool memory_table_has(uint64_t address)
-{
-	const struct memory_table *table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
-	uint64_t bits =
-		__atomic_load_n(&table->filter[bucket_of(table, address)].bits, __ATOMIC_ACQUIRE);
-
-	return address != EMPTY && bits & bit_of(address) && has(table, address);
-}
-
 bool memory_table_remove(uint64_t address)
 {
 	struct memory_table *table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
