@@ -83,7 +83,12 @@ static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size
 		memcpy(to, stack->bytes + offset, size);
 		return 0;
 	}
-	((struct walk_here *)w)->beyond_copy = address >= stack->base;
+	if (address < stack->base)
+		return -1;
+	/* one frame may be larger than the copy, as those are in which Ruby has a thread's stack */
+	if (!unwind_read_far(w, to, size, address))
+		return 0;
+	((struct walk_here *)w)->beyond_copy = true;
 	return -1;
 }
 

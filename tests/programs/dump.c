@@ -57,8 +57,12 @@ static KEPT void wait_for_event(void)
 	NO_TAIL_CALL();
 }
 
+/* Its callers are further away than what is copied of a stack (CAPTURE_COPY_MAX). */
 static KEPT void wait_for_time(void)
 {
+	volatile char large[2 * 65536];
+
+	large[0] = 0;
 	sleep(1000);
 	NO_TAIL_CALL();
 }
@@ -105,7 +109,7 @@ static void start(const struct part *part)
 	pthread_t thread;
 
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, 65536);
+	pthread_attr_setstacksize(&attributes, 4 * 65536);
 	if (pthread_create(&thread, &attributes, run, (void *)part)) {
 		perror("pthread_create");
 		exit(1);

@@ -326,6 +326,45 @@ static void test_guess(void **state)
 	world_free(w);
 }
 
+/* The word above the copy: the frame of function 0 is larger than that. */
+static int read_above(void *context, void *to, size_t size, uint64_t address)
+{
+	const uint64_t word = in(1);
+
+	if (address != *(const uint64_t *)context || size != sizeof(word))
+		return -1;
+	memcpy(to, &word, sizeof(word));
+	return 0;
+}
+
+static void test_frame_above_copy(void **state)
+{
+	static const struct unwind_rule rules[] = {{SP(8 * (WORDS + 2))}, {END}};
+	uint64_t above = slot(WORDS + 1);
+	struct world *w = world_new(rules, 2);
+
+	(void)state;
+	assert_int_equal(walk(w), UNWIND_END_COPY);
+	world_free(w);
+
+	/* of a thread that waits the rest can be read */
+	w = world_new(rules, 2);
+	w->view.read_far = read_above;
+	w->view.context = &above;
+	assert_int_equal(walk(w), UNWIND_END_ROOT);
+	assert_int_equal(w->count, 2);
+	assert_frame(w, 1, 1);
+	world_free(w);
+
+	/* what cannot be read is beyond it still */
+	above = 0;
+	w = world_new(rules, 2);
+	w->view.read_far = read_above;
+	w->view.context = &above;
+	assert_int_equal(walk(w), UNWIND_END_COPY);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,7 +372,7 @@ int main(void)
 		cmocka_unit_test(test_rbx_unknown), cmocka_unit_test(test_rbx_signal),
 		cmocka_unit_test(test_rbx_later),   cmocka_unit_test(test_in_register),
 		cmocka_unit_test(test_indexed),	    cmocka_unit_test(test_guess),
-		cmocka_unit_test(test_untouched),
+		cmocka_unit_test(test_untouched),   cmocka_unit_test(test_frame_above_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
