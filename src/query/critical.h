@@ -48,7 +48,9 @@ enum critical_end {
 /* "cpu", "ready" … */
 const char *critical_end_name(enum critical_end end);
 
-struct explain_made; /* query/explain_requests.h */
+/* query/explain_requests.h */
+struct explain_made;
+struct explain_served;
 
 /* A wait that the walk followed to its waker. */
 struct critical_wait {
@@ -61,6 +63,8 @@ struct critical_wait {
 	bool is_likely;	     /* an interrupt may have ended it instead */
 	bool is_call;	     /* the waker served the request */
 	const struct explain_made *made; /* the request whose answer was waited for; null */
+	/* another request, which the waker served before it received this one; null */
+	const struct explain_served *before;
 };
 
 /* A part of the path. Steps follow each other without a gap and are all of the time. */

@@ -55,6 +55,8 @@ struct explain_part {
 	size_t slice; /* of the histories: the longest one; HISTORY_NONE: there is none */
 	const struct explain_made *made; /* the request whose answer was waited for; null: none */
 	const struct history_lock *lock; /* null: not known */
+	/* is_queue: the longest of those, and the last one counted; null: not known */
+	const struct explain_served *before, *counted;
 	/* of time on a CPU: what ran, most first; samples: all of them */
 	struct explain_function functions[EXPLAIN_NAMED];
 	uint64_t samples;

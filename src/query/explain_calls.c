@@ -277,6 +277,56 @@ static int put_served(struct calls *c, const struct other_end *there, uint64_t f
 	return work < to ? put_worker(c, there->served, there->worker, work, to, wait) : 0;
 }
 
+/* What the thread that was to receive the request did for another one before. */
+static int put_before(struct calls *c, const struct explain_served *other, uint64_t from,
+		      uint64_t to, uint32_t wait)
+{
+	const struct critical_wait queued = {
+		.slice = HISTORY_NONE,
+		.start = from,
+		.end = to,
+		.parent = wait,
+		.depth = c->to->waits.at[wait - 1].depth + 1,
+		.thread = other->answerer,
+		.waker = other->answerer,
+		.before = other,
+	};
+
+	if (!vec_push(&c->to->waits, queued))
+		return -ENOMEM;
+	return put_worker(c, other, other->answerer, from, to, (uint32_t)c->to->waits.count);
+}
+
+/*
+ * A time in which a request was sent, and not received yet: a thread that serves one at a time
+ * first answers those before it, as do the workers of a pool that is too small.
+ */
+static int put_sent(struct calls *c, const struct other_end *there, uint64_t start, uint64_t to,
+		    uint32_t wait)
+{
+	const struct explain_served *other = NULL;
+	const struct critical_step sent = {
+		.slice = HISTORY_NONE,
+		.thread = c->to->waits.at[wait - 1].thread,
+		.wait = wait,
+		.ended = CRITICAL_SENT,
+	};
+	int err = 0;
+
+	/* one that works for several has its own lanes, or is not told apart */
+	while (!err && there->worker == there->served->answerer &&
+	       (other = explain_served_before(&c->e->requests, there->served, start, other))) {
+		uint64_t from = within(other->start, start, to), end = within(other->end, from, to);
+
+		if (!put(c, &sent, start, from))
+			return -ENOMEM;
+		if (from < end)
+			err = put_before(c, other, from, end, wait);
+		start = end;
+	}
+	return err || put(c, &sent, start, to) ? err : -ENOMEM;
+}
+
 /*
  * A time in which the answer was waited for: until the other end had the request, while it worked
  * for it, and from when it had answered on.
@@ -299,16 +349,15 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 	};
 	int err;
 
-	if (from >= to)
+	if (!there.served)
 		return put(c, step, start, end) ? 0 : -ENOMEM;
 	wait.waker = there.worker ? there.worker : there.served->answerer;
 	if (!vec_push(&c->to->waits, wait))
 		return -ENOMEM;
 	between.wait = (uint32_t)c->to->waits.count;
-	between.ended = CRITICAL_SENT;
-	if (!put(c, &between, start, from))
-		return -ENOMEM;
-	err = put_served(c, &there, from, to, between.wait);
+	err = put_sent(c, &there, start, from, between.wait);
+	if (!err)
+		err = put_served(c, &there, from, to, between.wait);
 	between.ended = CRITICAL_ANSWERED;
 	if (!err && !put(c, &between, to, end))
 		err = -ENOMEM;

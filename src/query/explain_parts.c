@@ -92,13 +92,16 @@ static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start
 		return 0;
 	part = known ? &s->x->parts.at[*known] : vec_last(&s->x->parts);
 	part->duration += length;
-	part->count++;
+	/* of a request that others waited for in several pieces, it is one */
+	part->count += !like->before || part->counted != like->before;
+	part->counted = like->before;
 	part->is_likely |= like->is_likely;
 	if (length > part->longest) {
 		part->longest = length;
 		part->slice = like->slice;
 		part->waker = like->waker;
 		part->lock = like->lock;
+		part->before = like->before;
 	}
 	return (uint32_t)(part - s->x->parts.at) + 1;
 }
@@ -176,11 +179,15 @@ static bool add_waits(struct summing *s)
 			continue;
 		struct explain_part like = {
 			.parent = parent_of(s, wait->parent),
-			.kind = slice ? slice->kind : ANSWER,
+			.kind = slice	       ? slice->kind
+				: wait->before ? SLICE_WAIT + WAIT_OTHER
+					       : ANSWER,
+			.is_queue = wait->before,
+			.before = wait->before,
 			.ended = slice && slice->flags & FILM_WAIT_OPEN && !wait->is_call
 					 ? CRITICAL_OPEN
 					 : CRITICAL_CPU,
-			.is_followed = true,
+			.is_followed = !wait->before,
 			.is_call = wait->is_call,
 			.is_likely = wait->is_likely,
 			.thread = wait->thread,

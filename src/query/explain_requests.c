@@ -125,6 +125,21 @@ static int by_parent_and_start(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
+/* By answerer and end, so the last of each comes first here. */
+static void find_earliest(struct explain_requests *requests)
+{
+	for (size_t i = requests->served.count; i--;) {
+		struct explain_served *served = &requests->served.at[i];
+		const struct explain_served *later =
+			i + 1 < requests->served.count ? &requests->served.at[i + 1] : NULL;
+
+		served->earliest = served->start;
+		if (later && later->answerer == served->answerer &&
+		    later->earliest < served->earliest)
+			served->earliest = later->earliest;
+	}
+}
+
 static uint64_t middle_of(const struct explain_served *served)
 {
 	return served->start + (served->end - served->start) / 2;
@@ -191,6 +206,7 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 	if (requests->served.count)
 		qsort(requests->served.at, requests->served.count, sizeof(*requests->served.at),
 		      by_answerer_and_end);
+	find_earliest(requests);
 	if (!err && !sort_by_connection(requests))
 		err = -ENOMEM;
 	find_parents(&loading);
@@ -371,7 +387,7 @@ struct explain_at_once explain_at_once(const struct explain_requests *requests,
 		const struct explain_served *served = &requests->served.at[at];
 		uint64_t from, to;
 
-		if (served->answerer != thread)
+		if (served->answerer != thread || served->earliest >= end)
 			break;
 		if (served->number == request->row.number || served->start >= end)
 			continue;
@@ -384,4 +400,26 @@ struct explain_at_once explain_at_once(const struct explain_requests *requests,
 		}
 	}
 	return others;
+}
+
+const struct explain_served *explain_served_before(const struct explain_requests *requests,
+						   const struct explain_served *served,
+						   uint64_t sent,
+						   const struct explain_served *before)
+{
+	size_t at = before ? (size_t)(before - requests->served.at) + 1
+			   : first_behind(requests, served->answerer, sent);
+
+	if (served->thread != served->answerer)
+		return NULL;
+	for (; at < requests->served.count; at++) {
+		const struct explain_served *other = &requests->served.at[at];
+		const struct request request = explain_served_request(other);
+
+		if (other->answerer != served->answerer || other->end > served->start)
+			return NULL;
+		if (other->thread == other->answerer && !explain_at_once(requests, &request).count)
+			return other;
+	}
+	return NULL;
 }

@@ -9,8 +9,9 @@
 struct explain_served {
 	uint64_t start, end, number;
 	uint64_t first;
-	uint64_t goroutine;		     /* as of a struct film_request */
-	uint64_t connection;		     /* hash with the stream, alike at both ends; 0: none */
+	uint64_t earliest;   /* start: of this and those of its answerer that ended later */
+	uint64_t goroutine;  /* as of a struct film_request */
+	uint64_t connection; /* hash with the stream, alike at both ends; 0: none */
 	uint32_t thread, answerer, endpoint; /* as of a struct film_request */
 	uint8_t protocol;
 };
@@ -118,6 +119,17 @@ static inline uint32_t request_answerer(const struct request *request)
  */
 uint64_t explain_queued_until(const struct explain_requests *requests,
 			      const struct request *request, uint64_t *others);
+
+/*
+ * The next request that the thread which received this one and answered it, one at a time, had
+ * still to answer when that was sent, at a time: after null the first one, after *before the one
+ * that follows. Null: none. What is under way at the same time on that thread, as in an event loop,
+ * does not count: that one takes in requests before it has answered others.
+ */
+const struct explain_served *explain_served_before(const struct explain_requests *requests,
+						   const struct explain_served *served,
+						   uint64_t sent,
+						   const struct explain_served *before);
 
 /*
  * The other requests that the thread which received a request and answered it, as an event loop

@@ -53,7 +53,7 @@ static int put_part(struct teller *t, const struct explain_part *part, unsigned 
 
 	put_time(t->out, depth, part->duration);
 	explain_part_words(t->e, part, &words);
-	if (part->count > 1 && slice_is_wait(part->kind)) {
+	if (part->count > 1 && slice_is_wait(part->kind) && !part->is_queue) {
 		words_value(longest, sizeof(longest), "ns", part->longest);
 		buf_printf(&words, " (%llu times, at most %s)", (unsigned long long)part->count,
 			   longest);

@@ -110,6 +110,14 @@ static void sync_words(const struct explainer *e, const struct history_slice *sl
 		buf_put_text(words, object);
 }
 
+static const char *endpoint_of(const struct explainer *e, const struct explain_served *served)
+{
+	const struct film *film = e->film;
+	const char *name = film->functions[film->frames[served->endpoint].function].name;
+
+	return *name ? name : NAME_UNKNOWN;
+}
+
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words)
 {
@@ -117,6 +125,8 @@ void explain_object_words(const struct explainer *e, const struct explain_part *
 
 	if (part->made)
 		buf_put_text(words, part->made->peer);
+	else if (part->before)
+		buf_put_text(words, endpoint_of(e, part->before));
 	else if (slice && slice->state == FILM_WAIT_GOROUTINE && slice_is_wait(slice->kind))
 		sync_words(e, slice, words);
 	else if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
@@ -402,6 +412,9 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 		explain_thread_words(e, part->thread, part->thread, words);
 		buf_printf(words, " served %llu request%s before it",
 			   (unsigned long long)part->count, part->count == 1 ? "" : "s");
+		if (part->before)
+			buf_printf(words, ", %s%s", part->count == 1 ? "" : "the longest ",
+				   endpoint_of(e, part->before));
 		return;
 	}
 	switch ((enum critical_end)part->ended) {

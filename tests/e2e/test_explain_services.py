@@ -2,6 +2,7 @@
 """A request that goes through several services, one of which serves others on the same thread: one path leads through all of them."""
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -136,3 +137,73 @@ def test_a_request_that_was_made_leads_to_what_served_it(shared_lab, film):
     assert request["role"] == "made" and [call["waker"]["pid"] for call in calls] == [processes["relay"], processes["stock"]]
     assert cause["kind"] == "sleep", json.dumps(cause)
     check_sums(request)
+
+
+ONE_AT_A_TIME = """
+import http.server, sys, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/report":
+            write_report()
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *arguments):
+        pass
+
+def write_report():
+    time.sleep(0.3)
+
+server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+# both are in the queue of the server's socket before it answers the first of them
+TWO_CLIENTS = """
+import socket, sys
+
+def ask(path):
+    connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    connection.sendall(b"GET " + path + b" HTTP/1.0\\r\\n\\r\\n")
+    return connection
+
+for _ in sys.stdin:
+    for connection in [ask(path) for path in (b"/report", b"/order/1")]:
+        connection.settimeout(0.1)
+        while True:
+            try:
+                if not connection.recv(4096):
+                    break
+            except TimeoutError:
+                pass
+    print("answered", flush=True)
+"""
+
+
+def test_a_request_that_waited_until_its_server_had_answered_another_one(shared_lab, tmp_path):
+    server_file, client_file = tmp_path / "server.py", tmp_path / "client.py"
+    server_file.write_text(ONE_AT_A_TIME)
+    client_file.write_text(TWO_CLIENTS)
+    port = free_port()
+    with running(sys.executable, server_file, port) as server:
+        with subprocess.Popen([sys.executable, client_file, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as client:
+            with filming(shared_lab, "-e", "requests,threads,on-cpu", "-p", f"{server.pid},{client.pid}") as film:
+                client.stdin.write("ask\n")
+                client.stdin.close()
+                assert client.stdout.readline() == "answered\n"
+    waited, = [row for row in requests_of(shared_lab, film) if row["role"] == "made" and row["path"] == "/order/1"]
+    request, = explained(shared_lab, film, "--request", waited["number"])
+    check_sums(request)
+    call, = [part for part in request["parts"] if part["waker"] and part["waker"]["pid"] == server.pid]
+    queue = longest(call)
+    assert queue["kind"] == "queue" and queue["object"] == "GET /report" and queue["count"] == 1, call
+    assert "served 1 request before it, GET /report" in queue["words"], queue["words"]
+    assert queue["thread"]["pid"] == server.pid and queue["duration"] > 200_000_000, queue
+    sleep = longest(queue)
+    assert sleep["kind"] == "sleep" and any(frame.endswith("write_report") for frame in sleep["stack"]), sleep
+    assert request["cause"]["kind"] == "queue" and request["more_threads"] == "yes", request["cause"]
