@@ -120,12 +120,11 @@ void team_free(struct team *team)
 
 unsigned int team_size(unsigned int most)
 {
-	unsigned int size = 1, cpus;
+	unsigned int cpus = most;
 	cpu_set_t set;
 
 	/* fails where there are more CPUs than a set has room for */
-	cpus = sched_getaffinity(0, sizeof(set), &set) ? most : (unsigned int)CPU_COUNT(&set);
-	while (size * 2 <= cpus && size * 2 <= most)
-		size *= 2;
-	return size;
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		cpus = (unsigned int)CPU_COUNT(&set);
+	return cpus < most ? cpus : most;
 }

@@ -20,7 +20,7 @@ void team_do(struct team *team, void (*part)(void *context, unsigned int number)
 
 void team_free(struct team *team);
 
-/* How many parts are of use: a power of two, not above the CPUs that this process may run on. */
+/* How many parts are of use: at most the CPUs that this process may run on. */
 unsigned int team_size(unsigned int most);
 
 #endif

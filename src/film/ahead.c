@@ -4,27 +4,33 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/team.h"
 #include "base/thread.h"
 
-#define PLACES 2
+/* What is taken is more work than what is made: two make enough for those that share it. */
+#define MAKERS_MAX 2
 
 struct run {
 	const struct ahead *ahead;
-	pthread_mutex_t lock; /* of all that follows */
-	pthread_cond_t changed;
-	size_t made, taken;
-	bool stop;
+	pthread_mutex_t lock; /* of all that follows but the makers */
+	pthread_cond_t place, made;
+	size_t next, taken;
+	bool is_made[AHEAD_PLACES], stop;
+	pthread_t makers[MAKERS_MAX];
+	unsigned int started;
 };
 
-/* Waits until there is a place for number i; false: it is not wanted any more. */
-static bool await_place(struct run *r, size_t i)
+/* Waits until there is a place for the next number; false: none is wanted any more. */
+static bool next_number(struct run *r, size_t *i)
 {
 	bool wanted;
 
 	pthread_mutex_lock(&r->lock);
-	while (!r->stop && i - r->taken >= PLACES)
-		pthread_cond_wait(&r->changed, &r->lock);
-	wanted = !r->stop;
+	while (!r->stop && r->next < r->ahead->count && r->next - r->taken >= AHEAD_PLACES)
+		pthread_cond_wait(&r->place, &r->lock);
+	wanted = !r->stop && r->next < r->ahead->count;
+	if (wanted)
+		*i = r->next++;
 	pthread_mutex_unlock(&r->lock);
 	return wanted;
 }
@@ -32,12 +38,13 @@ static bool await_place(struct run *r, size_t i)
 static void *make_all(void *context)
 {
 	struct run *r = context;
+	size_t i;
 
-	for (size_t i = 0; i < r->ahead->count && await_place(r, i); i++) {
+	while (next_number(r, &i)) {
 		r->ahead->make(r->ahead->context, i);
 		pthread_mutex_lock(&r->lock);
-		r->made = i + 1;
-		pthread_cond_signal(&r->changed);
+		r->is_made[i % AHEAD_PLACES] = true;
+		pthread_cond_signal(&r->made);
 		pthread_mutex_unlock(&r->lock);
 	}
 	return NULL;
@@ -46,17 +53,19 @@ static void *make_all(void *context)
 static void await_made(struct run *r, size_t i)
 {
 	pthread_mutex_lock(&r->lock);
-	while (r->made <= i)
-		pthread_cond_wait(&r->changed, &r->lock);
+	while (!r->is_made[i % AHEAD_PLACES])
+		pthread_cond_wait(&r->made, &r->lock);
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void give_place(struct run *r, size_t taken, bool stop)
+static void give_place(struct run *r, size_t i, bool stop)
 {
 	pthread_mutex_lock(&r->lock);
-	r->taken = taken;
+	r->is_made[i % AHEAD_PLACES] = false;
+	r->taken = i + 1;
 	r->stop = stop;
-	pthread_cond_signal(&r->changed);
+	/* what stops, all makers are to hear */
+	pthread_cond_broadcast(&r->place);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -67,7 +76,7 @@ static int take_all(struct run *r)
 	for (size_t i = 0; !err && i < r->ahead->count; i++) {
 		await_made(r, i);
 		err = r->ahead->take(r->ahead->context, i);
-		give_place(r, i + 1, err);
+		give_place(r, i, err);
 	}
 	return err;
 }
@@ -83,23 +92,32 @@ static int run_alone(const struct ahead *ahead)
 	return err;
 }
 
+static void start_makers(struct run *r)
+{
+	unsigned int makers = team_size(2 * MAKERS_MAX) / 2;
+
+	do
+		if (thread_spawn(&r->makers[r->started], make_all, r))
+			return;
+	while (++r->started < makers);
+}
+
 int ahead_run(const struct ahead *ahead)
 {
 	struct run r = {.ahead = ahead};
-	pthread_t thread;
 	int err;
 
-	if (ahead->count < PLACES)
+	if (ahead->count < 2)
 		return run_alone(ahead);
 	pthread_mutex_init(&r.lock, NULL);
-	pthread_cond_init(&r.changed, NULL);
-	if (thread_spawn(&thread, make_all, &r)) {
-		err = run_alone(ahead);
-	} else {
-		err = take_all(&r);
-		pthread_join(thread, NULL);
-	}
+	pthread_cond_init(&r.place, NULL);
+	pthread_cond_init(&r.made, NULL);
+	start_makers(&r);
+	err = r.started ? take_all(&r) : run_alone(ahead);
+	while (r.started)
+		pthread_join(r.makers[--r.started], NULL);
 	pthread_mutex_destroy(&r.lock);
-	pthread_cond_destroy(&r.changed);
+	pthread_cond_destroy(&r.place);
+	pthread_cond_destroy(&r.made);
 	return err;
 }

@@ -4,17 +4,21 @@
 
 #include <stddef.h>
 
+/* How many places there are: what is made is in that of its number modulo these. */
+enum {
+	AHEAD_PLACES = 4
+};
+
 /*
- * Things that are made one after the other and taken in the same order, the next one being made in
- * a thread of its own while one is taken. The result is the same as that of a loop that makes
- * one, takes it, and ends when take() returns something else than 0.
+ * Things that are made and taken in the order of their numbers, the next ones being made in threads
+ * of their own while one is taken. The result is the same as that of a loop that makes one, takes
+ * it, and ends when take() returns something else than 0.
  */
 struct ahead {
 	size_t count;
 	/*
-	 * Makes number i into one of two places, that of i & 1. Runs in the thread, so that it
-	 * shares nothing with take() but that place; never twice at a time, and not once
-	 * ahead_run() has returned.
+	 * Makes number i into its place. Runs in a thread, so that it shares nothing that changes
+	 * with take(), nor with itself, but that place; not once ahead_run() has returned.
 	 */
 	void (*make)(void *context, size_t i);
 	int (*take)(void *context, size_t i);
@@ -22,8 +26,8 @@ struct ahead {
 };
 
 /*
- * Returns 0, or the value that ended it. One more may have been made by then. Where no thread is to
- * be had, it is done without.
+ * Returns 0, or the value that ended it. As many as there are places may have been made behind that
+ * one by then. Where no thread is to be had, it is done without.
  */
 int ahead_run(const struct ahead *ahead);
 

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
+#include "film/ahead.h"
 #include "film/arena.h"
 #include "film/reader.h"
 #include "film/unpack.h"
@@ -49,9 +50,10 @@ struct film_private {
 	/* by kind; those that are sorted by t0, then id; the others by id */
 	struct film_block *blocks;
 	size_t block_count;
-	bool is_followed;		   /* film_catch_up() will read on */
-	struct film_reading reading;	   /* of one that is followed */
-	struct film_unpacker unpackers[2]; /* while one block is looked at, the next one is read */
+	bool is_followed;	     /* film_catch_up() will read on */
+	struct film_reading reading; /* of one that is followed */
+	/* while one block is looked at, the next ones are read */
+	struct film_unpacker unpackers[AHEAD_PLACES];
 };
 
 /*

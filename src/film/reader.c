@@ -344,8 +344,8 @@ void film_free(struct film *film)
 		arena_free(&p->replaced);
 		vec_free(&p->reading.named_by);
 		vec_free(&p->reading.given);
-		film_unpacker_free(&p->unpackers[0]);
-		film_unpacker_free(&p->unpackers[1]);
+		for (unsigned int i = 0; i < AHEAD_PLACES; i++)
+			film_unpacker_free(&p->unpackers[i]);
 		free(p->files);
 		free(p->blocks);
 		free(p->path);

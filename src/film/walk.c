@@ -3,13 +3,15 @@
 #include <stdio.h>
 
 #include "base/saturated.h"
+#include "base/vec.h"
 #include "film/ahead.h"
 #include "film/load.h"
 #include "film/schema.h"
 
-/* A block in one of the film's two places for it. */
+/* A block in one of the film's places for it. */
 struct got {
 	struct film_unpacker *in;
+	sqlite3_stmt *query;
 	struct film_unpacked block;
 	int err; /* it could not be taken apart, and */
 	struct fail why;
@@ -26,9 +28,8 @@ struct walk {
 	bool backwards;
 	/* Gives what is wanted of a block to the caller; returns what the caller's function did. */
 	int (*give)(const struct walk *walk, const struct film_unpacked *block);
-	struct got got[2]; /* the next one is taken apart while the caller has one */
-	sqlite3_stmt *query;
-	size_t next; /* where to look for the next block, in the order of walking */
+	vec(const struct film_block *) wanted; /* in the order of walking */
+	struct got got[AHEAD_PLACES]; /* the next ones are taken apart while the caller has one */
 	union {
 		int (*waits)(void *context, const struct film_waits *waits);
 		int (*locks)(void *context, const struct film_locks *locks);
@@ -64,7 +65,7 @@ static int cannot_take(const struct walk *walk, int err, struct fail *why)
 static int read_block(const struct walk *walk, const struct film_block *block, struct got *got)
 {
 	const struct film_private *p = walk->film->private;
-	sqlite3_stmt *query = walk->query;
+	sqlite3_stmt *query = got->query;
 	const char *path = p->path ? p->path : "the film";
 	int err = 0, rc;
 
@@ -99,42 +100,33 @@ static bool is_wanted(const struct walk *walk, const struct film_block *block)
 	return block->span.t1 >= walk->from && block->span.t0 < walk->to;
 }
 
-static size_t count_wanted(const struct walk *walk)
+static bool list_wanted(struct walk *walk)
 {
 	const struct film_private *p = walk->film->private;
-	size_t count = 0;
 
-	for (size_t i = 0; i < p->block_count; i++)
-		count += is_wanted(walk, &p->blocks[i]);
-	return count;
+	for (size_t i = 0; i < p->block_count; i++) {
+		const struct film_block *block =
+			&p->blocks[walk->backwards ? p->block_count - 1 - i : i];
+
+		if (is_wanted(walk, block) && !vec_push(&walk->wanted, block))
+			return false;
+	}
+	return true;
 }
 
-/* The next block that is wanted; there is one. */
-static const struct film_block *next_block(struct walk *walk)
-{
-	const struct film_private *p = walk->film->private;
-	const struct film_block *block;
-
-	do {
-		block = &p->blocks[walk->backwards ? p->block_count - 1 - walk->next : walk->next];
-		walk->next++;
-	} while (!is_wanted(walk, block));
-	return block;
-}
-
-/* Of all that changes, only this and what it calls touch query, next and got[i & 1]. */
+/* Of all that changes, only this and what it calls touch that place. */
 static void make_block(void *context, size_t i)
 {
 	struct walk *walk = context;
-	struct got *got = &walk->got[i & 1];
+	struct got *got = &walk->got[i % AHEAD_PLACES];
 
-	got->err = read_block(walk, next_block(walk), got);
+	got->err = read_block(walk, walk->wanted.at[i], got);
 }
 
 static int take_block(void *context, size_t i)
 {
 	struct walk *walk = context;
-	struct got *got = &walk->got[i & 1];
+	struct got *got = &walk->got[i % AHEAD_PLACES];
 
 	if (got->err && walk->why)
 		*walk->why = got->why;
@@ -148,14 +140,17 @@ static int take_block(void *context, size_t i)
 	return walk->give(walk, &got->block);
 }
 
-static int walk_wanted(struct walk *walk)
+static int prepare_places(struct walk *walk)
 {
 	struct film_private *p = walk->film->private;
-	struct ahead ahead = {count_wanted(walk), make_block, take_block, walk};
+	int rc = SQLITE_OK;
 
-	for (int i = 0; i < 2; i++)
+	for (unsigned int i = 0; rc == SQLITE_OK && i < AHEAD_PLACES; i++) {
 		walk->got[i].in = &p->unpackers[i];
-	return ahead_run(&ahead);
+		rc = sqlite3_prepare_v2(p->db, "SELECT data FROM block WHERE id = ?", -1,
+					&walk->got[i].query, NULL);
+	}
+	return rc == SQLITE_OK ? 0 : film_read_failed(p->db, rc, p->path, walk->why);
 }
 
 static int walk_blocks(struct walk *walk)
@@ -169,16 +164,18 @@ static int walk_blocks(struct walk *walk)
 		[LAYOUT_STACK] = walk->film->stack_count,
 		[LAYOUT_FRAME] = walk->film->frame_count,
 	}};
-	if (!err) {
-		int rc = sqlite3_prepare_v2(p->db, "SELECT data FROM block WHERE id = ?", -1,
-					    &walk->query, NULL);
-
-		if (rc != SQLITE_OK)
-			err = film_read_failed(p->db, rc, p->path, walk->why);
-	}
+	if (!err && !list_wanted(walk))
+		err = cannot_take(walk, -ENOMEM, walk->why);
 	if (!err)
-		err = walk_wanted(walk);
-	sqlite3_finalize(walk->query);
+		err = prepare_places(walk);
+	if (!err) {
+		struct ahead ahead = {walk->wanted.count, make_block, take_block, walk};
+
+		err = ahead_run(&ahead);
+	}
+	for (unsigned int i = 0; i < AHEAD_PLACES; i++)
+		sqlite3_finalize(walk->got[i].query);
+	vec_free(&walk->wanted);
 	film_leave(p);
 	return err;
 }

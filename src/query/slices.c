@@ -13,8 +13,8 @@
 #include "query/wait_class.h"
 
 enum {
-	PARTS_MAX = 8,
-	WORTH_A_TEAM = 100000 /* turns: fewer are read before threads have begun */
+	PARTS_MAX = 4,	       /* what threads share then takes no longer than to unpack it */
+	WORTH_A_TEAM = 100000, /* turns: fewer are read before threads have begun */
 };
 
 /* What is known of a thread's life so far. */
@@ -34,7 +34,8 @@ struct walk {
 	enum slice_kind run;
 	int (*take)(void *context, const struct slice *slice);
 	uint32_t *places; /* by thread: its place in its walker's lives, and 1 */
-	uint32_t mask;	  /* of a thread's id: the number of its walker */
+	uint8_t *parts;	  /* by thread: the number of its walker, and 1; 0: it has none yet */
+	unsigned int count;
 	struct walker *walkers;
 	struct team *team;
 	const struct film_turns *turns; /* that all of them go through now */
@@ -46,7 +47,8 @@ struct walker {
 	struct wait_decider decider;
 	void *context;
 	vec(struct life) lives;
-	int err; /* what ended it */
+	uint64_t turns; /* how many of its threads there were */
+	int err;	/* what ended it */
 };
 
 const char *slice_kind_name(unsigned int kind)
@@ -301,15 +303,39 @@ static void take_part(void *context, unsigned int number)
 	struct walker *w = &walk->walkers[number];
 
 	for (size_t i = 0; !w->err && i < turns->count; i++)
-		if (turns->thread[i] && (turns->thread[i] & walk->mask) == number)
+		if (walk->parts[turns->thread[i]] == number + 1)
 			w->err = take_turn(w, turns, i);
+}
+
+/* A thread that is new goes to the walker that had the least to do up to then. */
+static uint8_t new_part(const struct walk *walk)
+{
+	unsigned int least = 0;
+
+	for (unsigned int i = 1; i < walk->count; i++)
+		if (walk->walkers[i].turns < walk->walkers[least].turns)
+			least = i;
+	return (uint8_t)(least + 1);
+}
+
+static void share_out(struct walk *walk, const struct film_turns *turns)
+{
+	for (size_t i = 0; i < turns->count; i++) {
+		uint32_t thread = turns->thread[i];
+
+		if (!thread)
+			continue;
+		if (!walk->parts[thread])
+			walk->parts[thread] = new_part(walk);
+		walk->walkers[walk->parts[thread] - 1].turns++;
+	}
 }
 
 static int first_error(const struct walk *walk)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i <= walk->mask; i++)
+	for (unsigned int i = 0; !err && i < walk->count; i++)
 		err = walk->walkers[i].err;
 	return err;
 }
@@ -318,6 +344,7 @@ static int take_turns(void *context, const struct film_turns *turns)
 {
 	struct walk *walk = context;
 
+	share_out(walk, turns);
 	walk->turns = turns;
 	team_do(walk->team, take_part, walk);
 	return first_error(walk);
@@ -329,13 +356,14 @@ static int finish(struct walk *walk, uint64_t last)
 	int err = 0;
 
 	for (uint32_t thread = 1; !err && thread < walk->film->thread_count; thread++) {
-		struct walker *w = &walk->walkers[thread & walk->mask];
-		uint32_t place = walk->places[thread];
-		struct life *life = place ? &w->lives.at[place - 1] : NULL;
 		const struct slice hole = {.thread = thread};
+		struct walker *w;
+		struct life *life;
 
-		if (!life)
+		if (!walk->places[thread])
 			continue;
+		w = &walk->walkers[walk->parts[thread] - 1];
+		life = &w->lives.at[walk->places[thread] - 1];
 		if (life->is_open && life->until >= last)
 			life->slice.goes_on = true;
 		if (!life->has_ended && life->until < walk->to) {
@@ -350,15 +378,15 @@ static int finish(struct walk *walk, uint64_t last)
 
 static int begin(struct walk *walk, void *const *contexts)
 {
-	unsigned int parts = walk->mask + 1;
 	int err = wait_classes_init(&walk->classes, walk->film);
 
 	walk->places = calloc(walk->film->thread_count + 1ull, sizeof(*walk->places));
-	walk->walkers = calloc(parts, sizeof(*walk->walkers));
-	walk->team = team_new(parts);
-	if (err || !walk->places || !walk->walkers || !walk->team)
+	walk->parts = calloc(walk->film->thread_count + 1ull, sizeof(*walk->parts));
+	walk->walkers = calloc(walk->count, sizeof(*walk->walkers));
+	walk->team = team_new(walk->count);
+	if (err || !walk->places || !walk->parts || !walk->walkers || !walk->team)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < parts; i++)
+	for (unsigned int i = 0; i < walk->count; i++)
 		walk->walkers[i] = (struct walker){.walk = walk,
 						   .decider.arch = walk->film->info.arch,
 						   .context = contexts[i]};
@@ -367,13 +395,14 @@ static int begin(struct walk *walk, void *const *contexts)
 
 static void end(struct walk *walk)
 {
-	for (uint32_t i = 0; walk->walkers && i <= walk->mask; i++) {
+	for (unsigned int i = 0; walk->walkers && i < walk->count; i++) {
 		wait_decider_free(&walk->walkers[i].decider);
 		vec_free(&walk->walkers[i].lives);
 	}
 	team_free(walk->team);
 	wait_classes_free(&walk->classes);
 	free(walk->places);
+	free(walk->parts);
 	free(walk->walkers);
 }
 
@@ -386,7 +415,7 @@ int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t 
 		     int (*take)(void *context, const struct slice *slice), unsigned int parts,
 		     void *const *contexts, struct fail *why)
 {
-	struct walk walk = {.film = film, .from = from, .to = to, .take = take, .mask = parts - 1};
+	struct walk walk = {.film = film, .from = from, .to = to, .take = take, .count = parts};
 	int err = begin(&walk, contexts);
 
 	walk.run = slices_are_of_goroutines(film, event) ? SLICE_RUNNING : SLICE_ON_CPU;

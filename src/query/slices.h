@@ -75,7 +75,7 @@ int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 /*
  * The same in several threads at a time: the film's threads are divided into parts, each with a
  * context of its own, and take() is called with those of one part by one thread at a time. parts is
- * a power of two.
+ * below 255.
  */
 int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		     int (*take)(void *context, const struct slice *slice), unsigned int parts,
