@@ -361,6 +361,16 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 		m->record.flags |= THREADS_ARGUMENTS;
 }
 
+/* Of a thread that ends: whether it asked for that, or was killed in another call. */
+static __always_inline void take_last_call(struct threads_making *m, struct task_struct *task)
+{
+	struct pt_regs___threads *regs = (void *)bpf_task_pt_regs(task);
+	__s64 call = regs->orig_ax;
+
+	if (call >= 0 && call < 0xffff)
+		m->record.call = call + 1;
+}
+
 static __always_inline void goes_out(struct threads_making *m, struct task_struct *task,
 				     struct threads_thread *thread, __u32 state, __u64 now)
 {
@@ -376,7 +386,9 @@ static __always_inline void goes_out(struct threads_making *m, struct task_struc
 		thread->has_lock = false;
 	if (task->flags & PF_KTHREAD)
 		m->record.flags |= THREADS_IS_KERNEL;
-	else if (!(state & OFF_CPU_STATE_DEAD))
+	else if (state & OFF_CPU_STATE_DEAD)
+		take_last_call(m, task);
+	else
 		take_call(m, task, thread);
 	if (state && BPF_CORE_READ_BITFIELD(more, in_iowait))
 		m->record.flags |= THREADS_IOWAIT;

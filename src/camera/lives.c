@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "camera/lives_table.h"
 #include "camera/off_cpu_row.h"
@@ -223,11 +224,14 @@ static void take_evidence(struct life *life, const struct threads_event *event)
 	set_object(life, like.descriptor != FILM_FD_NONE, life->object_told);
 }
 
-static void end_life(struct lives *lives, struct life *life, uint64_t time)
+/* call: the system call in which it ended, and 1; 0: it is not known */
+static void end_life(struct lives *lives, struct life *life, uint64_t time, uint32_t call)
 {
 	struct film_turn turn = row_of(lives, life, time);
 
 	turn.flags |= FILM_TURN_ENDS;
+	if (call == SYS_exit + 1 || call == SYS_exit_group + 1)
+		turn.flags |= FILM_TURN_EXITS;
 	tell(lives, life, &turn);
 }
 
@@ -268,7 +272,7 @@ static void goes_out(struct lives *lives, struct life *life, const struct thread
 		return;
 	life->cpu = event->cpu;
 	if (record->state & OFF_CPU_STATE_DEAD) {
-		end_life(lives, life, event->time);
+		end_life(lives, life, event->time, record->call);
 		keep_ended(lives, life);
 		return;
 	}
@@ -492,7 +496,7 @@ void lives_list_done(struct lives *lives, uint64_t begun)
 			continue;
 		}
 		miss(lives, life, begun);
-		end_life(lives, life, begun);
+		end_life(lives, life, begun, 0);
 		lives_table_forget(lives, life);
 	}
 }

@@ -371,6 +371,7 @@ enum film_turn_flag {
 	/* it waited for a lock, which the thread that woke it did not release: a signal, say */
 	FILM_TURN_UNRELEASED = 512,
 	FILM_TURN_SURE = 1024, /* times an enum film_lock_holder, of which there are four */
+	FILM_TURN_EXITS = 4096 /* with FILM_TURN_ENDS: it asked for its end, by exit(2) */
 };
 
 /* How the holder of a turn's lock is known: an enum film_lock_holder. */

@@ -156,7 +156,8 @@ static void put_parts(struct film_writer *w, uint32_t event, const struct film_t
 		part.ran = take_time(&rest.ran, &left);
 		part.waited = take_time(&rest.waited, &left);
 		part.ready = take_time(&rest.ready, &left);
-		part.flags = (rest.flags | FILM_WAIT_OPEN) & ~(uint32_t)FILM_TURN_ENDS;
+		part.flags = (rest.flags | FILM_WAIT_OPEN) &
+			     ~(uint32_t)(FILM_TURN_ENDS | FILM_TURN_EXITS);
 		rest.flags &= ~(uint32_t)(FILM_TURN_BEGINS | FILM_WAIT_BEFORE);
 		put_turn(w, event, &part);
 	}

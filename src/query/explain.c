@@ -113,6 +113,7 @@ void explainer_free(struct explainer *e)
 	occupants_free(&e->occupants);
 	log_lines_free(&e->logs);
 	unlinked_free(&e->unlinked);
+	free(e->peers);
 	*e = (struct explainer){0};
 }
 

@@ -100,6 +100,8 @@ struct explainer {
 	struct occupants occupants; /* made when they are needed */
 	struct log_lines logs;	    /* of all threads */
 	struct unlinked unlinked;
+	/* by frame: of a connection the process at its other end; 0: not known, or several */
+	uint32_t *peers;
 };
 
 /*

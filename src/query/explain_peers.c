@@ -129,6 +129,18 @@ static void mark(const struct peers *peers, const struct occupants *ran,
 	}
 }
 
+/* The process at the other end of each connection. */
+static void keep(const struct peers *peers, uint32_t *by_frame)
+{
+	for (uint32_t frame = 1; frame < peers->film->frame_count; frame++) {
+		const uint64_t *process = peers->reversed[frame]
+						  ? map_get(&peers->ends, peers->reversed[frame])
+						  : NULL;
+
+		by_frame[frame] = process ? (uint32_t)*process : PROCESS_SEVERAL;
+	}
+}
+
 int explain_peers(struct explainer *e, struct fail *why)
 {
 	struct film *film = e->film;
@@ -137,7 +149,8 @@ int explain_peers(struct explainer *e, struct fail *why)
 
 	peers.own = calloc(film->frame_count + 1ull, sizeof(*peers.own));
 	peers.reversed = calloc(film->frame_count + 1ull, sizeof(*peers.reversed));
-	if (!peers.own || !peers.reversed)
+	e->peers = calloc(film->frame_count + 1ull, sizeof(*e->peers));
+	if (!peers.own || !peers.reversed || !e->peers)
 		err = -ENOMEM;
 	for (uint32_t frame = 1; !err && frame < film->frame_count; frame++)
 		if (film->frames[frame].kind == FILM_FRAME_MARK)
@@ -146,6 +159,8 @@ int explain_peers(struct explainer *e, struct fail *why)
 		err = -ENOMEM;
 	if (!err)
 		err = requests_each(film, 0, UINT64_MAX, learn_request, &peers, why);
+	if (!err)
+		keep(&peers, e->peers);
 	if (!err && peers.ends.count)
 		err = occupants_make(&e->occupants, &e->histories);
 	if (!err && peers.ends.count)

@@ -174,10 +174,16 @@ static uint64_t *ends_of_processes(const struct histories *histories)
 	return ends;
 }
 
+/* Whether a thread, which has slices, ended as it asked for that. */
+static bool exits(const struct histories *histories, uint32_t thread)
+{
+	return histories->slices[histories->first[thread + 1] - 1].flags & FILM_TURN_EXITS;
+}
+
 /*
  * Waits with which a thread's history ends have not ended. Neither has the last wait of a thread
- * that ended with its process: that end does not answer the wait, and the thread that caused it is
- * not the one for which it waited.
+ * that was killed as its process ended: that end does not answer the wait, and the thread that
+ * caused it is not the one for which it waited. One that asked for the end had come back before.
  */
 static int mark_open(struct histories *histories)
 {
@@ -192,7 +198,7 @@ static int mark_open(struct histories *histories)
 		while (at > first && !slice_is_wait(histories->slices[at - 1].kind))
 			at--;
 		if (at == first || (at < histories->first[thread + 1] &&
-				    (end == UINT64_MAX ||
+				    (exits(histories, thread) || end == UINT64_MAX ||
 				     add_saturated(histories->slices[at - 1].end, END_NS) < end)))
 			continue;
 		histories->slices[at - 1].flags |= FILM_WAIT_OPEN;

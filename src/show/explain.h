@@ -21,6 +21,12 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 void explain_evidence_words(struct explainer *e, const struct explain_part *part,
 			    struct buf *words);
 
+/*
+ * The process at the other end of a connection that was waited for, where no thread is followed to
+ * have ended that; 0: not known.
+ */
+uint32_t explain_peer(const struct explainer *e, const struct explain_part *part);
+
 /* What was waited for, "mutex guard in app"; appended to words, nothing where it is not known. */
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words);

@@ -55,6 +55,20 @@ static void put_thread(struct writer *w, const char *key, uint32_t thread)
 	json_close(&w->j, '}');
 }
 
+static void put_process(struct writer *w, const char *key, uint32_t process)
+{
+	const struct film *film = w->e->film;
+
+	if (!process) {
+		json_null(&w->j, key);
+		return;
+	}
+	json_open(&w->j, key, '{');
+	json_u64(&w->j, "pid", film->processes[process].pid);
+	json_text(&w->j, "comm", film->processes[process].comm);
+	json_close(&w->j, '}');
+}
+
 /* The innermost frame first. */
 static void put_stack(struct writer *w, const struct explain_part *part)
 {
@@ -123,6 +137,7 @@ static void put_part(struct writer *w, const struct explain_part *part)
 	put_words(w, "object", &words);
 	put_thread(w, "thread", part->thread);
 	put_thread(w, "waker", part->waker);
+	put_process(w, "peer", explain_peer(w->e, part));
 	put_thread(w, "holder",
 		   part->queue	? part->first_holder
 		   : part->lock ? part->lock->holder

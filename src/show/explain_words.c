@@ -74,6 +74,27 @@ static void put_lock(const struct explainer *e, const struct explain_part *part,
 	}
 }
 
+uint32_t explain_peer(const struct explainer *e, const struct explain_part *part)
+{
+	const struct history_slice *slice = slice_of(e, part);
+
+	/* what is followed names who ended it */
+	return slice && slice_is_wait(slice->kind) && slice->object && !part->is_followed
+		       ? e->peers[slice->object]
+		       : 0;
+}
+
+/* " with psql (412) at its other end", of a connection */
+static void peer_words(const struct explainer *e, const struct explain_part *part,
+		       struct buf *words)
+{
+	const struct film_process *process = &e->film->processes[explain_peer(e, part)];
+
+	if (explain_peer(e, part))
+		buf_printf(words, " with %s (%u) at its other end",
+			   *process->comm ? process->comm : NAME_UNKNOWN, process->pid);
+}
+
 /* "/var/lib/wal", "tcp 10.0.0.1:40212 -> 10.0.0.7:5432"; nothing where it is not known */
 static void object_words(const struct explainer *e, const struct history_slice *slice,
 			 struct buf *words)
@@ -231,6 +252,7 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		buf_printf(words, objects[class] ? objects[class] : "waiting in %s for ",
 			   call_of(e, slice));
 		object_words(e, slice, words);
+		peer_words(e, part, words);
 	} else if (class == WAIT_IPC) {
 		buf_printf(words, "waiting for %s (%s)", ipc_words(slice), call_of(e, slice));
 	} else {

@@ -132,6 +132,21 @@ def test_two_threads_that_wait_for_each_other(lab):
         assert holder["holder"]["comm"] == "handler" and share(holder, cause) > 0.9
 
 
+def test_the_last_wait_of_a_command_has_ended(lab):
+    """And leads to what it waited for, although the command ends right behind it; a kill does not end what was waited for."""
+    film = lab.record(*EVENTS, "--", "sh", "-c", "sleep 0.3; true")
+    shell, = explained(lab, film, "-n", "sh")
+    wait = next(part for part in shell["parts"] if part["kind"] == "child")
+    assert wait["end"] == "thread" and wait["waker"]["comm"] == "sleep", wait
+    assert wait["parts"][0]["kind"] == "sleep" and wait["parts"][0]["end"] == "timer", wait
+    assert "had not ended" not in wait["words"] + wait["parts"][0]["words"], wait
+
+    film = lab.record(*EVENTS, "--", "timeout", "-s", "KILL", "0.3", "sleep", "100", check=False)
+    killed, = explained(lab, film, "-n", "sleep")
+    wait = next(part for part in killed["parts"] if part["kind"] == "sleep")
+    assert wait["end"] == "open" and "had not ended" in wait["words"], wait
+
+
 def test_a_pool_that_is_too_small(lab):
     cause, request = first_cause(lab, film_case(lab, "pool"))
     assert cause["kind"] == "condition" and "submit_and_wait" in cause["stack"], cause

@@ -207,3 +207,57 @@ def test_a_request_that_waited_until_its_server_had_answered_another_one(shared_
     sleep = longest(queue)
     assert sleep["kind"] == "sleep" and any(frame.endswith("write_report") for frame in sleep["stack"]), sleep
     assert request["cause"]["kind"] == "queue" and request["more_threads"] == "yes", request["cause"]
+
+
+IDLE_HOLDER = """
+import select, socket, sys, threading
+
+lock = threading.Lock()
+
+def hold(connection, has_it):
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    with lock:
+        has_it.set()
+        connection.sendall(b"1")
+        poll.poll()
+
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+connection, _ = listener.accept()
+has_it = threading.Event()
+threading.Thread(target=hold, args=(connection, has_it)).start()
+has_it.wait()
+with lock:
+    pass
+"""
+
+IDLE_CLIENT = """
+import socket, sys, time
+
+print("ready", flush=True)
+sys.stdin.readline()
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+connection.recv(1)
+time.sleep(0.2)
+connection.sendall(b"2")
+"""
+
+
+def test_the_client_is_named_for_which_the_holder_of_a_lock_waits(shared_lab, tmp_path):
+    """As of a transaction that is open, and whose client does nothing."""
+    server_file, client_file = tmp_path / "server.py", tmp_path / "client.py"
+    server_file.write_text(IDLE_HOLDER)
+    client_file.write_text(IDLE_CLIENT)
+    port = free_port()
+    with running(sys.executable, server_file, port) as server, \
+            running(sys.executable, client_file, port, stdin=subprocess.PIPE) as client:
+        with filming(shared_lab, "-e", "threads,on-cpu", "-p", f"{server.pid},{client.pid}") as film:
+            client.process.stdin.write(b"x\n")
+            client.process.stdin.close()
+            assert client.wait() == 0 and server.wait() == 0
+    explained_one, = explained(shared_lab, film, "--thread", server.pid)
+    lock = next(part for part in explained_one["parts"] if part["kind"] == "lock" and part["parts"])
+    idle = next(part for part in lock["parts"] if part["kind"] == "poll")
+    assert lock["waker"]["pid"] == server.pid and idle["peer"] == {"pid": client.pid, "comm": "python3"}, idle
+    assert f"with python3 ({client.pid}) at its other end" in idle["words"], idle["words"]

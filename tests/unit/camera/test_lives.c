@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "camera/lives.h"
 
@@ -84,7 +85,7 @@ static void take(void *context, const struct film_turn *turn)
 	if (turn->flags & FILM_WAIT_OPEN)
 		add(" open", 1);
 	if (turn->flags & FILM_TURN_ENDS)
-		add(" ends", 1);
+		add(turn->flags & FILM_TURN_EXITS ? " exits" : " ends", 1);
 	add("; ", 1);
 }
 
@@ -173,6 +174,21 @@ static void test_turns(void **state)
 	assert_int_equal(told.life[1], 200);
 	check(lives, "2: ready 90 begins; 1: ran 100 waited 25 ready 5 by 2 stack 101 S before; "
 		     "2: ran 30 ready 20 R; 2: ran 20 ends; 1: ran 20 waited 50 S open; ");
+}
+
+/* One that is killed ends in the call in which it waited. */
+static void test_exits(void **state)
+{
+	struct lives *lives = new_lives();
+
+	(void)state;
+	for (uint32_t number = 1; number <= 3; number++)
+		meet(lives, number, number);
+	GIVE(lives, .time = 10, .prev = 1, .state = OFF_CPU_STATE_DEAD, .call = SYS_exit_group + 1);
+	GIVE(lives, .time = 20, .prev = 2, .state = OFF_CPU_STATE_DEAD, .call = SYS_futex + 1);
+	GIVE(lives, .time = 30, .prev = 3, .state = OFF_CPU_STATE_DEAD, .call = SYS_exit + 1);
+	check(lives,
+	      "1: unseen 9 begins exits; 2: unseen 18 begins ends; 3: unseen 27 begins exits; ");
 }
 
 /* What woke it, of what it waited for, is of that wait alone. */
@@ -516,19 +532,13 @@ static void test_long_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_what_was_ready),
-		cmocka_unit_test(test_missed),
-		cmocka_unit_test(test_listed),
-		cmocka_unit_test(test_locks),
-		cmocka_unit_test(test_listed_locks),
-		cmocka_unit_test(test_listed_object),
-		cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished),
-		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_ended_waker),
-		cmocka_unit_test(test_long_waits),
+		cmocka_unit_test(test_turns),	      cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_objects),	      cmocka_unit_test(test_what_was_ready),
+		cmocka_unit_test(test_missed),	      cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_locks),	      cmocka_unit_test(test_listed_locks),
+		cmocka_unit_test(test_listed_object), cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),      cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_ended_waker),   cmocka_unit_test(test_long_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
