@@ -60,6 +60,8 @@ static const struct rule {
 	uint32_t flags, no_flags;
 	unsigned int frames;
 } rules[] = {
+	/* the kernel counts as frozen who waits until a child has executed its program, or ended */
+	{WAIT_CHILD, .states = "F", .calls = "vfork clone clone3"},
 	{WAIT_STOPPED, .states = "TtF"},
 	{WAIT_READY, .states = "R"},
 	{WAIT_CHANNEL, .states = "G", .calls = "chan-receive chan-send chan-nil"},

@@ -52,6 +52,14 @@ static bool is_of_network(enum wait_class class)
 	       class == WAIT_ACCEPT || class == WAIT_POLL || class == WAIT_NETWORK;
 }
 
+/* Also of a fault, which reads a page of a file or of swap. */
+static bool is_of_disk(const struct history_slice *slice)
+{
+	enum wait_class class = slice_wait_class(slice->kind);
+
+	return class == WAIT_DISK || (class == WAIT_FAULT && slice->flags & FILM_WAIT_IOWAIT);
+}
+
 /* Whether a thread is on the way to this one: a cycle. */
 static bool is_visited(const struct walk *w, uint32_t thread)
 {
@@ -73,7 +81,7 @@ static enum critical_end end_of_wait(const struct walk *w, const struct history_
 		return CRITICAL_CYCLE;
 	if (slice->flags & FILM_WAIT_OPEN)
 		return CRITICAL_OPEN;
-	if (class == WAIT_DISK)
+	if (is_of_disk(slice))
 		return CRITICAL_DEVICE;
 	/* no other interrupt ends a wait for a futex */
 	if (slice->context == FILM_WAIT_BY_TIMER || class == WAIT_SLEEP ||
@@ -158,8 +166,7 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	/*
 	 * its own thread may take part in the end of an access to a disk; the disk is what it took
 	 */
-	if (slice_wait_class(slice->kind) == WAIT_DISK ||
-	    (history_is_idle(slice) && (w->depth > 1 || !w->idle)))
+	if (is_of_disk(slice) || (history_is_idle(slice) && (w->depth > 1 || !w->idle)))
 		return false;
 	return may_have_run(w->histories, slice->waker, w->now) && !is_too_deep(w);
 }

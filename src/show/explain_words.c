@@ -253,6 +253,8 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 			   call_of(e, slice));
 		object_words(e, slice, words);
 		peer_words(e, part, words);
+	} else if (class == WAIT_FAULT && slice->flags & FILM_WAIT_IOWAIT) {
+		buf_put_text(words, "waiting for a disk, to read a page of memory");
 	} else if (class == WAIT_IPC) {
 		buf_printf(words, "waiting for %s (%s)", ipc_words(slice), call_of(e, slice));
 	} else {

@@ -69,7 +69,9 @@ static void put_state(FILE *out, const struct thread_state *threads, size_t coun
 	};
 	const struct thread_state *first = threads;
 
-	if (first->state < sizeof(words) / sizeof(words[0]) && words[first->state]) {
+	bool is_stopped = first->state != FILM_WAIT_FROZEN || first->class == WAIT_STOPPED;
+
+	if (is_stopped && first->state < sizeof(words) / sizeof(words[0]) && words[first->state]) {
 		fputs(words[first->state], out);
 	} else {
 		fprintf(out, "%swaits: %s", first->state == FILM_WAIT_BLOCKED ? "blocked, " : "",

@@ -140,6 +140,8 @@ def test_the_last_wait_of_a_command_has_ended(lab):
     assert wait["end"] == "thread" and wait["waker"]["comm"] == "sleep", wait
     assert wait["parts"][0]["kind"] == "sleep" and wait["parts"][0]["end"] == "timer", wait
     assert "had not ended" not in wait["words"] + wait["parts"][0]["words"], wait
+    # it waits until its child executes a program, which the kernel counts as frozen
+    assert not any(part["kind"] == "stopped" for part in shell["parts"]), shell["parts"]
 
     film = lab.record(*EVENTS, "--", "timeout", "-s", "KILL", "0.3", "sleep", "100", check=False)
     killed, = explained(lab, film, "-n", "sleep")

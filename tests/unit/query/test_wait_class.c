@@ -22,6 +22,7 @@ static const struct {
 	struct wait_evidence evidence;
 	enum wait_class class;
 } examples[] = {
+	{{"clone3", 'F'}, WAIT_CHILD},
 	{{"futex", 'T'}, WAIT_STOPPED},
 	{{"sched_yield", 'R'}, WAIT_READY},
 	{{"chan-send", 'G'}, WAIT_CHANNEL},
@@ -86,6 +87,10 @@ static void test_traps(void **state)
 		{{"futex_", 'S'}, WAIT_OTHER},
 		/* a disk's frames say nothing of a thread that can be interrupted */
 		{{"futex", 'S', 0, 0, WAIT_HAS_DISK}, WAIT_LOCK},
+		/* what is frozen for another reason, and what waits for the kernel's own locks */
+		{{"wait4", 'F'}, WAIT_STOPPED},
+		{{"vfork", 'T'}, WAIT_STOPPED},
+		{{"clone", 'D'}, WAIT_OTHER},
 		/* between processes of one machine, by any call */
 		{{"recvfrom", 'S', FILM_FD_UNIX_SOCKET}, WAIT_IPC},
 		{{"read", 'S', FILM_FD_DEVICE}, WAIT_OTHER},
