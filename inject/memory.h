@@ -118,7 +118,7 @@ struct memory_table {
 	uint64_t mask;	     /* buckets, less 1 */
 	uint64_t *slots;
 	uint64_t held;		     /* slots that have an address */
-	struct memory_table *larger; /* another one that is to take its place, or has */
+	uintptr_t larger;	     /* another one that is to take its place, or has */
 	struct memory_bits filter[]; /* where free() looks first: see MEMORY_FILTER */
 };
 _Static_assert(offsetof(struct memory_table, filter) == MEMORY_FILTER, "of the assembler");

@@ -18,11 +18,17 @@
  * A table that is filled is copied into one that is four times as large, and never given back: all
  * together they are a third larger than the last one. Until the larger one takes its place, what
  * changes is changed in both. What is copied may have been removed just then: it stays until the
- * program gives back what has that address next, of which the recorder knows no sample. While the
- * thread that copies has no CPU, a bucket that is full has no room: what is not followed is counted.
+ * program gives back what has that address next, of which the recorder knows no sample.
  *
- * A child that is forked has the table as it was. If that was being copied, no thread goes on with
- * it there: the table stays as large as it is.
+ *	One thread copies, while there is room for what the others add. If it has no CPU for long, a
+ *	thread that meets a full bucket copies all, too. Who is done first says so, in one word with
+ *	the place of the larger table, which takes the place from then on. The old one is not kept
+ *	right any more, and all others stop: each has read an address before it looks at that word,
+ *	so that it adds one at most that is not in use. If the larger table has no room for all, the
+ *	word gets the place of one that is larger still, and all is copied again.
+ *
+ * A child that is forked has the table as it was. If that was being copied, the thread which did is
+ * not there: it is as if it had no CPU.
  */
 #include "memory.h"
 
@@ -134,106 +140,158 @@ static bool has(const struct memory_table *table, uint64_t address)
 	return false;
 }
 
+static void set_bit_of(struct memory_table *table, uint64_t address)
+{
+	set_bit(&table->filter[bucket_of(table, address)], bit_of(address));
+}
+
 /* False: the bucket is full. */
 static bool put(struct memory_table *table, uint64_t address)
 {
 	uint64_t *slots = slots_of(table, address);
 
-	/* its end was not seen, as a function gave it back that the library does not know */
-	if (has(table, address))
+	/*
+	 * A thread that copies may have put it there, and has had no time for its bit; or its end
+	 * was not seen, as a function gave it back that the library does not know.
+	 */
+	if (has(table, address)) {
+		set_bit_of(table, address);
 		return true;
+	}
 	for (unsigned int i = 0; i < SLOTS_A_BUCKET; i++)
 		if (replace(&slots[i], EMPTY, address)) {
-			set_bit(&table->filter[bucket_of(table, address)], bit_of(address));
+			set_bit_of(table, address);
 			__atomic_fetch_add(&table->held, 1, __ATOMIC_RELAXED);
 			return true;
 		}
 	return false;
 }
 
-/* Returns whether it was there. */
+/* Returns whether it was there; twice, if two threads have put it there at the same moment. */
 static bool take(struct memory_table *table, uint64_t address)
 {
 	uint64_t *slots = slots_of(table, address);
+	uint64_t taken = 0;
 
 	for (unsigned int i = 0; i < SLOTS_A_BUCKET; i++)
-		if (replace(&slots[i], address, EMPTY)) {
-			set_bits(&table->filter[bucket_of(table, address)], slots);
-			__atomic_fetch_sub(&table->held, 1, __ATOMIC_RELAXED);
-			return true;
-		}
-	return false;
+		taken += replace(&slots[i], address, EMPTY);
+	if (!taken)
+		return false;
+	set_bits(&table->filter[bucket_of(table, address)], slots);
+	__atomic_fetch_sub(&table->held, taken, __ATOMIC_RELAXED);
+	return true;
 }
 
-/* False: there is no room for one. */
-static bool copy(const struct memory_table *table, struct memory_table *to)
+/* Of the word that says which table is larger: */
+#define HAS_ALL	  1 /* all is in it; it stays the one */
+#define TOO_SMALL 2 /* it has no room for all, and is the largest */
+#define FINAL	  3
+
+static struct memory_table *table_of(uintptr_t word)
+{
+	return (struct memory_table *)(word & ~(uintptr_t)FINAL);
+}
+
+static uintptr_t larger_word(const struct memory_table *table)
+{
+	return __atomic_load_n(&table->larger, __ATOMIC_SEQ_CST);
+}
+
+static bool replace_larger(struct memory_table *table, uintptr_t from, uintptr_t to)
+{
+	return __atomic_compare_exchange_n(&table->larger, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+static struct memory_table *larger_than(const struct memory_table *table)
+{
+	uintptr_t word = larger_word(table);
+
+	return word & TOO_SMALL ? NULL : table_of(word);
+}
+
+/* False: there is no room for one, or the word is another one now. */
+static bool copy(const struct memory_table *table, uintptr_t larger)
 {
 	for (uint64_t i = 0; i < (table->mask + 1) * SLOTS_A_BUCKET; i++) {
 		uint64_t address = __atomic_load_n(&table->slots[i], __ATOMIC_SEQ_CST);
 
-		if (address != EMPTY && !put(to, address))
+		if (address != EMPTY &&
+		    (larger_word(table) != larger || !put(table_of(larger), address)))
 			return false;
 	}
 	return true;
 }
 
-/* Makes a larger one, unless another thread does. */
-static void grow(struct memory_table *table)
+/* Makes one that is larger than the one that is too small. False: another thread has, or none can. */
+static bool make_larger(struct memory_table *table, uintptr_t too_small)
 {
-	uint64_t buckets = (table->mask + 1) * GROWTH;
+	uint64_t buckets = ((too_small ? table_of(too_small) : table)->mask + 1) * GROWTH;
 	uint64_t bytes_before = sizeof(*table) + buckets * sizeof(table->filter[0]);
 	uint64_t bytes = bytes_before + 64 + buckets * SLOTS_A_BUCKET * sizeof(uint64_t);
-	struct memory_table *larger, *other = NULL;
+	struct memory_table *larger;
 	long got;
 
-	if (buckets > MOST_BUCKETS || __atomic_load_n(&table->larger, __ATOMIC_ACQUIRE))
-		return;
+	if (buckets > MOST_BUCKETS || larger_word(table) != too_small)
+		return false;
 	got = memory_system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (memory_failed(got))
-		return;
+		return false;
 	larger = (struct memory_table *)got;
 	larger->words_mask = 2 * (buckets - 1);
 	larger->mask = buckets - 1;
 	larger->slots = (uint64_t *)(((uint64_t)got + bytes_before + 63) & ~63ull);
-	if (!__atomic_compare_exchange_n(&table->larger, &other, larger, false, __ATOMIC_SEQ_CST,
-					 __ATOMIC_ACQUIRE)) {
-		memory_system_call(SYS_munmap, got, (long)bytes, 0, 0, 0);
-		return;
-	}
-	/* one without room for all does not take the place */
-	if (copy(table, larger))
-		__atomic_store_n(&memory_table, larger, __ATOMIC_RELEASE);
+	if (replace_larger(table, too_small, (uintptr_t)larger))
+		return true;
+	memory_system_call(SYS_munmap, got, (long)bytes, 0, 0, 0);
+	return false;
 }
 
-static struct memory_table *larger_than(const struct memory_table *table)
+/* A larger table takes the place, if one has room for all. */
+static void replace_by_larger(struct memory_table *table)
 {
-	return __atomic_load_n(&table->larger, __ATOMIC_SEQ_CST);
+	uintptr_t larger;
+
+	while ((larger = larger_word(table)) && !(larger & FINAL))
+		if (copy(table, larger))
+			replace_larger(table, larger, larger | HAS_ALL);
+		else if (!make_larger(table, larger))
+			replace_larger(table, larger, larger | TOO_SMALL);
+	if (larger & HAS_ALL)
+		__atomic_compare_exchange_n(&memory_table, &table, table_of(larger), false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/* False: there is no room in all those that have the place, or are to take it. */
+static bool add(struct memory_table *table, uint64_t address)
+{
+	for (; table; table = larger_than(table))
+		if (!put(table, address))
+			return false;
+	return true;
 }
 
 bool memory_table_add(uint64_t address)
 {
-	struct memory_table *table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
-	bool is_there;
+	struct memory_table *table = NULL;
 
-	if (table == &all.table)
-		return true;
-	/* a bucket has one, on average; at most */
-	if (__atomic_load_n(&table->held, __ATOMIC_RELAXED) > table->mask)
-		grow(table);
-	is_there = put(table, address);
-	if (!is_there) {
-		grow(table);
+	/* as often as there is another one, which is larger */
+	while (table != __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE)) {
 		table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
-		is_there = put(table, address);
+		if (table == &all.table)
+			return true;
+		/* a bucket has one, on average; at most */
+		if (__atomic_load_n(&table->held, __ATOMIC_RELAXED) > table->mask &&
+		    make_larger(table, 0))
+			replace_by_larger(table);
+		if (add(table, address))
+			return true;
+		make_larger(table, 0);
+		replace_by_larger(table);
 	}
-	for (struct memory_table *larger = larger_than(table); is_there && larger;
-	     larger = larger_than(larger))
-		if (!put(larger, address)) {
-			memory_table_remove(address);
-			is_there = false;
-		}
-	return is_there;
+	memory_table_remove(address);
+	return false;
 }
 
 bool memory_table_remove(uint64_t address)

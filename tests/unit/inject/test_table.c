@@ -3,8 +3,11 @@
 #include "../prelude.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../../inject/memory.h"
@@ -95,45 +98,54 @@ enum {
 	EACH = 20000
 };
 
-/*
- * The table grows meanwhile. What a thread has added is there, also while other threads change the
- * table and have no CPU in the middle of a change. Where there was no room, that is said.
- */
+/* One of several threads that change the table, with addresses of its own; how many: */
+static uint64_t each;
+
+/* What a thread has added is there, also while others change the table, and while it grows. */
 static void *add_and_remove(void *own)
 {
-	static bool is_there[THREADS][EACH];
-	uint64_t thread = (uint64_t)own, base = (thread + 1) << 24;
-	bool *mine = is_there[thread];
+	uint64_t base = ((uint64_t)own + 1) << 24;
 
-	for (uint64_t i = 0; i < EACH; i++) {
-		mine[i] = memory_table_add(address_of(base + i));
-		if (mine[i / 2] && !has_bit(address_of(base + i / 2)))
+	for (uint64_t i = 0; i < each; i++) {
+		if (!memory_table_add(address_of(base + i)))
 			return (void *)1;
+		if (!has_bit(address_of(base + i / 2)))
+			return (void *)2;
 		if (i % 3)
 			continue;
-		if (mine[i] && !memory_table_remove(address_of(base + i)))
-			return (void *)2;
-		mine[i] = memory_table_add(address_of(base + i));
-	}
-	for (uint64_t i = 0; i < EACH; i++)
-		if (mine[i] && !memory_table_remove(address_of(base + i)))
+		if (!memory_table_remove(address_of(base + i)))
 			return (void *)3;
+		if (!memory_table_add(address_of(base + i)))
+			return (void *)4;
+	}
+	for (uint64_t i = 0; i < each; i++)
+		if (!has_bit(address_of(base + i)) || !memory_table_remove(address_of(base + i)))
+			return (void *)5;
 	return NULL;
 }
 
-static void several_threads(void **state)
+/* stops: signals that are sent to them, one after the other */
+static void run_threads(uint64_t addresses, int stops)
 {
 	pthread_t threads[THREADS];
 
-	(void)state;
+	each = addresses;
 	for (uint64_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, add_and_remove, (void *)i), 0);
+	for (int i = 0; i < stops; i++)
+		pthread_kill(threads[i % THREADS], SIGUSR1);
 	for (int i = 0; i < THREADS; i++) {
 		void *failed;
 
 		assert_int_equal(pthread_join(threads[i], &failed), 0);
 		assert_int_equal((uintptr_t)failed, 0);
 	}
+}
+
+static void several_threads(void **state)
+{
+	(void)state;
+	run_threads(EACH, 0);
 }
 
 static volatile bool is_over;
@@ -192,6 +204,66 @@ static void a_child_that_shares_the_memory(void **state)
 	free(shared);
 }
 
+/* An empty one, as a program has it at first, or as a thread makes it that is about to copy. */
+static struct memory_table *new_table(uint64_t buckets)
+{
+	size_t bytes = sizeof(struct memory_table) + buckets * sizeof(struct memory_bits);
+	struct memory_table *table = aligned_alloc(64, (bytes + 63) & ~63ull);
+
+	assert_non_null(table);
+	memset(table, 0, bytes);
+	table->words_mask = 2 * (buckets - 1);
+	table->mask = buckets - 1;
+	table->slots = aligned_alloc(64, buckets * 64);
+	assert_non_null(table->slots);
+	memset(table->slots, 0, buckets * 64);
+	return table;
+}
+
+/* The thread that has begun to copy goes on no more, as in a child that was forked meanwhile. */
+static void a_thread_that_stops_in_the_midst_of_copying(void **state)
+{
+	enum {
+		COUNT = 20000
+	};
+
+	(void)state;
+	memory_table = new_table(64);
+	memory_table->larger = (uintptr_t)new_table(256);
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_true(memory_table_add(address_of(i)));
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_true(has_bit(address_of(i)) && memory_table_remove(address_of(i)));
+	assert_int_equal(bits_of_filter(), 0);
+}
+
+enum {
+	ROUNDS = 100,
+	A_ROUND = 1000,
+	STOP_NS = 300000
+};
+
+static void stop_for_a_while(int signal)
+{
+	const struct timespec time = {.tv_nsec = STOP_NS};
+
+	(void)signal;
+	nanosleep(&time, NULL);
+}
+
+/* Where a thread stops in the midst of a change, it is as if it had no CPU. */
+static void threads_that_stop(void **state)
+{
+	const struct sigaction action = {.sa_handler = stop_for_a_while, .sa_flags = SA_RESTART};
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		memory_table = new_table(64);
+		run_threads(A_ROUND, 4 * THREADS);
+	}
+}
+
 int main(void)
 {
 	/* several threads may leave an address behind, as memory_table.c says */
@@ -201,6 +273,8 @@ int main(void)
 		cmocka_unit_test(several_threads),
 		cmocka_unit_test(children),
 		cmocka_unit_test(a_child_that_shares_the_memory),
+		cmocka_unit_test(a_thread_that_stops_in_the_midst_of_copying),
+		cmocka_unit_test(threads_that_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
