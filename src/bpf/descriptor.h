@@ -9,6 +9,7 @@
  */
 #include "kernel.h"
 #include "off_cpu_abi.h"
+#include "uring_worker.h"
 
 /* System calls with a descriptor have a number below this. */
 #define DESCRIPTOR_CALLS 512
@@ -136,13 +137,20 @@ static __always_inline struct file___descriptor *descriptor_of_number(struct tas
 	return file;
 }
 
-/* The file of a descriptor that a system call of a task may wait for; null: there is none. */
+/*
+ * The file that a system call of a task may wait for, whose registers these are; null: there is
+ * none.
+ */
 static __always_inline struct file___descriptor *descriptor_file(struct task_struct *task,
-								 __u64 call, __u32 fd)
+								 const struct probe_regs *regs)
 {
+	__u64 call = regs->orig_ax;
+
 	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[call])
 		return NULL;
-	return descriptor_of_number(task, fd);
+	if (call == SYSCALL_IO_URING_ENTER && regs->r10 & URING_ENTER_REGISTERED_RING)
+		return uring_registered(task, regs->di);
+	return descriptor_of_number(task, regs->di);
 }
 
 /* enum off_cpu_descriptor: what a file is. */
@@ -176,7 +184,7 @@ static __noinline __u8 descriptor_of_file(struct file___descriptor *file)
 /* enum off_cpu_descriptor: of a system call of a task, whose registers these are. */
 static __noinline __u8 descriptor_kind(struct task_struct *task, const struct probe_regs *regs)
 {
-	struct file___descriptor *file = descriptor_file(task, regs->orig_ax, regs->di);
+	struct file___descriptor *file = descriptor_file(task, regs);
 
 	return file ? descriptor_of_file(file) : OFF_CPU_FD_NONE;
 }

@@ -126,7 +126,7 @@ struct object_key {
 	__u64 file, name, inode, mount;
 	__u32 pid, fd; /* of what has no name but its number in a process */
 	__u32 age;
-	__u32 source; /* each tells of objects by itself */
+	__u32 source; /* each tells of objects by itself; and what of an entry of io_uring */
 };
 
 struct {
@@ -338,10 +338,20 @@ static __always_inline void object_fill(struct object_told *told, struct file___
 }
 
 /*
+ * What object_number() gets in one word, above the number of the descriptor: what it is of, and, of
+ * an entry of io_uring, its operation and one, and how many are in flight.
+ */
+enum object_what_at {
+	OBJECT_DESCRIPTOR_AT = 32,
+	OBJECT_OPERATION_AT = 40,
+	OBJECT_IN_FLIGHT_AT = 48,
+};
+
+/*
  * Tells user space of a new one. Returns its number; 0: that was lost, and is counted. Not static,
  * so that the verifier looks at it once; it then gets addresses, and reads what is there.
  */
-__weak __noinline int object_tell(__u64 fs, __u64 file, __u64 descriptor_and_fd, __u32 kind)
+__weak __noinline int object_tell(__u64 fs, __u64 file, __u64 what, __u32 kind)
 {
 	struct capture_scratch *scratch = capture_begin(CAPTURE_KIND_SOURCE(kind));
 	struct object_told *told;
@@ -354,8 +364,9 @@ __weak __noinline int object_tell(__u64 fs, __u64 file, __u64 descriptor_and_fd,
 	scratch->record.head.kind = kind;
 	scratch->record.head.time = bpf_ktime_get_ns();
 	told = (struct object_told *)scratch->frames;
-	object_fill(told, (void *)file, (void *)fs, descriptor_and_fd >> 32,
-		    (__u32)descriptor_and_fd);
+	object_fill(told, (void *)file, (void *)fs, what >> OBJECT_DESCRIPTOR_AT, (__u32)what);
+	told->operation = what >> OBJECT_OPERATION_AT;
+	told->in_flight = what >> OBJECT_IN_FLIGHT_AT;
 	told->number = number;
 	if (!capture_send_with(scratch, OBJECT_WORDS(told->bytes)))
 		number = 0;
@@ -363,13 +374,16 @@ __weak __noinline int object_tell(__u64 fs, __u64 file, __u64 descriptor_and_fd,
 	return number;
 }
 
-__weak __noinline int object_number(__u64 fs, __u64 at, __u64 descriptor_and_fd, __u32 kind,
-				    __u32 pid)
+/* at: of the file; 0: an entry of io_uring that has none. */
+__weak __noinline int object_number(__u64 fs, __u64 at, __u64 what, __u32 kind, __u32 pid)
 {
-	__u8 descriptor = descriptor_and_fd >> 32;
+	__u8 descriptor = what >> OBJECT_DESCRIPTOR_AT;
 	struct file___object *file = (void *)at;
 	struct object_key key = {
-		.file = at, .age = object_age(), .source = CAPTURE_KIND_SOURCE(kind)};
+		.file = at,
+		.age = object_age(),
+		.source = CAPTURE_KIND_SOURCE(kind) | (__u32)(what >> OBJECT_OPERATION_AT) << 8,
+	};
 	__u32 *known, number;
 
 	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
@@ -382,12 +396,12 @@ __weak __noinline int object_number(__u64 fs, __u64 at, __u64 descriptor_and_fd,
 		key.file = (__u64)object_sock(file);
 	} else {
 		key.pid = pid;
-		key.fd = (__u32)descriptor_and_fd;
+		key.fd = (__u32)what;
 	}
 	known = bpf_map_lookup_elem(&object_numbers, &key);
 	if (known)
 		return *known;
-	number = object_tell(fs, at, descriptor_and_fd, kind);
+	number = object_tell(fs, at, what, kind);
 	if (number)
 		bpf_map_update_elem(&object_numbers, &key, &number, BPF_ANY);
 	return number;
@@ -401,7 +415,7 @@ static __always_inline __u32 object_of(struct task_struct *task, void *file, __u
 
 	/* read, so that it is a number: no pointer is passed on */
 	return object_number((__u64)BPF_CORE_READ(more, fs), (__u64)file,
-			     (__u64)descriptor << 32 | fd, kind, task->tgid);
+			     (__u64)descriptor << OBJECT_DESCRIPTOR_AT | fd, kind, task->tgid);
 }
 
 #endif

@@ -45,7 +45,8 @@ struct object_told {
 	__u16 bytes, names;
 	__u8 given_cut;	      /* bits of those that are cut */
 	__u8 given_elsewhere; /* the second one is in another directory */
-	__u8 unused[2];
+	__u8 operation;	      /* of an entry of io_uring: linux/io_uring.h has it, and 1; else 0 */
+	__u8 in_flight;	      /* how many entries are, of which it is one; 0: it ended a wait */
 	char text[OBJECT_TEXT_MAX];
 };
 

@@ -125,16 +125,4 @@ static __always_inline __u32 object_number_of(struct object_seen *seen, struct t
 	return seen->object;
 }
 
-/*
- * Finds what a descriptor of the current thread is of: the kind, which is returned, and its number.
- */
-static __always_inline __u8 object_find(struct object_seen *seen, struct task_struct *task,
-					__u32 fd, __u32 kind)
-{
-	__u8 descriptor = object_look_at(seen, (__u64)object_file(task, fd), fd);
-
-	object_number_of(seen, task, kind);
-	return descriptor;
-}
-
 #endif

@@ -23,6 +23,17 @@ static __always_inline void evidence_begin(struct capture_scratch *scratch)
 	scratch->entry.orig_ax = -1;
 }
 
+/* A thread of io_uring's: it waits as the thread does for which it works. */
+static __always_inline void worker_evidence(struct off_cpu_wait *wait, struct task_struct *task)
+{
+	wait->call = -1;
+	wait->is_kernel_thread = !uring_worked_on(task);
+	if (wait->is_kernel_thread)
+		return;
+	wait->call = SYSCALL_IO_URING_ENTER;
+	wait->descriptor = OFF_CPU_FD_IO_URING;
+}
+
 /*
  * scratch->entry has the thread's registers; or, as evidence_begin() left it, that it has none, as
  * those of the kernel.
@@ -35,7 +46,9 @@ static __always_inline void take_evidence(struct off_cpu_wait *wait,
 
 	wait->is_kernel_thread = (task->flags & PF_KTHREAD) != 0;
 	wait->call = regs->orig_ax;
-	if (wait->call >= 0) {
+	if (task->flags & PF_IO_WORKER) {
+		worker_evidence(wait, task);
+	} else if (wait->call >= 0) {
 		wait->arguments[0] = regs->di;
 		wait->arguments[1] = regs->si;
 		wait->arguments[2] = regs->dx;

@@ -14,6 +14,7 @@
 #include "threads_abi.h"
 #include "threads_lock.h"
 #include "threads_log.h"
+#include "uring.h"
 #include "waker_context.h"
 
 /* Set before loading. */
@@ -22,9 +23,6 @@ const volatile __u64 threads_min_wait = 50000;
 const volatile __u64 threads_stack_interval; /* as off_cpu_stack_interval */
 /* The kernel has no sched_exit_tp: stacks are taken when threads return from their system calls. */
 const volatile bool threads_at_return;
-
-/* The list of tasks has stacks. */
-__u32 threads_list_stacks;
 
 /* The last thread's number. */
 __u32 threads_count;
@@ -46,11 +44,15 @@ enum {
 	KNOWN_AS_MEANT = 2,
 };
 
-/* It waits for several descriptors at once, by poll(2) or by select(2). */
+/*
+ * It waits for several things at once: by poll(2), by select(2), or by io_uring, whose file is that
+ * which was seen last.
+ */
 enum threads_polls {
 	POLLS_NOT,
 	POLLS_MANY,
 	SELECTS_MANY,
+	ENTRIES_OF_URING,
 };
 
 struct threads_thread {
@@ -248,6 +250,9 @@ static __always_inline __u32 ready_object(struct task_struct *task, struct threa
 
 	if (thread->epoll)
 		return epoll_ready(task, thread->epoll, THREADS_OBJECT);
+	if (thread->polls == ENTRIES_OF_URING)
+		return uring_ready(task, thread->seen.file, thread->context == OFF_CPU_BY_THREAD,
+				   THREADS_OBJECT);
 	/* it is still on its way out, and its stack is not at rest */
 	if (more->on_cpu)
 		return 0;
@@ -298,18 +303,16 @@ int BPF_PROG(threads_made, struct task_struct *task)
 /* A record in the making. */
 struct threads_making {
 	struct threads_switch record;
-	__u64 arguments[THREADS_CALL_ARGUMENTS];
+	struct path_arguments arguments;
 	__u64 long_ready;
 };
 
-static __always_inline __u8 take_path(struct threads_thread *thread,
-				      const struct pt_regs___threads *regs, __u32 call)
+static __always_inline __u8 take_path(struct threads_thread *thread, const struct threads_making *m,
+				      __u32 call)
 {
-	const struct path_arguments arguments = {{regs->di, regs->si, regs->dx, regs->r10}};
-
 	/* what has a descriptor is looked for anew next time */
 	thread->seen.file = 0;
-	thread->seen.object = path_number(call, &arguments, THREADS_OBJECT);
+	thread->seen.object = path_number(call, &m->arguments, THREADS_OBJECT);
 	return thread->seen.object ? OFF_CPU_FD_PATH : OFF_CPU_FD_NONE;
 }
 
@@ -322,11 +325,37 @@ static __always_inline void take_lock(struct threads_thread *thread,
 	thread->has_lock = lock_begin(&thread->lock, now);
 }
 
+/* Of io_uring_enter(2): it waits for entries. */
+static __always_inline bool waits_for_entries(const struct pt_regs___threads *regs, __u32 state)
+{
+	return state & OFF_CPU_STATE_SLEEPS && regs->r10 & URING_ENTER_GETEVENTS;
+}
+
+/* A thread of io_uring's: it has no call, and waits for what it works on, if that is anything. */
+static __always_inline void take_worker(struct threads_making *m, struct task_struct *task,
+					struct threads_thread *thread)
+{
+	__u64 entry = uring_worked_on(task);
+
+	if (!entry) {
+		m->record.flags |= THREADS_IS_KERNEL;
+		return;
+	}
+	m->record.call = SYSCALL_IO_URING_ENTER + 1;
+	if (!m->record.state)
+		return;
+	thread->seen.file = 0;
+	thread->seen.object = uring_object(task, entry, 0, THREADS_OBJECT);
+	m->record.descriptor = OFF_CPU_FD_IO_URING;
+	if (thread->seen.object != thread->object_told)
+		m->record.flags |= THREADS_NEW_OBJECT;
+}
+
 static __always_inline void take_call(struct threads_making *m, struct task_struct *task,
 				      struct threads_thread *thread)
 {
 	struct pt_regs___threads *regs = (void *)bpf_task_pt_regs(task);
-	const __u64 sets[] = {regs->si, regs->dx, regs->r10};
+	__u64 *arguments = m->arguments.at;
 	__s64 call = regs->orig_ax;
 	__u32 fd;
 
@@ -335,29 +364,36 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 	m->record.call = call + 1;
 	if (!m->record.state)
 		return;
-	fd = regs->di;
-	if ((call < DESCRIPTOR_CALLS && descriptor_calls[call]) ||
-	    object_polled(call, regs->di, regs->si, &fd) ||
-	    object_selected(call, regs->di, sets, &fd))
-		m->record.descriptor = object_find(&thread->seen, task, fd, THREADS_OBJECT);
+	fd = arguments[0] = regs->di;
+	arguments[1] = regs->si;
+	arguments[2] = regs->dx;
+	arguments[3] = regs->r10;
+	if (call == SYSCALL_IO_URING_ENTER && regs->r10 & URING_ENTER_REGISTERED_RING)
+		m->record.descriptor =
+			object_look_at(&thread->seen, (__u64)uring_registered(task, fd), ~0);
+	else if ((call < DESCRIPTOR_CALLS && descriptor_calls[call]) ||
+		 object_polled(call, regs->di, regs->si, &fd) ||
+		 object_selected(call, regs->di, &arguments[1], &fd))
+		m->record.descriptor =
+			object_look_at(&thread->seen, (__u64)object_file(task, fd), fd);
 	else if (call == SYSCALL_POLL || call == SYSCALL_PPOLL)
 		thread->polls = POLLS_MANY;
 	else if (call == SYSCALL_SELECT || call == SYSCALL_PSELECT6)
 		thread->polls = SELECTS_MANY;
 	else if (call < DESCRIPTOR_CALLS && path_calls[call])
-		m->record.descriptor = take_path(thread, regs, path_calls[call]);
+		m->record.descriptor = take_path(thread, m, path_calls[call]);
 	else if (call == SYSCALL_FUTEX)
 		take_lock(thread, regs, m->record.time);
+	if (m->record.descriptor && m->record.descriptor != OFF_CPU_FD_PATH)
+		object_number_of(&thread->seen, task, THREADS_OBJECT);
 	if (m->record.descriptor && thread->seen.object != thread->object_told)
 		m->record.flags |= THREADS_NEW_OBJECT;
 	if (m->record.descriptor == OFF_CPU_FD_EPOLL)
 		thread->epoll = thread->seen.file;
-	m->arguments[0] = regs->di;
-	m->arguments[1] = regs->si;
-	m->arguments[2] = regs->dx;
-	m->arguments[3] = regs->r10;
-	if (m->arguments[0] != thread->arguments[0] || m->arguments[1] != thread->arguments[1] ||
-	    m->arguments[2] != thread->arguments[2] || m->arguments[3] != thread->arguments[3])
+	if (m->record.descriptor == OFF_CPU_FD_IO_URING && waits_for_entries(regs, m->record.state))
+		thread->polls = ENTRIES_OF_URING;
+	if (arguments[0] != thread->arguments[0] || arguments[1] != thread->arguments[1] ||
+	    arguments[2] != thread->arguments[2] || arguments[3] != thread->arguments[3])
 		m->record.flags |= THREADS_ARGUMENTS;
 }
 
@@ -386,6 +422,8 @@ static __always_inline void goes_out(struct threads_making *m, struct task_struc
 		thread->has_lock = false;
 	if (task->flags & PF_KTHREAD)
 		m->record.flags |= THREADS_IS_KERNEL;
+	else if (task->flags & PF_IO_WORKER)
+		take_worker(m, task, thread);
 	else if (state & OFF_CPU_STATE_DEAD)
 		take_last_call(m, task);
 	else
@@ -477,10 +515,10 @@ __weak __noinline int threads_write(const struct threads_making *m, __u32 object
 	WORD(log, at + 2) = record[2];
 	WORD(log, at + 3) = record[3];
 	if (m->record.flags & THREADS_ARGUMENTS) {
-		WORD(log, at + 4) = m->arguments[0];
-		WORD(log, at + 5) = m->arguments[1];
-		WORD(log, at + 6) = m->arguments[2];
-		WORD(log, at + 7) = m->arguments[3];
+		WORD(log, at + 4) = m->arguments.at[0];
+		WORD(log, at + 5) = m->arguments.at[1];
+		WORD(log, at + 6) = m->arguments.at[2];
+		WORD(log, at + 7) = m->arguments.at[3];
 		words += THREADS_CALL_ARGUMENTS;
 	}
 	if (m->record.flags & THREADS_NEW_OBJECT) {
@@ -532,7 +570,7 @@ int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task
 	if (!threads_write(&m, out ? out->seen.object : 0) || !out)
 		return 0;
 	if (m.record.flags & THREADS_ARGUMENTS)
-		__builtin_memcpy(out->arguments, m.arguments, sizeof(out->arguments));
+		__builtin_memcpy(out->arguments, &m.arguments, sizeof(out->arguments));
 	if (m.record.flags & THREADS_NEW_OBJECT)
 		out->object_told = out->seen.object;
 	return 0;
@@ -591,77 +629,6 @@ int BPF_PROG(threads_return, struct probe_regs *regs, long result)
 	return 0;
 }
 
-/* -- all threads at one moment ----------------------------------------------------------------- */
-
-static __always_inline __u32 listed_object(struct task_struct *task, const struct probe_regs *regs,
-					   __u8 descriptor)
-{
-	struct file___descriptor *file = descriptor_file(task, regs->orig_ax, regs->di);
-
-	return file ? object_of(task, file, descriptor, regs->di, THREADS_OBJECT) : 0;
-}
-
-static __always_inline void list(struct seq_file *seq, struct task_struct *task,
-				 struct threads_thread *thread)
-{
-	struct task_struct___threads *more = (void *)task;
-	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_THREADS);
-	struct threads_listed *listed;
-	__u32 object = 0;
-	bool runs;
-	__u8 count;
-
-	if (!scratch)
-		return;
-	count = count_of(task);
-	barrier();
-	runs = more->on_cpu != 0;
-	listing_begin(scratch, task, THREADS_LISTED, !runs && threads_list_stacks,
-		      bpf_ktime_get_ns());
-	if (!runs && !threads_list_stacks && !(task->flags & PF_KTHREAD) && task->mm)
-		capture_registers(scratch, task);
-	scratch->record.identity.undecided = thread->answer == FILTER_ASK;
-	scratch->record.identity.key = thread->thread;
-	scratch->record.identity.value = 1;
-	listed = listing_place(scratch);
-	__builtin_memset(listed, 0, sizeof(*listed));
-	take_evidence(&listed->wait, scratch, task);
-	if (listed->wait.descriptor)
-		object = listed_object(task, &scratch->entry, listed->wait.descriptor);
-	listed->object = object;
-	listed->wait.state = more->__state;
-	listed->thread = thread->thread;
-	listed->runs = runs;
-	listed->cpu = more->thread_info.cpu;
-	listed->count = count;
-	barrier();
-	listed->moved = (!runs && more->on_cpu) || count_of(task) != count;
-	listing_write(seq, scratch, task, THREADS_LISTED_WORDS);
-	capture_end(scratch);
-}
-
-SEC("iter/task")
-int threads_tasks(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct threads_thread *thread;
-
-	if (!task || !task->pid ||
-	    ((struct task_struct___threads *)task)->__state & OFF_CPU_STATE_DEAD ||
-	    filter_other(task) == FILTER_NO || !listing_has_room(ctx->meta->seq))
-		return 0;
-	thread = storage_of(task);
-	if (!thread)
-		return 0;
-	if (!thread->asked) {
-		thread->answer = filter_other(task);
-		thread->asked = bpf_ktime_get_ns();
-	}
-	if (!(thread->known & KNOWN_AS_MEANT))
-		introduce(task, thread);
-	if (thread->known & KNOWN_AS_MEANT)
-		list(ctx->meta->seq, task, thread);
-	return 0;
-}
+#include "threads_list.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

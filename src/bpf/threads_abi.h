@@ -55,7 +55,7 @@ struct threads_waking {
 	__u32 thread;
 	/*
 	 * It waits for new events: the object of the first descriptor that has one (of poll(2) and
-	 * select(2): of the one that wakes it); 0: not known.
+	 * select(2): of the one that wakes it; of io_uring: of the entry); 0: not known.
 	 */
 	__u32 ready;
 };
@@ -110,6 +110,8 @@ struct threads_listed {
 	__u8 unused;
 	__u32 cpu;
 	__u32 object; /* 0: none, or not known */
+	__u32 ready;  /* the object of an entry of io_uring that is in flight; 0: the same */
+	__u32 unused_too;
 };
 
 #define THREADS_LISTED_WORDS (sizeof(struct threads_listed) / 8)

@@ -444,6 +444,7 @@ static void take_listed(struct life *life, const struct lives_listed *listed)
 		return;
 	life->descriptor = evidence->descriptor;
 	set_object(life, evidence->descriptor != FILM_FD_NONE, listed->object);
+	life->ready_object = listed->ready;
 }
 
 void lives_list(struct lives *lives, const struct lives_listed *listed)

@@ -66,6 +66,7 @@ struct lives_listed {
 	bool runs;
 	bool moved;		   /* it has run meanwhile: it is there, and nothing else counts */
 	uint32_t object;	   /* its number; 0: none */
+	uint32_t ready;		   /* the same, of an entry of io_uring that is in flight */
 	struct film_wait evidence; /* if it does not: state, call and so on, and the stack */
 	struct lives_lock lock;	   /* if that was looked for */
 };

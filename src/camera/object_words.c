@@ -185,14 +185,9 @@ static void put_number(const struct object_told *told, struct buf *words)
 		buf_printf(words, " fd %u", told->fd);
 }
 
-bool object_words(const struct object_told *told, size_t size, struct buf *words)
+/* What a file is. False: what describes it is damaged. */
+static bool put_file(const struct object_told *told, struct buf *words)
 {
-	bool ok = true;
-
-	words->count = 0;
-	if (size < offsetof(struct object_told, text) ||
-	    size - offsetof(struct object_told, text) < told->bytes)
-		return false;
 	switch (told->descriptor) {
 	case OFF_CPU_FD_SOCKET:
 		put_network_socket(told, words);
@@ -201,24 +196,36 @@ bool object_words(const struct object_told *told, size_t size, struct buf *words
 		put_unix_socket(told, words);
 		break;
 	case OFF_CPU_FD_PIPE:
-		if (!told->names) {
-			buf_printf(words, "pipe %llu", (unsigned long long)told->inode);
-			break;
-		}
-		ok = put_path(told, words);
+		if (told->names)
+			return put_path(told, words);
+		buf_printf(words, "pipe %llu", (unsigned long long)told->inode);
 		break;
 	case OFF_CPU_FD_PATH:
-		ok = put_given(told, words);
-		break;
+		return put_given(told, words);
 	case OFF_CPU_FD_FILE:
 	case OFF_CPU_FD_DIRECTORY:
 	case OFF_CPU_FD_BLOCK_DEVICE:
 	case OFF_CPU_FD_DEVICE:
-		ok = put_path(told, words);
-		break;
+		return put_path(told, words);
 	default:
 		put_number(told, words);
 	}
+	return true;
+}
+
+bool object_words(const struct object_told *told, size_t size, struct buf *words)
+{
+	bool ok = true;
+
+	words->count = 0;
+	if (size < offsetof(struct object_told, text) ||
+	    size - offsetof(struct object_told, text) < told->bytes)
+		return false;
+	if (told->operation)
+		entry_words_before(told, words);
+	if (!told->operation || told->descriptor != OFF_CPU_FD_NONE)
+		ok = put_file(told, words);
+	entry_words_behind(told, words);
 	buf_put_u8(words, 0);
 	return ok && !words->failed;
 }

@@ -44,4 +44,11 @@ uint64_t objects_lost(const struct objects *objects);
  */
 bool object_words(const struct object_told *told, size_t size, struct buf *words);
 
+/*
+ * Of an entry of io_uring, what stands before the words for its file ("read of "), which it may
+ * not have ("timeout"), and behind them: " and 2 more (in flight)".
+ */
+void entry_words_before(const struct object_told *told, struct buf *words);
+void entry_words_behind(const struct object_told *told, struct buf *words);
+
 #endif

@@ -228,6 +228,7 @@ static void take_listed(void *context, const struct capture_head *head,
 		.runs = listed->runs,
 		.moved = listed->moved,
 		.object = listed->object,
+		.ready = listed->ready,
 		.evidence = off_cpu_row(&listed->wait, &place),
 		.lock = lock,
 	};

@@ -76,6 +76,8 @@ static const struct rule {
 	/* a thread that is in no system call, and does not run, is in a fault */
 	{WAIT_FAULT, .calls = "", .no_flags = FILM_WAIT_KERNEL},
 	{WAIT_FAULT, .frames = WAIT_HAS_FAULT},
+	/* since Linux 6.5 each counts as one for a disk, also for a socket or a time */
+	{WAIT_IO_URING, .states = "S", .calls = "io_uring_enter"},
 	{WAIT_DISK, .flags = FILM_WAIT_IOWAIT},
 	{WAIT_DISK, .states = "D", .frames = WAIT_HAS_DISK},
 	/* kernel threads sleep only for want of work */

@@ -192,9 +192,14 @@ static enum object_known say_why(const struct film *film, const struct slice *sl
 	return OBJECT_UNKNOWN;
 }
 
-/* Of several descriptors, that which ended the wait; of an epoll, the epoll. 0: none is known. */
+/*
+ * Of several descriptors, that which ended the wait, and of an io_uring the entry, or else the
+ * ring; of an epoll, the epoll. 0: none is known.
+ */
 static uint32_t object_of(const struct slice_evidence *e)
 {
+	if (e->descriptor == FILM_FD_IO_URING && e->ready_object)
+		return e->ready_object;
 	return e->object ? e->object : e->ready_object;
 }
 

@@ -34,11 +34,11 @@ make_image()
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,usr/bin,usr/lib/x86_64-linux-gnu,lib64}
 	ln -s usr/lib "$root/lib"
 	cp "$(command -v busybox)" "$root/bin/"
-	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc; do
+	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc ifconfig cut; do
 		ln -s busybox "$root/bin/$applet"
 	done
 	add_program "$build/src/stackcam"
-	for program in omit deep signal forker waits locks dump grows allocates asks calls_tree calls_recursion calls_longjmp calls_exceptions inspected arguments; do
+	for program in omit deep signal forker waits locks dump grows allocates asks calls_tree calls_recursion calls_longjmp calls_exceptions inspected arguments uring; do
 		add_program "$build/tests/programs/$program"
 	done
 	mkdir "$root/usr/inject"

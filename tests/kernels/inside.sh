@@ -114,6 +114,28 @@ lives_are_told()
 	done
 }
 
+# What ended each wait for an io_uring, by each way in which its entries are completed.
+entries_of_io_uring_are_told()
+{
+	local way what
+	ifconfig lo up
+	for way in plain registered defer sqpoll async; do
+		stackcam record -q -e threads --min-wait 0 -o uring.film -- uring $way /tmp >said.txt || return 1
+		stackcam report --format states uring.film >uring.txt || return 1
+		while read -r what; do
+			case $way-$what in
+			*-silent*) ! grep -qF "${what#silent: }, uring" uring.txt ;;
+			*-fsync* | *-openat*) ;;
+			*) [ $way = sqpoll ] && [ "$(uname -r | cut -d. -f1-2)" = 6.1 ] || grep -qF "  $what, uring" uring.txt ;;
+			esac || {
+				echo "$way: $what"
+				cat uring.txt
+				return 1
+			}
+		done <said.txt
+	done
+}
+
 # owners_of_locks_are_named EVENT ARE_NAMED
 owners_of_locks_are_named()
 {
@@ -331,6 +353,7 @@ if [ -e /usr/bin/waits_go-stripped ]; then
 fi
 test_case locks owners_of_locks_are_named lock owners_are_named
 test_case lives lives_are_told
+test_case io_uring entries_of_io_uring_are_told
 test_case holders owners_of_locks_are_named threads holders_are_told
 test_case memory-growth growth_is_told
 test_case allocations allocations_are_counted

@@ -111,6 +111,29 @@ static void test_numbers(void **state)
 	assert_string_equal(WORDS(.descriptor = 255, .fd = 6), "file fd 6");
 }
 
+/* Entries of io_uring: an operation is its number and one. */
+static void test_entries(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		WORDS(.operation = 23, .descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 2)),
+		"read of /data/wal");
+	assert_string_equal(WORDS(.operation = 14, .descriptor = OFF_CPU_FD_SOCKET,
+				  .family = AF_NETLINK, .inode = 5),
+			    "accept on netlink socket 5");
+	assert_string_equal(WORDS(.operation = 12), "timeout");
+	assert_string_equal(
+		WORDS(.operation = 28, .descriptor = OFF_CPU_FD_PIPE, .inode = 7, .in_flight = 1),
+		"recv from pipe 7 (in flight)");
+	assert_string_equal(WORDS(.operation = 12, .in_flight = 255),
+			    "timeout and 254 more (in flight)");
+	assert_string_equal(WORDS(.operation = 255, .descriptor = OFF_CPU_FD_PIPE, .inode = 7),
+			    "operation 254 of pipe 7");
+	/* its file is damaged */
+	assert_string_equal(
+		WORDS(.operation = 23, .descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 3)), "");
+}
+
 static unsigned int rows;
 
 static uint32_t row_of(void *context, const char *words)
@@ -149,7 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_paths),	cmocka_unit_test(test_given_paths),
 		cmocka_unit_test(test_sockets), cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_entries), cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

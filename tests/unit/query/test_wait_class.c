@@ -36,10 +36,11 @@ static const struct {
 	{{"other", 'G'}, WAIT_OTHER},
 	{{"", 'D', 0, FILM_WAIT_IOWAIT}, WAIT_FAULT},
 	{{"read", 'D', FILM_FD_FILE, FILM_WAIT_IOWAIT, WAIT_HAS_FAULT}, WAIT_FAULT},
+	{{"io_uring_enter", 'S', FILM_FD_IO_URING, FILM_WAIT_IOWAIT}, WAIT_IO_URING},
 	{{"read", 'D', FILM_FD_FILE, FILM_WAIT_IOWAIT}, WAIT_DISK},
 	{{"fsync", 'D', FILM_FD_FILE, 0, WAIT_HAS_DISK}, WAIT_DISK},
 	{{"", 'I', 0, FILM_WAIT_KERNEL}, WAIT_NO_WORK},
-	{{"io_uring_enter", 'S', FILM_FD_IO_URING}, WAIT_IO_URING},
+	{{"io_uring_enter", 'D', FILM_FD_IO_URING}, WAIT_IO_URING},
 	{{"waitid", 'S'}, WAIT_CHILD},
 	{{"clock_nanosleep", 'S'}, WAIT_SLEEP},
 	{{"read", 'S', FILM_FD_TIMER}, WAIT_SLEEP},
@@ -81,6 +82,9 @@ static void test_traps(void **state)
 		/* a kernel thread is in no system call, and in no fault */
 		{{"", 'D', 0, FILM_WAIT_KERNEL}, WAIT_OTHER},
 		{{"", 'D', 0, FILM_WAIT_KERNEL | FILM_WAIT_IOWAIT}, WAIT_DISK},
+		/* what a worker of io_uring does, or the thread as it hands in entries */
+		{{"io_uring_enter", 'D', FILM_FD_IO_URING, 0, WAIT_HAS_DISK}, WAIT_DISK},
+		{{"io_uring_enter", 'D', FILM_FD_IO_URING, FILM_WAIT_IOWAIT}, WAIT_DISK},
 		/* a part of a name is not a name */
 		{{"acc", 'S', FILM_FD_SOCKET}, WAIT_OTHER},
 		{{"wait", 'S'}, WAIT_OTHER},
