@@ -373,24 +373,38 @@ int column_reader_begin(struct column_reader *r, const void *data, size_t size, 
 	return 0;
 }
 
-/* Reads planes into numbers from 0 on. */
-static int get_planes(struct bytes *b, uint64_t *values, size_t count)
+/* As few numbers that they are near while all planes of them are added up. */
+#define NUMBERS_AT_ONCE 1024
+
+static void add_planes(const uint8_t *planes, unsigned int width, size_t distance, uint64_t base,
+		       uint64_t *values, size_t count)
 {
-	unsigned int width = bytes_u8(b), k;
 	size_t i;
+
+	for (i = 0; i < count; i++)
+		values[i] = base;
+	for (unsigned int k = 0; k < width; k++, planes += distance)
+		for (i = 0; i < count; i++)
+			values[i] += (uint64_t)planes[i] << (8 * k);
+}
+
+/* Reads planes of numbers to each of which base is added. */
+static int get_planes(struct bytes *b, uint64_t base, uint64_t *values, size_t count)
+{
+	unsigned int width = bytes_u8(b);
+	const uint8_t *planes;
 
 	if (width > 8)
 		return -EBADMSG;
-	memset(values, 0, count * sizeof(*values));
-	for (k = 0; k < width; k++) {
-		const uint8_t *plane = bytes_take(b, count);
+	planes = bytes_take(b, width * count);
+	if (!planes || b->failed)
+		return -EBADMSG;
+	for (size_t from = 0; from < count; from += NUMBERS_AT_ONCE) {
+		size_t some = count - from < NUMBERS_AT_ONCE ? count - from : NUMBERS_AT_ONCE;
 
-		if (!plane)
-			return -EBADMSG;
-		for (i = 0; i < count; i++)
-			values[i] |= (uint64_t)plane[i] << (8 * k);
+		add_planes(planes + from, width, count, base, values + from, some);
 	}
-	return b->failed ? -EBADMSG : 0;
+	return 0;
 }
 
 static int get_numbers(struct bytes *b, unsigned int encoding, uint64_t *values, size_t count)
@@ -404,18 +418,14 @@ static int get_numbers(struct bytes *b, unsigned int encoding, uint64_t *values,
 			values[i] = base;
 		return b->failed ? -EBADMSG : 0;
 	case PLAIN:
-		if (get_planes(b, values, count))
-			return -EBADMSG;
-		for (i = 0; i < count; i++)
-			values[i] += base;
-		return 0;
+		return get_planes(b, base, values, count);
 	case DELTA:
 		step = (uint64_t)unzigzag(bytes_varint(b));
-		if (!count || get_planes(b, values + 1, count - 1))
+		if (!count || get_planes(b, step, values + 1, count - 1))
 			return -EBADMSG;
 		values[0] = base;
 		for (i = 1; i < count; i++)
-			values[i] += values[i - 1] + step;
+			values[i] += values[i - 1];
 		return 0;
 	default:
 		return -EBADMSG;
@@ -439,6 +449,19 @@ static int get_dictionary(struct column_reader *r, uint64_t *values, size_t coun
 		values[i] = dictionary[values[i]];
 	}
 	return 0;
+}
+
+bool column_reader_constant(struct column_reader *r, uint64_t *value)
+{
+	struct bytes next = r->left;
+
+	if (bytes_u8(&next) != CONSTANT)
+		return false;
+	*value = bytes_varint(&next);
+	if (next.failed)
+		return false;
+	r->left = next;
+	return true;
 }
 
 int column_reader_get(struct column_reader *r, uint64_t *values, size_t count)

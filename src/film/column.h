@@ -2,6 +2,7 @@
 #ifndef FILM_COLUMN_H
 #define FILM_COLUMN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -68,6 +69,8 @@ struct column_reader {
  */
 int column_reader_begin(struct column_reader *r, const void *data, size_t size, size_t count,
 			unsigned int columns, size_t text);
+/* Whether all numbers of the next column are the same; if so, which, and it is read. */
+bool column_reader_constant(struct column_reader *r, uint64_t *value);
 /* The next column. -EBADMSG if it is not valid. */
 int column_reader_get(struct column_reader *r, uint64_t *values, size_t count);
 /* The next count bytes, which live until the next block; null if there are fewer. */

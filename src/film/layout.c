@@ -41,13 +41,23 @@ void layout_gather(const struct layout_cells *cells, uint64_t *numbers, size_t c
 	}
 }
 
-#define scatter_as(type)                                                  \
-	do {                                                              \
-		type number;                                              \
-		for (size_t i = 0; i < count; i++, at += cells->stride) { \
-			number = (type)numbers[i];                        \
-			memcpy(at, &number, sizeof(number));              \
-		}                                                         \
+/* With a step that the compiler knows, many are stored at once. */
+#define scatter_by(type, step)                               \
+	do {                                                 \
+		type number;                                 \
+		for (size_t i = 0; i < count; i++) {         \
+			number = (type)numbers[i];           \
+			memcpy(at, &number, sizeof(number)); \
+			at += (step);                        \
+		}                                            \
+	} while (0)
+
+#define scatter_as(type)                                 \
+	do {                                             \
+		if (cells->stride == sizeof(type))       \
+			scatter_by(type, sizeof(type));  \
+		else                                     \
+			scatter_by(type, cells->stride); \
 	} while (0)
 
 void layout_scatter(const struct layout_cells *cells, const uint64_t *numbers, size_t count)
@@ -132,6 +142,12 @@ static uint64_t limit_of(const struct layout_column *column, const struct layout
 	return column->size == sizeof(uint64_t) ? 0 : 1ull << 8 * column->size;
 }
 
+/* A block has its numbers as they are. */
+static bool is_as_is(const struct layout_column *column)
+{
+	return column->how == LAYOUT_AS_IS || column->how == LAYOUT_NOISE;
+}
+
 static int check(const struct layout_column *column, const struct layout_limits *limits,
 		 const uint64_t *numbers, size_t count)
 {
@@ -150,6 +166,9 @@ static int check(const struct layout_column *column, const struct layout_limits 
 
 /* This many bytes of rows are taken apart at a time: all columns of them are near then. */
 #define TILE_BYTES (32u << 10)
+
+/* As few numbers that they stay near, and as many that it counts little where they end. */
+#define FILLED_AT_ONCE 256
 
 /* A block of this many rows is one of many: the recorder must keep up with them. */
 #define FAST_ROWS 8192
@@ -215,9 +234,7 @@ static bool gather_rows(struct columns *c, const struct layout *layout, const vo
 static void put_column(struct columns *c, const struct layout_column *column, uint64_t first,
 		       struct gathered *g, size_t count)
 {
-	bool as_is = column->how == LAYOUT_AS_IS || column->how == LAYOUT_NOISE;
-
-	if (!g->varies && as_is) {
+	if (!g->varies && is_as_is(column)) {
 		columns_put_constant(c, g->first);
 		return;
 	}
@@ -243,6 +260,22 @@ void layout_put(struct columns *c, const struct layout *layout, uint64_t first, 
 		put_column(c, &layout->columns[i], first, &columns[i], count);
 }
 
+static void fill(const struct layout_cells *cells, uint64_t value, size_t count)
+{
+	uint64_t numbers[FILLED_AT_ONCE];
+	struct layout_cells rest = *cells;
+
+	for (size_t i = 0; i < FILLED_AT_ONCE; i++)
+		numbers[i] = value;
+	while (count) {
+		size_t some = count < FILLED_AT_ONCE ? count : FILLED_AT_ONCE;
+
+		layout_scatter(&rest, numbers, some);
+		rest.at += some * rest.stride;
+		count -= some;
+	}
+}
+
 int layout_take(struct column_reader *r, const struct layout *layout,
 		const struct layout_limits *limits, uint64_t first,
 		const struct layout_cells *cells, size_t count, uint64_t *scratch)
@@ -252,8 +285,14 @@ int layout_take(struct column_reader *r, const struct layout *layout,
 	for (unsigned int i = 0; !err && i < layout->count; i++) {
 		const struct layout_column *column = &layout->columns[i];
 		bool at_once = cells[i].size == 8 && cells[i].stride == 8;
-		uint64_t *numbers = at_once ? (uint64_t *)(void *)cells[i].at : scratch;
+		uint64_t *numbers = at_once ? (uint64_t *)(void *)cells[i].at : scratch, value;
 
+		if (is_as_is(column) && column_reader_constant(r, &value)) {
+			err = check(column, limits, &value, 1);
+			if (!err)
+				fill(&cells[i], value, count);
+			continue;
+		}
 		if (column->later && !column_reader_end(r))
 			memset(numbers, 0, count * sizeof(*numbers));
 		else
