@@ -3,35 +3,10 @@
 
 #include <stdlib.h>
 
-enum {
-	PARTS_LOG = 5
-};
-
-static unsigned int power_of(uint64_t ns)
+bool latency_new_power(struct latency *l, unsigned int power)
 {
-	return 63 - (unsigned int)__builtin_clzll(ns | 1);
-}
-
-/* Below 32, each value has a part of its own. */
-static unsigned int part_of(uint64_t ns, unsigned int power)
-{
-	if (power <= PARTS_LOG)
-		return (unsigned int)(power ? ns - (1ull << power) : ns);
-	return (unsigned int)(ns >> (power - PARTS_LOG)) & (LATENCY_PARTS - 1);
-}
-
-bool latency_add(struct latency *l, uint64_t ns, uint64_t count)
-{
-	unsigned int power = power_of(ns);
-
-	if (!l->powers[power]) {
-		l->powers[power] = calloc(LATENCY_PARTS, sizeof(**l->powers));
-		if (!l->powers[power])
-			return false;
-	}
-	l->powers[power][part_of(ns, power)] += count;
-	l->count += count;
-	return true;
+	l->powers[power] = calloc(LATENCY_PARTS, sizeof(**l->powers));
+	return l->powers[power];
 }
 
 bool latency_merge(struct latency *l, const struct latency *other)
@@ -57,9 +32,9 @@ static uint64_t value_of(unsigned int power, unsigned int part)
 {
 	uint64_t low = power ? 1ull << power : 0, width;
 
-	if (power <= PARTS_LOG)
+	if (power <= LATENCY_PARTS_LOG)
 		return low + part;
-	width = 1ull << (power - PARTS_LOG);
+	width = 1ull << (power - LATENCY_PARTS_LOG);
 	return low + part * width + width / 2;
 }
 

@@ -7,7 +7,8 @@
 
 enum {
 	LATENCY_POWERS = 64,
-	LATENCY_PARTS = 32 /* of each power of two */
+	LATENCY_PARTS_LOG = 5,
+	LATENCY_PARTS = 1 << LATENCY_PARTS_LOG /* of each power of two */
 };
 
 /*
@@ -20,8 +21,33 @@ struct latency {
 	bool is_coarse; /* only the power of two of each value is known */
 };
 
+static inline unsigned int latency_power_of(uint64_t ns)
+{
+	return 63 - (unsigned int)__builtin_clzll(ns | 1);
+}
+
+/* Below 32, each value has a part of its own. */
+static inline unsigned int latency_part_of(uint64_t ns, unsigned int power)
+{
+	if (power <= LATENCY_PARTS_LOG)
+		return (unsigned int)(power ? ns - (1ull << power) : ns);
+	return (unsigned int)(ns >> (power - LATENCY_PARTS_LOG)) & (LATENCY_PARTS - 1);
+}
+
+/* Makes room for the values of a power. False: no memory. */
+bool latency_new_power(struct latency *l, unsigned int power);
+
 /* Adds that many values of ns. Returns false: no memory. */
-bool latency_add(struct latency *l, uint64_t ns, uint64_t count);
+static inline bool latency_add(struct latency *l, uint64_t ns, uint64_t count)
+{
+	unsigned int power = latency_power_of(ns);
+
+	if (!l->powers[power] && !latency_new_power(l, power))
+		return false;
+	l->powers[power][latency_part_of(ns, power)] += count;
+	l->count += count;
+	return true;
+}
 
 /* Adds what another one holds. Returns false: no memory. */
 bool latency_merge(struct latency *l, const struct latency *other);

@@ -141,30 +141,82 @@ static void keep_evidence(struct slice_evidence *of, const struct slice_evidence
 	of->holder_sure = before->holder_sure;
 }
 
+/*
+ * The evidence of a turn, in the slice that is to have it, field by field: a copy of what was just
+ * stored in small parts is slow.
+ */
+static void fill_evidence(const struct film_turns *turns, size_t i, struct slice_evidence *e)
+{
+	e->stack = turns->stack[i];
+	e->waker = turns->waker[i];
+	e->object = turns->object[i];
+	e->ready_object = turns->ready_object[i];
+	e->on = turns->on[i];
+	e->flags = turns->flags[i];
+	e->call = (uint16_t)turns->call[i];
+	e->cpu = (uint16_t)turns->cpu[i];
+	e->state = (uint8_t)turns->state[i];
+	e->context = (uint8_t)turns->context[i];
+	e->descriptor = (uint8_t)turns->descriptor[i];
+	for (size_t k = 0; k < FILM_WAIT_ARGUMENTS; k++)
+		e->arguments[k] = turns->arguments[k][i];
+	e->lock = turns->lock[i];
+	e->holder = e->lock_place = 0;
+	e->lock_kind = e->holder_sure = 0;
+	if (!e->lock)
+		return;
+	e->holder = turns->holder[i];
+	e->lock_place = e->object;
+	e->object = 0;
+	e->lock_kind = (uint8_t)turns->lock_kind[i];
+	e->holder_sure = film_turn_sure(e->flags);
+}
+
+/* A turn whose times are added to a life. */
+struct turn {
+	const struct film_turns *turns;
+	size_t i;
+	uint32_t thread;
+	uint64_t start;
+	bool began_before; /* only its first time did */
+	bool is_filled;	   /* the life's slice has its evidence, and none of another turn */
+};
+
+/* The slice that the life has goes on up to end. */
+static void lengthen(struct life *life, uint64_t end, struct turn *turn)
+{
+	const struct slice_evidence before = life->slice.evidence;
+
+	life->slice.end = end;
+	fill_evidence(turn->turns, turn->i, &life->slice.evidence);
+	keep_evidence(&life->slice.evidence, &before);
+	turn->is_filled = false;
+}
+
 /* The next time of a life, which ends at end. */
 static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t end,
-	       const struct slice *like)
+	       struct turn *turn)
 {
+	struct slice *slice = &life->slice;
 	int err;
 
 	if (end <= life->until)
 		return 0;
-	if (life->has_slice && life->is_open && life->slice.kind == kind) {
-		const struct slice_evidence before = life->slice.evidence;
-
-		life->slice.end = end;
-		life->slice.evidence = like->evidence;
-		keep_evidence(&life->slice.evidence, &before);
+	if (life->has_slice && life->is_open && slice->kind == kind) {
+		lengthen(life, end, turn);
 	} else {
 		err = give(w, life);
 		if (err)
 			return err;
-		life->slice = *like;
-		life->slice.kind = (uint8_t)kind;
-		/* only the first time of a turn did */
-		life->slice.began_before = like->began_before && like->start == life->until;
-		life->slice.start = life->until;
-		life->slice.end = end;
+		if (!turn->is_filled)
+			fill_evidence(turn->turns, turn->i, &slice->evidence);
+		turn->is_filled = true;
+		slice->thread = turn->thread;
+		slice->kind = (uint8_t)kind;
+		slice->began_before = turn->began_before && turn->start == life->until;
+		slice->goes_on = slice->is_last = false;
+		slice->start = life->until;
+		slice->end = end;
 		life->has_slice = true;
 	}
 	life->is_open = false;
@@ -172,14 +224,24 @@ static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t 
 	return 0;
 }
 
-/* Nothing is known of a time up to start, and from there on up to in. */
-static int add_hole(struct walker *w, struct life *life, uint32_t thread, uint64_t start,
-		    uint64_t in)
+/* Nothing is known of a thread up to end. */
+static int add_hole(struct walker *w, struct life *life, uint32_t thread, uint64_t end)
 {
-	const struct slice hole = {.thread = thread};
-	int err = add(w, life, SLICE_HOLE, start, &hole);
+	struct slice *slice = &life->slice;
+	int err = 0;
 
-	return err ? err : add(w, life, SLICE_HOLE, in, &hole);
+	if (end <= life->until)
+		return 0;
+	if (!life->has_slice || !life->is_open || slice->kind != SLICE_HOLE) {
+		err = give(w, life);
+		*slice = (struct slice){.thread = thread, .kind = SLICE_HOLE, .start = life->until};
+	}
+	slice->end = end;
+	slice->evidence = (struct slice_evidence){0};
+	life->has_slice = true;
+	life->is_open = false;
+	life->until = end;
+	return err;
 }
 
 /* Apart, as it is rare: it is made on the stack first. */
@@ -214,46 +276,16 @@ static uint64_t begin_of(const struct walk *w, uint32_t thread, uint64_t start, 
 	return begin < start ? begin : start;
 }
 
-/* Filled in place, field by field: a copy of what was just stored in small parts is slow. */
-static void fill_like(const struct film_turns *turns, size_t i, struct slice *like)
-{
-	struct slice_evidence *e = &like->evidence;
-
-	like->thread = turns->thread[i];
-	like->began_before = turns->flags[i] & FILM_WAIT_BEFORE;
-	e->stack = turns->stack[i];
-	e->waker = turns->waker[i];
-	e->object = turns->object[i];
-	e->ready_object = turns->ready_object[i];
-	e->on = turns->on[i];
-	e->flags = turns->flags[i];
-	e->call = (uint16_t)turns->call[i];
-	e->cpu = (uint16_t)turns->cpu[i];
-	e->state = (uint8_t)turns->state[i];
-	e->context = (uint8_t)turns->context[i];
-	e->descriptor = (uint8_t)turns->descriptor[i];
-	for (size_t k = 0; k < FILM_WAIT_ARGUMENTS; k++)
-		e->arguments[k] = turns->arguments[k][i];
-	e->lock = turns->lock[i];
-	if (!e->lock)
-		return;
-	e->holder = turns->holder[i];
-	e->lock_place = e->object;
-	e->object = 0;
-	e->lock_kind = (uint8_t)turns->lock_kind[i];
-	e->holder_sure = film_turn_sure(e->flags);
-}
-
-static enum wait_class class_of(struct walker *w, const struct slice_evidence *e)
+static enum wait_class class_of(struct walker *w, const struct film_turns *turns, size_t i)
 {
 	const struct film_wait wait = {
-		.call = e->call,
-		.state = e->state,
-		.descriptor = e->descriptor,
-		.flags = e->flags & (FILM_WAIT_IOWAIT | FILM_WAIT_KERNEL),
+		.call = (uint16_t)turns->call[i],
+		.state = (uint8_t)turns->state[i],
+		.descriptor = (uint8_t)turns->descriptor[i],
+		.flags = turns->flags[i] & (FILM_WAIT_IOWAIT | FILM_WAIT_KERNEL),
 	};
 
-	return wait_decide(&w->decider, &wait, w->walk->classes.frames[e->stack]);
+	return wait_decide(&w->decider, &wait, w->walk->classes.frames[turns->stack[i]]);
 }
 
 /* The writer of a film may have put any numbers there: what is too long begins where it can. */
@@ -264,29 +296,36 @@ static uint64_t before(uint64_t time, uint64_t ns)
 
 static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
 {
-	struct slice like = {0};
 	uint32_t flags = turns->flags[i];
 	uint64_t end = turns->end[i];
 	uint64_t woken = before(end, turns->ready[i]), out = before(woken, turns->waited[i]);
-	uint64_t in = before(out, turns->ran[i]), start = before(in, turns->unseen[i]);
+	uint64_t in = before(out, turns->ran[i]);
 	bool is_new, was_preempted = !turns->waited[i] && turns->state[i] == FILM_WAIT_READY;
-	struct life *life = life_of(w, turns->thread[i], &is_new);
+	struct turn turn = {
+		.turns = turns,
+		.i = i,
+		.thread = turns->thread[i],
+		.start = before(in, turns->unseen[i]),
+		.began_before = flags & FILM_WAIT_BEFORE,
+	};
+	struct life *life = life_of(w, turn.thread, &is_new);
 	int err = 0;
 
 	if (!life)
 		return -ENOMEM;
-	fill_like(turns, i, &like);
-	like.start = start;
 	if (is_new)
-		life->until = begin_of(w->walk, like.thread, start, flags);
+		life->until = begin_of(w->walk, turn.thread, turn.start, flags);
+	/* nothing is known up to the turn's begin, nor from there on as long as it says so */
 	if (in > life->until)
-		err = add_hole(w, life, like.thread, start, in);
+		err = add_hole(w, life, turn.thread, turn.start);
 	if (!err)
-		err = add(w, life, w->walk->run, out, &like);
+		err = add_hole(w, life, turn.thread, in);
+	if (!err)
+		err = add(w, life, w->walk->run, out, &turn);
 	if (!err && woken > out)
-		err = add(w, life, SLICE_WAIT + class_of(w, &like.evidence), woken, &like);
+		err = add(w, life, SLICE_WAIT + class_of(w, turns, i), woken, &turn);
 	if (!err)
-		err = add(w, life, was_preempted ? SLICE_PREEMPTED : SLICE_WOKEN, end, &like);
+		err = add(w, life, was_preempted ? SLICE_PREEMPTED : SLICE_WOKEN, end, &turn);
 	if (err)
 		return err;
 	life->is_open = flags & FILM_WAIT_OPEN;
@@ -356,7 +395,6 @@ static int finish(struct walk *walk, uint64_t last)
 	int err = 0;
 
 	for (uint32_t thread = 1; !err && thread < walk->film->thread_count; thread++) {
-		const struct slice hole = {.thread = thread};
 		struct walker *w;
 		struct life *life;
 
@@ -368,7 +406,7 @@ static int finish(struct walk *walk, uint64_t last)
 			life->slice.goes_on = true;
 		if (!life->has_ended && life->until < walk->to) {
 			life->is_open = false;
-			err = add(w, life, SLICE_HOLE, last < walk->to ? last : walk->to, &hole);
+			err = add_hole(w, life, thread, last < walk->to ? last : walk->to);
 		}
 		if (!err)
 			err = give(w, life);

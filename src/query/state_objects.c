@@ -92,8 +92,6 @@ bool state_objects_add(struct state_objects *objects, const struct film *film,
 	uint64_t time = slice->end - slice->start;
 	struct state_object *object;
 
-	if (!slice_is_wait(slice->kind))
-		return true;
 	if (!object_like(objects, film->threads[slice->thread].process, slice, &object))
 		return false;
 	if (!object) {

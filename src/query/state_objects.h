@@ -35,7 +35,7 @@ struct state_objects {
 
 void state_objects_init(struct state_objects *objects, const struct film *film);
 
-/* Adds a wait; another slice is not counted. False: no memory. */
+/* Adds a slice that is a wait. False: no memory. */
 bool state_objects_add(struct state_objects *objects, const struct film *film,
 		       const struct slice *slice);
 /* Adds what another one has, of the same film. False: no memory. */

@@ -114,6 +114,20 @@ static struct state *state_of(struct state_list *list, struct likeness like)
 	return new_state(list, like);
 }
 
+/* Of these kinds there are several states. */
+static bool has_variants(unsigned int kind)
+{
+	return kind == SLICE_WAIT + WAIT_OTHER || kind == SLICE_WAIT + WAIT_LOCK;
+}
+
+static struct state *state_of_slice(struct state_list *list, const struct slice *slice)
+{
+	uint32_t place = list->places[slice->kind];
+
+	return place && !has_variants(slice->kind) ? &list->states.at[place - 1]
+						   : state_of(list, likeness_of(slice));
+}
+
 static __attribute__((noinline)) struct state_list *new_list(struct part *part, uint32_t thread)
 {
 	struct state_list *list;
@@ -146,9 +160,10 @@ static int take(void *context, const struct slice *slice)
 	if (!part->s->kept.threads[slice->thread])
 		return 0;
 	list = list_of(part, slice->thread);
-	state = list ? state_of(list, likeness_of(slice)) : NULL;
-	if (!state || !latency_add(&state->times, time, 1) ||
-	    !state_objects_add(&part->objects, states->film, slice))
+	state = list ? state_of_slice(list, slice) : NULL;
+	if (!state || !latency_add(&state->times, time, 1))
+		return -ENOMEM;
+	if (slice_is_wait(slice->kind) && !state_objects_add(&part->objects, states->film, slice))
 		return -ENOMEM;
 	list->unlinked |= unlinked_of(&states->unlinked, slice);
 	part->slices++;
