@@ -132,6 +132,13 @@ static int refuse_event(const struct show_format *format, const char *event, str
 {
 	char to_do[64];
 
+	if (format->slices) {
+		snprintf(to_do, sizeof(to_do), "choose -e %s or -e %s, if the film has it",
+			 event_type(EVENT_THREADS)->name, event_type(EVENT_CALLS)->name);
+		return fail(why, -EINVAL, to_do,
+			    "format %s shows calls and the lives of threads; %s has neither",
+			    format->name, event);
+	}
 	snprintf(to_do, sizeof(to_do), "-e %s names calls, if the film has any",
 		 event_type(EVENT_CALLS)->name);
 	return fail(why, -EINVAL, to_do, "format %s shows calls; %s is not an event of calls",
@@ -186,6 +193,11 @@ int show_story_fits(const struct show_format *format, struct film *film, const c
 
 	if (!id && event)
 		return fail(why, -ENOENT, NULL, "the film has no event '%s'", event);
+	if (!id && format->slices)
+		return fail(why, -EINVAL,
+			    "'stackcam trace' films calls, 'stackcam record -e threads' lives",
+			    "format %s shows calls and the lives of threads; the film has neither",
+			    format->name);
 	if (!id)
 		return fail(why, -EINVAL, "'stackcam trace' films calls",
 			    "format %s shows calls, and the film has none", format->name);
