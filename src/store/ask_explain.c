@@ -11,6 +11,8 @@ struct taker {
 	int (*take)(void *context, struct explainer *e, const struct explain_answer *answer);
 	void *context;
 	bool is_done;
+	/* at films with the lives of threads, and at some with requests; why has what they lack */
+	bool has_looked, has_requests;
 	int err; /* of take() */
 	struct fail *why;
 };
@@ -35,6 +37,8 @@ static int take_film(void *context, const struct ask_film *of)
 	}
 	explain_answer_free(&answer);
 	explainer_free(&e);
+	t->has_looked = true;
+	t->has_requests |= requests_event(of->film) != 0;
 	/* another film may have it */
 	return err == -ENOENT ? 0 : err;
 }
@@ -62,6 +66,11 @@ int store_explain(struct store *store, const struct store_ask *ask,
 		return fail(why, -ENOENT, "ask for a shorter time",
 			    "not all films of this time could be read, and those that were do not "
 			    "have it");
+	if (t.has_requests && explain_wants_requests(wanted))
+		return fail(why, -ENOENT, "'stackcam report --format requests' lists them",
+			    "no film of this time has such a request");
+	if (t.has_looked)
+		return -ENOENT;
 	return fail(why, -ENOENT, "'stackcam record -e requests,threads,on-cpu' records them",
 		    "no film of this time has the lives of the threads that are asked for");
 }

@@ -127,7 +127,7 @@ def test_a_request_is_explained(shared_lab, asked, told, film):
     assert one["duration"] == sum(part["duration"] for part in one["parts"]) >= one["unexplained"]
     with pytest.raises(urllib.error.HTTPError) as error:
         asked(EXPLAIN, request="none")
-    assert error.value.code == 404 and b"no film of this time" in error.value.read()
+    assert error.value.code == 404 and b"no film of this time has such a request" in error.value.read()
     error.value.close()
 
 
