@@ -89,10 +89,13 @@ int threads_tasks(struct bpf_iter__task *ctx)
 	thread = storage_of(task);
 	if (!thread)
 		return 0;
-	if (!thread->asked) {
+	/* of a process that ends the answer is forgotten: what it was counts, as in meant() */
+	if (!thread->asked || !(task->flags & PF_EXITING)) {
 		thread->answer = filter_other(task);
 		thread->asked = bpf_ktime_get_ns();
 	}
+	if (thread->answer == FILTER_NO)
+		return 0;
 	if (!(thread->known & KNOWN_AS_MEANT))
 		introduce(task, thread);
 	if (thread->known & KNOWN_AS_MEANT)
