@@ -75,8 +75,8 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err && wanted)
 		err = explain_requests_load(&e->requests, film, filter, wanted, e->from, until,
 					    why);
-	/* a request that ended in that time may have begun before */
-	if (!err && wanted)
+	/* a request that ended in that time may have begun before; else threads are explained */
+	if (!err && e->requests.wanted.count)
 		e->from = film->info.start;
 	if (!err && e->from >= e->to)
 		err = fail(why, -ENOENT, NULL, "the film has no lives of threads in that time");

@@ -554,6 +554,15 @@ def test_a_part_of_the_time_adds_up_too(lab):
     assert half["duration"] == 1_000_000_000
 
 
+def test_a_part_of_the_time_without_requests_is_that_part(lab):
+    """Of a film that may have requests, which may have begun before."""
+    film = film_case(lab, "lock", options=("-e", "requests"))
+    for request in explained(lab, film, "--slowest", "10", "--from", "0.5s", "--to", "0.6s"):
+        assert request["duration"] <= 100_000_000, request
+    done = lab.run("explain", "--from", "30s", film.path)
+    assert done.returncode == 1 and not done.stdout and "in that time" in done.stderr, done
+
+
 def test_it_writes_a_file_and_survives_a_closed_pipe(lab):
     film = film_case(lab, "burn", seconds=0.2)
     done = lab.run("explain", "-o", lab.folder / "why.txt", film.path)
