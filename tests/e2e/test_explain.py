@@ -556,7 +556,7 @@ def test_a_part_of_the_time_adds_up_too(lab):
 
 def test_a_part_of_the_time_without_requests_is_that_part(lab):
     """Of a film that may have requests, which may have begun before."""
-    film = film_case(lab, "lock", options=("-e", "requests"))
+    film = film_case(lab, "lock", options=("-e", EVENTS[1] + ",requests"))
     for request in explained(lab, film, "--slowest", "10", "--from", "0.5s", "--to", "0.6s"):
         assert request["duration"] <= 100_000_000, request
     done = lab.run("explain", "--from", "30s", film.path)
