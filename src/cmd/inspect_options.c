@@ -226,7 +226,7 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 		o->inspect.no_end = true;
 		return 0;
 	case 'e':
-		return event_list_parse(optarg, &o->events, &why)
+		return event_list_parse_more(optarg, &o->events, &why)
 			       ? cmd_usage("inspect", "%s", why.what)
 			       : 0;
 	case OPT_EXIT:

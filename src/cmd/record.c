@@ -127,7 +127,7 @@ static int take_option(int option, char **argv, struct record_options *o)
 		return 0;
 	switch (option) {
 	case 'e':
-		if (event_list_parse(optarg, &o->events, &why))
+		if (event_list_parse_more(optarg, &o->events, &why))
 			return cmd_usage("record", "%s", why.what);
 		break;
 	case OPT_KERNEL_ONLY:
@@ -266,7 +266,6 @@ int cmd_record(int argc, char **argv)
 {
 	struct record_options o = {.sources = sources_settings_usual(),
 				   .common.film = "stackcam.film",
-				   .events = event_list_usual(),
 				   .flight_bytes = FLIGHT_BYTES};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
 	struct recording recording = {0};
@@ -278,6 +277,8 @@ int cmd_record(int argc, char **argv)
 
 	if (status)
 		goto out;
+	if (!o.events.count)
+		o.events = event_list_usual();
 	if (o.with_logs)
 		event_list_add(&o.events, EVENT_LOGS);
 	sources_turn_on_list(&o.sources, &o.events);

@@ -272,7 +272,7 @@ static int take_call_option(int option, struct trace_options *o)
 
 	switch (option) {
 	case 'e':
-		return event_list_parse(optarg, &o->events, &why)
+		return event_list_parse_more(optarg, &o->events, &why)
 			       ? cmd_usage("trace", "%s", why.what)
 			       : 0;
 	case 'f':

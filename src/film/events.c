@@ -613,9 +613,14 @@ void event_list_add(struct event_list *list, enum event_id id)
 
 int event_list_parse(const char *text, struct event_list *list, struct fail *why)
 {
+	*list = (struct event_list){0};
+	return event_list_parse_more(text, list, why);
+}
+
+int event_list_parse_more(const char *text, struct event_list *list, struct fail *why)
+{
 	char name[64];
 
-	*list = (struct event_list){0};
 	for (;;) {
 		size_t length = strcspn(text, ",");
 		const struct event_type *type;

@@ -188,6 +188,8 @@ struct event_list {
  * there is no such event, or no source films it.
  */
 int event_list_parse(const char *text, struct event_list *list, struct fail *why);
+/* The same, added to what the list has: of an option that may be repeated. */
+int event_list_parse_more(const char *text, struct event_list *list, struct fail *why);
 
 /* One more, if it is not there yet. */
 void event_list_add(struct event_list *list, enum event_id id);
