@@ -9,6 +9,7 @@
 #include "show/words.h"
 
 /* The most of the slowest that are listed. */
+/* The most that are listed, unless all are asked for. */
 #define SLOWEST 20
 
 static void put_number(FILE *out, int width, uint64_t count)
@@ -157,13 +158,20 @@ static void put_text(const struct request_sums *sums, uint64_t limit, FILE *out)
 		"Request, its id, thread");
 	vec_foreach (&sums->slowest, request)
 		put_request(sums->film, out, request);
+	if (sums->slowest.count < sums->count) {
+		words_value(count, sizeof(count), "count", sums->count - sums->slowest.count);
+		fprintf(out, "  %s more; --limit 0 shows all\n", count);
+	}
 }
 
 int show_requests(struct film *film, const struct question *q, const struct show_options *options,
 		  FILE *out, uint64_t *samples, struct fail *why)
 {
 	struct request_sums sums;
-	int err = request_sums_make(film, &q->filter, SLOWEST, &sums, why);
+	size_t slowest = !options->limit	    ? SIZE_MAX
+			 : options->limit < SLOWEST ? (size_t)options->limit
+						    : SLOWEST;
+	int err = request_sums_make(film, &q->filter, slowest, &sums, why);
 
 	*samples = sums.count;
 	if (!err && sums.count)

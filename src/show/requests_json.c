@@ -163,7 +163,7 @@ static void put_sums(struct json *j, const struct request_sums *sums)
 	json_close(j, ']');
 }
 
-/* JSON has all requests, the slowest first, unless a limit is set. */
+/* JSON has all requests, the slowest first; a limit is one of tables. */
 int show_requests_json(struct film *film, const struct question *q,
 		       const struct show_options *options, FILE *out, uint64_t *samples,
 		       struct fail *why)

@@ -85,6 +85,15 @@ def told(shared_lab, film):
     return json.loads(shared_lab.run("report", film.path, "--format", "requests-json").stdout)
 
 
+@pytest.mark.parametrize("limit", (3, 20, 0))
+def test_a_report_for_people_says_how_many_it_leaves_out(shared_lab, film, told, limit):
+    _, _, listed = shared_lab.run("report", film.path, "--format", "requests", "--limit", limit).stdout.partition("Slowest")
+    rows = [row for row in listed.splitlines()[1:] if " served " in row]
+    assert len(rows) == (limit or told["count"])
+    left = re.search(r"(\d+) more; --limit 0 shows all", listed)
+    assert (int(left[1]) if left else 0) == told["count"] - len(rows), listed
+
+
 def test_it_says_what_the_report_says(asked, told):
     answer = asked(steps=10, limit=1000)
     assert answer["count"] == told["count"] >= 44
