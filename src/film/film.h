@@ -184,6 +184,7 @@ struct film_samples {
 	const uint64_t *value;
 	const uint64_t
 		*born; /* of memory in use (struct film_held); null: they have no such time */
+	const uint32_t *count_of; /* the same: how many samples each row is; null: each is one */
 };
 
 /*

@@ -302,7 +302,7 @@ enum {
 	HELD_STACK,
 	HELD_VALUE,
 	HELD_BORN,
-	HELD_REST
+	HELD_COUNT,
 };
 
 #define HELD(member, ...) \
@@ -314,7 +314,8 @@ static const struct layout_column held_columns[] = {
 	[HELD_STACK] = HELD(stack, .id_of = LAYOUT_STACK),
 	[HELD_VALUE] = HELD(value),
 	[HELD_BORN] = HELD(born),
-	LAYOUT_COLUMN(film_held, count, .view = offsetof(struct film_helds, count_of)),
+	[HELD_COUNT] =
+		LAYOUT_COLUMN(film_held, count, .view = offsetof(struct film_helds, count_of)),
 };
 
 enum {
@@ -562,6 +563,7 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.thread = &held_columns[HELD_THREAD],
 			.stack = &held_columns[HELD_STACK],
 			.born = &held_columns[HELD_BORN],
+			.count = &held_columns[HELD_COUNT],
 			.sorted = true,
 			.lost = LOST_SAMPLE,
 		},

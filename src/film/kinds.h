@@ -61,7 +61,8 @@ struct film_kind {
 	 * and value.
 	 */
 	const struct layout_column *thread, *stack;
-	const struct layout_column *born; /* of memory in use; null: it has none */
+	const struct layout_column *born;  /* of memory in use; null: it has none */
+	const struct layout_column *count; /* the same: how many samples a row is */
 	/* by time, and blocks by their first time; else both are in the order of writing */
 	bool sorted;
 	/*

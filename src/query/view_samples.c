@@ -54,6 +54,14 @@ static struct weight *weight_of_sample(struct collector *c, uint32_t thread, uin
 	return weight_of(c, group, view->fold.into ? view->fold.into[stack] : stack);
 }
 
+/* How many samples a row is; 0: it says that a process holds nothing. */
+static uint32_t count_of(const struct film_samples *samples, size_t row)
+{
+	if (!samples->count_of)
+		return 1;
+	return samples->count_of[row] ? samples->count_of[row] : samples->value[row] != 0;
+}
+
 static int take_samples(void *context, const struct film_samples *samples)
 {
 	struct collector *c = context;
@@ -61,9 +69,10 @@ static int take_samples(void *context, const struct film_samples *samples)
 
 	for (size_t i = 0; i < samples->count; i++) {
 		uint32_t thread = samples->thread[i], stack = samples->stack[i];
+		uint32_t count = count_of(samples, i);
 		struct weight *weight;
 
-		if (!c->kept->threads[thread] || !c->kept->stacks[stack])
+		if (!count || !c->kept->threads[thread] || !c->kept->stacks[stack])
 			continue;
 		if (c->last && samples->time[i] != c->last[view->film->threads[thread].process])
 			continue;
@@ -78,8 +87,8 @@ static int take_samples(void *context, const struct film_samples *samples)
 			return c->err = -EOVERFLOW;
 		view->processes[view->film->threads[thread].process] += samples->value[i];
 		weight->value += samples->value[i];
-		weight->samples++;
-		view->samples++;
+		weight->samples += count;
+		view->samples += count;
 	}
 	return 0;
 }
@@ -102,7 +111,7 @@ static int take_off_samples(void *context, const struct film_samples *samples)
 		uint32_t process = view->film->threads[thread].process;
 		struct weight *weight;
 
-		if (!c->kept->threads[thread] || !c->kept->stacks[stack] ||
+		if (!count_of(samples, i) || !c->kept->threads[thread] || !c->kept->stacks[stack] ||
 		    samples->time[i] != c->last[process])
 			continue;
 		weight = weight_of_sample(c, thread, stack);

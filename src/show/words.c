@@ -306,6 +306,25 @@ static void print_no_match(const struct view *view, const struct filter *filter,
 	fputc('\n', out);
 }
 
+/* Of a level, all samples of its last state are asked for, and there are none. */
+static bool is_nothing_at_the_end(const struct view *view, const struct filter *filter)
+{
+	struct buf asked = {0};
+	bool is_all;
+
+	filter_describe(filter, &asked);
+	is_all = !asked.failed && !asked.count;
+	buf_free(&asked);
+	return is_all && event_of(view->event)->is_level;
+}
+
+static void print_nothing(const char *path, FILE *out)
+{
+	fputs("stackcam: at the end of ", out);
+	text_print_safe(out, path);
+	fputs(", nothing is in use\n", out);
+}
+
 static void print_empty(const struct view *view, const char *path, FILE *out)
 {
 	const struct film_info *info = &view->film->info;
@@ -323,7 +342,9 @@ static void print_empty(const struct view *view, const char *path, FILE *out)
 void words_nothing(const struct view *view, const struct filter *filter, const char *path,
 		   FILE *out)
 {
-	if (view->film_samples && !view->samples)
+	if (view->film_samples && !view->samples && is_nothing_at_the_end(view, filter))
+		print_nothing(path, out);
+	else if (view->film_samples && !view->samples)
 		print_no_match(view, filter, path, out);
 	else if (!view->film_samples)
 		print_empty(view, path, out);

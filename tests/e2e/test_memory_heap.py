@@ -148,6 +148,8 @@ def test_exactly(lab):
     for name in FUNCTIONS:
         assert of_function(film, "mem-alloc", name) == truth[name][0], (name, film.explain())
         assert of_function(film, "mem-inuse", name) == truth[name][1], (name, film.explain())
+    # blocks of 2,000 bytes
+    assert film.json("-e", "mem-inuse", "--focus", "^leaks$")["stacks"]["samples"] == truth["leaks"][1] / 2000, film.explain()
 
 
 def test_only_what_is_old(lab):
@@ -179,6 +181,15 @@ def test_a_process_that_gets_another_name_gives_back_what_it_had(lab):
     script = 'x = [bytearray(1 << 20) for _ in range(64)]; open("/proc/self/comm", "w").write("renamed"); del x'
     film = record(lab, "python3", "-c", script, events="mem-inuse")
     assert film.json("-e", "mem-inuse")["event"]["total"] < 16 << 20, film.explain()
+
+
+def test_nothing_is_in_use_at_the_end(lab):
+    """That is no stack without frames, and the report says it."""
+    script = ("import ctypes; libc = ctypes.CDLL(None); libc.malloc.restype = ctypes.c_void_p; "
+              "[libc.free(ctypes.c_void_p(libc.malloc(ctypes.c_size_t(1 << 30)))) for _ in range(64)]")
+    film = record(lab, "python3", "-c", script, events="mem-inuse", options=("--mem-interval", 1 << 30))
+    assert film.json("-e", "mem-inuse")["stacks"]["samples"] == 0, film.explain()
+    assert "nothing is in use" in film.report("-e", "mem-inuse").stderr
 
 
 def test_a_static_program_is_said(lab):
