@@ -156,9 +156,9 @@ struct capture_handover {
 	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")                \
 	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                    \
 	X(THREAD_NO_MEMORY, SAMPLE, "switch lost: no memory for its thread")                       \
-	X(WAIT_STACK, PART, "stack of a wait not taken: --wait-stacks a second were")              \
+	X(WAIT_STACK, PART, "stack of a wait not taken: more than --wait-stacks a second")         \
 	X(WAKER_STACK, PART,                                                                       \
-	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")            \
+	  "stack of a thread that ended a wait not taken: more than --wait-stacks a second")       \
 	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")          \
 	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                           \
 	X(TASK_NO_MEMORY, SAMPLE, "wait lost: too many tasks of asyncio")                          \

@@ -419,7 +419,7 @@ static void tell_losses(struct source *source)
 		 requests_contexts_refused(requests->contexts)},
 		{"requests: processes of Python whose tasks could not be found",
 		 requests_coroutines_refused(requests->coroutines)},
-		{"requests: files that were encrypted with for a moment before they were probed",
+		{"requests: libraries that encrypted for a moment before they were probed",
 		 requests->late},
 		{"requests: not over as their film ended, and too many to be in it",
 		 requests->unwritten},
