@@ -251,25 +251,33 @@ static int add_step(struct summing *s, const struct critical_step *step)
 	return explain_behind(s->e, slice->cpu, step->start, step->end, &s->besides, part - 1);
 }
 
-static uint32_t frame_of(const struct summing *s, uint32_t stack)
+static const struct film_frame *frame_of(const struct summing *s, uint32_t stack)
 {
-	const struct film_frame *frame = &s->e->film->frames[s->e->stacks.paths[stack].frame];
+	return &s->e->film->frames[s->e->stacks.paths[stack].frame];
+}
 
-	/* places of one function are one function; those without a name stay apart */
-	return frame->function ? frame->function : UINT32_MAX - s->e->stacks.paths[stack].frame;
+/* Places of one function are one function; those without a name by where it begins, or else stay apart. */
+static int by_function(const struct film_frame *a, const struct film_frame *b)
+{
+	uint64_t one = a->start ? a->start : a->address, two = b->start ? b->start : b->address;
+
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	if (a->function)
+		return 0;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	return one < two ? -1 : one > two;
 }
 
 static int by_part_and_function(const void *left, const void *right, void *context)
 {
 	const struct ran *a = left, *b = right;
 	const struct summing *s = context;
-	uint32_t one, two;
 
 	if (a->part != b->part)
 		return a->part < b->part ? -1 : 1;
-	one = frame_of(s, a->stack);
-	two = frame_of(s, b->stack);
-	return one < two ? -1 : one > two;
+	return by_function(frame_of(s, a->stack), frame_of(s, b->stack));
 }
 
 static void keep_function(struct explain_part *part, struct explain_function function)

@@ -119,6 +119,17 @@ def test_its_own_code_is_slow(lab):
     assert cause["functions"][0]["samples"] > 0.8 * cause["samples"] and of_work(cause, request) > 0.5
 
 
+def test_functions_without_names_are_named_once_by_their_begin(lab, tmp_path):
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, lab.program("cases")], check=True)
+    film = lab.record(*EVENTS, "--", stripped, 2, "burn", hz=499)
+    request = explained(lab, film, "-n", "handler")[0]
+    cause = next(part for part in request["parts"] if part["kind"] == "on-cpu")
+    names = [function["name"] for function in cause["functions"]]
+    assert len(names) == len(set(names)) and names[0].startswith("stripped+0x"), cause
+    assert cause["functions"][0]["samples"] > 0.8 * cause["samples"], cause
+
+
 def test_two_threads_that_wait_for_each_other(lab):
     """Of a process that hangs, and of one that was killed for it."""
     with running(lab.program("cases"), 60, "deadlock") as target:
