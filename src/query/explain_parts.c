@@ -256,7 +256,7 @@ static const struct film_frame *frame_of(const struct summing *s, uint32_t stack
 	return &s->e->film->frames[s->e->stacks.paths[stack].frame];
 }
 
-/* Places of one function are one function; those without a name by where it begins, or else stay apart. */
+/* Places of one function are one function, by its name, or else by where it begins. */
 static int by_function(const struct film_frame *a, const struct film_frame *b)
 {
 	uint64_t one = a->start ? a->start : a->address, two = b->start ? b->start : b->address;
