@@ -216,6 +216,19 @@ int explain_request(struct explainer *e, const struct request *request, struct e
 	return err ? err : explain_link_parts(x);
 }
 
+struct explain_at_once explain_others(const struct explainer *e, const struct explanation *x)
+{
+	if (!x->request || explain_is_of_goroutine(e, x))
+		return (struct explain_at_once){0};
+	if (x->request->row.role != FILM_REQUEST_MADE)
+		return explain_at_once(&e->requests, x->request);
+	/* those before it are a part then */
+	vec_foreach (&x->parts, part)
+		if (part->is_queue)
+			return (struct explain_at_once){0};
+	return explain_at_once_there(&e->requests, x->request);
+}
+
 struct slice explain_slice(const struct history_slice *slice)
 {
 	return (struct slice){

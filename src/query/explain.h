@@ -164,6 +164,12 @@ static inline bool explain_is_of_goroutine(const struct explainer *e, const stru
 	return histories_is_goroutine(&e->histories, x->thread);
 }
 
+/*
+ * The other requests that the thread had at the same time which served the explained one, or, of
+ * one that was made, the one at the other end of its connection.
+ */
+struct explain_at_once explain_others(const struct explainer *e, const struct explanation *x);
+
 /* What a wait for a lock is, as its system call says. */
 bool explain_is_condition(const struct history_slice *slice);
 

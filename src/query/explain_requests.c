@@ -423,3 +423,18 @@ const struct explain_served *explain_served_before(const struct explain_requests
 	}
 	return NULL;
 }
+
+struct explain_at_once explain_at_once_there(const struct explain_requests *requests,
+					     const struct request *request)
+{
+	const struct explain_made *made = explain_made_numbered(requests, request->row.number);
+	const struct explain_served *served = made ? explain_served_of(requests, made) : NULL;
+	struct request there;
+
+	if (!served)
+		return (struct explain_at_once){0};
+	there = explain_served_request(served);
+	if (made->start < served->start)
+		there.row.duration = served->end - made->start;
+	return explain_at_once(requests, &there);
+}

@@ -143,4 +143,11 @@ struct explain_at_once {
 struct explain_at_once explain_at_once(const struct explain_requests *requests,
 				       const struct request *request);
 
+/*
+ * The same of a request that was made: of the thread that served it at the other end of its
+ * connection, from when it was sent on. None: the film does not have that, or not as the one.
+ */
+struct explain_at_once explain_at_once_there(const struct explain_requests *requests,
+					     const struct request *request);
+
 #endif

@@ -135,21 +135,21 @@ static int put_advice(const struct teller *t)
 static int put_at_once(const struct teller *t)
 {
 	const struct film *film = t->e->film;
-	struct explain_at_once others = {0};
+	struct explain_at_once others = explain_others(t->e, t->x);
 	struct buf words = {0};
 	char longest[32];
 	const char *name;
 	int err;
 
-	if (t->x->request && !explain_is_of_goroutine(t->e, t->x))
-		others = explain_at_once(&t->e->requests, t->x->request);
 	if (!others.count)
 		return 0;
 	name = film->functions[film->frames[others.endpoint].function].name;
 	words_value(longest, sizeof(longest), "ns", others.longest);
 	buf_printf(&words,
-		   "Its thread had %llu other request%s at the same time, longest %s, for %s: some "
+		   "%s had %llu other request%s at the same time, longest %s, for %s: some "
 		   "of this may be work for %s.",
+		   t->x->request->row.role == FILM_REQUEST_MADE ? "The thread that served it"
+								: "Its thread",
 		   (unsigned long long)others.count, others.count == 1 ? "" : "s",
 		   *name ? name : NAME_UNKNOWN, longest, others.count == 1 ? "it" : "them");
 	err = put_words(t->out, &words);

@@ -191,13 +191,11 @@ static void put_difference(struct writer *w, const struct request *request)
 }
 
 /* What its thread had beside it; null: nothing, or the thread had it from another one. */
-static void put_at_once(struct writer *w, const struct request *request)
+static void put_at_once(struct writer *w)
 {
 	const struct film *film = w->e->film;
-	struct explain_at_once others = {0};
+	struct explain_at_once others = explain_others(w->e, w->x);
 
-	if (!explain_is_of_goroutine(w->e, w->x))
-		others = explain_at_once(&w->e->requests, request);
 	if (!others.count) {
 		json_null(&w->j, "at_once");
 		return;
@@ -227,7 +225,7 @@ static void put_request(struct writer *w)
 	json_u64(&w->j, "status", request->row.status);
 	json_bool(&w->j, "open", request->row.flags & FILM_REQUEST_OPEN);
 	put_difference(w, request);
-	put_at_once(w, request);
+	put_at_once(w);
 	put_thread(w, "received_by", request->row.thread);
 }
 

@@ -209,6 +209,51 @@ def test_a_request_that_waited_until_its_server_had_answered_another_one(shared_
     assert request["cause"]["kind"] == "queue" and request["more_threads"] == "yes", request["cause"]
 
 
+TWO_AT_A_TIME = """
+import selectors, socket, sys, time
+
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+selector = selectors.DefaultSelector()
+selector.register(listener, selectors.EVENT_READ)
+asked = []
+print("ready", flush=True)
+while True:
+    for key, _ in selector.select():
+        if key.fileobj is listener:
+            selector.register(listener.accept()[0], selectors.EVENT_READ)
+        else:
+            asked.append((key.fileobj.recv(4096), key.fileobj))
+            selector.unregister(key.fileobj)
+    if len(asked) == 2:
+        for head, connection in sorted(asked, reverse=True):
+            if b"/report" in head:
+                time.sleep(0.3)
+            connection.sendall(b"HTTP/1.0 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+            connection.close()
+        asked = []
+"""
+
+
+def test_a_request_whose_server_had_others_at_the_same_time(shared_lab, tmp_path):
+    server_file, client_file = tmp_path / "server.py", tmp_path / "client.py"
+    server_file.write_text(TWO_AT_A_TIME)
+    client_file.write_text(TWO_CLIENTS)
+    port = free_port()
+    with running(sys.executable, server_file, port) as server:
+        with subprocess.Popen([sys.executable, client_file, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as client:
+            with filming(shared_lab, "-e", "requests,threads,on-cpu", "-p", f"{server.pid},{client.pid}") as film:
+                client.stdin.write("ask\n")
+                client.stdin.close()
+                assert client.stdout.readline() == "answered\n"
+    waited, = [row for row in requests_of(shared_lab, film) if row["role"] == "made" and row["path"] == "/order/1"]
+    request, = explained(shared_lab, film, "--request", waited["number"])
+    assert request["at_once"]["requests"] == 1 and request["at_once"]["endpoint"] == "GET /report", request["at_once"]
+    assert request["at_once"]["longest"] >= 300_000_000, request["at_once"]
+    text = shared_lab.run("explain", "--request", waited["number"], film.path).stdout
+    assert "The thread that served it had 1 other request at the same time, longest GET /report, for " in text, text
+
+
 IDLE_HOLDER = """
 import select, socket, sys, threading
 
