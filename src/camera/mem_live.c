@@ -28,7 +28,8 @@ struct mem_live {
 	vec(struct film_held) rows; /* of the state in the making */
 	struct map places;	    /* a hash of what distinguishes them, to their place */
 	uint64_t time;		    /* its time */
-	uint64_t told;		    /* the time of the last one of all processes, in this film */
+	uint64_t told;		    /* the time of the last one that was written to this film */
+	bool is_told;		    /* it is as the last one of all processes */
 	uint64_t next;		    /* when the next one is due */
 	uint64_t refused;	    /* rows, for want of memory */
 	/* those that were removed last: a realloc() may fail */
@@ -63,6 +64,7 @@ void mem_live_free(struct mem_live *live)
 void mem_live_add(struct mem_live *live, const struct waiting_half *half)
 {
 	waiting_put(live->waiting, half);
+	live->is_told = false;
 }
 
 bool mem_live_remove(struct mem_live *live, uint32_t pid, uint64_t address)
@@ -72,6 +74,7 @@ bool mem_live_remove(struct mem_live *live, uint32_t pid, uint64_t address)
 	if (!waiting_take(live->waiting, pid, address, half))
 		return false;
 	live->removals++;
+	live->is_told = false;
 	return true;
 }
 
@@ -84,6 +87,7 @@ bool mem_live_keep(struct mem_live *live, uint32_t pid, uint64_t address)
 			continue;
 		waiting_put(live->waiting, half);
 		*half = (struct waiting_half){0};
+		live->is_told = false;
 		return true;
 	}
 	return false;
@@ -127,6 +131,16 @@ static void add_to_row(void *context, struct waiting_half *half)
 		row->born = row->time;
 }
 
+/*
+ * The last state that is written is the one that counts, although records that come after a state
+ * can be older than that. Two states of one time would count as one of twice as much.
+ */
+static uint64_t time_of_state(struct mem_live *live, uint64_t time)
+{
+	live->told = time > live->told ? time : live->told + 1;
+	return live->told;
+}
+
 static void begin(struct mem_live *live, uint64_t time)
 {
 	live->rows.count = 0;
@@ -153,7 +167,7 @@ void mem_live_began(struct mem_live *live, struct film_writer *film, uint32_t ev
 	if (!thread || map_get(&live->begun, pid))
 		return;
 	if (map_put(&live->begun, pid, 1))
-		write_nothing(film, event, time, thread);
+		write_nothing(film, event, time_of_state(live, time), thread);
 	else
 		live->refused++;
 }
@@ -163,10 +177,10 @@ void mem_live_tell(struct mem_live *live, struct film_writer *film, uint32_t eve
 	struct map before = live->holders;
 	uint64_t pid, thread;
 
-	/* two states of one time would count as one of twice as much */
-	if (time == live->told)
+	if (time <= live->told && live->is_told)
 		return;
-	live->told = time;
+	time = time_of_state(live, time);
+	live->is_told = true;
 	live->holders = (struct map){0};
 	begin(live, time);
 	waiting_each(live->waiting, 0, add_to_row, live);
@@ -193,6 +207,7 @@ void mem_live_ended(struct mem_live *live, struct film_writer *film, uint32_t ev
 {
 	uint64_t *known = map_get(&live->holders, pid), thread = known ? *known : 0;
 
+	time = time_of_state(live, time);
 	begin(live, time);
 	waiting_each(live->waiting, pid, add_to_row, live);
 	write_rows(live, film, event);
@@ -228,6 +243,7 @@ void mem_live_turn(struct mem_live *live, struct samples *samples,
 	turning.stack = samples_words(samples, 0, "[allocated before this film]");
 	waiting_each(live->waiting, 0, move, &turning);
 	live->told = 0;
+	live->is_told = false;
 	memset(live->removed, 0, sizeof(live->removed));
 	map_free(&live->holders);
 }

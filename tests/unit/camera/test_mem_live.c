@@ -176,6 +176,35 @@ static void a_beginning_has_nothing(void **state)
 	assert_memory_equal(rows.value, value, sizeof(value));
 }
 
+/* Records come after a state is written, and are older: the last state counts. */
+static void a_later_state_is_of_a_later_time(void **state)
+{
+	const uint64_t time[] = {6000000000, 6000000001, 6000000002, 6500000000, 6500000001};
+	const uint64_t value[] = {100, 300, 200, 200, 200};
+	struct waiting_half other = half_of(7, 0x2000, 200);
+	struct rows rows = {0};
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	other.place = (struct samples_place){1, scene.half.place.stack};
+	mem_live_add(scene.live, &scene.half);
+	mem_live_tick(scene.live, scene.writer, scene.event, 6000000000);
+	mem_live_tell(scene.live, scene.writer, scene.event, 5500000000);
+	mem_live_add(scene.live, &other);
+	mem_live_tell(scene.live, scene.writer, scene.event, 5600000000);
+	mem_live_tell(scene.live, scene.writer, scene.event, 5600000000);
+	assert_true(mem_live_remove(scene.live, 7, 0x1000));
+	mem_live_tell(scene.live, scene.writer, scene.event, 5700000000);
+	mem_live_tell(scene.live, scene.writer, scene.event, 6500000000);
+	mem_live_tell(scene.live, scene.writer, scene.event, 5700000000);
+	mem_live_ended(scene.live, scene.writer, scene.event, 7, 5800000000);
+	end(&scene, take_rows, &rows);
+	assert_int_equal(rows.count, 5);
+	assert_memory_equal(rows.time, time, sizeof(time));
+	assert_memory_equal(rows.value, value, sizeof(value));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +212,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_freed_is_back),
 		cmocka_unit_test(a_time_has_one_state),
 		cmocka_unit_test(a_beginning_has_nothing),
+		cmocka_unit_test(a_later_state_is_of_a_later_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
