@@ -229,6 +229,19 @@ struct explain_at_once explain_others(const struct explainer *e, const struct ex
 	return explain_at_once_there(&e->requests, x->request);
 }
 
+const struct explain_made *explain_asked_late(const struct explainer *e,
+					      const struct explanation *x, uint64_t *after)
+{
+	const struct explain_requests *requests = &e->requests;
+	const struct explain_made *first;
+
+	if (!x->request || !explain_has_made(requests, x->request->row.number))
+		return NULL;
+	first = &requests->made.at[explain_first_made(requests, x->request->row.number)];
+	*after = first->start > x->from ? first->start - x->from : 0;
+	return *after > (x->to - x->from) / 2 ? first : NULL;
+}
+
 struct slice explain_slice(const struct history_slice *slice)
 {
 	return (struct slice){

@@ -170,6 +170,13 @@ static inline bool explain_is_of_goroutine(const struct explainer *e, const stru
  */
 struct explain_at_once explain_others(const struct explainer *e, const struct explanation *x);
 
+/*
+ * The first request that was made for the explained one, if most of the time had passed by then:
+ * *after ns. Null: it was made earlier, or none was.
+ */
+const struct explain_made *explain_asked_late(const struct explainer *e,
+					      const struct explanation *x, uint64_t *after);
+
 /* What a wait for a lock is, as its system call says. */
 bool explain_is_condition(const struct history_slice *slice);
 

@@ -158,6 +158,28 @@ static int put_at_once(const struct teller *t)
 	return err;
 }
 
+/* Of a proxy that kept it back, say: what it asked was not slow. */
+static int put_asked_late(const struct teller *t)
+{
+	uint64_t after;
+	const struct explain_made *made = explain_asked_late(t->e, t->x, &after);
+	struct buf words = {0};
+	char time[32];
+	int err;
+
+	if (!made)
+		return 0;
+	words_value(time, sizeof(time), "ns", after);
+	buf_printf(&words,
+		   "It asked for what it needed of others, first %s of %s, only after %s: a queue "
+		   "in this program, or its own work, came before.",
+		   made->endpoint, made->peer, time);
+	err = put_words(t->out, &words);
+	fputc('\n', t->out);
+	buf_free(&words);
+	return err;
+}
+
 /* Of a thread that runs tasks in turn, which the film does not tell apart. */
 static void put_unlinked(const struct teller *t)
 {
@@ -314,6 +336,8 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 		err = put_disk_users(&t);
 	if (!err)
 		err = put_at_once(&t);
+	if (!err)
+		err = put_asked_late(&t);
 	if (!err)
 		put_unlinked(&t);
 	if (!err)

@@ -207,6 +207,23 @@ static void put_at_once(struct writer *w)
 	json_close(&w->j, '}');
 }
 
+/* The first request that it made, where that was late; null: it was not, or there was none. */
+static void put_asked_late(struct writer *w)
+{
+	uint64_t after;
+	const struct explain_made *made = explain_asked_late(w->e, w->x, &after);
+
+	if (!made) {
+		json_null(&w->j, "asked_late");
+		return;
+	}
+	json_open(&w->j, "asked_late", '{');
+	json_u64(&w->j, "after", after);
+	json_text(&w->j, "endpoint", made->endpoint);
+	json_text(&w->j, "peer", made->peer);
+	json_close(&w->j, '}');
+}
+
 static void put_request(struct writer *w)
 {
 	const struct request *request = w->x->request;
@@ -226,6 +243,7 @@ static void put_request(struct writer *w)
 	json_bool(&w->j, "open", request->row.flags & FILM_REQUEST_OPEN);
 	put_difference(w, request);
 	put_at_once(w);
+	put_asked_late(w);
 	put_thread(w, "received_by", request->row.thread);
 }
 

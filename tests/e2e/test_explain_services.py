@@ -306,3 +306,49 @@ def test_the_client_is_named_for_which_the_holder_of_a_lock_waits(shared_lab, tm
     idle = next(part for part in lock["parts"] if part["kind"] == "poll")
     assert lock["waker"]["pid"] == server.pid and idle["peer"] == {"pid": client.pid, "comm": "python3"}, idle
     assert f"with python3 ({client.pid}) at its other end" in idle["words"], idle["words"]
+
+
+ASKS_LATE = """
+import http.client, http.server, sys, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(0.2)
+        connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[2]))
+        connection.request("GET", "/stock/1")
+        connection.getresponse().read()
+        connection.close()
+        if self.path == "/late/2":
+            time.sleep(0.5)
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *arguments):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+def test_a_service_that_asks_another_one_late(shared_lab, tmp_path):
+    late_file, stock_file = tmp_path / "late.py", tmp_path / "stock.py"
+    late_file.write_text(ASKS_LATE)
+    stock_file.write_text(ONE_AT_A_TIME)
+    port, stock_port = free_port(), free_port()
+    with running(sys.executable, stock_file, stock_port) as stock, running(sys.executable, late_file, port, stock_port) as late:
+        with filming(shared_lab, "-e", "requests,threads,on-cpu", "-p", f"{stock.pid},{late.pid}") as film:
+            assert wait_until(lambda: ask(port, "/late/1", "") and film_has(shared_lab, film, "/late/1", 200_000_000))
+            assert wait_until(lambda: ask(port, "/late/2", "") and film_has(shared_lab, film, "/late/2", 700_000_000))
+    of = {row["path"]: row["number"] for row in requests_of(shared_lab, film) if row["role"] == "served" and row["pid"] == late.pid}
+    request, = explained(shared_lab, film, "--request", of["/late/1"])
+    assert request["asked_late"]["endpoint"] == "GET /stock/*" and request["asked_late"]["peer"] == f"127.0.0.1:{stock_port}"
+    assert 200_000_000 <= request["asked_late"]["after"] < request["duration"], request["asked_late"]
+    text = shared_lab.run("explain", "--request", of["/late/1"], film.path).stdout
+    assert f"first GET /stock/* of 127.0.0.1:{stock_port}, only after " in text, text
+    # which took longer after that
+    request, = explained(shared_lab, film, "--request", of["/late/2"])
+    assert request["asked_late"] is None, request
