@@ -9,34 +9,50 @@
 
 struct looking {
 	const struct film *film;
-	uint64_t *last;	  /* by process */
-	struct map first; /* by number and name, the first process that has them */
+	uint64_t *last; /* by process */
 };
 
 /* The process that stands for all of its number and name; 0: no memory. */
-static uint32_t first_of(struct looking *l, uint32_t id)
+static uint32_t first_of(const struct film *film, struct map *known, uint32_t id)
 {
-	const struct film_process *process = &l->film->processes[id];
+	const struct film_process *process = &film->processes[id];
 	uint64_t key = hash_u64(hash_bytes(process->comm, strlen(process->comm)) ^ process->pid);
-	uint64_t *known = map_get(&l->first, key);
+	uint64_t *first = map_get(known, key);
 
-	if (known)
-		return (uint32_t)*known;
-	return map_put(&l->first, key, id) ? id : 0;
+	if (first)
+		return (uint32_t)*first;
+	return map_put(known, key, id) ? id : 0;
+}
+
+uint32_t *level_processes(const struct film *film)
+{
+	uint32_t *firsts = calloc(film->process_count + 1ull, sizeof(*firsts));
+	struct map known = {0};
+	bool done = firsts;
+
+	for (uint32_t i = 1; done && i < film->process_count; i++) {
+		firsts[i] = first_of(film, &known, i);
+		done = firsts[i];
+	}
+	map_free(&known);
+	if (done)
+		return firsts;
+	free(firsts);
+	return NULL;
 }
 
 static bool share(struct looking *l)
 {
-	for (uint32_t i = 1; i < l->film->process_count; i++) {
-		uint32_t first = first_of(l, i);
+	uint32_t *firsts = level_processes(l->film);
 
-		if (!first)
-			return false;
-		if (l->last[i] > l->last[first])
-			l->last[first] = l->last[i];
-	}
+	if (!firsts)
+		return false;
 	for (uint32_t i = 1; i < l->film->process_count; i++)
-		l->last[i] = l->last[first_of(l, i)];
+		if (l->last[i] > l->last[firsts[i]])
+			l->last[firsts[i]] = l->last[i];
+	for (uint32_t i = 1; i < l->film->process_count; i++)
+		l->last[i] = l->last[firsts[i]];
+	free(firsts);
 	return true;
 }
 
@@ -68,7 +84,6 @@ uint64_t *level_last(struct film *film, uint32_t event, uint64_t from, uint64_t 
 	err = film_each_samples(film, event, from, to, take_samples, &l, why);
 	if (!err && !share(&l))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot look for the last state");
-	map_free(&l.first);
 	if (!err)
 		return l.last;
 	free(l.last);

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "film/reader.h"
+#include "query/filter.h"
 
 /*
  * Levels, such as bytes in use, are not summed over time: of a range counts the last state in it. A
@@ -18,5 +19,17 @@
  */
 uint64_t *level_last(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		     struct fail *why);
+
+/* For each process the first of its number and name. To be freed; null: no memory. */
+uint32_t *level_processes(const struct film *film);
+
+/* When what processes hold together was most, of the moments whose states the film has. */
+struct level_peak {
+	uint64_t value, time; /* 0: there is none */
+};
+
+/* Of what is kept, in [from, to). Returns 0 or a negative errno with *why filled. */
+int level_peak(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+	       const struct filter_kept *kept, struct level_peak *peak, struct fail *why);
 
 #endif

@@ -6,6 +6,7 @@
 #include "film/reader.h"
 #include "query/call_view.h"
 #include "query/fold.h"
+#include "query/level.h"
 #include "query/names.h"
 #include "query/question.h"
 #include "query/reasons.h"
@@ -59,6 +60,7 @@ struct view {
 	struct fold fold;	    /* of samples: where the stacks are others than the film's */
 	struct call_view *calls;    /* null: the event has samples */
 	uint64_t samples, total;
+	struct level_peak peak; /* of a level, where all ages are asked for */
 	/*
 	 * What was done for one request: how many others were open on its threads meanwhile, and
 	 * waits of which only sums are known, of the film: they are not in total

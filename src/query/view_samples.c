@@ -298,6 +298,8 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 		c.err = err;
 	else
 		err = film_each_samples(film, event, from, to, take_samples, &c, why);
+	if (!err && !c.err && c.last && !kept->leaks && !kept->grown)
+		err = level_peak(film, event, from, to, kept, &view->peak, why);
 	if (!err && !c.err && kept->grown)
 		err = keep_growth(&c, event, kept->grown, why);
 	if (!err && !c.err && view->also)

@@ -24,10 +24,17 @@ static void put_span(struct json *j, const struct view *view)
 
 static void put_event(struct json *j, const struct view *view)
 {
+	char time[64];
+
 	json_open(j, "event", '{');
 	json_text(j, "name", view->event->name);
 	json_text(j, "unit", view->event->unit);
 	json_u64(j, "total", view->total);
+	if (view->peak.time) {
+		words_rfc3339(&view->film->info, view->peak.time, time, sizeof(time));
+		json_u64(j, "peak", view->peak.value);
+		json_text(j, "peak_time", time);
+	}
 	json_text(j, "source", view->event->source);
 	json_u64(j, "frequency", view->event->frequency);
 	json_close(j, '}');

@@ -209,6 +209,20 @@ static void put_unlinked(const struct view *view, FILE *out)
 	}
 }
 
+/* Of a level that is less now than it was. */
+static void print_peak(const struct view *view, FILE *out)
+{
+	uint64_t start = view->film->info.start, at = view->peak.time;
+	char value[32];
+
+	if (view->peak.value <= view->total || at < start)
+		return;
+	words_value(value, sizeof(value), view->event->unit, view->peak.value);
+	/* the state of a moment is before the next millisecond */
+	fprintf(out, "peak:   %s; --to %" PRIu64 "ms shows it\n", value,
+		(at - start) / 1000000 + 1);
+}
+
 void words_heading(const struct view *view, FILE *out)
 {
 	char title[256], value[32], count[32];
@@ -226,6 +240,7 @@ void words_heading(const struct view *view, FILE *out)
 		fputc(')', out);
 	}
 	fputc('\n', out);
+	print_peak(view, out);
 	if (!view->calls || !view->calls->is_summary)
 		print_stacks(view, out);
 	if (view->others)

@@ -183,6 +183,24 @@ def test_a_process_that_gets_another_name_gives_back_what_it_had(lab):
     assert film.json("-e", "mem-inuse")["event"]["total"] < 16 << 20, film.explain()
 
 
+def test_the_highest_state_is_named(lab):
+    """A program that gives back what it had: the report says when that was, and shows it when asked."""
+    film = Film(lab.stackcam, lab.new_film())
+    script = 'x = [bytearray(1 << 20) for _ in range(100)]; print("ready", flush=True); input(); del x'
+    with subprocess.Popen([lab.stackcam, "record", "-q", "-e", "mem-inuse", "-o", film.path, "--", "python3", "-c", script],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as recorder:
+        assert recorder.stdout.readline() == "ready\n"
+        assert wait_until(lambda: film.begun() and film.json("-e", "mem-inuse")["event"]["total"] > 70 << 20)
+        assert not re.search("^peak:", film.report("-e", "mem-inuse").stdout, re.MULTILINE)
+        recorder.stdin.write("\n")
+        recorder.stdin.close()
+        assert recorder.wait(timeout=PATIENCE) == 0
+    event = film.json("-e", "mem-inuse")["event"]
+    assert event["total"] < 20 << 20 and near(event["peak"], 100 << 20), film.explain()
+    moment = re.search(r"^peak:.*--to (\d+ms)", film.report("-e", "mem-inuse").stdout, re.MULTILINE)[1]
+    assert film.json("-e", "mem-inuse", "--to", moment)["event"]["total"] == event["peak"], film.explain()
+
+
 def test_nothing_is_in_use_at_the_end(lab):
     """That is no stack without frames, and the report says it."""
     script = ("import ctypes; libc = ctypes.CDLL(None); libc.malloc.restype = ctypes.c_void_p; "
