@@ -2,6 +2,7 @@
 #include "base/cpus.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,4 +46,15 @@ int cpus_each_online(int (*take)(void *context, unsigned int cpu, struct fail *w
 		fclose(file);
 	free(list);
 	return err;
+}
+
+unsigned int cpus_usable(unsigned int most)
+{
+	unsigned int cpus = most;
+	cpu_set_t set;
+
+	/* fails where there are more CPUs than a set has room for */
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		cpus = (unsigned int)CPU_COUNT(&set);
+	return cpus < most ? cpus : most;
 }

@@ -11,4 +11,7 @@
 int cpus_each_online(int (*take)(void *context, unsigned int cpu, struct fail *why), void *context,
 		     struct fail *why);
 
+/* How many CPUs this process may run on, at most that many. */
+unsigned int cpus_usable(unsigned int most);
+
 #endif

@@ -4,21 +4,41 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/team.h"
+#include "base/cpus.h"
 #include "base/thread.h"
 
-/* What is taken is more work than what is made: two make enough for those that share it. */
+/* What is taken is more work than what is made: two make enough for several that take. */
 #define MAKERS_MAX 2
+
+struct taker {
+	struct run *run;
+	pthread_t thread;
+	unsigned int number;
+	size_t taken;
+	int err;
+};
 
 struct run {
 	const struct ahead *ahead;
-	pthread_mutex_t lock; /* of all that follows but the makers */
+	pthread_mutex_t lock; /* of all that follows but threads and what is started */
 	pthread_cond_t place, made;
-	size_t next, taken;
-	bool is_made[AHEAD_PLACES], stop;
+	size_t next;
+	size_t made_as[AHEAD_PLACES]; /* the number that a place has, and 1 */
+	bool stop;
 	pthread_t makers[MAKERS_MAX];
-	unsigned int started;
+	unsigned int makers_started, takers_started;
+	struct taker takers[AHEAD_TAKERS_MAX];
 };
+
+/* How many all takers have taken. */
+static size_t taken_by_all(const struct run *r)
+{
+	size_t taken = r->takers[0].taken;
+
+	for (unsigned int i = 1; i < r->ahead->takers; i++)
+		taken = r->takers[i].taken < taken ? r->takers[i].taken : taken;
+	return taken;
+}
 
 /* Waits until there is a place for the next number; false: none is wanted any more. */
 static bool next_number(struct run *r, size_t *i)
@@ -26,7 +46,7 @@ static bool next_number(struct run *r, size_t *i)
 	bool wanted;
 
 	pthread_mutex_lock(&r->lock);
-	while (!r->stop && r->next < r->ahead->count && r->next - r->taken >= AHEAD_PLACES)
+	while (!r->stop && r->next < r->ahead->count && r->next - taken_by_all(r) >= AHEAD_PLACES)
 		pthread_cond_wait(&r->place, &r->lock);
 	wanted = !r->stop && r->next < r->ahead->count;
 	if (wanted)
@@ -43,42 +63,58 @@ static void *make_all(void *context)
 	while (next_number(r, &i)) {
 		r->ahead->make(r->ahead->context, i);
 		pthread_mutex_lock(&r->lock);
-		r->is_made[i % AHEAD_PLACES] = true;
-		pthread_cond_signal(&r->made);
+		r->made_as[i % AHEAD_PLACES] = i + 1;
+		pthread_cond_broadcast(&r->made);
 		pthread_mutex_unlock(&r->lock);
 	}
 	return NULL;
 }
 
-static void await_made(struct run *r, size_t i)
+/* False: another taker has ended it. */
+static bool await_made(struct run *r, size_t i)
+{
+	bool is_wanted;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->stop && r->made_as[i % AHEAD_PLACES] != i + 1)
+		pthread_cond_wait(&r->made, &r->lock);
+	is_wanted = !r->stop;
+	pthread_mutex_unlock(&r->lock);
+	return is_wanted;
+}
+
+static void stop(struct run *r)
 {
 	pthread_mutex_lock(&r->lock);
-	while (!r->is_made[i % AHEAD_PLACES])
-		pthread_cond_wait(&r->made, &r->lock);
+	r->stop = true;
+	pthread_cond_broadcast(&r->place);
+	pthread_cond_broadcast(&r->made);
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void give_place(struct run *r, size_t i, bool stop)
+static void give_place(struct run *r, struct taker *taker)
 {
 	pthread_mutex_lock(&r->lock);
-	r->is_made[i % AHEAD_PLACES] = false;
-	r->taken = i + 1;
-	r->stop = stop;
-	/* what stops, all makers are to hear */
+	taker->taken++;
 	pthread_cond_broadcast(&r->place);
 	pthread_mutex_unlock(&r->lock);
 }
 
-static int take_all(struct run *r)
+static void *take_all(void *context)
 {
-	int err = 0;
+	struct taker *taker = context;
+	struct run *r = taker->run;
+	const struct ahead *ahead = r->ahead;
 
-	for (size_t i = 0; !err && i < r->ahead->count; i++) {
-		await_made(r, i);
-		err = r->ahead->take(r->ahead->context, i);
-		give_place(r, i, err);
+	for (size_t i = 0; i < ahead->count && await_made(r, i); i++) {
+		taker->err = ahead->take(ahead->context, taker->number, i);
+		if (taker->err) {
+			stop(r);
+			break;
+		}
+		give_place(r, taker);
 	}
-	return err;
+	return NULL;
 }
 
 static int run_alone(const struct ahead *ahead)
@@ -87,19 +123,59 @@ static int run_alone(const struct ahead *ahead)
 
 	for (size_t i = 0; !err && i < ahead->count; i++) {
 		ahead->make(ahead->context, i);
-		err = ahead->take(ahead->context, i);
+		for (unsigned int taker = 0; !err && taker < ahead->takers; taker++)
+			err = ahead->take(ahead->context, taker, i);
 	}
 	return err;
 }
 
 static void start_makers(struct run *r)
 {
-	unsigned int makers = team_size(2 * MAKERS_MAX) / 2;
+	unsigned int makers = cpus_usable(2 * MAKERS_MAX) / 2;
 
 	do
-		if (thread_spawn(&r->makers[r->started], make_all, r))
+		if (thread_spawn(&r->makers[r->makers_started], make_all, r))
 			return;
-	while (++r->started < makers);
+	while (++r->makers_started < makers);
+}
+
+/* Nothing is made yet. False: not all of them could be started. */
+static bool start_takers(struct run *r)
+{
+	for (unsigned int i = 0; i < r->ahead->takers; i++)
+		r->takers[i] = (struct taker){.run = r, .number = i};
+	for (unsigned int i = 1; i < r->ahead->takers; i++, r->takers_started++)
+		if (thread_spawn(&r->takers[i].thread, take_all, &r->takers[i]))
+			return false;
+	return true;
+}
+
+static void join_all(struct run *r)
+{
+	while (r->takers_started) {
+		pthread_join(r->takers[r->takers_started].thread, NULL);
+		r->takers_started--;
+	}
+	while (r->makers_started)
+		pthread_join(r->makers[--r->makers_started], NULL);
+}
+
+static int run_together(struct run *r)
+{
+	int err = 0;
+
+	if (start_takers(r))
+		start_makers(r);
+	if (!r->makers_started) {
+		stop(r);
+		join_all(r);
+		return run_alone(r->ahead);
+	}
+	take_all(&r->takers[0]);
+	join_all(r);
+	for (unsigned int i = 0; !err && i < r->ahead->takers; i++)
+		err = r->takers[i].err;
+	return err;
 }
 
 int ahead_run(const struct ahead *ahead)
@@ -112,10 +188,7 @@ int ahead_run(const struct ahead *ahead)
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.place, NULL);
 	pthread_cond_init(&r.made, NULL);
-	start_makers(&r);
-	err = r.started ? take_all(&r) : run_alone(ahead);
-	while (r.started)
-		pthread_join(r.makers[--r.started], NULL);
+	err = run_together(&r);
 	pthread_mutex_destroy(&r.lock);
 	pthread_cond_destroy(&r.place);
 	pthread_cond_destroy(&r.made);

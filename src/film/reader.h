@@ -122,6 +122,19 @@ int film_each_turns(struct film *film, uint32_t event, uint64_t from, uint64_t t
 		    int (*take)(void *context, const struct film_turns *turns), void *context,
 		    struct fail *why);
 
+enum {
+	FILM_AT_ONCE_MAX = 8
+};
+
+/*
+ * The same for several at once, 1 to FILM_AT_ONCE_MAX: each has a context, and take() is called for
+ * it with all turns, in their order, by a thread of its own. A value of take() other than 0 ends
+ * all of them.
+ */
+int film_each_turns_at_once(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+			    int (*take)(void *context, const struct film_turns *turns),
+			    void *const *contexts, unsigned int count, struct fail *why);
+
 /* The same for requests: those that end in [from, to), in order of their end. */
 int film_each_requests(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		       int (*take)(void *context, const struct film_requests *requests),

@@ -27,7 +27,7 @@ struct walk {
 	int64_t after, up_to; /* of ids: those above the first; up_to 0: all of these */
 	bool backwards;
 	/* Gives what is wanted of a block to the caller; returns what the caller's function did. */
-	int (*give)(const struct walk *walk, const struct film_unpacked *block);
+	int (*give)(const struct walk *walk, void *context, const struct film_unpacked *block);
 	vec(const struct film_block *) wanted; /* in the order of walking */
 	struct got got[AHEAD_PLACES]; /* the next ones are taken apart while the caller has one */
 	union {
@@ -45,6 +45,8 @@ struct walk {
 		int (*block)(void *context, const struct film_unpacked *block);
 	} take;
 	void *context;
+	void *const *contexts; /* of several takers, each in a thread; null: there is one */
+	unsigned int takers;
 	struct fail *why;
 };
 
@@ -121,23 +123,26 @@ static void make_block(void *context, size_t i)
 	struct got *got = &walk->got[i % AHEAD_PLACES];
 
 	got->err = read_block(walk, walk->wanted.at[i], got);
+	if (!got->err && walk->kind->time)
+		film_view_cut(walk->kind, &got->block.view, walk->from, walk->to);
 }
 
-static int take_block(void *context, size_t i)
+static int take_block(void *context, unsigned int taker, size_t i)
 {
 	struct walk *walk = context;
 	struct got *got = &walk->got[i % AHEAD_PLACES];
 
+	/* all see it: the first one ends it, and says why */
+	if (got->err && taker)
+		return 0;
 	if (got->err && walk->why)
 		*walk->why = got->why;
 	if (got->err)
 		return got->err;
-	if (walk->kind->time) {
-		film_view_cut(walk->kind, &got->block.view, walk->from, walk->to);
-		if (!got->block.view.count)
-			return 0;
-	}
-	return walk->give(walk, &got->block);
+	if (walk->kind->time && !got->block.view.count)
+		return 0;
+	return walk->give(walk, walk->contexts ? walk->contexts[taker] : walk->context,
+			  &got->block);
 }
 
 static int prepare_places(struct walk *walk)
@@ -169,7 +174,13 @@ static int walk_blocks(struct walk *walk)
 	if (!err)
 		err = prepare_places(walk);
 	if (!err) {
-		struct ahead ahead = {walk->wanted.count, make_block, take_block, walk};
+		struct ahead ahead = {
+			.count = walk->wanted.count,
+			.make = make_block,
+			.take = take_block,
+			.takers = walk->contexts ? walk->takers : 1,
+			.context = walk,
+		};
 
 		err = ahead_run(&ahead);
 	}
@@ -190,11 +201,11 @@ static bool has_blocks(const struct film *film, uint32_t event, uint32_t number)
 	return false;
 }
 
-static int give_samples(const struct walk *walk, const struct film_unpacked *block)
+static int give_samples(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
 	struct film_samples samples = film_view_samples(walk->kind, &block->view);
 
-	return walk->take.samples(walk->context, &samples);
+	return walk->take.samples(context, &samples);
 }
 
 /* All that is a sample, kind by kind. */
@@ -283,9 +294,9 @@ uint64_t film_settled_until(const struct film *film)
 	return until;
 }
 
-static int give_calls(const struct walk *walk, const struct film_unpacked *block)
+static int give_calls(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
-	return walk->take.calls(walk->context, &block->view.calls);
+	return walk->take.calls(context, &block->view.calls);
 }
 
 int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t to, bool backwards,
@@ -313,9 +324,10 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
  * event has any.
  */
 #define DEFINE_EACH(name, its_number)                                                       \
-	static int give_##name(const struct walk *walk, const struct film_unpacked *block)  \
+	static int give_##name(const struct walk *walk, void *context,                      \
+			       const struct film_unpacked *block)                           \
 	{                                                                                   \
-		return walk->take.name(walk->context, &block->view.name);                   \
+		return walk->take.name(context, &block->view.name);                         \
 	}                                                                                   \
 	int film_each_##name(struct film *film, uint32_t event, uint64_t from, uint64_t to, \
 			     int (*take)(void *context, const struct film_##name *name),    \
@@ -348,6 +360,26 @@ DEFINE_EACH(values, FILM_BLOCK_VALUES)
 DEFINE_EACH(gauges, FILM_BLOCK_GAUGES)
 DEFINE_EACH(logs, FILM_BLOCK_LOGS)
 
+int film_each_turns_at_once(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+			    int (*take)(void *context, const struct film_turns *turns),
+			    void *const *contexts, unsigned int count, struct fail *why)
+{
+	struct walk walk = {
+		.film = film,
+		.number = FILM_BLOCK_TURNS,
+		.event = event,
+		.from = from,
+		.to = to,
+		.give = give_turns,
+		.take.turns = take,
+		.contexts = contexts,
+		.takers = count,
+		.why = why,
+	};
+
+	return walk_blocks(&walk);
+}
+
 bool film_has_any(const struct film *film, uint32_t event)
 {
 	for (size_t i = 0; i < film->private->block_count; i++)
@@ -373,13 +405,13 @@ uint64_t film_turns_end(const struct film *film, uint32_t event)
 	return end;
 }
 
-static int give_probes(const struct walk *walk, const struct film_unpacked *block)
+static int give_probes(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
 	const struct film_probe *probe = block->rows;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < block->row_count; i++)
-		err = walk->take.probe(walk->context, &probe[i]);
+		err = walk->take.probe(context, &probe[i]);
 	return err;
 }
 
@@ -410,13 +442,13 @@ int film_each_probe(struct film *film, uint32_t event,
 	return walk_blocks(&walk);
 }
 
-static int give_sums(const struct walk *walk, const struct film_unpacked *block)
+static int give_sums(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
 	const struct film_sum *sum = block->rows;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < block->row_count; i++)
-		err = walk->take.sum(walk->context, &sum[i]);
+		err = walk->take.sum(context, &sum[i]);
 	return err;
 }
 
@@ -439,9 +471,9 @@ int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 	return walk_blocks(&walk);
 }
 
-static int give_block(const struct walk *walk, const struct film_unpacked *block)
+static int give_block(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
-	return walk->take.block(walk->context, block);
+	return walk->take.block(context, block);
 }
 
 int film_each_block(struct film *film, uint32_t event, enum film_block_kind kind,

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/saturated.h"
-#include "base/team.h"
 #include "base/vec.h"
 #include "film/events.h"
 #include "query/wait_class.h"
 
 enum {
-	PARTS_MAX = 4,	       /* what threads share then takes no longer than to unpack it */
-	WORTH_A_TEAM = 100000, /* turns: fewer are read before threads have begun */
+	PARTS_MAX = SLICES_PARTS_MAX,
+	WORTH_THREADS = 100000, /* turns: fewer are read before threads have begun */
 };
 
 /* What is known of a thread's life so far. */
@@ -33,22 +33,22 @@ struct walk {
 	uint64_t from, to;
 	enum slice_kind run;
 	int (*take)(void *context, const struct slice *slice);
-	uint32_t *places; /* by thread: its place in its walker's lives, and 1 */
-	uint8_t *parts;	  /* by thread: the number of its walker, and 1; 0: it has none yet */
-	unsigned int count;
-	struct walker *walkers;
-	struct team *team;
-	const struct film_turns *turns; /* that all of them go through now */
+	unsigned int parts;
 };
 
-/* Follows the threads of one part. */
+/*
+ * Follows the threads of one part. Each walker goes through all turns, and finds by itself which
+ * threads are its own: all find the same.
+ */
 struct walker {
 	const struct walk *walk;
+	unsigned int part;
 	struct wait_decider decider;
 	void *context;
+	uint8_t *part_of;	   /* by thread: its part, and 1; 0: it has none yet */
+	uint64_t turns[PARTS_MAX]; /* how many there were up to now, by part */
+	uint32_t *places;	   /* by thread: its place in lives, and 1 */
 	vec(struct life) lives;
-	uint64_t turns; /* how many of its threads there were */
-	int err;	/* what ended it */
 };
 
 const char *slice_kind_name(unsigned int kind)
@@ -249,14 +249,14 @@ static __attribute__((noinline)) bool new_life(struct walker *w, uint32_t thread
 {
 	if (!vec_push(&w->lives, (struct life){0}))
 		return false;
-	w->walk->places[thread] = (uint32_t)w->lives.count;
+	w->places[thread] = (uint32_t)w->lives.count;
 	return true;
 }
 
 static struct life *life_of(struct walker *w, uint32_t thread, bool *is_new)
 {
-	*is_new = !w->walk->places[thread];
-	return !*is_new || new_life(w, thread) ? &w->lives.at[w->walk->places[thread] - 1] : NULL;
+	*is_new = !w->places[thread];
+	return !*is_new || new_life(w, thread) ? &w->lives.at[w->places[thread] - 1] : NULL;
 }
 
 /*
@@ -334,74 +334,52 @@ static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
 	return life->has_ended ? give(w, life) : 0;
 }
 
-/* The turns of its threads. */
-static void take_part(void *context, unsigned int number)
-{
-	const struct walk *walk = context;
-	const struct film_turns *turns = walk->turns;
-	struct walker *w = &walk->walkers[number];
-
-	for (size_t i = 0; !w->err && i < turns->count; i++)
-		if (walk->parts[turns->thread[i]] == number + 1)
-			w->err = take_turn(w, turns, i);
-}
-
-/* A thread that is new goes to the walker that had the least to do up to then. */
-static uint8_t new_part(const struct walk *walk)
+/* A thread that is new goes to the part that had the least to do up to then. */
+static uint8_t new_part(const struct walker *w)
 {
 	unsigned int least = 0;
 
-	for (unsigned int i = 1; i < walk->count; i++)
-		if (walk->walkers[i].turns < walk->walkers[least].turns)
+	for (unsigned int i = 1; i < w->walk->parts; i++)
+		if (w->turns[i] < w->turns[least])
 			least = i;
 	return (uint8_t)(least + 1);
 }
 
-static void share_out(struct walk *walk, const struct film_turns *turns)
+static bool is_own(struct walker *w, uint32_t thread)
 {
-	for (size_t i = 0; i < turns->count; i++) {
-		uint32_t thread = turns->thread[i];
+	unsigned int part;
 
-		if (!thread)
-			continue;
-		if (!walk->parts[thread])
-			walk->parts[thread] = new_part(walk);
-		walk->walkers[walk->parts[thread] - 1].turns++;
-	}
-}
-
-static int first_error(const struct walk *walk)
-{
-	int err = 0;
-
-	for (unsigned int i = 0; !err && i < walk->count; i++)
-		err = walk->walkers[i].err;
-	return err;
+	if (w->walk->parts == 1)
+		return true;
+	if (!w->part_of[thread])
+		w->part_of[thread] = new_part(w);
+	part = w->part_of[thread] - 1u;
+	w->turns[part]++;
+	return part == w->part;
 }
 
 static int take_turns(void *context, const struct film_turns *turns)
 {
-	struct walk *walk = context;
+	struct walker *w = context;
+	int err = 0;
 
-	share_out(walk, turns);
-	walk->turns = turns;
-	team_do(walk->team, take_part, walk);
-	return first_error(walk);
+	for (size_t i = 0; !err && i < turns->count; i++)
+		if (turns->thread[i] && is_own(w, turns->thread[i]))
+			err = take_turn(w, turns, i);
+	return err;
 }
 
 /* A thread that has not ended lives up to the last moment that the film has turns of. */
-static int finish(struct walk *walk, uint64_t last)
+static int finish(struct walker *w, uint64_t last)
 {
+	const struct walk *walk = w->walk;
 	int err = 0;
 
 	for (uint32_t thread = 1; !err && thread < walk->film->thread_count; thread++) {
-		struct walker *w;
-		struct life *life;
+		struct life *life = w->places[thread] ? &w->lives.at[w->places[thread] - 1] : NULL;
 
-		if (!walk->places[thread])
+		if (!life)
 			continue;
-		w = &walk->walkers[walk->parts[thread] - 1];
-		life = &w->lives.at[walk->places[thread] - 1];
 		if (life->is_open && life->until >= last)
 			life->slice.goes_on = true;
 		if (!life->has_ended && life->until < walk->to) {
@@ -414,58 +392,56 @@ static int finish(struct walk *walk, uint64_t last)
 	return err;
 }
 
-static int begin(struct walk *walk, void *const *contexts)
+static int begin(struct walker *w, const struct walk *walk, unsigned int part, void *context)
 {
-	int err = wait_classes_init(&walk->classes, walk->film);
-
-	walk->places = calloc(walk->film->thread_count + 1ull, sizeof(*walk->places));
-	walk->parts = calloc(walk->film->thread_count + 1ull, sizeof(*walk->parts));
-	walk->walkers = calloc(walk->count, sizeof(*walk->walkers));
-	walk->team = team_new(walk->count);
-	if (err || !walk->places || !walk->parts || !walk->walkers || !walk->team)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < walk->count; i++)
-		walk->walkers[i] = (struct walker){.walk = walk,
-						   .decider.arch = walk->film->info.arch,
-						   .context = contexts[i]};
-	return 0;
+	*w = (struct walker){.walk = walk,
+			     .part = part,
+			     .context = context,
+			     .decider.arch = walk->film->info.arch};
+	w->part_of = calloc(walk->film->thread_count + 1ull, sizeof(*w->part_of));
+	w->places = calloc(walk->film->thread_count + 1ull, sizeof(*w->places));
+	return w->part_of && w->places ? 0 : -ENOMEM;
 }
 
-static void end(struct walk *walk)
+static void end(struct walker *w)
 {
-	for (unsigned int i = 0; walk->walkers && i < walk->count; i++) {
-		wait_decider_free(&walk->walkers[i].decider);
-		vec_free(&walk->walkers[i].lives);
-	}
-	team_free(walk->team);
-	wait_classes_free(&walk->classes);
-	free(walk->places);
-	free(walk->parts);
-	free(walk->walkers);
+	wait_decider_free(&w->decider);
+	vec_free(&w->lives);
+	free(w->places);
+	free(w->part_of);
 }
 
 unsigned int slices_parts(struct film *film, uint32_t event)
 {
-	return film_turn_count(film, event) < WORTH_A_TEAM ? 1 : team_size(PARTS_MAX);
+	return film_turn_count(film, event) < WORTH_THREADS ? 1 : cpus_usable(PARTS_MAX);
 }
 
 int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		     int (*take)(void *context, const struct slice *slice), unsigned int parts,
 		     void *const *contexts, struct fail *why)
 {
-	struct walk walk = {.film = film, .from = from, .to = to, .take = take, .count = parts};
-	int err = begin(&walk, contexts);
+	struct walk walk = {.film = film, .from = from, .to = to, .take = take, .parts = parts};
+	struct walker walkers[PARTS_MAX] = {0};
+	void *each[PARTS_MAX];
+	int err = wait_classes_init(&walk.classes, film);
 
 	walk.run = slices_are_of_goroutines(film, event) ? SLICE_RUNNING : SLICE_ON_CPU;
+	for (unsigned int i = 0; !err && i < parts; i++) {
+		each[i] = &walkers[i];
+		err = begin(&walkers[i], &walk, i, contexts[i]);
+	}
 	/* a turn that covers to ends at most so far behind it */
 	if (!err)
-		err = film_each_turns(film, event, from, add_saturated(to, FILM_TURN_MAX + 1),
-				      take_turns, &walk, why);
-	if (!err)
-		err = finish(&walk, film_turns_end(film, event));
+		err = film_each_turns_at_once(film, event, from,
+					      add_saturated(to, FILM_TURN_MAX + 1), take_turns,
+					      each, parts, why);
+	for (unsigned int i = 0; !err && i < parts; i++)
+		err = finish(&walkers[i], film_turns_end(film, event));
 	if (err == -ENOMEM)
 		fail_errno(why, err, NULL, "cannot read what threads did");
-	end(&walk);
+	for (unsigned int i = 0; i < parts; i++)
+		end(&walkers[i]);
+	wait_classes_free(&walk.classes);
 	return err;
 }
 

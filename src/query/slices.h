@@ -72,10 +72,13 @@ int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		int (*take)(void *context, const struct slice *slice), void *context,
 		struct fail *why);
 
+/* With that many parts, a film's threads share what takes longer than to unpack it. */
+#define SLICES_PARTS_MAX 4
+
 /*
  * The same in several threads at a time: the film's threads are divided into parts, each with a
- * context of its own, and take() is called with those of one part by one thread at a time. parts is
- * below 255.
+ * context of its own, and take() is called with those of one part by one thread at a time. parts: 1
+ * to SLICES_PARTS_MAX.
  */
 int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		     int (*take)(void *context, const struct slice *slice), unsigned int parts,

@@ -13,8 +13,10 @@
 struct line {
 	size_t places[AHEAD_PLACES];
 	atomic_size_t made;
-	size_t taken;
-	size_t end_at; /* take() ends there with 7 */
+	size_t taken[AHEAD_TAKERS_MAX];
+	atomic_size_t wrong;
+	unsigned int ended_by;
+	size_t end_at; /* take() of that taker ends there with 7 */
 };
 
 static void make(void *context, size_t i)
@@ -25,22 +27,28 @@ static void make(void *context, size_t i)
 	line->made++;
 }
 
-static int take(void *context, size_t i)
+static int take(void *context, unsigned int taker, size_t i)
 {
 	struct line *line = context;
 
-	assert_int_equal(i, line->taken);
-	assert_int_equal(line->places[i % AHEAD_PLACES], i);
-	line->taken++;
-	return i == line->end_at ? 7 : 0;
+	line->wrong += i != line->taken[taker] || line->places[i % AHEAD_PLACES] != i;
+	line->taken[taker]++;
+	return i == line->end_at && taker == line->ended_by ? 7 : 0;
+}
+
+static int run_several(struct line *line, size_t count, unsigned int takers)
+{
+	struct ahead ahead = {count, make, take, takers, line};
+	int err = ahead_run(&ahead);
+
+	assert_int_equal(line->wrong, 0);
+	return err;
 }
 
 static int run(struct line *line, size_t count, size_t end_at)
 {
-	struct ahead ahead = {count, make, take, line};
-
 	*line = (struct line){.end_at = end_at};
-	return ahead_run(&ahead);
+	return run_several(line, count, 1);
 }
 
 /*
@@ -54,16 +62,38 @@ static void test_as_a_loop(void **state)
 	(void)state;
 	for (size_t count = 0; count < 40; count++) {
 		assert_int_equal(run(&line, count, NONE), 0);
-		assert_int_equal(line.taken, count);
+		assert_int_equal(line.taken[0], count);
 		assert_int_equal(line.made, count);
 		for (size_t end = 0; end < count; end++) {
 			assert_int_equal(run(&line, count, end), 7);
-			assert_int_equal(line.taken, end + 1);
+			assert_int_equal(line.taken[0], end + 1);
 			assert_in_range(line.made, end + 1, end + 1 + AHEAD_PLACES);
 		}
 	}
 	assert_int_equal(run(&line, 20000, NONE), 0);
-	assert_int_equal(line.taken, 20000);
+	assert_int_equal(line.taken[0], 20000);
+}
+
+/* Each taker takes all, in order; and where one ends it, no other goes on for long. */
+static void test_several_takers(void **state)
+{
+	(void)state;
+	for (unsigned int takers = 2; takers <= AHEAD_TAKERS_MAX; takers++) {
+		struct line line = {.end_at = NONE};
+
+		assert_int_equal(run_several(&line, 3000, takers), 0);
+		assert_int_equal(line.made, 3000);
+		for (unsigned int i = 0; i < takers; i++)
+			assert_int_equal(line.taken[i], 3000);
+		for (size_t end = 0; end < 50; end++) {
+			line = (struct line){.end_at = end, .ended_by = end % takers};
+			assert_int_equal(run_several(&line, 60, takers), 7);
+			assert_int_equal(line.taken[line.ended_by], end + 1);
+			for (unsigned int i = 0; i < takers; i++)
+				assert_true(line.taken[i] <= end + AHEAD_PLACES);
+			assert_in_range(line.made, end + 1, end + 1 + AHEAD_PLACES);
+		}
+	}
 }
 
 /* Ends with the block that its context names. */
@@ -120,6 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_a_loop),
+		cmocka_unit_test(test_several_takers),
 		cmocka_unit_test(test_damage_in_its_turn),
 	};
 
