@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/text.h"
 
@@ -26,6 +27,19 @@ int fail(struct fail *f, int err, const char *to_do, const char *format, ...)
 	return err;
 }
 
+/* What helps is the same for all that may fail so. */
+static void say_limit_of_files(struct fail *f)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	snprintf(f->to_do, sizeof(f->to_do),
+		 "this process may open no more than %llu: 'ulimit -n 4096' raises that, or "
+		 "LimitNOFILE= of its unit",
+		 (unsigned long long)files.rlim_cur);
+}
+
 int fail_errno(struct fail *f, int err, const char *to_do, const char *format, ...)
 {
 	va_list args;
@@ -38,6 +52,8 @@ int fail_errno(struct fail *f, int err, const char *to_do, const char *format, .
 	va_end(args);
 	used = strlen(f->what);
 	snprintf(f->what + used, sizeof(f->what) - used, ": %s", strerror(-err));
+	if (err == -EMFILE)
+		say_limit_of_files(f);
 	return err;
 }
 

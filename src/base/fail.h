@@ -27,7 +27,10 @@ struct fail {
 int fail(struct fail *f, int err, const char *to_do, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* As fail(), and appends ": " and the words for err. */
+/*
+ * As fail(), and appends ": " and the words for err. If too many files are open, what to do is said
+ * here: to raise the limit.
+ */
 int fail_errno(struct fail *f, int err, const char *to_do, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

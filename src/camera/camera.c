@@ -91,8 +91,12 @@ struct camera {
 
 static int load_failed(int err, struct fail *why)
 {
-	int missing = features_explain(why);
+	int missing;
 
+	/* then no feature can be tried, either */
+	if (err == -EMFILE)
+		return fail_errno(why, err, NULL, "cannot load the probes");
+	missing = features_explain(why);
 	if (missing)
 		return missing;
 	return fail_errno(why, err, "see 'stackcam doctor'",
@@ -228,8 +232,10 @@ static int set_up(struct camera *camera, struct fail *why)
 		.listener = options->listener,
 		.limits = options->limits,
 	};
-	int err = sources_make(&camera->sources, &host, options->sources, why);
+	int err = feature_demand(FEATURE_PROCESS_NUMBERS, why);
 
+	if (!err)
+		err = sources_make(&camera->sources, &host, options->sources, why);
 	if (!err && sources_rate(&camera->sources))
 		begin_looking(camera);
 	if (!err)

@@ -16,6 +16,8 @@ static const struct known {
 	const char *needed_for;
 } known[FEATURE_COUNT] = {
 	[FEATURE_KERNEL] = {"kernel", feature_try_kernel, true, "recording"},
+	[FEATURE_PROCESS_NUMBERS] = {"process-numbers", feature_try_process_numbers, true,
+				     "recording"},
 	[FEATURE_BTF] = {"btf", feature_try_btf, true, "recording"},
 	[FEATURE_BPF] = {"bpf", feature_try_bpf, true, "recording"},
 	[FEATURE_PERF_CPU] = {"perf-cpu", feature_try_perf_cpu, true, "recording"},
@@ -129,22 +131,25 @@ void features_probe(struct feature features[FEATURE_COUNT])
 		feature_probe((enum feature_id)id, &features[id]);
 }
 
-int features_explain(struct fail *why)
+int feature_demand(enum feature_id id, struct fail *why)
 {
 	struct feature feature;
 
-	for (int id = 0; id < FEATURE_COUNT; id++) {
-		if (!known[id].required)
-			continue;
-		feature_probe((enum feature_id)id, &feature);
-		if (feature.state == FEATURE_MISSING)
-			return fail(why,
-				    feature.err == -EPERM || feature.err == -EACCES ? -EPERM
-										    : -EOPNOTSUPP,
-				    feature.to_do, "cannot record: %s: %s", feature.name,
-				    feature.why);
-	}
-	return 0;
+	feature_probe(id, &feature);
+	if (feature.state != FEATURE_MISSING)
+		return 0;
+	return fail(why, feature.err == -EPERM || feature.err == -EACCES ? -EPERM : -EOPNOTSUPP,
+		    feature.to_do, "cannot record: %s: %s", feature.name, feature.why);
+}
+
+int features_explain(struct fail *why)
+{
+	int err = 0;
+
+	for (int id = 0; id < FEATURE_COUNT && !err; id++)
+		if (known[id].required)
+			err = feature_demand((enum feature_id)id, why);
+	return err;
 }
 
 const char *feature_state_name(enum feature_state state)

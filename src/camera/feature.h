@@ -13,6 +13,7 @@
  */
 enum feature_id {
 	FEATURE_KERNEL,
+	FEATURE_PROCESS_NUMBERS,
 	FEATURE_BTF,
 	FEATURE_BPF,
 	FEATURE_PERF_CPU,
@@ -69,6 +70,9 @@ void feature_probe(enum feature_id id, struct feature *feature);
 
 /* Tries all of them, in order. */
 void features_probe(struct feature features[FEATURE_COUNT]);
+
+/* Why recording cannot begin without this feature; 0: it is there, or cannot be found out. */
+int feature_demand(enum feature_id id, struct fail *why);
 
 /*
  * Why recording fails: fills *why with the first required feature that is missing and returns its

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -26,6 +27,9 @@
 #define KERNEL_MINOR	  1
 
 #define DEFAULT_FREQUENCY 99
+
+/* The kernel's PROC_PID_INIT_INO; <linux/nsfs.h> has it as PID_NS_INIT_INO since 6.18. */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
 
 /* Programs and libraries of a large machine. */
 #define DESCRIPTORS_WANTED 4096
@@ -46,6 +50,28 @@ void feature_try_kernel(struct feature *f)
 	else
 		feature_is_missing(f, 0, "use Linux 6.1 or newer", "Linux %s is too old",
 				   machine.release);
+}
+
+/*
+ * Probes see the numbers that processes have in the first PID namespace of the machine, and /proc
+ * shows those of its own: in another namespace, a sample would get no process, or a wrong one.
+ */
+void feature_try_process_numbers(struct feature *f)
+{
+	struct stat own;
+
+	if (stat("/proc/self/ns/pid", &own))
+		feature_is_unknown(f, -errno, "/proc/self/ns/pid cannot be read: %s",
+				   strerror(errno));
+	else if (own.st_ino == FIRST_PID_NAMESPACE)
+		feature_is_ok(f, "processes have the numbers here that the kernel uses");
+	else
+		feature_is_missing(
+			f, 0,
+			"run stackcam on the machine itself, or in a container that "
+			"shares its processes (docker run --pid=host, hostPID: true)",
+			"this is a PID namespace of its own, as containers have: "
+			"processes have other numbers here than the kernel's probes see");
 }
 
 void feature_try_btf(struct feature *f)

@@ -213,6 +213,26 @@ def test_with_too_few_rights(open_folder):
 
 
 @needs_root
+@pytest.mark.parametrize("words", [("record", "-o", "x.film", "--", "true"), ("threads", "-p", "1"),
+                                   ("serve", "--store", "store", "--listen", "127.0.0.1:0")],
+                         ids=lambda words: words[0])
+def test_in_a_pid_namespace_of_its_own(lab, tmp_path, words):
+    """As in a container: probes see other numbers there than /proc does, so a film would name no process, or a wrong one."""
+    done = subprocess.run(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", lab.stackcam, *words],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    assert_failed(done, 3, "PID namespace", "--pid=host")
+    assert not (tmp_path / "x.film").exists()
+
+
+@needs_root
+@pytest.mark.parametrize("files", [5, 20, 80, 100])
+def test_too_few_files_may_be_open(lab, tmp_path, files):
+    done = subprocess.run(["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", lab.stackcam, "record", "-d", "1", "-e", "threads", "-o", "x.film"],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    assert_failed(done, 1, f"no more than {files}:", "ulimit -n")
+
+
+@needs_root
 def test_doctor_without_rights(open_folder):
     done = as_nobody(open_folder, "doctor")
     assert done.returncode in (0, 3), done
