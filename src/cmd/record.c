@@ -229,6 +229,15 @@ static void show_progress(void *context, uint64_t elapsed_ns)
 		recording_own_cpu_seconds() / seconds * 100);
 }
 
+/* They are of memory alone, and a program that runs may have allocated none. */
+static bool is_of_bytes(const struct event_list *events)
+{
+	for (size_t i = 0; i < events->count; i++)
+		if (events->at[i]->quantity != EVENT_BYTES)
+			return false;
+	return true;
+}
+
 static void show_end(const struct record_options *o, const struct session *session, uint64_t size)
 {
 	struct camera_statistics statistics;
@@ -258,7 +267,10 @@ static void show_end(const struct record_options *o, const struct session *sessi
 		text_print_safe(stderr, statistics.refusal);
 	}
 	if (!statistics.samples)
-		fputs("; nothing that was to be filmed ran", stderr);
+		fputs(is_of_bytes(&o->events)
+			      ? "; there was nothing to film, or too little for a sample"
+			      : "; nothing that was to be filmed ran",
+		      stderr);
 	fputc('\n', stderr);
 }
 

@@ -349,7 +349,11 @@ static void print_empty(const struct view *view, const char *path, FILE *out)
 		      info->end > info->start ? info->end - info->start : 0);
 	fprintf(out, "stackcam: there are no %s in ", counted(view));
 	text_print_safe(out, path);
-	fprintf(out, ": nothing that was to be filmed ran in the %s of '", length);
+	fprintf(out, ": %s in the %s of '",
+		event_of(view->event)->quantity == EVENT_BYTES
+			? "there was nothing to film, or too little for a sample,"
+			: "nothing that was to be filmed ran",
+		length);
 	text_print_safe(out, info->command);
 	fprintf(out, "'%s\n", view->losses.count ? ", or it was lost" : "");
 }

@@ -208,6 +208,8 @@ def test_nothing_is_in_use_at_the_end(lab):
     film = record(lab, "python3", "-c", script, events="mem-inuse", options=("--mem-interval", 1 << 30))
     assert film.json("-e", "mem-inuse")["stacks"]["samples"] == 0, film.explain()
     assert "nothing is in use" in film.report("-e", "mem-inuse").stderr
+    none = record(lab, "true", events="mem-alloc", options=("--mem-interval", 1 << 30))
+    assert "there was nothing to film, or too little for a sample" in none.report("-e", "mem-alloc").stderr
 
 
 def test_a_static_program_is_said(lab):
