@@ -11,6 +11,7 @@
 #include "requests_call.h"
 #include "requests_process.h"
 #include "requests_turn.h"
+#include "requests_uring.h"
 #include "requests_words.h"
 
 #include <bpf/bpf_endian.h>
@@ -404,6 +405,8 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 	/* what a library has decrypted was read before */
 	requests_turn_take(&works->more.turn, direction || socket->is_tls ? 0 : length,
 			   call->number);
+	if (call->by_uring)
+		requests_turn_is_its_own(&works->more.turn, wire->head.time);
 	if (has & REQUESTS_HAS_PYTHON && direction)
 		works->task = python_task(!socket->is_tls);
 }
@@ -492,7 +495,11 @@ static __always_inline bool follow(struct requests_socket *socket, __u32 directi
 
 #include "requests_tls.h"
 
-static __always_inline int moved(struct sock *sk, int length, __u32 direction)
+/*
+ * frames: where those of the functions begin that have moved it: what a program is called with lies
+ * on the stack, below them.
+ */
+static __always_inline int moved(struct sock *sk, int length, __u32 direction, __u64 frames)
 {
 	enum filter_answer answer;
 	struct requests_socket *socket;
@@ -525,6 +532,7 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	if (!call)
 		return 0;
 	requests_call_find(call);
+	call->by_uring = requests_uring_find(call, frames, requests_address(sk), direction, length);
 	if (direction && has_turns)
 		receives = requests_turn_receives(false);
 	call->wire.works.more.turn.receives = receives;
@@ -537,13 +545,13 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(requests_received, struct sock *sk, int length, int flags)
 {
-	return flags & MSG_PEEK ? 0 : moved(sk, length, 0);
+	return flags & MSG_PEEK ? 0 : moved(sk, length, 0, requests_address(ctx));
 }
 
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(requests_sent, struct sock *sk, int length, int flags)
 {
-	return moved(sk, length, 1);
+	return moved(sk, length, 1, requests_address(ctx));
 }
 
 /* The current thread connects: for whom, what it did before may say. */

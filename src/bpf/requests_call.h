@@ -16,7 +16,8 @@ struct requests_call {
 	__u64 sent;   /* records */
 	__u64 number; /* of the system call; 0, as read() has it: nothing is known of one */
 	__u32 copied;
-	__u32 of_file; /* it moves data from a file, which no head is in */
+	__u16 of_file;	/* it moves data from a file, which no head is in */
+	__u16 by_uring; /* by an entry of io_uring */
 	struct user_vectors vectors;
 	struct requests_wire wire;
 	__u8 data[2 *

@@ -402,8 +402,8 @@ static void tell_losses(struct source *source)
 		{"requests: data of which it is not known who sent it", counts.unknown_side},
 		{"requests: data that could not be read from the memory of its program",
 		 counts.unread},
-		{"requests: data moved by a call whose memory is not read, as of io_uring "
-		 "and 32-bit programs",
+		{"requests: data moved by a call whose memory is not read, as of registered "
+		 "buffers of io_uring and 32-bit programs",
 		 counts.no_call},
 		{"requests: data of a known connection whose record was lost", counts.gaps},
 		{"requests: made by a thread that served several at once: for which is not known",

@@ -51,7 +51,7 @@ struct requests_counts {
 	uint64_t unknown_side; /* pieces of which it is not known who sent them */
 	uint64_t before;       /* answers to requests from before the recording */
 	uint64_t unread;       /* pieces whose beginning could not be read */
-	uint64_t no_call;      /* those of calls whose memory is not found, as of io_uring */
+	uint64_t no_call;      /* those of calls whose memory is not found */
 	uint64_t gaps;	       /* pieces whose records were lost */
 	uint64_t ambiguous;    /* requests made by a thread that served several at once */
 	uint64_t damaged;      /* records that are none */

@@ -219,6 +219,25 @@ requests_are_told()
 	}
 }
 
+requests_of_io_uring_are_told()
+{
+	local way
+	if ! stackcam doctor | grep -q 'ok *socket-calls'; then
+		return 0
+	fi
+	ifconfig lo up
+	for way in 'plain recv' 'async message' 'defer select'; do
+		# shellcheck disable=SC2086
+		stackcam record -q -e requests -o served.film -- uring_server $way 4 10 >/dev/null || return 1
+		stackcam report --format requests served.film >served.txt || return 1
+		[ "$(grep -c '^ *40 *0 *0 .* \(served\|made\)  *uring_server  *http  *GET /item/[*]$' served.txt)" = 2 ] || {
+			echo "$way"
+			cat served.txt
+			return 1
+		}
+	done
+}
+
 marked_requests_are_told()
 {
 	where=1
@@ -359,6 +378,7 @@ test_case memory-growth growth_is_told
 test_case allocations allocations_are_counted
 test_case logs what_is_logged_is_filmed
 test_case requests requests_are_told
+test_case requests-io_uring requests_of_io_uring_are_told
 test_case marked-requests marked_requests_are_told
 test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed

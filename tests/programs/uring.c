@@ -9,118 +9,22 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/io_uring.h>
-#include <linux/time_types.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
-#include "program.h"
+#include "ring.h"
 
-#define TURNS	6
-#define PAUSE	30 /* ms */
-
-#define ENTRIES 64
-
-static struct ring {
-	int fd, is_registered;
-	unsigned int setup, entry_flags;
-	unsigned int *sq_tail, *sq_flags, *sq_array, *cq_head, *cq_tail;
-	unsigned int sq_mask, cq_mask;
-	struct io_uring_sqe *entries;
-	struct io_uring_cqe *done;
-} ring;
+#define TURNS 6
+#define PAUSE 30 /* ms */
 
 static int slow[2], silent[2], client, served, listener, event, file;
 static struct sockaddr_in address = {.sin_family = AF_INET};
 static char path[4096], bytes[64];
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static int enter(unsigned int submit, unsigned int wait, unsigned int flags, void *argument,
-		 size_t size)
-{
-	return (int)syscall(SYS_io_uring_enter, ring.is_registered ? 0 : ring.fd, submit, wait,
-			    flags | (ring.is_registered ? IORING_ENTER_REGISTERED_RING : 0),
-			    argument, size);
-}
-
-static void open_ring(void)
-{
-	struct io_uring_params params = {.flags = ring.setup, .sq_thread_idle = 1};
-	struct io_uring_rsrc_update place = {.offset = 0};
-	uint8_t *at;
-
-	ring.fd = (int)syscall(SYS_io_uring_setup, ENTRIES, &params);
-	if (ring.fd < 0) {
-		perror("io_uring_setup");
-		exit(77);
-	}
-	at = mmap(NULL, params.cq_off.cqes + params.cq_entries * sizeof(struct io_uring_cqe),
-		  PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_SQ_RING);
-	ring.entries = mmap(NULL, params.sq_entries * sizeof(struct io_uring_sqe),
-			    PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_SQES);
-	if (at == MAP_FAILED || ring.entries == MAP_FAILED)
-		fail("mmap");
-	ring.sq_tail = (unsigned int *)(at + params.sq_off.tail);
-	ring.sq_flags = (unsigned int *)(at + params.sq_off.flags);
-	ring.sq_array = (unsigned int *)(at + params.sq_off.array);
-	ring.sq_mask = params.sq_entries - 1;
-	ring.cq_head = (unsigned int *)(at + params.cq_off.head);
-	ring.cq_tail = (unsigned int *)(at + params.cq_off.tail);
-	ring.cq_mask = params.cq_entries - 1;
-	ring.done = (struct io_uring_cqe *)(at + params.cq_off.cqes);
-	place.data = (uint64_t)ring.fd;
-	if (ring.is_registered &&
-	    syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_RING_FDS, &place, 1) != 1)
-		fail("io_uring_register");
-}
-
-static struct io_uring_sqe *new_entry(uint8_t operation, int fd)
-{
-	unsigned int at = *ring.sq_tail & ring.sq_mask;
-	struct io_uring_sqe *entry = &ring.entries[at];
-
-	memset(entry, 0, sizeof(*entry));
-	entry->opcode = operation;
-	entry->fd = fd;
-	entry->user_data = operation;
-	ring.sq_array[at] = at;
-	return entry;
-}
-
-static void submit(void)
-{
-	__atomic_store_n(ring.sq_tail, *ring.sq_tail + 1, __ATOMIC_SEQ_CST);
-	if (!(ring.setup & IORING_SETUP_SQPOLL)) {
-		if (enter(1, 0, 0, NULL, 0) != 1)
-			fail("io_uring_enter");
-	} else if (__atomic_load_n(ring.sq_flags, __ATOMIC_SEQ_CST) & IORING_SQ_NEED_WAKEUP) {
-		enter(0, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0);
-	}
-}
-
-/* Waits for one that is completed; its result. */
-static KEPT int wait_for_entry(void)
-{
-	int result;
-
-	while (*ring.cq_head == __atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE))
-		enter(0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
-	result = ring.done[*ring.cq_head & ring.cq_mask].res;
-	__atomic_store_n(ring.cq_head, *ring.cq_head + 1, __ATOMIC_RELEASE);
-	return result;
-}
 
 static KEPT void wait_for_time(void)
 {
@@ -137,7 +41,7 @@ static void run(struct io_uring_sqe *entry, int least)
 
 	entry->flags |= (uint8_t)ring.entry_flags;
 	submit();
-	result = wait_for_entry();
+	result = wait_for_completion().res;
 	if (result < least) {
 		fprintf(stderr, "operation %llu: %s\n", (unsigned long long)entry->user_data,
 			strerror(-result));
@@ -266,18 +170,6 @@ static void make(const char *folder)
 	fflush(stdout);
 }
 
-static void set_way(const char *way)
-{
-	if (!strcmp(way, "registered"))
-		ring.is_registered = 1;
-	else if (!strcmp(way, "defer"))
-		ring.setup = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
-	else if (!strcmp(way, "sqpoll"))
-		ring.setup = IORING_SETUP_SQPOLL;
-	else if (!strcmp(way, "async"))
-		ring.entry_flags = IOSQE_ASYNC;
-}
-
 static void never(void)
 {
 	struct io_uring_sqe *entry = new_entry(IORING_OP_READ, silent[0]);
@@ -307,7 +199,7 @@ int main(int argc, char **argv)
 		entry->len = 1;
 		submit();
 		program_ready();
-		return wait_for_entry();
+		return wait_for_completion().res;
 	}
 	if (pthread_create(&player, NULL, play, NULL))
 		return 1;
