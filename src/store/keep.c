@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Films that were in memory become one film of the store. They lie in DIR/keeping while they are
- * merged, for what reads a film reads a file.
+ * merged, for what reads a film reads a file, and so does the film that they become: it refers to
+ * threads that are written last, so until it is complete it would be taken for a damaged one.
  */
 #include "store/keep.h"
 
@@ -117,17 +118,26 @@ static int merge_parts(const char *folder, const struct store_keep *keep, struct
 	return err;
 }
 
-static int make_film(const char *folder, const struct store_keep *keep, const char *path,
+/* path: becomes that of the film, one behind those of the parts. */
+static int make_film(const char *folder, const struct store_keep *keep, char *path, size_t size,
 		     struct fail *why)
 {
 	char labels[FILM_LABELS_SIZE];
 	struct film_merge *merge = NULL;
-	int err = put_label(keep, labels, why);
+	int err;
 
-	if (!err && (err = folder_make(folder, FOLDER "/")))
-		fail_errno(why, err, NULL, "cannot keep a film in %s", folder);
+	if (!keep->count)
+		return fail(why, -ENODATA, "try again in some seconds",
+			    "there is nothing to keep: all was kept before");
+	err = put_label(keep, labels, why);
+	if (err)
+		return err;
+	err = folder_make(folder, FOLDER "/");
 	if (!err)
-		err = film_merge_begin(path, &merge, why);
+		err = part_path(folder, keep->count, path, size);
+	if (err)
+		return fail_errno(why, err, NULL, "cannot keep a film in %s", folder);
+	err = film_merge_begin(path, &merge, why);
 	if (err)
 		return err;
 	film_merge_label(merge, labels);
@@ -154,29 +164,50 @@ int store_keep_mark(struct store *store, const char *host, uint64_t time, const 
 	return store_mark(store, &mark, why);
 }
 
-int store_keep_at(const char *folder, const struct store_keep *keep, const char *path,
-		  struct fail *why)
+/* Both are in one file system. */
+static int put_in_place(const char *made, const char *path, struct fail *why)
 {
-	int err = keep->count ? make_film(folder, keep, path, why)
-			      : fail(why, -ENODATA, "try again in some seconds",
-				     "there is nothing to keep: all was kept before");
+	/* they would be taken for those of the new film */
+	int err = folder_remove_side_files(path);
 
+	if (!err && rename(made, path))
+		err = -errno;
+	if (!err)
+		err = folder_sync_names(path);
+	return err ? fail_errno(why, err, NULL, "cannot keep a film as %s", path) : 0;
+}
+
+static void clean_up(const char *folder, const struct store_keep *keep)
+{
 	for (size_t i = 0; i < keep->count; i++)
 		film_bytes_free(&keep->films[i]);
 	if (keep->count)
-		remove_parts(folder, keep->count);
+		remove_parts(folder, keep->count + 1);
+}
+
+int store_keep_at(const char *folder, const struct store_keep *keep, const char *path,
+		  struct fail *why)
+{
+	char made[PATH_MAX];
+	int err = make_film(folder, keep, made, sizeof(made), why);
+
+	if (!err)
+		err = put_in_place(made, path, why);
+	clean_up(folder, keep);
 	return err;
 }
 
 int store_keep(struct store *store, const struct store_keep *keep, char *path, size_t size,
 	       struct fail *why)
 {
-	int err =
-		keep->count ? store_film_path(store, keep->host, keep->start, path, size, why) : 0;
+	char made[PATH_MAX];
+	int err = make_film(store->path, keep, made, sizeof(made), why);
 
-	for (size_t i = 0; err && i < keep->count; i++)
-		film_bytes_free(&keep->films[i]);
+	/* not before: what has a name and no file for long is taken for gone */
 	if (!err)
-		err = store_keep_at(store->path, keep, path, why);
+		err = store_film_path(store, keep->host, keep->start, path, size, why);
+	if (!err)
+		err = put_in_place(made, path, why);
+	clean_up(store->path, keep);
 	return err ? err : store_keep_mark(store, keep->host, keep->time, keep->reason, why);
 }

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sqlite3.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "film/labels.h"
 #include "film/reader.h"
@@ -85,6 +87,43 @@ static bool is_there(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", store_path, name);
 	return !stat(path, &st);
+}
+
+/*
+ * What looks into the store meanwhile finds the film complete, or does not find it: the names of
+ * the folder change once, when the complete film moves there.
+ */
+static void test_appears_complete(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct film_bytes before[] = {make(0, 5, NULL)}, films[] = {make(5, 5, NULL)};
+	struct store_keep keep = {
+		.films = before, .count = 1, .host = HOST, .reason = "x", .start = BEGIN * SECOND};
+	char path[4096], events[4096] __attribute__((aligned(8)));
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), moved = 0;
+	ssize_t size;
+
+	(void)state;
+	/* which makes the folder */
+	assert_int_equal(store_keep(store, &keep, path, sizeof(path), NULL), 0);
+	*strrchr(path, '/') = 0;
+	assert_true(inotify_add_watch(watch, path, IN_CREATE | IN_MODIFY | IN_MOVED_TO) >= 0);
+	keep.films = films;
+	assert_int_equal(store_keep(store, &keep, path, sizeof(path), NULL), 0);
+	size = read(watch, events, sizeof(events));
+	assert_true(size > 0);
+	for (ssize_t at = 0; at < size;) {
+		const struct inotify_event *event = (const void *)(events + at);
+
+		assert_int_equal(event->mask, IN_MOVED_TO);
+		assert_string_equal(event->name, strrchr(path, '/') + 1);
+		moved++;
+		at += (ssize_t)sizeof(*event) + event->len;
+	}
+	assert_int_equal(moved, 1);
+	assert_false(is_there("keeping"));
+	close(watch);
+	store_free(store);
 }
 
 static void test_kept(void **state)
@@ -220,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_kept),
+		KEPT_TEST(test_appears_complete),
 		KEPT_TEST(test_clock_is_set),
 		KEPT_TEST(test_long_reason),
 		KEPT_TEST(test_nothing_to_keep),
