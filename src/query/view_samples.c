@@ -5,6 +5,7 @@
 #include "film/events.h"
 #include "query/level.h"
 #include "query/names.h"
+#include "query/slices.h"
 #include "query/view_fill.h"
 
 struct collector {
@@ -62,15 +63,32 @@ static uint32_t count_of(const struct film_samples *samples, size_t row)
 	return samples->count_of[row] ? samples->count_of[row] : samples->value[row] != 0;
 }
 
+static int add(struct collector *c, uint32_t thread, uint32_t stack, uint64_t value, uint32_t count)
+{
+	struct view *view = c->view;
+	struct weight *weight = weight_of_sample(c, thread, stack);
+
+	if (!weight)
+		return c->err = -ENOMEM;
+	/* no part can overflow where the whole does not */
+	if (__builtin_add_overflow(view->total, value, &view->total))
+		return c->err = -EOVERFLOW;
+	view->processes[view->film->threads[thread].process] += value;
+	weight->value += value;
+	weight->samples += count;
+	view->samples += count;
+	return 0;
+}
+
 static int take_samples(void *context, const struct film_samples *samples)
 {
 	struct collector *c = context;
-	struct view *view = c->view;
+	const struct view *view = c->view;
+	int err = 0;
 
-	for (size_t i = 0; i < samples->count; i++) {
+	for (size_t i = 0; !err && i < samples->count; i++) {
 		uint32_t thread = samples->thread[i], stack = samples->stack[i];
 		uint32_t count = count_of(samples, i);
-		struct weight *weight;
 
 		if (!count || !c->kept->threads[thread] || !c->kept->stacks[stack])
 			continue;
@@ -79,18 +97,31 @@ static int take_samples(void *context, const struct film_samples *samples)
 		/* when it was allocated is known to be before the film, or it is not known */
 		if (c->leaks && c->last && samples->born[i] + c->leaks > samples->time[i])
 			continue;
-		weight = weight_of_sample(c, thread, stack);
-		if (!weight)
-			return c->err = -ENOMEM;
-		/* no part can overflow where the whole does not */
-		if (__builtin_add_overflow(view->total, samples->value[i], &view->total))
-			return c->err = -EOVERFLOW;
-		view->processes[view->film->threads[thread].process] += samples->value[i];
-		weight->value += samples->value[i];
-		weight->samples += count;
-		view->samples += count;
+		err = add(c, thread, stack, samples->value[i], count);
 	}
-	return 0;
+	return err;
+}
+
+/* The rows of a wait that lasts are several, and only the last of them has its stack. */
+static int take_slice(void *context, const struct slice *slice)
+{
+	struct collector *c = context;
+	uint32_t stack = slice->evidence.stack;
+
+	if (!slice_is_wait(slice->kind) || !c->kept->threads[slice->thread] ||
+	    !c->kept->stacks[stack])
+		return 0;
+	return add(c, slice->thread, stack, slice->end - slice->start, 1);
+}
+
+static int take_all(struct collector *c, uint32_t event, uint64_t from, uint64_t to,
+		    struct fail *why)
+{
+	struct film *film = c->view->film;
+
+	return film_has_turns(film, event)
+		       ? slices_each(film, event, from, to, take_slice, c, why)
+		       : film_each_samples(film, event, from, to, take_samples, c, why);
 }
 
 /* -- growth ------------------------------------------------------------------------------------ */
@@ -297,7 +328,7 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 	if (!view->processes || (view->group == VIEW_WHOLE && !c.of_stack))
 		c.err = err;
 	else
-		err = film_each_samples(film, event, from, to, take_samples, &c, why);
+		err = take_all(&c, event, from, to, why);
 	if (!err && !c.err && c.last && !kept->leaks && !kept->grown)
 		err = level_peak(film, event, from, to, kept, &view->peak, why);
 	if (!err && !c.err && kept->grown)

@@ -304,6 +304,19 @@ def test_planted_waits(lab, tmp_path):
     assert not any(state["state"].startswith("other") for state in main["states"])
 
 
+def test_a_wait_of_seconds_has_one_stack(lab):
+    """The film has it in several rows, of which only the last one has its stack."""
+    film = lab.record("-e", "threads", "--", "sleep", "2.5")
+    slept = sum(ns for frames, ns in film.folded("-e", "threads") if any("nanosleep" in frame for frame in frames))
+    assert slept > 2_490_000_000, film.folded("-e", "threads")
+    states = film.report("--format", "states-json").stdout
+    assert in_state(json.loads(states)["threads"][0], "sleep")["total"] == slept
+    # also of the part that was asked for, if the wait ends soon behind it
+    part = sum(ns for frames, ns in film.folded("-e", "threads", "--from", "1.8", "--to", "2.2")
+               if any("nanosleep" in frame for frame in frames))
+    assert part == 400_000_000
+
+
 def test_storm(lab):
     """Two threads that hand a byte to each other as fast as they can: each turn is there."""
     turns = 20000
