@@ -25,7 +25,7 @@
 #define AGAIN 500000000ull
 
 /* An interpreter that began less before the probes were set may have had no pools yet; ns. */
-#define BEGINNING_NS 100000000ull
+#define BEGINNING_NS 1000000000ull
 
 /* In the table of processes, where others have the time of their first look. */
 #define DONE UINT64_MAX
