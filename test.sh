@@ -133,7 +133,7 @@ run_lint()
 	fi
 }
 
-all_sources='/src/[a-z]*/[a-z_0-9]*\.c$'
+all_sources='/src/[a-z/]*/[a-z_0-9]*\.c$'
 
 # run_tidy [OPTION…] PATTERN…: clang-tidy on files of src.
 run_tidy()

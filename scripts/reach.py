@@ -82,13 +82,13 @@ REACH = (
     ("src/bpf/threads*", ["threads_camera", "offcpu"]),
     ("src/bpf/switch_stack*", ["threads_camera", "offcpu"]),
     ("src/bpf/waker_context*", ["threads_camera", "offcpu"]),
-    ("src/camera/lives*", ["threads_camera"]),
-    ("src/camera/threads*", ["threads_camera"]),
+    ("src/camera/threads/lives*", ["threads_camera"]),
+    ("src/camera/threads/threads*", ["threads_camera"]),
     ("src/query/slices*", ["threads_camera"]),
     ("src/query/states*", ["threads_camera"]),
     ("src/show/states*", ["threads_camera"]),
     ("src/bpf/dump*", ["threads"]),
-    ("src/camera/dump*", ["threads"]),
+    ("src/camera/threads/dump*", ["threads"]),
     ("src/cmd/play*", ["docs", "play", "faults"]),
 )
 
@@ -201,7 +201,7 @@ def main():
     paths = changed(since)
     if paths is None:
         answer = {"parts": ["lint", "unit", "replay", "e2e", "kernels"], "e2e": ALL,
-                  "tidy": [r"/src/[a-z]*/[a-z_0-9]*\.c$"]}[what]
+                  "tidy": [r"/src/[a-z/]*/[a-z_0-9]*\.c$"]}[what]
     else:
         answer = tidy(paths, since) if what == "tidy" else {"parts": parts, "e2e": e2e}[what](paths)
     print(" ".join(answer))

@@ -4,7 +4,7 @@
 
 /*
  * What lock.h reads when a thread begins to wait in futex(2). It decides nothing: which of these
- * waits are for a lock, and whose, camera/lock.c says.
+ * waits are for a lock, and whose, camera/threads/lock.c says.
  */
 
 #include <linux/types.h>

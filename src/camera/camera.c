@@ -16,11 +16,11 @@
 
 #include "base/clock.h"
 #include "bpf/capture_abi.h"
-#include "camera/arrivals.h"
+#include "camera/calls/arrivals.h"
 #include "camera/drain.h"
 #include "camera/feature.h"
 #include "camera/filter.h"
-#include "camera/holds.h"
+#include "camera/calls/holds.h"
 #include "camera/kernel_types.h"
 #include "camera/losses.h"
 #include "camera/relief.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "camera/arrivals.h"
+#include "camera/calls/arrivals.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
 #include "camera/sources.h"

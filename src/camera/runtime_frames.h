@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "camera/lock_code.h"
+#include "camera/threads/lock_code.h"
 #include "film/writer.h"
 #include "runtime/runtime.h"
 

@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "camera/still_stack.h"
+#include "camera/threads/still_stack.h"
 
 /* More than the kernel gives at once (eight pages): so each piece has whole records. */
 #define READ_BYTES 65536u

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "film/reader.h"
-#include "query/explain_answer.h"
+#include "query/explain/answer.h"
 #include "show/explain.h"
 #include "show/explain_goroutines.h"
 #include "show/last_scene.h"

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "camera/calls.h"
-#include "camera/inspect.h"
+#include "camera/calls/calls.h"
+#include "camera/inspect/inspect.h"
 #include "camera/sources.h"
 #include "cmd/inspect_verb.h"
 #include "cmd/recording.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
-#include "camera/calls.h"
+#include "camera/calls/calls.h"
 #include "cmd/recording.h"
 #include "film/events.h"
 #include "show/call_long.h"

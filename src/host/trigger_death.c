@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "camera/oom_words.h"
+#include "camera/threads/oom_words.h"
 
 bool trigger_death(const struct happening *happening, char *to, size_t size)
 {

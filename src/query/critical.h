@@ -48,7 +48,7 @@ enum critical_end {
 /* "cpu", "ready" … */
 const char *critical_end_name(enum critical_end end);
 
-/* query/explain_requests.h */
+/* query/explain/requests.h */
 struct explain_made;
 struct explain_served;
 

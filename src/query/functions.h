@@ -2,7 +2,7 @@
 #ifndef QUERY_FUNCTIONS_H
 #define QUERY_FUNCTIONS_H
 
-#include "query/call_view.h"
+#include "query/calls/view.h"
 #include "query/tree.h"
 
 /* One function (or line of one, or what stands for a function) over all stacks. */

@@ -2,7 +2,7 @@
 #ifndef QUERY_LAST_SCENE_H
 #define QUERY_LAST_SCENE_H
 
-#include "query/explain.h"
+#include "query/explain/explain.h"
 
 /*
  * The last scenes of a film: which processes died of a signal, with the last stack of each of their

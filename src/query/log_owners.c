@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "query/explain_requests.h"
+#include "query/explain/requests.h"
 
 #define COMM_MAX 15 /* characters that the kernel keeps of a thread's name */
 

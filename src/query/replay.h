@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 #include "film/reader.h"
-#include "query/call_walk.h"
+#include "query/calls/walk.h"
 #include "query/patterns.h"
 #include "query/question.h"
 

@@ -2,7 +2,7 @@
 #ifndef QUERY_REPORT_H
 #define QUERY_REPORT_H
 
-#include "query/call_functions.h"
+#include "query/calls/functions.h"
 #include "query/flame.h"
 #include "query/functions.h"
 #include "query/groups.h"

@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "film/reader.h"
-#include "query/call_view.h"
+#include "query/calls/view.h"
 #include "query/fold.h"
 #include "query/level.h"
 #include "query/names.h"

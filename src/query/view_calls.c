@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "query/call_open.h"
+#include "query/calls/open.h"
 #include "query/view_fill.h"
 
 /* The group that each path belongs to is that of its root, which stands before it. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "query/explain_logs.h"
+#include "query/explain/logs.h"
 #include "show/logs.h"
 #include "show/words.h"
 

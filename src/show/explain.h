@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "query/explain.h"
-#include "query/explain_answer.h"
-#include "query/explain_disk.h"
+#include "query/explain/explain.h"
+#include "query/explain/answer.h"
+#include "query/explain/disk.h"
 
 /* Explanations as sentences and as JSON, harmless. */
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "query/explain_goroutines.h"
+#include "query/explain/goroutines.h"
 
 /* What goroutines waited for, as text, and as the member "goroutines" of an object. */
 void show_explain_goroutines(struct explainer *e, const struct explain_goroutines *goroutines,

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "query/explain_logs.h"
+#include "query/explain/logs.h"
 #include "show/explain.h"
 #include "show/explain_goroutines.h"
 #include "show/json_film.h"

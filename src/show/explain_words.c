@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "film/go_reasons.h"
-#include "query/explain_goroutines.h"
+#include "query/explain/goroutines.h"
 #include "show/explain.h"
 #include "show/words.h"
 

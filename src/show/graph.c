@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "query/call_graph.h"
+#include "query/calls/graph.h"
 #include "show/call_notes.h"
 #include "show/table_names.h"
 #include "show/words.h"

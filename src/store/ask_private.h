@@ -5,7 +5,7 @@
 #include "query/filter.h"
 #include "query/names.h"
 #include "query/requests.h"
-#include "query/call_functions.h"
+#include "query/calls/functions.h"
 #include "query/view.h"
 #include "store/ask.h"
 #include "store/index_private.h"

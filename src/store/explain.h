@@ -2,7 +2,7 @@
 #ifndef STORE_EXPLAIN_H
 #define STORE_EXPLAIN_H
 
-#include "query/explain_answer.h"
+#include "query/explain/answer.h"
 #include "store/ask.h"
 
 /*

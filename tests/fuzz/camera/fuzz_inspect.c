@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "camera/inspect_decode.h"
+#include "camera/inspect/decode.h"
 #include "show/inspect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "bpf/mem_heap_abi.h"
-#include "camera/mem_otel.h"
+#include "camera/memory/otel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

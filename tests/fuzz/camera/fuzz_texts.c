@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "../check.h"
-#include "camera/logs_lines.h"
-#include "camera/logs_text.h"
-#include "camera/machine_read.h"
+#include "camera/logs/lines.h"
+#include "camera/logs/text.h"
+#include "camera/machine/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "camera/calls_slow.h"
+#include "camera/calls/slow.h"
 
 #define THRESHOLD 100
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "camera/go_lanes.h"
+#include "camera/lanes/go_lanes.h"
 
 #define BEGIN 1000ull
 #define PID   7

@@ -2,7 +2,7 @@
 /* Which waits should not take long. */
 #include "../prelude.h"
 
-#include "camera/hangs.h"
+#include "camera/threads/hangs.h"
 
 /* asm/unistd_64.h, and 1 */
 enum {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "camera/inspect_decode.h"
+#include "camera/inspect/decode.h"
 
 enum {
 	INT,

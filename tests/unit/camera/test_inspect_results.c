@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "camera/inspect_state.h"
+#include "camera/inspect/state.h"
 
 enum {
 	INT,

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "camera/logs_lines.h"
-#include "camera/logs_text.h"
+#include "camera/logs/lines.h"
+#include "camera/logs/text.h"
 
 struct kept {
 	vec(struct logs_line) lines; /* of which the texts are here: */

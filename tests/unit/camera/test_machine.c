@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "camera/machine_disks.h"
-#include "camera/machine_read.h"
-#include "camera/machine_series.h"
+#include "camera/machine/disks.h"
+#include "camera/machine/read.h"
+#include "camera/machine/series.h"
 
 #define MS 1000000ull
 

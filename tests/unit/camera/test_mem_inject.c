@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "camera/mem_inject.h"
-#include "camera/mem_map.h"
-#include "camera/mem_slots.h"
+#include "camera/memory/inject.h"
+#include "camera/memory/map.h"
+#include "camera/memory/slots.h"
 
 #define INTERVAL   65536
 #define PATIENCE_S 60

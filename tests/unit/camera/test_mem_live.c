@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "camera/mem_live.h"
+#include "camera/memory/live.h"
 #include "film/events.h"
 #include "film/reader.h"
 

@@ -2,7 +2,7 @@
 #include "../prelude.h"
 
 #include "bpf/mem_heap_abi.h"
-#include "camera/mem_otel.h"
+#include "camera/memory/otel.h"
 
 static uint64_t one(uint64_t number, uint64_t flags, int64_t distance)
 {

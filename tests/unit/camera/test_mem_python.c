@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "camera/mem_python.h"
+#include "camera/memory/python.h"
 
 #define BASE	 0x1000
 #define FUNCTION 64 /* bytes of each */

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "camera/mem_slots.h"
+#include "camera/memory/slots.h"
 
 #define ROUNDS 20000
 #define IMAGES 5

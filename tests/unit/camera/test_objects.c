@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "camera/objects.h"
+#include "camera/threads/objects.h"
 
 static const char *words_of(const struct object_told *told, size_t size)
 {

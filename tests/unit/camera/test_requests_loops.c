@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "camera/requests_loops.h"
+#include "camera/requests/loops.h"
 
 #define THREAD 7
 

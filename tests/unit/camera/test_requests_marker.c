@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "camera/requests_marker.h"
-#include "camera/requests_track.h"
+#include "camera/requests/marker.h"
+#include "camera/requests/track.h"
 
 #define ROWS_MAX 4096
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "camera/requests_names.h"
+#include "camera/requests/names.h"
 
 static void tell(struct requests_names *names, uint64_t hash, const char *name, uint32_t size)
 {

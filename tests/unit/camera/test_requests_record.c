@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "camera/requests_record.h"
+#include "camera/requests/record.h"
 
 struct in_ring {
 	struct requests_wire wire;

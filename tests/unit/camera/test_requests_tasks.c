@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "camera/requests_tasks.h"
+#include "camera/requests/tasks.h"
 
 #define PROCESS 7
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "camera/requests_track.h"
+#include "camera/requests/track.h"
 
 struct seen {
 	struct film_request rows[16];

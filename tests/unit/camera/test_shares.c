@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "camera/calls.h"
+#include "camera/calls/calls.h"
 #include "camera/camera.h"
 #include "camera/new_film.h"
 #include "camera/sources.h"

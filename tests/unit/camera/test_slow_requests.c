@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "camera/slow_requests.h"
+#include "camera/requests/slow.h"
 
 #define MS 1000000ull
 

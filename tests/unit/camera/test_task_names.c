@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "camera/task_names.h"
+#include "camera/lanes/task_names.h"
 
 #define PID 7
 

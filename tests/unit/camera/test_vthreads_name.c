@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "camera/vthreads_name.h"
+#include "camera/lanes/vthreads_name.h"
 
 /* As it is read: without a zero byte where it fills its room. */
 static const char *called(const char *name)

@@ -6,7 +6,7 @@
 
 #include "answers.h"
 #include "ask_calls.h"
-#include "query/call_graph.h"
+#include "query/calls/graph.h"
 
 static void test_sums(void **state)
 {

@@ -5,7 +5,7 @@
 
 #include "answers.h"
 #include "ask_calls.h"
-#include "query/call_pass.h"
+#include "query/calls/pass.h"
 
 static void test_tree(void **state)
 {

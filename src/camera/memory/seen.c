@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/memory/seen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "elf/file.h"
+#include "process/targets.h"
+
+/* The most files that are remembered; then they are looked at again. */
+#define FILES_MAX 4096
+
+/* The most symbols of a program that are looked at. */
+#define SYMBOLS_MAX 1000000
+
+struct mem_seen {
+	const struct mem_library *library;
+	uint64_t since; /* processes that began before have memory that is not known; 0: none */
+	struct map processes; /* pid: has told of an allocation */
+	struct map files;     /* a hash of device and inode: whether it brings malloc() */
+	uint64_t without;     /* processes that had no library, */
+	uint64_t own;	      /* and programs that have their own malloc() */
+	uint64_t before;      /* processes that ran before */
+};
+
+int mem_seen_new(const struct mem_library *library, struct mem_seen **result)
+{
+	struct mem_seen *seen = calloc(1, sizeof(*seen));
+
+	if (!seen)
+		return -ENOMEM;
+	seen->library = library;
+	*result = seen;
+	return 0;
+}
+
+void mem_seen_free(struct mem_seen *seen)
+{
+	if (!seen)
+		return;
+	map_free(&seen->processes);
+	map_free(&seen->files);
+	free(seen);
+}
+
+void mem_seen_start(struct mem_seen *seen, bool before)
+{
+	seen->since = before ? clock_ns() : 0;
+}
+
+void mem_seen_record(struct mem_seen *seen, struct samples *samples, pid_t pid)
+{
+	const struct process *process;
+
+	if (map_get(&seen->processes, (uint64_t)pid))
+		return;
+	(void)!map_put(&seen->processes, (uint64_t)pid, 1);
+	process = samples_process(samples, pid);
+	/* a command that is filmed from its start is born before the probes, and executed after */
+	seen->before +=
+		process && process->start && process->start < seen->since && !process->execs;
+}
+
+static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+{
+	bool *found = context;
+
+	if (symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE &&
+	    !strcmp(elf_strings_get(names, symbol->st_name), "malloc"))
+		*found = true;
+	return !*found;
+}
+
+static bool brings_malloc(struct mem_seen *seen, const struct image *image)
+{
+	const uint64_t what[] = {image->device, image->inode};
+	uint64_t key = hash_bytes(what, sizeof(what)), *known = map_get(&seen->files, key);
+	struct elf_file file;
+	bool found = false;
+
+	if (known)
+		return *known;
+	if (image->fd < 0 || elf_file_open(&file, image->fd))
+		return false;
+	elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, &found);
+	elf_file_close(&file);
+	if (seen->files.count >= FILES_MAX)
+		map_free(&seen->files);
+	(void)!map_put(&seen->files, key, found);
+	return found;
+}
+
+void mem_seen_image(struct mem_seen *seen, struct samples *samples, pid_t pid,
+		    const struct image *image)
+{
+	const struct process *process = samples_process(samples, pid);
+
+	/* the program comes before all libraries in the search for a function */
+	if (image->kind != IMAGE_FILE || !process || !process->exe ||
+	    strcmp(process->exe, image->path) || !brings_malloc(seen, image))
+		return;
+	seen->own++;
+}
+
+void mem_seen_otherwise(struct mem_seen *seen, pid_t pid)
+{
+	(void)!map_put(&seen->processes, (uint64_t)pid, 1);
+}
+
+static bool has_library(const struct mem_seen *seen, const struct process *process)
+{
+	for (size_t i = 0; i < process->mapping_count; i++) {
+		const struct image *image = process->mappings[i].image;
+
+		if (image->device == seen->library->device && image->inode == seen->library->inode)
+			return true;
+	}
+	return false;
+}
+
+bool mem_seen_has_library(const struct mem_seen *seen, struct samples *samples, pid_t pid)
+{
+	const struct process *process = samples_process(samples, pid);
+
+	return process && has_library(seen, process);
+}
+
+void mem_seen_ended(struct mem_seen *seen, struct samples *samples, pid_t pid)
+{
+	const struct process *process = samples_process(samples, pid);
+	bool told = map_remove(&seen->processes, (uint64_t)pid);
+
+	if (told || !process || !process->mapping_count || has_library(seen, process))
+		return;
+	seen->without++;
+}
+
+void mem_seen_tell(const struct mem_seen *seen, struct film_writer *film, uint32_t event,
+		   bool inuse)
+{
+	if (seen->without)
+		film_loss(film, event,
+			  "allocations of a process not seen: it is linked statically, set-user-ID "
+			  "or not started by stackcam",
+			  seen->without);
+	if (seen->own)
+		film_loss(film, event,
+			  "allocations of a process not seen: its program brings its own malloc()",
+			  seen->own);
+	if (seen->before && inuse)
+		film_loss(film, event,
+			  "memory in use of a process not known that it had allocated before the "
+			  "recording",
+			  seen->before);
+}

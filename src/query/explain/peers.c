@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/explain/peers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "query/objects.h"
+#include "query/requests.h"
+
+#define ARROW		" -> "
+#define PROCESS_SEVERAL 0
+
+struct peers {
+	const struct film *film;
+	struct map ends;    /* an end of a connection: the process that has it, PROCESS_SEVERAL */
+	uint64_t *own;	    /* by frame: a hash of the connection, seen from the one end, */
+	uint64_t *reversed; /* and from the other one; 0: not a connection */
+};
+
+static uint64_t hash_ends(const char *own, size_t own_size, const char *peer, size_t peer_size)
+{
+	const uint64_t parts[] = {hash_bytes(own, own_size), hash_bytes(peer, peer_size)};
+
+	return hash_bytes(parts, sizeof(parts));
+}
+
+/* "tcp 10.0.0.1:40212 -> 10.0.0.7:5432" */
+static void learn_object(struct peers *peers, uint32_t frame)
+{
+	const char *name = object_name(peers->film, frame), *arrow;
+
+	if (strncmp(name, "tcp ", 4) != 0)
+		return;
+	name += 4;
+	arrow = strstr(name, ARROW);
+	if (!arrow)
+		return;
+	peers->own[frame] = hash_ends(name, (size_t)(arrow - name), arrow + strlen(ARROW),
+				      strlen(arrow + strlen(ARROW)));
+	peers->reversed[frame] = hash_ends(arrow + strlen(ARROW), strlen(arrow + strlen(ARROW)),
+					   name, (size_t)(arrow - name));
+}
+
+static bool learn_end(struct peers *peers, uint64_t end, uint32_t process)
+{
+	const uint64_t *known = map_get(&peers->ends, end);
+
+	if (known && *known != process)
+		process = PROCESS_SEVERAL;
+	return map_put(&peers->ends, end, process);
+}
+
+static bool learn_ends(struct peers *peers, const struct histories *histories)
+{
+	for (size_t i = 0; i < histories->count; i++) {
+		const struct history_slice *slice = &histories->slices[i];
+		uint32_t process = peers->film->threads[slice->thread].process;
+		uint64_t end = slice->object ? peers->own[slice->object] : 0;
+
+		if (end && !learn_end(peers, end, process))
+			return false;
+	}
+	return true;
+}
+
+/* A process that serves by an event loop never waits for a connection itself. */
+static int learn_request(void *context, const struct request *request)
+{
+	struct request swapped = *request;
+	struct peers *peers = context;
+	char own[64], peer[64];
+	uint64_t end;
+
+	/* the kernel tells the waker there */
+	if (request->row.flags & FILM_REQUEST_UNIX)
+		return 0;
+	swapped.row.peer[0] = request->row.own[0];
+	swapped.row.peer[1] = request->row.own[1];
+	swapped.row.peer_port = request->row.own_port;
+	request_peer(&swapped, own, sizeof(own));
+	request_peer(request, peer, sizeof(peer));
+	end = hash_ends(own, strlen(own), peer, strlen(peer));
+	return learn_end(peers, end, peers->film->threads[request->row.thread].process) ? 0
+											: -ENOMEM;
+}
+
+/* The one thread of a process that ran at a ns; 0: none did, or several. */
+static uint32_t runner_of(const struct peers *peers, const struct occupants *ran, uint64_t process,
+			  uint64_t time)
+{
+	uint32_t found = 0;
+
+	for (uint32_t cpu = 0; cpu < ran->cpus; cpu++) {
+		size_t at = occupants_find(ran, cpu, time);
+		const struct history_slice *slice = &ran->histories->slices[ran->ran[at]];
+
+		if (at == ran->first[cpu + 1] || slice->start > time ||
+		    peers->film->threads[slice->thread].process != process)
+			continue;
+		if (found)
+			return 0;
+		found = slice->thread;
+	}
+	return found;
+}
+
+static void mark(const struct peers *peers, const struct occupants *ran,
+		 struct histories *histories)
+{
+	for (size_t i = 0; i < histories->count; i++) {
+		struct history_slice *slice = &histories->slices[i];
+		uint64_t end = slice->object ? peers->reversed[slice->object] : 0;
+		const uint64_t *process = end ? map_get(&peers->ends, end) : NULL;
+		uint32_t waker;
+
+		if (!process || *process == PROCESS_SEVERAL || slice->flags & FILM_WAIT_OPEN ||
+		    (slice->context != FILM_WAIT_BY_SOFTIRQ &&
+		     slice->context != FILM_WAIT_BY_EITHER))
+			continue;
+		waker = runner_of(peers, ran, *process, slice->end - 1);
+		if (!waker || waker == slice->thread)
+			continue;
+		slice->waker = waker;
+		slice->context = FILM_WAIT_BY_THREAD;
+		slice->flags |= HISTORY_PEER;
+	}
+}
+
+/* The process at the other end of each connection. */
+static void keep(const struct peers *peers, uint32_t *by_frame)
+{
+	for (uint32_t frame = 1; frame < peers->film->frame_count; frame++) {
+		const uint64_t *process = peers->reversed[frame]
+						  ? map_get(&peers->ends, peers->reversed[frame])
+						  : NULL;
+
+		by_frame[frame] = process ? (uint32_t)*process : PROCESS_SEVERAL;
+	}
+}
+
+int explain_peers(struct explainer *e, struct fail *why)
+{
+	struct film *film = e->film;
+	struct peers peers = {.film = film};
+	int err = 0;
+
+	peers.own = calloc(film->frame_count + 1ull, sizeof(*peers.own));
+	peers.reversed = calloc(film->frame_count + 1ull, sizeof(*peers.reversed));
+	e->peers = calloc(film->frame_count + 1ull, sizeof(*e->peers));
+	if (!peers.own || !peers.reversed || !e->peers)
+		err = -ENOMEM;
+	for (uint32_t frame = 1; !err && frame < film->frame_count; frame++)
+		if (film->frames[frame].kind == FILM_FRAME_MARK)
+			learn_object(&peers, frame);
+	if (!err && !learn_ends(&peers, &e->histories))
+		err = -ENOMEM;
+	if (!err)
+		err = requests_each(film, 0, UINT64_MAX, learn_request, &peers, why);
+	if (!err)
+		keep(&peers, e->peers);
+	if (!err && peers.ends.count)
+		err = occupants_make(&e->occupants, &e->histories);
+	if (!err && peers.ends.count)
+		mark(&peers, &e->occupants, &e->histories);
+	free(peers.own);
+	free(peers.reversed);
+	map_free(&peers.ends);
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot follow connections") : err;
+}

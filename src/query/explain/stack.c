@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/explain/stack.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "film/names.h"
+
+/* Files whose code is on the way of every program. */
+static const char *const libraries[] = {
+	"libc.so*",	 "libc-2*",    "libpthread*", "ld-linux*", "ld-2*",
+	"libstdc++.so*", "libgcc_s*",  "libjvm.so",   "libnio.so", "libnet.so",
+	"libjava.so",	 "ld-musl*",   "[[]vdso]",    "libuv.so*", "libdl*",
+	"librt*",	 "libaio.so*", "liburing*",   "libtsan*",  "libasan*",
+};
+
+/* Functions of languages' own libraries, and what runtimes make. */
+static const char *const functions[] = {
+	"[[]*",		  "java.*",	  "jdk.internal.*",    "sun.*",
+	"javax.*",	  "runtime.*",	  "sync.(*",	       "sync.*",
+	"internal/poll*", "syscall.*",	  "os.(*File)*",       "net.(*",
+	"time.Sleep",	  "std::sync::*", "std::sys::*",       "std::thread*",
+	"core::ops::*",	  "parking_lot*", "std::mutex*",       "std::condition*",
+	"__gthread*",	  "std::lock_*",  "std::unique_lock*", "<frozen *",
+};
+
+static bool is_listed(const char *const *globs, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!fnmatch(globs[i], name, 0))
+			return true;
+	return false;
+}
+
+/* Python's own modules lie in files, and are no more the program's than libc is. */
+static bool is_of_language(const struct film_image *image)
+{
+	const char *path = image->path;
+
+	return image->kind == FILM_IMAGE_SCRIPT && strstr(path, "/lib/python3") &&
+	       !strstr(path, "-packages/");
+}
+
+static bool is_of_runtime(const char *name)
+{
+	return is_listed(functions, sizeof(functions) / sizeof(functions[0]), name);
+}
+
+/*
+ * The function of a frame that says most: its own one; where that is of a language's library and
+ * was inlined, as Go's sync.(*Mutex).Lock is, the innermost one around it that is not.
+ */
+static uint32_t function_of(const struct film *film, const struct film_frame *frame)
+{
+	uint32_t id = (uint32_t)(frame - film->frames);
+	size_t count = 0;
+	const struct film_inline *outer;
+
+	if (!is_of_runtime(film->functions[frame->function].name))
+		return frame->function;
+	outer = film_inlines_of(film, id, &count);
+	for (size_t i = 0; i < count; i++)
+		if (!is_of_runtime(film->functions[outer[i].function].name))
+			return outer[i].function;
+	return frame->function;
+}
+
+static bool says_much(const struct film *film, const struct film_frame *frame)
+{
+	const struct film_image *image = &film->images[frame->image];
+	const char *name = film->functions[function_of(film, frame)].name;
+
+	if (frame->kind == FILM_FRAME_NATIVE &&
+	    is_listed(libraries, sizeof(libraries) / sizeof(libraries[0]),
+		      name_of_image(image->path)))
+		return false;
+	return !is_of_language(image) && !is_of_runtime(name);
+}
+
+int explain_stacks_init(struct explain_stacks *stacks, const struct film *film)
+{
+	static const struct shape plain;
+
+	*stacks = (struct explain_stacks){.film = film};
+	stacks->own = calloc(film->stack_count + 1ull, sizeof(*stacks->own));
+	if (!stacks->own || fold_stacks(film, &plain, &stacks->fold))
+		return -ENOMEM;
+	stacks->paths = stacks->fold.paths ? stacks->fold.paths : film->stacks;
+	return 0;
+}
+
+void explain_stacks_free(struct explain_stacks *stacks)
+{
+	fold_free(&stacks->fold);
+	free(stacks->own);
+	*stacks = (struct explain_stacks){0};
+}
+
+/* The innermost frame of the user's that says much, or else the innermost one of the user's. */
+static uint32_t find_own(const struct explain_stacks *stacks, uint32_t stack)
+{
+	const struct film *film = stacks->film;
+	uint32_t any = 0;
+
+	if (stacks->fold.into)
+		stack = stacks->fold.into[stack];
+	for (uint32_t at = stack; at; at = stacks->paths[at].parent) {
+		const struct film_frame *frame = &film->frames[stacks->paths[at].frame];
+
+		if (frame->kind == FILM_FRAME_KERNEL || frame->kind == FILM_FRAME_MARK ||
+		    frame->kind == FILM_FRAME_LABEL)
+			continue;
+		if (says_much(film, frame))
+			return at;
+		any = any ? any : at;
+	}
+	return any;
+}
+
+uint32_t explain_stack_own(struct explain_stacks *stacks, uint32_t stack)
+{
+	if (!stacks->own[stack])
+		stacks->own[stack] = find_own(stacks, stack) + 1;
+	return stacks->own[stack] - 1;
+}
+
+uint32_t explain_stack_function(const struct explain_stacks *stacks, uint32_t stack)
+{
+	return function_of(stacks->film, &stacks->film->frames[stacks->paths[stack].frame]);
+}
+
+const char *explain_stack_image(const struct explain_stacks *stacks, uint32_t stack)
+{
+	const struct film *film = stacks->film;
+
+	return film->images[film->frames[stacks->paths[stack].frame].image].path;
+}
+
+const char *explain_stack_library(const struct explain_stacks *stacks, uint32_t stack)
+{
+	const struct film_frame *frame = &stacks->film->frames[stacks->paths[stack].frame];
+	const char *name = name_of_image(explain_stack_image(stacks, stack));
+
+	/* a frame without a function is named by its file */
+	return frame->kind == FILM_FRAME_NATIVE && frame->function && strstr(name, ".so") ? name
+											  : NULL;
+}
+
+const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t stack, char *to,
+			       size_t size)
+{
+	const struct film *film = stacks->film;
+	const struct film_frame *frame = &film->frames[stacks->paths[stack].frame];
+
+	if (!stack)
+		snprintf(to, size, "%s", "");
+	else if (frame->function)
+		snprintf(to, size, "%s", film->functions[function_of(film, frame)].name);
+	else
+		name_of_place(film, frame, to, size);
+	return to;
+}

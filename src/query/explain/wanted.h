@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_EXPLAIN_WANTED_H
+#define QUERY_EXPLAIN_WANTED_H
+
+#include "query/explain/requests.h"
+
+/*
+ * Which requests are explained: those of an id, or else the slowest that were served. One that was
+ * served for another one of them, at the other end of a connection that the film has both ends of,
+ * is left out: the explanation of that one leads to it.
+ */
+
+/* A request that matches. */
+struct explain_candidate {
+	uint64_t number, end, duration;
+};
+
+struct explain_candidates {
+	vec(struct explain_candidate) all;
+};
+
+/* Keeps a request if it matches. threads: those whose requests count. False: no memory. */
+bool explain_candidates_add(struct explain_candidates *candidates,
+			    const struct explain_wanted *wanted, const uint8_t *threads,
+			    const struct request *request);
+
+/*
+ * Fills requests->wanted, the slowest first; requests has all else. 0 or a negative errno with *why
+ * filled.
+ */
+int explain_candidates_choose(const struct explain_candidates *candidates,
+			      const struct explain_wanted *wanted, struct film *film,
+			      struct explain_requests *requests, struct fail *why);
+void explain_candidates_free(struct explain_candidates *candidates);
+
+#endif
