@@ -402,20 +402,25 @@ struct image *images_get(struct images *images, const struct image_question *q)
 	const char *name;
 	enum image_kind kind = image_kind_of(q->path, q->inode, &name);
 	uint64_t key = key_of(q, kind, name);
-	struct entry *e = find(images, q, key, name), *loaded;
+	struct entry *e = find(images, q, key, name), *loaded = NULL;
+	struct image *existing = NULL;
 
+	/* in use: so it is not what is dropped to make room for itself */
+	if (e)
+		existing = take_existing(images, e);
 	if (e && !may_open_now(e))
-		return take_existing(images, e);
-	if (images->count >= IMAGES_MAX && !drop_oldest_unused(images))
-		return NULL;
-	loaded = load(images, q, kind, name);
+		return existing;
+	if (images->count < IMAGES_MAX || drop_oldest_unused(images))
+		loaded = load(images, q, kind, name);
 	if (!loaded)
-		return NULL;
+		return existing;
 	loaded->key = key;
 	if ((e && loaded->image.fd < 0) || !enter(images, loaded)) {
 		free_entry(loaded);
-		return e ? take_existing(images, e) : NULL;
+		return existing;
 	}
+	if (e)
+		images_release(images, existing, e->unused_since);
 	if (loaded->image.kind == IMAGE_FILE && loaded->image.fd < 0)
 		images->unopened++;
 	loaded->image.users = 1;

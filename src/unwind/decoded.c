@@ -87,7 +87,8 @@ static void tidy(struct decoded *decoded)
 	code_functions *all = &decoded->functions;
 	size_t kept = 0;
 
-	qsort(all->at, all->count, sizeof(*all->at), by_start);
+	if (all->count)
+		qsort(all->at, all->count, sizeof(*all->at), by_start);
 	for (size_t i = 0; i < all->count; i++) {
 		if (kept && all->at[i].start - all->at[kept - 1].start < all->at[kept - 1].size)
 			continue;

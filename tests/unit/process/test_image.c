@@ -338,6 +338,40 @@ static void never_another_file(void **state)
 	images_free(images);
 }
 
+/* What could not be opened is tried again: no other image is left then that could make room. */
+static void no_descriptors_to_try_again(void **state)
+{
+	struct small_elf a = small_elf(1);
+	struct heard heard = {0};
+	struct images_listener listener = {&heard, heard_new, heard_gone};
+	struct rlimit all, few;
+	struct image_question q;
+	struct images *images;
+	struct image *image;
+	char path[64];
+
+	(void)state;
+	assert_int_equal(images_new(&listener, &images), 0);
+	snprintf(path, sizeof(path), "%s/one", directory);
+	write_file(path, &a, sizeof(a));
+	q = question_of(path);
+	assert_int_equal(unlink(path), 0);
+	image = images_get(images, &q);
+	assert_int_equal(image->kind, IMAGE_FILE);
+	assert_int_equal(image->fd, -1);
+	images_release(images, image, 1000);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = (struct rlimit){0, all.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_ptr_equal(images_get(images, &q), image);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+	assert_int_equal(heard.gone, 0);
+	assert_int_equal(image->users, 1);
+	assert_int_equal(images_count(images), 1);
+	images_release(images, image, 2000);
+	images_free(images);
+}
+
 static void no_descriptors_left(void **state)
 {
 	struct small_elf a = small_elf(1);
@@ -526,6 +560,7 @@ int main(void)
 		cmocka_unit_test(one_image_per_file),
 		cmocka_unit_test(overwritten_in_place),
 		cmocka_unit_test(never_another_file),
+		cmocka_unit_test(no_descriptors_to_try_again),
 		cmocka_unit_test(no_descriptors_left),
 		cmocka_unit_test(descriptors_of_unused_ones),
 		cmocka_unit_test(by_the_kernels_link),
