@@ -220,6 +220,12 @@ static struct memory_table *new_table(uint64_t buckets)
 	return table;
 }
 
+static void free_table(struct memory_table *table)
+{
+	free(table->slots);
+	free(table);
+}
+
 /* The thread that has begun to copy goes on no more, as in a child that was forked meanwhile. */
 static void a_thread_that_stops_in_the_midst_of_copying(void **state)
 {
@@ -227,14 +233,18 @@ static void a_thread_that_stops_in_the_midst_of_copying(void **state)
 		COUNT = 20000
 	};
 
+	struct memory_table *first = new_table(64), *larger = new_table(256);
+
 	(void)state;
-	memory_table = new_table(64);
-	memory_table->larger = (uintptr_t)new_table(256);
+	memory_table = first;
+	first->larger = (uintptr_t)larger;
 	for (uint64_t i = 0; i < COUNT; i++)
 		assert_true(memory_table_add(address_of(i)));
 	for (uint64_t i = 0; i < COUNT; i++)
 		assert_true(has_bit(address_of(i)) && memory_table_remove(address_of(i)));
 	assert_int_equal(bits_of_filter(), 0);
+	free_table(first);
+	free_table(larger);
 }
 
 enum {
@@ -259,8 +269,10 @@ static void threads_that_stop(void **state)
 	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	for (int round = 0; round < ROUNDS; round++) {
-		memory_table = new_table(64);
+		struct memory_table *first = memory_table = new_table(64);
+
 		run_threads(A_ROUND, 4 * THREADS);
+		free_table(first);
 	}
 }
 
