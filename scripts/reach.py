@@ -175,15 +175,29 @@ def code_of(text):
     return [token for token in found if not token.startswith(("//", "/*"))]
 
 
-def has_other_code(path, since):
-    """Whether more than comments of a source has changed."""
-    before, now = git("show", f"{since}:{path}"), ROOT / path
-    return before is None or not now.exists() or code_of(before) != code_of(now.read_text(encoding="utf-8"))
+def moved(since):
+    """For each source that has another path since then, its path before."""
+    lines = (git("diff", "-M", "--diff-filter=R", "--name-status", since) or "").split("\n")
+    return {new: old for _, old, new in (line.split("\t") for line in lines if line)}
+
+
+def without_includes(text):
+    return re.sub(r'^#\s*(?:include ".*"|ifndef \w+_H|define \w+_H)$', "", text, flags=re.MULTILINE)
+
+
+def has_other_code(path, since, was=None):
+    """Whether more than comments of a source has changed; where it was at another path, also more than where things are."""
+    before, now = git("show", f"{since}:{was or path}"), ROOT / path
+    if before is None or not now.exists():
+        return True
+    texts = [before, now.read_text(encoding="utf-8")]
+    return len({tuple(code_of(without_includes(text) if was else text)) for text in texts}) > 1
 
 
 def tidy(paths, since):
     """Sources among the paths, and for each header one source that includes it, its own if it has one."""
-    paths = [path for path in paths if not fnmatch.fnmatch(path, "src/*.[ch]") or has_other_code(path, since)]
+    before = moved(since)
+    paths = [path for path in paths if not fnmatch.fnmatch(path, "src/*.[ch]") or has_other_code(path, since, before.get(path))]
     sources = {path for path in paths if fnmatch.fnmatch(path, "src/*/*.c") and not path.endswith(".bpf.c")}
     headers = [path for path in paths if fnmatch.fnmatch(path, "src/*.h")]
     by_header = includers() if headers else {}
