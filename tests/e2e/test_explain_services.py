@@ -255,7 +255,7 @@ def test_a_request_whose_server_had_others_at_the_same_time(shared_lab, tmp_path
 
 
 IDLE_HOLDER = """
-import select, socket, sys, threading
+import select, socket, sys, threading, time
 
 lock = threading.Lock()
 
@@ -264,6 +264,7 @@ def hold(connection, has_it):
     poll.register(connection, select.POLLIN)
     with lock:
         has_it.set()
+        time.sleep(0.2)  # the client waits for the connection: by that it is known at its other end
         connection.sendall(b"1")
         poll.poll()
 
