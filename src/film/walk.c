@@ -64,25 +64,39 @@ static int cannot_take(const struct walk *walk, int err, struct fail *why)
 	return fail_errno(why, err, NULL, "cannot read %s", path);
 }
 
-static int read_block(const struct walk *walk, const struct film_block *block, struct got *got)
+/*
+ * The row of a block. The words for a failure are those of the connection, which other threads use
+ * for other blocks: none does until they are copied.
+ */
+static int step(const struct walk *walk, struct got *got, int *rc)
 {
 	const struct film_private *p = walk->film->private;
+	sqlite3_mutex *mutex = sqlite3_db_mutex(p->db);
+	int err = 0;
+
+	sqlite3_mutex_enter(mutex);
+	*rc = sqlite3_step(got->query);
+	if (*rc != SQLITE_ROW && *rc != SQLITE_DONE)
+		err = film_read_failed(p->db, *rc, p->path ? p->path : "the film", &got->why);
+	sqlite3_mutex_leave(mutex);
+	return err;
+}
+
+static int read_block(const struct walk *walk, const struct film_block *block, struct got *got)
+{
 	sqlite3_stmt *query = got->query;
-	const char *path = p->path ? p->path : "the film";
-	int err = 0, rc;
+	int rc, err, wrong = 0;
 
 	sqlite3_bind_int64(query, 1, block->id);
-	rc = sqlite3_step(query);
+	err = step(walk, got, &rc);
 	if (rc == SQLITE_ROW)
-		err = film_unpack(got->in, walk->kind, &walk->limits, &block->span,
-				  sqlite3_column_blob(query, 0),
-				  (size_t)sqlite3_column_bytes(query, 0), &got->block);
+		wrong = film_unpack(got->in, walk->kind, &walk->limits, &block->span,
+				    sqlite3_column_blob(query, 0),
+				    (size_t)sqlite3_column_bytes(query, 0), &got->block);
 	else if (rc == SQLITE_DONE)
-		err = -EBADMSG;
-	if (err)
-		err = cannot_take(walk, err, &got->why);
-	else if (rc != SQLITE_ROW)
-		err = film_read_failed(p->db, rc, path, &got->why);
+		wrong = -EBADMSG;
+	if (wrong)
+		err = cannot_take(walk, wrong, &got->why);
 	/* no lock is held while nothing is read, however long the caller takes */
 	sqlite3_reset(query);
 	return err;
