@@ -158,6 +158,12 @@ double recording_own_cpu_seconds(void)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+/* A command that was to be filmed, and was not found to be one when it was to be executed. */
+static bool never_ran(const struct session *session)
+{
+	return session->selection->command && session->command && session->command->exec_error;
+}
+
 int recording_run(struct recording *recording, struct fail *why)
 {
 	struct film_writer *film = recording->film;
@@ -171,7 +177,9 @@ int recording_run(struct recording *recording, struct fail *why)
 	/* the film is closed in any case; the first error is the one that tells why */
 	closed = film_commit(film, end, true, err ? &ignored : why);
 	recording->film_bytes = film_size(film);
-	if (film_close(film, end, err || closed ? &ignored : why) && !closed)
+	if (err)
+		film_close_failed(film, end, never_ran(&recording->session));
+	else if (film_close(film, end, closed ? &ignored : why) && !closed)
 		closed = -EIO;
 	return err ? err : closed;
 }

@@ -163,18 +163,18 @@ static int create_new(const char *path, int *fd, struct fail *why)
 	return lock(*fd, path, why);
 }
 
-int film_create_file(const char *path, char **absolute, int *fd, struct fail *why)
+int film_create_file(const char *path, char **absolute, int *fd, bool *is_new, struct fail *why)
 {
 	char *there = realpath(path, NULL);
-	bool ours = false;
 	int err;
 
+	*is_new = false;
 	*fd = -1;
 	*absolute = NULL;
 	err = there ? make_way(there, fd, why) : 0;
 	if (!err && *fd < 0) {
 		err = create_new(there ? there : path, fd, why);
-		ours = !err;
+		*is_new = !err;
 	}
 	if (!err) {
 		*absolute = there ? strdup(there) : realpath(path, NULL);
@@ -185,7 +185,7 @@ int film_create_file(const char *path, char **absolute, int *fd, struct fail *wh
 			cannot_create(why, err, path);
 	}
 	if (err) {
-		if (ours && *absolute)
+		if (*is_new && *absolute)
 			unlink(*absolute);
 		if (*fd >= 0)
 			close(*fd);

@@ -3,6 +3,7 @@
 #define FILM_CREATE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 #include "base/fail.h"
 
@@ -12,8 +13,11 @@
  * filled.
  */
 
-/* Creates a film with its tables, all empty. What is there must be a film or empty, and goes. */
-int film_create_file(const char *path, char **absolute, int *fd, struct fail *why);
+/*
+ * Creates a film with its tables, all empty. What is there must be a film or empty, and goes.
+ * *is_new: the file was made here; an empty one that was there before was used otherwise.
+ */
+int film_create_file(const char *path, char **absolute, int *fd, bool *is_new, struct fail *why);
 
 /* The tables of a film in a database that has none. Returns SQLite's code. */
 int film_create_tables(sqlite3 *db);

@@ -38,7 +38,8 @@ struct film_disk {
 	uint64_t batches_given, batches_done;
 	struct film_spare spare;
 	bool stop;
-	struct fail why; /* err is 0 as long as all went well */
+	bool drops_empty, drops; /* film_disk_drop() */
+	struct fail why;	 /* err is 0 as long as all went well */
 
 	/* the thread's own while it runs */
 	sqlite3 *db;
@@ -526,16 +527,40 @@ int film_disk_close_taking(struct film_disk *d, struct film_bytes *bytes, struct
 	return err;
 }
 
+void film_disk_drop(struct film_disk *d, bool in_any_case)
+{
+	d->drops_empty = true;
+	d->drops = in_any_case;
+}
+
+/* Whether it is to go, and is there to go: a film that someone put in its place stays. */
+static bool is_dropped(struct film_disk *d)
+{
+	int64_t any = 1;
+
+	if (!d->drops_empty || was_removed(d))
+		return false;
+	return d->drops ||
+	       (film_sql_number(d->db, "SELECT EXISTS (SELECT 1 FROM block)", &any) == SQLITE_OK &&
+		!any);
+}
+
 int film_disk_close(struct film_disk *d, uint64_t *samples, struct fail *why)
 {
 	struct fail single = {0};
 	int fd = d->fd, err;
+	bool dropped;
 
 	end_thread(d);
+	dropped = is_dropped(d);
+	/* the side files are found by its name */
 	if (d->path)
 		make_single_file(d, &single);
 	if (!d->why.err)
 		d->why = single;
+	/* the lock of fd still keeps another recorder off */
+	if (dropped)
+		unlink(d->path);
 	err = d->why.err;
 	if (err && why)
 		*why = d->why;

@@ -48,6 +48,12 @@ int film_disk_close(struct film_disk *disk, uint64_t *samples, struct fail *why)
 /* The same of one in memory: *bytes gets what the file would hold. */
 int film_disk_close_taking(struct film_disk *disk, struct film_bytes *bytes, struct fail *why);
 
+/*
+ * film_disk_close() will remove the film, if it holds nothing that was observed, or in any case.
+ * Only for a film whose file this recording has made.
+ */
+void film_disk_drop(struct film_disk *disk, bool in_any_case);
+
 /* Bytes of the film after the last commit. */
 uint64_t film_disk_size(const struct film_disk *disk);
 

@@ -147,6 +147,13 @@ int film_close_counted(struct film_writer *w, uint64_t now, uint64_t *samples, s
 	return err ? err : closed;
 }
 
+void film_close_failed(struct film_writer *w, uint64_t now, bool in_any_case)
+{
+	if (w->disk && w->is_new)
+		film_disk_drop(w->disk, in_any_case);
+	film_close_counted(w, now, NULL, NULL);
+}
+
 int film_close(struct film_writer *w, uint64_t now, struct fail *why)
 {
 	return film_close_counted(w, now, NULL, why);
@@ -244,7 +251,7 @@ int film_create(const char *path, const struct film_info *info, struct film_writ
 		*writer = w;
 		return 0;
 	}
-	err = film_create_file(path, &absolute, &fd, why);
+	err = film_create_file(path, &absolute, &fd, &w->is_new, why);
 	if (err) {
 		free_writer(w);
 		return err;

@@ -185,6 +185,12 @@ int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why
 int film_close(struct film_writer *w, uint64_t now, struct fail *why);
 
 /*
+ * The same of a film whose recording failed. One in which nothing was observed is removed, or
+ * one with data, too, if the caller says so; but not where its file was there before, empty.
+ */
+void film_close_failed(struct film_writer *w, uint64_t now, bool in_any_case);
+
+/*
  * The same. *samples gets how many of the samples that were given stand in the film: those of
  * commits that were finished, none of a film that someone removed.
  */

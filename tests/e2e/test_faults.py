@@ -143,6 +143,22 @@ def test_no_such_command(lab, verb, command, status):
 
 
 @needs_root
+@pytest.mark.parametrize("verb,options", [("record", ()), ("record", ("-e", "threads,requests")),
+                                          ("trace", ())])
+def test_a_recording_that_fails_leaves_no_film(lab, verb, options):
+    """A script without its interpreter shows only when it is executed: then there is a film."""
+    folder = lab.folder / "failed"
+    folder.mkdir()
+    (folder / "script").write_text("#!/no/such/interpreter\n")
+    (folder / "script").chmod(0o755)
+    (folder / "empty.film").touch()  # this one is the user's
+    for film in ("new.film", "empty.film"):
+        done = lab.run(verb, *options, "-o", film, "--", "./script", cwd=folder)
+        assert_failed(done, 127, "./script")
+    assert sorted(os.listdir(folder)) == ["empty.film", "script"]
+
+
+@needs_root
 @pytest.mark.parametrize("command,status", [("exit 0", 0), ("exit 7", 7),
                                             ("kill -TERM $$", 128 + signal.SIGTERM)])
 def test_status_is_that_of_the_command(lab, command, status):

@@ -2,6 +2,7 @@
 #include "../prelude.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -476,6 +477,39 @@ static void test_removed(void **state)
 	remove_folder();
 }
 
+/* Whether a film whose recording fails is still there afterwards. */
+static bool stays(bool with_data, bool was_there, bool replaced, bool in_any_case)
+{
+	const char *path = new_path();
+	struct film_writer *w;
+	bool there;
+
+	if (was_there)
+		assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+	w = create(path);
+	if (with_data)
+		put_second(w, 0);
+	commit(w, test_info.start + SECOND);
+	if (replaced) {
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+	}
+	film_close_failed(w, test_info.start + SECOND, in_any_case);
+	there = !access(path, F_OK);
+	remove_folder();
+	return there;
+}
+
+static void test_failed(void **state)
+{
+	(void)state;
+	assert_false(stays(false, false, false, false));
+	assert_true(stays(true, false, false, false));
+	assert_false(stays(true, false, false, true));
+	assert_true(stays(false, true, false, true));
+	assert_true(stays(false, false, true, true));
+}
+
 /* A disk that stands still does not hold up the caller. */
 static void test_slow_disk(void **state)
 {
@@ -521,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_read_while_recording),
 		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_slow_disk),
 	};
 
