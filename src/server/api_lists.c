@@ -107,6 +107,10 @@ static void put_timeline(struct json *j, const struct store_timeline *timeline)
 	json_open(j, NULL, '{');
 	put_sum(j, "sum", &timeline->sum);
 	json_double(j, "step", (double)timeline->step / 1e9);
+	json_open(j, "filmed", '[');
+	for (size_t step = 0; step < timeline->steps; step++)
+		json_double(j, NULL, (double)timeline->filmed[step] / 1e9);
+	json_close(j, ']');
 	json_open(j, "rows", '[');
 	for (size_t i = 0; i < timeline->rows; i++) {
 		const struct store_timeline_row *row = &timeline->at[i];

@@ -217,6 +217,21 @@ int sum_add(struct store_sum *sum, uint64_t samples, uint64_t total, struct fail
 	return 0;
 }
 
+static void add_to_steps(struct filmed_steps *steps, uint64_t first, uint64_t last)
+{
+	first = first > steps->from ? first - steps->from : 0;
+	last = last > steps->from ? last - steps->from : 0;
+	while (first < last) {
+		size_t i = first / steps->step < steps->count ? (size_t)(first / steps->step)
+							      : steps->count - 1;
+		uint64_t end = i + 1 < steps->count ? (i + 1) * steps->step : last;
+
+		end = end < last ? end : last;
+		steps->at[i] += end - first;
+		first = end;
+	}
+}
+
 void filmed_add(struct filmed *filmed, uint64_t first, uint64_t last)
 {
 	first = first > filmed->until ? first : filmed->until;
@@ -224,12 +239,18 @@ void filmed_add(struct filmed *filmed, uint64_t first, uint64_t last)
 	if (first >= last)
 		return;
 	filmed->sum += last - first;
+	if (filmed->steps)
+		add_to_steps(filmed->steps, first, last);
 	filmed->until = last;
 }
 
 static int sum_filmed(const struct asked *a, struct index_reader *reader, struct store_sum *sum)
 {
-	struct filmed filmed = {.until = sum->from, .end = sum->complete_until};
+	struct filmed filmed = {
+		.until = sum->from,
+		.end = sum->complete_until,
+		.steps = a->steps,
+	};
 	sqlite3_stmt *row = NULL;
 	int rc = sql_open(reader->db, &row,
 			  "SELECT first, last FROM film WHERE last >= ?1 AND first < ?2"

@@ -208,6 +208,7 @@ struct store_timeline {
 	struct store_sum sum;
 	uint64_t step; /* ns; the first step begins at sum.from */
 	size_t steps, rows;
+	uint64_t *filmed; /* of each step, how much of sum.filmed lies in it, ns */
 	struct store_timeline_row {
 		const char *name; /* the last one, "": all others */
 		uint64_t total;

@@ -376,7 +376,8 @@ static uint64_t filmed_of(const struct asked *a, struct film_list *list, size_t 
 			  const struct store_sum *sum)
 {
 	struct filmed filmed = {.until = sum->from,
-				.end = a->is_spread ? sum->to : sum->complete_until};
+				.end = a->is_spread ? sum->to : sum->complete_until,
+				.steps = a->steps};
 
 	if (to)
 		qsort(list->all.at, to, sizeof(*list->all.at), by_begin);
@@ -428,6 +429,8 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 
 	if (a->is_level && !a->each_state)
 		asked.seen = &seen;
+	/* of the films that are read in the end, not of all that the index knows */
+	asked.steps = NULL;
 	pthread_rwlock_rdlock(&a->index->files);
 	err = list_films(a, &list, sum, why);
 	if (!err && put_in_order(a, &list))
@@ -448,7 +451,7 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 		err = 0;
 	leave_unread(a, &list, i, sum);
 	/* how far they reach is known at the end */
-	sum->filmed = filmed_of(a, &list, i, sum);
+	sum->filmed = filmed_of(whole, &list, i, sum);
 	map_free(&seen);
 	list_free(&list);
 	return err;

@@ -80,7 +80,8 @@ struct asked {
 		 */
 		named;
 	uint32_t named_count;
-	vec(uint32_t) series; /* those that are meant */
+	vec(uint32_t) series;	    /* those that are meant */
+	struct filmed_steps *steps; /* what of each was filmed is wanted; null: of all time alone */
 };
 
 /*
@@ -111,11 +112,19 @@ bool asked_is_late(const struct asked *asked);
 /* Whether reading them is better: a short time that does not begin or end with a minute. */
 bool asked_prefers_films(const struct asked *asked);
 
+/* Time that films cover, by steps of a time: the last one has what is behind it, too. In ns. */
+struct filmed_steps {
+	uint64_t from, step;
+	size_t count;
+	uint64_t *at;
+};
+
 /* Time that films cover, added up from films in the order of their begin; all in ns since 1970. */
 struct filmed {
 	uint64_t until; /* at first the begin of the time that is meant */
 	uint64_t end;	/* its end */
 	uint64_t sum;
+	struct filmed_steps *steps; /* null: not wanted */
 };
 void filmed_add(struct filmed *filmed, uint64_t first, uint64_t last);
 

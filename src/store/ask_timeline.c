@@ -18,6 +18,7 @@ struct liner {
 	enum store_by by;
 	uint64_t from, step;
 	size_t steps;
+	struct filmed_steps filmed;
 	vec(struct store_timeline_row) rows;
 	struct map row_of_series, row_of_name; /* name: its hash */
 	size_t rest; /* the row of all that came when there were ROWS_KEPT, plus one */
@@ -407,7 +408,22 @@ static int give_rows(struct liner *l, size_t limit, struct store_timeline *timel
 	timeline->rows = kept;
 	timeline->steps = l->steps;
 	timeline->step = l->step;
+	timeline->filmed = l->filmed.at;
+	l->filmed.at = NULL;
 	return 0;
+}
+
+/* Once the steps are known: how much of each was filmed is added up beside the whole. */
+static int begin_filmed(struct asked *asked, struct liner *l, struct fail *why)
+{
+	l->filmed = (struct filmed_steps){
+		.from = l->from,
+		.step = l->step,
+		.count = l->steps,
+		.at = calloc(l->steps, sizeof(*l->filmed.at)),
+	};
+	asked->steps = &l->filmed;
+	return l->filmed.at ? 0 : no_memory(why);
 }
 
 /* Seconds of few films are read from them; whole minutes from the index. */
@@ -416,6 +432,7 @@ static int read_timeline(struct asked *asked, struct liner *l, size_t steps, str
 	uint64_t length = asked->to - asked->from, minutes = asked->end - asked->first;
 	bool by_films = asked_needs_films(asked);
 	int64_t films = 0;
+	int err;
 
 	/*
 	 * a caller that wants a step per minute does not know how many minutes a time lies in: one
@@ -430,12 +447,14 @@ static int read_timeline(struct asked *asked, struct liner *l, size_t steps, str
 		return (int)films;
 	if (!by_films) {
 		set_minutes(l, steps);
-		return read_index(asked, l, why);
+		err = begin_filmed(asked, l, why);
+		return err ? err : read_index(asked, l, why);
 	}
 	l->from = asked->from;
 	l->step = length / steps ? (length + steps - 1) / steps : 1;
 	l->steps = length ? (size_t)((length + l->step - 1) / l->step) : 1;
-	return ask_films(asked, film_open, l->sum, take_film, l, why);
+	err = begin_filmed(asked, l, why);
+	return err ? err : ask_films(asked, film_open, l->sum, take_film, l, why);
 }
 
 int store_timeline(struct store *store, const struct store_ask *ask, enum store_by by, size_t steps,
@@ -471,6 +490,7 @@ int store_timeline(struct store *store, const struct store_ask *ask, enum store_
 	map_free(&l.row_of_name);
 	map_free(&l.state);
 	free(l.within);
+	free(l.filmed.at);
 	asked_free(&asked);
 	return err;
 }
@@ -480,6 +500,7 @@ void store_timeline_free(struct store_timeline *timeline)
 	for (size_t i = 0; i < timeline->rows; i++)
 		free(timeline->at[i].values);
 	free(timeline->at);
+	free(timeline->filmed);
 	answer_private_free(timeline->private);
 	*timeline = (struct store_timeline){0};
 }

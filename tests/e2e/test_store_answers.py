@@ -115,6 +115,17 @@ def test_services_add_up(filmed):
     assert sum(sum(row["values"]) for row in timeline["rows"]) == whole["sum"]["total"]
 
 
+def test_what_was_filmed_of_each_step(filmed):
+    """Steps that were filmed in part say so, by the index's minutes as by the films."""
+    _, playing = filmed
+    for steps in 1, 7:
+        timeline = playing.get("timeline", steps=steps)
+        of_steps, step, at = timeline["filmed"], timeline["step"], timeline["sum"]
+        assert len(of_steps) == len(timeline["rows"][0]["values"])
+        assert sum(of_steps) == pytest.approx(at["filmed"], abs=0.01) and at["filmed"] > 0
+        assert all(0 <= part <= step + 0.001 for part in of_steps)
+
+
 def test_losses(filmed):
     """What was lost is told by the reasons that a report has."""
     film, playing = filmed

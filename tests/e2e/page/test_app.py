@@ -68,6 +68,21 @@ def test_a_young_store_is_shown_as_far_as_it_reaches(page):
     page.asks("diff", before_from=str(answers.NOW - 120), before_to=str(answers.NOW - 60), to=str(answers.NOW))
 
 
+def test_rates_are_of_what_was_filmed(page):
+    """No peak lies below its average where a step was filmed in part; what was not filmed is not shown as nothing."""
+    page.server.behave(young=90)
+    page.open("?from=-1h")
+    page.until(lambda: page.all(".groups tbody tr"))
+    for row in page.all(".groups tbody tr"):
+        average, peak = (float(cell.text.split()[0]) for cell in row.find_elements("css selector", "td")[1:3])
+        assert peak >= average > 0, row.text
+    plot = page.find(".u-over")
+    right = plot.size["width"] // 2 - 2
+    for offset, words in ((-right, "not filmed"), (right - int(plot.size["width"] * 1.5 / 60), "of the 30 s that were filmed")):
+        ActionChains(page.driver).move_to_element_with_offset(plot, offset, 0).perform()
+        page.sees(words, ".chart figcaption")
+
+
 def test_the_numbers_under_the_pointer(page):
     page.open()
     page.until(lambda: page.find(".u-over"))

@@ -178,6 +178,8 @@ export interface TimelineAnswer {
 	sum: Sum;
 	/** seconds */
 	step: number;
+	/** Of each step, the seconds of which there are films. */
+	filmed: number[];
 	rows: TimelineRow[];
 }
 

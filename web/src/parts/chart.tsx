@@ -8,12 +8,12 @@ import type { EventType, Mark, TimelineAnswer, TimelineRow } from '../api/answer
 import type { Theme } from '../flame/contract';
 import { safe } from '../format';
 import { usePage } from '../state/page';
-import { clockOf, dayOf, type Span } from '../state/range';
+import { clockOf, dayOf, lengthText, type Span } from '../state/range';
 import { placesOf } from '../state/ranks';
 import { zone } from '../state/zone';
 import { text } from '../text/text';
 import { drawMarks, marksAt, MoreMarks, useMarks, wordsOf } from './marks';
-import { type Rate, ratesOf, rateOf, untilOf } from './units';
+import { howFilmed, type Rate, ratesOf, rateOf, untilOf } from './units';
 
 /** Rows that have a colour of their own; the rest is drawn as others. */
 const COLOURED = palette.light.image.length - 1;
@@ -92,6 +92,19 @@ function drawComing(plot: uPlot, { sum }: TimelineAnswer): void {
 	plot.ctx.fillRect(from, top, to - from, height);
 }
 
+/** What was not filmed stands on the same ground: that nothing is known is not the same as nothing. */
+function drawUnfilmed(plot: uPlot, answer: TimelineAnswer): void {
+	const { from, to } = answer.sum, { top, height } = plot.bbox;
+	plot.ctx.fillStyle = colourOf('--raised');
+	answer.filmed.forEach((_, i) => {
+		if (howFilmed(answer, i) !== 'nothing')
+			return;
+		const left = plot.valToPos(from + i * answer.step, 'x', true);
+		const right = plot.valToPos(Math.min(from + (i + 1) * answer.step, to), 'x', true);
+		plot.ctx.fillRect(left, top, right - left + 1, height);
+	});
+}
+
 /** What is chosen of a longer time. */
 function drawMarked(plot: uPlot, span: Span | null): void {
 	if (!span)
@@ -150,6 +163,7 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 		hooks: {
 			drawClear: [(plot) => {
 				drawComing(plot, shown.current.answer);
+				drawUnfilmed(plot, shown.current.answer);
 				drawMarked(plot, shown.current.marked);
 			}],
 			draw: [(plot) => drawMarks(plot, shown.current.marks, colourOf('--ink'), colourOf('--ground'))],
@@ -254,11 +268,13 @@ function Readout({ answer, rows, rates, rate, colours, index, marks }: ReadoutPr
 	if (index === null)
 		return <figcaption><b>{rate.name}</b> <span class="hint">{text.chart.hint}</span></figcaption>;
 	const at = rates.map((row) => row[index] ?? 0);
-	const moment = answer.sum.from + index * answer.step;
+	const moment = answer.sum.from + index * answer.step, filmed = howFilmed(answer, index);
 	return <figcaption>
 		<b>{clockOf(moment, answer.step < 60 || moment % 60 !== 0)}</b>
 		{marks.map((mark, i) => <b class="mark" key={i}>{clockOf(mark.time)} {wordsOf(mark)}</b>)}
 		<span>{text.chart.total} <b>{rate.format(at.reduce((sum, value) => sum + value, 0))}</b></span>
+		{filmed === 'nothing' && <span class="hint">{text.chart.notFilmed}</span>}
+		{filmed === 'part' && <span class="hint">{text.chart.partFilmed(lengthText(answer.filmed[index]!))}</span>}
 		{rows.length > 1 && at.map((value, i) => value > 0 && <span key={i}>
 			<i class="swatch" style={{ background: colours(rows[i]!.name) }} />
 			{safe(rows[i]!.name) || text.chart.others} <b>{rate.short(value)}</b>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much each one used: all services, hosts or versions of the range, to be searched and sorted.
 import { useMemo, useState } from 'preact/hooks';
-import type { SeriesAnswer, SeriesRow, TimelineAnswer, TimelineRow } from '../api/answers';
+import type { EventType, SeriesAnswer, SeriesRow, TimelineAnswer, TimelineRow } from '../api/answers';
 import { count, percent, safe } from '../format';
 import { GROUPINGS, type Grouping, type Order } from '../state/link';
 import { usePage } from '../state/page';
@@ -36,7 +36,7 @@ function nameOf(row: SeriesRow, group: Grouping, byLabel: string): string {
 }
 
 /** All names with their sums, and those rows of the timeline that have one. */
-function groupsOf(series: SeriesAnswer | null, timeline: TimelineAnswer, group: Grouping, byLabel: string): Group[] {
+function groupsOf(series: SeriesAnswer | null, timeline: TimelineAnswer, group: Grouping, byLabel: string, type: EventType): Group[] {
 	const totals = new Map(timeline.rows.map((row) => [row.name, row.total]));
 	const rows = new Map(timeline.rows.map((row) => [row.name, row]));
 	const small = new Map<string, number>();
@@ -47,7 +47,7 @@ function groupsOf(series: SeriesAnswer | null, timeline: TimelineAnswer, group: 
 	}
 	return [...totals, ...small].filter(([name, total]) => name !== '' && total > 0).map(([name, total]) => {
 		const row = rows.get(name) ?? null;
-		return { name, total, row, peak: row ? Math.max(0, ...row.values) : 0 };
+		return { name, total, row, peak: row ? Math.max(0, ...ratesOf(timeline, row, type)) : 0 };
 	});
 }
 
@@ -66,12 +66,12 @@ function Head({ order, label, class: name }: { order: Order; label: string; clas
 }
 
 export function Groups({ timeline, series }: { timeline: TimelineAnswer; series: SeriesAnswer | null }) {
-	const { link, go, theme, series: known } = usePage();
+	const { link, go, theme, series: known, event } = usePage();
 	const { group, byLabel, filters, find } = link;
 	const keys = useMemo(() => keysOf(known), [known]);
 	const [isAll, setAll] = useState(false);
 	const words = text.overview;
-	const groups = useMemo(() => groupsOf(series, timeline, group, byLabel), [series, timeline, group, byLabel]);
+	const groups = useMemo(() => groupsOf(series, timeline, group, byLabel, event), [series, timeline, group, byLabel, event]);
 	const fitting = groups.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase()))
 		.sort(IN_ORDER[link.order]);
 	const shown = isAll ? fitting : fitting.slice(0, SHOWN);

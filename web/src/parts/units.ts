@@ -48,15 +48,26 @@ export function amountOf({ unit, rate_scale: second }: EventType, largest: numbe
 	return (value) => `${(value / 3600 / second).toFixed(2)} h`;
 }
 
-/** How long a step was: the last one may end early. */
-function secondsOf(answer: TimelineAnswer, i: number): number {
-	const left = answer.sum.to - answer.sum.from - i * answer.step;
-	return Math.max(Math.min(answer.step, left), 1e-3);
+const FILMED_LEAST = 1; // seconds: of less, one sample more or less would be a peak
+
+/** How much of a step was filmed, in seconds; of one without films the whole, which has nothing. */
+function filmedOf({ step, filmed }: TimelineAnswer, i: number): number {
+	return filmed[i] ? Math.max(filmed[i], Math.min(step, FILMED_LEAST)) : step;
+}
+
+/** How much of a step was filmed: its rate is of that. */
+export type Filmed = 'all' | 'part' | 'nothing';
+
+const NEARLY = 0.95; // of a step, which is filmed as a whole: films begin and end beside its edges
+
+export function howFilmed(answer: TimelineAnswer, i: number): Filmed {
+	const part = answer.filmed[i] ?? 0, whole = Math.min(answer.step, answer.sum.to - answer.sum.from - i * answer.step);
+	return part >= whole * NEARLY ? 'all' : part > 0 ? 'part' : 'nothing';
 }
 
 /** A row's values per second; of a level, as they are. */
 export function ratesOf(answer: TimelineAnswer, row: TimelineRow, { level }: EventType): number[] {
-	return level ? row.values : row.values.map((value, i) => value / secondsOf(answer, i));
+	return level ? row.values : row.values.map((value, i) => value / filmedOf(answer, i));
 }
 
 /** Until when an answer has all that was filmed. */

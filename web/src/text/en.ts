@@ -104,6 +104,8 @@ export const en = {
 		secondsHint: 'Steps of seconds: counted in the films, which takes longer',
 		total: 'total',
 		others: 'others',
+		notFilmed: 'not filmed',
+		partFilmed: (part: string) => `of the ${part} that were filmed`,
 		marked: 'Marked moments',
 		kept: 'Kept by the flight recorder',
 		marks: (n: string, first: string) => `${n}: ${first} …`,

@@ -103,6 +103,8 @@ export const zh: Text = {
 		secondsHint: '以秒为步长：需读取拍摄文件，较慢',
 		total: '合计',
 		others: '其他',
+		notFilmed: '未拍摄',
+		partFilmed: (part) => `按已拍摄的 ${part} 计`,
 		marked: '标记的时刻',
 		kept: '飞行记录器保留的时刻',
 		marks: (n, first) => `${n}：${first} …`,
