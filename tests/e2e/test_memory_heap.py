@@ -304,6 +304,26 @@ def test_go_of_a_process_that_runs(lab):
         assert film.report("-e", "mem-alloc", check=False).returncode or not of_function(film, "mem-alloc", "main.leaks")
 
 
+def test_a_stranger_that_wakes_the_target_is_not_in_the_film(lab):
+    """The film knows who woke a thread, also where that is a program of Go that is not meant: its memory is none of the film's."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([lab.program("allocates_go"), "stops"], **pipes) as stranger:
+        film = Film(lab.stackcam, lab.new_film())
+        start = [lab.stackcam, "record", "-q", "-e", "threads,mem-alloc,mem-inuse", "-o", film.path]
+        with subprocess.Popen([*start, "--", "sed", "/done/q"], stdin=stranger.stdout, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as film.recorder:
+            assert wait_until(film.begun)
+            # its answer wakes the target
+            print(file=stranger.stdin, flush=True)
+            assert film.recorder.wait(timeout=PATIENCE) == 0
+        stranger.stdin.close()
+        assert stranger.wait(timeout=PATIENCE) == 0
+    for event in ("mem-alloc", "mem-inuse"):
+        done = film.report("-e", event, "--by", "process", "--limit", "0", check=False)
+        assert "allocates_go" not in done.stdout, done.stdout
+        assert "not seen" not in done.stdout and "not read" not in done.stdout, done.stdout
+
+
 def assert_said(film, said):
     for event in ("mem-alloc", "mem-inuse"):
         done = film.report("-e", event, check=False)

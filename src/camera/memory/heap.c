@@ -119,8 +119,10 @@ static int attach(struct source *source, struct fail *why)
 	err = mem_library_find(&heap->library, MEMORY_LIBRARY, why);
 	if (err)
 		return err;
-	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen) ||
-	    mem_go_new(&heap->go) || mem_otel_new(source->host->probes, &heap->otel) ||
+	heap->strangers = mem_strangers_new();
+	if (!heap->strangers || mem_live_new(&heap->live) ||
+	    mem_seen_new(&heap->library, &heap->seen) || mem_go_new(&heap->go) ||
+	    mem_otel_new(source->host->probes, &heap->otel) ||
 	    mem_java_new(source->host->probes, (unsigned int)source->settings->values[BUDGET],
 			 source->host->selection->whole_machine, &heap->java))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
@@ -430,6 +432,7 @@ static void free_state(struct source *source)
 	if (heap) {
 		mem_live_free(heap->live);
 		mem_seen_free(heap->seen);
+		mem_strangers_free(heap->strangers);
 		mem_go_free(heap->go);
 		mem_java_free(heap->java);
 		mem_jvmti_free(heap->jvmti);

@@ -145,20 +145,22 @@ unsigned int mem_heap_image_new(struct source *source, pid_t pid, const struct i
 {
 	struct mem_heap *heap = source->state;
 
-	if (heap && heap->seen && source->host->samples && !probe_own(source, pid, image))
+	if (!heap || !heap->strangers || mem_strangers_has(heap->strangers, source, pid))
+		return 0;
+	if (heap->seen && source->host->samples && !probe_own(source, pid, image))
 		mem_seen_image(heap->seen, source->host->samples, pid, image);
-	if (heap && heap->java && source_wants(source, OF_ALLOC))
+	if (heap->java && source_wants(source, OF_ALLOC))
 		mem_java_image(heap->java, pid, image);
-	if (heap && heap->jvmti)
+	if (heap->jvmti)
 		mem_jvmti_image(heap->jvmti, pid, image);
-	if (heap && heap->go && source->host->samples &&
+	if (heap->go && source->host->samples &&
 	    mem_go_image(heap->go, source->host->samples, pid, image))
 		mem_seen_otherwise(heap->seen, pid);
-	else if (heap && heap->otel && source->host->samples && take_otel(source, pid, image))
+	else if (heap->otel && source->host->samples && take_otel(source, pid, image))
 		return 0;
 	else if (is_named(source, pid))
 		probe(source, pid, image);
-	else if (heap && heap->inject && !heap->is_starting)
+	else if (heap->inject && !heap->is_starting)
 		hear_of_image(heap, pid, image);
 	return 0;
 }
@@ -168,6 +170,8 @@ void mem_heap_process_gone(struct source *source, pid_t pid)
 {
 	struct mem_heap *heap = source->state;
 
+	if (heap && heap->strangers)
+		mem_strangers_gone(heap->strangers, pid);
 	if (heap && heap->go)
 		mem_go_gone(heap->go, pid);
 	if (heap && heap->java)
@@ -191,6 +195,9 @@ void mem_heap_process_ended(struct source *source, pid_t pid)
 {
 	struct mem_heap *heap = source->state;
 
+	/* of a stranger, nothing was to be seen */
+	if (heap && heap->strangers && mem_strangers_ended(heap->strangers, pid))
+		return;
 	if (heap && heap->seen && source->host->samples)
 		mem_seen_ended(heap->seen, source->host->samples, pid);
 }

@@ -15,6 +15,7 @@
 #include "camera/memory/otel.h"
 #include "camera/memory/probes.h"
 #include "camera/memory/seen.h"
+#include "camera/memory/strangers.h"
 #include "camera/source.h"
 #include "camera/uprobes.h"
 
@@ -32,6 +33,7 @@ struct mem_heap {
 	struct uprobes *uprobes;
 	struct mem_live *live;
 	struct mem_seen *seen;
+	struct mem_strangers *strangers;
 	struct mem_go *go;
 	struct mem_java *java;
 	struct mem_jvmti *jvmti;
