@@ -115,7 +115,7 @@ static void try_process(void *context, pid_t pid)
 	struct search *search = context;
 	char path[32];
 
-	if (search->found || !selection_wants(search->programs, pid))
+	if (search->found || !selection_means(search->programs, pid))
 		return;
 	search->pid = pid;
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);

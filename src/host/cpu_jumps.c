@@ -65,7 +65,7 @@ static void list(void *context, pid_t pid)
 	struct cpu_jumps *jumps = context;
 	struct process process = {.pid = pid}, *known = NULL;
 
-	if (jumps->failed || !selection_wants(jumps->programs, pid))
+	if (jumps->failed || !selection_means(jumps->programs, pid))
 		return;
 	if (jumps->listed.count == PROCESSES_MAX) {
 		jumps->is_full = true;

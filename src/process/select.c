@@ -18,6 +18,9 @@
 #define STATUS_BYTES_MAX (64 * 1024)
 #define LINK_BYTES_MAX	 4096
 
+/* How far those that made a process are looked for. */
+#define ANCESTORS_MAX 64
+
 /* The inode of the machine's first cgroup namespace is the same on every machine. */
 #define FIRST_CGROUP_NAMESPACE "cgroup:[4026531835]"
 
@@ -217,6 +220,46 @@ bool selection_wants(const struct selection *s, pid_t pid)
 			 cgroup_holds(&s->places[i], (char *)text.at);
 	buf_free(&text);
 	return wanted;
+}
+
+static bool is_listed(const struct selection *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->pid_count; i++)
+		if (s->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static bool comes_from_listed(const struct selection *s, pid_t pid)
+{
+	struct procfs_stat stat;
+
+	for (int i = 0; s->pid_count && i < ANCESTORS_MAX && pid > 0; i++) {
+		if (is_listed(s, pid))
+			return true;
+		if (s->no_children || !procfs_read_stat(pid, "stat", &stat))
+			return false;
+		pid = stat.parent;
+	}
+	return false;
+}
+
+static bool has_listed_thread(const struct selection *s, pid_t pid)
+{
+	char path[64];
+
+	for (size_t i = 0; i < s->tid_count; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)s->tids[i]);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
+bool selection_means(const struct selection *s, pid_t pid)
+{
+	return s->whole_machine || comes_from_listed(s, pid) || has_listed_thread(s, pid) ||
+	       selection_wants(s, pid);
 }
 
 static int level_of(const char *path)

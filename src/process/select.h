@@ -53,6 +53,12 @@ int selection_check(struct selection *s, struct fail *why);
  */
 bool selection_wants(const struct selection *s, pid_t pid);
 
+/*
+ * Whether a process that runs is meant, by any of these options: of -p, the processes that made it
+ * and still live count, too. Needs selection_check() before.
+ */
+bool selection_means(const struct selection *s, pid_t pid);
+
 /* Whether -n means a process of this name: all that can be asked of one that is gone. */
 bool selection_wants_name(const struct selection *s, const char *name);
 

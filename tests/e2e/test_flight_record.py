@@ -5,12 +5,15 @@ import contextlib
 import datetime
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
+import sys
 
 from harness import PATIENCE, as_from_a_terminal, needs_root, wait_until
 from test_agent import agent, films_in
-from test_flight import crashing, states
+from test_flight import FULL_QUEUE, crashing, states
 from test_serve import serving
 
 NAME = "flies"
@@ -71,6 +74,26 @@ def ns_of(time):
     """Of a time of a report: 2026-11-26T16:58:45.078998511Z."""
     clock, _, part = time.rstrip("Z").partition(".")
     return int(datetime.datetime.fromisoformat(clock + "+00:00").timestamp()) * 10**9 + int(part.ljust(9, "0"))
+
+
+@needs_root
+def test_a_full_accept_queue_of_a_process_that_is_named_is_kept(lab, tmp_path):
+    """Also where the process is named by its pid, or is a child of such a one."""
+    with contextlib.ExitStack() as ends:
+        # a shell that waits for it
+        shell = subprocess.Popen(["sh", "-c", '"$@"; true', "sh", sys.executable, "-c", FULL_QUEUE],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        ends.callback(shell.wait, timeout=PATIENCE)
+        ends.callback(shell.stdin.close)
+        ends.callback(shell.stdout.close)
+        port = int(shell.stdout.readline())
+        recorder = ends.enter_context(flying(lab, tmp_path / "last.film", "--flight", "10s", "-e", "threads", "-p", shell.pid))
+        for _ in range(4):
+            ends.enter_context(socket.create_connection(("127.0.0.1", port)))
+        said = recorder.stderr.readline()
+        assert re.match(rf"stackcam: kept: the accept queue of overrun \(\d+\) at 127\.0\.0\.1:{port} has been full for ", said), said
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
 
 
 @needs_root

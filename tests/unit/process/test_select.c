@@ -45,6 +45,32 @@ static void lists_of_numbers(void **state)
 	assert_null(s.pids);
 }
 
+static bool is_meant(struct selection s, pid_t pid)
+{
+	struct fail why = {0};
+
+	return !selection_check(&s, &why) && selection_means(&s, pid);
+}
+
+static void processes_that_run(void **state)
+{
+	pid_t self = getpid(), parent = getppid(), first = 1;
+	char *name[] = {"no such program"};
+
+	(void)state;
+	assert_true(is_meant((struct selection){.whole_machine = true}, self));
+	assert_true(is_meant((struct selection){.pids = &self, .pid_count = 1}, self));
+	assert_false(is_meant((struct selection){.pids = &self, .pid_count = 1}, parent));
+	/* a child of one that is named */
+	assert_true(is_meant((struct selection){.pids = &parent, .pid_count = 1}, self));
+	assert_true(is_meant((struct selection){.pids = &first, .pid_count = 1}, self));
+	assert_false(is_meant(
+		(struct selection){.pids = &parent, .pid_count = 1, .no_children = true}, self));
+	assert_true(is_meant((struct selection){.tids = &self, .tid_count = 1}, self));
+	assert_false(is_meant((struct selection){.tids = &parent, .tid_count = 1}, self));
+	assert_false(is_meant((struct selection){.names = name, .name_count = 1}, self));
+}
+
 static void what_was_meant(void **state)
 {
 	char *command[] = {"true", NULL};
@@ -201,8 +227,11 @@ static void control_groups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_of_numbers), cmocka_unit_test(what_was_meant),
-		cmocka_unit_test(what_exists),	    cmocka_unit_test(names),
+		cmocka_unit_test(processes_that_run),
+		cmocka_unit_test(lists_of_numbers),
+		cmocka_unit_test(what_was_meant),
+		cmocka_unit_test(what_exists),
+		cmocka_unit_test(names),
 		cmocka_unit_test(control_groups),
 	};
 
