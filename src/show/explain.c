@@ -185,12 +185,19 @@ static void put_unlinked(const struct teller *t)
 {
 	uint32_t process = t->e->film->threads[t->x->thread].process;
 
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
-		if (t->e->unlinked.of_process[process] >> kind & 1)
-			fprintf(t->out,
-				"Not linked: its process runs %s, which share threads: some of "
-				"this may be of others.\n",
-				unlinked_name(kind));
+	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++) {
+		const char *lanes = unlinked_event(kind);
+
+		if (!(t->e->unlinked.of_process[process] >> kind & 1))
+			continue;
+		fprintf(t->out,
+			"Not linked: its process runs %s, which share threads: some of this may be "
+			"of others",
+			unlinked_name(kind));
+		if (lanes && !film_find_event(t->e->film, lanes))
+			fprintf(t->out, "; 'record -e threads,%s' tells them apart", lanes);
+		fputs(".\n", t->out);
+	}
 	if (t->x->no_goroutine)
 		fprintf(t->out,
 			"Not linked: which %s served it is not known: its thread may have "

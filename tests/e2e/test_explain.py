@@ -442,6 +442,17 @@ def test_requests_in_the_queue_of_a_pool(lab, tmp_path):
     assert re.search(r"queued: .* served \d requests before it", lab.run("explain", film.path).stdout)
 
 
+def test_goroutines_wait_for_no_thread_that_serves_others(lab):
+    """Another thread answers than the one that read, and has answered others meanwhile: that was no queue, and no threads help."""
+    film = lab.record("-e", EVENTS[1] + ",requests", "--", lab.program("go_server"), 1.5)
+    requests = explained(lab, film, "--slowest", 100)
+    moved = [request for request in requests if request["received_by"]["tid"] != request["tid"]]
+    assert moved and not [part for request in requests for part in request["parts"] if part["kind"] == "queue"]
+    told = lab.run("explain", "--slowest", 100, film.path).stdout
+    assert "runs goroutines, which share threads: some of this may be of others; 'record -e threads,go-lanes' tells them apart.\n" in told
+    assert "queued" not in told
+
+
 NGINX = """
 daemon off; master_process off; error_log {folder}/errors; pid {folder}/pid; events {{}}
 http {{

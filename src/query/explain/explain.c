@@ -192,6 +192,11 @@ static int explain_queue(struct explainer *e, struct explanation *x, uint64_t un
 	return walk(e, x, 1, x->from, until, false);
 }
 
+static bool shares_threads(const struct explainer *e, const struct explanation *x)
+{
+	return x->no_goroutine || e->unlinked.of_process[e->film->threads[x->thread].process];
+}
+
 int explain_request(struct explainer *e, const struct request *request, struct explanation *x)
 {
 	uint32_t goroutine = served_goroutine_of(&e->goroutines, request);
@@ -206,8 +211,8 @@ int explain_request(struct explainer *e, const struct request *request, struct e
 		.from = request_start(request),
 		.to = request->row.end,
 	};
-	/* a goroutine serves one request at a time */
-	if (!goroutine) {
+	/* where tasks share threads, one that ran there meanwhile made no other wait for its end */
+	if (!goroutine && !shares_threads(e, x)) {
 		queued = explain_queued_until(&e->requests, request, &others);
 		err = explain_queue(e, x, queued, others);
 	}
