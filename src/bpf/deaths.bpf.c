@@ -7,6 +7,7 @@
 #include "capture.h"
 #include "deaths_abi.h"
 #include "deaths_oom.h"
+#include "descriptor.h"
 #include "filter.h"
 
 /* asm/signal.h, asm-generic/siginfo.h */
@@ -15,6 +16,8 @@
 #define SIGFPE_	   8
 #define SIGILL_	   4
 #define SIGSEGV_   11
+#define SIGPIPE_   13
+#define EPIPE_	   32 /* asm-generic/errno-base.h */
 #define SI_USER_   0
 #define SI_TKILL_  (-6)
 #define SI_KERNEL_ 0x80
@@ -65,6 +68,27 @@ static __always_inline __u64 origin(__u64 info, int number, __u64 *value)
 		return 0;
 	*value = known.address;
 	return DEATHS_HAS_ADDRESS;
+}
+
+/*
+ * Of a thread whose process dies of SIGPIPE, which the kernel delivers as SIGKILL: what it adds to
+ * the key if it is the one that wrote. All system calls that do, but for splice(2) and tee(2), have
+ * the descriptor as their first argument.
+ */
+static __noinline __u64 of_writer(struct task_struct *task)
+{
+	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
+	struct file___descriptor *file;
+	unsigned long fd = 0;
+	long result = 0;
+
+	if (bpf_probe_read_kernel(&result, sizeof(result), &entry->ax) || result != -EPIPE_ ||
+	    bpf_probe_read_kernel(&fd, sizeof(fd), &entry->di))
+		return 0;
+	file = descriptor_of_number(task, (__u32)fd);
+	if (file && (BPF_CORE_READ(file, f_inode, i_mode) & MODE_TYPE) == MODE_PIPE)
+		return DEATHS_OWN | DEATHS_PIPE;
+	return DEATHS_OWN;
 }
 
 static __always_inline void user_stack(struct capture_scratch *scratch, struct task_struct *task)
@@ -146,7 +170,7 @@ int deaths_signal(__u64 *ctx)
 		key = signal_of_process(task);
 		if (!key)
 			return 0;
-		key |= oom_is(task) ? DEATHS_OOM : 0;
+		key |= key == SIGPIPE_ ? of_writer(task) : oom_is(task) ? DEATHS_OOM : 0;
 	} else {
 		key |= DEATHS_OWN | origin(ctx[1], number, &value);
 	}

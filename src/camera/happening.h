@@ -35,6 +35,7 @@ struct happening {
 	int signal;			 /* of a death; 0: none */
 	const struct happening_oom *oom; /* it was killed to get memory; null: it was not */
 	bool is_own;			 /* the thread was delivered it */
+	bool of_pipe;			 /* SIGPIPE, as the reader of a pipe has gone */
 	bool has_address;		 /* of a fault: */
 	uint64_t address;
 	pid_t sender;		  /* of the signal; 0: not known */

@@ -257,6 +257,7 @@ static void file_taken(void *context)
 	o->to_of_file = o->to;
 	o->where_of_file = o->where;
 	o->to = AGENT_NOWHERE;
+	camera_file_taken(&o->camera);
 }
 
 int agent_options_read(int argc, char **argv, struct agent_options *o)

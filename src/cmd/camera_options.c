@@ -96,8 +96,7 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 	case OPTION_CAMERA:
 		return selection_add_name(&flight->programs, value, why);
 	case OPTION_CAMERA_EVENTS:
-		flight->events = (struct event_list){0};
-		return event_list_parse(value, &flight->events, why);
+		return event_list_parse_more(value, &flight->events, why);
 	case OPTION_CAMERA_TIME:
 		return take_time("--camera-time", value, TIME_MIN, TIME_MAX, &flight->time, why);
 	case OPTION_CAMERA_AFTER:
@@ -141,6 +140,11 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 	default:
 		return 1;
 	}
+}
+
+void camera_file_taken(struct camera_flight *flight)
+{
+	flight->events.yields = true;
 }
 
 int camera_load_flight(struct camera_flight *camera, const char *markers,

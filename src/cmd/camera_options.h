@@ -104,6 +104,9 @@ bool camera_flight_is_same(const struct camera_flight *a, const struct camera_fl
 int camera_take_option(struct camera_flight *flight, int option, const char *value,
 		       struct fail *why);
 
+/* What was taken so far stood in the file of settings: the command line counts more. */
+void camera_file_taken(struct camera_flight *flight);
+
 struct flight;
 
 /* What a flight recorder's films say of where they are from; strings must live as long as it. */

@@ -220,6 +220,13 @@ static int check(const struct serve_options *o)
 	return 0;
 }
 
+static void file_taken(void *context)
+{
+	struct serve_options *o = context;
+
+	camera_file_taken(&o->camera);
+}
+
 int serve_options_read(int argc, char **argv, struct serve_options *o)
 {
 	const struct settings settings = {
@@ -229,6 +236,7 @@ int serve_options_read(int argc, char **argv, struct serve_options *o)
 		.options = long_options,
 		.common = &o->common,
 		.take = take_value,
+		.file_taken = file_taken,
 		.context = o,
 	};
 	int status;

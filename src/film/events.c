@@ -621,6 +621,8 @@ int event_list_parse_more(const char *text, struct event_list *list, struct fail
 {
 	char name[64];
 
+	if (list->yields)
+		*list = (struct event_list){0};
 	for (;;) {
 		size_t length = strcspn(text, ",");
 		const struct event_type *type;

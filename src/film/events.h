@@ -181,6 +181,7 @@ bool event_counts_samples(const char *type, const char *unit);
 struct event_list {
 	const struct event_type *at[EVENT_IDS];
 	size_t count;
+	bool yields; /* only until others are asked for, which come in its place: defaults, say */
 };
 
 /*

@@ -53,7 +53,7 @@ static int take(const struct settings *settings, int option, const char *value, 
 	case SETTING_MARKERS:
 		return take_markers(common, value, why);
 	case 'e':
-		return event_list_parse(value, &common->events, why);
+		return event_list_parse_more(value, &common->events, why);
 	case 'F':
 		if (text_parse_u64(value, 1, 10000, &number))
 			return fail(why, -EINVAL, NULL,
@@ -119,6 +119,7 @@ enum settings_read settings_read(const struct settings *settings, int argc, char
 	enum settings_read done;
 
 	common->events = event_list_always();
+	common->events.yields = true;
 	if (identity_new(&common->identity, why))
 		return SETTINGS_FAILED;
 	done = take_command_line(settings, argc, argv, true, why);
@@ -127,6 +128,8 @@ enum settings_read settings_read(const struct settings *settings, int argc, char
 	if (common->config &&
 	    config_read(common->config, &common->text, take_of_file, (void *)settings, why))
 		return SETTINGS_FAILED;
+	/* what the command line says counts more */
+	common->events.yields = true;
 	if (settings->file_taken)
 		settings->file_taken(settings->context);
 	return take_command_line(settings, argc, argv, false, why);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A process died of a signal, but not of one by which it is asked to end. */
+/*
+ * A process died of a signal, but not of one by which it is asked to end: nor of SIGPIPE, when the
+ * reader of a pipe that it writes to has gone, as `head` does. At a socket that is a fault of
+ * servers that forget to ignore it.
+ */
 #include "host/triggers.h"
 
 #include <inttypes.h>
@@ -15,7 +19,7 @@ bool trigger_death(const struct happening *happening, char *to, size_t size)
 	char process[64], thread[64], signal_name[32], more[320] = "";
 
 	if (happening->signal == SIGTERM || happening->signal == SIGINT ||
-	    happening->signal == SIGHUP)
+	    happening->signal == SIGHUP || happening->of_pipe)
 		return false;
 	text_make_safe(process, sizeof(process), happening->process);
 	text_make_safe(thread, sizeof(thread), happening->thread);

@@ -249,6 +249,39 @@ def test_death_is_kept(lab, tmp_path):
         assert camera_of(serve)["refused"] == 1 and camera_of(serve)["kept"] == 1
 
 
+PIPE_DEATHS = """
+import os, signal, socket, sys
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+if sys.argv[1] == "pipe":
+    reader, writer = os.pipe()
+    os.close(reader)
+else:
+    here, there = socket.socketpair()
+    there.close()
+    writer = here.fileno()
+print("ready", flush=True)
+sys.stdin.readline()
+os.write(writer, b"x")
+"""
+
+
+@needs_root
+def test_an_end_by_a_pipe_is_not_kept(lab, tmp_path):
+    """As that of what `head` reads from; a server that forgot to ignore SIGPIPE of a socket is a death."""
+    (tmp_path / "crashes").symlink_to("/usr/bin/python3")
+    with serving(lab, tmp_path / "store", *CAMERA, "--camera-after", "1s") as serve:
+        wait_for_bytes(serve, 1)
+        for to in ("pipe", "socket"):
+            with running(tmp_path / "crashes", "-c", PIPE_DEATHS, to, stdin=subprocess.PIPE) as program:
+                program.process.stdin.write(b"\n")
+                program.process.stdin.flush()
+                assert program.wait() == -signal.SIGPIPE
+                last = program.pid
+        serve.hear(rf"kept: crashes \({last}\) died of SIGPIPE in thread crashes \({last}\); ")
+        assert len(re.findall("died of SIGPIPE", serve.said)) == 1, serve.said
+        assert camera_of(serve)["refused"] == 0
+
+
 @contextlib.contextmanager
 def memory_group(limit):
     """A control group that holds at most that many bytes, of either version. Skips where none can be made."""

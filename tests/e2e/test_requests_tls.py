@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests that are encrypted: read where OpenSSL, or Go's crypto/tls, encrypts and decrypts them."""
 
+import json
 import os
 import shutil
 import subprocess
 
 import pytest
 
-from harness import needs_root
+from harness import needs_root, running, wait_until
 from test_requests import of_process, requests_of, serving, tool  # pylint: disable=unused-import
 
 pytestmark = needs_root
@@ -89,6 +90,46 @@ def test_encrypted_requests_are_found(lab, serving, make, version):
     if version == "http1.1":
         assert sorted((r["path"], r["received"], r["sent"]) for r in served) == \
             sorted((r["path"], r["sent"], r["received"]) for r in made)
+
+
+WAKER = """
+import os, sys
+print("ready", flush=True)
+for line in sys.stdin:  # as often as it takes until the recorder has seen who wakes
+    if line == "on\\n":
+        break
+    os.write(int(sys.argv[1]), b"x")
+import ssl
+print("loaded", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_what_only_wakes_a_filmed_thread_was_not_missed(lab):
+    """A process that is not filmed maps OpenSSL later: nothing of the film is missing without its probes."""
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    woken = "import os\nprint('ready', flush=True)\nwhile os.read(0, 1): pass"
+    with running("python3", "-c", woken, stdin=reader) as target, \
+         running("python3", "-c", WAKER, writer, stdin=subprocess.PIPE, pass_fds=[writer]) as waker:
+        with lab.recording("-e", "requests,threads", "-p", target.pid) as (recorder, film):
+            film.begun()
+            def wakes():
+                waker.process.stdin.write(b"wake\n")
+                waker.process.stdin.flush()
+                told = lab.run("report", "--format", "states-json", "-e", "threads", film.path)
+                states = json.loads(told.stdout)["all"]["states"] if told.returncode == 0 else []
+                return any(state["state"] == "ipc" and state["count"] > 2 for state in states)
+            assert wait_until(wakes)
+            waker.process.stdin.write(b"on\n")
+            waker.process.stdin.flush()
+            assert waker.process.stdout.readline() == b"loaded\n"
+            recorder.send_signal(2)
+            assert recorder.wait(timeout=60) == 0
+    os.close(reader)
+    os.close(writer)
+    loss = film.json("-e", "requests")["loss"]
+    assert not [words for words in loss if "encrypt" in words], loss
 
 
 def test_a_program_that_runs_already_is_probed(lab, serving):

@@ -172,10 +172,10 @@ def test_from_start_to_end(lab, tmp_path):
     """Films, answers, as systemd wants it; a kill -9 and what is there afterwards; the answers are those of report."""
     await_one_film()
     store, config = tmp_path / "store", tmp_path / "serve.conf"
-    config.write_text("# a comment\nfrequency = 499\nlabel = env=test\n"
+    config.write_text("# a comment\nfrequency = 499\nlabel = env=test\nevent = off-cpu\n"
                       f"service = exe=*/split first\n")
     with notify_socket(tmp_path) as inbox, \
-         serving(lab, store, "--config", config,
+         serving(lab, store, "--config", config, "-e", "on-cpu", "-e", "mem-grow",
                  env=dict(os.environ, NOTIFY_SOCKET=str(tmp_path / "notify"),
                           WATCHDOG_USEC="600000")) as serve:
         assert inbox.recv(4096).startswith(b"READY=1\nSTATUS=http://127.0.0.1:")
@@ -184,6 +184,10 @@ def test_from_start_to_end(lab, tmp_path):
                               check=False).returncode == 0
         serve.wait_for_function("f70", comm="split")
         assert serve.services(comm="split") == {("first", "env=test")}
+        # what was asked for on the command line: all of it, and nothing of the file
+        events = {"on-cpu", "mem-grow"}
+        assert wait_until(lambda: events <= set(serve.get("status")["events"]))
+        assert "off-cpu" not in serve.get("status")["events"]
         status = serve.get("status")
         assert status["filming"] and status["recorder"]["frequency"] == 499
         assert status["process"]["rss_bytes"] > 0 and status["process"]["cpu_seconds"] > 0

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,12 +97,28 @@ static void settle_in_time(struct arrivals *arrivals, const struct choice_of_arr
 	arrivals->all.count = kept;
 }
 
+/*
+ * Whether what a process does before the probes are there is missing in the film. Other processes
+ * come here, too: those that wake a thread that is filmed. One that has gone may have been
+ * filmed.
+ */
+static bool is_filmed(const struct arrivals *arrivals, pid_t pid)
+{
+	const struct arrivals_parts *parts = &arrivals->parts;
+
+	return parts->selection->whole_machine ||
+	       filter_is_target(parts->probes, parts->selection, pid) ||
+	       (kill(pid, 0) && errno == ESRCH);
+}
+
 /* A source has set its probes into a file that was mapped already. */
 static void keep(struct arrivals *arrivals, struct source *source, pid_t pid,
 		 const struct image *image)
 {
 	struct arrival arrival = {.pid = pid, .ready = clock_ns(), .source = source};
 
+	if (!is_filmed(arrivals, pid))
+		return;
 	if (arrivals->held)
 		arrival.mapped = arrivals->held->began;
 	else if (arrivals->subject)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,10 @@ static void put_words(const struct capture_record *record, char *to, size_t size
 		snprintf(to, size, "[%s]", name);
 }
 
-/* Tells of a process once: with the thread that its first record is of. */
+/*
+ * Tells of a process once: with the thread that its first record is of, of SIGPIPE with the one
+ * that wrote.
+ */
 static void tell(struct source *source, const struct capture_record *record)
 {
 	const struct capture_identity *identity = &record->identity;
@@ -139,12 +143,14 @@ static void tell(struct source *source, const struct capture_record *record)
 		.tid = (pid_t)identity->tid,
 		.signal = (int)(identity->key & DEATHS_SIGNAL),
 		.is_own = identity->key & DEATHS_OWN,
+		.of_pipe = identity->key & DEATHS_PIPE,
 		.has_address = identity->key & DEATHS_HAS_ADDRESS,
 		.address = identity->value,
 		.sender = identity->key & DEATHS_HAS_SENDER ? (pid_t)identity->value : 0,
 	};
 
-	if (!listener->happened || deaths->last == happening.pid)
+	if (!listener->happened || deaths->last == happening.pid ||
+	    (happening.signal == SIGPIPE && !happening.is_own))
 		return;
 	deaths->last = happening.pid;
 	memcpy(happening.thread, identity->comm, sizeof(happening.thread));

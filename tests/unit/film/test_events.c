@@ -120,6 +120,12 @@ static void only_what_can_be_filmed_is_asked_for(void **state)
 	assert_int_equal(event_list_parse_more("threads,on-cpu", &list, &why), 0);
 	assert_int_equal(list.count, 2);
 	assert_true(event_list_has(&list, EVENT_ON_CPU) && event_list_has(&list, EVENT_THREADS));
+	/* others come in the place of what was only the default */
+	list.yields = true;
+	assert_int_equal(event_list_parse_more("deaths", &list, &why), 0);
+	assert_int_equal(event_list_parse_more("requests", &list, &why), 0);
+	assert_true(event_list_has(&list, EVENT_DEATHS) && event_list_has(&list, EVENT_REQUESTS));
+	assert_int_equal(list.count, 2);
 	assert_int_equal(event_list_parse("on-cpu,on-cpu", &list, &why), 0);
 	assert_int_equal(list.count, 1);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {

@@ -51,6 +51,11 @@ static void what_is_killed_otherwise(void **state)
 	assert_string_equal(words, "hog (12) died of SIGKILL");
 	death.signal = SIGTERM;
 	assert_null(trigger_of(&death, words, sizeof(words)));
+	death.signal = SIGPIPE;
+	assert_non_null(trigger_of(&death, words, sizeof(words)));
+	assert_string_equal(words, "hog (12) died of SIGPIPE");
+	death.of_pipe = true;
+	assert_null(trigger_of(&death, words, sizeof(words)));
 }
 
 int main(void)
