@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { CallRow, ServiceRow, ServicesAnswer } from '../src/services/answers';
 import { graphOf } from '../src/services/graph';
+import type { RequestsAnswer } from '../src/requests/answers';
+import { axisOf, roundTime } from '../src/requests/latency_map';
 import { rateOf } from '../src/services/rate';
 import { dice, sumOf } from './made';
 
@@ -21,6 +23,15 @@ test('requests go to the right', () => {
 	assert.equal(columns, 4);
 	assert.equal(ways.length, 4);
 	assert.equal(places.find(({ service }) => service === null)!.protocol, 'http');
+});
+
+test('a way past a column does not run behind a place there', () => {
+	const { places, ways } = graphOf(answerOf(['nginx', 'php', 'app', 'db'], [callOf(0, 1), callOf(1, 2), callOf(0, 2), callOf(2, 3), callOf(0, 3)]));
+	const past = ways.filter(({ from, to }) => places[to]!.column - places[from]!.column > 1);
+	assert.deepEqual(past.map(({ via }) => via.map(({ column }) => column)), [[1], [1, 2]]);
+	for (const { column, row } of past.flatMap(({ via }) => via))
+		for (const place of places.filter((one) => one.column === column))
+			assert.ok(Math.abs(place.row - row) >= 0.75, `${place.name} ${row}`);
 });
 
 test('calls by two addresses of one service are one way', () => {
@@ -50,4 +61,14 @@ test('no two places are in one spot, however they ask each other', () => {
 
 test('rates', () => {
 	assert.deepEqual([rateOf(0, 60), rateOf(1, 60), rateOf(30, 60), rateOf(123, 10), rateOf(70, 10)], ['0', '0.017', '0.50', '12', '7.0']);
+});
+
+test('the map of requests has round times beside it', () => {
+	const rows = [0, ...Array.from({ length: 40 }, (_, i) => 1024 * 2 ** i)], answer = { rows } as unknown as RequestsAnswer;
+	const marks = axisOf(answer, [4, 20]);
+	assert.deepEqual(marks.map(({ time }) => roundTime(time)), ['10 us', '100 us', '1 ms', '10 ms', '100 ms']);
+	// each as far above the rows below it as its logarithm says
+	for (const { time, at } of marks)
+		assert.ok(Math.abs(rows[4]! * 2 ** at / time - 1) < 1e-9, String(time));
+	assert.deepEqual(axisOf(answer, [0, 1]), []);
 });

@@ -2,11 +2,13 @@
 // The timeline: moments to the ns, what each column of pixels shows, which tiles are asked for, the order of lanes.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { CpusAnswer, LaneRow } from '../src/timeline/answers';
+import type { CpusAnswer, Gauge, LaneRow } from '../src/timeline/answers';
 import { cpuRowsOf, CpuThreads } from '../src/timeline/cpus';
+import { extentOf, goesOn } from '../src/timeline/extent';
 import { rowsOf } from '../src/timeline/lanes';
 import { Columns, NOTHING, paintStrip } from '../src/timeline/paint';
 import { runAt, unpackRuns } from '../src/timeline/runs';
+import { scaleOf } from '../src/timeline/scale';
 import { levelOf, stretchOf, TILE, type TileAnswer, Tiles, tilesOf, type Wish } from '../src/timeline/tiles';
 import { exactly, Origin, ticksOf } from '../src/timeline/time';
 import { fitted, moved, NARROWEST, Undo, zoomed } from '../src/timeline/viewport';
@@ -171,6 +173,30 @@ test('the thread that is chosen fills the lanes of CPUs, and those of its proces
 	const { look, place } = threads.lookOf('light', '');
 	assert.equal(look.colour[place[1]!], look.colour[place[2]!], 'threads of one process have one colour');
 	assert.ok(look.colour[place[0]!] !== look.colour[place[1]!]);
+});
+
+test('a slice that lies in several tiles is one slice, as long as it is', () => {
+	const part = (from: number, to: number, ...packed: number[]) => ({ runs: unpackRuns(packed, from), clip: { from, to }, isFine: true });
+	// class 1 from 50 to 250, cut where tiles of 100 end; then class 2, and class 2 again: one merged with others
+	const parts = [part(0, 100, 0, 50, 0, 1, 50, 0, 50, 1, 1, 50), part(100, 200, 0, 100, 1, 1, 100),
+		part(200, 300, 0, 50, 1, 1, 50, 0, 50, 2, 1, 50), part(300, 400, 0, 100, 2, 3, 100)];
+	for (const at of [60, 150, 220])
+		assert.deepEqual(extentOf(parts, at), { from: 50, to: 250, isMore: false });
+	assert.deepEqual(extentOf(parts, 10), { from: 0, to: 50, isMore: false });
+	assert.deepEqual(extentOf(parts, 270), { from: 250, to: 300, isMore: false });
+	// what is beside these tiles is not known
+	assert.deepEqual(extentOf(parts.slice(1), 150), { from: 100, to: 250, isMore: true });
+	assert.deepEqual(extentOf(parts.slice(0, 2), 150), { from: 50, to: 200, isMore: true });
+	assert.equal(extentOf([], 5), null);
+	assert.equal(goesOn(parts[1]!, 0, parts[0]), true);
+	assert.equal(goesOn(parts[3]!, 0, parts[2]), false);
+});
+
+test('a small part of the CPUs looks small beside a large one', () => {
+	const gauge = (group: string, ...values: (number | null)[]): Gauge =>
+		({ group, name: '', object: '', title: '', unit: 'ns', level: false, average: 0, least: 0, most: 0, last: 0, values } as unknown as Gauge);
+	const user = gauge('cpu', 1.5e9, null), stolen = gauge('cpu', 1e6), disk = gauge('disk', 100);
+	assert.deepEqual([user, stolen, disk].map((one) => scaleOf(one, [user, stolen, disk])), [1.5e9, 1.5e9, 100]);
 });
 
 test('many CPUs are folded until a reader unfolds them', () => {

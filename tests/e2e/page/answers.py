@@ -303,8 +303,8 @@ class Api(OfThreads, OfRequests):
                  {"time": NOW - apart, "host": "", "service": "worker.service", "version": "0123456789abcdef", "text": "",
                   "derived": True}]
         if self.server.kept:
-            marks.append({"time": NOW - 60, "host": "web1", "service": "", "version": "", "text": self.server.kept,
-                          "derived": False})
+            marks += [{"time": NOW - 60 + i, "host": "web1", "service": "", "version": "", "text": self.server.kept,
+                       "derived": False} for i in (0, 3, 9, -200)[:self.server.keeps]]
         marks = [mark for mark in marks if ask.get("service", mark["service"]) == mark["service"] and
                  seconds_of(ask["from"]) <= mark["time"] < seconds_of(ask["to"])] if self.server.marked else []
         return {"from": seconds_of(ask["from"]), "to": seconds_of(ask["to"]), "marks": marks, "others": self.server.more_marks}
@@ -392,11 +392,11 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
+               events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", keeps=1, more_marks=0, young=0, deployed=False,
                cut=False, cpus=False, beside=False):
         self.release()
         self.more_marks = more_marks
-        self.kept = kept
+        self.kept, self.keeps = kept, keeps
         self.many, self.marked, self.young, self.deployed = many, marks, young, deployed
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token

@@ -134,6 +134,17 @@ def test_what_was_kept_opens_the_timeline(page):
     assert not page.errors()
 
 
+def test_what_was_kept_together_is_one_row(page):
+    """Many things happen when one does: a row for each time, the latest first."""
+    page.server.behave(marks=True, kept="kept: nginx (1234): GET / failed", keeps=4)
+    page.open("?from=-15m&to=now")
+    page.until(lambda: page.all(".kept li"))
+    rows = [" ".join(row.text.split()) for row in page.all(".kept li")]
+    assert rows == ["14:31:08 nginx (1234): GET / failed and 2 more until 14:31:17", "14:27:48 nginx (1234): GET / failed"]
+    ink = page.run("return getComputedStyle(document.querySelector('.kept a')).color === getComputedStyle(document.body).color")
+    assert ink, "the links have the page's own colour, which the dark theme has, too"
+
+
 def test_without_anything_kept_there_is_no_list(page):
     page.server.behave(marks=True)
     page.open()

@@ -72,6 +72,25 @@ def test_a_part_of_the_map(requests):
     requests.until(lambda: "r_from" not in requests.link())
 
 
+def test_what_can_be_done_with_a_request_is_beside_it(requests):
+    """In one line, in the row of the request, and in sight: neither on top of each other nor beyond the edge."""
+    boxes = requests.run("""
+        const box = (one) => { const { left, right, top, bottom } = one.getBoundingClientRect(); return { left, right, top, bottom }; };
+        const row = document.querySelector('#slowest tbody tr');
+        return { row: box(row), edge: innerWidth, of: [...row.querySelectorAll('.acts .button, .acts button')].map(box) };""")
+    assert len(boxes["of"]) == 3, boxes
+    for before, after in zip(boxes["of"], boxes["of"][1:]):
+        assert after["left"] >= before["right"] and after["top"] == before["top"], boxes
+    assert all(boxes["row"]["top"] <= one["top"] < one["bottom"] <= boxes["row"]["bottom"] for one in boxes["of"]), boxes
+    assert boxes["of"][-1]["right"] <= boxes["edge"]
+
+
+def test_losses_of_requests_are_those_of_requests(requests):
+    requests.click("#losses")
+    requests.asks("losses", event="requests")
+    assert "12 losses" not in requests.text("#losses") and "7 losses" in requests.text("#losses")
+
+
 def test_from_a_request_to_its_thread(requests):
     requests.click("#request-timeline-0")
     requests.until(lambda: requests.all(".tl-names .lane"))

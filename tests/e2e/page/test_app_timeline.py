@@ -228,6 +228,21 @@ def test_from_a_profile_to_its_timeline(page):
     page.until(lambda: lanes(page))
 
 
+def test_what_is_said_of_a_slice_does_not_hide_it(timeline):
+    """The panel is in sight as a whole, below the lanes."""
+    pointer(timeline, ("pointerdown", 200, 130), ("pointerup", 200, 130))
+    timeline.until(lambda: timeline.all("#slice-panel dl"))
+    panel, lane = (timeline.run("const { top, bottom } = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, bottom];", css)
+                   for css in ("#slice-panel", ".tl-names .picked"))
+    assert 0 < lane[1] <= panel[0] < panel[1] <= timeline.run("return innerHeight"), (lane, panel)
+
+
+def test_losses_are_those_of_the_slices(timeline):
+    assert timeline.text("#losses") == "7 losses"
+    timeline.click("#losses")
+    timeline.asks("losses", event="threads")
+
+
 def test_a_slice_has_its_evidence(timeline):
     """The lane of thread 100 waits for a lock from 0.3 to 0.9 of its 5 ms."""
     timeline.open(f"?view=timeline&lane=100.100&at={START}.002&t_from={START}&t_to={START}.01")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the flight recorder has kept, and why: each opens the timeline at its moment.
 import type { Mark } from '../api/answers';
-import { safe } from '../format';
+import { count, safe } from '../format';
 import { type Link, NO_LINK, writeLink } from '../state/link';
 import { usePage } from '../state/page';
 import { clockOf, type Span } from '../state/range';
@@ -14,6 +14,8 @@ const BEFORE = 120; // s of the film that are in the range, …
 const AFTER = 30;
 const SHOWN_BEFORE = 2; // … and in the picture
 const SHOWN_AFTER = 1;
+const NEAR = 10; // s, between what is shown as one row
+const LISTED = 20; // of a row
 
 /** The timeline around a mark, of its machine. */
 export function linkToKept({ time, host }: Mark): Link {
@@ -24,18 +26,42 @@ export function linkToKept({ time, host }: Mark): Link {
 	};
 }
 
+/** What happened close together on one machine, first what happened first: the latest such group comes first. */
+export function keptGroups(marks: readonly Mark[]): Mark[][] {
+	const groups: Mark[][] = [], last = new Map<string, Mark[]>();
+	for (const mark of marks.filter(({ text: words }) => words.startsWith(KEPT)).sort((a, b) => a.time - b.time)) {
+		const group = last.get(mark.host);
+		if (group && mark.time - group.at(-1)!.time <= NEAR) {
+			group.push(mark);
+			continue;
+		}
+		groups.push([mark]);
+		last.set(mark.host, groups.at(-1)!);
+	}
+	return groups.reverse();
+}
+
 export function Kept({ span }: { span: Span }) {
 	const { go } = usePage(), { marks } = useMarks(span);
-	const kept = marks.filter((mark) => mark.text.startsWith(KEPT));
-	return kept.length === 0 ? null : <section class="kept" aria-label={text.chart.kept}>
+	const groups = keptGroups(marks), hosts = new Set(groups.map(([mark]) => mark!.host));
+	return groups.length === 0 ? null : <section class="kept" aria-label={text.chart.kept}>
 		<h3>{text.chart.kept}</h3>
-		<ul>{kept.map((mark) => <li key={`${mark.time} ${mark.text}`}>
-			<a href={writeLink(linkToKept(mark))} onClick={(click) => {
-				if (!isHere(click))
-					return;
-				click.preventDefault();
-				go(linkToKept(mark));
-			}}>{clockOf(mark.time)} {safe(mark.text.slice(KEPT.length))}</a>
-		</li>)}</ul>
+		<ul>{groups.map((group) => {
+			const mark = group[0]!, to = linkToKept(mark), others = group.slice(1);
+			return <li key={`${mark.time} ${mark.host} ${mark.text}`}>
+				<a href={writeLink(to)} onClick={(click) => {
+					if (!isHere(click))
+						return;
+					click.preventDefault();
+					go(to);
+				}}><time>{clockOf(mark.time)}</time>{hosts.size > 1 && ` ${safe(mark.host)}:`} {safe(mark.text.slice(KEPT.length))}</a>
+				{others.length > 0 && <span class="hint" title={others.slice(0, LISTED).map(wordsOfOne).join('\n')}>
+					{text.chart.keptMore(count(others.length), clockOf(others.at(-1)!.time))}</span>}
+			</li>;
+		})}</ul>
 	</section>;
+}
+
+function wordsOfOne(mark: Mark): string {
+	return `${clockOf(mark.time)} ${safe(mark.text.slice(KEPT.length))}`;
 }

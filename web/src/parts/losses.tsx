@@ -24,18 +24,18 @@ function Kind({ kind, losses }: { kind: LossKind; losses: LossesAnswer['losses']
 	</tbody>;
 }
 
-function Panel({ sum }: { sum: Sum }) {
+function Panel({ sum, event, isOfSamples }: { sum: Sum; event: string; isOfSamples: boolean }) {
 	const { link } = usePage();
 	// whose they are is not known: of filters, the host alone matters
-	const asked = useAnswer<LossesAnswer>('losses', askOf(link.event, rangeOf(sum),
+	const asked = useAnswer<LossesAnswer>('losses', askOf(event, rangeOf(sum),
 		{ ...NO_LINK.filters, host: link.filters.host }, { limit: LISTED }));
 	const { answer } = asked;
 	const words = text.profile;
 	const others = answer ? answer.losses.reduce((rest, loss) => rest - loss.count, answer.lost) : 0;
 
 	return <div class="loss-panel">
-		<p>{words.lostSamples(partOf(sum.lost_samples, sum.samples + sum.lost_samples))}{' '}
-			<span title={words.cutHint}>{words.cut(partOf(sum.truncated, sum.samples))}</span></p>
+		{isOfSamples && <p>{words.lostSamples(partOf(sum.lost_samples, sum.samples + sum.lost_samples))}{' '}
+			<span title={words.cutHint}>{words.cut(partOf(sum.truncated, sum.samples))}</span></p>}
 		<p class="hint">{words.lostHint}</p>
 		<Answers asked={[asked]}>
 			{answer && answer.films_unread > 0 &&
@@ -49,14 +49,23 @@ function Panel({ sum }: { sum: Sum }) {
 	</div>;
 }
 
-/** Lost samples and cut stacks alike lack something of what was spent; all else is another thing, and not added to it. */
-export function Losses({ sum }: { sum: Sum }) {
-	const words = text.profile;
+/**
+ * Lost samples and cut stacks alike lack something of what was spent; all else is another thing, and not added to it.
+ * Of slices and requests, which are no samples, losses are counted. event: where it is another one than the page's.
+ */
+export function Losses({ sum, event: other }: { sum: Sum; event?: string }) {
+	const { link, status } = usePage();
+	const words = text.profile, event = other ?? link.event;
+	const type = status?.event_types.find(({ name }) => name === event), isOfSamples = !type?.slices && !type?.requests;
 	const part = sum.lost_samples + sum.truncated;
 	if (!sum.lost && !part)
 		return <span>{words.nothingLost}</span>;
+	if (!isOfSamples)
+		return <Dropdown name="losses" class="losses few" label={words.losses(count(sum.lost))}>
+			{() => <Panel sum={sum} event={event} isOfSamples={false} />}
+		</Dropdown>;
 	return <Dropdown name="losses" class={isMuch(part, sum.samples + sum.lost_samples) ? 'losses' : 'losses few'}
 		label={part ? words.lostOrCut(partOf(part, sum.samples + sum.lost_samples)) : words.noSampleLost}>
-		{() => <Panel sum={sum} />}
+		{() => <Panel sum={sum} event={event} isOfSamples />}
 	</Dropdown>;
 }

@@ -4,13 +4,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Theme } from '../flame/contract';
 import { count, formatOf } from '../format';
 import { shadeAt, shadeOf } from '../parts/heat_map';
-import { clockOf } from '../state/range';
+import { clockOf, type Span } from '../state/range';
 import { requestsText as words } from '../text/requests';
 import type { RequestsAnswer } from './answers';
-import { type Cells, countOf, partOf, rowsShown } from './latency_map';
+import { axisOf, type Cells, countOf, partOf, roundTime, rowsShown } from './latency_map';
 
 const ROW = 9; // pixels
-const AXIS = 4; // rows from one word of the axis to the next
+const MOMENTS = 5; // on the axis of time
 
 function draw(canvas: HTMLCanvasElement, answer: RequestsAnswer, width: number, theme: Theme, chosen: Cells | null): void {
 	const ratio = devicePixelRatio || 1, [first, end] = rowsShown(answer);
@@ -40,6 +40,12 @@ function draw(canvas: HTMLCanvasElement, answer: RequestsAnswer, width: number, 
 	ctx.strokeStyle = style.getPropertyValue('--accent').trim();
 	ctx.lineWidth = 2;
 	ctx.strokeRect(a * column, (end - 1 - high) * ROW, (b - a + 1) * column, (high - low + 1) * ROW);
+}
+
+/** A part of the way through a time, as exact as that is short. */
+function momentOf({ from, to }: Span, part: number): string {
+	const moment = from + (to - from) * part;
+	return clockOf(moment) + (to - from < 60 ? `.${Math.floor(moment * 10 % 10)}` : '');
 }
 
 export function LatencyChart({ answer, theme, chosen, onPart }: {
@@ -79,8 +85,8 @@ export function LatencyChart({ answer, theme, chosen, onPart }: {
 			<span class="hint">{words.mapHint}</span>}</figcaption>
 		<div class="heat-box">
 			<div class="latency-rows" style={{ height: `${height}px` }} aria-hidden="true">
-				{answer.rows.slice(first, end).map((least, i) => (i % AXIS === 0 &&
-					<span key={least} style={{ bottom: `${i * ROW}px` }}>{ns(least)}</span>))}
+				{axisOf(answer, [first, end]).map(({ time, at }) =>
+					<span key={time} style={{ bottom: `${at * ROW}px` }}>{roundTime(time)}</span>)}
 			</div>
 			<div class="heat-plot" ref={box}>
 				<canvas ref={canvas} id="latency" role="img" aria-label={words.mapOf(count(answer.count))}
@@ -98,7 +104,8 @@ export function LatencyChart({ answer, theme, chosen, onPart }: {
 							onPart(partOf(answer, { step: [from[0], last[0]], row: [from[1], last[1]] }));
 						setStart(pressed.current = null);
 					}} />
-				<div class="heat-times"><span>{clockOf(answer.sum.from)}</span><span>{clockOf(answer.sum.to)}</span></div>
+				<div class="heat-times">{Array.from({ length: MOMENTS }, (_, i) =>
+					<span key={i}>{momentOf(answer.sum, i / (MOMENTS - 1))}</span>)}</div>
 			</div>
 		</div>
 	</figure>;

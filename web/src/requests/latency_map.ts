@@ -20,6 +20,25 @@ export function rowsShown({ map, rows }: RequestsAnswer): [number, number] {
 	return last < 0 ? [0, rows.length] : [Math.max(first - 1, 0), Math.min(last + 2, rows.length)];
 }
 
+/** Round times with the place of each, in rows above the first one that is drawn; rows grow by a factor. */
+export function axisOf({ rows }: RequestsAnswer, [first, end]: [number, number]): { time: number; at: number }[] {
+	const marks = [];
+	for (let time = 10; time < rows[end - 1]!; time *= 10) {
+		const row = rows.findIndex((_, i) => i + 1 === rows.length || rows[i + 1]! > time), least = rows[row]!;
+		const next = rows[row + 1] ?? least * 2;
+		const part = least > 0 ? Math.log(time / least) / Math.log(next / least) : time / next;
+		if (row >= first && row < end && least > 0)
+			marks.push({ time, at: row - first + part });
+	}
+	return marks;
+}
+
+/** A round time in words: "10 ms". */
+export function roundTime(ns: number): string {
+	const [size, unit] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'us'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
+	return `${ns / (size as number)} ${unit}`;
+}
+
 /** What a rectangle of cells stands for: ns since base [from, to), ns that requests took [least, most]; most 0: any. */
 export function partOf({ rows, step, length }: RequestsAnswer, cells: Cells): { from: number; to: number; least: number; most: number } {
 	const [a, b] = [Math.min(...cells.step), Math.max(...cells.step)];

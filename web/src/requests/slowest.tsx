@@ -75,13 +75,13 @@ export function Slowest({ answer, onWhy }: { answer: RequestsAnswer; onWhy(row: 
 				<td class="text" title={`${safe(row.process)} ${row.pid}`}>{safe(row.comm)} <span class="hint">{row.tid}</span></td>
 				<td class="text">{words.peers[row.role]} <span class="hint">{safe(row.peer)}</span></td>
 				<td title={words.bytesHint}>{bytes(row.received)} / {bytes(row.sent)}</td>
-				<td class="text" title={safe(row.name)}><code>{safe(row.name)}</code></td>
-				<td class="row">
+				<td class="text name" title={safe(row.name)}><code>{safe(row.name)}</code></td>
+				<td class="acts"><span class="row">
 					{hasSlices && row.role === 'served' && <button type="button" class="quiet" id={`request-why-${i}`}
 						title={explainText.whyHint} onClick={() => onWhy(row)}>{explainText.why}</button>}
 					{hasSlices && <Go id={`request-timeline-${i}`} to={timelineOf(link, row, origin)} title={words.timelineHint}>{words.timeline}</Go>}
 					{event && <Go id={`request-profile-${i}`} to={profileOf(link, row, origin, event)} title={words.profileHint}>{words.profile}</Go>}
-				</td>
+				</span></td>
 			</tr>)}</tbody>
 		</table>
 		{answer.slowest.length === 0 && <p class="hint">{words.noneSlowest}</p>}

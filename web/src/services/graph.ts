@@ -21,6 +21,14 @@ export interface Way {
 	total: number;
 	/** The worst of its calls. */
 	p99: number;
+	/** Where it leads through the columns between, so that it does not run behind a place there. */
+	via: Spot[];
+}
+
+export interface Spot {
+	column: number;
+	/** of a place's middle */
+	row: number;
 }
 
 export interface Graph {
@@ -53,7 +61,7 @@ function gather(answer: ServicesAnswer): { places: Place[]; ways: Way[] } {
 	for (const call of answer.calls) {
 		const from = ofService(call.from);
 		const to = call.to === null ? placeOf(keyOf(call), null, call.peer, call.protocol) : ofService(call.to);
-		const way = ways.get(`${from} ${to}`) ?? { from, to, count: 0, failed: 0, total: 0, p99: 0 };
+		const way = ways.get(`${from} ${to}`) ?? { from, to, count: 0, failed: 0, total: 0, p99: 0, via: [] };
 		way.count += call.count;
 		way.failed += call.failed;
 		way.total += call.total;
@@ -116,30 +124,70 @@ function setColumns(places: Place[], ways: Way[]): void {
 	}
 }
 
+const NARROW = 0.5; // of a place's row, what a way takes that only leads through
+
+/** A place, or a spot that ways lead through. */
+interface Node extends Spot {
+	height: number;
+	near: Node[];
+}
+
+function link(a: Node, b: Node): void {
+	a.near.push(b);
+	b.near.push(a);
+}
+
+/** The places, and spots in all columns that ways pass; those that lead to one place share them. */
+function nodesOf(places: Place[], ways: Way[]): { nodes: Node[]; through: Map<Way, Node[]> } {
+	const nodes: Node[] = places.map(({ column }) => ({ column, row: 0, height: 1, near: [] }));
+	const spots = new Map<string, Node>(), through = new Map<Way, Node[]>();
+	for (const way of ways) {
+		const on: Node[] = [];
+		let before = nodes[way.from]!;
+		for (let column = before.column + 1; column < nodes[way.to]!.column; column++) {
+			const key = `${way.to} ${column}`, spot = spots.get(key) ?? { column, row: 0, height: NARROW, near: [] };
+			if (!spots.has(key))
+				nodes.push(spot);
+			spots.set(key, spot);
+			link(before, spot);
+			on.push(before = spot);
+		}
+		link(before, nodes[way.to]!);
+		through.set(way, on);
+	}
+	return { nodes, through };
+}
+
+/** Below each other, from a row on. */
+function stack(column: Node[], from: number): number {
+	return column.reduce((at, node) => {
+		node.row = at + (node.height - 1) / 2;
+		return at + node.height;
+	}, from);
+}
+
 /** Each place near the middle of those that it has ways to, so that fewer ways cross. */
 function setRows(places: Place[], ways: Way[], columns: number): number {
-	const inColumn = Array.from({ length: columns }, (_, c) => places.map((_, i) => i).filter((i) => places[i]!.column === c));
-	const near: number[][] = places.map(() => []);
+	const { nodes, through } = nodesOf(places, ways);
+	const inColumn = Array.from({ length: columns }, (_, c) => nodes.filter(({ column }) => column === c));
+	const middle = ({ near, row }: Node) => (near.length ? near.reduce((sum, other) => sum + other.row, 0) / near.length : row);
 	let rows = 0;
 
-	for (const { from, to } of ways) {
-		near[from]!.push(to);
-		near[to]!.push(from);
-	}
-	inColumn.forEach((column) => column.forEach((place, row) => places[place]!.row = row));
+	for (const column of inColumn)
+		rows = Math.max(rows, stack(column, 0));
 	for (const order of [inColumn, [...inColumn].reverse(), inColumn]) {
 		for (const column of order) {
-			const middle = (i: number) => near[i]!.length ?
-				near[i]!.reduce((sum, other) => sum + places[other]!.row, 0) / near[i]!.length : places[i]!.row;
-			const at = new Map(column.map((i) => [i, middle(i)]));
-			column.sort((a, b) => at.get(a)! - at.get(b)! || a - b);
-			column.forEach((place, row) => places[place]!.row = row);
-			rows = Math.max(rows, column.length);
+			const at = new Map(column.map((node, i) => [node, [middle(node), i] as const]));
+			column.sort((a, b) => at.get(a)![0] - at.get(b)![0] || at.get(a)![1] - at.get(b)![1]);
+			stack(column, 0);
 		}
 	}
 	// a short column stands in the middle
 	for (const column of inColumn)
-		column.forEach((place, row) => places[place]!.row = row + (rows - column.length) / 2);
+		stack(column, (rows - column.reduce((sum, { height }) => sum + height, 0)) / 2);
+	places.forEach((place, i) => place.row = nodes[i]!.row);
+	for (const [way, on] of through)
+		way.via = on.map(({ column, row }) => ({ column, row }));
 	return rows;
 }
 

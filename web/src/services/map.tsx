@@ -1,24 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the map of services. The table beside it says the same in words, and is what keys reach.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, formatOf, safe } from '../format';
 import { requestsText } from '../text/requests';
 import { servicesText as words } from '../text/services';
 import type { ServicesAnswer } from './answers';
-import { type Graph, graphOf, type Place, type Way } from './graph';
+import { type Graph, graphOf, type Place, type Spot, type Way } from './graph';
 import { rateOf, secondsOf } from './rate';
 
-// pixels; ASIDE: what a line that leads back takes beside the first column
-const WIDTH = 184, HEIGHT = 40, ACROSS = 120, DOWN = 16, ASIDE = 32;
+// pixels; ASIDE: what a line that leads back takes beside the first column, MARGIN: without one
+const WIDTH = 184, HEIGHT = 40, ACROSS = 120, ACROSS_LEAST = 40, DOWN = 16, ASIDE = 32, MARGIN = 4;
 const LETTERS = 24;
 
-const xOf = (place: Place): number => ASIDE + place.column * (WIDTH + ACROSS);
-const yOf = (place: Place): number => place.row * (HEIGHT + DOWN) + DOWN;
+/** Where things stand, by how wide the page is. */
+class Layout {
+	readonly across: number;
+	readonly aside: number;
+	readonly width: number;
+	readonly height: number;
 
-function pathOf(from: Place, to: Place): string {
-	const x = xOf(from) + WIDTH, y = yOf(from) + HEIGHT / 2, end = xOf(to), down = yOf(to) + HEIGHT / 2;
+	constructor({ columns, rows, places, ways }: Graph, room: number) {
+		this.aside = ways.some(({ from, to }) => places[to]!.column <= places[from]!.column) ? ASIDE : MARGIN;
+		const gaps = Math.max(columns - 1, 1), left = room - columns * WIDTH - 2 * this.aside;
+		this.across = Math.max(ACROSS_LEAST, Math.min(ACROSS, Math.floor(left / gaps)));
+		this.width = columns * (WIDTH + this.across) - this.across + 2 * this.aside;
+		this.height = rows * (HEIGHT + DOWN) + 2 * DOWN;
+	}
+
+	xOf({ column }: Spot): number {
+		return this.aside + column * (WIDTH + this.across);
+	}
+
+	yOf({ row }: Spot): number {
+		return row * (HEIGHT + DOWN) + DOWN;
+	}
+}
+
+function pathOf(from: Place, to: Place, via: readonly Spot[], at: Layout): string {
+	const x = at.xOf(from) + WIDTH, y = at.yOf(from) + HEIGHT / 2, end = at.xOf(to), down = at.yOf(to) + HEIGHT / 2;
 	if (to.column > from.column) {
-		const bend = ACROSS / 2;
-		return `M${x} ${y}C${x + bend} ${y} ${end - bend} ${down} ${end} ${down}`;
+		let path = `M${x} ${y}`, left = x, before = y;
+		for (const spot of [...via, to]) {
+			const next = at.xOf(spot), level = at.yOf(spot) + HEIGHT / 2, bend = (next - left) / 2;
+			path += `C${left + bend} ${before} ${next - bend} ${level} ${next} ${level}`;
+			if (spot !== to)
+				path += `H${next + WIDTH}`;
+			[left, before] = [next + WIDTH, level];
+		}
+		return path;
 	}
 	// back, or to itself: around the upper side
 	const top = Math.min(y, down) - 32;
@@ -34,21 +63,21 @@ function widthOf(way: Way, most: number): number {
 	return 1 + 4 * Math.sqrt(way.total / Math.max(most, 1));
 }
 
-function Line({ way, graph, most, seconds }: { way: Way; graph: Graph; most: number; seconds: number }) {
+function Line({ way, graph, most, seconds, at }: { way: Way; graph: Graph; most: number; seconds: number; at: Layout }) {
 	const from = graph.places[way.from]!, to = graph.places[way.to]!, ns = formatOf('ns');
-	return <path d={pathOf(from, to)} class={way.failed ? 'way failed' : 'way'} style={{ strokeWidth: widthOf(way, most) }}
+	return <path d={pathOf(from, to, way.via, at)} class={way.failed ? 'way failed' : 'way'} style={{ strokeWidth: widthOf(way, most) }}
 		marker-end="url(#way-end)">
 		<title>{`${safe(from.name)} → ${safe(to.name)}\n${words.figures(rateOf(way.count, seconds), ns(way.p99))}\n${requestsText.failedOf(count(way.failed))}`}</title>
 	</path>;
 }
 
-function Box({ place, answer, seconds, isChosen, onChoose }: {
-	place: Place; answer: ServicesAnswer; seconds: number; isChosen: boolean; onChoose(service: string): void;
+function Box({ place, answer, seconds, isChosen, onChoose, at }: {
+	place: Place; answer: ServicesAnswer; seconds: number; isChosen: boolean; onChoose(service: string): void; at: Layout;
 }) {
 	const row = place.service === null ? null : answer.services[place.service]!, ns = formatOf('ns');
 	const figures = row ? row.count ? words.figures(rateOf(row.count, seconds), ns(row.p99)) : words.asksOnly :
 		safe(place.protocol);
-	return <g class={`place${row ? '' : ' far'}${isChosen ? ' picked' : ''}`} transform={`translate(${xOf(place)} ${yOf(place)})`}
+	return <g class={`place${row ? '' : ' far'}${isChosen ? ' picked' : ''}`} transform={`translate(${at.xOf(place)} ${at.yOf(place)})`}
 		onClick={() => row && onChoose(row.service)}>
 		<title>{`${safe(place.name)} ${safe(row?.host ?? '')}\n${figures}\n${row ? requestsText.failedOf(count(row.failed)) : ''}`}</title>
 		<rect width={WIDTH} height={HEIGHT} rx="6" />
@@ -60,15 +89,21 @@ function Box({ place, answer, seconds, isChosen, onChoose }: {
 export function ServiceMap({ answer, chosen, onChoose }: {
 	answer: ServicesAnswer; chosen: string; onChoose(service: string): void;
 }) {
-	const graph = graphOf(answer), seconds = secondsOf(answer.sum), most = Math.max(...graph.ways.map(({ total }) => total), 1);
-	const width = graph.columns * (WIDTH + ACROSS) - ACROSS + 2 * ASIDE, height = graph.rows * (HEIGHT + DOWN) + 2 * DOWN;
+	const box = useRef<HTMLDivElement>(null), [room, setRoom] = useState(0);
+	useEffect(() => {
+		const place = box.current!, observer = new ResizeObserver(() => setRoom(place.clientWidth));
+		observer.observe(place);
+		return () => observer.disconnect();
+	}, []);
+	const graph = useMemo(() => graphOf(answer), [answer]), at = new Layout(graph, room), seconds = secondsOf(answer.sum), most = Math.max(...graph.ways.map(({ total }) => total), 1);
+	const { width, height } = at;
 	return <figure class="service-map">
-		<div class="wide" tabIndex={0} role="group" aria-label={words.map}>
+		<div class="wide" ref={box} tabIndex={0} role="group" aria-label={words.map}>
 			<svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words.mapOf(count(graph.places.length))}>
 				<defs><marker id="way-end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"
 					markerUnits="userSpaceOnUse"><path d="M0 0L8 4L0 8z" /></marker></defs>
-				{graph.ways.map((way) => <Line key={`${way.from} ${way.to}`} way={way} graph={graph} most={most} seconds={seconds} />)}
-				{graph.places.map((place, i) => <Box key={i} place={place} answer={answer} seconds={seconds} onChoose={onChoose}
+				{graph.ways.map((way) => <Line key={`${way.from} ${way.to}`} way={way} graph={graph} most={most} seconds={seconds} at={at} />)}
+				{graph.places.map((place, i) => <Box key={i} place={place} answer={answer} seconds={seconds} onChoose={onChoose} at={at}
 					isChosen={place.service !== null && answer.services[place.service]!.service === chosen} />)}
 			</svg>
 		</div>

@@ -33,6 +33,8 @@ export const timeline = {
 	map: 'The whole time: how many threads ran; drag to choose what is in sight',
 	threads: (n: string, all: string) => (n === all ? many(all, 'thread') : `${n} of ${many(all, 'thread')}`),
 	slices: (n: string) => many(n, 'slice'),
+	partOf: (part: string, whole: string) => `${part} of ${whole}`,
+	atLeast: 'at least',
 	cut: 'There are more threads than are listed: filters show them.',
 	slicesCut: 'There are more slices than are drawn: look at less time, or at fewer threads.',
 	fold: (name: string) => `Show or hide the threads of ${name}`,

@@ -31,6 +31,8 @@ export const timeline: TimelineText = {
 	map: '全部时间：多少线程在运行；拖动选择可见部分',
 	threads: (n, all) => (n === all ? `${all} 个线程` : `${all} 个线程中的 ${n} 个`),
 	slices: (n) => `${n} 个片段`,
+	partOf: (part, whole) => `${whole} 中的 ${part}`,
+	atLeast: '至少',
 	cut: '线程多于所列：用筛选显示其余。',
 	slicesCut: '片段多于所绘：请缩短时间，或减少线程。',
 	fold: (name) => `显示或隐藏 ${name} 的线程`,

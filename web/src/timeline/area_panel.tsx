@@ -28,8 +28,12 @@ export function AreaPanel({ area, origin, onZoom, onClose }: {
 
 	return <section class="tl-panel" id="area-panel" aria-label={words.area.title}>
 		<header><h2>{words.area.title}</h2>
-			<button type="button" class="quiet icon" id="close-area" aria-label={words.area.close} title={words.area.close}
-				onClick={onClose}>×</button></header>
+			<span class="row">
+				<FlameLinks range={range} lanes={area.lanes} />
+				<button type="button" id="zoom-area" onClick={onZoom}>{words.area.zoom}</button>
+				<button type="button" class="quiet icon" id="close-area" aria-label={words.area.close} title={words.area.close}
+					onClick={onClose}>×</button>
+			</span></header>
 		<Answers asked={[asked]}>{answer && <>
 			<p class="hint">{words.area.of(count(answer.lanes), exactly(area.range.to - area.range.from))}</p>
 			<div class="wide" tabIndex={0} role="group" aria-label={words.area.title}><table class="numbers tl-states" id="states">
@@ -49,10 +53,6 @@ export function AreaPanel({ area, origin, onZoom, onClose }: {
 					<td>{count(answer.states.reduce((sum, row) => sum + row.count, 0))}</td><td>{ns(whole)}</td><td /><td /><td /><td /></tr>
 				</tbody>
 			</table></div></>}
-			<div class="row">
-				<FlameLinks range={range} lanes={area.lanes} />
-				<button type="button" id="zoom-area" onClick={onZoom}>{words.area.zoom}</button>
-			</div>
 		</Answers>
 	</section>;
 }

@@ -168,8 +168,6 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 				</div>
 			</div>
 		</div>
-		{logs.areThere && <LogList logs={logs} range={placed.range} origin={origin} isWall={own.isWall} find={own.logFind}
-			onFind={actions.findLog} choose={actions.choose} />}
 		{hit && <Tip {...hit} classes={answer.classes} threads={cpus.threads} origin={origin} isWall={own.isWall} />}
 		{area && <AreaPanel area={area} origin={origin} onZoom={() => view?.jump(area.range)}
 			onClose={() => actions.setArea(null)} />}
@@ -182,5 +180,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 			toHolder: (lane) => slice.range && actions.choose(lane, Math.max(slice.range.from, 0)),
 			toThread: (lane) => slice.range && actions.choose(lane, Math.max(slice.range.from, 0)),
 		}} />}
+		{logs.areThere && <LogList logs={logs} range={placed.range} origin={origin} isWall={own.isWall} find={own.logFind}
+			onFind={actions.findLog} choose={actions.choose} />}
 	</div>;
 }

@@ -5,7 +5,8 @@ import { count, safe } from '../format';
 import { className, familyOf } from './classes';
 import type { CpuLook } from './cpus';
 import { laneOf, type Row } from './lanes';
-import { firstAfter, runAt, type Runs } from './runs';
+import { extentOf, goesOn } from './extent';
+import { firstAfter, type Runs } from './runs';
 import { ROW, STRIP } from './sizes';
 import type { Part } from './tiles';
 import type { Stretch } from './time';
@@ -70,8 +71,8 @@ export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, par
 			continue;
 		}
 		const parts = partsOf(row);
-		for (const part of parts)
-			drawWords(ctx, sight, part, top + ROW / 2, row.kind === 'cpu' ? ofThread(shown.cpuLook) : ofClass(ink));
+		for (const [k, part] of parts.entries())
+			drawWords(ctx, sight, part, parts[k - 1], top + ROW / 2, row.kind === 'cpu' ? ofThread(shown.cpuLook) : ofClass(ink));
 		if (!parts.length) // nothing is here yet
 			drawWaiting(ctx, sight, top, ink);
 		if (row.kind === 'lane' && shown.chosen?.lane === row.lane.key)
@@ -98,14 +99,15 @@ function ofThread({ names, ink }: CpuLook): Words {
 	return { of: (runs, i) => safe(names[runs.thread?.[i] ?? 0] ?? ''), on: () => ink, above: ink };
 }
 
-function drawWords(ctx: Context, sight: Sight, { runs, clip }: Part, middle: number, words: Words): void {
+function drawWords(ctx: Context, sight: Sight, part: Part, before: Part | undefined, middle: number, words: Words): void {
+	const { runs, clip } = part;
 	const least = WIDE * (sight.range.to - sight.range.from) / Math.max(sight.width, 1);
 	const until = Math.min(clip.to, sight.range.to), since = Math.max(clip.from, sight.range.from);
 	for (let i = firstAfter(runs, since); i < runs.count && runs.start[i]! < until; i++) {
 		if (runs.end[i]! - runs.start[i]! < least)
 			continue;
 		// in the first of the tiles that it is in, so that it stands there once
-		if (runs.start[i]! < clip.from && clip.from > sight.range.from)
+		if (clip.from > sight.range.from && (runs.start[i]! < clip.from || goesOn(part, i, before)))
 			continue;
 		const left = Math.max(sight.xOf(runs.start[i]!), 0), right = Math.min(sight.xOf(runs.end[i]!), sight.width);
 		const word = words.of(runs, i) + (runs.slices[i]! > 1 ? ` \u00d7 ${count(runs.slices[i]!)}` : ''), on = words.on(runs, i);
@@ -124,11 +126,10 @@ function drawWaiting(ctx: Context, sight: Sight, top: number, ink: Ink): void {
 }
 
 function drawChosen(ctx: Context, sight: Sight, parts: Part[], at: number, top: number, ink: Ink): void {
-	const part = parts.find(({ clip }) => clip.from <= at && clip.to > at);
-	const i = part ? runAt(part.runs, at) : -1;
-	if (!part || i < 0)
+	const extent = extentOf(parts, at);
+	if (!extent)
 		return;
-	const left = Math.max(sight.xOf(part.runs.start[i]!), -2), right = Math.min(sight.xOf(part.runs.end[i]!), sight.width + 2);
+	const left = Math.max(sight.xOf(extent.from), -2), right = Math.min(sight.xOf(extent.to), sight.width + 2);
 	ctx.strokeStyle = ink.text;
 	ctx.lineWidth = 2;
 	ctx.strokeRect(left, top + 2, Math.max(right - left, 2), STRIP + 2);

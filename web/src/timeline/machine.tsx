@@ -11,6 +11,7 @@ import { usePage } from '../state/page';
 import { timelineText as words } from '../text/timeline';
 import type { Gauge, LanesAnswer, MachineAnswer } from './answers';
 import { colourOf, type Family } from './classes';
+import { scaleOf } from './scale';
 import type { Origin, Stretch } from './time';
 import { useRest } from './use_rest';
 
@@ -37,9 +38,8 @@ export function gaugeName({ group, name, object }: Gauge): string {
 	return `${words.machine.groups[group] ?? safe(group)} ${words.machine.names[name] ?? safe(name)}${object && ` ${safe(object)}`}`;
 }
 
-function draw(canvas: HTMLCanvasElement, answer: MachineAnswer, gauge: Gauge, offset: number, range: Stretch, width: number, theme: Theme): void {
+function draw(canvas: HTMLCanvasElement, answer: MachineAnswer, gauge: Gauge, offset: number, range: Stretch, width: number, theme: Theme, most: number): void {
 	const ratio = devicePixelRatio || 1, ctx = canvas.getContext('2d')!;
-	const most = Math.max(...gauge.values.map((value) => value ?? 0), 1e-9);
 	const scale = width / Math.max(range.to - range.from, 1);
 	canvas.width = Math.round(width * ratio);
 	canvas.height = HEIGHT * ratio;
@@ -56,14 +56,14 @@ function draw(canvas: HTMLCanvasElement, answer: MachineAnswer, gauge: Gauge, of
 	});
 }
 
-function Strip({ answer, gauge, offset, range, width, theme }: {
-	answer: MachineAnswer; gauge: Gauge; offset: number; range: Stretch; width: number; theme: Theme;
+function Strip({ answer, gauge, most, offset, range, width, theme }: {
+	answer: MachineAnswer; gauge: Gauge; most: number; offset: number; range: Stretch; width: number; theme: Theme;
 }) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	useEffect(() => {
 		if (width > 0)
-			draw(canvas.current!, answer, gauge, offset, range, width, theme);
-	}, [answer, gauge, offset, range, width, theme]);
+			draw(canvas.current!, answer, gauge, offset, range, width, theme, most);
+	}, [answer, gauge, offset, range, width, theme, most]);
 	const said = words.machine.said(gaugeText(gauge, gauge.average), gaugeText(gauge, gauge.least), gaugeText(gauge, gauge.most));
 	const title = safe(gauge.title);
 	return <li title={`${title}\n${said}`}>
@@ -100,7 +100,7 @@ export function Machine({ answer: lanes, range, width, origin, isFolded, onFold 
 		<button type="button" class="quiet" id="fold-machine" aria-expanded={!isFolded} title={words.machine.fold} onClick={onFold}>
 			{isFolded ? '▸' : '▾'} {words.machine.title}</button>
 		{!isFolded && answer && <ul aria-label={words.machine.title}>
-			{gauges.map((gauge) => <Strip key={`${gauge.group} ${gauge.name} ${gauge.object}`} answer={answer} gauge={gauge}
+			{gauges.map((gauge) => <Strip key={`${gauge.group} ${gauge.name} ${gauge.object}`} answer={answer} gauge={gauge} most={scaleOf(gauge, gauges)}
 				offset={origin.offsetOf(answer.base)} range={range} width={width} theme={theme} />)}
 		</ul>}
 		{!isFolded && answer && <DiskThreads answer={answer} />}

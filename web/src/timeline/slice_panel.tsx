@@ -63,7 +63,7 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 	const { waker, holder } = slice;
 	const kinds: Record<string, string> = { goroutine: words.slice.goroutine, task: words.slice.task, 'virtual thread': words.slice.virtualThread };
 	const logged = logs.lines.filter((line) => laneKey(line) === laneKey(lane) && logs.timeOf(line) >= start && logs.timeOf(line) < end);
-	return <>
+	return <div class="tl-known"><div>
 		<dl>
 			<Fact name={words.slice.why}>{slice.words !== slice.name && safe(slice.words)}</Fact>
 			<Fact name={words.slice.length}><b>{exactly(end - start)}</b></Fact>
@@ -92,8 +92,9 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 		</div>
 		{logged.length > 0 && <><h3>{words.logs.inSlice}</h3>
 			<ol class="tl-logs-list">{logged.slice(0, LOGGED).map((line, i) => <LogRow key={i} line={line} at={moment(logs.timeOf(line))} />)}</ol></>}
-		{slice.stack.length > 0 && <><h3>{words.slice.stack}</h3>
+		</div>
+		{slice.stack.length > 0 && <div><h3>{words.slice.stack}</h3>
 			<ol class="tl-stack mono">{slice.stack.map((frame, i) => <li key={i} title={`${safe(frame.name)}\n${safe(frame.image)}`}>
-				{safe(frame.name)}{frame.is_guess && <i class="mark" title={words.slice.guess}> ?</i>}</li>)}</ol></>}
-	</>;
+				{safe(frame.name)}{frame.is_guess && <i class="mark" title={words.slice.guess}> ?</i>}</li>)}</ol></div>}
+	</div>;
 }

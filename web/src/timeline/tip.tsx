@@ -13,7 +13,7 @@ const AWAY = 14; // pixels from the pointer
 export function Tip({ hit, x, y, classes, threads, origin, isWall }: {
 	hit: Hit; x: number; y: number; classes: readonly string[]; threads: CpuThreads; origin: Origin; isWall: boolean;
 }) {
-	const { row, runs, run, moment } = hit;
+	const { row, runs, run, moment, extent } = hit;
 	const thread = row.kind === 'cpu' && runs && run >= 0 ? threads.all[runs.thread?.[run] ?? -1] : undefined;
 	const isRight = x > innerWidth / 2, isLow = y > innerHeight / 2;
 	const style = {
@@ -23,8 +23,8 @@ export function Tip({ hit, x, y, classes, threads, origin, isWall }: {
 	return <div class="tl-tip" role="tooltip" style={style}>
 		<div><RowName row={row} /></div>
 		<div class="hint">{isWall ? origin.wallOf(moment) : exactly(moment)}</div>
-		{runs && run >= 0 && <>
-			<div><b>{thread ? safe(thread.comm) : className(classes[runs.class[run]!] ?? '')}</b> {thread && `${thread.tid} `}{exactly(runs.end[run]! - runs.start[run]!)}</div>
+		{runs && extent && <>
+			<div><b>{thread ? safe(thread.comm) : className(classes[runs.class[run]!] ?? '')}</b> {thread && `${thread.tid} `}{extent.isMore && `${words.atLeast} `}{exactly(extent.to - extent.from)}</div>
 			{runs.slices[run]! > 1 && <div class="hint">{words.merged(count(runs.slices[run]!), percent(runs.part[run]!, 1))}<br />
 				{words.mergedHint}</div>}
 		</>}

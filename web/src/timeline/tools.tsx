@@ -18,6 +18,7 @@ export function Tools({ answer, isCut, view, area, range, actions }: {
 	const { link } = usePage();
 	const { order, find, hidden, isWall } = link.timeline;
 	const slices = answer.lanes.reduce((sum, lane) => sum + lane.slices.reduce((all, n) => all + n, 0), 0);
+	const isWhole = range.to - range.from >= answer.length;
 	return <div class="row tl-tools">
 		<input type="search" name="t-find" value={find} placeholder={words.find} aria-label={words.find} autocomplete="off"
 			spellcheck={false} onInput={(event) => actions.find(event.currentTarget.value)}
@@ -39,7 +40,8 @@ export function Tools({ answer, isCut, view, area, range, actions }: {
 		<button type="button" id="visible-states" title={words.area.visibleHint} disabled={!!area}
 			onClick={() => view && actions.setArea({ range: view.range, lanes: [] })}>{words.area.visible}</button>
 		{hidden.length > 0 && <button type="button" id="show-hidden" onClick={actions.showHidden}>{words.shown(count(hidden.length))}</button>}
-		<span class="hint end" id="in-sight">{exactly(range.to - range.from)} · {words.slices(count(slices))}</span>
+		<span class="hint end" id="in-sight">{isWhole ? `${exactly(answer.length)} · ${words.slices(count(slices))}` :
+			words.partOf(exactly(range.to - range.from), exactly(answer.length))}</span>
 		{(answer.cut || answer.threads > answer.lanes.length) && <span class="warn">{words.cut}</span>}
 		{isCut && <span class="warn">{words.slicesCut}</span>}
 	</div>;

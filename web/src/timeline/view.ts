@@ -5,6 +5,7 @@ import type { Theme } from '../flame/contract';
 import { type Look, lookOf } from './classes';
 import { type CpuLook } from './cpus';
 import { drawOver, type Ink, inkOf } from './draw';
+import { type Extent, extentOf } from './extent';
 import { laneOf, type Row } from './lanes';
 import { Columns, paintStrip } from './paint';
 import { runAt, type Runs } from './runs';
@@ -22,6 +23,8 @@ export interface Hit {
 	runs: Runs | null;
 	/** -1: none is there */
 	run: number;
+	/** null: none is there */
+	extent: Extent | null;
 }
 
 /** What was chosen with the mouse: a time of some lanes. */
@@ -160,10 +163,10 @@ export class View {
 		if (!row || !this.shown || x < 0 || x > this.width)
 			return null;
 		if (!laneOf(row))
-			return { row, moment, runs: null, run: -1 };
-		const part = this.#parts(row).find(({ clip }) => clip.from <= moment && clip.to > moment);
+			return { row, moment, runs: null, run: -1, extent: null };
+		const parts = this.#parts(row), part = parts.find(({ clip }) => clip.from <= moment && clip.to > moment);
 		const run = part ? runAt(part.runs, moment) : -1;
-		return { row, moment, runs: part?.runs ?? null, run };
+		return { row, moment, runs: part?.runs ?? null, run, extent: run < 0 ? null : extentOf(parts, moment) };
 	}
 
 	/** The lanes between two heights. */

@@ -60,7 +60,7 @@ export function Requests() {
 }
 
 function Filled({ answer }: { answer: RequestsAnswer }) {
-	const { link, go, theme } = usePage();
+	const { link, go, theme, status } = usePage();
 	const own = link.requests, origin = new Origin(BigInt(answer.base)), ns = formatOf('ns');
 	const change = (part: Partial<RequestsLink>) => go({ requests: { ...own, ...part } });
 	const noPart = { from: '', to: '', least: '', most: '' };
@@ -73,7 +73,7 @@ function Filled({ answer }: { answer: RequestsAnswer }) {
 			<span class={answer.failed ? 'warn' : ''}>{words.failedOf(count(answer.failed))}</span>
 			{answer.open > 0 && <span title={words.openHint}>{words.openOf(count(answer.open))}</span>}
 			<span>{spanText(answer.sum)}</span>
-			<Losses sum={answer.sum} />
+			<Losses sum={answer.sum} event={requestsEvent(status)} />
 			{answer.cut && <span class="warn">{words.cut}</span>}
 			<div class="segments" role="group" aria-label={words.role}>
 				{ROLES.map((role) => <button type="button" key={role} id={`role-${role || 'all'}`} aria-pressed={own.role === role}
