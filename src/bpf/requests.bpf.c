@@ -378,14 +378,22 @@ static __always_inline __u64 python_task(bool is_call)
 	return task ? task : written;
 }
 
-/* For whom the current thread works. */
-static __always_inline void take_workers(struct requests_call *call, struct requests_socket *socket,
-					 __u32 direction, __u32 length)
+/*
+ * For whom the current thread works. Not static, so that the verifier looks at it once, and not
+ * once for each protocol that leads here. Returns 0.
+ */
+__weak __noinline int take_workers(struct requests_call *call, struct requests_socket *socket,
+				   __u32 direction, __u32 length)
 {
-	struct requests_wire *wire = &call->wire;
-	struct requests_works *works = &wire->works;
-	__u32 has = requests_process_has(&socket->process);
+	struct requests_works *works;
+	struct requests_wire *wire;
+	__u32 has;
 
+	if (!call || !socket)
+		return 0;
+	wire = &call->wire;
+	works = &wire->works;
+	has = requests_process_has(&socket->process);
 	works->task = 0;
 	works->works_for = 0;
 	if (has & REQUESTS_HAS_CONTEXT)
@@ -400,7 +408,7 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 		if (wants_starts(socket, direction))
 			requests_go_tell_starts(works->works_for ? works->works_for : works->task,
 						wire->head.time);
-		return;
+		return 0;
 	}
 	/* what a library has decrypted was read before */
 	requests_turn_take(&works->more.turn, direction || socket->is_tls ? 0 : length,
@@ -409,6 +417,7 @@ static __always_inline void take_workers(struct requests_call *call, struct requ
 		requests_turn_is_its_own(&works->more.turn, wire->head.time);
 	if (has & REQUESTS_HAS_PYTHON && direction)
 		works->task = python_task(!socket->is_tls);
+	return 0;
 }
 
 /* Of a connection whose beginning of messages are to be found. */

@@ -115,8 +115,12 @@ static __always_inline __u64 requests_python_innermost(const struct requests_pyt
 											  : 0;
 }
 
-/* The task that the current thread runs; 0: none, or it is not known, or this is not Python. */
-static __noinline __u64 requests_python_task(void)
+/*
+ * The task that the current thread runs; 0: none, or it is not known, or this is not Python. Not
+ * static, so that the verifier looks at it once, and not once for each way that leads here, which
+ * took it seconds.
+ */
+__weak __noinline __u64 requests_python_task(void)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct requests_python_way way = {.is_cut = 1};

@@ -352,17 +352,33 @@ static void process_gone(void *context, const struct process *process)
 
 struct follow_all {
 	const struct camera *camera;
+	void (*follow)(struct samples *samples, pid_t pid);
 	uint64_t until;
 };
 
-static void follow_all(void *context, pid_t pid)
+static void follow(void *context, pid_t pid)
 {
 	const struct follow_all *all = context;
 	const struct selection *selection = all->camera->options.selection;
 
 	if (clock_ns() < all->until &&
 	    (selection->whole_machine || selection_wants(selection, pid)))
-		samples_follow_all(all->camera->samples, pid);
+		all->follow(all->camera->samples, pid);
+}
+
+/*
+ * What runs, also at rest. First the files of all: sources look at those once, and stacks through
+ * them take much longer to read. What cannot be listed is handed over.
+ */
+static void follow_all(struct camera *camera)
+{
+	struct follow_all all = {camera, samples_meet, clock_ns() + FOLLOW_ALL_NS};
+	struct fail why = {0};
+
+	targets_each_pid(follow, &all, &why);
+	all.follow = samples_follow_all;
+	if (needs(camera, SOURCE_STACKS))
+		targets_each_pid(follow, &all, &why);
 }
 
 /*
@@ -374,8 +390,6 @@ static void follow_first(struct camera *camera)
 	const struct selection *selection = camera->options.selection;
 	pid_t running[FOLLOW_FIRST_MAX];
 	struct executed places[EXECUTED_MAX];
-	struct follow_all all = {camera, clock_ns() + FOLLOW_ALL_NS};
-	struct fail why = {0};
 	size_t i, count = activity_end(camera->activity, running, FOLLOW_FIRST_MAX);
 	size_t place_count = executing_end(camera->executing, places, EXECUTED_MAX);
 
@@ -388,9 +402,8 @@ static void follow_first(struct camera *camera)
 			samples_follow(camera->samples, running[i]);
 	for (i = 0; i < place_count; i++)
 		samples_expect(camera->samples, places[i].pid, places[i].address);
-	/* what cannot be listed is handed over */
 	if (needs(camera, SOURCE_RESTING))
-		targets_each_pid(follow_all, &all, &why);
+		follow_all(camera);
 }
 
 static int start_sources(struct camera *camera, struct fail *why)

@@ -170,6 +170,9 @@ void samples_each_image(struct samples *samples, pid_t pid,
 			void (*take)(void *context, pid_t pid, const struct image *image),
 			void *context);
 
+/* Reads which files a process has mapped, and tells of them; of its stacks nothing is read. */
+void samples_meet(struct samples *samples, pid_t pid);
+
 /*
  * The same, and the tables of all that the process has mapped are made now: that many of its
  * threads will tell of their stacks at the same time that there would be no room to hand them over.

@@ -292,6 +292,11 @@ void samples_follow_begin(struct samples *samples, pid_t pid)
 		       space->process ? space->exec_id : UNWIND_ANY_EXEC);
 }
 
+void samples_meet(struct samples *samples, pid_t pid)
+{
+	targets_find(samples->targets, pid);
+}
+
 void samples_follow_all(struct samples *samples, pid_t pid)
 {
 	struct process *process = targets_find(samples->targets, pid);

@@ -325,6 +325,41 @@ static void add_event(struct source *source)
 	source->event = film_add_event(source->host->film, &event);
 }
 
+static const struct process *process_of(void *context, pid_t pid)
+{
+	const struct source *source = context;
+
+	return samples_process(source->host->samples, pid);
+}
+
+/* The kernel's side looks again at what it has of processes. */
+static void have_said(const struct source *source)
+{
+	__atomic_fetch_add(&source->host->probes->bss->requests_said, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Which goroutine starts which is not known from now on. */
+static bool too_many_goroutines(void *context, pid_t pid)
+{
+	struct source *source = context;
+	struct requests *requests = source->state;
+	bool is_left = requests_tls_leave_starts(requests->tls, pid);
+
+	requests->unnoted += is_left;
+	return is_left;
+}
+
+/* Of processes whose files were met, what their memory says. */
+static void look_at_processes(struct source *source)
+{
+	struct requests *requests = source->state;
+
+	requests_contexts_tick(requests->contexts, process_of, source);
+	requests_coroutines_tick(requests->coroutines, process_of, source);
+	requests_goroutines_tick(requests->goroutines, too_many_goroutines, source);
+	have_said(source);
+}
+
 static int start(struct source *source, struct fail *why)
 {
 	struct requests *requests = source->state;
@@ -337,6 +372,8 @@ static int start(struct source *source, struct fail *why)
 
 	add_event(source);
 	requests->has_started = true;
+	/* what runs already is known before its first call */
+	look_at_processes(source);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		struct bpf_link *link;
 
@@ -442,38 +479,11 @@ static void tell_losses(struct source *source)
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 }
 
-static const struct process *process_of(void *context, pid_t pid)
-{
-	const struct source *source = context;
-
-	return samples_process(source->host->samples, pid);
-}
-
-/* The kernel's side looks again at what it has of processes. */
-static void have_said(const struct source *source)
-{
-	__atomic_fetch_add(&source->host->probes->bss->requests_said, 1, __ATOMIC_SEQ_CST);
-}
-
-/* Which goroutine starts which is not known from now on. */
-static bool too_many_goroutines(void *context, pid_t pid)
-{
-	struct source *source = context;
-	struct requests *requests = source->state;
-	bool is_left = requests_tls_leave_starts(requests->tls, pid);
-
-	requests->unnoted += is_left;
-	return is_left;
-}
-
 static void tick(struct source *source, uint64_t now)
 {
 	struct requests *requests = source->state;
 
-	requests_contexts_tick(requests->contexts, process_of, source);
-	requests_coroutines_tick(requests->coroutines, process_of, source);
-	requests_goroutines_tick(requests->goroutines, too_many_goroutines, source);
-	have_said(source);
+	look_at_processes(source);
 	requests_track_tick(requests->track, now);
 	tell_losses(source);
 }
