@@ -10,7 +10,8 @@ import type { RequestsAnswer } from './answers';
 import { axisOf, type Cells, countOf, partOf, roundTime, rowsShown } from './latency_map';
 
 const ROW = 9; // pixels
-const MOMENTS = 5; // on the axis of time
+const MOMENTS = 5; // on the axis of time, at most …
+const APART = 110; // … and pixels from one to the next
 
 function draw(canvas: HTMLCanvasElement, answer: RequestsAnswer, width: number, theme: Theme, chosen: Cells | null): void {
 	const ratio = devicePixelRatio || 1, [first, end] = rowsShown(answer);
@@ -78,7 +79,7 @@ export function LatencyChart({ answer, theme, chosen, onPart }: {
 	}, [answer, width, theme, JSON.stringify(drawn)]);
 
 	const cells: Cells | null = over && { step: [over[0], over[0]], row: [over[1], over[1]] };
-	const height = (end - first) * ROW;
+	const height = (end - first) * ROW, moments = Math.max(2, Math.min(MOMENTS, Math.floor(width / APART)));
 	return <figure class="chart latency" aria-label={words.map}>
 		<figcaption>{cells ? <><b>{clockOf(answer.sum.from + partOf(answer, cells).from / 1e9)}</b>{' '}
 			<span>{words.atLeast(ns(answer.rows[over![1]] ?? 0))}: <b>{words.count(count(countOf(answer, cells)))}</b></span></> :
@@ -104,8 +105,8 @@ export function LatencyChart({ answer, theme, chosen, onPart }: {
 							onPart(partOf(answer, { step: [from[0], last[0]], row: [from[1], last[1]] }));
 						setStart(pressed.current = null);
 					}} />
-				<div class="heat-times">{Array.from({ length: MOMENTS }, (_, i) =>
-					<span key={i}>{momentOf(answer.sum, i / (MOMENTS - 1))}</span>)}</div>
+				<div class="heat-times">{Array.from({ length: moments }, (_, i) =>
+					<span key={i}>{momentOf(answer.sum, i / (moments - 1))}</span>)}</div>
 			</div>
 		</div>
 	</figure>;
