@@ -18,6 +18,7 @@
 #include "capture.h"
 #include "filter.h"
 #include "goroutines_abi.h"
+#include "lanes.h"
 
 /* Set before loading; ns. */
 const volatile __u64 goroutines_min_wait = 50000;
@@ -42,7 +43,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, GOROUTINES_MAX);
-	__type(key, struct goroutines_key);
+	__type(key, struct lane_key);
 	__type(value, struct goroutines_state);
 } goroutines_states SEC(".maps");
 
@@ -61,17 +62,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } goroutines_paid SEC(".maps");
-
-static __always_inline struct goroutines_key key_of(__u64 g)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	return (struct goroutines_key){
-		.g = g,
-		.pid = task->tgid,
-		.exec_id = (__u32)task->self_exec_id,
-	};
-}
 
 /* How far stacks are ahead of their rate on this CPU, ns. */
 static __always_inline __u64 stacks_ahead(const __u64 *paid, __u64 now)
@@ -117,7 +107,7 @@ static __always_inline void begin(struct capture_scratch *scratch, __u32 kind, _
 
 	capture_identity(&scratch->record, kind, task, 0);
 	scratch->record.head.time = state->told.time;
-	identity->undecided = state->undecided;
+	identity->undecided = state->turn.undecided;
 	identity->key = goroutines_readier_key(g, state->told.time);
 	if (kind != GOROUTINES_WAIT)
 		return;
@@ -142,8 +132,12 @@ static __always_inline void fill(struct goroutines_wait *wait, const struct goro
 	const struct goroutines_told *told = &state->told;
 
 	__builtin_memset(wait, 0, sizeof(*wait));
-	wait->out = told->out;
-	wait->woken = told->woken;
+	bpf_probe_read_user(&state->turn.number, sizeof(state->turn.number),
+			    (void *)(g + image->goid));
+	wait->turn = state->turn;
+	wait->turn.out = told->out;
+	wait->turn.woken = told->woken;
+	wait->turn.flags = (__u8)told->lane;
 	wait->in = told->in;
 	wait->g = g;
 	wait->short_waited = told->short_waited;
@@ -152,18 +146,9 @@ static __always_inline void fill(struct goroutines_wait *wait, const struct goro
 	wait->short_readies = told->short_readies;
 	wait->tells = told->tells;
 	wait->image = state->image;
-	bpf_probe_read_user(&wait->goid, sizeof(wait->goid), (void *)(g + image->goid));
-	wait->reason = state->reason;
-	wait->readier = state->readier;
 	wait->has_readier_stack = state->has_readier_stack;
 	wait->is_before = state->is_before;
 	__builtin_memcpy(wait->readier_comm, state->readier_comm, sizeof(wait->readier_comm));
-	state->goid = wait->goid;
-	wait->lane = (__u8)told->lane;
-	wait->since = state->since;
-	wait->readier_goid = state->readier_goid;
-	wait->thread = state->thread;
-	wait->cpu = state->cpu;
 }
 
 /*
@@ -201,7 +186,7 @@ static __always_inline bool tell(__u64 g, struct goroutines_state *state, __u32 
 }
 
 /* Of a goroutine that is met; null: there is no room, which is counted. */
-static __always_inline struct goroutines_state *new_state(struct goroutines_key *key)
+static __always_inline struct goroutines_state *new_state(struct lane_key *key)
 {
 	struct goroutines_state *state;
 	__u32 zero = 0;
@@ -219,7 +204,7 @@ static __always_inline struct goroutines_state *new_state(struct goroutines_key 
 
 /* -- gopark ------------------------------------------------------------------------------------ */
 
-static __always_inline void park(struct goroutines_key *key, __u8 reason, __u32 image,
+static __always_inline void park(struct lane_key *key, __u8 reason, __u32 image,
 				 enum filter_answer answer)
 {
 	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, key);
@@ -231,14 +216,14 @@ static __always_inline void park(struct goroutines_key *key, __u8 reason, __u32 
 	if (!state)
 		return;
 	state->image = image;
-	state->lane &= ~GOROUTINES_LANE_GAVE_WAY;
-	state->reason = reason;
-	state->undecided = answer == FILTER_ASK;
+	state->turn.flags &= ~LANE_GAVE_WAY;
+	state->turn.reason = reason;
+	state->turn.undecided = answer == FILTER_ASK;
 	state->is_before = 0;
-	state->woken = 0;
-	state->readier = 0;
+	state->turn.woken = 0;
+	state->turn.readier_thread = 0;
 	state->has_readier_stack = 0;
-	state->out = bpf_ktime_get_ns();
+	state->turn.out = bpf_ktime_get_ns();
 }
 
 /* -- ready ------------------------------------------------------------------------------------- */
@@ -249,13 +234,13 @@ static __always_inline bool ready(struct goroutines_state *state)
 	__u32 zero = 0;
 	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero), now;
 
-	if (state->woken)
+	if (state->turn.woken)
 		return false;
 	now = bpf_ktime_get_ns();
-	state->woken = now;
-	if (now - state->out < goroutines_min_wait)
+	state->turn.woken = now;
+	if (now - state->turn.out < goroutines_min_wait)
 		return false;
-	state->readier = (__u32)bpf_get_current_pid_tgid();
+	state->turn.readier_thread = (__u32)bpf_get_current_pid_tgid();
 	bpf_get_current_comm(state->readier_comm, sizeof(state->readier_comm));
 	if (stacks_ahead(paid, now) >= BURST_NS / 2) {
 		capture_count_loss(CAPTURE_SOURCE_GOROUTINES, CAPTURE_LOSS_GOROUTINE_READIER);
@@ -304,12 +289,12 @@ static __always_inline void put_off(struct goroutines_state *state)
  * probes; else it is new, or was preempted. Returns its state, if it is to be told; null: it is
  * not.
  */
-static __always_inline struct goroutines_state *
-execute_unknown(struct goroutines_key *key, __u32 number, __u64 ip, bool undecided)
+static __always_inline struct goroutines_state *execute_unknown(struct lane_key *key, __u32 number,
+								__u64 ip, bool undecided)
 {
 	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 pc = 0, g = key->g, began = task->group_leader->start_time;
+	__u64 pc = 0, g = key->at, began = task->group_leader->start_time;
 	bool was_parked;
 	struct goroutines_state *state;
 	struct goroutines_told *told;
@@ -323,10 +308,11 @@ execute_unknown(struct goroutines_key *key, __u32 number, __u64 ip, bool undecid
 	if (!state)
 		return NULL;
 	state->image = number;
-	state->undecided = undecided;
+	state->turn.undecided = undecided;
 	state->is_before = 1;
-	if (bpf_probe_read_user(&state->reason, sizeof(state->reason), (void *)(g + image->reason)))
-		state->reason = GOROUTINES_NO_REASON;
+	if (bpf_probe_read_user(&state->turn.reason, sizeof(state->turn.reason),
+				(void *)(g + image->reason)))
+		state->turn.reason = GOROUTINES_NO_REASON;
 	told = &state->told;
 	told->time = told->in = told->woken = bpf_ktime_get_ns();
 	told->out = began > image->since ? began : image->since;
@@ -341,12 +327,13 @@ execute_unknown(struct goroutines_key *key, __u32 number, __u64 ip, bool undecid
 /* Returns whether it is to be told. */
 static __always_inline bool execute_known(struct goroutines_state *state)
 {
-	__u64 now = bpf_ktime_get_ns(), out = state->out, woken = state->woken, least, ahead;
+	__u64 now = bpf_ktime_get_ns(), out = state->turn.out, woken = state->turn.woken, least,
+	      ahead;
 	struct goroutines_told *told = &state->told;
 	__u32 zero = 0;
 	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero);
 
-	state->out = 0;
+	state->turn.out = 0;
 	told->lane = goroutines_lanes ? lane_of_turn(state, woken) : 0;
 	if (woken < out || woken > now)
 		woken = now;
@@ -399,16 +386,15 @@ static __always_inline __u64 goroutine_at(const struct probe_regs *ctx, __u32 pl
 }
 
 /* What happens to a goroutine there. Returns its state, if it is to be told of; null: it is not. */
-static __always_inline struct goroutines_state *happen(struct probe_regs *ctx,
-						       struct goroutines_key *key, __u32 place,
-						       __u32 number, enum filter_answer answer,
-						       __u32 *kind)
+static __always_inline struct goroutines_state *happen(struct probe_regs *ctx, struct lane_key *key,
+						       __u32 place, __u32 number,
+						       enum filter_answer answer, __u32 *kind)
 {
 	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, key);
 
 	switch (place) {
 	case GOROUTINES_RUNQPUT:
-		if (!state || !state->out) {
+		if (!state || !state->turn.out) {
 			lane_queue(ctx, key, state, number, answer);
 			return NULL;
 		}
@@ -416,11 +402,11 @@ static __always_inline struct goroutines_state *happen(struct probe_regs *ctx,
 		/* fallthrough */
 	case GOROUTINES_READY:
 		*kind = GOROUTINES_READIER;
-		return state && state->out && ready(state) ? state : NULL;
+		return state && state->turn.out && ready(state) ? state : NULL;
 	case GOROUTINES_EXECUTE:
 		if (!state)
 			return execute_unknown(key, number, ctx->ip, answer == FILTER_ASK);
-		if (!state->out) {
+		if (!state->turn.out) {
 			lane_run(state);
 			return NULL;
 		}
@@ -428,7 +414,7 @@ static __always_inline struct goroutines_state *happen(struct probe_regs *ctx,
 	case GOROUTINES_EXIT:
 		return lane_exit(key, state, number, answer);
 	default:
-		lane_give_way(key, state, number, answer);
+		lane_gives_way(key, state, number, answer);
 		return NULL;
 	}
 }
@@ -442,7 +428,7 @@ int goroutines_site(struct probe_regs *ctx)
 	__u32 place = GOROUTINES_PLACE(cookie), number = GOROUTINES_IMAGE(cookie);
 	enum filter_answer answer = filter_current();
 	struct goroutines_state *state;
-	struct goroutines_key key;
+	struct lane_key key;
 	__u32 kind = GOROUTINES_WAIT;
 	bool sent;
 
@@ -453,7 +439,7 @@ int goroutines_site(struct probe_regs *ctx)
 		lane_inject(ctx->ax, number);
 		return 0;
 	}
-	key = key_of(goroutine_at(ctx, place));
+	key = lane_key_of(goroutine_at(ctx, place));
 	if (place == GOROUTINES_PARK) {
 		park(&key, (__u8)ctx->cx, number, answer);
 		return 0;
@@ -461,7 +447,7 @@ int goroutines_site(struct probe_regs *ctx)
 	state = happen(ctx, &key, place, number, answer, &kind);
 	if (!state)
 		return 0;
-	sent = tell(key.g, state, kind);
+	sent = tell(key.at, state, kind);
 	if (kind == GOROUTINES_READIER)
 		state->has_readier_stack = sent;
 	else if (!sent && place != GOROUTINES_EXIT)

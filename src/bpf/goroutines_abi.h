@@ -4,7 +4,7 @@
 
 /* What goroutines.bpf.c tells of waits of goroutines. */
 
-#include "capture_abi.h"
+#include "lanes_abi.h"
 
 enum {
 	/* A wait that has ended: a capture_record, its frames, and a struct goroutines_wait. */
@@ -53,11 +53,6 @@ struct goroutines_image {
 	__u64 since; /* when its probes were set */
 };
 
-struct goroutines_key {
-	__u64 g; /* address of the runtime's record; used again for later ones */
-	__u32 pid, exec_id;
-};
-
 /* What is about to be told of a goroutine; as in struct goroutines_wait. */
 struct goroutines_told {
 	__u64 time;
@@ -65,44 +60,27 @@ struct goroutines_told {
 	__u64 short_waited, short_ready;
 	__u32 short_waits, short_readies;
 	__u32 tells;
-	__u32 lane; /* enum goroutines_lane; 0: nothing is to be told of its lane */
+	__u32 lane; /* enum lane_flags; 0: nothing is to be told of its lane */
 };
 
-/* A goroutine, by its key. */
+/* A goroutine, by the address of the runtime's record. */
 struct goroutines_state {
-	__u64 out;	   /* when it began to wait; 0: it does not */
-	__u64 woken;	   /* when it was made ready; 0: that was not seen */
+	/*
+	 * It waits since turn.out, and the runtime's waitReason says what for. Of lanes only: its
+	 * number, once a turn was reported, when it began to run and where, and which goroutine made
+	 * it ready.
+	 */
+	struct lane_turn turn;
 	__u64 quiet_until; /* its last stack could not be sent: none is taken before */
 	__u64 short_waited, short_ready; /* as in struct goroutines_wait */
 	__u32 short_waits, short_readies;
-	__u32 readier; /* the thread that made it ready; 0: not seen */
 	__u32 image;
-	char readier_comm[16];
-	__u8 reason;
+	char readier_comm[16]; /* of turn.readier_thread */
 	__u8 has_readier_stack;
-	__u8 undecided; /* as in its identity */
 	__u8 is_before; /* it waited before there were probes */
-	__u8 lane; /* of lanes: enum goroutines_lane, what has happened since it began to run */
-	__u8 unused[3];
-	/* of lanes: */
-	__u64 since;	    /* when it began to run; 0: it has not */
-	__u64 goid;	    /* once a turn was reported; else 0 */
-	__u64 readier_goid; /* of the goroutine that made it ready; 0: none, or not known */
-	__u32 thread, cpu;  /* it runs there since */
+	__u8 unused[2];
 	/* the kernel side's own, here since its stack has no room for it */
 	struct goroutines_told told;
-};
-
-/* Of the turn of a goroutine, from when it runs to when it runs again, or ends. */
-enum goroutines_lane {
-	GOROUTINES_LANE_TURN = 1,
-	GOROUTINES_LANE_BEGINS = 2, /* it was made in it */
-	GOROUTINES_LANE_ENDS = 4,
-	GOROUTINES_LANE_GAVE_WAY = 8, /* it could have run on */
-	GOROUTINES_LANE_BEFORE =
-		16, /* it was there before there were probes, and had not been seen */
-	GOROUTINES_LANE_UNWOKEN =
-		32, /* not seen when it was made ready: it may have been before woken */
 };
 
 /* Which parts of a wait its record stands for. */
@@ -115,26 +93,26 @@ enum goroutines_tells {
 #define GOROUTINES_NO_REASON 255
 
 /*
- * Waiting lasted from out to woken, and from then to in it could have run, but no thread had taken
- * it yet; if who made it ready was not seen, woken is in. All times are CLOCK_MONOTONIC.
+ * Waiting lasted from turn.out to turn.woken, and from then to in it could have run, but no thread
+ * had taken it yet; if who made it ready was not seen, woken is in.
  */
 struct goroutines_wait {
-	__u64 out, woken, in;
-	__u64 g, goid; /* address and number; goid 0: it could not be read */
+	/*
+	 * number 0: it could not be read; flags 0: nothing of its lane is here; reason: the runtime's
+	 * waitReason, GOROUTINES_NO_REASON
+	 */
+	struct lane_turn turn;
+	__u64 in;
+	__u64 g; /* address */
 	/* shorter ones that are not told of one by one, if a period of them is complete; else 0 */
 	__u64 short_waited, short_ready;
 	__u32 short_waits, short_readies;
-	__u32 readier, image;
+	__u32 image;
 	char readier_comm[16];
-	__u8 reason; /* the runtime's waitReason; GOROUTINES_NO_REASON */
-	__u8 tells;  /* enum goroutines_tells */
+	__u8 tells; /* enum goroutines_tells */
 	__u8 has_readier_stack;
 	__u8 is_before; /* it waited before there were probes */
-	__u8 lane;	/* enum goroutines_lane; 0: nothing of its lane is here */
-	__u8 unused[3];
-	/* of its lane: when it began to run, 0: it did not, and where */
-	__u64 since, readier_goid;
-	__u32 thread, cpu;
+	__u8 unused;
 };
 
 #define GOROUTINES_WAIT_WORDS (sizeof(struct goroutines_wait) / 8)

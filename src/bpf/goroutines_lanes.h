@@ -22,20 +22,17 @@ static __always_inline void lane_run(struct goroutines_state *state)
 {
 	if (!goroutines_lanes)
 		return;
-	state->since = bpf_ktime_get_ns();
-	if (state->told.in && state->told.lane)
-		state->since = state->told.in;
-	state->thread = (__u32)bpf_get_current_pid_tgid();
-	state->cpu = bpf_get_smp_processor_id();
-	state->lane = 0;
-	state->readier_goid = 0;
+	lane_runs(&state->turn,
+		  state->told.in && state->told.lane ? state->told.in : bpf_ktime_get_ns());
+	state->turn.flags = 0;
+	state->turn.readier = 0;
 	state->told.lane = 0;
 }
 
 /* What its record is to say of the turn that is over. */
 static __always_inline __u32 lane_of_turn(const struct goroutines_state *state, __u64 woken)
 {
-	return GOROUTINES_LANE_TURN | state->lane | (woken ? 0 : GOROUTINES_LANE_UNWOKEN);
+	return LANE_TURN | state->turn.flags | (woken ? 0 : LANE_UNWOKEN);
 }
 
 /* One that nothing was seen of, and that runs now: it has since there are probes. */
@@ -45,25 +42,23 @@ static __always_inline void lane_ran_before(struct goroutines_state *state, __u3
 
 	if (!state || !image)
 		return;
-	state->lane = GOROUTINES_LANE_BEFORE;
-	state->since = image->since;
-	state->thread = (__u32)bpf_get_current_pid_tgid();
-	state->cpu = bpf_get_smp_processor_id();
+	state->turn.flags = LANE_BEFORE;
+	lane_runs(&state->turn, image->since);
 }
 
 /* The same of one that runs only from now on: it has waited, or was ready. */
 static __always_inline void lane_off_before(struct goroutines_state *state,
 					    struct goroutines_told *told, bool was_parked)
 {
-	told->lane = GOROUTINES_LANE_TURN | GOROUTINES_LANE_BEFORE;
+	told->lane = LANE_TURN | LANE_BEFORE;
 	if (was_parked) {
-		told->lane |= GOROUTINES_LANE_UNWOKEN;
+		told->lane |= LANE_UNWOKEN;
 		return;
 	}
-	told->lane |= GOROUTINES_LANE_GAVE_WAY;
+	told->lane |= LANE_GAVE_WAY;
 	told->woken = told->out;
 	told->tells = 0;
-	state->since = 0;
+	state->turn.since = 0;
 }
 
 /* The goroutine that the current thread works for; 0: the runtime itself. */
@@ -84,22 +79,21 @@ static __always_inline void lane_readier(const struct probe_regs *ctx,
 {
 	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
 
-	if (image && !state->woken)
-		state->readier_goid = lane_current(ctx, image);
+	if (image && !state->turn.woken)
+		state->turn.readier = lane_current(ctx, image);
 }
 
-static __always_inline void lane_gave_way(struct goroutines_state *state)
+static __always_inline void lane_queued(struct goroutines_state *state)
 {
-	state->reason = GOROUTINES_NO_REASON;
+	state->turn.reason = GOROUTINES_NO_REASON;
 	state->is_before = 0;
-	state->readier = 0;
+	state->turn.readier_thread = 0;
 	state->has_readier_stack = 0;
-	state->lane |= GOROUTINES_LANE_GAVE_WAY;
-	state->out = state->woken = bpf_ktime_get_ns();
+	lane_give_way(&state->turn, bpf_ktime_get_ns());
 }
 
 /* It goes into a queue of those that are ready, and did not wait: it is new, or gives way. */
-static __always_inline void lane_queue(const struct probe_regs *ctx, struct goroutines_key *key,
+static __always_inline void lane_queue(const struct probe_regs *ctx, struct lane_key *key,
 				       struct goroutines_state *state, __u32 number,
 				       enum filter_answer answer)
 {
@@ -109,24 +103,23 @@ static __always_inline void lane_queue(const struct probe_regs *ctx, struct goro
 	if (!image)
 		return;
 	if (state) {
-		lane_gave_way(state);
+		lane_queued(state);
 		return;
 	}
 	/* one that has waited once has a reason ever since */
-	bpf_probe_read_user(&reason, sizeof(reason), (void *)(key->g + image->reason));
+	bpf_probe_read_user(&reason, sizeof(reason), (void *)(key->at + image->reason));
 	state = reason ? NULL : new_state(key);
 	if (!state)
 		return;
 	state->image = number;
-	state->undecided = answer == FILTER_ASK;
-	lane_gave_way(state);
-	state->lane = GOROUTINES_LANE_BEGINS;
-	state->readier_goid = lane_current(ctx, image);
+	state->turn.undecided = answer == FILTER_ASK;
+	lane_queued(state);
+	state->turn.flags = LANE_BEGINS;
+	state->turn.readier = lane_current(ctx, image);
 }
 
-static __always_inline void lane_give_way(struct goroutines_key *key,
-					  struct goroutines_state *state, __u32 number,
-					  enum filter_answer answer)
+static __always_inline void lane_gives_way(struct lane_key *key, struct goroutines_state *state,
+					   __u32 number, enum filter_answer answer)
 {
 	if (!state) {
 		state = new_state(key);
@@ -134,14 +127,14 @@ static __always_inline void lane_give_way(struct goroutines_key *key,
 		if (!state)
 			return;
 		state->image = number;
-		state->undecided = answer == FILTER_ASK;
+		state->turn.undecided = answer == FILTER_ASK;
 	}
-	if (!state->out)
-		lane_gave_way(state);
+	if (!state->turn.out)
+		lane_queued(state);
 }
 
 /* It has ended: returns its state, for its last turn. */
-static __always_inline struct goroutines_state *lane_exit(struct goroutines_key *key,
+static __always_inline struct goroutines_state *lane_exit(struct lane_key *key,
 							  struct goroutines_state *state,
 							  __u32 number, enum filter_answer answer)
 {
@@ -153,12 +146,12 @@ static __always_inline struct goroutines_state *lane_exit(struct goroutines_key 
 		if (!state)
 			return NULL;
 		state->image = number;
-		state->undecided = answer == FILTER_ASK;
+		state->turn.undecided = answer == FILTER_ASK;
 	}
 	told = &state->told;
-	state->readier = 0;
+	state->turn.readier_thread = 0;
 	state->has_readier_stack = 0;
-	told->lane = GOROUTINES_LANE_TURN | GOROUTINES_LANE_ENDS | state->lane;
+	told->lane = LANE_TURN | LANE_ENDS | state->turn.flags;
 	told->tells = 0;
 	told->short_waited = state->short_waited;
 	told->short_ready = state->short_ready;
@@ -177,15 +170,15 @@ struct lane_list {
 static long lane_inject_step(__u32 i, void *context)
 {
 	struct lane_list *list = context;
-	struct goroutines_key key = key_of(list->g);
+	struct lane_key key = lane_key_of(list->g);
 	struct goroutines_state *state;
 
 	(void)i;
 	if (!list->g)
 		return 1;
 	state = bpf_map_lookup_elem(&goroutines_states, &key);
-	if (state && state->out && !state->woken)
-		state->woken = bpf_ktime_get_ns();
+	if (state && state->turn.out && !state->turn.woken)
+		state->turn.woken = bpf_ktime_get_ns();
 	return bpf_probe_read_user(&list->g, sizeof(list->g),
 				   (void *)(list->g + list->goid_at + LANE_NEXT_AT)) != 0;
 }

@@ -17,9 +17,8 @@
  * A loop runs its tasks on one thread, and futures are done on that thread: what belongs to them
  * changes on one CPU at a time.
  */
-#include "capture_maps.h"
 #include "filter.h"
-#include "goroutines_abi.h"
+#include "lanes.h"
 #include "tasks_abi.h"
 
 /* Include/object.h: behind PyObject's head (Py_GIL_DISABLED has another one, and is refused). */
@@ -31,10 +30,6 @@
 
 /* The most tasks that await one future and are seen to be ready with it. */
 #define WAITERS_MAX 64
-
-/* From that many bytes on in a ring, user space is woken by some of the records. */
-#define RING_FULL  (1 << 16)
-#define WAKES_EACH 64
 
 /* Records so far, about. */
 __u32 tasks_sent;
@@ -54,7 +49,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, TASKS_MAX);
-	__type(key, struct tasks_key);
+	__type(key, struct lane_key);
 	__type(value, struct tasks_state);
 } tasks_states SEC(".maps");
 
@@ -63,7 +58,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, TASKS_MAX);
-	__type(key, struct tasks_key);
+	__type(key, struct lane_key);
 	__type(value, __u64);
 } tasks_waiters SEC(".maps");
 
@@ -98,86 +93,32 @@ struct {
 struct firing {
 	const struct tasks_image *image;
 	struct tasks_thread *thread;
-	struct tasks_key key; /* of the task, or future, that it is about */
+	struct lane_key key; /* of the task, or future, that it is about */
 	__u64 now, sp;
 	__u64 second; /* argument */
 	__u32 number; /* of the image */
 	__u8 undecided;
 };
 
-static __always_inline __u64 read_word(__u64 at)
-{
-	__u64 word = 0;
-
-	return bpf_probe_read_user(&word, sizeof(word), (void *)at) ? 0 : word;
-}
-
-static __always_inline struct tasks_key key_of(__u64 at)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	return (struct tasks_key){at, task->tgid, (__u32)task->self_exec_id};
-}
-
 static __always_inline struct tasks_state *state_of(__u64 at)
 {
-	struct tasks_key key = key_of(at);
+	struct lane_key key = lane_key_of(at);
 
 	return bpf_map_lookup_elem(&tasks_states, &key);
 }
 
 /* -- records ----------------------------------------------------------------------------------- */
 
-static __always_inline void output(void *record, __u32 size)
-{
-	void *ring = capture_ring();
-	__u64 wake = BPF_RB_NO_WAKEUP;
-
-	if (!ring) {
-		capture_count_loss(CAPTURE_SOURCE_TASKS, CAPTURE_LOSS_NO_RING);
-		return;
-	}
-	if (!(tasks_sent++ % WAKES_EACH) && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > RING_FULL)
-		wake = BPF_RB_FORCE_WAKEUP;
-	if (capture_output(ring, CAPTURE_SOURCE_TASKS, record, size, wake))
-		capture_count_loss(CAPTURE_SOURCE_TASKS, CAPTURE_LOSS_RING_FULL);
-}
-
 /* Tells of the turn that is over now: of one that ends, or that runs again. */
 static __noinline int tell(struct firing *f, struct tasks_state *state, __u8 flags)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct tasks_turn turn = {
-		.head = {TASKS_TURN, sizeof(turn), f->now},
-		.identity = {.pid = f->key.pid,
-			     .tid = (__u32)bpf_get_current_pid_tgid(),
-			     .thread_start = task->start_time,
-			     .exec_id = f->key.exec_id,
-			     .undecided = f->undecided},
-		.in = f->now,
-	};
-	__u64 out, woken;
+	struct lane_record record = {};
 
 	if (!state)
 		return 0;
-	out = state->out ? state->out : f->now;
-	woken = state->woken;
-	if (!woken) {
-		woken = f->now;
-		flags |= flags & GOROUTINES_LANE_ENDS ? 0 : GOROUTINES_LANE_UNWOKEN;
-	}
-	bpf_get_current_comm(turn.identity.comm, sizeof(turn.identity.comm));
-	turn.number = state->number;
-	turn.since = state->since;
-	turn.out = out;
-	turn.woken = woken;
-	turn.readier = state->readier;
-	turn.readier_thread = state->readier_thread;
-	turn.thread = state->thread;
-	turn.cpu = state->cpu;
-	turn.lane = GOROUTINES_LANE_TURN | state->lane | flags;
-	turn.reason = state->reason;
-	output(&turn, sizeof(turn));
+	state->turn.undecided = f->undecided;
+	lane_fill(&record, TASKS_TURN, sizeof(record), &f->key, &state->turn, f->now, flags);
+	lane_output(CAPTURE_SOURCE_TASKS, &tasks_sent, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -208,7 +149,7 @@ static __noinline int name(struct firing *f, struct tasks_state *state)
 	if (!called || called == state->name)
 		return 0;
 	state->name = called;
-	named.number = state->number;
+	named.number = state->turn.number;
 	coroutine = read_word(f->key.at + image->coroutine);
 	/* one that has ended at once has none any more, but its code still has that name */
 	qualified = coroutine ? read_word(coroutine + image->qualified) : state->qualified;
@@ -217,7 +158,7 @@ static __noinline int name(struct firing *f, struct tasks_state *state)
 		read_text(image, called, named.name, sizeof(named.name));
 	else if (read_word(called + PYTHON_LONG_TAG) >> 3 == 1)
 		named.counted = (__u32)read_word(called + PYTHON_LONG_DIGIT);
-	output(&named, sizeof(named));
+	lane_output(CAPTURE_SOURCE_TASKS, &tasks_sent, &named, sizeof(named), BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -237,18 +178,18 @@ static __always_inline struct tasks_state *new_state(struct firing *f)
 		capture_count_loss(CAPTURE_SOURCE_TASKS, CAPTURE_LOSS_TASK_NO_MEMORY);
 		return NULL;
 	}
-	state->number = __sync_fetch_and_add(&tasks_last, 1) + 1;
+	state->turn.number = __sync_fetch_and_add(&tasks_last, 1) + 1;
 	state->image = f->number;
-	state->undecided = f->undecided;
+	state->turn.undecided = f->undecided;
 	return state;
 }
 
 /* It is not on the list of what it awaits any more: the future was done in a way not seen. */
 static __always_inline void leave_list(struct tasks_state *state)
 {
-	struct tasks_key future = key_of(state->waits_for);
+	struct lane_key future = lane_key_of(state->waits_for);
 
-	if (state->waits_for && !state->woken)
+	if (state->waits_for && !state->turn.woken)
 		bpf_map_delete_elem(&tasks_waiters, &future);
 	state->waits_for = 0;
 	state->next = 0;
@@ -257,14 +198,15 @@ static __always_inline void leave_list(struct tasks_state *state)
 static __always_inline void run(struct firing *f, struct tasks_state *state)
 {
 	leave_list(state);
-	state->since = f->now;
-	state->out = state->woken = 0;
-	state->readier = 0;
-	state->readier_thread = 0;
-	state->reason = TASKS_FOR_NOTHING;
-	state->lane = 0;
-	state->thread = (__u32)bpf_get_current_pid_tgid();
-	state->cpu = bpf_get_smp_processor_id();
+	lane_begin(&state->turn, f->now);
+}
+
+/* One that is run as it is made, since then. Who made it stays known. */
+static __always_inline void begin_at_once(struct tasks_state *state)
+{
+	lane_runs(&state->turn, state->turn.out);
+	state->turn.out = state->turn.woken = 0;
+	state->turn.flags = LANE_BEGINS;
 }
 
 struct waking {
@@ -285,10 +227,10 @@ static long wake_step(__u32 i, void *context)
 	if (!state || state->waits_for != waking->future)
 		return 1;
 	waking->at = state->next;
-	if (state->out && !state->woken) {
-		state->woken = waking->now;
-		state->readier = waking->readier;
-		state->readier_thread = waking->thread;
+	if (state->turn.out && !state->turn.woken) {
+		state->turn.woken = waking->now;
+		state->turn.readier = waking->readier;
+		state->turn.readier_thread = waking->thread;
 	}
 	return 0;
 }
@@ -306,7 +248,7 @@ static __noinline int wake(struct firing *f, struct tasks_state *by)
 	if (!first)
 		return 0;
 	waking.at = *first;
-	waking.readier = by ? by->number : 0;
+	waking.readier = by ? by->turn.number : 0;
 	bpf_map_delete_elem(&tasks_waiters, &f->key);
 	bpf_loop(WAITERS_MAX, wake_step, &waking, 0);
 	return 0;
@@ -316,27 +258,26 @@ static __noinline int wake(struct firing *f, struct tasks_state *by)
 static __always_inline void stop(struct firing *f, struct tasks_state *state)
 {
 	__u64 task = f->key.at, waiter = 0, *first;
-	struct tasks_key future;
+	struct lane_key future;
 	__u32 done = 0;
 
 	bpf_probe_read_user(&done, sizeof(done), (void *)(task + f->image->state));
 	if (done) {
-		tell(f, state, GOROUTINES_LANE_ENDS);
+		tell(f, state, LANE_ENDS);
 		wake(f, state);
 		bpf_map_delete_elem(&tasks_states, &f->key);
 		return;
 	}
 	waiter = read_word(task + f->image->waiter);
-	state->out = f->now;
 	if (!waiter) {
-		state->lane |= GOROUTINES_LANE_GAVE_WAY;
-		state->woken = f->now;
+		lane_give_way(&state->turn, f->now);
 		return;
 	}
-	state->reason = read_word(waiter + PYTHON_TYPE) == read_word(task + PYTHON_TYPE)
-				? TASKS_FOR_TASK
-				: TASKS_FOR_FUTURE;
-	future = key_of(waiter);
+	state->turn.out = f->now;
+	state->turn.reason = read_word(waiter + PYTHON_TYPE) == read_word(task + PYTHON_TYPE)
+				     ? TASKS_FOR_TASK
+				     : TASKS_FOR_FUTURE;
+	future = lane_key_of(waiter);
 	first = bpf_map_lookup_elem(&tasks_waiters, &future);
 	state->next = first ? *first : 0;
 	state->waits_for = waiter;
@@ -352,19 +293,19 @@ static __always_inline void at_made(struct firing *f)
 
 	/* one that never ended had this address: it is gone */
 	if (state) {
-		tell(f, state, GOROUTINES_LANE_ENDS);
+		tell(f, state, LANE_ENDS);
 		leave_list(state);
 	}
 	state = new_state(f);
 	if (!state)
 		return;
-	state->lane = GOROUTINES_LANE_BEGINS | GOROUTINES_LANE_GAVE_WAY;
-	state->out = state->woken = f->now;
+	state->turn.flags = LANE_BEGINS | LANE_GAVE_WAY;
+	state->turn.out = state->turn.woken = f->now;
 	coroutine = read_word(f->second + f->image->item);
 	state->qualified = coroutine ? read_word(coroutine + f->image->qualified) : 0;
 	by = f->thread->runs ? state_of(f->thread->runs) : NULL;
-	state->readier = by ? by->number : 0;
-	state->readier_thread = (__u32)bpf_get_current_pid_tgid();
+	state->turn.readier = by ? by->turn.number : 0;
+	state->turn.readier_thread = (__u32)bpf_get_current_pid_tgid();
 	state->outer = f->thread->makes;
 	state->outer_sp = f->thread->makes_sp;
 	f->thread->makes = f->key.at;
@@ -389,11 +330,7 @@ static __always_inline void at_begun(struct firing *f)
 	bpf_probe_read_user(&done, sizeof(done), (void *)(f->key.at + f->image->state));
 	if (!done && !read_word(f->key.at + f->image->waiter))
 		return;
-	state->since = state->out;
-	state->out = state->woken = 0;
-	state->lane = GOROUTINES_LANE_BEGINS;
-	state->thread = (__u32)bpf_get_current_pid_tgid();
-	state->cpu = bpf_get_smp_processor_id();
+	begin_at_once(state);
 	stop(f, state);
 }
 
@@ -411,15 +348,15 @@ static __always_inline __u64 ran_until(const struct firing *f)
 /* One that user space has found, if it has: that is its past. */
 static __noinline int take_over(struct firing *f, struct tasks_state *state)
 {
-	struct tasks_key key = {f->key.at, f->key.pid, UNWIND_ANY_EXEC};
+	struct lane_key key = {f->key.at, f->key.pid, UNWIND_ANY_EXEC};
 	struct tasks_state *found = bpf_map_lookup_elem(&tasks_states, &key);
 
 	if (!found || !state)
 		return 0;
-	state->number = found->number;
+	state->turn.number = found->turn.number;
 	state->name = found->name;
-	state->out = found->out;
-	state->reason = found->reason;
+	state->turn.out = found->turn.out;
+	state->turn.reason = found->turn.reason;
 	bpf_map_delete_elem(&tasks_states, &key);
 	return 0;
 }
@@ -435,19 +372,16 @@ static __always_inline void at_step(struct firing *f)
 		if (!state)
 			return;
 		/* it was not seen yet: it has waited since there are probes, or was ready */
-		state->out = began > f->image->since ? began : f->image->since;
+		state->turn.out = began > f->image->since ? began : f->image->since;
 		if (ran_until(f))
-			state->out = ran_until(f);
-		state->reason = TASKS_FOR_FUTURE;
-		state->lane = GOROUTINES_LANE_BEFORE;
+			state->turn.out = ran_until(f);
+		state->turn.reason = TASKS_FOR_FUTURE;
+		state->turn.flags = LANE_BEFORE;
 		take_over(f, state);
-	} else if (!state->out) {
-		/* that it stopped was not seen: what it has done since is not known */
-		state->since = 0;
-		state->out = state->woken = f->now;
-		state->lane |= GOROUTINES_LANE_GAVE_WAY;
+	} else if (!state->turn.out) {
+		lane_lost(&state->turn, f->now);
 	}
-	if (!state->since)
+	if (!state->turn.since)
 		name(f, state);
 	tell(f, state, 0);
 	run(f, state);
@@ -470,14 +404,10 @@ static __always_inline void at_eager(struct firing *f)
 		f->key.at = f->second;
 		state = bpf_map_lookup_elem(&tasks_states, &f->key);
 	}
-	if (!state || state->since || !(state->lane & GOROUTINES_LANE_BEGINS))
+	if (!state || state->turn.since || !(state->turn.flags & LANE_BEGINS))
 		return;
 	name(f, state);
-	state->since = state->out;
-	state->out = state->woken = 0;
-	state->lane = GOROUTINES_LANE_BEGINS;
-	state->thread = (__u32)bpf_get_current_pid_tgid();
-	state->cpu = bpf_get_smp_processor_id();
+	begin_at_once(state);
 	state->outer = f->thread->runs;
 	state->outer_sp = f->thread->runs_sp;
 	f->thread->runs = f->key.at;
@@ -531,7 +461,7 @@ int tasks_site(struct probe_regs *ctx)
 					BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!f.image || !f.thread)
 		return 0;
-	f.key = key_of(place == TASKS_STEP ? read_word(first + PYTHON_HEAD) : first);
+	f.key = lane_key_of(place == TASKS_STEP ? read_word(first + PYTHON_HEAD) : first);
 	switch (place) {
 	case TASKS_MADE:
 		at_made(&f);

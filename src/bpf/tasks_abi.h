@@ -4,10 +4,10 @@
 
 /* What tasks.bpf.c tells of the tasks of asyncio. */
 
-#include "capture_abi.h"
+#include "lanes_abi.h"
 
 enum {
-	/* A turn that is over: a struct tasks_turn. */
+	/* A turn that is over: a struct lane_record. Its reason: enum tasks_reason. */
 	TASKS_TURN = CAPTURE_KIND(CAPTURE_SOURCE_TASKS, 0),
 	/* What a task is called: a struct tasks_named, before its first turn. */
 	TASKS_NAMED = CAPTURE_KIND(CAPTURE_SOURCE_TASKS, 1),
@@ -44,33 +44,18 @@ struct tasks_image {
 	__u64 since; /* when its probes were set */
 };
 
-struct tasks_key {
-	__u64 at; /* address of the task, or the future; used again for later ones */
-	__u32 pid;
-	__u32 exec_id; /* UNWIND_ANY_EXEC: it waits since before, and user space has found it */
-};
-
-/* A task. Times are CLOCK_MONOTONIC. */
+/* A task. The kernel side's own numbers, as addresses are used again. */
 struct tasks_state {
-	__u64 number;	   /* no other task has it */
-	__u64 since;	   /* when it began to run; 0: it has not */
-	__u64 out;	   /* when its step ended; 0: it runs */
-	__u64 woken;	   /* when it was made ready; 0: that was not seen */
-	__u64 waits_for;   /* the future that it awaits; 0: none */
-	__u64 next;	   /* another task that awaits the same */
-	__u64 readier;	   /* the number of the task that made it ready; 0: none did */
-	__u64 outer;	   /* what the thread ran before it: a task, */
-	__u64 outer_sp;	   /* and where that one's step returns */
-	__u64 qualified;   /* the qualified name of the coroutine that it was made of */
-	__u64 name;	   /* the object of its name that was reported; 0: none was */
-	__u32 thread, cpu; /* it runs there since */
-	__u32 readier_thread;
+	struct lane_turn turn;
+	__u64 waits_for; /* the future that it awaits; 0: none */
+	__u64 next;	 /* another task that awaits the same */
+	__u64 outer;	 /* what the thread ran before it: a task, */
+	__u64 outer_sp;	 /* and where that one's step returns */
+	__u64 qualified; /* the qualified name of the coroutine that it was made of */
+	__u64 name;	 /* the object of its name that was reported; 0: none was */
 	__u32 image;
-	__u8 lane;	/* enum goroutines_lane: what has happened since it began to run */
-	__u8 reason;	/* enum tasks_reason */
-	__u8 undecided; /* as in its identity */
-	__u8 missed;	/* of one that user space has found: it was not as it was when looked at */
-	__u8 unused[4];
+	__u8 missed; /* of one that user space has found: it was not as it was when looked at */
+	__u8 unused[3];
 };
 
 /* What a task waits for. */
@@ -78,22 +63,7 @@ enum tasks_reason {
 	TASKS_FOR_NOTHING, /* it gave way */
 	TASKS_FOR_FUTURE,
 	TASKS_FOR_TASK,
-};
-
-/*
- * From when it runs (since; 0: it did not) to when it runs again, or ends. It waits from out on,
- * and could run from woken on.
- */
-struct tasks_turn {
-	struct capture_head head;
-	struct capture_identity identity; /* of the thread that runs it then */
-	__u64 number;
-	__u64 since, out, woken, in;
-	__u64 readier;
-	__u32 thread, cpu;
-	__u32 readier_thread;
-	__u8 lane, reason;
-	__u8 unused[2];
+	TASKS_REASONS,
 };
 
 #define TASKS_NAME_MAX	    32

@@ -12,7 +12,7 @@
  */
 #include "capture.h"
 #include "filter.h"
-#include "goroutines_abi.h"
+#include "lanes.h"
 #include "vthreads_abi.h"
 
 /* java.lang.VirtualThread.state, since JDK 21. */
@@ -22,8 +22,9 @@
 
 /* Between two stacks of a CPU, if there were always one to take, ns; set before loading. */
 const volatile __u64 vthreads_stack_interval;
-/* From this many bytes on in a ring, user space is woken; set before loading. */
-const volatile __u64 vthreads_ring_full = 1 << 16;
+
+/* Records so far, about. */
+__u32 vthreads_sent;
 
 /* This far may stacks be ahead of their rate. */
 #define BURST_NS 500000000ull
@@ -41,7 +42,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, VTHREADS_MAX);
-	__type(key, struct vthreads_key);
+	__type(key, struct lane_key);
 	__type(value, struct vthreads_state);
 } vthreads_states SEC(".maps");
 
@@ -72,17 +73,10 @@ struct {
 /* A probe that fired. */
 struct firing {
 	const struct vthreads_process *process;
-	struct vthreads_key key; /* of the virtual thread that it is about */
-	__u64 now, java;	 /* java: the JavaThread */
+	struct lane_key key; /* of the virtual thread that it is about */
+	__u64 now, java;     /* java: the JavaThread */
 	__u8 undecided;
 };
-
-static __always_inline __u64 read_word(__u64 at)
-{
-	__u64 word = 0;
-
-	return bpf_probe_read_user(&word, sizeof(word), (void *)at) ? 0 : word;
-}
 
 /* The object that a reference is of; 0: none, or it cannot be read. */
 static __always_inline __u64 read_reference(const struct vthreads_process *process, __u64 at)
@@ -103,27 +97,12 @@ static __always_inline __u64 object_of(const struct firing *f)
 
 /* -- records ----------------------------------------------------------------------------------- */
 
-static __always_inline void output(void *record, __u32 size, __u64 wake)
-{
-	void *ring = capture_ring();
-
-	if (!ring) {
-		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_NO_RING);
-		return;
-	}
-	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > vthreads_ring_full)
-		wake = BPF_RB_FORCE_WAKEUP;
-	if (capture_output(ring, CAPTURE_SOURCE_VTHREADS, record, size, wake))
-		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_RING_FULL);
-}
-
 /*
  * Tells of the turn that is over now: of one that is mounted again, or ends. The record is made in
  * what stacks are walked in: the program's own stack has no room for it (Linux before 6.13).
  */
-static __noinline int tell(struct firing *f, struct vthreads_state *state, __u32 flags)
+static __noinline int tell(struct firing *f, struct vthreads_state *state, __u8 flags)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct capture_scratch *scratch = state ? capture_begin(CAPTURE_SOURCE_VTHREADS) : NULL;
 	struct vthreads_turn *turn;
 
@@ -131,19 +110,11 @@ static __noinline int tell(struct firing *f, struct vthreads_state *state, __u32
 		return 0;
 	turn = (struct vthreads_turn *)scratch->frames;
 	__builtin_memset(turn, 0, sizeof(*turn));
-	turn->head.kind = VTHREADS_TURN;
-	turn->head.size = sizeof(*turn);
-	turn->head.time = turn->in = f->now;
-	turn->identity.pid = f->key.pid;
-	turn->identity.tid = (__u32)bpf_get_current_pid_tgid();
-	turn->identity.thread_start = task->start_time;
-	turn->identity.exec_id = f->key.exec_id;
-	turn->identity.undecided = f->undecided;
-	turn->number = f->key.number;
-	bpf_get_current_comm(turn->identity.comm, sizeof(turn->identity.comm));
-	turn->state = *state;
-	turn->lane = GOROUTINES_LANE_TURN | state->lane | flags;
-	output(turn, sizeof(*turn), BPF_RB_NO_WAKEUP);
+	state->turn.undecided = f->undecided;
+	lane_fill(&turn->record, VTHREADS_TURN, sizeof(*turn), &f->key, &state->turn, f->now,
+		  flags);
+	__builtin_memcpy(turn->name, state->name, sizeof(turn->name));
+	lane_output(CAPTURE_SOURCE_VTHREADS, &vthreads_sent, turn, sizeof(*turn), BPF_RB_NO_WAKEUP);
 	capture_end(scratch);
 	return 0;
 }
@@ -187,7 +158,8 @@ static __always_inline struct vthreads_state *new_state(struct firing *f)
 		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_VTHREAD_NO_MEMORY);
 		return NULL;
 	}
-	state->undecided = f->undecided;
+	state->turn.number = f->key.at;
+	state->turn.undecided = f->undecided;
 	read_name(f, state);
 	return state;
 }
@@ -199,10 +171,7 @@ static __always_inline struct vthreads_state *mounted_before(struct firing *f)
 
 	if (!state)
 		return NULL;
-	state->lane = GOROUTINES_LANE_BEFORE;
-	state->since = f->process->since;
-	state->thread = (__u32)bpf_get_current_pid_tgid();
-	state->cpu = bpf_get_smp_processor_id();
+	lane_runs(&state->turn, f->process->since);
 	return state;
 }
 
@@ -214,34 +183,21 @@ static __noinline int mount(struct firing *f, bool is_first)
 	bool is_new = !state;
 
 	if (mounted)
-		*mounted = f->key.number;
+		*mounted = f->key.at;
 	if (is_new)
 		state = new_state(f);
 	if (!state)
 		return 0;
 	if (!is_new || !is_first) {
-		if (is_new) {
-			/* it was not seen before: it has waited since there are probes */
-			state->out = f->process->since;
-			state->lane = GOROUTINES_LANE_BEFORE;
-		} else if (!state->out) {
-			/* that it was unmounted was not seen: what it did since is not known */
-			state->since = 0;
-			state->out = f->now;
-			state->lane |= GOROUTINES_LANE_GAVE_WAY;
-		}
-		tell(f, state,
-		     state->lane & GOROUTINES_LANE_GAVE_WAY || state->woken
-			     ? 0
-			     : GOROUTINES_LANE_UNWOKEN);
+		/* one that was not seen before has waited since there are probes */
+		if (is_new)
+			state->turn.out = f->process->since;
+		else if (!state->turn.out)
+			lane_lost(&state->turn, f->now);
+		tell(f, state, 0);
 	}
-	state->lane = is_new && is_first ? GOROUTINES_LANE_BEGINS : 0;
-	state->since = f->now;
-	state->out = state->woken = state->readier = 0;
-	state->readier_thread = 0;
-	state->reason = VTHREADS_FOR_OTHER;
-	state->thread = (__u32)bpf_get_current_pid_tgid();
-	state->cpu = bpf_get_smp_processor_id();
+	lane_begin(&state->turn, f->now);
+	state->turn.flags = is_new && is_first ? LANE_BEGINS : 0;
 	return 0;
 }
 
@@ -254,10 +210,10 @@ static __always_inline void read_reason(const struct firing *f, struct vthreads_
 	if (object)
 		bpf_probe_read_user(&is, sizeof(is), (void *)(object + f->process->state));
 	if (is == STATE_YIELDING)
-		state->lane |= GOROUTINES_LANE_GAVE_WAY;
-	state->reason = is == STATE_PARKING	    ? VTHREADS_FOR_PARK
-			: is == STATE_TIMED_PARKING ? VTHREADS_FOR_TIMED_PARK
-						    : VTHREADS_FOR_OTHER;
+		lane_give_way(&state->turn, f->now);
+	state->turn.reason = is == STATE_PARKING	 ? VTHREADS_FOR_PARK
+			     : is == STATE_TIMED_PARKING ? VTHREADS_FOR_TIMED_PARK
+							 : VTHREADS_FOR_OTHER;
 }
 
 /* Returns whether its stack is to be taken. */
@@ -269,13 +225,13 @@ static __always_inline bool unmount(struct firing *f, __u8 reason)
 
 	if (!state)
 		state = mounted_before(f);
-	if (!state || state->out)
+	if (!state || state->turn.out)
 		return false;
-	state->out = f->now;
-	state->reason = reason;
+	state->turn.out = f->now;
+	state->turn.reason = reason;
 	if (!reason)
 		read_reason(f, state);
-	if (!paid || state->lane & GOROUTINES_LANE_GAVE_WAY)
+	if (!paid || state->turn.flags & LANE_GAVE_WAY)
 		return false;
 	if (*paid > f->now + BURST_NS) {
 		capture_count_loss(CAPTURE_SOURCE_VTHREADS, CAPTURE_LOSS_VTHREAD_STACK);
@@ -290,14 +246,14 @@ static __noinline int resumed(struct firing *f, bool has_it)
 {
 	struct vthreads_state *state = bpf_map_lookup_elem(&vthreads_states, &f->key);
 
-	if (has_it && state && state->out)
+	if (has_it && state && state->turn.out)
 		mount(f, false);
 	else if (!has_it && state) {
-		if (!state->out)
-			state->out = f->now;
+		if (!state->turn.out)
+			state->turn.out = f->now;
 		/* another one was faster: it is not ready any more */
-		state->woken = state->readier = 0;
-		state->reason = VTHREADS_FOR_MONITOR;
+		state->turn.woken = state->turn.readier = 0;
+		state->turn.reason = VTHREADS_FOR_MONITOR;
 	}
 	return 0;
 }
@@ -310,19 +266,19 @@ static __noinline int wake(struct firing *f, __u64 object)
 {
 	__u64 *mounted =
 		bpf_task_storage_get(&vthreads_mounted, bpf_get_current_task_btf(), NULL, 0);
-	struct vthreads_key by = {mounted ? *mounted : 0, f->key.pid, f->key.exec_id};
+	struct lane_key by = {mounted ? *mounted : 0, f->key.pid, f->key.exec_id};
 	struct vthreads_state *state, *waker = bpf_map_lookup_elem(&vthreads_states, &by);
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 
 	if (!f->process->tid)
 		return 0;
-	f->key.number = read_word(object + f->process->tid);
+	f->key.at = read_word(object + f->process->tid);
 	state = bpf_map_lookup_elem(&vthreads_states, &f->key);
-	if (!state || !state->out || state->woken)
+	if (!state || !state->turn.out || state->turn.woken)
 		return 0;
-	state->woken = f->now;
-	state->readier = waker && !waker->out && waker->thread == tid ? by.number : 0;
-	state->readier_thread = tid;
+	state->turn.woken = f->now;
+	state->turn.readier = waker && !waker->turn.out && waker->turn.thread == tid ? by.at : 0;
+	state->turn.readier_thread = tid;
 	return 0;
 }
 
@@ -331,14 +287,13 @@ static __noinline int end(struct firing *f)
 	struct vthreads_state *state = bpf_map_lookup_elem(&vthreads_states, &f->key);
 
 	/* one that goes on waiting for a monitor leaves by the same code */
-	if (state && state->out)
+	if (state && state->turn.out)
 		return 0;
 	if (!state)
 		state = mounted_before(f);
 	if (!state)
 		return 0;
-	state->out = f->now;
-	tell(f, state, GOROUTINES_LANE_ENDS);
+	tell(f, state, LANE_ENDS);
 	bpf_map_delete_elem(&vthreads_states, &f->key);
 	return 0;
 }
@@ -361,7 +316,7 @@ static __always_inline bool fires(struct firing *f, __u64 java)
 	f->java = java;
 	f->key.pid = pid;
 	f->key.exec_id = (__u32)task->self_exec_id;
-	f->key.number = java ? read_word(java + f->process->number) : 0;
+	f->key.at = java ? read_word(java + f->process->number) : 0;
 	f->undecided = answer == FILTER_ASK;
 	return true;
 }
@@ -374,7 +329,8 @@ static __always_inline void tell_made(void)
 	};
 
 	if (filter_current() != FILTER_NO)
-		output(&ready, sizeof(ready), BPF_RB_FORCE_WAKEUP);
+		lane_output(CAPTURE_SOURCE_VTHREADS, &vthreads_sent, &ready, sizeof(ready),
+			    BPF_RB_FORCE_WAKEUP);
 }
 
 /* Sends the stack with which one waits. */
@@ -435,8 +391,8 @@ static __noinline int happen(struct probe_regs *ctx, struct firing *f)
 	case VTHREADS_RESUMED:
 		mounted = bpf_task_storage_get(&vthreads_mounted, bpf_get_current_task_btf(), NULL,
 					       0);
-		f->key.number = mounted ? *mounted : 0;
-		if (f->key.number)
+		f->key.at = mounted ? *mounted : 0;
+		if (f->key.at)
 			resumed(f, (__u8)result);
 		return 0;
 	case VTHREADS_FROZEN:
@@ -456,7 +412,7 @@ int vthreads_site(struct probe_regs *ctx)
 
 	capture_whole(ctx, vthreads_site);
 	if (happen(ctx, &f))
-		send_stack(f.key.number, f.now, f.undecided);
+		send_stack(f.key.at, f.now, f.undecided);
 	return 0;
 }
 
@@ -467,7 +423,7 @@ int vthreads_code(struct bpf_perf_event_data *ctx)
 	__u64 at = ctx->regs.ip, java = ctx->regs.r15;
 	struct firing f = {};
 
-	if (!fires(&f, java) || !f.key.number)
+	if (!fires(&f, java) || !f.key.at)
 		return 0;
 	if (at == f.process->first)
 		mount(&f, true);

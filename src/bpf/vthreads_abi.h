@@ -4,7 +4,7 @@
 
 /* What vthreads.bpf.c tells of the virtual threads of Java. */
 
-#include "capture_abi.h"
+#include "lanes_abi.h"
 
 enum {
 	/* A turn that is over: a struct vthreads_turn. */
@@ -61,11 +61,6 @@ struct vthreads_process {
 	__u16 unused;
 };
 
-struct vthreads_key {
-	__u64 number; /* of its java.lang.Thread: no other one of the process has it */
-	__u32 pid, exec_id;
-};
-
 /* What one waits for. */
 enum vthreads_reason {
 	VTHREADS_FOR_OTHER,
@@ -73,34 +68,20 @@ enum vthreads_reason {
 	VTHREADS_FOR_TIMED_PARK, /* the same, for a time at most */
 	VTHREADS_FOR_MONITOR,
 	VTHREADS_FOR_NOTIFY, /* Object.wait() */
+	VTHREADS_REASONS,
 };
 
 #define VTHREADS_NAME_MAX 32
 
-/* Times are CLOCK_MONOTONIC. */
+/* One, by its number. */
 struct vthreads_state {
-	__u64 since;	   /* when it was mounted; 0: it was not */
-	__u64 out;	   /* when it was unmounted; 0: it is mounted */
-	__u64 woken;	   /* when it could run again; 0: that was not seen */
-	__u64 readier;	   /* the number of the virtual thread that made it ready; 0: none did */
-	__u32 thread, cpu; /* its carrier since then, and where that ran */
-	__u32 readier_thread;
-	__u8 lane;	/* enum goroutines_lane: what has happened since it was mounted */
-	__u8 reason;	/* enum vthreads_reason */
-	__u8 undecided; /* as in its identity */
-	__u8 unused;
+	struct lane_turn turn;
 	char name[VTHREADS_NAME_MAX]; /* "": it has none, or it is not known */
 };
 
-/* From when it was mounted (since; 0: it was not) to when it was mounted again, or ended. */
 struct vthreads_turn {
-	struct capture_head head;
-	struct capture_identity identity; /* of the thread that tells */
-	__u64 number;
-	__u64 in;
-	struct vthreads_state state; /* but for its lane */
-	__u32 lane;		     /* enum goroutines_lane */
-	__u32 unused;
+	struct lane_record record;    /* its reason: enum vthreads_reason */
+	char name[VTHREADS_NAME_MAX]; /* as in its state */
 };
 
 struct vthreads_ready {

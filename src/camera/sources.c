@@ -454,7 +454,8 @@ void sources_image_early(struct sources *sources, pid_t pid, const struct image 
 {
 	sources_foreach (sources, source)
 		if (source->type->image_new &&
-		    source->type->image_new(source, pid, image) & SOURCE_IMAGE_PROBED)
+		    source->type->image_new(source, pid, image) & SOURCE_IMAGE_PROBED &&
+		    source->type->image_missed)
 			source->type->image_missed(source, image->path, 0);
 }
 

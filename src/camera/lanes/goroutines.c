@@ -74,10 +74,11 @@ static int attach(struct source *source, struct fail *why)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits of goroutines");
 	goroutines->states = bpf_map__fd(host->probes->maps.goroutines_states);
 	goroutines->min_wait = source->settings->values[0];
-	err = goroutines_images_new(host->probes->progs.goroutines_site,
-				    bpf_map__fd(host->probes->maps.goroutines_images),
-				    !host->selection->whole_machine, goroutines->lanes != NULL,
-				    &goroutines->images);
+	err = probed_images_new(goroutines->film.lives ? &goroutines_lanes_kind
+						       : &goroutines_waits_kind,
+				host->probes->progs.goroutines_site,
+				bpf_map__fd(host->probes->maps.goroutines_images),
+				!host->selection->whole_machine, &goroutines->images);
 	return err ? fail_errno(why, err, NULL, "cannot record waits of goroutines") : 0;
 }
 
@@ -157,7 +158,7 @@ static uint32_t code_of_stack(struct source *source, pid_t pid, uint32_t number,
 			continue;
 		}
 		mapping = process_mapping(process, at);
-		if (mapping && goroutines_images_is(goroutines->images, number, mapping->image))
+		if (mapping && probed_files_is(&goroutines->images->files, number, mapping->image))
 			code |= go_waits_code(waits, at - mapping->bias);
 	}
 	return code;
@@ -168,8 +169,8 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 				       const struct samples_place *place)
 {
 	struct goroutines *goroutines = source->state;
-	const struct go_waits *waits = goroutines_images_waits(goroutines->images, wait->image);
-	const char *words = waits ? go_waits_reason(waits, wait->reason) : "";
+	const struct go_waits *waits = probed_images_facts(goroutines->images, wait->image);
+	const char *words = waits ? go_waits_reason(waits, wait->turn.reason) : "";
 	enum film_go_reason reason = go_reason_of(words);
 	struct goroutines_rows rows = {.event = GOROUTINES_WAITS};
 	char frame[GO_REASON_TEXT_MAX + 2];
@@ -178,7 +179,7 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 	rows.wait = rows.ready = (struct film_wait){
 		.thread = place->thread,
 		.stack = place->stack,
-		.arguments = {wait->goid, wait->g},
+		.arguments = {wait->turn.number, wait->g},
 		.count = 1,
 		.flags = wait->is_before ? FILM_WAIT_BEFORE : 0,
 	};
@@ -232,14 +233,15 @@ static void find_readier(struct source *source, pid_t pid, const struct goroutin
 	struct goroutines *goroutines = source->state;
 	struct waiting_half half;
 
-	if (!wait->readier)
+	if (!wait->turn.readier_thread)
 		return;
 	row->context = FILM_WAIT_BY_THREAD;
 	if (!wait->has_readier_stack) {
-		row->waker = samples_other_thread(source->host->samples, pid, (pid_t)wait->readier,
-						  0, wait->readier_comm);
+		row->waker = samples_other_thread(source->host->samples, pid,
+						  (pid_t)wait->turn.readier_thread, 0,
+						  wait->readier_comm);
 	} else if (waiting_take(goroutines->readiers, (uint32_t)pid,
-				goroutines_readier_key(wait->g, wait->woken), &half)) {
+				goroutines_readier_key(wait->g, wait->turn.woken), &half)) {
 		row->waker = half.place.thread;
 		row->waker_stack = half.place.stack;
 	} else {
@@ -261,19 +263,19 @@ static void take_wait(struct source *source, const struct capture_record *record
 	if (!wait || !source_is_meant(source, &record->identity))
 		return;
 	/* of one that went on, a part stands in the film already */
-	told = goroutines_open_close(goroutines, pid, wait->g, wait->out);
-	told = told > wait->out ? told : wait->out;
-	waited = wait->woken > told ? wait->woken - told : 0;
-	told = wait->woken > told ? wait->woken : told;
+	told = goroutines_open_close(goroutines, pid, wait->g, wait->turn.out);
+	told = told > wait->turn.out ? told : wait->turn.out;
+	waited = wait->turn.woken > told ? wait->turn.woken - told : 0;
+	told = wait->turn.woken > told ? wait->turn.woken : told;
 	ready = wait->in > told ? wait->in - told : 0;
 	place = samples_resolve(source->host->samples, record, handover);
-	if (wait->lane)
+	if (wait->turn.flags)
 		goroutines_lanes_take(source, pid, wait, record->has_user ? place.stack : 0);
 	if (!wait->tells && !wait->short_waited && !wait->short_ready)
 		return;
 	rows = goroutines_rows(source, pid, wait, &place);
 	find_readier(source, pid, wait, &rows.wait);
-	goroutines_add(source, rows.event, &rows.wait, wait->woken,
+	goroutines_add(source, rows.event, &rows.wait, wait->turn.woken,
 		       wait->tells & GOROUTINES_TELLS_WAIT ? waited : 0);
 	goroutines_add(source, GOROUTINES_QUEUE, &rows.ready, wait->in,
 		       wait->tells & GOROUTINES_TELLS_READY ? ready : 0);
@@ -301,8 +303,8 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 
 	if (!goroutines)
 		return 0;
-	what = goroutines_images_meet(goroutines->images, pid, image);
-	if (goroutines_images_has(goroutines->images, pid))
+	probed_images_meet(goroutines->images, pid, image, &what);
+	if (probed_images_has(goroutines->images, pid))
 		goroutines->looks = 2;
 	return what;
 }
@@ -317,22 +319,13 @@ static void image_missed(struct source *source, const char *path, uint64_t ran_n
 	goroutines->late += goroutines->has_started;
 }
 
-static bool has_image(const struct source *source, dev_t device, ino_t inode)
-{
-	(void)source;
-	(void)device;
-	(void)inode;
-	/* what is not Go's is not a loss, and what is has been seen when it is mapped */
-	return true;
-}
-
 static void process_ended(struct source *source, pid_t pid)
 {
 	struct goroutines *goroutines = source->state;
 
-	if (!goroutines || !goroutines_images_has(goroutines->images, pid))
+	if (!goroutines || !probed_images_has(goroutines->images, pid))
 		return;
-	goroutines_images_ended(goroutines->images, pid);
+	probed_images_ended(goroutines->images, pid);
 	if (goroutines->has_started)
 		goroutines_open_ended(source, pid);
 }
@@ -343,8 +336,9 @@ static void process_ended(struct source *source, pid_t pid)
 static void tell_losses(struct source *source)
 {
 	const struct goroutines *goroutines = source->state;
-	const struct go_lanes_counts lanes = goroutines->lanes ? go_lanes_counts(goroutines->lanes)
-							       : (struct go_lanes_counts){0};
+	const struct lane_lives *lives = goroutines->film.lives;
+	const struct lane_lives_counts lanes =
+		lives ? lane_lives_counts(lives) : (struct lane_lives_counts){0};
 	const struct loss_count losses[] = {
 		{"stack with which a goroutine was made ready not known: its record was lost, or "
 		 "is of the film before",
@@ -360,8 +354,8 @@ static void tell_losses(struct source *source)
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
-	probed_refused_tell(goroutines_images_refused(goroutines->images), source->host->film,
-			    source->event, "goroutines of a program not watched");
+	probed_refused_tell(&goroutines->images->refused, source->host->film, source->event,
+			    "goroutines of a program not watched");
 }
 
 static void closing(struct source *source)
@@ -379,7 +373,7 @@ static void tick(struct source *source, uint64_t now)
 		goroutines_open_tell_before(source);
 		goroutines->looks--;
 	}
-	if (source->host->live && !goroutines->lanes)
+	if (source->host->live && !goroutines->film.lives)
 		goroutines_open_tick(source, now);
 	tell_losses(source);
 }
@@ -388,7 +382,7 @@ static void drained(struct source *source, uint64_t now)
 {
 	const struct goroutines *goroutines = source->state;
 
-	if (goroutines && goroutines->lanes && goroutines->has_started)
+	if (goroutines && goroutines->film.lives && goroutines->has_started)
 		goroutines_open_lanes(source, now);
 }
 
@@ -396,8 +390,8 @@ static void detach(struct source *source)
 {
 	struct goroutines *goroutines = source->state;
 
-	if (goroutines && goroutines->images)
-		goroutines_images_detach(goroutines->images);
+	if (goroutines)
+		probed_images_detach(goroutines->images);
 }
 
 static void finish(struct source *source, uint64_t now)
@@ -411,10 +405,9 @@ static void free_state(struct source *source)
 	struct goroutines *goroutines = source->state;
 
 	if (goroutines) {
-		goroutines_images_free(goroutines->images);
+		probed_images_free(goroutines->images);
 		waiting_free(goroutines->readiers);
 		goroutines_open_forget(goroutines);
-		go_lanes_free(goroutines->lanes);
 		lane_film_free(&goroutines->film);
 		map_free(&goroutines->found);
 	}
@@ -448,7 +441,6 @@ const struct source_type source_goroutines = {
 	.finish = finish,
 	.image_new = image_new,
 	.image_missed = image_missed,
-	.has_image = has_image,
 	.process_ended = process_ended,
 	.free = free_state,
 };

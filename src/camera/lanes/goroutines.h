@@ -5,7 +5,6 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/goroutines_abi.h"
-#include "camera/lanes/go_lanes.h"
 #include "camera/lanes/goroutines_images.h"
 #include "camera/lanes/lane_film.h"
 #include "camera/source.h"
@@ -29,7 +28,7 @@ struct goroutines_rows {
 
 /* A wait that goes on, as far as it stands in the film. */
 struct goroutines_open {
-	struct goroutines_key key;
+	struct lane_key key;
 	uint64_t out, told; /* since when it waits, and up to when that stands in the film */
 	struct goroutines_rows rows;
 };
@@ -39,10 +38,9 @@ struct goroutines {
 	int states;			    /* the map of struct goroutines_state */
 	uint64_t min_wait;
 	bool has_started;
-	struct goroutines_images *images;
+	struct probed_images *images;
 	struct waiting *readiers; /* stacks, by process and goroutines_readier_key() */
-	struct go_lanes *lanes;	  /* null: they were not asked for */
-	struct lane_film film;	  /* of lanes */
+	struct lane_film film;	  /* of lanes, if they were asked for */
 	struct map places;	  /* a hash of pid and g: the place in open */
 	struct map found; /* a hash of pid and g: the number of one that seemed from before */
 	vec(struct goroutines_open) open;
@@ -76,7 +74,7 @@ void goroutines_lanes_turn(struct source *source);
 void goroutines_lanes_take(struct source *source, pid_t pid, const struct goroutines_wait *wait,
 			   uint32_t stack);
 /* What goes on, up to a time. stack: of its wait, 0: not known. */
-void goroutines_lanes_cut(struct source *source, const struct goroutines_key *key,
+void goroutines_lanes_cut(struct source *source, const struct lane_key *key,
 			  const struct goroutines_state *state, uint32_t stack, uint64_t time,
 			  bool has_ended);
 
@@ -89,12 +87,12 @@ void goroutines_lanes_cut(struct source *source, const struct goroutines_key *ke
  * first time: known may be older than they are, so it takes another call, with a newer one, to
  * tell.
  */
-typedef void goroutines_take(struct source *source, const struct goroutines_key *key,
+typedef void goroutines_take(struct source *source, const struct lane_key *key,
 			     const struct goroutines_state *state, void *context);
 bool goroutines_before_each(struct source *source, const struct map *known, goroutines_take *take,
 			    void *context);
 /* Whether such a one still waits. */
-bool goroutines_before_waits(struct source *source, const struct goroutines_key *key,
+bool goroutines_before_waits(struct source *source, const struct lane_key *key,
 			     const struct goroutines_state *state);
 
 static inline uint64_t goroutines_place_key(uint32_t pid, uint64_t g)

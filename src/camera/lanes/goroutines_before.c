@@ -68,14 +68,14 @@ static bool is_waiting(const struct record *record)
 	return (record->status & ~STATUS_SCAN) == STATUS_WAITING && record->goid;
 }
 
-bool goroutines_before_waits(struct source *source, const struct goroutines_key *key,
+bool goroutines_before_waits(struct source *source, const struct lane_key *key,
 			     const struct goroutines_state *state)
 {
 	const struct goroutines *goroutines = source->state;
-	const struct go_waits *waits = goroutines_images_waits(goroutines->images, state->image);
+	const struct go_waits *waits = probed_images_facts(goroutines->images, state->image);
 	struct record record;
 
-	return waits && read_record(key->pid, waits, key->g, &record) && is_waiting(&record);
+	return waits && read_record(key->pid, waits, key->at, &record) && is_waiting(&record);
 }
 
 /* Of lanes: one that does not wait, and had nothing happen to it since there are probes. */
@@ -86,14 +86,14 @@ static bool state_of_busy(const struct record *record, uint64_t since,
 
 	if (status < STATUS_READY || status > STATUS_CALL || !record->goid)
 		return false;
-	state->lane = GOROUTINES_LANE_BEFORE;
+	state->turn.flags = LANE_BEFORE;
 	if (status != STATUS_READY) {
-		state->since = since;
-		state->out = 0;
+		state->turn.since = since;
+		state->turn.out = 0;
 		return true;
 	}
-	state->lane |= GOROUTINES_LANE_GAVE_WAY;
-	state->woken = since;
+	state->turn.flags |= LANE_GAVE_WAY;
+	state->turn.woken = since;
 	return true;
 }
 
@@ -104,7 +104,7 @@ static bool find_bias(const struct goroutines *goroutines, const struct process 
 		const struct mapping *mapping = &process->mappings[i];
 
 		*bias = mapping->bias;
-		if (goroutines_images_is(goroutines->images, program, mapping->image))
+		if (probed_files_is(&goroutines->images->files, program, mapping->image))
 			return true;
 	}
 	return false;
@@ -129,7 +129,7 @@ static bool is_found_again(struct visit *v, uint32_t pid, uint64_t g, uint64_t g
 static void visit_one(struct visit *v, uint32_t pid, uint32_t program, const struct go_waits *waits,
 		      uint64_t g)
 {
-	const struct goroutines_key key = {.g = g, .pid = pid, .exec_id = UNWIND_ANY_EXEC};
+	const struct lane_key key = {.at = g, .pid = pid, .exec_id = UNWIND_ANY_EXEC};
 	const struct goroutines *goroutines = v->source->state;
 	struct record record;
 	struct goroutines_state state;
@@ -139,13 +139,12 @@ static void visit_one(struct visit *v, uint32_t pid, uint32_t program, const str
 		return;
 	state = (struct goroutines_state){
 		/* as execute_unknown() of goroutines.bpf.c has it, of a process older than that */
-		.out = waits->image.since,
+		.turn = {.out = waits->image.since, .reason = record.reason},
 		.image = program,
-		.reason = record.reason,
 		.is_before = 1,
 	};
 	if (!is_waiting(&record) &&
-	    (!goroutines->lanes || !state_of_busy(&record, waits->image.since, &state)))
+	    (!goroutines->film.lives || !state_of_busy(&record, waits->image.since, &state)))
 		return;
 	if (is_found_again(v, pid, g, record.goid))
 		v->take(v->source, &key, &state, v->context);
@@ -156,7 +155,7 @@ static void visit_process(void *context, pid_t pid, uint32_t program)
 	struct visit *v = context;
 	struct goroutines *goroutines = v->source->state;
 	const struct source_host *host = v->source->host;
-	const struct go_waits *waits = goroutines_images_waits(goroutines->images, program);
+	const struct go_waits *waits = probed_images_facts(goroutines->images, program);
 	const struct process *process = samples_process(v->source->host->samples, pid);
 	uint64_t bias, list, count, pointers[POINTERS];
 
@@ -191,6 +190,6 @@ bool goroutines_before_each(struct source *source, const struct map *known, goro
 
 	/* a full map does not know them all */
 	if (known->count < GOROUTINES_MAX)
-		goroutines_images_each(goroutines->images, visit_process, &v);
+		probed_images_each(goroutines->images, visit_process, &v);
 	return v.has_new;
 }

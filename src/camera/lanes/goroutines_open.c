@@ -40,7 +40,7 @@ static struct goroutines_open *find(struct goroutines *goroutines, uint32_t pid,
 	const uint64_t *place = map_get(&goroutines->places, goroutines_place_key(pid, g));
 	struct goroutines_open *open = place ? &goroutines->open.at[*place] : NULL;
 
-	return open && open->key.pid == pid && open->key.g == g ? open : NULL;
+	return open && open->key.pid == pid && open->key.at == g ? open : NULL;
 }
 
 uint64_t goroutines_open_close(struct goroutines *goroutines, pid_t pid, uint64_t g, uint64_t out)
@@ -54,8 +54,8 @@ uint64_t goroutines_open_close(struct goroutines *goroutines, pid_t pid, uint64_
 static struct goroutines_open *keep(struct goroutines *goroutines,
 				    const struct goroutines_open *one)
 {
-	struct goroutines_open *open = find(goroutines, one->key.pid, one->key.g);
-	uint64_t key = goroutines_place_key(one->key.pid, one->key.g);
+	struct goroutines_open *open = find(goroutines, one->key.pid, one->key.at);
+	uint64_t key = goroutines_place_key(one->key.pid, one->key.at);
 
 	if (open) {
 		*open = *one;
@@ -80,31 +80,30 @@ static bool read_word(pid_t pid, uint64_t address, __u64 *to)
 }
 
 /* Whether what its record says is where a goroutine waits: in gopark() of its program. */
-static bool is_parked(struct source *source, const struct goroutines_key *key, uint32_t image,
+static bool is_parked(struct source *source, const struct lane_key *key, uint32_t image,
 		      uint64_t pc)
 {
 	const struct goroutines *goroutines = source->state;
 	const struct process *process = samples_process(source->host->samples, (pid_t)key->pid);
 	const struct mapping *mapping = process ? process_mapping(process, pc) : NULL;
 
-	return mapping && goroutines_images_is(goroutines->images, image, mapping->image);
+	return mapping && probed_files_is(&goroutines->images->files, image, mapping->image);
 }
 
 /* Reads where it goes on, and its stack. */
-static bool read_stack(struct source *source, const struct goroutines_key *key,
+static bool read_stack(struct source *source, const struct lane_key *key,
 		       const struct goroutines_state *state, struct goroutines_wait *wait,
 		       struct still_stack *stack)
 {
 	const struct goroutines *goroutines = source->state;
-	const struct go_waits *waits = goroutines_images_waits(goroutines->images, state->image);
+	const struct go_waits *waits = probed_images_facts(goroutines->images, state->image);
 	struct capture_handover *from = &stack->from;
 	pid_t pid = (pid_t)key->pid;
 
 	*wait = (struct goroutines_wait){
-		.out = state->out,
-		.g = key->g,
+		.turn = {.out = state->turn.out, .reason = state->turn.reason},
+		.g = key->at,
 		.image = state->image,
-		.reason = state->reason,
 		.is_before = state->is_before,
 		.tells = GOROUTINES_TELLS_WAIT,
 	};
@@ -114,10 +113,10 @@ static bool read_stack(struct source *source, const struct goroutines_key *key,
 		.fp_known = 1,
 		.pc_exact = 1,
 	};
-	if (!waits || !read_word(pid, key->g + waits->image.goid, &wait->goid) ||
-	    !read_word(pid, key->g + waits->image.pc, &from->pc) ||
-	    !read_word(pid, key->g + waits->image.sp, &from->sp) ||
-	    !read_word(pid, key->g + waits->image.fp, &from->fp) ||
+	if (!waits || !read_word(pid, key->at + waits->image.goid, &wait->turn.number) ||
+	    !read_word(pid, key->at + waits->image.pc, &from->pc) ||
+	    !read_word(pid, key->at + waits->image.sp, &from->sp) ||
+	    !read_word(pid, key->at + waits->image.fp, &from->fp) ||
 	    !is_parked(source, key, state->image, from->pc))
 		return false;
 	still_stack_copy(stack, pid);
@@ -125,7 +124,7 @@ static bool read_stack(struct source *source, const struct goroutines_key *key,
 	return true;
 }
 
-static bool waits_still(struct source *source, const struct goroutines_key *key,
+static bool waits_still(struct source *source, const struct lane_key *key,
 			const struct goroutines_state *state)
 {
 	const struct goroutines *goroutines = source->state;
@@ -133,10 +132,11 @@ static bool waits_still(struct source *source, const struct goroutines_key *key,
 
 	if (state->is_before)
 		return goroutines_before_waits(source, key, state);
-	return !bpf_map_lookup_elem(goroutines->states, key, &now) && now.out == state->out;
+	return !bpf_map_lookup_elem(goroutines->states, key, &now) &&
+	       now.turn.out == state->turn.out;
 }
 
-static struct capture_record record_of(const struct goroutines_key *key, uint64_t time)
+static struct capture_record record_of(const struct lane_key *key, uint64_t time)
 {
 	struct capture_record record = {
 		.head = {.kind = GOROUTINES_WAIT, .size = sizeof(record), .time = time},
@@ -152,7 +152,7 @@ static struct capture_record record_of(const struct goroutines_key *key, uint64_
 /*
  * What the film is to say of a wait. False: it does not wait any more, or its stack cannot be read.
  */
-static bool look(struct source *source, const struct goroutines_key *key,
+static bool look(struct source *source, const struct lane_key *key,
 		 const struct goroutines_state *state, struct still_stack *stack,
 		 struct goroutines_open *open)
 {
@@ -169,11 +169,12 @@ static bool look(struct source *source, const struct goroutines_key *key,
 	}
 	if (!waits_still(source, key, state))
 		return false;
-	record.identity.undecided = state->undecided;
+	record.identity.undecided = state->turn.undecided;
 	if (!source_is_meant(source, &record.identity))
 		return false;
 	place = samples_resolve(source->host->samples, &record, &stack->from);
-	*open = (struct goroutines_open){.key = *key, .out = state->out, .told = state->out};
+	*open = (struct goroutines_open){
+		.key = *key, .out = state->turn.out, .told = state->turn.out};
 	open->rows = goroutines_rows(source, (pid_t)key->pid, &wait, &place);
 	open->rows.wait.flags |= FILM_WAIT_OPEN;
 	open->rows.ready.flags |= FILM_WAIT_OPEN;
@@ -196,19 +197,19 @@ static void add_up_to(struct source *source, struct goroutines_open *open, uint6
 }
 
 /* The entry of one that waits at a time; null: it does not, or not for long. */
-static struct goroutines_open *entry_of(struct source *source, const struct goroutines_key *key,
+static struct goroutines_open *entry_of(struct source *source, const struct lane_key *key,
 					const struct goroutines_state *state,
 					struct still_stack *stack, uint64_t now)
 {
 	struct goroutines *goroutines = source->state;
-	struct goroutines_open *open = find(goroutines, key->pid, key->g), one;
+	struct goroutines_open *open = find(goroutines, key->pid, key->at), one;
 
-	if (!state->out || now < state->out)
+	if (!state->turn.out || now < state->turn.out)
 		return NULL;
-	if (open && open->out == state->out)
+	if (open && open->out == state->turn.out)
 		return open;
 	/* what is short would be lost as a part of its own */
-	if (now - state->out < goroutines->min_wait || state->lane & GOROUTINES_LANE_GAVE_WAY ||
+	if (now - state->turn.out < goroutines->min_wait || state->turn.flags & LANE_GAVE_WAY ||
 	    !look(source, key, state, stack, &one))
 		return NULL;
 	open = keep(goroutines, &one);
@@ -216,27 +217,27 @@ static struct goroutines_open *entry_of(struct source *source, const struct goro
 	return open;
 }
 
-static void tell_one(struct source *source, const struct goroutines_key *key,
+static void tell_one(struct source *source, const struct lane_key *key,
 		     const struct goroutines_state *state, struct still_stack *stack, uint64_t now)
 {
 	const struct goroutines *goroutines = source->state;
 	struct goroutines_open *open = entry_of(source, key, state, stack, now);
 
 	if (open && open->told < now)
-		add_up_to(source, open, state->woken, now);
-	if (goroutines->lanes)
+		add_up_to(source, open, state->turn.woken, now);
+	if (goroutines->film.lives)
 		goroutines_lanes_cut(source, key, state, open ? open->rows.wait.stack : 0, now,
 				     false);
 }
 
 /* Calls each() for all that the kernel's side knows; it may take the one that it is called for. */
 static void each_state(struct source *source,
-		       void (*each)(struct source *source, const struct goroutines_key *key,
+		       void (*each)(struct source *source, const struct lane_key *key,
 				    const struct goroutines_state *state, void *context),
 		       void *context)
 {
 	struct goroutines *goroutines = source->state;
-	struct goroutines_key key, next;
+	struct lane_key key, next;
 	struct goroutines_state state;
 	bool more = !bpf_map_get_next_key(goroutines->states, NULL, &next);
 
@@ -256,17 +257,18 @@ struct telling {
 	uint64_t now;	 /* all of them are reported up to there */
 };
 
-static void tell_known(struct source *source, const struct goroutines_key *key,
+static void tell_known(struct source *source, const struct lane_key *key,
 		       const struct goroutines_state *state, void *context)
 {
 	struct telling *telling = context;
 
-	telling->has_failed |= !map_put(&telling->known, goroutines_place_key(key->pid, key->g), 1);
+	telling->has_failed |=
+		!map_put(&telling->known, goroutines_place_key(key->pid, key->at), 1);
 	if (!telling->only_before)
 		tell_one(source, key, state, telling->stack, telling->now);
 }
 
-static void tell_before(struct source *source, const struct goroutines_key *key,
+static void tell_before(struct source *source, const struct lane_key *key,
 			const struct goroutines_state *state, void *context)
 {
 	struct telling *telling = context;
@@ -344,19 +346,19 @@ void goroutines_open_lanes(struct source *source, uint64_t now)
 	if (now < goroutines->list_at)
 		return;
 	goroutines_open_tell(source);
-	goroutines->list_at = now + go_lanes_pause(clock_thread_ns() - begin);
+	goroutines->list_at = now + lane_lives_pause(clock_thread_ns() - begin);
 }
 
 /* -- ends -------------------------------------------------------------------------------------- */
 
 /* A row of a goroutine whose stack is not known. */
-static struct goroutines_rows rows_without(struct source *source, const struct goroutines_key *key,
+static struct goroutines_rows rows_without(struct source *source, const struct lane_key *key,
 					   const struct goroutines_state *state, const char *words)
 {
 	struct capture_identity identity = {
 		.pid = key->pid, .tid = key->pid, .exec_id = key->exec_id};
 	const struct goroutines_wait wait = {
-		.g = key->g, .image = state->image, .reason = state->reason};
+		.turn = {.reason = state->turn.reason}, .g = key->at, .image = state->image};
 	const struct samples_place place = {
 		.thread = samples_thread(source->host->samples, &identity),
 		.stack = samples_words(source->host->samples, 0, words),
@@ -366,7 +368,7 @@ static struct goroutines_rows rows_without(struct source *source, const struct g
 }
 
 /* Shorter waits that have not come to a period. */
-static void tell_rest(struct source *source, const struct goroutines_key *key,
+static void tell_rest(struct source *source, const struct lane_key *key,
 		      const struct goroutines_state *state, uint64_t now)
 {
 	struct goroutines_rows rows;
@@ -380,14 +382,14 @@ static void tell_rest(struct source *source, const struct goroutines_key *key,
 			     state->short_readies);
 }
 
-static void finish_each(struct source *source, const struct goroutines_key *key,
+static void finish_each(struct source *source, const struct lane_key *key,
 			const struct goroutines_state *state, void *context)
 {
 	const struct goroutines *goroutines = source->state;
 	uint64_t now = *(const uint64_t *)context;
 
 	tell_rest(source, key, state, now);
-	if (goroutines->lanes)
+	if (goroutines->film.lives)
 		goroutines_lanes_cut(source, key, state, 0, now, false);
 }
 
@@ -396,8 +398,8 @@ void goroutines_open_finish(struct source *source, uint64_t now)
 	const struct goroutines *goroutines = source->state;
 
 	each_state(source, finish_each, &now);
-	if (goroutines->lanes)
-		go_lanes_finish(goroutines->lanes, now);
+	if (goroutines->film.lives)
+		lane_lives_finish(goroutines->film.lives, now);
 }
 
 struct ended {
@@ -407,7 +409,7 @@ struct ended {
 	bool has_failed;  /* to add to known */
 };
 
-static void end_each(struct source *source, const struct goroutines_key *key,
+static void end_each(struct source *source, const struct lane_key *key,
 		     const struct goroutines_state *state, void *context)
 {
 	struct goroutines *goroutines = source->state;
@@ -416,22 +418,22 @@ static void end_each(struct source *source, const struct goroutines_key *key,
 
 	if (key->pid != ended->pid)
 		return;
-	ended->has_failed |= !map_put(&ended->known, goroutines_place_key(key->pid, key->g), 1);
+	ended->has_failed |= !map_put(&ended->known, goroutines_place_key(key->pid, key->at), 1);
 	tell_rest(source, key, state, ended->time);
-	if (goroutines->lanes)
+	if (goroutines->film.lives)
 		goroutines_lanes_cut(source, key, state, 0, ended->time, true);
-	open = find(goroutines, key->pid, key->g);
-	if (state->out && (!open || open->out != state->out)) {
+	open = find(goroutines, key->pid, key->at);
+	if (state->turn.out && (!open || open->out != state->turn.out)) {
 		one = (struct goroutines_open){
 			.key = *key,
-			.out = state->out,
-			.told = state->out,
+			.out = state->turn.out,
+			.told = state->turn.out,
 			.rows = rows_without(source, key, state, words_ended),
 		};
 		open = &one;
 	}
-	if (state->out && open->told < ended->time)
-		add_up_to(source, open, state->woken, ended->time);
+	if (state->turn.out && open->told < ended->time)
+		add_up_to(source, open, state->turn.woken, ended->time);
 	bpf_map_delete_elem(goroutines->states, key);
 }
 
@@ -446,7 +448,7 @@ static void end_before(struct source *source, const struct ended *ended)
 	vec_foreach (&goroutines->open, open)
 		if (open->key.pid == ended->pid && open->key.exec_id == UNWIND_ANY_EXEC &&
 		    open->told < ended->time &&
-		    !map_get(&ended->known, goroutines_place_key(open->key.pid, open->key.g)))
+		    !map_get(&ended->known, goroutines_place_key(open->key.pid, open->key.at)))
 			add_up_to(source, open, 0, ended->time);
 }
 
@@ -460,7 +462,7 @@ void goroutines_open_ended(struct source *source, pid_t pid)
 
 	each_state(source, end_each, &ended);
 	end_before(source, &ended);
-	if (goroutines->lanes)
-		go_lanes_ended(goroutines->lanes, pid, ended.time);
+	if (goroutines->film.lives)
+		lane_lives_ended(goroutines->film.lives, pid, ended.time);
 	map_free(&ended.known);
 }

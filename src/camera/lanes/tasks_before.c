@@ -13,7 +13,6 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/goroutines_abi.h"
 #include "camera/filter.h"
 #include "probes.skel.h"
 #include "runtime/python_waiting.h"
@@ -70,7 +69,7 @@ static void take(void *context, const struct python_waiting *waiting)
 /* Tasks of the process that the map has: their addresses. False: no memory. */
 static bool list_known(const struct look *look, struct map *known)
 {
-	struct tasks_key key, next;
+	struct lane_key key, next;
 	bool more = !bpf_map_get_next_key(look->of->states, NULL, &next);
 
 	for (uint32_t i = 0; more && i < 2 * TASKS_MAX; i++) {
@@ -85,25 +84,30 @@ static bool list_known(const struct look *look, struct map *known)
 
 static void put(struct look *look, struct resident *memory, struct found *found)
 {
-	const struct tasks_key key = {found->waiting.at, (uint32_t)look->pid, UNWIND_ANY_EXEC};
+	const struct lane_key key = {found->waiting.at, (uint32_t)look->pid, UNWIND_ANY_EXEC};
 	struct tasks_named named = {.pid = (uint32_t)look->pid};
 	const struct tasks_state state = {
-		.number = __atomic_add_fetch(&look->of->host->probes->bss->tasks_last, 1,
-					     __ATOMIC_RELAXED),
-		/* as at_step() of tasks.bpf.c has it, of a process older than that */
-		.out = look->facts->image.since,
+		.turn =
+			{
+				.number =
+					__atomic_add_fetch(&look->of->host->probes->bss->tasks_last,
+							   1, __ATOMIC_RELAXED),
+				/* as at_step() of tasks.bpf.c has it, of a process older than that */
+				.out = look->facts->image.since,
+				.flags = LANE_BEFORE,
+				.reason =
+					found->waiting.for_task ? TASKS_FOR_TASK : TASKS_FOR_FUTURE,
+			},
 		.waits_for = found->waiting.waits_for,
 		.name = found->waiting.name,
 		.image = look->file,
-		.lane = GOROUTINES_LANE_BEFORE,
-		.reason = found->waiting.for_task ? TASKS_FOR_TASK : TASKS_FOR_FUTURE,
 	};
 	int err = bpf_map_update_elem(look->of->states, &key, &state, BPF_NOEXIST);
 
 	look->before->refused += err && err != -EEXIST;
 	if (err)
 		return;
-	found->number = named.number = state.number;
+	found->number = named.number = state.turn.number;
 	python_waiting_name(memory, look->facts, &found->waiting, &named);
 	task_names_take(look->of->names, &named);
 }
@@ -111,7 +115,7 @@ static void put(struct look *look, struct resident *memory, struct found *found)
 /* One that the kernel's side knows, or that is not as it was any more. */
 static void drop(const struct look *look, const struct found *found)
 {
-	const struct tasks_key key = {found->waiting.at, (uint32_t)look->pid, UNWIND_ANY_EXEC};
+	const struct lane_key key = {found->waiting.at, (uint32_t)look->pid, UNWIND_ANY_EXEC};
 
 	/* else it has gone on since, and was taken over */
 	if (!bpf_map_delete_elem(look->of->states, &key))
@@ -182,7 +186,7 @@ static void look_at(void *context, pid_t pid, uint32_t file)
 		return;
 	look->pid = pid;
 	look->file = file;
-	look->facts = tasks_images_facts(look->of->images, file);
+	look->facts = probed_images_facts(look->of->images, file);
 	if (!look->facts || !is_older(look)) {
 		/* without memory for it, it is asked again */
 		(void)!map_put(&before->looked, (uint64_t)pid, DONE);
@@ -203,30 +207,45 @@ void tasks_before_look(struct tasks_before *before, const struct tasks_before_of
 {
 	struct look look = {.of = of, .before = before, .time = time};
 
-	tasks_images_each(of->images, look_at, &look);
+	probed_images_each(of->images, look_at, &look);
 	vec_free(&look.found);
 }
 
-bool tasks_before_waits(const struct tasks_before_of *of, const struct tasks_key *key,
-			struct tasks_state *state)
+static bool waits_still(const struct tasks_before_of *of, const struct lane_key *key,
+			const struct tasks_state *state)
 {
-	const struct python_tasks *facts = tasks_images_facts(of->images, state->image);
+	const struct python_tasks *facts = probed_images_facts(of->images, state->image);
 	struct python_waiting now;
 	struct resident memory;
-	bool waits = false;
+	bool waits;
 
-	if (facts && !resident_open(&memory, (pid_t)key->pid)) {
-		waits = python_waiting_read(&memory, facts, key->at, &now) &&
-			now.waits_for == state->waits_for;
-		resident_close(&memory);
-	}
-	/* the collector may have looked at it just now */
-	if (!waits && state->missed) {
-		if (!bpf_map_delete_elem(of->states, key))
-			task_names_remove(of->names, state->number);
-	} else if (waits == state->missed) {
-		state->missed = !waits;
-		bpf_map_update_elem(of->states, key, state, BPF_EXIST);
-	}
+	if (!facts || resident_open(&memory, (pid_t)key->pid))
+		return false;
+	waits = python_waiting_read(&memory, facts, key->at, &now) &&
+		now.waits_for == state->waits_for;
+	resident_close(&memory);
 	return waits;
+}
+
+void tasks_before_check(const struct tasks_before_of *of)
+{
+	struct lane_key key, next;
+	struct tasks_state state;
+	bool more = !bpf_map_get_next_key(of->states, NULL, &next), waits;
+
+	for (uint32_t i = 0; more && i < 2 * TASKS_MAX; i++) {
+		key = next;
+		more = !bpf_map_get_next_key(of->states, &key, &next);
+		if (!tasks_before_is(&key) || bpf_map_lookup_elem(of->states, &key, &state))
+			continue;
+		waits = waits_still(of, &key, &state);
+		/* the collector may have looked at it just now */
+		if (!waits && state.missed) {
+			if (!bpf_map_delete_elem(of->states, &key))
+				task_names_remove(of->names, state.turn.number);
+		} else if (waits == state.missed) {
+			state.missed = !waits;
+			bpf_map_update_elem(of->states, &key, &state, BPF_EXIST);
+		}
+	}
 }

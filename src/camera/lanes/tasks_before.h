@@ -3,9 +3,9 @@
 #define CAMERA_LANES_TASKS_BEFORE_H
 
 #include "bpf/tasks_abi.h"
-#include "camera/source.h"
+#include "camera/calls/probed_images.h"
 #include "camera/lanes/task_names.h"
-#include "camera/lanes/tasks_images.h"
+#include "camera/source.h"
 
 /*
  * Tasks of asyncio that wait since before there were probes. No probe meets them until they go on,
@@ -23,7 +23,7 @@ struct tasks_before {
 /* What it works with. */
 struct tasks_before_of {
 	const struct source_host *host;
-	const struct tasks_images *images;
+	const struct probed_images *images;
 	int states; /* the map of struct tasks_state */
 	struct task_names *names;
 };
@@ -34,16 +34,15 @@ void tasks_before_look(struct tasks_before *before, const struct tasks_before_of
 void tasks_before_ended(struct tasks_before *before, pid_t pid);
 void tasks_before_free(struct tasks_before *before);
 
-static inline bool tasks_before_is(const struct tasks_key *key)
+static inline bool tasks_before_is(const struct lane_key *key)
 {
 	return key->exec_id == UNWIND_ANY_EXEC;
 }
 
 /*
- * Whether one that was found waits as it did. If not, and it was not either the last time, it is
- * removed.
+ * Makes sure that all that were found wait as they did. One that does not is marked as missed; if it
+ * was the last time, too, it is removed.
  */
-bool tasks_before_waits(const struct tasks_before_of *of, const struct tasks_key *key,
-			struct tasks_state *state);
+void tasks_before_check(const struct tasks_before_of *of);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/vec.h"
 #include "camera/feature.h"
 #include "camera/losses.h"
-#include "camera/calls/probed_files.h"
+#include "camera/calls/probed_images.h"
 #include "camera/requests/context.h"
 #include "camera/requests/coroutines.h"
 #include "camera/requests/goroutines.h"
@@ -41,8 +41,7 @@
 struct requests {
 	vec(struct bpf_link *) links;
 	struct requests_track *track;
-	struct requests_tls *tls;
-	struct requests_uvloop *uvloop;
+	struct probed_images *tls, *uvloop;
 	struct requests_contexts *contexts;
 	struct requests_goroutines *goroutines;
 	struct requests_coroutines *coroutines;
@@ -290,6 +289,7 @@ static int attach(struct source *source, struct fail *why)
 		.context = source,
 		.machine = number_of_machine(),
 	};
+	bool bind = !source->host->selection->whole_machine;
 	int err;
 
 	/* no two recordings of a machine have begun at the same ns, or had a request in each ns */
@@ -309,12 +309,12 @@ static int attach(struct source *source, struct fail *why)
 	if (!requests || !requests->marker || !requests->contexts || !requests->goroutines ||
 	    !requests->coroutines)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
-	err = requests_tls_new(source->host->probes->progs.requests_tls_site,
-			       !source->host->selection->whole_machine, &requests->tls);
+	err = probed_images_new(&requests_tls_kind, source->host->probes->progs.requests_tls_site,
+				-1, bind, &requests->tls);
 	if (!err)
-		err = requests_uvloop_new(source->host->probes->progs.requests_uvloop_site,
-					  !source->host->selection->whole_machine,
-					  &requests->uvloop);
+		err = probed_images_new(&requests_uvloop_kind,
+					source->host->probes->progs.requests_uvloop_site, -1, bind,
+					&requests->uvloop);
 	return err ? fail_errno(why, err, NULL, "cannot record requests") : 0;
 }
 
@@ -449,9 +449,9 @@ static void tell_losses(struct source *source)
 		 "for anything: which one starts which is not known",
 		 requests->unnoted},
 		{"requests: files whose encryption could not be probed",
-		 requests_tls_refused(requests->tls)},
+		 requests->tls->refused.count},
 		{"requests: files of uvloop whose tasks could not be probed where they write",
-		 requests_uvloop_refused(requests->uvloop)},
+		 requests->uvloop->refused.count},
 		{"requests: processes whose contexts of threads could not be found",
 		 requests_contexts_refused(requests->contexts)},
 		{"requests: processes of Python whose tasks could not be found",
@@ -512,10 +512,8 @@ static void detach(struct source *source)
 
 	if (!requests)
 		return;
-	if (requests->tls)
-		requests_tls_detach(requests->tls);
-	if (requests->uvloop)
-		requests_uvloop_detach(requests->uvloop);
+	probed_images_detach(requests->tls);
+	probed_images_detach(requests->uvloop);
 	vec_foreach (&requests->links, link)
 		bpf_link__destroy(*link);
 	vec_free(&requests->links);
@@ -537,8 +535,8 @@ static void free_state(struct source *source)
 	if (requests) {
 		requests_marker_free(requests->marker);
 		requests_track_free(requests->track);
-		requests_tls_free(requests->tls);
-		requests_uvloop_free(requests->uvloop);
+		probed_images_free(requests->tls);
+		probed_images_free(requests->uvloop);
 		requests_names_free(&requests->names);
 		requests_contexts_free(requests->contexts);
 		requests_goroutines_free(requests->goroutines);
@@ -553,6 +551,7 @@ static void free_state(struct source *source)
 static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
 {
 	struct requests *requests = source->state;
+	unsigned int tls, uvloop;
 
 	if (requests && requests->contexts)
 		requests_contexts_meet(requests->contexts, pid, image);
@@ -564,8 +563,9 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 		have_said(source);
 	if (!requests || !requests->tls || !requests->uvloop)
 		return 0;
-	return requests_tls_meet(requests->tls, pid, image) |
-	       requests_uvloop_meet(requests->uvloop, pid, image);
+	probed_images_meet(requests->tls, pid, image, &tls);
+	probed_images_meet(requests->uvloop, pid, image, &uvloop);
+	return tls | uvloop;
 }
 
 static void image_missed(struct source *source, const char *path, uint64_t ran_ns)
@@ -577,22 +577,14 @@ static void image_missed(struct source *source, const char *path, uint64_t ran_n
 	requests->late += requests->has_started;
 }
 
-static bool has_image(const struct source *source, dev_t device, ino_t inode)
-{
-	(void)source;
-	(void)device;
-	(void)inode;
-	return true; /* what does not encrypt is not a loss, and what does has been seen */
-}
-
 static void process_ended(struct source *source, pid_t pid)
 {
 	struct requests *requests = source->state;
 
 	if (requests && requests->tls)
-		requests_tls_ended(requests->tls, pid);
+		probed_images_ended(requests->tls, pid);
 	if (requests && requests->uvloop)
-		requests_uvloop_ended(requests->uvloop, pid);
+		probed_images_ended(requests->uvloop, pid);
 	if (requests && requests->marker)
 		requests_marker_process_ended(requests->marker, pid, clock_ns());
 }
@@ -633,7 +625,6 @@ const struct source_type source_requests = {
 	.free = free_state,
 	.image_new = image_new,
 	.image_missed = image_missed,
-	.has_image = has_image,
 	.process_gone = process_gone,
 	.process_ended = process_ended,
 };

@@ -6,9 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/vec.h"
 #include "bpf/requests_abi.h"
-#include "camera/calls/probed_files.h"
 #include "elf/file.h"
 #include "probe/functions.h"
 #include "probe/isa.h"
@@ -56,48 +54,6 @@ enum {
 	FUNCTIONS = sizeof(functions) / sizeof(functions[0])
 };
 
-/* Where a file is probed. */
-struct places {
-	vec(struct uprobe_place) list;
-};
-
-struct requests_tls {
-	struct probed_files files;
-	vec(struct places) places; /* of each file */
-	uint64_t refused;
-};
-
-int requests_tls_new(struct bpf_program *site, bool bind, struct requests_tls **result)
-{
-	struct requests_tls *tls = calloc(1, sizeof(*tls));
-	int err;
-
-	if (!tls)
-		return -ENOMEM;
-	err = probed_files_begin(&tls->files, site, bind, false);
-	if (err)
-		free(tls);
-	else
-		*result = tls;
-	return err;
-}
-
-void requests_tls_detach(struct requests_tls *tls)
-{
-	probed_files_detach(&tls->files);
-}
-
-void requests_tls_free(struct requests_tls *tls)
-{
-	if (!tls)
-		return;
-	probed_files_free(&tls->files);
-	vec_foreach (&tls->places, places)
-		vec_free(&places->list);
-	vec_free(&tls->places);
-	free(tls);
-}
-
 /* -- files ------------------------------------------------------------------------------------- */
 
 struct defined {
@@ -135,17 +91,12 @@ static bool has_openssl(const struct image *image)
 	return defined.reads && defined.writes;
 }
 
-static bool add_place(struct places *places, uint64_t offset, int place, bool is_exit)
+static bool add_place(struct probed_look *look, uint64_t offset, int place, bool is_exit)
 {
-	const struct uprobe_place what = {
-		.offset = offset,
-		.group = (uint32_t)place,
-		.kind = is_exit ? UPROBE_EXIT_SITE : UPROBE_ENTRY,
-		.cookie = REQUESTS_TLS_COOKIE(place, is_exit),
-		.entry_cookie = REQUESTS_TLS_COOKIE(place, is_exit),
-	};
+	/* a place that is refused is so in its file */
+	uint32_t group = look->number * REQUESTS_TLS_PLACES + (uint32_t)place;
 
-	return vec_push(&places->list, what);
+	return probed_look_add(look, offset, group, REQUESTS_TLS_COOKIE(place, is_exit), is_exit);
 }
 
 /* Those that are over when they begin need no end. */
@@ -211,19 +162,19 @@ static uint64_t entry_of(const struct image *image, const struct found_places *f
 	return place >= REQUESTS_GO_ASKS ? cheap_entry(image, function) : function->entry.offset;
 }
 
-static bool add_function(struct places *places, const struct image *image,
-			 const struct probe_functions *all, const struct found_places *found,
-			 const struct probe_function *function, int place)
+static bool add_function(struct probed_look *look, const struct probe_functions *all,
+			 const struct found_places *found, const struct probe_function *function,
+			 int place)
 {
-	uint64_t entry = entry_of(image, found, function, place);
+	uint64_t entry = entry_of(look->image, found, function, place);
 
 	/* other places say something without that one */
 	if (has_end(place) && (function->exit != PROBE_EXIT_RET || !function->exits))
 		return place == REQUESTS_GO_ASKS_GRPC;
-	if (entry && !add_place(places, entry, place, false))
+	if (entry && !add_place(look, entry, place, false))
 		return false;
 	for (uint32_t i = 0; has_end(place) && i < function->exits; i++)
-		if (!add_place(places, all->exits[function->first_exit + i].offset, place, true))
+		if (!add_place(look, all->exits[function->first_exit + i].offset, place, true))
 			return false;
 	return true;
 }
@@ -236,8 +187,7 @@ static int place_of(const struct probe_function *function)
 	return -1;
 }
 
-static bool add_functions(struct places *places, const struct image *image,
-			  const struct probe_functions *all)
+static bool add_functions(struct probed_look *look, const struct probe_functions *all)
 {
 	struct found_places found = {0};
 	bool ok = true;
@@ -255,13 +205,14 @@ static bool add_functions(struct places *places, const struct image *image,
 		if (place < 0 || place >= REQUESTS_TLS_PLACES ||
 		    (place == REQUESTS_GO_STARTS && !found.at[PLACE_ACCEPT]))
 			continue;
-		ok = add_function(places, image, all, &found, &all->at[i], place);
+		ok = add_function(look, all, &found, &all->at[i], place);
 	}
 	return ok;
 }
 
-static bool find_places(struct places *places, const struct image *image)
+static bool find_places(struct probed_look *look)
 {
+	const struct image *image = look->image;
 	const struct symbol_image what = {.fd = image->fd,
 					  .path = image->path,
 					  .root = image->root,
@@ -279,58 +230,40 @@ static bool find_places(struct places *places, const struct image *image)
 	if (ok)
 		ok = !probe_functions_of(&question, &found, NULL);
 	if (ok) {
-		ok = add_functions(places, image, &found);
+		ok = add_functions(look, &found);
 		probe_functions_free(&found);
 	}
 	if (question.symbols)
 		symbols_free(question.symbols);
 	choice_free(choice);
-	return ok && places->list.count;
+	return ok && look->places.count;
 }
 
-/* Another file. Returns its number; -1: it has no such functions, or cannot be probed. */
-static int add(void *context, const struct image *image)
+static int look(struct probed_look *look, struct fail *why)
 {
-	struct requests_tls *tls = context;
+	const struct image *image = look->image;
 	const struct symbol_image what = {
 		.fd = image->fd, .path = image->path, .root = image->root};
-	struct places places = {0};
 	bool is_go = probe_is_go(&what);
 
-	if (is_go || has_openssl(image)) {
-		if (find_places(&places, image) && tls->places.count < FILES_MAX &&
-		    vec_reserve(&tls->places, tls->places.count + 1) &&
-		    probed_files_add(&tls->files, image) >= 0) {
-			/* a place that is refused is so in its file */
-			vec_foreach (&places.list, place)
-				place->group += (uint32_t)tls->places.count * REQUESTS_TLS_PLACES;
-			tls->places.at[tls->places.count++] = places;
-			return (int)tls->places.count - 1;
-		}
-		vec_free(&places.list);
-		/* many programs of Go do not encrypt */
-		tls->refused += !is_go;
-	}
-	return -1;
+	if (!is_go && !has_openssl(image))
+		return -ENOENT;
+	if (find_places(look))
+		return 0;
+	/* many programs of Go do not encrypt */
+	return is_go ? -ENOENT : fail(why, -ENOTSUP, NULL, "its functions cannot be probed");
 }
+
+const struct probed_kind requests_tls_kind = {
+	.most = FILES_MAX,
+	.too_many = "too many files",
+	.look = look,
+};
 
 /* -- processes --------------------------------------------------------------------------------- */
 
-unsigned int requests_tls_meet(struct requests_tls *tls, pid_t pid, const struct image *image)
-{
-	int number = probed_files_meet(&tls->files, image, add, tls), err;
-	unsigned int state;
-
-	if (number < 0)
-		return 0;
-	err = probed_files_run(&tls->files, (uint32_t)number, pid, tls->places.at[number].list.at,
-			       tls->places.at[number].list.count, &state, NULL);
-	tls->refused += err && err != -ESRCH;
-	return state;
-}
-
 /* Those of other processes of the same program, too, which do the same. */
-bool requests_tls_leave_starts(struct requests_tls *tls, pid_t pid)
+bool requests_tls_leave_starts(struct probed_images *tls, pid_t pid)
 {
 	vec_foreach (&tls->files.processes, process)
 		if (process->pid == pid && tls->files.uprobes)
@@ -338,14 +271,4 @@ bool requests_tls_leave_starts(struct requests_tls *tls, pid_t pid)
 						 process->file * REQUESTS_TLS_PLACES +
 							 REQUESTS_GO_STARTS);
 	return false;
-}
-
-void requests_tls_ended(struct requests_tls *tls, pid_t pid)
-{
-	probed_files_ended(&tls->files, pid);
-}
-
-uint64_t requests_tls_refused(const struct requests_tls *tls)
-{
-	return tls->refused;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "camera/calls/probed_files.h"
 #include "elf/file.h"
 
 enum {
@@ -24,48 +23,6 @@ enum {
 static const char *const methods[] = {"write", "writelines", "write_eof", "can_write_eof"};
 #define METHODS (sizeof(methods) / sizeof(methods[0]))
 #define WRITING 2
-
-/* Where a file is probed. */
-struct places {
-	vec(struct uprobe_place) list;
-};
-
-struct requests_uvloop {
-	struct probed_files files;
-	vec(struct places) places; /* of each file */
-	uint64_t refused;
-};
-
-int requests_uvloop_new(struct bpf_program *site, bool bind, struct requests_uvloop **result)
-{
-	struct requests_uvloop *uvloop = calloc(1, sizeof(*uvloop));
-	int err;
-
-	if (!uvloop)
-		return -ENOMEM;
-	err = probed_files_begin(&uvloop->files, site, bind, false);
-	if (err)
-		free(uvloop);
-	else
-		*result = uvloop;
-	return err;
-}
-
-void requests_uvloop_detach(struct requests_uvloop *uvloop)
-{
-	probed_files_detach(&uvloop->files);
-}
-
-void requests_uvloop_free(struct requests_uvloop *uvloop)
-{
-	if (!uvloop)
-		return;
-	probed_files_free(&uvloop->files);
-	vec_foreach (&uvloop->places, places)
-		vec_free(&places->list);
-	vec_free(&uvloop->places);
-	free(uvloop);
-}
 
 /* -- the library ------------------------------------------------------------------------------- */
 
@@ -184,67 +141,22 @@ bool requests_uvloop_find(const struct image *image, struct requests_uvloop_plac
 	return ok && places->offsets.count;
 }
 
-/* -- processes --------------------------------------------------------------------------------- */
-
-static bool find_places(const struct image *image, uint32_t file, struct places *places)
+static int look(struct probed_look *look, struct fail *why)
 {
 	struct requests_uvloop_places found = {0};
-	bool ok = requests_uvloop_find(image, &found);
+	bool ok;
 
-	vec_foreach (&found.offsets, offset) {
-		const struct uprobe_place place = {
-			.offset = *offset,
-			.group = file, /* a place that is refused is so in its file */
-			.kind = UPROBE_ENTRY,
-		};
-
-		ok = ok && vec_push(&places->list, place);
-	}
+	if (!is_uvloop(look->image))
+		return -ENOENT;
+	ok = requests_uvloop_find(look->image, &found);
+	vec_foreach (&found.offsets, offset)
+		ok = ok && probed_look_add(look, *offset, look->number, 0, false);
 	vec_free(&found.offsets);
-	return ok;
+	return ok ? 0 : fail(why, -ENOTSUP, NULL, "its methods are not found");
 }
 
-/* Another file. Returns its number; -1: it is none of uvloop, or cannot be probed. */
-static int add(void *context, const struct image *image)
-{
-	struct requests_uvloop *uvloop = context;
-	uint32_t number = (uint32_t)uvloop->places.count;
-	struct places places = {0};
-
-	if (is_uvloop(image)) {
-		if (number < FILES_MAX && find_places(image, number, &places) &&
-		    vec_reserve(&uvloop->places, number + 1) &&
-		    probed_files_add(&uvloop->files, image) >= 0) {
-			uvloop->places.at[uvloop->places.count++] = places;
-			return (int)number;
-		}
-		vec_free(&places.list);
-		uvloop->refused++;
-	}
-	return -1;
-}
-
-unsigned int requests_uvloop_meet(struct requests_uvloop *uvloop, pid_t pid,
-				  const struct image *image)
-{
-	int number = probed_files_meet(&uvloop->files, image, add, uvloop), err;
-	unsigned int state = 0;
-
-	if (number < 0)
-		return 0;
-	err = probed_files_run(&uvloop->files, (uint32_t)number, pid,
-			       uvloop->places.at[number].list.at,
-			       uvloop->places.at[number].list.count, &state, NULL);
-	uvloop->refused += err && err != -ESRCH;
-	return state;
-}
-
-void requests_uvloop_ended(struct requests_uvloop *uvloop, pid_t pid)
-{
-	probed_files_ended(&uvloop->files, pid);
-}
-
-uint64_t requests_uvloop_refused(const struct requests_uvloop *uvloop)
-{
-	return uvloop->refused;
-}
+const struct probed_kind requests_uvloop_kind = {
+	.most = FILES_MAX,
+	.too_many = "too many files of uvloop",
+	.look = look,
+};
