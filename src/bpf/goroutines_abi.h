@@ -67,8 +67,8 @@ struct goroutines_told {
 struct goroutines_state {
 	/*
 	 * It waits since turn.out, and the runtime's waitReason says what for. Of lanes only: its
-	 * number, once a turn was reported, when it began to run and where, and which goroutine made
-	 * it ready.
+	 * number, once a turn was reported, when it began to run and where, and which goroutine
+	 * made it ready.
 	 */
 	struct lane_turn turn;
 	__u64 quiet_until; /* its last stack could not be sent: none is taken before */
@@ -98,8 +98,8 @@ enum goroutines_tells {
  */
 struct goroutines_wait {
 	/*
-	 * number 0: it could not be read; flags 0: nothing of its lane is here; reason: the runtime's
-	 * waitReason, GOROUTINES_NO_REASON
+	 * number 0: it could not be read; flags 0: nothing of its lane is here; reason: the
+	 * runtime's waitReason, GOROUTINES_NO_REASON
 	 */
 	struct lane_turn turn;
 	__u64 in;

@@ -83,7 +83,9 @@ static __always_inline void lane_fill(struct lane_record *record, __u32 kind, __
 	record->turn.flags = LANE_TURN | turn->flags | flags;
 }
 
-/* sent: how many records the source has sent, about; wake: BPF_RB_FORCE_WAKEUP, BPF_RB_NO_WAKEUP. */
+/*
+ * sent: how many records the source has sent, about; wake: BPF_RB_FORCE_WAKEUP, BPF_RB_NO_WAKEUP.
+ */
 static __always_inline void lane_output(enum capture_source source, __u32 *sent, void *record,
 					__u32 size, __u64 wake)
 {

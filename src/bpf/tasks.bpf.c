@@ -201,7 +201,7 @@ static __always_inline void run(struct firing *f, struct tasks_state *state)
 	lane_begin(&state->turn, f->now);
 }
 
-/* One that is run as it is made, since then. Who made it stays known. */
+/* One that is run as it is made, since then. The one that made it stays known. */
 static __always_inline void begin_at_once(struct tasks_state *state)
 {
 	lane_runs(&state->turn, state->turn.out);

@@ -170,8 +170,8 @@ struct source_type {
 	/* That one had run without probes before, for so long (ns; 0: not known): a loss. */
 	void (*image_missed)(struct source *source, const char *path, uint64_t ran_ns);
 	/*
-	 * Have its probes been set? If not, a process of that name ran it unseen: a loss, too. Null:
-	 * what has none is not a loss.
+	 * Have its probes been set? If not, a process of that name ran it unseen: a loss, too.
+	 * Null: what has none is not a loss.
 	 */
 	bool (*has_image)(const struct source *source, dev_t device, ino_t inode);
 	void (*image_unseen)(struct source *source, const char *comm);

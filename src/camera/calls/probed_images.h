@@ -67,7 +67,7 @@ void probed_images_detach(struct probed_images *images);
 void probed_images_free(struct probed_images *images);
 
 /*
- * A process maps an image. *state: enum source_image, what has become of it. Returns the number of
+ * A process maps an image, whose state becomes *state (enum source_image). Returns the number of
  * the file; -1: it is none of the kind, or is not followed.
  */
 int probed_images_meet(struct probed_images *images, pid_t pid, const struct image *image,

@@ -22,7 +22,9 @@ struct lane_kind {
 
 	uint32_t turn;	    /* the kind of records of turns that are over: a struct lane_record; */
 	size_t record_size; /* they may have more behind that */
-	/* of the map of what goes on, by struct lane_key: its values begin with a struct lane_turn */
+	/*
+	 * of the map of what goes on, by struct lane_key: its values begin with a struct lane_turn
+	 */
 	size_t state_size;
 	uint32_t most;
 	bool has_names; /* in both, the name stands right behind the turn */

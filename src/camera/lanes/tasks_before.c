@@ -86,18 +86,16 @@ static void put(struct look *look, struct resident *memory, struct found *found)
 {
 	const struct lane_key key = {found->waiting.at, (uint32_t)look->pid, UNWIND_ANY_EXEC};
 	struct tasks_named named = {.pid = (uint32_t)look->pid};
+	/* as at_step() of tasks.bpf.c has it, of a process older than that */
+	const struct lane_turn turn = {
+		.number = __atomic_add_fetch(&look->of->host->probes->bss->tasks_last, 1,
+					     __ATOMIC_RELAXED),
+		.out = look->facts->image.since,
+		.flags = LANE_BEFORE,
+		.reason = found->waiting.for_task ? TASKS_FOR_TASK : TASKS_FOR_FUTURE,
+	};
 	const struct tasks_state state = {
-		.turn =
-			{
-				.number =
-					__atomic_add_fetch(&look->of->host->probes->bss->tasks_last,
-							   1, __ATOMIC_RELAXED),
-				/* as at_step() of tasks.bpf.c has it, of a process older than that */
-				.out = look->facts->image.since,
-				.flags = LANE_BEFORE,
-				.reason =
-					found->waiting.for_task ? TASKS_FOR_TASK : TASKS_FOR_FUTURE,
-			},
+		.turn = turn,
 		.waits_for = found->waiting.waits_for,
 		.name = found->waiting.name,
 		.image = look->file,
@@ -107,7 +105,7 @@ static void put(struct look *look, struct resident *memory, struct found *found)
 	look->before->refused += err && err != -EEXIST;
 	if (err)
 		return;
-	found->number = named.number = state.turn.number;
+	found->number = named.number = turn.number;
 	python_waiting_name(memory, look->facts, &found->waiting, &named);
 	task_names_take(look->of->names, &named);
 }

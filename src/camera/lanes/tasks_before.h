@@ -40,8 +40,8 @@ static inline bool tasks_before_is(const struct lane_key *key)
 }
 
 /*
- * Makes sure that all that were found wait as they did. One that does not is marked as missed; if it
- * was the last time, too, it is removed.
+ * Makes sure that all that were found wait as they did. One that does not is marked as missed; if
+ * it was the last time, too, it is removed.
  */
 void tasks_before_check(const struct tasks_before_of *of);
 
