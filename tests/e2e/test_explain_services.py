@@ -199,7 +199,9 @@ def test_a_request_that_waited_until_its_server_had_answered_another_one(shared_
     waited, = [row for row in requests_of(shared_lab, film) if row["role"] == "made" and row["path"] == "/order/1"]
     request, = explained(shared_lab, film, "--request", waited["number"])
     check_sums(request)
-    call, = [part for part in request["parts"] if part["waker"] and part["waker"]["pid"] == server.pid]
+    # on a busy machine the client may be woken more than once
+    call = max((part for part in request["parts"] if part["waker"] and part["waker"]["pid"] == server.pid),
+               key=lambda part: part["duration"])
     queue = longest(call)
     assert queue["kind"] == "queue" and queue["object"] == "GET /report" and queue["count"] == 1, call
     assert "served 1 request before it, GET /report" in queue["words"], queue["words"]

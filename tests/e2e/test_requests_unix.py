@@ -121,7 +121,8 @@ def test_redis_is_named_and_explained(lab, redis, serving):
     dependency, = [d for d in answer["dependencies"] if d["pid"] == front.pid]
     assert dependency["server"] and dependency["server"]["pid"] == server.pid, dependency
     request = max(explained(lab, film, "--endpoint", "GET /slow/*"), key=lambda one: one["duration"])
-    call, = [one for one in followed(request) if one["duration"] > 100_000_000]
+    # on a busy machine the front may take long by itself
+    call = max(followed(request), key=lambda one: one["duration"])
     assert call["waker"]["comm"] == "redis-server" and f"of unix socket {path} to EVAL" in call["words"], call
     worked = max(call["parts"], key=lambda part: part["duration"])
     assert worked["thread"]["comm"] == "redis-server" and worked["kind"] in ("on-cpu", "ready", "unexplained"), call["parts"]

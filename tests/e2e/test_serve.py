@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, as_from_a_terminal, name_of, needs_root, running, wait_until
+from harness import Film, PATIENCE, as_from_a_terminal, name_of, needs_root, running, wait_until
 from asking import certificate
 
 NOBODY = 65534
@@ -329,6 +329,8 @@ def test_a_film_that_is_removed_while_it_is_written(lab, tmp_path):
     await_one_film()
     with serving(lab, tmp_path / "store") as serve:
         film = wait_for_film(tmp_path / "store")
+        # one that is not made yet could not be made
+        assert wait_until(Film(lab.stackcam, film).begun)
         for path in film.parent.glob(film.name + "*"):
             # SQLite's journal comes and goes
             path.unlink(missing_ok=True)
