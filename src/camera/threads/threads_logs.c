@@ -34,7 +34,8 @@ struct threads_logs {
 	uint64_t mask;
 	uint64_t damaged;
 	unsigned int count, at; /* at: the one that is read */
-	uint64_t others;	/* the earliest time in the others */
+	uint64_t others;	/* the earliest time in the others, when last looked at: */
+	uint64_t until;		/* for what is up to there */
 	struct reader readers[];
 };
 
@@ -50,35 +51,46 @@ void threads_logs_prepare(struct probes *probes, unsigned int cpus)
 				(uint32_t)(sizeof(struct threads_log) + words * sizeof(uint64_t)));
 }
 
-int threads_logs_new(struct probes *probes, struct threads_logs **result, struct fail *why)
+int threads_logs_in(void *area, size_t size, unsigned int count, struct threads_logs **result)
 {
-	const struct bpf_map *map = probes->maps.threads_logs;
-	unsigned int count = bpf_map__max_entries(map);
-	size_t each = bpf_map__value_size(map), page = (size_t)sysconf(_SC_PAGESIZE);
 	struct threads_logs *logs = calloc(1, sizeof(*logs) + count * sizeof(logs->readers[0]));
+	uint64_t words = 1;
+	size_t each = size / count;
 
+	*result = logs;
 	if (!logs)
-		return fail_errno(why, -ENOMEM, NULL, "cannot record switches");
-	logs->size = (each * count + page - 1) / page * page;
-	logs->area =
-		mmap(NULL, logs->size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (logs->area == MAP_FAILED) {
-		int err = -errno;
-
-		free(logs);
-		return fail_errno(why, err, NULL, "cannot read the logs of switches");
-	}
-	logs->mask = probes->rodata->threads_log_mask;
+		return -ENOMEM;
+	while (words * 2 <= (each - sizeof(struct threads_log)) / sizeof(uint64_t))
+		words *= 2;
+	logs->area = area;
+	logs->size = size;
+	logs->mask = words - 1;
 	logs->count = count;
 	for (unsigned int i = 0; i < count; i++) {
 		struct reader *reader = &logs->readers[i];
 
-		reader->log = (struct threads_log *)((uint8_t *)logs->area + i * each);
+		reader->log = (struct threads_log *)((uint8_t *)area + i * each);
 		reader->words = (const uint64_t *)(reader->log + 1);
 		reader->time = UINT64_MAX;
 	}
-	*result = logs;
 	return 0;
+}
+
+int threads_logs_new(struct probes *probes, struct threads_logs **result, struct fail *why)
+{
+	const struct bpf_map *map = probes->maps.threads_logs;
+	size_t size = (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
+	void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	int err;
+
+	*result = NULL;
+	if (area == MAP_FAILED)
+		return fail_errno(why, -errno, NULL, "cannot read the logs of switches");
+	err = threads_logs_in(area, size, bpf_map__max_entries(map), result);
+	if (!err)
+		return 0;
+	munmap(area, size);
+	return fail_errno(why, err, NULL, "cannot record switches");
 }
 
 void threads_logs_free(struct threads_logs *logs)
@@ -173,8 +185,11 @@ bool threads_logs_next(struct threads_logs *logs, uint64_t until, struct threads
 	struct reader *reader = &logs->readers[logs->at];
 	uint64_t used;
 
-	if (reader->time == UINT64_MAX || reader->time > logs->others || reader->time > until) {
+	/* a log without a record then may have one by now that is earlier than all others */
+	if (until != logs->until || reader->time == UINT64_MAX || reader->time > logs->others ||
+	    reader->time > until) {
 		choose(logs);
+		logs->until = until;
 		reader = &logs->readers[logs->at];
 		if (reader->time > until)
 			return false;

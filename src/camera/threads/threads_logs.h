@@ -3,6 +3,7 @@
 #define CAMERA_THREADS_THREADS_LOGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/fail.h"
@@ -28,6 +29,11 @@ void threads_logs_prepare(struct probes *probes, unsigned int cpus);
 
 /* Afterwards. */
 int threads_logs_new(struct probes *probes, struct threads_logs **logs, struct fail *why);
+/*
+ * The same of memory from mmap(2): that many logs side by side, each with a power of two of words.
+ * Returns 0 or -ENOMEM; then the memory stays the caller's.
+ */
+int threads_logs_in(void *area, size_t size, unsigned int count, struct threads_logs **logs);
 void threads_logs_free(struct threads_logs *logs); /* null is allowed */
 
 /* The earliest record whose time is at most until. False: there is none. */
