@@ -284,7 +284,11 @@ static int run(const struct arguments *a)
 	int err = film_open(a->film, &film, &why);
 
 	if (!err)
+		film_look_at_end(film);
+	if (!err)
 		err = explain(a, film, &why);
+	if (film)
+		words_cut_off(film, stderr);
 	film_free(film);
 	if (err == -EPIPE && !a->output)
 		output_broken_pipe();

@@ -392,5 +392,8 @@ int inspect_verb_parse(int argc, char **argv, struct inspect_verb *o)
 		if (status)
 			return status;
 	}
-	return check(o);
+	status = check(o);
+	if (!status && !o->list)
+		recording_say_absent(&o->common, "inspected");
+	return status;
 }

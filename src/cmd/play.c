@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "film/reader.h"
 #include "server/server.h"
+#include "show/words.h"
 #include "store/store.h"
 
 enum {
@@ -141,6 +143,19 @@ static int serve(const struct arguments *a, struct store *store, struct fail *wh
 	return 0;
 }
 
+static int say_cut_off(const char *path, struct fail *why)
+{
+	struct film *film = NULL;
+	int err = film_open_info(path, &film, why);
+
+	if (!err)
+		film_look_at_end(film);
+	if (!err)
+		words_cut_off(film, stderr);
+	film_free(film);
+	return err;
+}
+
 int cmd_play(int argc, char **argv)
 {
 	struct arguments a = {.film = "stackcam.film"};
@@ -154,7 +169,9 @@ int cmd_play(int argc, char **argv)
 		fputs(help, stdout);
 		return 0;
 	}
-	err = store_open_film(a.film, &store, &why);
+	err = say_cut_off(a.film, &why);
+	if (!err)
+		err = store_open_film(a.film, &store, &why);
 	if (!err)
 		err = serve(&a, store, &why);
 	store_free(store);

@@ -200,7 +200,11 @@ static int parse(int argc, char **argv, struct record_options *o)
 	if (optind < argc)
 		o->common.selection.command = argv + optind;
 	status = recording_check_options("record", &o->common);
-	return status || !o->flight ? status : check_flight(o);
+	if (!status && o->flight)
+		status = check_flight(o);
+	if (!status)
+		recording_say_absent(&o->common, "filmed");
+	return status;
 }
 
 static int fly(const struct record_options *o, int argc, char **argv)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -97,6 +98,21 @@ int recording_check_options(const char *verb, struct recording_options *options)
 		return cmd_usage(verb, "%s says how a command is started: give one, -- COMMAND",
 				 options->user ? "-u" : "--no-randomize-addr");
 	return selection_check(&options->selection, &why) ? say(&why) : 0;
+}
+
+void recording_say_absent(const struct recording_options *options, const char *done)
+{
+	const struct selection *s = &options->selection;
+
+	for (size_t i = 0; !options->quiet && i < s->name_count; i++) {
+		if (selection_name_runs(s, i))
+			continue;
+		fputs("stackcam: no process is called '", stderr);
+		text_print_safe(stderr, s->names[i]);
+		fprintf(stderr,
+			"' now; those that start later are %s; 'ps -eo comm' shows what there is\n",
+			done);
+	}
 }
 
 void recording_options_free(struct recording_options *options)

@@ -69,6 +69,9 @@ int recording_check_options(const char *verb, struct recording_options *options)
  */
 int recording_check_command(char *const *argv, struct command *command, struct fail *why);
 
+/* Says which names of -n no process has yet, unless options->quiet is set. done: "filmed" … */
+void recording_say_absent(const struct recording_options *options, const char *done);
+
 /* The command, whether it is filmed or not; null: none was given. */
 char *const *recording_argv(const struct recording_options *options);
 

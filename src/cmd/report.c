@@ -344,8 +344,12 @@ static int run(struct arguments *a)
 	int err = film_open(a->film, &film, &why);
 	int status = err ? 0 : cmd_check_span("report", &a->answer.question, film);
 
+	if (!err)
+		film_look_at_end(film);
 	if (!err && !status)
 		err = write_answer(a, film, &why);
+	if (film && !status)
+		words_cut_off(film, stderr);
 	film_free(film);
 	if (err == -EPIPE && !a->answer.output)
 		output_broken_pipe();

@@ -42,6 +42,13 @@ static void take_settled(struct film_row *r)
 	loader_of(r)->meta_known--;
 }
 
+/* Films of earlier versions do not tell. */
+static void take_open(struct film_row *r)
+{
+	loader_of(r)->film->is_open = row_number(r, 1, UINT64_MAX) != 0;
+	loader_of(r)->meta_known--;
+}
+
 static void take_meta(struct film_row *r)
 {
 	struct film_info *info = &loader_of(r)->film->info;
@@ -70,6 +77,8 @@ static void take_meta(struct film_row *r)
 		info->wall_offset = (int64_t)row_number(r, 1, UINT64_MAX);
 	else if (!strcmp(name, "settled"))
 		take_settled(r);
+	else if (!strcmp(name, "open"))
+		take_open(r);
 	else
 		loader_of(r)->meta_known--;
 	if (name && !r->err && !strncmp(name, FILM_LABEL_ROW, strlen(FILM_LABEL_ROW)))
@@ -340,6 +349,7 @@ static void take_over(struct loader *l)
 	l->inlines.count = l->losses.count = 0;
 	arena_free(l->replaced);
 	film->settled = UINT64_MAX;
+	film->is_open = false;
 	film->info = (struct film_info){.version = "",
 					.hostname = "",
 					.kernel = "",

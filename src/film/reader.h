@@ -43,10 +43,15 @@ struct film {
 	 */
 	uint64_t settled;
 
+	bool is_open;	 /* its recorder has not closed it: it goes on, or was ended by force */
+	bool is_cut_off; /* film_look_at_end(): it was */
+
 	struct film_private *private;
 };
 
 int film_open(const char *path, struct film **film, struct fail *why);
+/* Finds out whether the recorder of a film that is open is gone. */
+void film_look_at_end(struct film *film);
 /* Loads nothing but info, which takes a part of the time: all else is as in an empty film. */
 int film_open_info(const char *path, struct film **film, struct fail *why);
 /* The same with events and losses. */

@@ -122,6 +122,8 @@ static int last_commit(struct film_writer *w, uint64_t now, struct fail *why)
 {
 	film_names_settled(w);
 	hand_packed(w);
+	if (!w->naming)
+		film_put_row(&w->batch->rows, FILM_ROW_META_NUMBER, "open", (uint64_t)0);
 	return film_commit(w, now, true, why);
 }
 
@@ -215,6 +217,7 @@ static void put_info(struct film_writer *w, const struct film_info *info)
 	film_put_row(rows, FILM_ROW_META_NUMBER, "cpus", (uint64_t)info->cpus);
 	film_put_row(rows, FILM_ROW_META_NUMBER, "start", info->start);
 	film_put_row(rows, FILM_ROW_META_NUMBER, "wall_offset", (uint64_t)info->wall_offset);
+	film_put_row(rows, FILM_ROW_META_NUMBER, "open", (uint64_t)1);
 	if (info->labels)
 		put_labels(w, info->labels);
 }

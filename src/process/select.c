@@ -210,6 +210,26 @@ static bool wants_by_name(const struct selection *s, pid_t pid)
 	return selection_wants_name(s, base ? base + 1 : exe);
 }
 
+struct search_name {
+	struct selection one; /* of that name alone */
+	bool found;
+};
+
+static void try_process(void *context, pid_t pid)
+{
+	struct search_name *search = context;
+
+	search->found = search->found || (pid != getpid() && wants_by_name(&search->one, pid));
+}
+
+bool selection_name_runs(const struct selection *s, size_t place)
+{
+	struct search_name search = {.one = {.names = s->names + place, .name_count = 1}};
+
+	/* where /proc cannot be read, nothing is known to be missing */
+	return procfs_each_number("/proc", try_process, &search) || search.found;
+}
+
 bool selection_wants(const struct selection *s, pid_t pid)
 {
 	struct buf text = {0};

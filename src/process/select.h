@@ -59,6 +59,9 @@ bool selection_wants(const struct selection *s, pid_t pid);
  */
 bool selection_means(const struct selection *s, pid_t pid);
 
+/* Whether a process that one of s->names means runs now. */
+bool selection_name_runs(const struct selection *s, size_t place);
+
 /* Whether -n means a process of this name: all that can be asked of one that is gone. */
 bool selection_wants_name(const struct selection *s, const char *name);
 

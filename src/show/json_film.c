@@ -15,6 +15,8 @@ void json_put_film(struct json *j, const struct film *film, uint64_t from, uint6
 	json_text(j, "start", time);
 	words_rfc3339(info, to, time, sizeof(time));
 	json_text(j, "end", time);
+	if (film->is_cut_off)
+		json_bool(j, "cut_off", true);
 	json_text(j, "command", info->command);
 	json_text(j, "version", info->version);
 	json_text(j, "kernel", info->kernel);

@@ -391,6 +391,22 @@ void words_other_events(const struct view *view, FILE *out)
 		fputs("; -e chooses\n", out);
 }
 
+void words_cut_off(const struct film *film, FILE *out)
+{
+	const struct film_info *info = &film->info;
+	char seconds[32], time[64];
+
+	if (!film->is_cut_off)
+		return;
+	words_value(seconds, sizeof(seconds), "ns", info->end - info->start);
+	words_rfc3339(info, info->end, time, sizeof(time));
+	fprintf(out,
+		"stackcam: the recording did not end properly, such as by kill -9 or without "
+		"power: the film reaches to %s, %s after its start; "
+		"'stackcam resolve' names what has no name yet\n",
+		time, seconds);
+}
+
 void words_lost(const struct film *film, uint32_t event, uint32_t also, FILE *out)
 {
 	char count[32];

@@ -463,6 +463,7 @@ def test_recorder_that_is_ended(lab, how):
     with running(lab.program("split"), 30) as program:
         with lab.recording("-p", program.pid) as (recorder, film):
             assert wait_until(film.has_samples)
+            assert "did not end" not in lab.run("report", film.path).stderr
             time.sleep(1)
             held = {key for key, pids in bpf_objects().items() if recorder.pid in pids} or \
                 set(bpf_objects()) - before
@@ -479,7 +480,16 @@ def test_recorder_that_is_ended(lab, how):
         end = datetime.datetime.fromisoformat(answer["film"]["end"].replace("Z", "+00:00"))
         assert asked - 1.6 < end.timestamp() < gone + 0.5, (asked, gone, answer["film"])
         assert answer["stacks"]["complete"] / answer["stacks"]["samples"] > 0.99, film.explain()
+        # those who show it say so, and up to when it reaches; not of one that was closed, nor while it is recorded
+        assert answer["film"].get("cut_off", False) == (how == signal.SIGKILL)
+        reaches = "did not end properly, such as by kill -9 or without power: the film reaches to " + answer["film"]["end"]
+        for verb in ("report", "explain"):
+            assert (reaches in lab.run(verb, film.path).stderr) == (how == signal.SIGKILL)
         if how == signal.SIGKILL:
+            play = subprocess.Popen([lab.stackcam, "play", film.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            assert play.stdout.readline().startswith(b"http://")
+            play.terminate()
+            assert reaches.encode() in play.communicate(timeout=PATIENCE)[1]
             # Most names are looked up at the end; what has none yet can get one now.
             done = lab.run("resolve", film.path)
             assert done.returncode == 0, done.stderr

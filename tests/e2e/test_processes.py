@@ -233,6 +233,18 @@ def test_by_name(lab):
     assert shares["f70"] > 0.6 and "c30" not in shares, film.explain()
 
 
+def test_by_name_that_no_process_has(lab):
+    said = "no process is called 'no-such-*' now; those that start later are"
+    with running(lab.program("split"), 20):
+        done = lab.run("record", "-d", "300ms", "-n", "no-such-*", "-n", "split", "-o", lab.new_film())
+        assert done.returncode == 0 and done.stderr.count("no process is called") == 1, done.stderr
+        assert f"{said} filmed; 'ps -eo comm' shows" in done.stderr
+        done = lab.run("inspect", "-d", "300ms", "-n", "no-such-*", "main")
+        assert f"{said} inspected" in done.stderr, done.stderr
+        done = lab.run("record", "-q", "-d", "300ms", "-n", "no-such-*", "-o", lab.new_film())
+        assert not done.stderr
+
+
 def test_by_name_also_what_starts_later(lab):
     with lab.recording("-d", 3, "-n", "split") as (recorder, film):
         assert wait_until(film.begun)
