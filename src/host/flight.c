@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "host/kept_lately.h"
 #include "host/recorder.h"
 #include "host/say.h"
 #include "host/triggers.h"
@@ -22,7 +23,6 @@
 #include "store/keep.h"
 
 #define SECOND_NS 1000000000ull
-#define HOUR_NS	  (3600 * SECOND_NS)
 
 /*
  * The longest time of a film, and the part of all memory that one may take: what is too old goes a
@@ -43,8 +43,9 @@ enum {
 /* Something that is a reason to keep what was filmed. */
 struct want {
 	char reason[REASON_MAX];
-	uint64_t time;	/* when it happened, ns of the monotonic clock */
-	uint64_t after; /* up to when is to be filmed */
+	enum happening_kind kind; /* HAPPENINGS: none, it was asked for */
+	uint64_t time;		  /* when it happened, ns of the monotonic clock */
+	uint64_t after;		  /* up to when is to be filmed */
 	/* of a request: the caller's, who waits */
 	struct request *request; /* null: none */
 };
@@ -72,8 +73,7 @@ struct flight {
 	uint64_t bytes, growing; /* of films; of the one that is recorded */
 	uint64_t ended;		 /* the end of the last one that was closed */
 	struct flight_state counts;
-	vec(uint64_t) hour;	   /* when something happened that was kept, in the last hour */
-	uint64_t last[HAPPENINGS]; /* when one of each kind was; 0: never */
+	struct kept_lately lately;
 	uint64_t said[HAPPENINGS]; /* when the log last had one of each kind that was not kept */
 	bool stop, is_over;	   /* it is to end; the recorder has */
 };
@@ -261,6 +261,29 @@ static size_t take_due(struct flight *flight, bool all, struct want due[WANTS_MA
 	return count;
 }
 
+/* The first for each kind is said, and how many others: requests may fail by the dozen. */
+static void say_due(const struct want *due, size_t count, const struct flight_kept *kept, int err,
+		    const struct fail *why)
+{
+	bool is_said[HAPPENINGS] = {false};
+	size_t others = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool *said = due[i].kind < HAPPENINGS ? &is_said[due[i].kind] : NULL;
+
+		if (said && *said) {
+			others++;
+			continue;
+		}
+		if (said)
+			*said = true;
+		say_kept(&due[i], kept, err, why);
+	}
+	if (others && !err)
+		host_say("%zu more such things happened meanwhile: marks in %s say which", others,
+			 kept->path);
+}
+
 /* The first is why the film is kept, the others are marks in it. */
 static int keep_due(struct flight *flight, const struct want *due, size_t count,
 		    const struct reel_taken *films, size_t film_count, struct flight_kept *kept,
@@ -274,8 +297,7 @@ static int keep_due(struct flight *flight, const struct want *due, size_t count,
 		if (place->mark(place->context, flight->options.host, wall_of(due[i].time),
 				due[i].reason, &ignored))
 			host_say_fail(&ignored, "");
-	for (size_t i = 0; i < count; i++)
-		say_kept(&due[i], kept, err, why);
+	say_due(due, count, kept, err, why);
 	return err;
 }
 
@@ -328,49 +350,57 @@ static void *keep(void *context)
 }
 
 /* Adds a want. With the lock held. False: there are too many, or it is about to end. */
-static bool add_want(struct flight *flight, const char *reason, uint64_t time, uint64_t after,
-		     struct request *request)
+static bool add_want(struct flight *flight, const char *reason, enum happening_kind kind,
+		     uint64_t time, uint64_t after, struct request *request)
 {
 	struct want *want = &flight->wants[flight->want_count];
 
 	if (flight->stop || !flight->runs || flight->want_count == WANTS_MAX)
 		return false;
-	*want = (struct want){.time = time, .after = time + after, .request = request};
+	*want = (struct want){
+		.kind = kind, .time = time, .after = time + after, .request = request};
 	snprintf(want->reason, sizeof(want->reason), "%s", reason);
 	flight->want_count++;
 	pthread_cond_broadcast(&flight->changed);
 	return true;
 }
 
-/* Whether a film more may be kept by itself in this hour. With the lock held. */
-static bool is_in_limit(struct flight *flight, uint64_t now)
+/* Whether those of one kind take so much room that another kind would find none. */
+static bool are_many(const struct flight *flight, enum happening_kind kind)
 {
-	size_t left = 0;
+	size_t count = 0;
 
-	for (size_t i = 0; i < flight->hour.count; i++)
-		if (flight->hour.at[i] + HOUR_NS > now)
-			flight->hour.at[left++] = flight->hour.at[i];
-	flight->hour.count = left;
-	return !flight->options.hour || left < flight->options.hour;
+	for (size_t i = 0; i < flight->want_count; i++)
+		count += flight->wants[i].kind == kind;
+	return count >= WANTS_MAX / HAPPENINGS;
 }
 
 /*
  * Something happened: it is kept, if not too much was; or is a mark in the film that is about to be
- * kept. With the lock held. False: neither.
+ * kept. With the lock held. Null: one of them; else what is said, in words.
  */
-static bool want_happening(struct flight *flight, const struct trigger *trigger,
-			   const struct happening *happening, const char *words)
+static const char *want_happening(struct flight *flight, const struct trigger *trigger,
+				  const struct happening *happening, const char *words)
 {
-	uint64_t *last = &flight->last[happening->kind];
+	static const char full[] =
+		"not marked in the film that is about to be kept: too much happens";
+	const char *refused;
 
 	/* what is about to be kept has it, too */
 	if (flight->want_count)
-		return add_want(flight, words, happening->time, 0, NULL);
-	if ((*last && happening->time < *last + trigger->cool_ns) ||
-	    !is_in_limit(flight, happening->time) || !vec_push(&flight->hour, happening->time))
-		return false;
-	*last = happening->time;
-	return add_want(flight, words, happening->time, flight->options.after, NULL);
+		return !are_many(flight, happening->kind) &&
+				       add_want(flight, words, happening->kind, happening->time, 0,
+						NULL)
+			       ? NULL
+			       : full;
+	refused = kept_lately_refuses(&flight->lately, happening->kind, happening->time,
+				      trigger->cool_ns);
+	if (refused)
+		return refused;
+	return add_want(flight, words, happening->kind, happening->time, flight->options.after,
+			NULL)
+		       ? NULL
+		       : "not kept: the flight recorder ends";
 }
 
 static void happened(void *context, const struct happening *happening)
@@ -378,20 +408,21 @@ static void happened(void *context, const struct happening *happening)
 	struct flight *flight = context;
 	char words[REASON_MAX];
 	const struct trigger *trigger = trigger_of(happening, words, sizeof(words));
-	bool is_wanted, is_said;
+	const char *refused;
+	bool is_said;
 
 	if (!trigger)
 		return;
 	pthread_mutex_lock(&flight->lock);
-	is_wanted = want_happening(flight, trigger, happening, words);
-	flight->counts.refused += !is_wanted;
+	refused = want_happening(flight, trigger, happening, words);
+	flight->counts.refused += refused != NULL;
 	/* requests may fail by the thousand */
-	is_said = !is_wanted && happening->time >= flight->said[happening->kind] + SAY_NS;
+	is_said = refused && happening->time >= flight->said[happening->kind] + SAY_NS;
 	if (is_said)
 		flight->said[happening->kind] = happening->time;
 	pthread_mutex_unlock(&flight->lock);
 	if (is_said)
-		host_say("%s; not kept: too much was in the last hour, or just now", words);
+		host_say("%s; %s", words, refused);
 }
 
 int flight_keep(struct flight *flight, const char *reason, struct flight_kept *kept,
@@ -401,7 +432,8 @@ int flight_keep(struct flight *flight, const char *reason, struct flight_kept *k
 	bool is_added;
 
 	pthread_mutex_lock(&flight->lock);
-	is_added = add_want(flight, *reason ? reason : "asked for", clock_ns(), 0, &request);
+	is_added = add_want(flight, *reason ? reason : "asked for", HAPPENINGS, clock_ns(), 0,
+			    &request);
 	while (is_added && !request.is_done)
 		pthread_cond_wait(&flight->changed, &flight->lock);
 	pthread_mutex_unlock(&flight->lock);
@@ -440,6 +472,7 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 	if (!flight)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record");
 	flight->options = *options;
+	flight->lately.hour = options->hour;
 	pthread_mutex_init(&flight->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -540,7 +573,7 @@ void flight_free(struct flight *flight)
 	vec_foreach (&flight->films, film)
 		film_bytes_free(&film->film);
 	vec_free(&flight->films);
-	vec_free(&flight->hour);
+	kept_lately_free(&flight->lately);
 	pthread_cond_destroy(&flight->changed);
 	pthread_mutex_destroy(&flight->lock);
 	free(flight);

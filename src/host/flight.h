@@ -40,7 +40,8 @@ struct flight_options {
 	uint32_t
 		pressure; /* percent of the time that threads wait beyond what is usual; the same */
 	uint32_t cpu;	  /* percent of a CPU that a process takes beyond what is usual; the same */
-	unsigned int hour; /* films in an hour that are kept because something happened; 0: any */
+	unsigned int hour; /* films in an hour that are kept because something happened; 0: any;
+			    * and the first of each kind, see host/kept_lately.h */
 };
 
 /* Where what is kept goes. These are called by the flight recorder's second thread. */

@@ -427,6 +427,31 @@ def test_a_slow_or_failed_request_is_kept(lab, tmp_path, options, path, words):
         assert {"GET /fine", f"GET {path[:-1]}*"} <= {row["endpoint"] for row in told["endpoints"]}
 
 
+@needs_root
+def test_failed_requests_cost_no_film_of_a_crash(lab, tmp_path):
+    """However many fail, the log has a line for them, and the first death of the hour is kept beside them."""
+    answers = subprocess.Popen([sys.executable, "-c", ANSWERS], stdout=subprocess.PIPE)
+    with contextlib.ExitStack() as ends:
+        ends.callback(answers.wait, timeout=PATIENCE)
+        ends.callback(answers.kill)
+        ends.callback(answers.stdout.close)
+        port = int(answers.stdout.readline())
+        serve = ends.enter_context(serving(lab, tmp_path / "store", *CAMERA, "--camera", "answers", "--camera-after", "1s",
+                                           "--camera-failed", "--camera-hourly", "1"))
+        program = ends.enter_context(crashing(lab))
+        wait_for_bytes(serve, 1)
+        for _ in range(20):
+            with contextlib.suppress(urllib.error.HTTPError):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/fails/1", timeout=PATIENCE).close()
+        serve.hear(r"kept: answers \(\d+\): GET /fails/\*, failed with status 503 after")
+        more = serve.hear(r"(\d+) more such things happened meanwhile: marks in (\S+) say which\n")
+        said = [line for line in serve.said.splitlines() if "kept: " in line or "not marked" in line]
+        assert 1 <= int(more[1]) < 20 and len(said) <= 3, serve.said
+        program.say("kill", dies=True)
+        serve.hear(r"kept: crashes \(\d+\) died of SIGKILL; ")
+        assert camera_of(serve)["kept"] == 2
+
+
 HANGS = """
 import http.server, sys, threading
 open("/proc/self/comm", "w").write("answers")
