@@ -11,6 +11,9 @@
 #define FUTEX_WAIT	  0
 #define FUTEX_WAIT_BITSET 9
 
+/* Its argument that is null, or where a time lies; futex_waitv(2) has its own there, too. */
+#define FUTEX_TIME 3
+
 /* Of mutexes of glibc, musl and Rust. */
 #define FUTEX_MUTEX_WAITED_FOR 2
 
@@ -48,6 +51,7 @@ static const char *const names[WAIT_CLASSES] = {
 #define WRITES	 "write writev pwrite64 pwritev pwritev2 "
 #define RECEIVES "recvfrom recvmsg recvmmsg "
 #define SENDS	 "sendto sendmsg sendmmsg "
+#define FUTEXES	 "futex futex_waitv futex_wait"
 
 /*
  * What must hold, all of what is given. calls: names with spaces between; null: any, or none; "":
@@ -89,7 +93,8 @@ static const struct rule {
 	{WAIT_POLL,
 	 .calls = "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 "
 		  "io_getevents io_pgetevents"},
-	{WAIT_LOCK, .calls = "futex futex_waitv futex_wait"},
+	{WAIT_SLEEP, .calls = FUTEXES, .frames = WAIT_HAS_SLEEP},
+	{WAIT_LOCK, .calls = FUTEXES},
 	/* what changes the memory of a process waits for the kernel's locks on that memory */
 	{WAIT_LOCK, .states = "D",
 	 .calls = "mmap munmap mprotect madvise mremap brk mlock munlock pkey_mprotect"},
@@ -216,6 +221,11 @@ const char *wait_call_name(const char *arch, uint8_t state, uint32_t call)
 	return name ? name : "?";
 }
 
+bool wait_is_sleep_by_stack(enum wait_class class, const char *call)
+{
+	return class == WAIT_SLEEP && is_listed(FUTEXES, call);
+}
+
 void wait_decider_free(struct wait_decider *decider)
 {
 	map_free(&decider->known);
@@ -224,15 +234,16 @@ void wait_decider_free(struct wait_decider *decider)
 enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
 			    unsigned int frames)
 {
+	/* a thread that sleeps can also wait for a lock on its way out: that has no time */
+	unsigned int seen = wait->arguments[FUTEX_TIME] ? frames : frames & ~WAIT_HAS_SLEEP;
 	uint64_t key = (uint64_t)wait->call << 32 | (uint64_t)wait->state << 24 |
-		       (uint64_t)wait->descriptor << 16 | (wait->flags & 0xff) << 8 |
-		       (frames & 0xff);
+		       (uint64_t)wait->descriptor << 16 | (wait->flags & 0xff) << 8 | (seen & 0xff);
 	const uint64_t *known = map_get(&decider->known, key);
 	struct wait_evidence e = {
 		.state = wait->state,
 		.descriptor = wait->descriptor,
 		.flags = wait->flags,
-		.frames = frames,
+		.frames = seen,
 	};
 	enum wait_class class;
 

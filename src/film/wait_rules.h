@@ -47,10 +47,13 @@ const char *wait_class_name(enum wait_class class);
 /* WAIT_CLASSES: there is none of that name. */
 enum wait_class wait_class_named(const char *name, size_t length);
 
-/* What frames of the kernel a stack has. */
+/* What frames a stack has. */
 enum wait_frames {
+	/* of the kernel: */
 	WAIT_HAS_FAULT = 1, /* it brings in a page, or makes room for one */
 	WAIT_HAS_DISK = 2,  /* it waits for a block device */
+	/* of a language's runtime, whose sleep is a condition that nothing signals: */
+	WAIT_HAS_SLEEP = 4,
 };
 
 /* What a rule looks at. */
@@ -85,11 +88,14 @@ struct wait_decider {
 void wait_decider_free(struct wait_decider *decider);
 
 /*
- * The class of a wait: of its row the call, state, descriptor and flags count. frames: enum
- * wait_frames, of its stack; 0: the stack is not known.
+ * The class of a wait: of its row the call, state, descriptor and flags count, and of the arguments
+ * whether futex(2) has a time. frames: enum wait_frames, of its stack; 0: the stack is not known.
  */
 enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
 			    unsigned int frames);
+
+/* Whether only its stack says that a thread sleeps. */
+bool wait_is_sleep_by_stack(enum wait_class class, const char *call);
 
 /*
  * The name of its system call; "": it was in none; "?": it has no name here. Of a goroutine, that

@@ -193,6 +193,13 @@ static void lengthen(struct life *life, uint64_t end, struct turn *turn)
 	turn->is_filled = false;
 }
 
+/* Of a wait that lasts only the last part has a stack, which can tell more of what it is for. */
+static bool is_same(const struct slice *slice, unsigned int kind)
+{
+	return slice->kind == kind ||
+	       (slice_is_wait(slice->kind) && slice_is_wait(kind) && !slice->evidence.stack);
+}
+
 /* The next time of a life, which ends at end. */
 static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t end,
 	       struct turn *turn)
@@ -202,7 +209,8 @@ static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t 
 
 	if (end <= life->until)
 		return 0;
-	if (life->has_slice && life->is_open && slice->kind == kind) {
+	if (life->has_slice && life->is_open && is_same(slice, kind)) {
+		slice->kind = (uint8_t)kind;
 		lengthen(life, end, turn);
 	} else {
 		err = give(w, life);
@@ -282,6 +290,8 @@ static enum wait_class class_of(struct walker *w, const struct film_turns *turns
 		.call = (uint16_t)turns->call[i],
 		.state = (uint8_t)turns->state[i],
 		.descriptor = (uint8_t)turns->descriptor[i],
+		.arguments = {turns->arguments[0][i], turns->arguments[1][i],
+			      turns->arguments[2][i], turns->arguments[3][i]},
 		.flags = turns->flags[i] & (FILM_WAIT_IOWAIT | FILM_WAIT_KERNEL),
 	};
 

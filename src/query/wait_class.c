@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions of the kernel that tell what a wait is for, after any system call. */
-static const struct {
+/* Functions that tell what a wait is for: of the kernel after any system call, ... */
+static const struct teller {
 	const char *glob;
 	enum wait_frames has;
 } tellers[] = {
@@ -20,15 +20,29 @@ static const struct {
 	{"jbd2_*", WAIT_HAS_DISK},
 };
 
+/* ... and native ones of a language's runtime in a call that waits for a time. */
+static const struct teller native_tellers[] = {
+	{"JVM_Sleep*", WAIT_HAS_SLEEP}, /* HotSpot: Thread.sleep() */
+	{"rb_f_sleep", WAIT_HAS_SLEEP}, /* Ruby, where its libruby has symbols */
+};
+
+static uint8_t find(const struct teller *all, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!fnmatch(all[i].glob, name, 0))
+			return (uint8_t)all[i].has;
+	return 0;
+}
+
 static uint8_t what_tells(const struct film *film, const struct film_frame *frame)
 {
 	const char *name = film->functions[frame->function].name;
 
-	if (frame->kind != FILM_FRAME_KERNEL)
-		return 0;
-	for (size_t i = 0; i < sizeof(tellers) / sizeof(tellers[0]); i++)
-		if (!fnmatch(tellers[i].glob, name, 0))
-			return (uint8_t)tellers[i].has;
+	if (frame->kind == FILM_FRAME_KERNEL)
+		return find(tellers, sizeof(tellers) / sizeof(tellers[0]), name);
+	if (frame->kind == FILM_FRAME_NATIVE)
+		return find(native_tellers, sizeof(native_tellers) / sizeof(native_tellers[0]),
+			    name);
 	return 0;
 }
 
@@ -66,6 +80,8 @@ enum wait_class wait_class_of(struct wait_classes *classes, const struct film_wa
 		.call = (uint16_t)waits->call[i],
 		.state = (uint8_t)waits->state[i],
 		.descriptor = (uint8_t)waits->descriptor[i],
+		.arguments = {waits->arguments[0][i], waits->arguments[1][i],
+			      waits->arguments[2][i], waits->arguments[3][i]},
 		.flags = waits->flags[i],
 	};
 

@@ -638,6 +638,21 @@ def test_a_java_monitor_that_is_held_long(lab, java_classes):
     assert "Cases.writeReport" in cause["parts"][0]["stack"], cause["parts"][0]
 
 
+def test_a_java_thread_that_sleeps(lab, tmp_path):
+    """Thread.sleep() is a condition that nothing signals: its stack says what it is, also of one of seconds."""
+    if not shutil.which("javac"):
+        pytest.skip("no Java here")
+    (tmp_path / "Naps.java").write_text("public class Naps { public static void main(String[] a) throws Exception {"
+                                        " Thread.sleep(2500); for (int i = 0; i < 5; i++) Thread.sleep(100); } }")
+    subprocess.run(["javac", "-d", tmp_path, tmp_path / "Naps.java"], check=True, timeout=PATIENCE)
+    film = lab.record("-e", "threads", "--", "java", "-cp", tmp_path, "Naps")
+    states = json.loads(film.report("--format", "states-json").stdout)
+    slept = [state["total"] for thread in states["threads"] for state in thread["states"] if state["state"] == "sleep"]
+    assert max(slept) > 2_990_000_000, states
+    text = lab.run("explain", film.path).stdout
+    assert "sleeping (futex, as its stack says) in Naps.main" in text, text
+
+
 def test_pauses_of_the_java_virtual_machine(lab, java_classes):
     cause, request = first_cause(lab, film_java(lab, java_classes, "gc"))
     pauses = [part for part in request["parts"] if part["kind"] == "safepoint"]

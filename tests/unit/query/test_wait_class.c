@@ -45,6 +45,7 @@ static const struct {
 	{{"clock_nanosleep", 'S'}, WAIT_SLEEP},
 	{{"read", 'S', FILM_FD_TIMER}, WAIT_SLEEP},
 	{{"epoll_wait", 'S', FILM_FD_EPOLL}, WAIT_POLL},
+	{{"futex", 'S', 0, 0, WAIT_HAS_SLEEP}, WAIT_SLEEP},
 	{{"futex", 'S'}, WAIT_LOCK},
 	{{"munmap", 'D'}, WAIT_LOCK},
 	{{"accept4", 'S', FILM_FD_SOCKET}, WAIT_ACCEPT},
@@ -106,6 +107,21 @@ static void test_traps(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++)
 		assert_int_equal(wait_rule_class(wait_rule_of(&traps[i].evidence)), traps[i].class);
+}
+
+/* A sleep has a time; a lock that a thread waits for below it has none. */
+static void test_sleeps(void **state)
+{
+	struct wait_decider decider = {.arch = "x86_64"};
+	struct film_wait wait = {
+		.state = 'S', .call = SYS_futex + 1, .arguments = {4096, 0x189, 0, 8}};
+
+	(void)state;
+	assert_int_equal(wait_decide(&decider, &wait, WAIT_HAS_SLEEP), WAIT_SLEEP);
+	assert_int_equal(wait_decide(&decider, &wait, 0), WAIT_LOCK);
+	wait.arguments[3] = 0;
+	assert_int_equal(wait_decide(&decider, &wait, WAIT_HAS_SLEEP), WAIT_LOCK);
+	wait_decider_free(&decider);
 }
 
 static void test_goroutines(void **state)
@@ -386,11 +402,12 @@ static void test_no_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_rule),  cmocka_unit_test(test_traps),
-		cmocka_unit_test(test_goroutines), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_conditions), cmocka_unit_test(test_by_wait),
-		cmocka_unit_test(test_by_waker),   cmocka_unit_test(test_by_both),
-		cmocka_unit_test(test_filter),	   cmocka_unit_test(test_no_waits),
+		cmocka_unit_test(test_each_rule), cmocka_unit_test(test_traps),
+		cmocka_unit_test(test_sleeps),	  cmocka_unit_test(test_goroutines),
+		cmocka_unit_test(test_names),	  cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_by_wait),	  cmocka_unit_test(test_by_waker),
+		cmocka_unit_test(test_by_both),	  cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_no_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
