@@ -3,13 +3,12 @@
 
 import json
 import signal
-import subprocess
 
 import pytest
 
-from harness import PATIENCE, needs_root, wait_for_line, wait_until
+from harness import PATIENCE, needs_root, wait_until
 from test_go import NEWER, by_newer
-from test_goroutines import probes_are_set
+from test_goroutines import Staying, probes_are_set
 from test_timeline import Played
 
 pytestmark = needs_root
@@ -153,39 +152,11 @@ def longest(runs):
     return found
 
 
-class Staying:
-    def __init__(self, lab):
-        self.process = subprocess.Popen([lab.program("lanes_go-stripped"), str(MS), "stay"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-        wait_for_line(self.process)
-        self.pid = self.process.pid
-
-    def go_on(self):
-        """Returns what its goroutines told."""
-        self.process.stdin.write(b"x")
-        self.process.stdin.flush()
-        lines = []
-        while not lines or lines[-1] != "over":
-            line = self.process.stdout.readline()
-            assert line, lines
-            lines.append(line.decode().strip())
-        return told_by(lines)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *failed):
-        self.process.kill()
-        self.process.wait(timeout=PATIENCE)
-        self.process.stdin.close()
-        self.process.stdout.close()
-
-
 def test_a_program_that_runs_already(lab):
     """What waits before, during and after the recording has one slice, and what ran since before has no hole."""
-    with Staying(lab) as target, lab.recording("-e", "go-lanes", "-p", target.pid) as (recorder, film):
+    with Staying(lab, "lanes_go-stripped", MS) as target, lab.recording("-e", "go-lanes", "-p", target.pid) as (recorder, film):
         assert wait_until(lambda: probes_are_set(recorder) and film.has_samples(1))
-        told = target.go_on()
+        told = told_by(target.go_on())
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(timeout=PATIENCE) == 0
     lives = Lives(film)
@@ -204,7 +175,7 @@ def test_a_program_that_runs_already(lab):
 
 def test_a_program_that_is_killed(lab):
     """Its goroutines end with it, in whatever they were."""
-    with Staying(lab) as target, lab.recording("-e", "go-lanes", "-p", target.pid) as (recorder, film):
+    with Staying(lab, "lanes_go-stripped", MS) as target, lab.recording("-e", "go-lanes", "-p", target.pid) as (recorder, film):
         assert wait_until(lambda: probes_are_set(recorder) and film.has_samples(1))
         target.go_on()
         target.process.kill()

@@ -110,18 +110,24 @@ def test_the_goroutine_that_made_it_ready_is_shown(shared_lab):
 
 
 class Staying:
-    """waits_go that waits for a word before it begins, and after it is over."""
+    """A program that waits for a word before it begins, and after it is over."""
 
-    def __init__(self, lab):
-        self.process = subprocess.Popen([lab.program("waits_go-stripped"), str(TURNS), "stay"], stdin=subprocess.PIPE,
+    def __init__(self, lab, program, argument):
+        self.process = subprocess.Popen([lab.program(program), str(argument), "stay"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         wait_for_line(self.process)
         self.pid = self.process.pid
 
     def go_on(self):
+        """Returns the lines that it printed."""
         self.process.stdin.write(b"x")
         self.process.stdin.flush()
-        wait_for_line(self.process, "over")
+        lines = []
+        while not lines or lines[-1] != "over":
+            line = self.process.stdout.readline()
+            assert line, lines
+            lines.append(line.decode().strip())
+        return lines
 
     def __enter__(self):
         return self
@@ -148,7 +154,7 @@ def text_of(path):
 
 def film_of_staying(lab):
     """A film of waits_go from before it begins until it is over; it goes on behind that."""
-    with Staying(lab) as target, lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
+    with Staying(lab, "waits_go-stripped", TURNS) as target, lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
         assert wait_until(lambda: probes_are_set(recorder))
         target.go_on()
         recorder.send_signal(signal.SIGINT)
@@ -190,7 +196,7 @@ def test_a_goroutine_that_waits_before_and_behind_the_recording_is_shown(lab):
 
 
 def test_a_goroutine_that_waited_before_until_its_program_ended(lab):
-    with Staying(lab) as target, lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
+    with Staying(lab, "waits_go-stripped", TURNS) as target, lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
         assert wait_until(lambda: probes_are_set(recorder))
         target.go_on()
         # it is looked at once a second

@@ -187,17 +187,24 @@ asyncio.run(main())
 SECOND = 1_000_000_000
 
 
-def test_tasks_that_wait_all_the_time_have_lanes(lab, python):  # noqa: F811
-    with subprocess.Popen([*python, "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+def film_of_idle(lab, seconds, *python, **variables):
+    """A film of so many seconds, at the beginning of which one of its tasks goes on."""
+    with subprocess.Popen([*python, "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, **variables}) as program:
         try:
             assert program.stdout.readline() == "ready\n"
-            with lab.recording("-e", "task-lanes", "-d", 3, "-p", program.pid) as (recorder, film):
+            with lab.recording("-e", "task-lanes", "-d", seconds, "-p", program.pid) as (recorder, film):
                 assert wait_until(film.begun)
                 program.stdin.write("\n")
                 program.stdin.flush()
                 assert recorder.wait(timeout=PATIENCE) == 0
         finally:
             program.kill()
+    return film
+
+
+def test_tasks_that_wait_all_the_time_have_lanes(lab, python):  # noqa: F811
+    film = film_of_idle(lab, 3, *python)
     lives = Lives(film)
     names = sorted(thread["comm"] for thread in lives.answer["threads"])
     assert names == ["Task-1 main", "goes goes_on", "joins joins", *(f"stuck-{i} is_stuck" for i in range(5))], names
@@ -213,17 +220,7 @@ def test_tasks_that_wait_all_the_time_have_lanes(lab, python):  # noqa: F811
 @pytest.mark.parametrize("variables", [{"PYTHONMALLOC": "malloc"}, {"PYTHONDEVMODE": "1"}], ids=["malloc", "debug"])
 def test_an_interpreter_with_another_allocator_is_named(lab, variables):
     """Of a task that goes on there is a lane; that others were not looked for is said."""
-    with subprocess.Popen(["/usr/bin/python3", "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                          env={**os.environ, **variables}) as program:
-        try:
-            assert program.stdout.readline() == "ready\n"
-            with lab.recording("-e", "task-lanes", "-d", 2, "-p", program.pid) as (recorder, film):
-                assert wait_until(film.begun)
-                program.stdin.write("\n")
-                program.stdin.flush()
-                assert recorder.wait(timeout=PATIENCE) == 0
-        finally:
-            program.kill()
+    film = film_of_idle(lab, 2, "/usr/bin/python3", **variables)
     assert Lives(film).of.keys() == {"goes"}, film.explain()
     loss = film.json("-e", "task-lanes")["loss"]
     assert list(loss.values()) == [1] and "another allocator of small objects" in list(loss)[0], loss

@@ -10,10 +10,10 @@
  * first look has found was born, and the second list does not know it.
  */
 #include <string.h>
-#include <sys/uio.h>
 
 #include "camera/filter.h"
 #include "camera/lanes/goroutines.h"
+#include "process/remote.h"
 
 /* Of a goroutine's atomicstatus (runtime/runtime2.go): it waits; the collector looks at it. */
 #define STATUS_READY   1
@@ -43,19 +43,12 @@ struct visit {
 	bool has_new; /* some were found for the first time */
 };
 
-static bool read_memory(uint32_t pid, uint64_t address, void *to, size_t size)
-{
-	struct iovec here = {to, size}, there = {(void *)address, size};
-
-	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == (ssize_t)size;
-}
-
 static bool read_record(uint32_t pid, const struct go_waits *waits, uint64_t g,
 			struct record *record)
 {
 	uint8_t bytes[REASON_AT + 1];
 
-	if (!read_memory(pid, g + waits->image.goid - GOID_AT, bytes, sizeof(bytes)))
+	if (remote_read((pid_t)pid, bytes, sizeof(bytes), g + waits->image.goid - GOID_AT))
 		return false;
 	memcpy(&record->status, bytes, sizeof(record->status));
 	memcpy(&record->goid, bytes + GOID_AT, sizeof(record->goid));
@@ -165,8 +158,8 @@ static void visit_process(void *context, pid_t pid, uint32_t program)
 	    !filter_is_target(host->probes, host->selection, pid) ||
 	    !find_bias(goroutines, process, program, &bias))
 		return;
-	if (!read_memory((uint32_t)pid, bias + waits->all_count, &count, sizeof(count)) ||
-	    !read_memory((uint32_t)pid, bias + waits->all, &list, sizeof(list)))
+	if (remote_read(pid, &count, sizeof(count), bias + waits->all_count) ||
+	    remote_read(pid, &list, sizeof(list), bias + waits->all))
 		return;
 	if (count > GOROUTINES_MAX) {
 		goroutines->open_lost += count - GOROUTINES_MAX;
@@ -175,7 +168,7 @@ static void visit_process(void *context, pid_t pid, uint32_t program)
 	for (uint64_t i = 0; i < count; i += POINTERS) {
 		uint64_t some = count - i < POINTERS ? count - i : POINTERS;
 
-		if (!read_memory((uint32_t)pid, list + 8 * i, pointers, 8 * some))
+		if (remote_read(pid, pointers, 8 * some, list + 8 * i))
 			return;
 		for (uint64_t k = 0; k < some; k++)
 			visit_one(v, (uint32_t)pid, program, waits, pointers[k]);

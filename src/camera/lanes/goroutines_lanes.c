@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/uio.h>
 
 #include "film/go_reasons.h"
+#include "process/remote.h"
 
 bool goroutines_lanes_wanted(const struct source *source)
 {
@@ -63,12 +63,12 @@ static uint64_t goid_of(const struct goroutines *goroutines, const struct lane_k
 {
 	const struct go_waits *waits = probed_images_facts(goroutines->images, state->image);
 	uint64_t goid = 0;
-	struct iovec here = {&goid, sizeof(goid)}, there = {.iov_len = sizeof(goid)};
 
 	if (state->turn.number || !waits)
 		return state->turn.number;
-	there.iov_base = (void *)(key->at + waits->image.goid);
-	return process_vm_readv((pid_t)key->pid, &here, 1, &there, 1, 0) == sizeof(goid) ? goid : 0;
+	if (remote_read((pid_t)key->pid, &goid, sizeof(goid), key->at + waits->image.goid))
+		return 0;
+	return goid;
 }
 
 void goroutines_lanes_cut(struct source *source, const struct lane_key *key,

@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include <bpf/bpf.h>
 
 #include "base/clock.h"
 #include "camera/threads/still_stack.h"
+#include "process/remote.h"
 
 /*
  * As of camera/threads/off_cpu.c: this part of one CPU, or more where it would come more rarely
@@ -72,11 +72,9 @@ static struct goroutines_open *keep(struct goroutines *goroutines,
 
 /* -- the stack of one that waits --------------------------------------------------------------- */
 
-static bool read_word(pid_t pid, uint64_t address, __u64 *to)
+static bool read_word(const struct lane_key *key, uint32_t at, __u64 *to)
 {
-	struct iovec here = {to, sizeof(*to)}, there = {(void *)address, sizeof(*to)};
-
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(*to);
+	return !remote_read((pid_t)key->pid, to, sizeof(*to), key->at + at);
 }
 
 /* Whether what its record says is where a goroutine waits: in gopark() of its program. */
@@ -98,7 +96,6 @@ static bool read_stack(struct source *source, const struct lane_key *key,
 	const struct goroutines *goroutines = source->state;
 	const struct go_waits *waits = probed_images_facts(goroutines->images, state->image);
 	struct capture_handover *from = &stack->from;
-	pid_t pid = (pid_t)key->pid;
 
 	*wait = (struct goroutines_wait){
 		.turn = {.out = state->turn.out, .reason = state->turn.reason},
@@ -113,13 +110,13 @@ static bool read_stack(struct source *source, const struct lane_key *key,
 		.fp_known = 1,
 		.pc_exact = 1,
 	};
-	if (!waits || !read_word(pid, key->at + waits->image.goid, &wait->turn.number) ||
-	    !read_word(pid, key->at + waits->image.pc, &from->pc) ||
-	    !read_word(pid, key->at + waits->image.sp, &from->sp) ||
-	    !read_word(pid, key->at + waits->image.fp, &from->fp) ||
+	if (!waits || !read_word(key, waits->image.goid, &wait->turn.number) ||
+	    !read_word(key, waits->image.pc, &from->pc) ||
+	    !read_word(key, waits->image.sp, &from->sp) ||
+	    !read_word(key, waits->image.fp, &from->fp) ||
 	    !is_parked(source, key, state->image, from->pc))
 		return false;
-	still_stack_copy(stack, pid);
+	still_stack_copy(stack, (pid_t)key->pid);
 	from->head.size = (uint32_t)(sizeof(*from) + from->copied);
 	return true;
 }
