@@ -105,13 +105,15 @@ static int keep_in_spool(void *context, const struct store_keep *films, char *pa
 			 struct fail *why)
 {
 	struct agent *agent = context;
+	struct store_keep sent = *films;
 	char *end;
 	int err = films->count ? spool_next(agent->spool, clock_wall(), path, size, why) : 0;
 
 	for (size_t i = 0; err && i < films->count; i++)
 		film_bytes_free(&films->films[i]);
+	sent.is_sent = true;
 	if (!err)
-		err = store_keep_at(agent->options.spool, films, path, why);
+		err = store_keep_at(agent->options.spool, &sent, path, why);
 	if (!err)
 		err = spool_done(agent->spool, path, why);
 	/* which has given it another ending */

@@ -262,8 +262,8 @@ static size_t take_due(struct flight *flight, bool all, struct want due[WANTS_MA
 }
 
 /* The first for each kind is said, and how many others: requests may fail by the dozen. */
-static void say_due(const struct want *due, size_t count, const struct flight_kept *kept, int err,
-		    const struct fail *why)
+static void say_due(const struct want *due, size_t count, bool are_marks,
+		    const struct flight_kept *kept, int err, const struct fail *why)
 {
 	bool is_said[HAPPENINGS] = {false};
 	size_t others = 0;
@@ -280,8 +280,8 @@ static void say_due(const struct want *due, size_t count, const struct flight_ke
 		say_kept(&due[i], kept, err, why);
 	}
 	if (others && !err)
-		host_say("%zu more such things happened meanwhile: marks in %s say which", others,
-			 kept->path);
+		host_say("%zu more such things happened meanwhile%s", others,
+			 are_marks ? ": marks on the page say which" : "");
 }
 
 /* The first is why the film is kept, the others are marks in it. */
@@ -297,7 +297,7 @@ static int keep_due(struct flight *flight, const struct want *due, size_t count,
 		if (place->mark(place->context, flight->options.host, wall_of(due[i].time),
 				due[i].reason, &ignored))
 			host_say_fail(&ignored, "");
-	say_due(due, count, kept, err, why);
+	say_due(due, count, place->mark, kept, err, why);
 	return err;
 }
 

@@ -80,6 +80,7 @@ static int put_label(const struct store_keep *keep, char labels[FILM_LABELS_SIZE
 {
 	char label[sizeof(STORE_KEPT_LABEL) + FILM_LABEL_VALUE_MAX + 1] = STORE_KEPT_LABEL "=";
 	size_t at = strlen(label), left = strlen(keep->reason), n, length;
+	int err;
 
 	snprintf(labels, FILM_LABELS_SIZE, "%s", keep->labels ? keep->labels : "");
 	for (const char *c = keep->reason; left; c += n ? n : 1, left -= n ? n : 1) {
@@ -95,6 +96,10 @@ static int put_label(const struct store_keep *keep, char labels[FILM_LABELS_SIZE
 		at += length;
 	}
 	label[at] = 0;
+	err = film_labels_add(labels, FILM_LABELS_SIZE, label, why);
+	if (err || !keep->is_sent)
+		return err;
+	snprintf(label, sizeof(label), STORE_KEPT_TIME_LABEL "=%.3f", (double)keep->time / 1e9);
 	return film_labels_add(labels, FILM_LABELS_SIZE, label, why);
 }
 

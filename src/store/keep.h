@@ -7,6 +7,8 @@
 
 /* The label that a film has that was kept: why. */
 #define STORE_KEPT_LABEL "kept"
+/* When that was, seconds since 1970: of a film that is sent to a store, which marks the moment. */
+#define STORE_KEPT_TIME_LABEL "kept-at"
 /* How the text of a mark begins that names a film that was kept. */
 #define STORE_KEPT_MARK "kept: "
 
@@ -19,6 +21,7 @@ struct store_keep {
 	const char *reason; /* why, any text: a mark, and as much text as fits a label */
 	uint64_t start;	    /* ns since 1970: when the first of them begins, … */
 	uint64_t time;	    /* … and when what is the reason happened */
+	bool is_sent;	    /* to another store: the film itself says when that was, too */
 };
 
 /*

@@ -8,13 +8,17 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "film/labels.h"
 #include "film/reader.h"
+#include "store/keep.h"
+#include "store/marks.h"
 #include "store/room.h"
 
 /* A clock of a sender may be wrong, but a film of next year would be the newest one for a year. */
@@ -36,8 +40,30 @@ static bool is_agent(const char *s)
 	return true;
 }
 
-/* 0 with the time at which it begins. */
-static int check_film(const char *path, uint64_t *start, struct fail *why)
+/* What a film says about itself. */
+struct taken {
+	uint64_t start; /* ns since 1970 */
+	/* of one that a flight recorder has kept: why ("": none has) and when, ns since 1970 */
+	char kept[FILM_LABEL_VALUE_MAX + 1];
+	uint64_t kept_at;
+};
+
+/* The sender may say anything: a moment outside of the film becomes its end. */
+static void learn_kept(const struct film_info *info, struct taken *taken)
+{
+	uint64_t end = taken->start + (info->end - info->start);
+	char at[FILM_LABEL_VALUE_MAX + 1];
+	double seconds;
+
+	film_labels_value(info->labels, STORE_KEPT_LABEL, taken->kept);
+	film_labels_value(info->labels, STORE_KEPT_TIME_LABEL, at);
+	seconds = strtod(at, NULL);
+	taken->kept_at = seconds >= (double)taken->start / 1e9 && seconds <= (double)end / 1e9
+				 ? (uint64_t)(seconds * 1e9)
+				 : end;
+}
+
+static int check_film(const char *path, struct taken *taken, struct fail *why)
 {
 	struct film *film;
 	int64_t begins;
@@ -53,7 +79,9 @@ static int check_film(const char *path, uint64_t *start, struct fail *why)
 	    (uint64_t)begins + (film->info.end - film->info.start) > clock_wall() + FUTURE_MAX_NS)
 		err = fail(why, -EINVAL, "set the clock of the machine that was filmed",
 			   "the film is not of a time until now");
-	*start = err ? 0 : (uint64_t)begins;
+	taken->start = err ? 0 : (uint64_t)begins;
+	if (!err)
+		learn_kept(&film->info, taken);
 	film_free(film);
 	return err;
 }
@@ -215,7 +243,8 @@ static int keep(struct store *store, const char *path, const struct store_sender
 int store_take(struct store *store, const char *path, const struct store_sender *sender,
 	       bool *again, struct fail *why)
 {
-	uint64_t start;
+	struct taken taken = {0};
+	struct fail unmarked = {0};
 	int err;
 
 	*again = false;
@@ -231,9 +260,12 @@ int store_take(struct store *store, const char *path, const struct store_sender 
 		unlink(path);
 		return 0;
 	}
-	err = check_film(path, &start, why);
+	err = check_film(path, &taken, why);
 	if (!err)
-		err = keep(store, path, sender, start, again, why);
+		err = keep(store, path, sender, taken.start, again, why);
+	/* the film is taken, whether there is room for its mark or not */
+	if (!err && !*again && *taken.kept)
+		store_keep_mark(store, sender->host, taken.kept_at, taken.kept, &unmarked);
 	if (err == -EBADMSG || err == -EINVAL || err == -EPROTONOSUPPORT || err == -ENAMETOOLONG)
 		unlink(path);
 	return err;

@@ -444,7 +444,7 @@ def test_failed_requests_cost_no_film_of_a_crash(lab, tmp_path):
             with contextlib.suppress(urllib.error.HTTPError):
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/fails/1", timeout=PATIENCE).close()
         serve.hear(r"kept: answers \(\d+\): GET /fails/\*, failed with status 503 after")
-        more = serve.hear(r"(\d+) more such things happened meanwhile: marks in (\S+) say which\n")
+        more = serve.hear(r"(\d+) more such things happened meanwhile: marks on the page say which\n")
         said = [line for line in serve.said.splitlines() if "kept: " in line or "not marked" in line]
         assert 1 <= int(more[1]) < 20 and len(said) <= 3, serve.said
         program.say("kill", dies=True)

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 from harness import PATIENCE, as_from_a_terminal, needs_root, wait_until
 from test_agent import agent, films_in
@@ -174,6 +175,13 @@ def test_agent_sends_what_is_kept(lab, tmp_path):
         assert wait_until(kept, PATIENCE)
         assert any(life_of(lab, film, program.pid) for film in store.rglob("*.film"))
         assert wait_until(lambda: not films_in(tmp_path / "spool"))
+        # and the page of the server lists it, at the moment at which that happened
+        kept_at = time.time()
+        program.say("segv", dies=True)
+        of_death = f"kept: {NAME} ({program.pid}) died of SIGSEGV"
+        assert wait_until(lambda: [mark for mark in serve.get("marks")["marks"] if mark["text"].startswith(of_death)], PATIENCE)
+        mark, = (mark for mark in serve.get("marks")["marks"] if mark["text"].startswith(of_death))
+        assert abs(mark["time"] - kept_at) < 1 and mark["host"] == serve.get("series")["series"][0]["host"], mark
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=PATIENCE) == 0, process.stderr.read()
     assert not (tmp_path / "spool" / "keeping").exists()
