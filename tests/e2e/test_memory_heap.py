@@ -5,6 +5,7 @@ import contextlib
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -47,6 +48,17 @@ def when_again(film):
 
 def record(lab, *words, events="mem-alloc", options=("--mem-interval", INTERVAL)):
     return lab.record("-e", events, *options, "--", *words)
+
+
+def test_the_heap_of_node_is_told_to_be_missing(lab):
+    """V8 maps it itself: memory in use is far less than the program has, and the film says why."""
+    node = shutil.which("node") or pytest.skip("node is missing")
+    film = record(lab, node, "-e", "let kept = []; for (let i = 0; i < 1e6; i++) kept.push({i})", events="mem-alloc,mem-inuse")
+    missing = "memory in use of JavaScript's heap not known: V8 maps it without malloc(); -e rss tells its size"
+    assert film.json("-e", "mem-inuse")["loss"][missing] == 1
+    # of the program alone, once
+    other = record(lab, lab.program("allocates"), 1, "long", events="mem-inuse")
+    assert missing not in other.json("-e", "mem-inuse")["loss"]
 
 
 def test_a_thread_that_allocates_much_takes_fewer_samples(lab):
