@@ -108,14 +108,32 @@ static int put_cause(const struct teller *t, const struct explain_part *cause)
 	return err;
 }
 
+/* An event loop that has little to do is not slow for that. */
+static void put_without_work(const struct teller *t, uint64_t idle)
+{
+	char time[32];
+
+	words_value(time, sizeof(time), "ns", idle);
+	fprintf(t->out, "For %s (%.0f %%) it waited for new work. ", time,
+		words_percent(idle, t->x->to - t->x->from));
+}
+
 static int put_advice(const struct teller *t)
 {
 	const struct explain_part *cause = explain_cause(t->x);
 	struct explain_advice advice = explain_advise(t->e, t->x);
-	uint64_t whole = t->x->to - t->x->from;
-	bool is_inner = cause != &t->x->parts.at[t->x->first - 1];
+	uint64_t whole = t->x->to - t->x->from, idle = explain_without_work(t->x);
+	bool is_inner = cause && cause != &t->x->parts.at[t->x->first - 1];
 	char gain[32];
-	int err = is_inner ? put_cause(t, cause) : 0;
+	int err;
+
+	if (!cause || (is_inner && idle))
+		put_without_work(t, idle);
+	err = is_inner ? put_cause(t, cause) : 0;
+	if (!cause) {
+		fputc('\n', t->out);
+		return err;
+	}
 
 	if (cause->is_queue || slice_is_wait(cause->kind) || cause->ended == CRITICAL_READY) {
 		words_value(gain, sizeof(gain), "ns", cause->duration);

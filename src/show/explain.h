@@ -44,9 +44,13 @@ uint64_t explain_unexplained(const struct explanation *x);
 
 /*
  * The longest part. Of a wait for the answer of a service of which the film has what that one
- * spent, the parts of that count, and so on. Null: there is none.
+ * spent, the parts of that count, and so on. That a thread had no work is none, unless it is
+ * explained for a request. Null: there is none.
  */
 const struct explain_part *explain_cause(const struct explanation *x);
+
+/* ns that it had no work; 0 of a request. */
+uint64_t explain_without_work(const struct explanation *x);
 
 /* Whether more threads would help, "no", "yes" or "unknown", and why: never null. */
 struct explain_advice {

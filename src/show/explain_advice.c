@@ -68,13 +68,30 @@ static bool is_spent(const struct explanation *x, const struct explain_part *par
 	return true;
 }
 
+/* A thread that is not explained for a request, and has no work, delays nothing. */
+static bool is_for_work(const struct explanation *x, const struct explain_part *part)
+{
+	return !x->request && part->ended == CRITICAL_IDLE &&
+	       slice_wait_class(part->kind) != WAIT_STOPPED;
+}
+
+uint64_t explain_without_work(const struct explanation *x)
+{
+	uint64_t sum = 0;
+
+	vec_foreach (&x->parts, part)
+		if (!part->parent && is_for_work(x, part))
+			sum += part->duration;
+	return sum;
+}
+
 const struct explain_part *explain_cause(const struct explanation *x)
 {
 	const struct explain_part *cause = NULL;
 
 	vec_foreach (&x->parts, part)
 		if (!leads_on(part) && (!cause || part->duration > cause->duration) &&
-		    is_spent(x, part))
+		    is_spent(x, part) && !is_for_work(x, part))
 			cause = part;
 	return cause;
 }
@@ -83,6 +100,8 @@ struct explain_advice explain_advise(const struct explainer *e, const struct exp
 {
 	const struct explain_part *part = explain_cause(x);
 
+	if (!part && explain_without_work(x))
+		return (struct explain_advice){"no", "there was no work"};
 	if (part && part->is_queue)
 		return (struct explain_advice){"yes", "it waited for one that served others"};
 	if (part && (part->ended == CRITICAL_SENT || part->ended == CRITICAL_ANSWERED))

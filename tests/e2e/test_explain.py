@@ -184,7 +184,7 @@ def test_a_pool_that_is_too_small(lab):
     cause, request = first_cause(lab, film_case(lab, "pool"))
     assert cause["kind"] == "condition" and "submit_and_wait" in cause["stack"], cause
     assert cause["waker"]["comm"] == "pool-1" and share(cause, request) > 0.7
-    did = cause["parts"][0]
+    did = next(part for part in cause["parts"] if not is_of_machine(part))
     assert did["kind"] == "on-cpu" and did["functions"][0]["name"] == "serve_job", did
 
 
@@ -554,6 +554,34 @@ def film_has(lab, film, path, least=50_000_000):
         return False
     slowest = json.loads(done.stdout)["requests"]
     return any(one.get("path") == path and one["duration"] > least for one in slowest)
+
+
+IDLE = """
+import os, select
+reader, writer = os.pipe()
+poll = select.epoll()
+poll.register(0, select.EPOLLIN)
+while not any(os.read(0, 1) == b"" for _ in poll.poll()):
+    sum(range(1000000))
+"""
+
+
+def test_to_have_no_work_is_no_cause(lab):
+    """An event loop that works for a small part of its time: what it did then is the cause, and that no events came is none."""
+    with subprocess.Popen([sys.executable, "-c", IDLE], stdin=subprocess.PIPE) as server:
+        film = lab.new_film()
+        recorder = [lab.stackcam, "record", "-q", *EVENTS, "-p", str(server.pid), "-o", film]
+        with subprocess.Popen([*recorder, "--", sys.executable, "-c", "import time\nfor _ in range(8): print(flush=True); time.sleep(.2)"],
+                              stdout=server.stdin) as recording:
+            assert recording.wait(timeout=PATIENCE) == 0
+        server.stdin.close()
+    request, = explained(lab, film, "-p", server.pid)
+    idle = [part for part in request["parts"] if part["end"] == "idle"]
+    assert sum(share(part, request) for part in idle) > 0.3, request["parts"]
+    assert request["cause"]["kind"] in ("on-cpu", "ready", "unexplained"), request["cause"]
+    told = lab.run("explain", "-p", server.pid, film).stdout
+    assert request["parts"][0]["end"] != "idle" or re.search(r"\nFor [^ ]+ m?s \(\d+ %\) it waited for new work\. Its longest cause is ", told), told
+    assert "Without the first of these" not in told or request["parts"][0]["end"] != "idle", told
 
 
 def test_a_neighbour_on_the_same_cpu(lab):
