@@ -666,6 +666,35 @@ def test_a_java_monitor_that_is_held_long(lab, java_classes):
     assert "Cases.writeReport" in cause["parts"][0]["stack"], cause["parts"][0]
 
 
+BOTH_FAMILIES = """
+import os, socket, time
+server = socket.socket(socket.AF_INET6)
+server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+server.bind(("::", 0))
+server.listen()
+if not os.fork():
+    client = socket.create_connection(("127.0.0.1", server.getsockname()[1]))
+    for _ in range(30):
+        asked = time.thread_time()
+        while time.thread_time() < asked + 0.01:
+            pass
+        client.send(b"q")
+        client.recv(1)
+    os._exit(0)
+connection, _ = server.accept()
+while connection.recv(1):
+    connection.send(b"a")
+"""
+
+
+def test_the_other_end_of_a_connection_of_both_families(lab):
+    """A socket of IPv6 names the addresses of a client of IPv4 in another form than the client's socket does."""
+    film = lab.record("-e", "threads,on-cpu", "--", sys.executable, "-c", BOTH_FAMILIES)
+    text = lab.run("explain", film.path).stdout
+    assert re.search(r"on tcp \[::ffff:127\.0\.0\.1\]:\d+ -> \[::ffff:127\.0\.0\.1\]:\d+ in \w+, "
+                     r"ended by python\S* \(\d+\)", text), text
+
+
 def test_a_java_thread_that_sleeps(lab, tmp_path):
     """Thread.sleep() is a condition that nothing signals: its stack says what it is, also of one of seconds."""
     if not shutil.which("javac"):

@@ -20,9 +20,31 @@ struct peers {
 	uint64_t *reversed; /* and from the other one; 0: not a connection */
 };
 
+/*
+ * A hash of "ADDRESS:PORT". A socket of IPv6 that a client has reached by IPv4 names both addresses
+ * as "[::ffff:10.0.0.7]:5432"; the client's socket does not.
+ */
+static uint64_t hash_end(const char *end, size_t size)
+{
+	static const char mapped[] = "[::ffff:";
+	const size_t before = sizeof(mapped) - 1;
+	const char *close = memchr(end, ']', size);
+	char plain[64];
+	size_t address, port;
+
+	if (!close || size <= before || size > sizeof(plain) || memcmp(end, mapped, before) != 0 ||
+	    close < end + before || !memchr(end + before, '.', (size_t)(close - end) - before))
+		return hash_bytes(end, size);
+	address = (size_t)(close - end) - before;
+	port = size - (size_t)(close + 1 - end);
+	memcpy(plain, end + before, address);
+	memcpy(plain + address, close + 1, port);
+	return hash_bytes(plain, address + port);
+}
+
 static uint64_t hash_ends(const char *own, size_t own_size, const char *peer, size_t peer_size)
 {
-	const uint64_t parts[] = {hash_bytes(own, own_size), hash_bytes(peer, peer_size)};
+	const uint64_t parts[] = {hash_end(own, own_size), hash_end(peer, peer_size)};
 
 	return hash_bytes(parts, sizeof(parts));
 }
