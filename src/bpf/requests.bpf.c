@@ -66,26 +66,26 @@ struct sock {
 /* Threads that move the data of one socket in turn: a power of two. */
 #define NAMED 4
 
-/* What is known of a socket. */
+/* What is known of a socket. What each call looks at comes first, in two lines of the cache. */
 struct requests_socket {
-	__u64 connection;   /* 0: nothing yet */
-	__u64 named[NAMED]; /* threads whose names were sent */
-	__u64 told;	    /* when a whole record was sent last; 0: not yet */
-	__u64 process;	    /* requests_process_has() */
-	struct requests_goroutines goroutines;
-	__u64 moved[2]; /* bytes received, bytes sent */
-	__u32 meant;	/* the process that is known to be meant; 0: none */
-	__u32 room[2];	/* bytes of the head at hand that may still be copied */
-	__u8 peer[16], own[16];
-	__u16 peer_port, own_port;
-	__u8 protocol; /* enum requests_protocol */
-	__u8 last;     /* direction of the last call, */
-	__u8 asks;     /* and of the one by which the protocol was known */
-	__u8 strange;  /* calls that were not understood, one after the other */
+	__u64 connection; /* 0: nothing yet */
+	__u64 told;	  /* when a whole record was sent last; 0: not yet */
+	__u64 process;	  /* requests_process_has() */
+	__u64 moved[2];	  /* bytes received, bytes sent */
+	__u32 room[2];	  /* bytes of the head at hand that may still be copied */
+	__u8 protocol;	  /* enum requests_protocol */
+	__u8 last;	  /* direction of the last call, */
+	__u8 asks;	  /* and of the one by which the protocol was known */
+	__u8 strange;	  /* calls that were not understood, one after the other */
 	__u8 is_unix;
 	__u8 is_tls; /* a socket: it moves what is encrypted; else: it is what a library decrypts */
 	__u8 next_named;
-	__u8 is_tied; /* a socket, with what a library decrypts there */
+	__u8 is_tied;	    /* a socket, with what a library decrypts there */
+	__u64 named[NAMED]; /* threads whose names were sent */
+	__u32 meant;	    /* the process that is known to be meant; 0: none */
+	__u16 peer_port, own_port;
+	__u8 peer[16], own[16];
+	struct requests_goroutines goroutines;
 };
 
 struct {
@@ -156,6 +156,14 @@ static __always_inline struct requests_socket *meet(struct sock *sk)
 
 /* -- what is copied ---------------------------------------------------------------------------- */
 
+/* Whether what is not HTTP/1 has to be known. */
+static __always_inline bool may_begin(const struct requests_socket *socket,
+				      const struct requests_call *call)
+{
+	return !socket->protocol ||
+	       (call->copied >= REQUESTS_LEAST && requests_begins_http2(call->data));
+}
+
 /*
  * How much of a call is wanted, of whose first bytes that many were copied. 0: none. *tell: the
  * call is worth a record.
@@ -168,13 +176,14 @@ static __always_inline __u32 wanted(struct requests_socket *socket, struct reque
 	*tell = true;
 	if (!socket->protocol || socket->protocol == REQUESTS_HTTP) {
 		call->wire.works.more.protocol =
-			requests_is_http(call->data, call->copied)
-				? REQUESTS_HTTP
-				: requests_protocol_of(call->data, call->copied, length);
+			usually(requests_is_http(call->data, call->copied)) ? REQUESTS_HTTP
+			: may_begin(socket, call)
+				? requests_protocol_of(call->data, call->copied, length)
+				: REQUESTS_UNKNOWN;
 		/* read again, so that the verifier does not follow each protocol by itself */
 		seems = *(volatile __u8 *)&call->wire.works.more.protocol;
 	}
-	if (!socket->protocol) {
+	if (rarely(!socket->protocol)) {
 		socket->protocol = seems;
 		socket->asks = direction ^ requests_seems_answered(seems, call->data);
 		socket->strange = seems ? 0 : socket->strange + 1;
@@ -222,14 +231,14 @@ static __always_inline void fill_addresses(struct requests_wire *wire,
 	__builtin_memcpy(wire->own, socket->own, sizeof(wire->own));
 }
 
-/* Whether the name of the current thread was sent with a socket; if not, it is now. */
-static __always_inline bool is_named(struct requests_socket *socket, __u32 exec_id)
+/* Whether the name of a thread was sent with a socket; if not, it is now. */
+static __always_inline bool is_named(struct requests_socket *socket, __u64 thread, __u32 exec_id)
 {
 	/* what it runs then has its own name */
-	__u64 id = bpf_get_current_pid_tgid() + exec_id * 0x9e3779b97f4a7c15ull;
+	__u64 id = thread + exec_id * 0x9e3779b97f4a7c15ull;
 
 	for (int i = 0; i < NAMED; i++)
-		if (socket->named[i] == id)
+		if (usually(socket->named[i] == id))
 			return true;
 	socket->named[socket->next_named++ & (NAMED - 1)] = id;
 	return false;
@@ -255,8 +264,8 @@ static __always_inline void identify(struct requests_wire *wire, struct requests
 	more->thread_start = task->start_time;
 	more->exec_id = (__u32)task->self_exec_id;
 	wire->undecided = answer == FILTER_ASK;
-	if (socket && is_named(socket, more->exec_id) && answer != FILTER_ASK &&
-	    !is_due(socket, wire->head.time))
+	if (usually(socket && is_named(socket, (__u64)more->pid << 32 | more->tid, more->exec_id) &&
+		    answer != FILTER_ASK && !is_due(socket, wire->head.time)))
 		wire->comm[0] = 0;
 	else
 		bpf_get_current_comm(wire->comm, sizeof(wire->comm));
@@ -270,7 +279,7 @@ static __always_inline bool send(struct requests_call *call, void *from, __u32 s
 	__u32 copied = call->wire.works.more.copied;
 	__u64 wake = BPF_RB_NO_WAKEUP;
 
-	if (!ring) {
+	if (rarely(!ring)) {
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_NO_RING);
 		return false;
 	}
@@ -278,9 +287,10 @@ static __always_inline bool send(struct requests_call *call, void *from, __u32 s
 		copied = REQUESTS_COPY_MAX;
 	head->size = size + copied;
 	/* what is copied may fill a ring sooner than it is looked at by itself */
-	if (!(call->sent++ & 15) && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > requests_ring_full)
+	if (rarely(!(call->sent++ & 15)) &&
+	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > requests_ring_full)
 		wake = BPF_RB_FORCE_WAKEUP;
-	if (!capture_output(ring, CAPTURE_SOURCE_REQUESTS, from, size + copied, wake))
+	if (usually(!capture_output(ring, CAPTURE_SOURCE_REQUESTS, from, size + copied, wake)))
 		return true;
 	capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 	return false;
@@ -300,7 +310,7 @@ static __always_inline void send_needed(struct requests_call *call, struct reque
 	struct requests_wire *wire = &call->wire;
 	struct requests_works *works = &wire->works;
 
-	if (is_whole(wire, socket)) {
+	if (rarely(is_whole(wire, socket))) {
 		fill_addresses(wire, socket);
 		/* user space may find that the process is not meant, and drop it */
 		if (send(call, wire, sizeof(*wire)) && !wire->undecided)
@@ -387,18 +397,16 @@ __weak __noinline int take_workers(struct requests_call *call, struct requests_s
 {
 	struct requests_works *works;
 	struct requests_wire *wire;
-	__u32 has;
 
 	if (!call || !socket)
 		return 0;
 	wire = &call->wire;
 	works = &wire->works;
-	has = requests_process_has(&socket->process);
 	works->task = 0;
 	works->works_for = 0;
-	if (has & REQUESTS_HAS_CONTEXT)
+	if (rarely(call->has & REQUESTS_HAS_CONTEXT))
 		requests_context_take(wire);
-	if (has & REQUESTS_HAS_GO) {
+	if (rarely(call->has & REQUESTS_HAS_GO)) {
 		/* a thread of Go is none of an event loop */
 		__builtin_memset(&works->more.turn, 0, sizeof(works->more.turn));
 		if (!is_http_answer(socket, call))
@@ -413,9 +421,9 @@ __weak __noinline int take_workers(struct requests_call *call, struct requests_s
 	/* what a library has decrypted was read before */
 	requests_turn_take(&works->more.turn, direction || socket->is_tls ? 0 : length,
 			   call->number);
-	if (call->by_uring)
+	if (rarely(call->by_uring))
 		requests_turn_is_its_own(&works->more.turn, wire->head.time);
-	if (has & REQUESTS_HAS_PYTHON && direction)
+	if (rarely(call->has & REQUESTS_HAS_PYTHON && direction))
 		works->task = python_task(!socket->is_tls);
 	return 0;
 }
@@ -431,8 +439,8 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 
 	call->copied = 0;
 	if (length) {
-		requests_call_copy(call, 0,
-				   length < REQUESTS_COPY_FIRST ? length : REQUESTS_COPY_FIRST);
+		requests_call_copy_first(call, length < REQUESTS_COPY_FIRST ? length
+									    : REQUESTS_COPY_FIRST);
 		want = wanted(socket, call, direction, length, turned, &tell);
 	}
 	if (!tell || !socket->protocol)
@@ -440,7 +448,7 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 	/* behind what was moved, a buffer's pages need not be there */
 	if (want > length)
 		want = length;
-	if (want > REQUESTS_COPY_FIRST && call->copied == REQUESTS_COPY_FIRST)
+	if (rarely(want > REQUESTS_COPY_FIRST) && call->copied == REQUESTS_COPY_FIRST)
 		requests_call_copy(call, 0, want);
 	fill(more, socket, direction, length);
 	identify(&call->wire, socket, answer);
@@ -450,24 +458,23 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 		more->flags |= REQUESTS_NO_CALL;
 	else if (call->vectors.count && call->copied < want && call->copied < REQUESTS_COPY_MAX)
 		more->flags |= REQUESTS_UNREAD;
-	if (requests_wants_all(socket->protocol) && length > REQUESTS_COPY_MAX &&
+	if (rarely(requests_wants_all(socket->protocol)) && length > REQUESTS_COPY_MAX &&
 	    call->copied == REQUESTS_COPY_MAX) {
 		send_pieces(call, socket);
 		return;
 	}
-	if (more->copied < length && length >= REQUESTS_TAIL && call->vectors.count &&
+	if (rarely(more->copied < length) && length >= REQUESTS_TAIL && call->vectors.count &&
 	    requests_call_tail(call, length))
 		more->flags |= REQUESTS_HAS_TAIL;
 	send_needed(call, socket);
 }
 
 /* Whether the current process is meant; that it is, is remembered with the socket. */
-static __always_inline enum filter_answer ask(struct requests_socket *socket)
+static __always_inline enum filter_answer ask(struct requests_socket *socket, __u32 pid)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	enum filter_answer answer;
 
-	if (socket->meant == pid && !filter_by_thread)
+	if (usually(socket->meant == pid && !filter_by_thread))
 		return FILTER_YES;
 	answer = filter_current();
 	socket->meant = answer == FILTER_YES ? pid : 0;
@@ -497,7 +504,7 @@ static __always_inline bool follow(struct requests_socket *socket, __u32 directi
 	*turned = socket->last != direction;
 	socket->last = direction;
 	socket->moved[direction] += length;
-	if (*turned && socket->strange > 1)
+	if (rarely(*turned && socket->strange > 1))
 		socket->strange = 1;
 	return socket->protocol || (length && socket->strange < STRANGE_CALLS_MAX);
 }
@@ -505,32 +512,37 @@ static __always_inline bool follow(struct requests_socket *socket, __u32 directi
 #include "requests_tls.h"
 
 /*
- * frames: where those of the functions begin that have moved it: what a program is called with lies
- * on the stack, below them.
+ * frames: the functions that have moved it have theirs from there on: what a program is called with
+ * lies on the stack, below them.
  */
-static __always_inline int moved(struct sock *sk, int length, __u32 direction, __u64 frames)
+static __always_inline int moved(struct sock *sk, int length, __u32 direction, const void *frames)
 {
+	struct task_struct *task;
 	enum filter_answer answer;
 	struct requests_socket *socket;
 	struct requests_call *call;
-	__u32 receives = 0;
-	bool turned, has_turns;
+	__u32 receives = 0, has = 0;
+	bool turned;
 
 	if (length < 0)
 		return 0;
 	socket = bpf_sk_storage_get(&requests_sockets, sk, 0, 0);
-	answer = socket ? ask(socket) : filter_current();
+	task = bpf_get_current_task_btf();
+	answer = usually(socket) ? ask(socket, task->tgid) : filter_current();
 	if (answer == FILTER_NO)
 		return 0;
+	if (usually(socket))
+		has = requests_process_has(&socket->process, task->tgid);
 	/* a thread of Go is none of an event loop */
-	has_turns = !socket || !(requests_process_has(&socket->process) & REQUESTS_HAS_GO);
-	if (!direction && has_turns)
+	if (!direction && !(has & REQUESTS_HAS_GO))
 		receives = requests_turn_receives(true);
-	if (!socket)
+	if (rarely(!socket)) {
 		socket = meet(sk);
-	if (!socket)
-		return 0;
-	if (socket->is_tls) {
+		if (!socket)
+			return 0;
+		has = requests_process_has(&socket->process, task->tgid);
+	}
+	if (rarely(socket->is_tls)) {
 		if (!socket->is_tied)
 			requests_tls_tie(socket);
 		return 0;
@@ -540,13 +552,17 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction, _
 	call = requests_call_of_socket(direction);
 	if (!call)
 		return 0;
-	requests_call_find(call);
-	call->by_uring = requests_uring_find(call, frames, requests_address(sk), direction, length);
-	if (direction && has_turns)
+	call->has = has;
+	call->by_uring = 0;
+	requests_call_find(call, task);
+	if (rarely(requests_uring_may(call, task)))
+		requests_uring_find(call, requests_address(frames), requests_address(sk), direction,
+				    length);
+	if (direction && !(has & REQUESTS_HAS_GO))
 		receives = requests_turn_receives(false);
 	call->wire.works.more.turn.receives = receives;
 	look(call, socket, direction, length, turned, answer);
-	if (socket->is_tls)
+	if (rarely(socket->is_tls))
 		requests_tls_tie(socket);
 	return 0;
 }
@@ -554,13 +570,13 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction, _
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(requests_received, struct sock *sk, int length, int flags)
 {
-	return flags & MSG_PEEK ? 0 : moved(sk, length, 0, requests_address(ctx));
+	return flags & MSG_PEEK ? 0 : moved(sk, length, 0, ctx);
 }
 
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(requests_sent, struct sock *sk, int length, int flags)
 {
-	return moved(sk, length, 1, requests_address(ctx));
+	return moved(sk, length, 1, ctx);
 }
 
 /* The current thread connects: for whom, what it did before may say. */

@@ -16,6 +16,7 @@ struct requests_call {
 	__u64 sent;   /* records */
 	__u64 number; /* of the system call; 0, as read() has it: nothing is known of one */
 	__u32 copied;
+	__u32 has;	/* requests_process_has() */
 	__u16 of_file;	/* it moves data from a file, which no head is in */
 	__u16 by_uring; /* by an entry of io_uring */
 	struct user_vectors vectors;
@@ -65,10 +66,9 @@ static __always_inline void requests_call_end(struct requests_call *call)
 	__sync_lock_test_and_set(&call->busy, 0);
 }
 
-/* Finds where the current system call has its memory. */
-static __always_inline void requests_call_find(struct requests_call *call)
+/* Finds where the current system call has its memory; task: the current one. */
+static __always_inline void requests_call_find(struct requests_call *call, struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(task);
 
 	call->number = regs->orig_ax;
@@ -129,6 +129,19 @@ static __noinline int requests_call_copy(struct requests_call *call, __u32 from,
 		bpf_loop(USER_VECTORS_MAX, requests_call_copy_rest, &copying, 0);
 	call->copied = copying.done;
 	return 0;
+}
+
+/* The same of its first bytes, which most calls have in one piece. */
+static __always_inline void requests_call_copy_first(struct requests_call *call, __u32 want)
+{
+	const struct user_vector *vector = &call->vectors.held[0];
+
+	if (usually(call->vectors.count == 1 && vector->size >= want &&
+		    want <= REQUESTS_COPY_FIRST &&
+		    !bpf_probe_read_user(call->data, want, (void *)vector->base)))
+		call->copied = want;
+	else if (call->vectors.count)
+		requests_call_copy(call, 0, want);
 }
 
 struct requests_tail {

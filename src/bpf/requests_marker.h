@@ -58,7 +58,7 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 	__u64 length = 0, task;
 	__u32 want;
 
-	requests_call_find(call);
+	requests_call_find(call, bpf_get_current_task_btf());
 	if (call->vectors.count == 1)
 		length = call->vectors.held[0].size;
 	want = !length || length > REQUESTS_COPY_MAX ? REQUESTS_COPY_MAX : length;

@@ -39,15 +39,15 @@ static __noinline __u32 requests_process_look(__u32 pid)
  * What there is of the current process. *known: what the last call found, of whichever process, in
  * one word, as several may write it at once.
  */
-static __always_inline __u32 requests_process_has(__u64 *known)
+static __always_inline __u32 requests_process_has(__u64 *known, __u32 pid)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	/* read first: what changes behind that is looked at next time */
-	__u64 now = (__u64) * (volatile __u32 *)&requests_said << 32 | pid << REQUESTS_HAS_BITS;
+	__u64 now = (__u64) * (volatile __u32 *)&requests_said << 32 | (__u64)pid
+									       << REQUESTS_HAS_BITS;
 	__u64 last = *(volatile __u64 *)known;
 	__u32 has = last & ((1 << REQUESTS_HAS_BITS) - 1);
 
-	if ((last ^ has) == now)
+	if (usually((last ^ has) == now))
 		return has;
 	has = requests_process_look(pid);
 	*(volatile __u64 *)known = now | has;

@@ -302,26 +302,38 @@ static __always_inline void requests_uring_memory(struct requests_call *call, __
 }
 
 /*
- * Finds the memory that an entry of the current thread's rings has for what a socket has moved just
- * now; frames: as of requests_uring_entry(). False: no entry has moved it, but the system call. Not
- * static, so that the verifier looks at it once.
+ * Whether an entry of the current thread's rings may have moved what a socket has moved just now,
+ * and not a system call with memory of its own, which goes on.
+ */
+static __always_inline bool requests_uring_may(const struct requests_call *call,
+					       struct task_struct *task)
+{
+	struct task_struct___uring *more = (void *)task;
+	struct io_kiocb___entries *known = NULL;
+	struct pt_regs___entries *regs;
+
+	if (!bpf_core_field_exists(more->io_uring) || !bpf_core_field_exists(known->async_data))
+		return false;
+	if (task->flags & PF_IO_WORKER)
+		return true;
+	if (!more->io_uring)
+		return false;
+	regs = (void *)bpf_task_pt_regs(task);
+	return !call->vectors.count || regs->ax != CALL_GOES_ON;
+}
+
+/*
+ * Finds the memory that such an entry has; frames: as of requests_uring_entry(). Not static, so
+ * that the verifier looks at it once. Returns 0.
  */
 __weak __noinline int requests_uring_find(struct requests_call *call, __u64 frames, __u64 sk,
 					  __u32 direction, __u32 length)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_struct___uring *more = (void *)task;
-	struct pt_regs___entries *regs = (void *)bpf_task_pt_regs(task);
-	struct io_kiocb___entries *known = NULL;
 	__u64 entry;
 
-	if (!call || !bpf_core_field_exists(more->io_uring) ||
-	    !bpf_core_field_exists(known->async_data) ||
-	    (!(task->flags & PF_IO_WORKER) && !more->io_uring))
-		return false;
-	/* a system call with memory of its own, which goes on */
-	if (call->vectors.count && regs->ax == CALL_GOES_ON && !(task->flags & PF_IO_WORKER))
-		return false;
+	if (!call)
+		return 0;
+	call->by_uring = 1;
 	call->vectors.count = 0;
 	call->vectors.window = 0;
 	call->of_file = 0;
@@ -331,7 +343,7 @@ __weak __noinline int requests_uring_find(struct requests_call *call, __u64 fram
 		requests_uring_memory(call, entry, length);
 	else if (entry)
 		requests_uring_one(call, 0, 0); /* nothing was moved, which needs no memory */
-	return true;
+	return 0;
 }
 
 #endif
