@@ -8,6 +8,7 @@
 #include "query/fold.h"
 #include "query/labels.h"
 #include "query/names.h"
+#include "query/slices.h"
 #include "query/tree.h"
 #include "query/view.h"
 #include "store/index_private.h"
@@ -364,24 +365,59 @@ static bool take_sample(struct adding *a, uint32_t thread, uint32_t stack, uint6
 	return true;
 }
 
+/* What was spent up to that time, in the minute that it lies in. */
+static int take_at(struct adding *a, uint64_t time, uint32_t thread, uint32_t stack, uint64_t value)
+{
+	uint64_t minute = minute_within(a->film, time);
+
+	if (minute != a->minute) {
+		a->err = flush(a);
+		if (a->err)
+			return a->err;
+		a->minute = minute;
+	}
+	if (!take_sample(a, thread, stack, value))
+		a->err = fail_errno(a->why, -ENOMEM, NULL, "cannot add to the index of the store");
+	return a->err;
+}
+
 static int take_samples(void *context, const struct film_samples *samples)
 {
+	int err = 0;
+
+	for (size_t i = 0; !err && i < samples->count; i++)
+		err = take_at(context, samples->time[i], samples->thread[i], samples->stack[i],
+			      samples->value[i]);
+	return err;
+}
+
+/* A wait, of which each minute has its part; of one of more than an hour, the last has the rest. */
+static int take_slice(void *context, const struct slice *slice)
+{
 	struct adding *a = context;
+	uint64_t from = slice->start, to;
+	int err = 0;
 
-	for (size_t i = 0; i < samples->count; i++) {
-		uint64_t minute = minute_within(a->film, samples->time[i]);
-
-		if (minute != a->minute) {
-			a->err = flush(a);
-			if (a->err)
-				return a->err;
-			a->minute = minute;
-		}
-		if (!take_sample(a, samples->thread[i], samples->stack[i], samples->value[i]))
-			return a->err = fail_errno(a->why, -ENOMEM, NULL,
-						   "cannot add to the index of the store");
+	for (unsigned int parts = 1; !err && slice_is_wait(slice->kind) && from < slice->end;
+	     parts++) {
+		to = from + NS_MINUTE - (from + (uint64_t)a->film->info.wall_offset) % NS_MINUTE;
+		if (to < from || to > slice->end || parts == HOUR_MINUTES)
+			to = slice->end;
+		err = take_at(a, to - 1, slice->thread, slice->evidence.stack, to - from);
+		from = to;
 	}
-	return 0;
+	return err;
+}
+
+/*
+ * A wait of seconds is several rows, of which only the last has its stack. In a film that comes
+ * whole they are one; in one that grows, what came before stays without a stack.
+ */
+static int add_event(struct adding *a, uint32_t event, uint64_t blocks, uint64_t to)
+{
+	if (!blocks && !a->of->is_growing && film_has_turns(a->film, event))
+		return slices_each(a->film, event, 0, UINT64_MAX, take_slice, a, a->why);
+	return film_each_new_samples(a->film, event, blocks, to, take_samples, a, a->why);
 }
 
 /* The samples of all events behind that many blocks of the film, the first. */
@@ -399,7 +435,7 @@ static int add_samples(struct adding *a, uint64_t blocks)
 					  "cannot add to the index of the store");
 		if (!a->event || view_is_calls(event))
 			continue;
-		err = film_each_new_samples(a->film, i, blocks, to, take_samples, a, a->why);
+		err = add_event(a, i, blocks, to);
 		if (!err)
 			err = flush(a);
 	}

@@ -86,6 +86,18 @@ def test_whole(filmed):
     compare(filmed, (), {}, False)
 
 
+def test_a_wait_of_seconds_has_its_stack(shared_lab):
+    """The film has it in several rows, of which only the last one has its stack."""
+    film = shared_lab.record("-e", "threads", "--", "sleep", "2.5")
+    playing = Playing(shared_lab, film.path)
+    try:
+        compare((film, playing), ("-e", "threads"), {"event": "threads"}, False)
+        answer = playing.get("functions", event="threads", limit=10000)
+    finally:
+        playing.end()
+    assert any("nanosleep" in row["name"] and row["total"] > 2_490_000_000 for row in answer["functions"])
+
+
 def test_by_image(filmed):
     compare(filmed, ("--by", "image"), {"by": "image"}, False)
 
