@@ -105,6 +105,10 @@ def test_keep(lab, tmp_path):
         assert 5 < wall < 30
         for thread in lives.values():
             assert 0.95 * wall - 0.3 < thread["life"] / 1e9 <= wall + 0.01, (wall, thread)
+        # a wait that outlives the short films is one wait
+        for comm, waits in (("holder", "signal"), ("waiter", "lock")):
+            of_life = {state["state"]: state["count"] for state in lives[comm]["states"]}
+            assert of_life[waits] == 1 or "hole" in of_life, (comm, of_life)
         assert marks(serve) == ["kept: slow, it seemed\u00b9"]
         # what was kept is no longer in memory, and is not kept again
         again = keep(lab, serve)

@@ -33,6 +33,13 @@ void lives_begin(struct lives *lives, uint64_t time)
 	lives->begin = time;
 }
 
+/* Whether a film has one thread for both: a thread is met again when records were lost. */
+static bool is_same_thread(const struct capture_identity *a, const struct capture_identity *b)
+{
+	return a->pid == b->pid && a->tid == b->tid && a->thread_start == b->thread_start &&
+	       a->exec_id == b->exec_id && !strncmp(a->comm, b->comm, sizeof(a->comm));
+}
+
 void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
 		bool meant)
 {
@@ -46,10 +53,12 @@ void lives_meet(struct lives *lives, uint32_t number, const struct capture_ident
 	}
 	life->is_meant |= meant;
 	life->next_identity = *identity;
-	life->is_renamed = life->mode != LIFE_NEW && life->thread;
+	life->is_renamed = life->mode != LIFE_NEW && life->thread &&
+			   !is_same_thread(&life->identity, identity);
 	if (!life->is_renamed) {
+		if (!is_same_thread(&life->identity, identity))
+			life->thread = 0;
 		life->identity = *identity;
-		life->thread = 0;
 	}
 }
 

@@ -529,6 +529,25 @@ static void test_long_waits(void **state)
 	lives_free(lives);
 }
 
+/* Told again as it was, a thread goes on; by another name, it ends where that one begins. */
+static void test_told_again(void **state)
+{
+	struct lives *lives = new_lives();
+	const struct capture_identity renamed = {
+		.pid = 1, .tid = 1, .thread_start = BEGIN - 500, .comm = "waiter"};
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
+	lives_cut(lives, BEGIN + 150, 0);
+	meet(lives, 1, -500);
+	lives_cut(lives, BEGIN + 200, 0);
+	lives_meet(lives, 1, &renamed, true);
+	lives_cut(lives, BEGIN + 250, 0);
+	check(lives, "1: ran 100 waited 50 S before open; 1: waited 50 S open; "
+		     "1: waited 50 S ends; ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -539,6 +558,7 @@ int main(void)
 		cmocka_unit_test(test_listed_object), cmocka_unit_test(test_woken_before_cut),
 		cmocka_unit_test(test_vanished),      cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_ended_waker),   cmocka_unit_test(test_long_waits),
+		cmocka_unit_test(test_told_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
