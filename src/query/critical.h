@@ -65,6 +65,8 @@ struct critical_wait {
 	const struct explain_made *made; /* the request whose answer was waited for; null */
 	/* another request, which the waker served before it received this one; null */
 	const struct explain_served *before;
+	/* that one came by the connection of the request that the waker served as it woke */
+	bool is_of_connection;
 };
 
 /* A part of the path. Steps follow each other without a gap and are all of the time. */

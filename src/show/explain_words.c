@@ -434,10 +434,11 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 		buf_put_text(words, ": ");
 	}
 	if (part->is_queue) {
-		buf_put_text(words, "queued: ");
+		buf_put_text(words, part->is_of_connection ? "" : "queued: ");
 		explain_thread_words(e, part->thread, part->thread, words);
-		buf_printf(words, " served %llu request%s before it",
-			   (unsigned long long)part->count, part->count == 1 ? "" : "s");
+		buf_printf(words, " served %llu request%s %s", (unsigned long long)part->count,
+			   part->count == 1 ? "" : "s",
+			   part->is_of_connection ? "of the same connection before" : "before it");
 		if (part->before)
 			buf_printf(words, ", %s%s", part->count == 1 ? "" : "the longest ",
 				   endpoint_of(e, part->before));
@@ -517,6 +518,9 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 	if (part->kind == SLICE_ON_CPU)
 		buf_printf(words, "; functions from %llu samples, an estimate",
 			   (unsigned long long)part->samples);
+	if (part->is_of_connection)
+		buf_put_text(words, "; of the connection whose request ended the wait: that it led "
+				    "to the wait, as a transaction does, is a guess");
 	if (!slice || !slice_is_wait(part->kind))
 		return;
 	buf_printf(words, "; in %s", call_of(e, slice));
@@ -542,6 +546,8 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 
 const char *explain_kind(const struct explainer *e, const struct explain_part *part)
 {
+	if (part->is_of_connection)
+		return "connection";
 	if (part->is_queue)
 		return "queue";
 	switch ((enum critical_end)part->ended) {
@@ -574,6 +580,7 @@ const char *explain_kind_words(const char *kind)
 		{"on-cpu", "time on CPU"},
 		{"ready", "time ready but not running"},
 		{"queue", "time behind other requests"},
+		{"connection", "earlier requests of a connection"},
 		{"request", "waiting for the answers of others"},
 		{"condition", "waiting for conditions"},
 		{"poll", "waiting for new events"},

@@ -2,6 +2,7 @@
 """stackcam explain: programs that are slow for a reason that is known, which it must name first, with its object."""
 
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -554,6 +555,76 @@ def film_has(lab, film, path, least=50_000_000):
         return False
     slowest = json.loads(done.stdout)["requests"]
     return any(one.get("path") == path and one["duration"] > least for one in slowest)
+
+
+TRANSACTION = """
+import select, socket, threading, time
+
+held = threading.Lock()
+
+def work():
+    time.sleep(0.2)
+
+def serve(client):
+    while select.select([client], [], [])[0]:
+        head = client.recv(4096)
+        if not head:
+            return
+        path = head.split()[1]
+        if path == b"/begin":
+            held.acquire()
+        elif path == b"/work":
+            work()
+        elif path == b"/commit":
+            held.release()
+        else:
+            with held:
+                pass
+        client.send(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+
+listener = socket.create_server(("127.0.0.1", 0))
+print("ready", flush=True)
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+
+def ask_by(connection, path):
+    connection.request("GET", path)
+    assert connection.getresponse().read() == b"ok"
+
+
+def test_a_transaction_of_another_connection(lab, tmp_path):
+    """What ended the wait came by a connection that had asked for something slow before, while it held the lock."""
+    script = tmp_path / "transactions.py"
+    script.write_text(TRANSACTION)
+    with running(sys.executable, script) as server:
+        port = listening_port(server.pid)
+        with lab.recording("-e", EVENTS[1] + ",requests", "-p", server.pid) as (recorder, film):
+            assert wait_until(film.begun)
+            first, other = (http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE) for _ in range(2))
+
+            def ask_all():
+                ask_by(first, "/begin")
+                waits = threading.Thread(target=ask_by, args=(other, "/update"))
+                waits.start()
+                # most likely it waits before that is over; else all is asked again
+                ask_by(first, "/work")
+                time.sleep(0.03)  # its client computes, and the server waits for new work
+                ask_by(first, "/commit")
+                waits.join()
+                return film_has(lab, film, "/update", 100_000_000)
+
+            assert wait_until(ask_all)
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+            first.close()
+            other.close()
+    request, = explained(lab, film, "--endpoint", "* /update")
+    wait = next(part for part in request["parts"] if any(inner["kind"] == "connection" for inner in part["parts"]))
+    before = next(part for part in wait["parts"] if part["kind"] == "connection")
+    assert share(before, request) > 0.5 and "served 1 request of the same connection before, GET /work" in before["words"], request
+    assert next(part for part in before["parts"] if not is_of_machine(part))["kind"] == "sleep", before
 
 
 IDLE = """

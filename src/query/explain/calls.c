@@ -279,7 +279,7 @@ static int put_served(struct calls *c, const struct other_end *there, uint64_t f
 
 /* What the thread that was to receive the request did for another one before. */
 static int put_before(struct calls *c, const struct explain_served *other, uint64_t from,
-		      uint64_t to, uint32_t wait)
+		      uint64_t to, uint32_t wait, bool is_of_connection)
 {
 	const struct critical_wait queued = {
 		.slice = HISTORY_NONE,
@@ -290,6 +290,7 @@ static int put_before(struct calls *c, const struct explain_served *other, uint6
 		.thread = other->answerer,
 		.waker = other->answerer,
 		.before = other,
+		.is_of_connection = is_of_connection,
 	};
 
 	if (!vec_push(&c->to->waits, queued))
@@ -321,7 +322,7 @@ static int put_sent(struct calls *c, const struct other_end *there, uint64_t sta
 		if (!put(c, &sent, start, from))
 			return -ENOMEM;
 		if (from < end)
-			err = put_before(c, other, from, end, wait);
+			err = put_before(c, other, from, end, wait, false);
 		start = end;
 	}
 	return err || put(c, &sent, start, to) ? err : -ENOMEM;
@@ -387,6 +388,36 @@ static const struct explain_made *made_above(const struct calls *c,
 }
 
 /*
+ * What a thread did before it had the work in which it ended a wait is not the cause; but what came
+ * by the same connection may be, as a transaction that holds what was waited for until it ends.
+ */
+static int put_earlier(struct calls *c, const struct critical_step *step)
+{
+	const struct critical_wait *wait = &c->to->waits.at[step->wait - 1];
+	const struct explain_served *last, *other;
+	uint64_t start = step->start, begun;
+	int err = 0;
+
+	last = c->depth < CALLS_DEPTH_MAX
+		       ? explain_served_at(&c->e->requests, step->thread, wait->end - 1)
+		       : NULL;
+	while (!err && last && worker_of(c, last, &begun) == step->thread &&
+	       (other = explain_same_connection(&c->e->requests, last, start, step->end))) {
+		uint64_t from = within(other->start, start, step->end);
+		uint64_t end = within(other->end, from, step->end);
+
+		if (!put(c, step, start, from))
+			return -ENOMEM;
+		if (from < end && worker_of(c, other, &begun) == other->answerer)
+			err = put_before(c, other, from, end, step->wait, true);
+		else if (!put(c, step, from, end))
+			err = -ENOMEM;
+		start = end;
+	}
+	return err || put(c, step, start, step->end) ? err : -ENOMEM;
+}
+
+/*
  * The request's own thread waits for an answer as long as one is missing. Another one of its
  * process, as that of a connection, may wait for any: if there is just one, it waits for that while
  * it is under way.
@@ -399,6 +430,8 @@ static int put_step(struct calls *c, const struct critical_step *step)
 	uint64_t from, to;
 	int err;
 
+	if (step->ended == CRITICAL_EARLIER && step->wait)
+		return put_earlier(c, step);
 	if (!may_be_for_answer(c, slice))
 		return put(c, step, step->start, step->end) ? 0 : -ENOMEM;
 	only = made_beside(c, step->start, step->end);

@@ -42,6 +42,8 @@ struct explain_part {
 	uint8_t ended;	  /* enum critical_end; of one that is followed nothing */
 	bool is_followed; /* to its waker, of which its parts are */
 	bool is_queue;	  /* the request waited until its thread had served others: count of them */
+	/* of such a queue: what was served before by the connection whose request ended the wait */
+	bool is_of_connection;
 	bool is_likely;	  /* an interrupt may have ended it instead, in some cases */
 	bool is_call;	  /* its waker served the request that was made */
 	bool is_in_queue; /* its parent has a queue: each part there names its thread */

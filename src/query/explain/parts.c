@@ -40,7 +40,7 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 	uint64_t key[] = {
 		part->parent,
 		(uint64_t)part->kind << 24 | (uint64_t)part->ended << 16 |
-			(uint64_t)part->is_followed << 8 |
+			(uint64_t)part->is_of_connection << 9 | (uint64_t)part->is_followed << 8 |
 			(slice && slice_is_wait(slice->kind) && !part->made ? slice->descriptor
 									    : 0),
 		(uint64_t)part->thread << 32 | (part->is_followed ? part->waker : 0),
@@ -183,6 +183,7 @@ static bool add_waits(struct summing *s)
 				: wait->before ? SLICE_WAIT + WAIT_OTHER
 					       : ANSWER,
 			.is_queue = wait->before,
+			.is_of_connection = wait->is_of_connection,
 			.before = wait->before,
 			.ended = slice && slice->flags & FILM_WAIT_OPEN && !wait->is_call
 					 ? CRITICAL_OPEN

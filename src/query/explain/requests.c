@@ -350,6 +350,40 @@ static size_t first_behind(const struct explain_requests *requests, uint32_t thr
 	return low;
 }
 
+const struct explain_served *explain_served_at(const struct explain_requests *requests,
+					       uint32_t thread, uint64_t time)
+{
+	size_t at = first_behind(requests, thread, time);
+	const struct explain_served *served = &requests->served.at[at];
+
+	if (at == requests->served.count || served->answerer != thread ||
+	    served->thread != thread || served->start > time)
+		return NULL;
+	return served;
+}
+
+const struct explain_served *explain_same_connection(const struct explain_requests *requests,
+						     const struct explain_served *served,
+						     uint64_t from, uint64_t to)
+{
+	const struct explain_served *all = requests->served.at;
+	const uint32_t *places = requests->by_connection.at;
+	size_t count = requests->by_connection.count;
+	size_t i = search_first(count, k,
+				all[places[k]].connection < served->connection ||
+					(all[places[k]].connection == served->connection &&
+					 middle_of(&all[places[k]]) < from));
+
+	/* the middle of the one before may be earlier */
+	if (i && all[places[i - 1]].connection == served->connection &&
+	    all[places[i - 1]].end > from)
+		i--;
+	if (!served->connection || i == count || all[places[i]].connection != served->connection ||
+	    all[places[i]].start >= to || all[places[i]].end > served->start)
+		return NULL;
+	return &all[places[i]];
+}
+
 uint64_t explain_queued_until(const struct explain_requests *requests,
 			      const struct request *request, uint64_t *others)
 {

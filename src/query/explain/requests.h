@@ -91,6 +91,18 @@ const struct explain_made *explain_made_by(const struct explain_requests *reques
 const struct explain_served *explain_served_of(const struct explain_requests *requests,
 					       const struct explain_made *made);
 
+/* What a thread that answers its requests itself served at a moment; null: not known. */
+const struct explain_served *explain_served_at(const struct explain_requests *requests,
+					       uint32_t thread, uint64_t time);
+
+/*
+ * What came by the same connection before, and was served in a part of [from, to): the first one,
+ * or the next one behind another. Null: there is none, as of HTTP/2, where a stream is of one.
+ */
+const struct explain_served *explain_same_connection(const struct explain_requests *requests,
+						     const struct explain_served *served,
+						     uint64_t from, uint64_t to);
+
 /* As a request, with what is known here. */
 static inline struct request explain_served_request(const struct explain_served *served)
 {
