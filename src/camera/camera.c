@@ -25,28 +25,16 @@
 #include "camera/losses.h"
 #include "camera/relief.h"
 #include "camera/rings.h"
+#include "camera/running.h"
 #include "camera/samples.h"
 #include "camera/sources.h"
 #include "camera/walkers.h"
 #include "probes.skel.h"
-#include "process/activity.h"
-#include "process/executing.h"
 #include "process/program.h"
 #include "process/sideband.h"
 
 #define TABLES_LIMIT_DEFAULT (96ull << 20)
 #define SIDEBAND_PAGES	     64
-/* Running processes that are looked at before the first sample. */
-#define FOLLOW_FIRST_MAX 64
-/* How long recording may put off its begin to read what processes have mapped. */
-#define FOLLOW_ALL_NS 2000000000ull
-
-/*
- * Pages of code that are made ready before the first sample; large libraries take 0.1 s for each
- * part of them.
- */
-#define EXECUTED_MAX 32
-
 /* Stacks that can be handed over at the same moment, 64 KiB each; one per CPU on most machines. */
 #define COPIES_MAX 32u
 
@@ -78,9 +66,7 @@ struct camera {
 	struct film_writer *film;
 	pid_t added;		   /* the process that was made to be filmed; 0: none */
 	unsigned int cpus, online; /* possible ones, and those that are there */
-	struct activity
-		*activity; /* who runs while the probes are loaded; null: not wanted, or known */
-	struct executing *executing; /* and where those are that are named; null: as above */
+	struct running running;	   /* looked at while the probes are loaded */
 	uint64_t last_tidy;
 	int epoll;
 	struct samples_statistics final; /* once samples is gone, */
@@ -109,8 +95,8 @@ static bool needs(const struct camera *camera, enum source_needs what)
 }
 
 /*
- * Whether all that is filmed runs already: then follow_first() meets its runtimes before the first
- * event. Of what a child executes later, the first events may lack a runtime's frames.
+ * Whether all that is filmed runs already: then running_follow() meets its runtimes before the
+ * first event. Of what a child executes later, the first events may lack a runtime's frames.
  */
 static bool all_run_already(const struct selection *selection)
 {
@@ -209,16 +195,6 @@ void camera_raise_priority(void)
 	setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
 }
 
-/* At what runs while the probes are loaded. */
-static void begin_looking(struct camera *camera)
-{
-	const struct selection *selection = camera->options.selection;
-
-	camera->activity = activity_begin();
-	if (selection->pid_count)
-		camera->executing = executing_begin(selection->pids, selection->pid_count);
-}
-
 /* What is there before the probes fire. */
 static int set_up(struct camera *camera, struct fail *why)
 {
@@ -236,8 +212,8 @@ static int set_up(struct camera *camera, struct fail *why)
 
 	if (!err)
 		err = sources_make(&camera->sources, &host, options->sources, why);
-	if (!err && sources_rate(&camera->sources))
-		begin_looking(camera);
+	if (!err && needs(camera, SOURCE_STACKS))
+		running_look(&camera->running, options->selection, sources_rate(&camera->sources));
 	if (!err)
 		err = load(camera, why);
 	if (!err)
@@ -311,8 +287,7 @@ void camera_free(struct camera *camera)
 	arrivals_free(camera->arrivals);
 	drain_free(camera->drain);
 	sources_free(&camera->sources);
-	activity_end(camera->activity, NULL, 0);
-	executing_end(camera->executing, NULL, 0);
+	running_forget(&camera->running);
 	samples_free(camera->samples);
 	if (camera->epoll >= 0)
 		close(camera->epoll);
@@ -348,62 +323,6 @@ static void process_gone(void *context, const struct process *process)
 	sources_process_gone(&camera->sources, (pid_t)process->pid);
 	if (process->end)
 		sources_process_ended(&camera->sources, process->pid);
-}
-
-struct follow_all {
-	const struct camera *camera;
-	void (*follow)(struct samples *samples, pid_t pid);
-	uint64_t until;
-};
-
-static void follow(void *context, pid_t pid)
-{
-	const struct follow_all *all = context;
-	const struct selection *selection = all->camera->options.selection;
-
-	if (clock_ns() < all->until &&
-	    (selection->whole_machine || selection_wants(selection, pid)))
-		all->follow(all->camera->samples, pid);
-}
-
-/*
- * What runs, also at rest. First the files of all: sources look at those once, and stacks through
- * them take much longer to read. What cannot be listed is handed over.
- */
-static void follow_all(struct camera *camera)
-{
-	struct follow_all all = {camera, samples_meet, clock_ns() + FOLLOW_ALL_NS};
-	struct fail why = {0};
-
-	targets_each_pid(follow, &all, &why);
-	all.follow = samples_follow_all;
-	if (needs(camera, SOURCE_STACKS))
-		targets_each_pid(follow, &all, &why);
-}
-
-/*
- * What must be known of processes that are named, or that run right now, is, before the first
- * sample comes.
- */
-static void follow_first(struct camera *camera)
-{
-	const struct selection *selection = camera->options.selection;
-	pid_t running[FOLLOW_FIRST_MAX];
-	struct executed places[EXECUTED_MAX];
-	size_t i, count = activity_end(camera->activity, running, FOLLOW_FIRST_MAX);
-	size_t place_count = executing_end(camera->executing, places, EXECUTED_MAX);
-
-	camera->activity = NULL;
-	camera->executing = NULL;
-	for (i = 0; i < selection->pid_count; i++)
-		samples_follow(camera->samples, selection->pids[i]);
-	for (i = 0; i < count; i++)
-		if (selection->whole_machine || selection_wants(selection, running[i]))
-			samples_follow(camera->samples, running[i]);
-	for (i = 0; i < place_count; i++)
-		samples_expect(camera->samples, places[i].pid, places[i].address);
-	if (needs(camera, SOURCE_RESTING))
-		follow_all(camera);
 }
 
 static int start_sources(struct camera *camera, struct fail *why)
@@ -476,7 +395,8 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 		return err;
 	relief_expect(camera->relief, DRAIN_MOST_NS);
 	read_expected(camera);
-	follow_first(camera);
+	running_follow(&camera->running, camera->samples, camera->options.selection,
+		       sources_needs(&camera->sources));
 	return start_sources(camera, why);
 }
 
