@@ -49,7 +49,8 @@ static const char help[] =
 	"\n"
 	"How:\n" CMD_HELP_EVENTS CMD_HELP_SOURCES
 	"  -d, --duration SECONDS  end after this time; 500ms and 5m are understood too\n"
-	"  -o, --output FILM       the film (default stackcam.film)\n"
+	"  -o, --output FILM       the film (default stackcam.film); one that is there becomes\n"
+	"                          FILM.old\n"
 	"      --label KEY=VALUE   a label of the film, such as env=prod; may be repeated\n"
 	"      --kernel-only       only time in the kernel, only kernel frames\n"
 	"      --user-only         only time in user code, only user frames\n"

@@ -64,17 +64,21 @@ static bool is_film(int fd)
 	       !memcmp(header, "SQLite format 3", 16) && !memcmp(header + 68, id, sizeof(id));
 }
 
+/* Its side files have what is not in the film yet, if it was not closed. */
+static const char *const side_suffixes[] = {"-wal", "-shm", "-journal"};
+
+#define SIDE_FILES (sizeof(side_suffixes) / sizeof(side_suffixes[0]))
+
 /* Side files of a film that was not closed would be taken for those of the new one. */
 static int remove_side_files(const char *path)
 {
-	static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	for (i = 0; !err && i < SIDE_FILES; i++) {
 		char *side;
 
-		if (asprintf(&side, "%s%s", path, suffixes[i]) < 0)
+		if (asprintf(&side, "%s%s", path, side_suffixes[i]) < 0)
 			return -ENOMEM;
 		if (unlink(side) && errno != ENOENT)
 			err = -errno;
@@ -83,7 +87,53 @@ static int remove_side_files(const char *path)
 	return err;
 }
 
-/* Removes the film that is at path. An empty file stays, is locked, and is in *fd. */
+/* Gives a file the name of another one, with the same suffix to both; it need not be there. */
+static int move_one(const char *from, const char *to, const char *suffix)
+{
+	char *old, *new = NULL;
+	int err = 0;
+
+	if (asprintf(&old, "%s%s", from, suffix) < 0)
+		return -ENOMEM;
+	if (asprintf(&new, "%s%s", to, suffix) < 0)
+		err = -ENOMEM;
+	else if (rename(old, new) && errno != ENOENT)
+		err = -errno;
+	free(old);
+	free(new);
+	return err;
+}
+
+/* What is behind the other name goes. */
+static int move_film(const char *from, const char *to)
+{
+	int err = remove_side_files(to);
+
+	if (!err)
+		err = move_one(from, to, "");
+	for (size_t i = 0; !err && i < SIDE_FILES; i++)
+		err = move_one(from, to, side_suffixes[i]);
+	return err;
+}
+
+static int move_aside(const char *path, bool back)
+{
+	char *old;
+	int err;
+
+	if (asprintf(&old, "%s" FILM_REPLACED, path) < 0)
+		return -ENOMEM;
+	err = back ? move_film(old, path) : move_film(path, old);
+	free(old);
+	return err;
+}
+
+int film_put_back(const char *path)
+{
+	return move_aside(path, true);
+}
+
+/* Puts the film that is at path aside. An empty file stays, is locked, and is in *fd. */
 static int make_way(const char *path, int *fd, struct fail *why)
 {
 	struct stat st;
@@ -106,9 +156,7 @@ static int make_way(const char *path, int *fd, struct fail *why)
 	err = lock(*fd, path, why);
 	if (err)
 		return err;
-	err = remove_side_files(path);
-	if (!err && st.st_size && unlink(path))
-		err = -errno;
+	err = st.st_size ? move_aside(path, false) : remove_side_files(path);
 	if (err)
 		return cannot_create(why, err, path);
 	if (st.st_size) {
@@ -163,18 +211,20 @@ static int create_new(const char *path, int *fd, struct fail *why)
 	return lock(*fd, path, why);
 }
 
-int film_create_file(const char *path, char **absolute, int *fd, bool *is_new, struct fail *why)
+int film_create_file(const char *path, char **absolute, int *fd, struct film_made *made,
+		     struct fail *why)
 {
 	char *there = realpath(path, NULL);
 	int err;
 
-	*is_new = false;
+	*made = (struct film_made){0};
 	*fd = -1;
 	*absolute = NULL;
 	err = there ? make_way(there, fd, why) : 0;
 	if (!err && *fd < 0) {
+		made->replaces = there;
 		err = create_new(there ? there : path, fd, why);
-		*is_new = !err;
+		made->is_new = !err;
 	}
 	if (!err) {
 		*absolute = there ? strdup(there) : realpath(path, NULL);
@@ -185,8 +235,10 @@ int film_create_file(const char *path, char **absolute, int *fd, bool *is_new, s
 			cannot_create(why, err, path);
 	}
 	if (err) {
-		if (*is_new && *absolute)
+		if (made->is_new && *absolute)
 			unlink(*absolute);
+		if (made->replaces)
+			film_put_back(there);
 		if (*fd >= 0)
 			close(*fd);
 		free(*absolute);

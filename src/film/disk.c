@@ -38,8 +38,8 @@ struct film_disk {
 	uint64_t batches_given, batches_done;
 	struct film_spare spare;
 	bool stop;
-	bool drops_empty, drops; /* film_disk_drop() */
-	struct fail why;	 /* err is 0 as long as all went well */
+	bool drops_empty, drops, puts_back; /* film_disk_drop() */
+	struct fail why;		    /* err is 0 as long as all went well */
 
 	/* the thread's own while it runs */
 	sqlite3 *db;
@@ -527,10 +527,11 @@ int film_disk_close_taking(struct film_disk *d, struct film_bytes *bytes, struct
 	return err;
 }
 
-void film_disk_drop(struct film_disk *d, bool in_any_case)
+void film_disk_drop(struct film_disk *d, bool in_any_case, bool replaces)
 {
 	d->drops_empty = true;
 	d->drops = in_any_case;
+	d->puts_back = replaces;
 }
 
 /* Whether it is to go, and is there to go: a film that someone put in its place stays. */
@@ -561,6 +562,8 @@ int film_disk_close(struct film_disk *d, uint64_t *samples, struct fail *why)
 	/* the lock of fd still keeps another recorder off */
 	if (dropped)
 		unlink(d->path);
+	if (dropped && d->puts_back)
+		film_put_back(d->path);
 	err = d->why.err;
 	if (err && why)
 		*why = d->why;

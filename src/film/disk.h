@@ -50,9 +50,10 @@ int film_disk_close_taking(struct film_disk *disk, struct film_bytes *bytes, str
 
 /*
  * film_disk_close() will remove the film, if it holds nothing that was observed, or in any case.
- * Only for a film whose file this recording has made.
+ * Only for a film whose file this recording has made. replaces: a film, which then has its name
+ * again.
  */
-void film_disk_drop(struct film_disk *disk, bool in_any_case);
+void film_disk_drop(struct film_disk *disk, bool in_any_case, bool replaces);
 
 /* Bytes of the film after the last commit. */
 uint64_t film_disk_size(const struct film_disk *disk);

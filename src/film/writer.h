@@ -186,7 +186,8 @@ int film_close(struct film_writer *w, uint64_t now, struct fail *why);
 
 /*
  * The same of a film whose recording failed. One in which nothing was observed is removed, or
- * one with data, too, if the caller says so; but not where its file was there before, empty.
+ * one with data, too, if the caller says so; but not where its file was there before, empty. What
+ * it has replaced has its name again.
  */
 void film_close_failed(struct film_writer *w, uint64_t now, bool in_any_case);
 

@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "film/arena.h"
+#include "film/create.h"
 #include "film/disk.h"
 #include "film/losses.h"
 #include "film/known.h"
@@ -16,7 +17,7 @@
 struct film_writer {
 	struct film_disk *disk;
 	struct film_batch *batch; /* what the next commit writes */
-	bool is_new;		  /* its file was made for it, and belongs to it alone */
+	struct film_made made;	  /* whether its file belongs to it alone */
 	bool naming; /* of an existing film: nothing but names and losses may be written */
 	uint32_t events, processes, threads, images;
 	uint64_t block_span; /* ns: the longest time of a block whose rows are sorted */

@@ -156,6 +156,15 @@ def test_a_recording_that_fails_leaves_no_film(lab, verb, options):
         done = lab.run(verb, *options, "-o", film, "--", "./script", cwd=folder)
         assert_failed(done, 127, "./script")
     assert sorted(os.listdir(folder)) == ["empty.film", "script"]
+    # the one from before is as it was
+    assert not lab.run("record", "-o", "good.film", "--", "true", cwd=folder).returncode
+    before = (folder / "good.film").read_bytes()
+    assert_failed(lab.run(verb, *options, "-o", "good.film", "--", "./script", cwd=folder), 127, "./script")
+    assert sorted(os.listdir(folder)) == ["empty.film", "good.film", "script"]
+    assert (folder / "good.film").read_bytes() == before
+    # and stays beside one that is recorded
+    assert not lab.run("record", "-o", "good.film", "--", "true", cwd=folder).returncode
+    assert (folder / "good.film.old").read_bytes() == before != (folder / "good.film").read_bytes()
 
 
 @needs_root
