@@ -368,6 +368,9 @@ int store_timeline(struct store *store, const struct store_ask *ask, enum store_
 	timeline->sum = sum_of(ask, 210);
 	timeline->step = 60000000000ull;
 	timeline->steps = steps < 3 ? steps : 3;
+	timeline->filmed = calloc(timeline->steps, sizeof(uint64_t));
+	for (size_t k = 0; k < timeline->steps; k++)
+		timeline->filmed[k] = timeline->sum.filmed / timeline->steps;
 	timeline->rows = by == STORE_BY_NOTHING ? 1 : 2;
 	timeline->at = calloc(timeline->rows, sizeof(*timeline->at));
 	for (size_t i = 0; i < timeline->rows; i++) {
@@ -384,6 +387,7 @@ void store_timeline_free(struct store_timeline *timeline)
 	for (size_t i = 0; i < timeline->rows; i++)
 		free(timeline->at[i].values);
 	free(timeline->at);
+	free(timeline->filmed);
 	*timeline = (struct store_timeline){0};
 }
 
