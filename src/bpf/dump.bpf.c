@@ -52,8 +52,9 @@ struct task_struct___dump {
 
 /*
  * How long it has not run. The scheduler noted when it last accounted for the thread, by the clock
- * of the thread's CPU, which lacks the time of interrupts; the clock of this CPU is at most a tick
- * old.
+ * of the thread's CPU, which lacks the time of interrupts and what a hypervisor gave to others.
+ * What it lacked until now is known, and not what it lacked then: the answer is too short by the
+ * difference. The clock of this CPU is at most a tick old.
  */
 static __always_inline __u64 time_since_run(struct task_struct *task)
 {
