@@ -227,11 +227,11 @@ run_e2e_sanitized()
 		--build=build-fuzz --programs=build/tests/programs -k "not 10000 and not 5000"
 }
 
-# Other kernels, under qemu; their packages are downloaded the first time.
-run_kernels()
+# run_kernel RELEASE: another kernel, under qemu; its package is downloaded the first time. It keeps one CPU busy, no more.
+run_kernel()
 {
-	tests/kernels/boot.sh build | tee -a $results/checks
-	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernels" >>$results/checks
+	tests/kernels/boot.sh build "$1" | tee -a $results/checks
+	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernel-$1" >>$results/checks
 }
 
 # Each fuzz target reads its corpus once.
@@ -248,11 +248,11 @@ run_fuzz()
 		--timeout-multiplier $((seconds / 60 + 1)) --test-args="-max_total_time=$seconds"
 }
 
-# beside NAME FUNCTION: starts it; what it says is shown by ended.
+# beside NAME FUNCTION ARGUMENT…: starts it; what it says is shown by ended.
 declare -A besides
 beside()
 {
-	"$2" >$results/"$1"-beside.log 2>&1 &
+	"${@:2}" >$results/"$1"-beside.log 2>&1 &
 	besides[$1]=$!
 }
 
@@ -284,10 +284,11 @@ run_all()
 	beside tidy run_tidy_behind
 	part e2e e2e run_e2e
 	ended behind
-	# A machine under qemu keeps one CPU busy, no more.
-	wants kernels && beside kernels run_kernels
+	wants kernels && beside kernel-6.1 run_kernel 6.1
 	part e2e "e2e, sanitized" run_e2e_sanitized
-	wants kernels && ended kernels
+	wants kernels && beside kernel-6.12 run_kernel 6.12
+	wants kernels && ended kernel-6.1
+	wants kernels && ended kernel-6.12
 	ended sanitized
 	ended tidy
 	part e2e "e2e, again what failed" run_again

@@ -49,7 +49,9 @@ make_image()
 	fi
 	cp "$here/inside.sh" "$root/init"
 	chmod 755 "$root/init"
-	(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$cache/image.gz"
+	image=$cache/image-$$.gz
+	trap 'rm -f "$image"' EXIT
+	(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$image"
 	rm -rf "$root"
 }
 
@@ -70,7 +72,7 @@ for release in "${@:-6.1 6.12}"; do
 		# no_timer_check: whether interrupts come in time is not to be asked of an emulated machine. The time only ends one
 		# that hangs: beside others on a busy machine it takes several times as long as alone.
 		timeout 1200 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
-			-kernel "$kernel" -initrd "$cache/image.gz" \
+			-kernel "$kernel" -initrd "$image" \
 			-append "console=ttyS0 quiet panic=-1 no_timer_check" </dev/null >"$log" 2>&1 || true
 		tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\) \(.*\)/\1 kernel-$series-\2/p"
 		said_of_failed "$log" | tail -n 200 >&2
