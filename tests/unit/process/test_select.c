@@ -48,8 +48,14 @@ static void lists_of_numbers(void **state)
 static bool is_meant(struct selection s, pid_t pid)
 {
 	struct fail why = {0};
+	bool means = !selection_check(&s, &why) && selection_means(&s, pid);
 
-	return !selection_check(&s, &why) && selection_means(&s, pid);
+	/* the rest is not its own */
+	for (size_t i = 0; s.pidfds && i < s.pid_count; i++)
+		if (s.pidfds[i] >= 0)
+			close(s.pidfds[i]);
+	free(s.pidfds);
+	return means;
 }
 
 static void processes_that_run(void **state)
