@@ -488,7 +488,7 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 		ready_words(e, part, slice, words);
 		return;
 	}
-	if (part->ended == CRITICAL_IDLE && part->parent)
+	if (part->ended == CRITICAL_IDLE && part->parent && !part->is_in_call)
 		buf_put_text(words, "it had no work yet: ");
 	wait_part_words(e, part, slice, words);
 	cause_words(e, part, words);

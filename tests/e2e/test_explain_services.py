@@ -4,6 +4,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -355,3 +356,54 @@ def test_a_service_that_asks_another_one_late(shared_lab, tmp_path):
     # which took longer after that
     request, = explained(shared_lab, film, "--request", of["/late/2"])
     assert request["asked_late"] is None, request
+
+
+WAITS_WHILE_IT_SERVES = """
+import http.server, os, select, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        print("asked", flush=True)
+        poll = select.epoll()
+        poll.register(0, select.EPOLLIN)
+        poll.poll()
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *arguments):
+        pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+ASKS_ONCE = """
+import sys, urllib.request
+
+sys.stdin.readline()
+urllib.request.urlopen("http://127.0.0.1:%s/order" % sys.argv[1]).read()
+print("answered", flush=True)
+"""
+
+
+def test_a_server_that_polls_while_it_serves_has_work(shared_lab):
+    """What it waits for comes from a program that is not filmed: the wait is all that can be said, but it had the request."""
+    port = free_port()
+    with running(sys.executable, "-c", WAITS_WHILE_IT_SERVES, port, stdin=subprocess.PIPE) as server, \
+         subprocess.Popen([sys.executable, "-c", ASKS_ONCE, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
+        with filming(shared_lab, "-e", "requests,threads", "-p", f"{server.pid},{client.pid}") as film:
+            client.stdin.write("ask\n")
+            client.stdin.flush()
+            assert server.process.stdout.readline() == b"asked\n"
+            began = time.monotonic()
+            assert wait_until(lambda: time.monotonic() - began > 0.2)
+            server.process.stdin.write(b"done\n")
+            server.process.stdin.flush()
+            assert client.stdout.readline() == "answered\n"
+    made, = [row for row in requests_of(shared_lab, film) if row["role"] == "made"]
+    request, = explained(shared_lab, film, "--request", made["number"])
+    wait = longest(longest(request))
+    assert wait["duration"] > 100_000_000 and wait["words"].startswith("waiting for new events (epoll_wait) on pipe "), wait

@@ -47,6 +47,7 @@ struct explain_part {
 	bool is_likely;	  /* an interrupt may have ended it instead, in some cases */
 	bool is_call;	  /* its waker served the request that was made */
 	bool is_in_queue; /* its parent has a queue: each part there names its thread */
+	bool is_in_call;  /* its parent is a call: its thread had that work */
 	/*
 	 * Of a wait for a lock: the most threads that had waited for it, too, and held it one after
 	 * the other before this one, and which had it when those began to wait; 0: there were none

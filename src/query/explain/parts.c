@@ -351,12 +351,14 @@ static void sum_behind(struct summing *s)
 	}
 }
 
-static void mark_queues(struct summing *s)
+static void mark_parents(struct summing *s)
 {
 	struct explain_part *all = s->x->parts.at;
 
-	for (size_t i = s->first; i < s->x->parts.count; i++)
+	for (size_t i = s->first; i < s->x->parts.count; i++) {
 		all[i].is_in_queue = all[i].parent && all[all[i].parent - 1].queue;
+		all[i].is_in_call = all[i].parent && all[all[i].parent - 1].is_call;
+	}
 }
 
 struct ordered {
@@ -411,7 +413,7 @@ int explain_sum_up(struct explainer *e, const struct critical_path *path, uint32
 	if (!err) {
 		sum_functions(&s);
 		sum_behind(&s);
-		mark_queues(&s);
+		mark_parents(&s);
 	}
 	free(s.parts_of);
 	free(s.behind);
