@@ -69,8 +69,7 @@ static const char *const side_suffixes[] = {"-wal", "-shm", "-journal"};
 
 #define SIDE_FILES (sizeof(side_suffixes) / sizeof(side_suffixes[0]))
 
-/* Side files of a film that was not closed would be taken for those of the new one. */
-static int remove_side_files(const char *path)
+int film_remove_side_files(const char *path)
 {
 	size_t i;
 	int err = 0;
@@ -107,7 +106,7 @@ static int move_one(const char *from, const char *to, const char *suffix)
 /* What is behind the other name goes. */
 static int move_film(const char *from, const char *to)
 {
-	int err = remove_side_files(to);
+	int err = film_remove_side_files(to);
 
 	if (!err)
 		err = move_one(from, to, "");
@@ -116,21 +115,48 @@ static int move_film(const char *from, const char *to)
 	return err;
 }
 
-static int move_aside(const char *path, bool back)
+int film_put_back(const char *path)
 {
 	char *old;
 	int err;
 
 	if (asprintf(&old, "%s" FILM_REPLACED, path) < 0)
 		return -ENOMEM;
-	err = back ? move_film(old, path) : move_film(path, old);
+	err = move_film(old, path);
 	free(old);
 	return err;
 }
 
-int film_put_back(const char *path)
+/* What is at that path must be a film that no other recorder writes, or empty, or nothing. */
+static int may_go(const char *path, struct fail *why)
 {
-	return move_aside(path, true);
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), err = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : cannot_create(why, -errno, path);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_size && !is_film(fd)))
+		err = fail(why, -EEXIST, OTHER_NAME ", or remove the file",
+			   "cannot give the film from before the name %s: a file that is not a "
+			   "film is there",
+			   path);
+	else
+		err = lock(fd, path, why);
+	close(fd);
+	return err;
+}
+
+static int put_aside(const char *path, struct fail *why)
+{
+	char *old;
+	int err, moved;
+
+	if (asprintf(&old, "%s" FILM_REPLACED, path) < 0)
+		return cannot_create(why, -ENOMEM, path);
+	err = may_go(old, why);
+	moved = err ? 0 : move_film(path, old);
+	free(old);
+	return moved ? cannot_create(why, moved, path) : err;
 }
 
 /* Puts the film that is at path aside. An empty file stays, is locked, and is in *fd. */
@@ -156,14 +182,17 @@ static int make_way(const char *path, int *fd, struct fail *why)
 	err = lock(*fd, path, why);
 	if (err)
 		return err;
-	err = st.st_size ? move_aside(path, false) : remove_side_files(path);
-	if (err)
-		return cannot_create(why, err, path);
-	if (st.st_size) {
+	if (!st.st_size) {
+		/* those of a film that was not closed would be taken for those of the new one */
+		err = film_remove_side_files(path);
+		return err ? cannot_create(why, err, path) : 0;
+	}
+	err = put_aside(path, why);
+	if (!err) {
 		close(*fd);
 		*fd = -1;
 	}
-	return 0;
+	return err;
 }
 
 int film_create_tables(sqlite3 *db)
@@ -228,7 +257,7 @@ int film_create_file(const char *path, char **absolute, int *fd, struct film_mad
 	}
 	if (!err) {
 		*absolute = there ? strdup(there) : realpath(path, NULL);
-		err = *absolute ? remove_side_files(*absolute) : -errno;
+		err = *absolute ? film_remove_side_files(*absolute) : -errno;
 		if (!err)
 			err = create_tables(*absolute);
 		if (err)

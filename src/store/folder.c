@@ -14,13 +14,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "film/create.h"
 
 /* Command lines of a whole machine can hold secrets. */
 #define FOLDER_MODE 0700
 
 #define FILM_END    ".film"
-
-static const char *const side_files[] = {"-wal", "-shm", "-journal"};
 
 static bool is_plain(unsigned char c)
 {
@@ -286,19 +285,6 @@ int folder_each_film(const char *root,
 	return err ? err : scan_folder(&scan, "inbox", 1);
 }
 
-int folder_remove_side_files(const char *path)
-{
-	char side[PATH_MAX];
-
-	for (size_t i = 0; i < sizeof(side_files) / sizeof(side_files[0]); i++) {
-		if (snprintf(side, sizeof(side), "%s%s", path, side_files[i]) >= (int)sizeof(side))
-			return -ENAMETOOLONG;
-		if (unlink(side) && errno != ENOENT)
-			return -errno;
-	}
-	return 0;
-}
-
 int folder_remove(const char *root, const char *name)
 {
 	char path[PATH_MAX], *at;
@@ -312,7 +298,7 @@ int folder_remove(const char *root, const char *name)
 	 */
 	if (unlink(path) && errno != ENOENT)
 		return -errno;
-	err = folder_remove_side_files(path);
+	err = film_remove_side_files(path);
 	/* the folders of the day and of the host, if that was their last film */
 	for (int i = 0; i < 2 && (at = strrchr(path, '/')) > path + strlen(root) + 6; i++) {
 		*at = 0;

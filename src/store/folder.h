@@ -69,9 +69,6 @@ bool folder_has_wal(const char *path);
 /* Removes a film and its side files, and what folders are empty then. */
 int folder_remove(const char *root, const char *name);
 
-/* Removes what SQLite left beside a film. */
-int folder_remove_side_files(const char *path);
-
 /* Until the disk has it: of a file, and of the names in the folder that a file is in. */
 int folder_sync(const char *path);
 int folder_sync_names(const char *path);

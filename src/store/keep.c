@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "film/create.h"
 #include "film/labels.h"
 #include "film/merge.h"
 #include "store/marks.h"
@@ -40,7 +41,7 @@ static void remove_parts(const char *folder, size_t count)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < count && !part_path(folder, i, path, sizeof(path)); i++) {
-		folder_remove_side_files(path);
+		film_remove_side_files(path);
 		unlink(path);
 	}
 	if ((size_t)snprintf(path, sizeof(path), "%s/" FOLDER, folder) < sizeof(path))
@@ -173,7 +174,7 @@ int store_keep_mark(struct store *store, const char *host, uint64_t time, const 
 static int put_in_place(const char *made, const char *path, struct fail *why)
 {
 	/* they would be taken for those of the new film */
-	int err = folder_remove_side_files(path);
+	int err = film_remove_side_files(path);
 
 	if (!err && rename(made, path))
 		err = -errno;

@@ -571,6 +571,17 @@ static void test_create(void **state)
 	/* each of the two, and side files of the one that was killed */
 	assert_int_equal(files_in(folder), 4);
 
+	/* what is behind that name may be something else, which stays, as does the film */
+	unlink(other);
+	write_file(other, "my precious text", 16);
+	assert_not_created(path, -EEXIST, "not a film");
+	assert_int_equal(stat(other, &st), 0);
+	assert_int_equal(st.st_size, 16);
+	film = open_film(path);
+	check_seconds(film, 3);
+	film_free(film);
+	unlink(other);
+
 	/* not over one that is being written */
 	w = create(path);
 	assert_not_created(path, -EBUSY, "another stackcam is writing it");
