@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """stackcam explain: programs that are slow for a reason that is known, which it must name first, with its object."""
 
-import contextlib
 import http.client
 import json
 import os
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, control_group, free_port, needs_root, running, wait_until
+from harness import PATIENCE, free_port, needs_root, running, wait_until
 
 pytestmark = needs_root
 
@@ -187,69 +186,6 @@ def test_a_pool_that_is_too_small(lab):
     assert cause["waker"]["comm"] == "pool-1" and share(cause, request) > 0.7
     did = next(part for part in cause["parts"] if not is_of_machine(part))
     assert did["kind"] == "on-cpu" and did["functions"][0]["name"] == "serve_job", did
-
-
-def test_a_file_that_is_slow_to_reach_the_disk(lab, tmp_path):
-    path = tmp_path / "orders.wal"
-    film = film_case(lab, "fsync", path)
-    _, request = first_cause(lab, film)
-    # how long that takes, and how long the program runs in between, is up to the machine; but nothing is waited for longer
-    wait = next(part for part in work_of(film, request) if part["kind"] != "on-cpu")
-    assert wait["kind"] in ("disk", "file") and "save_order" in wait["stack"], request["parts"]
-    assert wait["object"] == str(path) and f"fsync of {path}" in wait["words"], wait
-
-
-ORDERS = """
-import os, sys
-file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o600)
-
-def save_order():
-    os.pwrite(file, b"x", 0)
-    os.fsync(file)
-
-print("ready", flush=True)
-while True:
-    save_order()
-"""
-
-BULK = """
-import ctypes, os, sys, threading, time
-
-def compact_segments():
-    ctypes.CDLL(None).prctl(15, b"compactor")
-    file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o600)
-    block = bytes(1 << 22)
-    while True:
-        os.pwrite(file, block, 0)
-        os.fsync(file)
-
-threading.Thread(target=compact_segments, daemon=True).start()
-print("ready", flush=True)
-while True:
-    time.sleep(0.01)
-"""
-
-
-def test_a_disk_that_another_process_keeps_busy(lab, tmp_path):
-    """Of the whole machine: which thread of which other process waits for the disk at the same time, and for which file."""
-    (tmp_path / "orders.py").write_text(ORDERS)
-    (tmp_path / "bulk.py").write_text(BULK)
-    with running(sys.executable, tmp_path / "orders.py", tmp_path / "wal") as orders, \
-            running(sys.executable, tmp_path / "bulk.py", tmp_path / "segment") as bulk:
-        film = lab.record(*EVENTS, "-a", "-d", 2)
-    request, = explained(lab, film, "-p", orders.pid)
-    waits = [part for part in request["parts"] if part["kind"] == "disk"]
-    assert waits and waits[0]["object"] == str(tmp_path / "wal") and "save_order" in waits[0]["stack"], request["parts"]
-    users = request["disk_users"]
-    assert users and all(0 < user["duration"] <= sum(part["duration"] for part in waits) for user in users), users
-    assert [user["duration"] for user in users] == sorted((user["duration"] for user in users), reverse=True)
-    assert users[0]["thread"]["comm"] == "compactor" and users[0]["thread"]["pid"] == bulk.pid, users
-    assert users[0]["words"] == f"fsync of {tmp_path / 'segment'}", users
-    text = lab.run("explain", "-p", orders.pid, film.path).stdout
-    assert re.search(r"While it waited for a disk, others did, too, and may have kept it busy: compactor \(\d+\)", text), text
-    # the thread that sleeps does not wait for a disk, so nobody is named beside it
-    other = explained(lab, film, "-t", bulk.pid)[0]
-    assert other["tid"] == bulk.pid and other["disk_users"] == [], other
 
 
 def test_a_slow_service_downstream(lab):
@@ -655,18 +591,6 @@ def test_to_have_no_work_is_no_cause(lab):
     assert "Without the first of these" not in told or request["parts"][0]["end"] != "idle", told
 
 
-def test_a_neighbour_on_the_same_cpu(lab):
-    request, = explained(lab, film_case(lab, "neighbour"), "-n", "handler")
-    cause = request["parts"][0]
-    assert cause["kind"] == "ready" and share(cause, request) > 0.4, cause
-    assert cause["behind"][0]["thread"]["comm"] == "backup" and not cause["throttled"], cause
-    assert sum(other["duration"] for other in cause["behind"] if other["thread"]["comm"] == "backup") > \
-        0.8 * (cause["duration"] - cause["beside"])  # what others took is not in this film
-    # where others that run beside these tests took more than that one, the film cannot know of them
-    assert re.search(r"ready but not running, behind backup \(\d+\)", cause["words"]) or \
-        cause["beside"] > 0.5 * cause["duration"], cause
-
-
 def test_a_film_without_lives_says_what_to_record(lab):
     film = lab.record("-d", "0.1", "-p", os.getpid())
     done = lab.run("explain", film.path)
@@ -713,30 +637,6 @@ def test_it_writes_a_file_and_survives_a_closed_pipe(lab):
     assert pipe.wait(timeout=PATIENCE) != 1
 
 
-@pytest.fixture(scope="module")
-def java_classes(tmp_path_factory):
-    if not shutil.which("javac"):
-        pytest.skip("no Java compiler")
-    folder = tmp_path_factory.mktemp("classes")
-    source = Path(__file__).resolve().parents[1] / "programs" / "Cases.java"
-    subprocess.run(["javac", "-d", folder, source], check=True, timeout=PATIENCE)
-    return folder
-
-
-def film_java(lab, classes, name):
-    command = ["java", "-XX:+UseSerialGC", "-Xms256m", "-Xmx256m", "-cp", classes, "Cases", 120, name]
-    with running(*command) as target:
-        return lab.record(*EVENTS, "-p", target.pid, "-d", 3, hz=499)
-
-
-def test_a_java_monitor_that_is_held_long(lab, java_classes):
-    cause, request = first_cause(lab, film_java(lab, java_classes, "monitor"))
-    assert cause["kind"] == "lock" and cause["object"].startswith("Java monitor 0x"), cause
-    assert cause["holder"]["comm"] == "reporter" and cause["waker"]["comm"] == "reporter"
-    assert "in Cases.takeOrder for" in cause["words"] and of_work(cause, request) > 0.3
-    assert "Cases.writeReport" in cause["parts"][0]["stack"], cause["parts"][0]
-
-
 BOTH_FAMILIES = """
 import os, socket, time
 server = socket.socket(socket.AF_INET6)
@@ -764,99 +664,3 @@ def test_the_other_end_of_a_connection_of_both_families(lab):
     text = lab.run("explain", film.path).stdout
     # of either of the two
     assert re.search(r"on tcp \S*127\.0\.0\.1\S*:\d+ -> \S*127\.0\.0\.1\S*:\d+ in \S+, ended by python\S* \(\d+\)", text), text
-
-
-def test_a_java_thread_that_sleeps(lab, tmp_path):
-    """Thread.sleep() is a condition that nothing signals: its stack says what it is, also of one of seconds."""
-    if not shutil.which("javac"):
-        pytest.skip("no Java here")
-    (tmp_path / "Naps.java").write_text("public class Naps { public static void main(String[] a) throws Exception {"
-                                        " Thread.sleep(2500); for (int i = 0; i < 5; i++) Thread.sleep(100); } }")
-    subprocess.run(["javac", "-d", tmp_path, tmp_path / "Naps.java"], check=True, timeout=PATIENCE)
-    film = lab.record("-e", "threads", "--", "java", "-cp", tmp_path, "Naps")
-    states = json.loads(film.report("--format", "states-json").stdout)
-    slept = [state["total"] for thread in states["threads"] for state in thread["states"] if state["state"] == "sleep"]
-    assert max(slept) > 2_990_000_000, states
-    text = lab.run("explain", film.path).stdout
-    assert "sleeping (futex, as its stack says) in Naps.main" in text, text
-
-
-def test_pauses_of_the_java_virtual_machine(lab, java_classes):
-    cause, request = first_cause(lab, film_java(lab, java_classes, "gc"))
-    pauses = [part for part in request["parts"] if part["kind"] == "safepoint"]
-    assert pauses and pauses[0]["waker"]["comm"] == "VM Thread" and of_work(pauses[0], request) > 0.2, request["parts"]
-    # the collector that runs in that thread
-    ran = [part for part in pauses[0]["parts"] if part["kind"] == "on-cpu"]
-    assert ran and any(re.search("Compact|Mark|Serial|Gen|Space|oop|Oop|memcpy", function["name"])
-                       for function in ran[0]["functions"]), ran
-
-
-GIL = """
-import threading, time
-
-def crunch():
-    total = 0
-    for i in range(10 ** 12):
-        total += i
-
-def handle():
-    for _ in range(20000):
-        pass
-
-def handler():
-    while True:
-        handle()
-        time.sleep(0.005)
-
-threading.Thread(target=crunch, daemon=True).start()
-thread = threading.Thread(target=handler, daemon=True)
-thread.start()
-print("ready", flush=True)
-time.sleep(120)
-"""
-
-
-def test_the_lock_of_the_python_interpreter(lab, tmp_path):
-    script = tmp_path / "gil.py"
-    script.write_text(GIL)
-    with running(sys.executable, script) as target:
-        tids = sorted(int(tid) for tid in os.listdir(f"/proc/{target.pid}/task"))
-        film = lab.record(*EVENTS, "-p", target.pid, "-d", 2, hz=499)
-    request, = explained(lab, film, "--thread", tids[-1])
-    locks = [part for part in request["parts"] if part["kind"] == "lock" and part["object"].startswith("Python GIL")]
-    assert locks and locks[0]["holder"]["tid"] == tids[-2] and of_work(locks[0], request) > 0.2, request["parts"]
-    ran = [part for part in locks[0]["parts"] if part["kind"] == "on-cpu"]
-    assert ran and ran[0]["functions"][0]["name"] == "crunch", locks[0]
-
-
-@contextlib.contextmanager
-def limited(pid):
-    """A process whose control group has a fifth of a CPU, in the hierarchy of either version."""
-    old = Path("/sys/fs/cgroup/cpu")
-    if (old / "cpu.cfs_quota_us").exists():
-        group = old / f"stackcam-e2e-{os.getpid()}"
-        group.mkdir()
-        try:
-            (group / "cpu.cfs_period_us").write_text("100000")
-            (group / "cpu.cfs_quota_us").write_text("20000")
-            (group / "cgroup.procs").write_text(str(pid))
-            yield
-        finally:
-            (old / "cgroup.procs").write_text(str(pid))
-            group.rmdir()
-        return
-    with control_group() as group:
-        if not (group / "cpu.max").exists():
-            pytest.skip("control groups cannot limit CPUs here")
-        (group / "cpu.max").write_text("20000 100000")
-        (group / "cgroup.procs").write_text(str(pid))
-        yield
-
-
-def test_the_cpu_limit_of_a_control_group(lab):
-    with running(lab.program("cases"), 60, "burn") as target, limited(target.pid):
-        film = lab.record(*EVENTS, "-a", "-d", 3, hz=99)
-    request, = explained(lab, film, "-p", target.pid, "-n", "handler")
-    cause = request["parts"][0]
-    assert cause["kind"] == "ready" and share(cause, request) > 0.4, request["parts"]
-    assert cause["throttled"] and "most likely held back by the CPU limit of its control group" in cause["words"], cause
