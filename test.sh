@@ -133,7 +133,11 @@ run_lint()
 	fi
 }
 
-all_sources='/src/[a-z/]*/[a-z_0-9]*\.c$'
+# Patterns for all sources, as scripts/reach.py prints those of some.
+all_sources()
+{
+	find src -name '*.c' ! -name '*.bpf.c' -printf '/src/%P$\n' | sort
+}
 
 # run_tidy [OPTION…] PATTERN…: clang-tidy on files of src.
 run_tidy()
@@ -183,9 +187,9 @@ run_tidy_behind()
 {
 	await sanitized
 	if wants tidy; then
-		check tidy run_tidy $all_sources
+		check tidy run_tidy $(all_sources)
 	elif wants lint; then
-		check tidy run_tidy -checks='-clang-analyzer-*' $all_sources
+		check tidy run_tidy -checks='-clang-analyzer-*' $(of_turn $(all_sources))
 		check tidy-changed run_analyzer $(of_turn $(scripts/reach.py tidy ${SINCE:-}))
 	fi
 }
@@ -232,6 +236,12 @@ run_kernel()
 {
 	tests/kernels/boot.sh build "$1" | tee -a $results/checks
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernel-$1" >>$results/checks
+}
+
+# Another kernel than the oldest, between it and the one at hand.
+run_kernel_of_turn()
+{
+	[ -z "$(of_turn "$1")" ] || run_kernel "$1"
 }
 
 # Each fuzz target reads its corpus once.
@@ -286,7 +296,7 @@ run_all()
 	ended behind
 	wants kernels && beside kernel-6.1 run_kernel 6.1
 	part e2e "e2e, sanitized" run_e2e_sanitized
-	wants kernels && beside kernel-6.12 run_kernel 6.12
+	wants kernels && beside kernel-6.12 run_kernel_of_turn 6.12
 	wants kernels && ended kernel-6.1
 	wants kernels && ended kernel-6.12
 	ended sanitized
