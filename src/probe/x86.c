@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What an instruction of x86-64 does, as far as probes are concerned. How it is read: x86_read.c.
+ * What an instruction of x86-64 does, as far as probes are concerned. How it is read:
+ * unwind/x86_read.c.
  */
 #include <string.h>
 
@@ -18,56 +19,6 @@ static bool is_one(const struct isa_insn *insn, uint8_t opcode)
 static uint8_t reg_field(const struct isa_insn *insn)
 {
 	return insn->modrm >> 3 & 7;
-}
-
-enum isa_flow isa_flow(const struct isa_insn *insn)
-{
-	uint8_t o = insn->opcode;
-
-	if (insn->vex)
-		return ISA_FLOW_NEXT;
-	if (insn->map == 2) {
-		if (o >= 0x80 && o <= 0x8f)
-			return ISA_FLOW_BRANCH;
-		return o == 0x0b || o == 0xb9 || o == 0xff ? ISA_FLOW_STOP : ISA_FLOW_NEXT;
-	}
-	if (insn->map != 1)
-		return ISA_FLOW_NEXT;
-	if ((o >= 0x70 && o <= 0x7f) || (o >= 0xe0 && o <= 0xe3) ||
-	    (o == 0xc7 && insn->modrm == 0xf8)) /* the last: xbegin */
-		return ISA_FLOW_BRANCH;
-	switch (o) {
-	case 0xe8:
-		return ISA_FLOW_CALL;
-	case 0xe9:
-	case 0xeb:
-		return ISA_FLOW_JUMP;
-	case 0xc2:
-	case 0xc3:
-	case 0xca:
-	case 0xcb:
-	case 0xcf:
-		return ISA_FLOW_RETURN;
-	case 0xcc:
-	case 0xf4:
-		return ISA_FLOW_STOP;
-	case 0xff:
-		if (reg_field(insn) == 2 || reg_field(insn) == 3)
-			return ISA_FLOW_CALL_INDIRECT;
-		if (reg_field(insn) == 4 || reg_field(insn) == 5)
-			return ISA_FLOW_JUMP_INDIRECT;
-	}
-	return ISA_FLOW_NEXT;
-}
-
-bool isa_is_plain_return(const struct isa_insn *insn)
-{
-	return is_one(insn, 0xc2) || is_one(insn, 0xc3);
-}
-
-uint64_t isa_target(const struct isa_insn *insn, uint64_t address)
-{
-	return address + insn->length + (uint64_t)insn->immediate;
 }
 
 bool isa_is_push(const struct isa_insn *insn)

@@ -78,98 +78,81 @@ static void load_register(struct since *s, int reg, int64_t from)
 }
 
 /* Where memory lies, from the base on. */
-static bool is_on_stack(const struct since *s, const cs_x86_op *op, int64_t *from)
+static bool is_on_stack(const struct since *s, const struct insn_operand *op, int64_t *from)
 {
-	int reg;
-
-	if (op->type != X86_OP_MEM || op->mem.index != X86_REG_INVALID ||
-	    op->mem.segment != X86_REG_INVALID || op->mem.base == X86_REG_INVALID)
+	if (op->where != INSN_MEMORY || op->reg < 0)
 		return false;
-	reg = stack_register(op->mem.base);
-	*from = op->mem.disp + (reg == STACK_RSP ? s->sp : 0);
-	return reg == STACK_RSP || (reg == s->base && is_pure(s, reg));
+	*from = op->number + (op->reg == STACK_RSP ? s->sp : 0);
+	return op->reg == STACK_RSP || (op->reg == s->base && is_pure(s, op->reg));
 }
 
-static enum step step_move(struct since *s, const cs_x86_op *op, bool is_address)
+static enum step step_move(struct since *s, const struct insn *insn)
 {
-	int to = op[0].type == X86_OP_REG ? stack_register(op[0].reg) : -1, base;
+	const struct insn_operand *to = &insn->to, *source = &insn->from;
+	const bool is_address = insn->kind == INSN_LEA;
 	int64_t from;
 
-	if (to < 0)
+	if (to->where != INSN_REGISTER)
 		return STEP_ON;
-	if (to != STACK_RSP) {
-		if (!is_address && op[0].size == 8 && is_on_stack(s, &op[1], &from))
-			load_register(s, to, from);
+	if (to->reg != STACK_RSP) {
+		if (!is_address && to->size == 8 && is_on_stack(s, source, &from))
+			load_register(s, to->reg, from);
 		else
-			write_register(s, to);
+			write_register(s, to->reg);
 		return STEP_ON;
 	}
-	if (op[1].type == X86_OP_REG && !is_address)
-		return rebase(s, stack_register(op[1].reg), 0) ? STEP_ON : STEP_DEAD;
-	if (!is_address || op[1].type != X86_OP_MEM || op[1].mem.index != X86_REG_INVALID ||
-	    op[1].mem.base == X86_REG_INVALID)
+	if (source->where == INSN_REGISTER)
+		return rebase(s, source->reg, 0) ? STEP_ON : STEP_DEAD;
+	if (!is_address || source->where != INSN_MEMORY)
 		return STEP_DEAD;
-	base = stack_register(op[1].mem.base);
-	if (base == STACK_RSP) {
-		s->sp += op[1].mem.disp;
+	if (source->reg == STACK_RSP) {
+		s->sp += source->number;
 		return STEP_ON;
 	}
-	return rebase(s, base, op[1].mem.disp) ? STEP_ON : STEP_DEAD;
+	return rebase(s, source->reg, source->number) ? STEP_ON : STEP_DEAD;
 }
 
-static enum step step_written(struct since *s, const cs_insn *insn)
+static enum step step_written(struct since *s, const struct insn *insn)
 {
-	const cs_detail *detail = insn->detail;
-	const cs_x86 *x = &detail->x86;
-	int i;
-
-	for (i = 0; i < detail->regs_write_count; i++)
-		write_register(s, stack_register(detail->regs_write[i]));
-	for (i = 0; i < x->op_count; i++) {
-		if (x->operands[i].type == X86_OP_REG && x->operands[i].access & CS_AC_WRITE)
-			write_register(s, stack_register(x->operands[i].reg));
-	}
+	for (unsigned int left = insn->writes; left; left &= left - 1)
+		write_register(s, __builtin_ctz(left));
 	return s->written >> STACK_RSP & 1 ? STEP_DEAD : STEP_ON;
 }
 
 /* What an instruction does that neither jumps nor returns. */
-static enum step step_plain(struct since *s, const cs_insn *insn)
+static enum step step_plain(struct since *s, const struct insn *insn)
 {
-	const cs_x86 *x = &insn->detail->x86;
-	const cs_x86_op *op = x->operands;
+	const struct insn_operand *to = &insn->to;
 
-	switch (insn->id) {
-	case X86_INS_PUSH:
-	case X86_INS_PUSHFQ:
+	switch (insn->kind) {
+	case INSN_PUSH:
 		s->sp -= 8;
-		return x->prefix[2] == 0x66 ? STEP_DEAD : STEP_ON;
-	case X86_INS_POP:
-	case X86_INS_POPFQ:
-		if (x->prefix[2] == 0x66)
+		return insn->is_short ? STEP_DEAD : STEP_ON;
+	case INSN_POP:
+		if (insn->is_short)
 			return STEP_DEAD;
-		if (insn->id == X86_INS_POP && op[0].type == X86_OP_REG)
-			load_register(s, stack_register(op[0].reg), s->sp);
+		if (to->where == INSN_REGISTER)
+			load_register(s, to->reg, s->sp);
 		s->sp += 8;
 		return s->written >> STACK_RSP & 1 ? STEP_DEAD : STEP_ON;
-	case X86_INS_LEAVE:
+	case INSN_LEAVE:
 		if (!rebase(s, STACK_RBP, 0))
 			return STEP_DEAD;
 		load_register(s, STACK_RBP, 0);
 		s->sp = 8;
 		return STEP_ON;
-	case X86_INS_MOV:
-		return step_move(s, op, false);
-	case X86_INS_LEA:
-		return step_move(s, op, true);
-	case X86_INS_ADD:
-	case X86_INS_SUB:
-		if (op[0].type != X86_OP_REG || op[0].reg != X86_REG_RSP ||
-		    op[1].type != X86_OP_IMM)
+	case INSN_MOVE:
+	case INSN_LEA:
+		return step_move(s, insn);
+	case INSN_ADD:
+	case INSN_SUB:
+		if (to->where != INSN_REGISTER || to->reg != STACK_RSP || to->size != 8 ||
+		    insn->from.where != INSN_NUMBER)
 			return step_written(s, insn);
-		s->sp += insn->id == X86_INS_ADD ? op[1].imm : -op[1].imm;
+		s->sp += insn->kind == INSN_ADD ? insn->from.number : -insn->from.number;
 		return STEP_ON;
-	case X86_INS_CALL:
-		if (op[0].type == X86_OP_IMM && (uint64_t)op[0].imm == insn->address + insn->size)
+	case INSN_CALL:
+		if (insn->calls_next)
 			s->sp -= 8;
 		s->written |=
 			(uint32_t) ~(1 << STACK_RBX | 1 << STACK_RBP | 1 << STACK_RSP | 0xf000) &
@@ -254,7 +237,9 @@ static enum step step(struct forward *f, struct stack_state *state)
 {
 	struct reading *r = f->r;
 	const uint32_t at = f->now.at;
-	const int64_t *target;
+	struct insn *insn = &r->insn;
+	bool target;
+
 	if (at < f->piece->at || at >= f->piece->at + f->piece->size)
 		return STEP_DEAD;
 	if (r->states[at] > 1)
@@ -262,30 +247,30 @@ static enum step step(struct forward *f, struct stack_state *state)
 										: STEP_DEAD;
 	if (!decode(r, f->piece, at))
 		return STEP_DEAD;
-	if (r->dis.insn->id == X86_INS_RET)
+	if (insn->kind == INSN_RETURN)
 		return at_return(&f->now, state) ? STEP_DONE : STEP_DEAD;
-	target = jumps_to(r->dis.insn);
-	f->now.at = at + r->dis.insn->size;
-	if (is_end(r->dis.insn))
-		return target ? jump(f, (uint64_t)*target, state) : STEP_DEAD;
+	target = jumps(insn);
+	f->now.at = at + insn->size;
+	if (is_end(insn))
+		return target ? jump(f, insn->target, state) : STEP_DEAD;
 	/* behind a call that does not return, something else may stand */
 	if (is_start(f, f->now.at))
 		return STEP_DEAD;
 	if (target) {
 		struct since fork = f->now;
 
-		if (f->fork_count < FORKS_MAX && find_place(r, (uint64_t)*target, &fork.at))
+		if (f->fork_count < FORKS_MAX && find_place(r, insn->target, &fork.at))
 			f->forks[f->fork_count++] = fork;
 		return STEP_ON;
 	}
-	if (r->dis.insn->id == X86_INS_CALL) {
-		enum step done = step_plain(&f->now, r->dis.insn);
+	if (insn->kind == INSN_CALL) {
+		enum step done = step_plain(&f->now, insn);
 
 		return f->now.at < f->piece->at + f->piece->size && padding(r, f->piece, f->now.at)
 			       ? STEP_DEAD
 			       : done;
 	}
-	return step_plain(&f->now, r->dis.insn);
+	return step_plain(&f->now, insn);
 }
 
 bool read_forward(struct reading *r, const struct piece *p, uint32_t at, struct stack_state *state)

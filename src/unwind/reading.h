@@ -8,7 +8,7 @@
 #include "base/budget.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "unwind/disassembler.h"
+#include "unwind/insn.h"
 #include "unwind/stack_effect.h"
 #include "unwind/synthesize.h"
 
@@ -45,13 +45,12 @@ struct reading {
 	vec(struct code_gap) left_out; /* would be read if it was asked for */
 	uint32_t tries; /* instructions that may still be looked at only to compare guesses */
 	struct budget *budget; /* the image's */
-	struct disassembler dis;
+	struct insn insn;      /* the one that was decoded last */
 };
 
 /*
- * Lays out the code of gaps: what is wanted first, and of all else as much as there is room for;
- * and opens the disassembler. 0 or -ENOMEM. What is there by then is freed by reading_close(), in
- * any case.
+ * Lays out the code of gaps: what is wanted first, and of all else as much as there is room for. 0
+ * or -ENOMEM. What is there by then is freed by reading_close(), in any case.
  */
 int reading_open(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
 		 size_t count, const struct code_wanted *wanted);
@@ -61,17 +60,13 @@ const struct piece *piece_at(const struct reading *r, uint32_t at);
 /* The place of an address; false: it lies in none of the pieces. */
 bool find_place(const struct reading *r, uint64_t address, uint32_t *at);
 
-/*
- * Decodes the instruction at a place of a piece into r->dis.insn, with details. false: it is none.
- * Instructions on vectors that write to no general register have only a size: there are many of
- * them, also such as the disassembler does not know.
- */
+/* Decodes the instruction at a place of a piece into r->insn. False: it is none. */
 bool decode(struct reading *r, const struct piece *p, uint32_t at);
 
 /* Whether what follows the instruction is only reached from elsewhere. */
-bool is_end(const cs_insn *insn);
-/* Where a jump leads to, taken or not; null: it is not a jump, or the instruction does not say. */
-const int64_t *jumps_to(const cs_insn *insn);
+bool is_end(const struct insn *insn);
+/* Whether it is a jump, taken or not, that says where it leads to. */
+bool jumps(const struct insn *insn);
 
 /* The length of padding at a place: no-ops, traps, zeros. 0: it is none. */
 uint32_t padding(struct reading *r, const struct piece *p, uint32_t at);

@@ -4,41 +4,6 @@
 /* A frame larger than this is taken for a mistake. */
 #define FRAME_MAX (1 << 24)
 
-int stack_register(unsigned int reg)
-{
-	static const uint16_t names[][5] = {
-		{X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH},
-		{X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH},
-		{X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH},
-		{X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH},
-		{X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},
-		{X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
-		{X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
-		{X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},
-		{X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},
-		{X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
-		{X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B},
-		{X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B},
-		{X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B},
-		{X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B},
-		{X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B},
-		{X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B},
-	};
-
-	for (int i = 0; reg && i < 16; i++) {
-		for (int j = 0; j < 5; j++) {
-			if (names[i][j] == reg)
-				return i;
-		}
-	}
-	return -1;
-}
-
-static bool is_register(const cs_x86_op *op, x86_reg reg)
-{
-	return op->type == X86_OP_REG && op->reg == reg;
-}
-
 static void set_sp(struct stack_state *s, int64_t sp)
 {
 	s->sp = sp > 0 && sp <= FRAME_MAX ? (int32_t)sp : 0;
@@ -66,24 +31,21 @@ static void round_sp(struct stack_state *s)
 }
 
 /* How far below the CFA the memory lies; 0: not known. */
-static int32_t place_of(const struct stack_state *s, const cs_x86_op *op)
+static int32_t place_of(const struct stack_state *s, const struct insn_operand *op)
 {
 	int64_t base = 0, place;
-	int reg;
 
-	if (op->type != X86_OP_MEM || op->mem.index != X86_REG_INVALID ||
-	    op->mem.segment != X86_REG_INVALID)
+	if (op->where != INSN_MEMORY)
 		return 0;
-	reg = op->mem.base == X86_REG_INVALID ? -1 : stack_register(op->mem.base);
-	if (reg == STACK_RSP)
+	if (op->reg == STACK_RSP)
 		base = s->sp;
-	else if (reg == STACK_RBP && s->fp)
+	else if (op->reg == STACK_RBP && s->fp)
 		base = s->fp;
-	else if (s->copy && reg == s->copy_register)
+	else if (s->copy && op->reg == s->copy_register)
 		base = s->copy;
-	if (!base || op->mem.disp < -FRAME_MAX || op->mem.disp > FRAME_MAX)
+	if (!base || op->number < -FRAME_MAX || op->number > FRAME_MAX)
 		return 0;
-	place = base - op->mem.disp;
+	place = base - op->number;
 	return place > 0 && place <= FRAME_MAX ? (int32_t)place : 0;
 }
 
@@ -91,14 +53,13 @@ static int32_t place_of(const struct stack_state *s, const cs_x86_op *op)
  * The same on a rounded stack, below where that was rounded (or above, if less than 0). False: not
  * known.
  */
-static bool rounded_place_of(const struct stack_state *s, const cs_x86_op *op, int32_t *place)
+static bool rounded_place_of(const struct stack_state *s, const struct insn_operand *op,
+			     int32_t *place)
 {
-	if (!s->rounded || op->type != X86_OP_MEM || op->mem.index != X86_REG_INVALID ||
-	    op->mem.segment != X86_REG_INVALID || op->mem.base != X86_REG_RSP)
+	if (!s->rounded || op->where != INSN_MEMORY || op->reg != STACK_RSP || op->number < 0 ||
+	    op->number > FRAME_MAX)
 		return false;
-	if (op->mem.disp < 0 || op->mem.disp > FRAME_MAX)
-		return false;
-	*place = s->room - (int32_t)op->mem.disp;
+	*place = s->room - (int32_t)op->number;
 	return true;
 }
 
@@ -173,32 +134,28 @@ static int32_t pointer_in(const struct stack_state *s, int reg)
 	return s->copy && reg == s->copy_register ? s->copy : 0;
 }
 
-static void push(struct stack_state *s, const cs_insn *insn)
+static void push(struct stack_state *s, const struct insn *insn)
 {
-	const cs_x86 *x = &insn->detail->x86;
-	bool is_register = insn->id == X86_INS_PUSH && x->operands[0].type == X86_OP_REG;
-
-	if (x->prefix[2] == 0x66) { /* two bytes */
+	if (insn->is_short) {
 		set_sp(s, 0);
 		return;
 	}
 	move_sp(s, 8);
-	if (is_register && s->sp)
-		save(s, stack_register(x->operands[0].reg), s->sp);
+	if (insn->to.where == INSN_REGISTER && s->sp)
+		save(s, insn->to.reg, s->sp);
 }
 
-static void pop(struct stack_state *s, const cs_insn *insn)
+static void pop(struct stack_state *s, const struct insn *insn)
 {
-	const cs_x86 *x = &insn->detail->x86;
 	int32_t place = s->sp;
 
-	if (x->prefix[2] == 0x66) {
+	if (insn->is_short) {
 		set_sp(s, 0);
 		return;
 	}
 	move_sp(s, -8);
-	if (insn->id == X86_INS_POP && x->operands[0].type == X86_OP_REG)
-		restore(s, stack_register(x->operands[0].reg), place);
+	if (insn->to.where == INSN_REGISTER)
+		restore(s, insn->to.reg, place);
 }
 
 static void leave(struct stack_state *s)
@@ -211,7 +168,7 @@ static void leave(struct stack_state *s)
 }
 
 /* A register goes to memory: perhaps a pointer to the old stack, on the rounded one. */
-static void store(struct stack_state *s, const cs_x86_op *to, int reg)
+static void store(struct stack_state *s, const struct insn_operand *to, int reg)
 {
 	int32_t place, stored = pointer_in(s, reg);
 
@@ -226,7 +183,7 @@ static void store(struct stack_state *s, const cs_x86_op *to, int reg)
 	}
 }
 
-static void load(struct stack_state *s, int reg, const cs_x86_op *from)
+static void load(struct stack_state *s, int reg, const struct insn_operand *from)
 {
 	int32_t place;
 
@@ -236,36 +193,33 @@ static void load(struct stack_state *s, int reg, const cs_x86_op *from)
 		restore(s, reg, place_of(s, from));
 }
 
-static void move(struct stack_state *s, const cs_x86_op *to, const cs_x86_op *from)
+static void move(struct stack_state *s, const struct insn_operand *to,
+		 const struct insn_operand *from)
 {
-	int reg = to->type == X86_OP_REG ? stack_register(to->reg) : -1;
-
-	if (to->type == X86_OP_MEM && from->type == X86_OP_REG && from->size == 8)
-		store(s, to, stack_register(from->reg));
-	else if (to->type != X86_OP_REG)
+	if (to->where == INSN_MEMORY && from->where == INSN_REGISTER && from->size == 8)
+		store(s, to, from->reg);
+	else if (to->where != INSN_REGISTER)
 		return;
 	else if (to->size != 8)
-		change(s, reg);
-	else if (from->type == X86_OP_REG)
-		point(s, reg, pointer_in(s, stack_register(from->reg)), true);
+		change(s, to->reg);
+	else if (from->where == INSN_REGISTER)
+		point(s, to->reg, pointer_in(s, from->reg), true);
 	else
-		load(s, reg, from);
+		load(s, to->reg, from);
 }
 
-static void load_address(struct stack_state *s, const cs_x86_op *to, const cs_x86_op *from)
+static void load_address(struct stack_state *s, const struct insn_operand *to,
+			 const struct insn_operand *from)
 {
-	const int reg = stack_register(to->reg);
-
 	/* of the rounded stack itself: it only moves */
-	if (reg == STACK_RSP && s->rounded && from->mem.base == X86_REG_RSP &&
-	    from->mem.index == X86_REG_INVALID)
-		move_sp(s, -from->mem.disp);
+	if (to->reg == STACK_RSP && s->rounded && from->reg == STACK_RSP)
+		move_sp(s, -from->number);
 	else
 		/*
 		 * "lea 8(%rsp), %r10" keeps the CFA before the stack is rounded; others are of
 		 * variables
 		 */
-		point(s, reg, to->size == 8 ? place_of(s, from) : 0, s->sp == 8);
+		point(s, to->reg, to->size == 8 ? place_of(s, from) : 0, s->sp == 8);
 }
 
 /* What is called leaves only some registers as they were. */
@@ -276,18 +230,10 @@ static void call(struct stack_state *s)
 }
 
 /* Beside its other effects: the registers that it writes. */
-static void change_written(struct stack_state *s, const cs_insn *insn)
+static void change_written(struct stack_state *s, const struct insn *insn)
 {
-	const cs_detail *detail = insn->detail;
-	const cs_x86 *x = &detail->x86;
-	int i;
-
-	for (i = 0; i < detail->regs_write_count; i++)
-		change(s, stack_register(detail->regs_write[i]));
-	for (i = 0; i < x->op_count; i++) {
-		if (x->operands[i].type == X86_OP_REG && x->operands[i].access & CS_AC_WRITE)
-			change(s, stack_register(x->operands[i].reg));
-	}
+	for (unsigned int left = insn->writes; left; left &= left - 1)
+		change(s, __builtin_ctz(left));
 }
 
 /*
@@ -296,61 +242,64 @@ static void change_written(struct stack_state *s, const cs_insn *insn)
  * frame (System V ABI, 3.4.1). Without the system call, it may be any code whose callers do not
  * count on rbp.
  */
-static bool is_root_mark(const struct stack_state *s, const cs_insn *insn)
+static bool is_root_mark(const struct stack_state *s, const struct insn *insn)
 {
-	const cs_x86_op *op = insn->detail->x86.operands;
-
-	return s->behind_system_call && insn->id == X86_INS_XOR && op[0].type == X86_OP_REG &&
-	       op[1].type == X86_OP_REG && op[0].reg == op[1].reg &&
-	       stack_register(op[0].reg) == STACK_RBP && op[0].size >= 4 && s->sp == 8 &&
-	       !s->rbp_changed && !s->rbp_at && !s->rbx_changed;
+	return s->behind_system_call && insn->to.where == INSN_REGISTER &&
+	       insn->from.where == INSN_REGISTER && insn->to.reg == STACK_RBP &&
+	       insn->from.reg == STACK_RBP && insn->to.size >= 4 && s->sp == 8 && !s->rbp_changed &&
+	       !s->rbp_at && !s->rbx_changed;
 }
 
-void stack_step(struct stack_state *s, const cs_insn *insn)
+/* Whether a number is added to the stack pointer, or the like. */
+static bool is_of_stack_pointer(const struct insn *insn)
 {
-	const cs_x86_op *op = insn->detail->x86.operands;
+	return insn->to.where == INSN_REGISTER && insn->to.reg == STACK_RSP && insn->to.size == 8 &&
+	       insn->from.where == INSN_NUMBER;
+}
+
+void stack_step(struct stack_state *s, const struct insn *insn)
+{
+	const int64_t number = insn->from.number;
 
 	if (s->kind != STACK_PLAIN)
 		return;
-	switch (insn->id) {
-	case X86_INS_PUSH:
-	case X86_INS_PUSHFQ:
+	switch (insn->kind) {
+	case INSN_PUSH:
 		push(s, insn);
 		return;
-	case X86_INS_POP:
-	case X86_INS_POPFQ:
+	case INSN_POP:
 		pop(s, insn);
 		return;
-	case X86_INS_LEAVE:
+	case INSN_LEAVE:
 		leave(s);
 		return;
-	case X86_INS_MOV:
-		move(s, &op[0], &op[1]);
+	case INSN_MOVE:
+		move(s, &insn->to, &insn->from);
 		return;
-	case X86_INS_LEA:
-		load_address(s, &op[0], &op[1]);
+	case INSN_LEA:
+		load_address(s, &insn->to, &insn->from);
 		return;
-	case X86_INS_SUB:
-	case X86_INS_ADD:
-		if (!is_register(&op[0], X86_REG_RSP) || op[1].type != X86_OP_IMM)
+	case INSN_SUB:
+	case INSN_ADD:
+		if (!is_of_stack_pointer(insn))
 			break;
-		if (op[1].imm < -FRAME_MAX || op[1].imm > FRAME_MAX)
+		if (number < -FRAME_MAX || number > FRAME_MAX)
 			set_sp(s, 0);
 		else
-			move_sp(s, insn->id == X86_INS_SUB ? op[1].imm : -op[1].imm);
+			move_sp(s, insn->kind == INSN_SUB ? number : -number);
 		return;
-	case X86_INS_AND:
-		if (!is_register(&op[0], X86_REG_RSP) || op[1].type != X86_OP_IMM || op[1].imm >= 0)
+	case INSN_AND:
+		if (!is_of_stack_pointer(insn) || number >= 0)
 			break;
 		round_sp(s);
 		return;
-	case X86_INS_SYSCALL:
+	case INSN_SYSTEM_CALL:
 		s->behind_system_call = true;
 		break;
-	case X86_INS_CALL:
+	case INSN_CALL:
 		call(s);
 		return;
-	case X86_INS_XOR:
+	case INSN_XOR:
 		if (is_root_mark(s, insn)) {
 			*s = (struct stack_state){.kind = STACK_ROOT};
 			return;

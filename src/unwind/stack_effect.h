@@ -2,11 +2,11 @@
 #ifndef UNWIND_STACK_EFFECT_H
 #define UNWIND_STACK_EFFECT_H
 
-#include <capstone/capstone.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/unwind_abi.h"
+#include "unwind/insn.h"
 
 /*
  * What an instruction does to the stack pointer, rbp and rbx: enough to tell where the return
@@ -59,14 +59,8 @@ static inline struct stack_state stack_at_entry(void)
 	return (struct stack_state){.sp = 8};
 }
 
-/* The state behind the instruction (decoded with details), if it does not jump away. */
-void stack_step(struct stack_state *state, const cs_insn *insn);
-
-/*
- * The DWARF number of the general register that a register of capstone's is, or is a part of; -1:
- * it is none.
- */
-int stack_register(unsigned int reg);
+/* The state behind the instruction, if it does not jump away. */
+void stack_step(struct stack_state *state, const struct insn *insn);
 
 /* The rule that says so; its until is 0. */
 struct unwind_rule stack_rule(const struct stack_state *state);

@@ -80,23 +80,21 @@ static bool add_start(struct reading *r, uint64_t address)
  */
 static bool leave_instruction(struct reading *r, uint32_t at, struct stack_state *state, bool *ends)
 {
-	const cs_insn *insn = r->dis.insn;
-	const cs_x86_op *op = insn->detail->x86.operands;
-	const int64_t *target = jumps_to(insn);
+	const struct insn *insn = &r->insn;
 	uint32_t to;
 
 	*ends = is_end(insn);
-	if (target) {
-		if (find_place(r, (uint64_t)*target, &to) && !r->states[to])
+	if (jumps(insn)) {
+		if (find_place(r, insn->target, &to) && !r->states[to])
 			return vec_push(&r->ways, (struct place){to, number_of(r, state)});
-	} else if (insn->id == X86_INS_JMP) {
+	} else if (insn->kind == INSN_JUMP) {
 		r->marks[at] |= LEAPS;
-	} else if (insn->id == X86_INS_CALL) {
+	} else if (insn->kind == INSN_CALL) {
 		r->marks[at] |= CALLS;
-		if (op[0].type != X86_OP_IMM)
+		if (!insn->has_target)
 			return true;
-		if ((uint64_t)op[0].imm != insn->address + insn->size)
-			return add_start(r, (uint64_t)op[0].imm);
+		if (!insn->calls_next)
+			return add_start(r, insn->target);
 		/* it only asks where it is, and pops the answer */
 		if (state->kind == STACK_PLAIN && state->sp)
 			state->sp += 8;
@@ -120,16 +118,16 @@ static bool follow(struct reading *r, struct place way)
 		if (!decode(r, p, at))
 			break;
 		r->states[at] = number;
-		r->marks[at] |= (uint8_t)r->dis.insn->size;
+		r->marks[at] |= (uint8_t)r->insn.size;
 		old = state;
-		stack_step(&state, r->dis.insn);
+		stack_step(&state, &r->insn);
 		if (!leave_instruction(r, at, &state, &ends))
 			return false;
 		if (memcmp(&state, &old, sizeof(state)) != 0)
 			number = number_of(r, &state);
-		at += r->dis.insn->size;
+		at += r->insn.size;
 		/* so may it behind padding; what does lead on there is found later */
-		if (r->dis.insn->id == X86_INS_CALL && at < end && padding(r, p, at))
+		if (r->insn.kind == INSN_CALL && at < end && padding(r, p, at))
 			break;
 	}
 	return true;
@@ -269,16 +267,15 @@ static bool agrees(struct reading *r, const struct piece *p, uint32_t at, struct
 			return same_depth(&state, &r->seen.at[r->states[at] - 1]);
 		if (!decode(r, p, at))
 			return false;
-		if (r->dis.insn->id == X86_INS_RET)
+		if (r->insn.kind == INSN_RETURN)
 			return !state.sp || state.sp == 8;
-		if (jumps_to(r->dis.insn) && find_place(r, (uint64_t)*jumps_to(r->dis.insn), &to) &&
-		    r->states[to])
+		if (jumps(&r->insn) && find_place(r, r->insn.target, &to) && r->states[to])
 			return same_depth(&state, &r->seen.at[r->states[to] - 1]);
 		/* alone, a jump is a function that hands on to another one */
-		if (is_end(r->dis.insn))
-			return i || r->dis.insn->id != X86_INS_JMP || !state.sp || state.sp == 8;
-		stack_step(&state, r->dis.insn);
-		at += r->dis.insn->size;
+		if (is_end(&r->insn))
+			return i || r->insn.kind != INSN_JUMP || !state.sp || state.sp == 8;
+		stack_step(&state, &r->insn);
+		at += r->insn.size;
 	}
 	return true;
 }
@@ -368,8 +365,8 @@ static bool read_rest(struct reading *r, const struct piece *p, bool last_time)
 			continue;
 		before.last = 0;
 		if (!last_time && !before.in_data && decode(r, p, at)) {
-			before.tried = !is_end(r->dis.insn);
-			at += r->dis.insn->size;
+			before.tried = !is_end(&r->insn);
+			at += r->insn.size;
 			continue;
 		}
 		before.in_data = true;

@@ -5,17 +5,10 @@
  */
 #include "../prelude.h"
 
-#include "probe/isa.h"
-#include "elf/image.h"
-
 #include <capstone/capstone.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-/* The disassembler takes 0.2 us for each. */
-#define CODE_MAX ((size_t)3 << 20)
+#include "../unwind/code_of_file.h"
+#include "probe/isa.h"
 
 struct sweep {
 	size_t same, different, unknown; /* unknown: to the disassembler */
@@ -28,8 +21,9 @@ static bool is_privileged(const uint8_t *code)
 	       (code[0] >= 0xec && code[0] <= 0xef) || code[0] == 0xfa || code[0] == 0xfb;
 }
 
-static void sweep(const uint8_t *code, size_t size, struct sweep *s)
+static void sweep(const uint8_t *code, size_t size, void *context)
 {
+	struct sweep *s = context;
 	csh disassembler;
 	cs_insn *insn;
 	uint64_t address = 0;
@@ -60,45 +54,14 @@ static void sweep(const uint8_t *code, size_t size, struct sweep *s)
 	cs_close(&disassembler);
 }
 
-static bool sweep_file(const char *path, struct sweep *s)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct elf_image image;
-
-	if (fd < 0)
-		return false;
-	assert_int_equal(elf_image_open_file(&image, fd, NULL), 0);
-	for (unsigned int i = 0; i < image.texts; i++) {
-		const struct elf_range *text = &image.text[i];
-		size_t size =
-			text->end - text->start < CODE_MAX ? text->end - text->start : CODE_MAX;
-		uint8_t *code = malloc(size);
-
-		assert_non_null(code);
-		size = elf_image_read_code(&image, text->start, code, size);
-		sweep(code, size, s);
-		free(code);
-	}
-	elf_image_close(&image);
-	close(fd);
-	return true;
-}
-
-/* These have no data in their code: there is nothing to disagree about. */
 static void test_programs(void **state)
 {
-	static const char *const paths[] = {
-		"/usr/bin/python3",
-		"/usr/lib/x86_64-linux-gnu/libc.so.6",
-		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
-		"/usr/lib/x86_64-linux-gnu/libm.so.6",
-	};
 	struct sweep s = {0};
 	bool any = false;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		any |= sweep_file(paths[i], &s);
+	for (size_t i = 0; i < CODE_OF_PROGRAMS; i++)
+		any |= code_of_file(code_of_programs[i], sweep, &s);
 	print_message("%zu instructions alike, %zu unknown to the disassembler\n", s.same,
 		      s.unknown);
 	if (!any)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where an instruction of x86-64 ends. What it does: x86.c. */
-#include "probe/isa.h"
+/* Where an instruction of x86-64 ends, and where it leads to. What else it does: insn.c. */
+#include "unwind/x86_read.h"
 
 #define LENGTH_MAX 15
 
@@ -172,12 +172,25 @@ static bool read_operands(struct reader *r, struct isa_insn *insn, char what)
 	return true;
 }
 
-/* Behind VEX and EVEX: the same opcodes as behind 0f, 0f 38 and 0f 3a, but all with ModRM. */
-static bool read_vex(struct reader *r, struct isa_insn *insn, uint8_t map)
+/* The prefix that the lowest two bits of a VEX or EVEX prefix's last byte but one stand for. */
+static void take_pp(struct isa_insn *insn, uint8_t byte)
+{
+	static const uint16_t prefixes[] = {0, ISA_PREFIX_66, ISA_PREFIX_F3, ISA_PREFIX_F2};
+
+	insn->prefixes |= prefixes[byte & 3];
+	insn->vvvv = ~byte >> 3 & 15;
+}
+
+/*
+ * Behind VEX and EVEX: the same opcodes as behind 0f, 0f 38 and 0f 3a, but all with ModRM. rxb has
+ * these bits of REX, inverted, at its top; w has W there.
+ */
+static bool read_vex(struct reader *r, struct isa_insn *insn, uint8_t rxb, uint8_t w, uint8_t map)
 {
 	char what = 'M';
 
 	insn->vex = true;
+	insn->rex = (~rxb >> 5 & 7) | (w >> 7) << 3;
 	insn->map = (uint8_t)(map + 1);
 	insn->opcode = next(r);
 	if (map == 1)
@@ -187,6 +200,31 @@ static bool read_vex(struct reader *r, struct isa_insn *insn, uint8_t map)
 	else if (map != 2 && map != 5 && map != 6)
 		return false;
 	return read_operands(r, insn, what);
+}
+
+static bool read_vex2(struct reader *r, struct isa_insn *insn)
+{
+	uint8_t byte = next(r);
+
+	take_pp(insn, byte);
+	return read_vex(r, insn, byte | 0x60, 0, 1);
+}
+
+static bool read_vex3(struct reader *r, struct isa_insn *insn)
+{
+	uint8_t byte = next(r), last = next(r);
+
+	take_pp(insn, last);
+	return read_vex(r, insn, byte, last, byte & 0x1f);
+}
+
+static bool read_evex(struct reader *r, struct isa_insn *insn)
+{
+	uint8_t byte = next(r), last = next(r);
+
+	take_pp(insn, last);
+	next(r);
+	return read_vex(r, insn, byte, last, byte & 7);
 }
 
 static bool read_xop(struct reader *r, struct isa_insn *insn)
@@ -219,24 +257,16 @@ static bool read_escaped(struct reader *r, struct isa_insn *insn)
 
 static bool read_opcode(struct reader *r, struct isa_insn *insn)
 {
-	uint8_t map;
-
 	insn->map = 1;
 	switch (insn->opcode) {
 	case 0x0f:
 		return read_escaped(r, insn);
 	case 0xc5:
-		next(r);
-		return read_vex(r, insn, 1);
+		return read_vex2(r, insn);
 	case 0xc4:
-		map = next(r) & 0x1f;
-		next(r);
-		return read_vex(r, insn, map);
+		return read_vex3(r, insn);
 	case 0x62:
-		map = next(r) & 7;
-		next(r);
-		next(r);
-		return read_vex(r, insn, map);
+		return read_evex(r, insn);
 	case 0x8f:
 		if (r->at < r->left && (r->code[r->at] & 0x1f) >= 8)
 			return read_xop(r, insn);
@@ -264,4 +294,54 @@ bool isa_read(struct isa_insn *insn, const uint8_t *code, size_t left)
 		return false;
 	insn->length = (uint8_t)r.at;
 	return true;
+}
+
+enum isa_flow isa_flow(const struct isa_insn *insn)
+{
+	uint8_t o = insn->opcode;
+
+	if (insn->vex)
+		return ISA_FLOW_NEXT;
+	if (insn->map == 2) {
+		if (o >= 0x80 && o <= 0x8f)
+			return ISA_FLOW_BRANCH;
+		return o == 0x0b || o == 0xb9 || o == 0xff ? ISA_FLOW_STOP : ISA_FLOW_NEXT;
+	}
+	if (insn->map != 1)
+		return ISA_FLOW_NEXT;
+	if ((o >= 0x70 && o <= 0x7f) || (o >= 0xe0 && o <= 0xe3) ||
+	    (o == 0xc7 && insn->modrm == 0xf8)) /* the last: xbegin */
+		return ISA_FLOW_BRANCH;
+	switch (o) {
+	case 0xe8:
+		return ISA_FLOW_CALL;
+	case 0xe9:
+	case 0xeb:
+		return ISA_FLOW_JUMP;
+	case 0xc2:
+	case 0xc3:
+	case 0xca:
+	case 0xcb:
+	case 0xcf:
+		return ISA_FLOW_RETURN;
+	case 0xcc:
+	case 0xf4:
+		return ISA_FLOW_STOP;
+	case 0xff:
+		if ((insn->modrm >> 3 & 7) == 2 || (insn->modrm >> 3 & 7) == 3)
+			return ISA_FLOW_CALL_INDIRECT;
+		if ((insn->modrm >> 3 & 7) == 4 || (insn->modrm >> 3 & 7) == 5)
+			return ISA_FLOW_JUMP_INDIRECT;
+	}
+	return ISA_FLOW_NEXT;
+}
+
+bool isa_is_plain_return(const struct isa_insn *insn)
+{
+	return insn->map == 1 && !insn->vex && (insn->opcode == 0xc2 || insn->opcode == 0xc3);
+}
+
+uint64_t isa_target(const struct isa_insn *insn, uint64_t address)
+{
+	return address + insn->length + (uint64_t)insn->immediate;
 }
