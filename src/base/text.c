@@ -140,6 +140,36 @@ void text_duration(char *to, size_t size, uint64_t ns)
 		snprintf(to, size, "%.3f s", (double)ns / 1e9);
 }
 
+void text_quantile(char *to, size_t size, uint64_t ns, uint64_t most)
+{
+	static const struct {
+		const char *name;
+		uint64_t size;
+	} units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+	uint64_t power = 1, step, rounded;
+	size_t unit = 0;
+	int digits = 0;
+
+	if (ns < 32 || ns >= most) {
+		text_duration(to, size, ns < most ? ns : most);
+		return;
+	}
+	while (ns / power >= 10)
+		power *= 10;
+	/* a third digit of 1.04 says something, one of 9.36 does not */
+	step = power / (ns / power < 3 ? 100 : 10);
+	step = step ? step : 1;
+	rounded = (ns + step / 2) / step * step;
+	if (rounded > most)
+		rounded -= step;
+	while (rounded < units[unit].size)
+		unit++;
+	for (uint64_t last = step; last < units[unit].size; last *= 10)
+		digits++;
+	snprintf(to, size, "%.*f %s", digits, (double)rounded / (double)units[unit].size,
+		 units[unit].name);
+}
+
 void text_bytes(char *to, size_t size, uint64_t bytes)
 {
 	static const char *const units[] = {"kB", "MB", "GB", "TB"};

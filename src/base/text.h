@@ -37,6 +37,12 @@ size_t text_put_utf8(char to[4], uint32_t point);
 
 /* "1.234 ms", "12.3 s": three digits or more of a duration in nanoseconds, for people. */
 void text_duration(char *to, size_t size, uint64_t ns);
+/*
+ * The same of a quantile, which is known to 1/64 of itself: "1.04 ms", "23 ms", with the digits
+ * that are known. most is the longest of its values, exactly: what is printed is not more than it,
+ * and what equals it is exact, too.
+ */
+void text_quantile(char *to, size_t size, uint64_t ns, uint64_t most);
 
 /* "12.3 MB": a number of bytes, for people (powers of 1000). */
 void text_bytes(char *to, size_t size, uint64_t bytes);

@@ -198,8 +198,15 @@ static int run(struct arguments *a)
 		status = cmd_check_span("diff", &a->answer.question, before);
 	if (!err && !status)
 		status = cmd_check_span("diff", &a->answer.question, now);
-	if (!err && !status)
+	if (!err) {
+		film_look_at_end(before);
+		film_look_at_end(now);
+	}
+	if (!err && !status) {
 		err = compare(a, before, now, &status, &why);
+		words_cut_off(before, a->before, stderr);
+		words_cut_off(now, a->now, stderr);
+	}
 	film_free(before);
 	film_free(now);
 	if (err == -EPIPE && !a->answer.output)

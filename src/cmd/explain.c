@@ -288,7 +288,7 @@ static int run(const struct arguments *a)
 	if (!err)
 		err = explain(a, film, &why);
 	if (film)
-		words_cut_off(film, stderr);
+		words_cut_off(film, NULL, stderr);
 	film_free(film);
 	if (err == -EPIPE && !a->output)
 		output_broken_pipe();

@@ -110,21 +110,27 @@ static void wait_for_end(const sigset_t *signals)
 			;
 }
 
-static int serve(const struct arguments *a, struct store *store, struct fail *why)
+/* What the page says of the film as a whole. */
+struct look {
+	char host[256]; /* where it was filmed */
+	bool is_cut_off;
+};
+
+static int serve(const struct arguments *a, const struct look *look, struct store *store,
+		 struct fail *why)
 {
-	char host[256] = "";
 	struct server_options options = {
 		.port = (uint16_t)a->port,
 		.store = store,
-		.host = host,
+		.host = look->host,
 		.one_film = true,
+		.cut_off = look->is_cut_off,
 		.read_open = true,
 	};
 	struct server *server;
 	sigset_t signals;
 	int err;
 
-	gethostname(host, sizeof(host) - 1);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
@@ -143,15 +149,18 @@ static int serve(const struct arguments *a, struct store *store, struct fail *wh
 	return 0;
 }
 
-static int say_cut_off(const char *path, struct fail *why)
+/* Also says that the film was cut off. */
+static int look_at(const char *path, struct look *look, struct fail *why)
 {
 	struct film *film = NULL;
 	int err = film_open_info(path, &film, why);
 
-	if (!err)
+	if (!err) {
 		film_look_at_end(film);
-	if (!err)
-		words_cut_off(film, stderr);
+		words_cut_off(film, NULL, stderr);
+		look->is_cut_off = film->is_cut_off;
+		snprintf(look->host, sizeof(look->host), "%s", film->info.hostname);
+	}
 	film_free(film);
 	return err;
 }
@@ -160,6 +169,7 @@ int cmd_play(int argc, char **argv)
 {
 	struct arguments a = {.film = "stackcam.film"};
 	struct store *store = NULL;
+	struct look look = {0};
 	struct fail why = {0};
 	int status = parse(&a, argc, argv), err;
 
@@ -169,11 +179,11 @@ int cmd_play(int argc, char **argv)
 		fputs(help, stdout);
 		return 0;
 	}
-	err = say_cut_off(a.film, &why);
+	err = look_at(a.film, &look, &why);
 	if (!err)
 		err = store_open_film(a.film, &store, &why);
 	if (!err)
-		err = serve(&a, store, &why);
+		err = serve(&a, &look, store, &why);
 	store_free(store);
 	if (!err)
 		return 0;

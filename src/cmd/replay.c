@@ -315,8 +315,11 @@ static int run(struct arguments *a)
 
 	if (!err && filter_span(&a->question.filter, &film->info, &from, &to, &why))
 		status = cmd_usage("replay", "%s", why.what);
-	else if (!err)
+	else if (!err) {
+		film_look_at_end(film);
 		err = write_answer(a, film, &why);
+		words_cut_off(film, NULL, stderr);
+	}
 	film_free(film);
 	if (err == -EPIPE && !a->output)
 		output_broken_pipe();

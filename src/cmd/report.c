@@ -349,7 +349,7 @@ static int run(struct arguments *a)
 	if (!err && !status)
 		err = write_answer(a, film, &why);
 	if (film && !status)
-		words_cut_off(film, stderr);
+		words_cut_off(film, NULL, stderr);
 	film_free(film);
 	if (err == -EPIPE && !a->answer.output)
 		output_broken_pipe();

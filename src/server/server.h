@@ -77,8 +77,9 @@ struct server_options {
 	 * nothing is taken.
 	 */
 	const char *spool;
-	const char *host; /* the name of this machine */
-	bool one_film;	  /* the store is one film ("play") */
+	const char *host; /* the name of the machine that is filmed */
+	bool one_film;	  /* the store is one film ("play") … */
+	bool cut_off;	  /* … whose recorder did not come to its end */
 
 	/* Called from any thread; null: nothing is filmed. */
 	void (*recorder)(void *context, struct server_recorder *recorder);

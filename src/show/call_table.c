@@ -114,12 +114,15 @@ static void make_measured(const struct call_stats *stats, enum show_column colum
 {
 	uint64_t error = call_stats_error(stats);
 	bool is_bound = value < error || stats->inferred > stats->calls / 100;
-	bool is_rough = stats->latency.is_coarse && (column == SHOW_P50 || column == SHOW_P99);
-	bool is_marked = is_bound || is_rough;
+	bool is_quantile = column == SHOW_P50 || column == SHOW_P99;
+	bool is_marked = is_bound || (stats->latency.is_coarse && is_quantile);
 
 	if (is_marked)
 		*to = is_bound ? '<' : '~';
-	text_duration(to + is_marked, size - is_marked, value < error ? error : value);
+	if (is_quantile && value >= error)
+		text_quantile(to + is_marked, size - is_marked, value, stats->max);
+	else
+		text_duration(to + is_marked, size - is_marked, value < error ? error : value);
 }
 
 /* A time of which much may be others', as ends were not seen, is a bound: "<1.5 s". */

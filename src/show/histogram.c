@@ -20,8 +20,8 @@ static int print_function(const struct function *f, const struct show_options *o
 	fprintf(out, ": %s call%s", calls, text_plural(stats->calls));
 	if (stats->measured) {
 		text_duration(average, sizeof(average), call_stats_average(stats));
-		text_duration(median, sizeof(median), call_stats_quantile(stats, 500));
-		text_duration(p99, sizeof(p99), call_stats_quantile(stats, 990));
+		text_quantile(median, sizeof(median), call_stats_quantile(stats, 500), stats->max);
+		text_quantile(p99, sizeof(p99), call_stats_quantile(stats, 990), stats->max);
 		fprintf(out, ", avg %s, p50 %s%s, p99 %s%s", average, rough, median, rough, p99);
 	}
 	if (stats->measured < stats->calls) {

@@ -321,8 +321,8 @@ static void print_function(struct function *f, FILE *out)
 	fprintf(out, ": %s call%s", calls, text_plural(f->amount.calls));
 	if (f->amount.ended) {
 		text_duration(average, sizeof(average), f->amount.total / f->amount.ended);
-		text_duration(median, sizeof(median), quantile(f, 500));
-		text_duration(p99, sizeof(p99), quantile(f, 990));
+		text_quantile(median, sizeof(median), quantile(f, 500), f->amount.max);
+		text_quantile(p99, sizeof(p99), quantile(f, 990), f->amount.max);
 		text_duration(max, sizeof(max), f->amount.max);
 		fprintf(out, ", avg %s, p50 %s, p99 %s, longest %s", average, median, p99, max);
 	}

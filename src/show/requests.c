@@ -8,7 +8,6 @@
 #include "query/request_sums.h"
 #include "show/words.h"
 
-/* The most of the slowest that are listed. */
 /* The most that are listed, unless all are asked for. */
 #define SLOWEST 20
 
@@ -28,12 +27,21 @@ static void put_time(FILE *out, uint64_t ns)
 	fprintf(out, " %11s", words);
 }
 
+static void put_quantile(FILE *out, const struct request_figures *figures, unsigned int of_thousand)
+{
+	char words[32];
+
+	text_quantile(words, sizeof(words), request_figures_quantile(figures, of_thousand),
+		      figures->longest);
+	fprintf(out, " %11s", words);
+}
+
 /* Of those that were answered; where none was, of none. */
 static void put_times(FILE *out, const struct request_sum *sum)
 {
-	put_time(out, request_figures_quantile(&sum->all, 500));
-	put_time(out, request_figures_quantile(&sum->all, 900));
-	put_time(out, request_figures_quantile(&sum->all, 990));
+	put_quantile(out, &sum->all, 500);
+	put_quantile(out, &sum->all, 900);
+	put_quantile(out, &sum->all, 990);
 	put_time(out, sum->all.longest);
 }
 

@@ -40,6 +40,14 @@ static void put_time(FILE *out, uint64_t ns)
 	fprintf(out, " %12s", words);
 }
 
+static void put_quantile(FILE *out, const struct state *state, unsigned int of_thousand)
+{
+	char words[32];
+
+	text_quantile(words, sizeof(words), state_quantile(state, of_thousand), state->longest);
+	fprintf(out, " %12s", words);
+}
+
 static void put_rows(const struct film *film, const struct state_list *list, FILE *out)
 {
 	char words[64], safe[256];
@@ -51,8 +59,8 @@ static void put_rows(const struct film *film, const struct state_list *list, FIL
 		put_number(out, state->times.count);
 		put_time(out, state->total);
 		fprintf(out, " %6.2f%%", words_percent(state->total, list->life));
-		put_time(out, state_quantile(state, 500));
-		put_time(out, state_quantile(state, 990));
+		put_quantile(out, state, 500);
+		put_quantile(out, state, 990);
 		put_time(out, state->longest);
 		fputc('\n', out);
 	}

@@ -391,7 +391,7 @@ void words_other_events(const struct view *view, FILE *out)
 		fputs("; -e chooses\n", out);
 }
 
-void words_cut_off(const struct film *film, FILE *out)
+void words_cut_off(const struct film *film, const char *path, FILE *out)
 {
 	const struct film_info *info = &film->info;
 	char seconds[32], time[64];
@@ -400,9 +400,15 @@ void words_cut_off(const struct film *film, FILE *out)
 		return;
 	words_value(seconds, sizeof(seconds), "ns", info->end - info->start);
 	words_rfc3339(info, info->end, time, sizeof(time));
+	fputs("stackcam: the recording ", out);
+	if (path) {
+		fputs("of ", out);
+		text_print_safe(out, path);
+		fputc(' ', out);
+	}
 	fprintf(out,
-		"stackcam: the recording did not end properly, such as by kill -9 or without "
-		"power: the film reaches to %s, %s after its start; "
+		"did not end properly, such as by kill -9 or without power: "
+		"the film reaches to %s, %s after its start; "
 		"'stackcam resolve' names what has no name yet\n",
 		time, seconds);
 }

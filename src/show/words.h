@@ -77,8 +77,11 @@ void words_other_events(const struct view *view, FILE *out);
  */
 void words_lost(const struct film *film, uint32_t event, uint32_t also, FILE *out);
 
-/* A line for a film whose recorder did not come to its end: up to when it reaches. */
-void words_cut_off(const struct film *film, FILE *out);
+/*
+ * A line for a film whose recorder did not come to its end: up to when it reaches. path: where
+ * there are several films, that of this one; else null.
+ */
+void words_cut_off(const struct film *film, const char *path, FILE *out);
 
 /*
  * For a view without samples: a line that names what was asked for and not found, or that the film

@@ -2,6 +2,8 @@
 #ifndef STORE_IDENTITY_H
 #define STORE_IDENTITY_H
 
+#include <stdbool.h>
+
 #include "base/fail.h"
 #include "film/film.h"
 
@@ -29,5 +31,11 @@ void identity_free(struct identity *identity);			 /* null is allowed */
  */
 void identity_of(const struct identity *identity, const struct film_process *process, char *to,
 		 size_t size);
+
+/*
+ * Whether an interpreter runs the process's code from a file of its own: the build of the program
+ * is then the interpreter's, and says nothing of the code.
+ */
+bool identity_is_script(const struct film_process *process);
 
 #endif

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "store/identity.h"
 #include "store/identity_parts.h"
 
 enum {
@@ -177,33 +178,50 @@ static struct part called_as(const struct film_process *process, struct part com
 	return name;
 }
 
-void identity_program(const struct film_process *process, char *to, size_t size)
+/* The program itself; length 0: not known. */
+static struct part program_of(const struct film_process *process, struct part comm)
 {
-	struct part comm = {process->comm, strlen(process->comm)};
 	struct part exe = {process->exe, strlen(process->exe)};
-	const char *command = process->command;
 	struct part called = called_as(process, comm);
 	struct part program = exe.length ? last_part(exe) : comm;
-	const struct interpreter *interpreter;
-	struct part script;
 
 	if (is_kernel(process))
-		program = (struct part){"kernel", 6};
+		return (struct part){"kernel", 6};
 	/* made in memory, often with a number of its own in the name: memfd_create(2) */
-	else if (begins_with(exe, "/memfd:"))
-		program = last_part(next_argument(&(const char *){command}));
+	if (begins_with(exe, "/memfd:"))
+		return last_part(next_argument(&(const char *){process->command}));
 	/* one program with many names */
-	else if (part_is(program, "busybox") || part_is(program, "coreutils") ||
-		 part_is(program, "toybox"))
-		program = comm;
+	if (part_is(program, "busybox") || part_is(program, "coreutils") ||
+	    part_is(program, "toybox"))
+		return comm;
 	/* the program of an interpreter says more: its version */
-	else if (called.length && !interpreter_of(program))
-		program = called;
-	interpreter = interpreter_of(program);
-	if (interpreter) {
-		script = script_of(interpreter, command);
-		program = script.length ? script : program;
-	}
+	return called.length && !interpreter_of(program) ? called : program;
+}
+
+/* What the program interprets; length 0: nothing that has a name. */
+static struct part interpreted_by(struct part program, const struct film_process *process)
+{
+	const struct interpreter *interpreter = interpreter_of(program);
+
+	return interpreter ? script_of(interpreter, process->command) : (struct part){0};
+}
+
+bool identity_is_script(const struct film_process *process)
+{
+	struct part comm = {process->comm, strlen(process->comm)};
+
+	return interpreted_by(program_of(process, comm), process).length > 0;
+}
+
+void identity_program(const struct film_process *process, char *to, size_t size)
+{
+	const char *command = process->command;
+	struct part comm = {process->comm, strlen(process->comm)};
+	struct part program = program_of(process, comm);
+	struct part script = interpreted_by(program, process);
+
+	if (script.length)
+		program = script;
 	if (!program.length)
 		program = comm.length ? comm : last_part(next_argument(&command));
 	if (!program.length)

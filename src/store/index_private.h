@@ -23,7 +23,7 @@
  * What is asked is hour and minute together: neither has anything of the other.
  */
 #define INDEX_APPLICATION_ID 0x53434d49 /* "SCMI" */
-#define INDEX_SCHEMA_VERSION 2
+#define INDEX_SCHEMA_VERSION 3
 
 #define NS_MINUTE	     60000000000ull
 #define NS_HOUR		     (60 * NS_MINUTE)

@@ -33,7 +33,9 @@ void index_labels_of(const struct index_series_finder *finder, const struct film
 void index_version_of(const struct index_series_finder *finder, const struct film_process *process,
 		      char *version)
 {
-	uint32_t id = index_builds_image(finder->builds, finder->film, process);
+	uint32_t id = identity_is_script(process)
+			      ? 0
+			      : index_builds_image(finder->builds, finder->film, process);
 	const struct film_image *image = &finder->film->images[id];
 
 	*version = 0;

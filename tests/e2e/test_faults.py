@@ -492,8 +492,9 @@ def test_recorder_that_is_ended(lab, how):
         # those who show it say so, and up to when it reaches; not of one that was closed, nor while it is recorded
         assert answer["film"].get("cut_off", False) == (how == signal.SIGKILL)
         reaches = "did not end properly, such as by kill -9 or without power: the film reaches to " + answer["film"]["end"]
-        for verb in ("report", "explain"):
+        for verb in ("report", "explain", "replay"):
             assert (reaches in lab.run(verb, film.path).stderr) == (how == signal.SIGKILL)
+        assert lab.run("diff", film.path, film.path).stderr.count(f"of {film.path} {reaches}") == 2 * (how == signal.SIGKILL)
         if how == signal.SIGKILL:
             play = subprocess.Popen([lab.stackcam, "play", film.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             assert play.stdout.readline().startswith(b"http://")

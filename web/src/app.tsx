@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SeriesAnswer, Status } from './api/answers';
 import { askOf, hasToken } from './api/client';
 import { type Failure, failures, useAnswer } from './api/use_answer';
-import { safe } from './format';
+import { lengthOfTime, safe } from './format';
 import { isHere } from './parts/click';
 import { copyText } from './parts/copy';
 import { Cost } from './parts/cost';
@@ -18,7 +18,7 @@ import { requestsEvent, shapeFor, slicesEvent, typeOf } from './state/events';
 import { NO_LINK, type ViewName, writeLink } from './state/link';
 import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, toView, useBeat, useLink,
 	usePage, viewOfLink, viewsOf } from './state/page';
-import { liveBeat } from './state/range';
+import { clockOf, liveBeat } from './state/range';
 import { useTheme } from './state/theme';
 import { text } from './text/text';
 import { Compare } from './views/compare';
@@ -105,6 +105,7 @@ export function App() {
 	return <PageContext.Provider value={page}>
 		<a class="skip" href="#content">{text.top.skip}</a>
 		<Header onTheme={toggleTheme} onHelp={() => setDialog('help')} />
+		{status.answer?.cut_off && <CutOff status={status.answer} />}
 		<Guard>
 			<Answers asked={[status]} isSilent>
 				{status.answer && (filmed(status.answer) ? SHOWN[link.view]() :
@@ -115,6 +116,12 @@ export function App() {
 		{dialog === 'help' && <Help onClose={() => setDialog('')} />}
 		{dialog === 'token' && <TokenPrompt isWrong={hasToken()} onClose={() => setDialog('')} />}
 	</PageContext.Provider>;
+}
+
+/** Of a film whose recorder did not come to its end. */
+function CutOff({ status }: { status: Status }) {
+	const span = filmed(status);
+	return span && <p class="cut-off" role="status">{text.notice.cutOff(clockOf(span.to), lengthOfTime((span.to - span.from) * 1e9))}</p>;
 }
 
 function Header({ onTheme, onHelp }: { onTheme(): void; onHelp(): void }) {

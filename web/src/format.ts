@@ -22,6 +22,33 @@ function duration(ns: number): string {
 	return `${(ns / size).toFixed(3)} ${unit}`;
 }
 
+/**
+ * A duration that is known to 1/64 of itself, as quantiles are, with the digits that it has: "1.04 ms", "23 ms". It is
+ * not more than the longest, which is exact.
+ */
+export function quantile(ns: number, longest: number): string {
+	if (ns < 32 || ns >= longest)
+		return duration(Math.min(ns, longest));
+	const power = 10 ** Math.floor(Math.log10(ns) + 1e-12);
+	const step = Math.max(power / (ns / power < 3 ? 100 : 10), 1);
+	const near = Math.round(ns / step) * step, rounded = near > longest ? near - step : near;
+	const [unit, size] = rounded < 1e3 ? ['ns', 1] as const : rounded < 1e6 ? ['us', 1e3] as const :
+		rounded < 1e9 ? ['ms', 1e6] as const : ['s', 1e9] as const;
+	return `${(rounded / size).toFixed(Math.max(0, Math.round(Math.log10(size / step))))} ${unit}`;
+}
+
+/** "1 h 49 min 36 s", in whole seconds */
+export function clockTime(ns: number): string {
+	const seconds = Math.round(ns / 1e9);
+	const parts = [[Math.floor(seconds / 3600), 'h'], [Math.floor(seconds / 60) % 60, 'min'], [seconds % 60, 's']] as const;
+	return parts.filter(([value]) => value).map(([value, unit]) => `${value} ${unit}`).join(' ');
+}
+
+/** "6.214 s", and of a minute and more as above */
+export function lengthOfTime(ns: number): string {
+	return ns < 59.5e9 ? duration(ns) : clockTime(ns);
+}
+
 function bytes(n: number): string {
 	if (n < 1000)
 		return `${Math.round(n)} B`;

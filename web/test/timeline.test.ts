@@ -2,6 +2,7 @@
 // The timeline: moments to the ns, what each column of pixels shows, which tiles are asked for, the order of lanes.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { lengthOfTime, quantile } from '../src/format';
 import type { CpusAnswer, Gauge, LaneRow } from '../src/timeline/answers';
 import { cpuRowsOf, CpuThreads } from '../src/timeline/cpus';
 import { extentOf, goesOn } from '../src/timeline/extent';
@@ -10,7 +11,7 @@ import { Columns, NOTHING, paintStrip } from '../src/timeline/paint';
 import { runAt, unpackRuns } from '../src/timeline/runs';
 import { scaleOf } from '../src/timeline/scale';
 import { levelOf, stretchOf, TILE, type TileAnswer, Tiles, tilesOf, type Wish } from '../src/timeline/tiles';
-import { exactly, Origin, ticksOf } from '../src/timeline/time';
+import { exactly, Origin, tickText, ticksOf } from '../src/timeline/time';
 import { fitted, moved, NARROWEST, Undo, zoomed } from '../src/timeline/viewport';
 
 const origin = new Origin(1767322845000000001n);
@@ -34,6 +35,24 @@ test('marks of a ruler are round, and at least so far apart', () => {
 		const ticks = ticksOf({ from: 12345, to: 12345 + length }, length / 9);
 		assert.ok(ticks.length >= 3 && ticks.length <= 9, String(length));
 	}
+});
+
+test('marks of long times are minutes and hours', () => {
+	const marks = (length: number, least: number) => {
+		const ticks = ticksOf({ from: 0, to: length }, least);
+		return ticks.map((at) => tickText(at, ticks[1]! - ticks[0]!)).slice(0, 6);
+	};
+	assert.deepEqual(marks(6576e9, 700e9), ['0 s', '15 min', '30 min', '45 min', '1 h', '1 h 15 min']);
+	assert.deepEqual(marks(90e9, 11e9), ['0 s', '15 s', '30 s', '45 s', '1 min', '1 min 15 s']);
+	assert.deepEqual(marks(60e9, 9e9), ['0 s', '10 s', '20 s', '30 s', '40 s', '50 s']);
+	assert.deepEqual(marks(10 * 86400e9, 100000e9).slice(0, 2), ['0 s', '48 h']);
+	assert.deepEqual([59.4e9, 6_576_214_140_586, 3600e9].map(lengthOfTime), ['59.400 s', '1 h 49 min 36 s', '1 h']);
+});
+
+test('quantiles have the digits that are known of them', () => {
+	assert.deepEqual(([[31, 100], [10_368, 20_499], [876_544, 904_400], [36_176_000, 150_632_000], [999_600, 2_000_000],
+		[1_997_000_000, 3e9], [468_059, 468_059], [66_585_000, 66_900_000]] as const).map(([ns, most]) => quantile(ns, most)),
+	['31 ns', '10.4 us', '880 us', '36 ms', '1.00 ms', '2.00 s', '468.059 us', '66 ms']);
 });
 
 /** Runs of [class, length, slices, part]. */

@@ -9,6 +9,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(token="secret")   only who brings that is answered
     server.behave(hold={"flame"})   that answer is held back until release()
     server.behave(film=True)        one film, as "stackcam play" has it
+    server.behave(cut_off=True)     its recorder was killed
     server.behave(events=["calls"]) what was filmed
     server.behave(many=400)         so many services, each with 40 versions, beside those that are always there
     server.behave(deployed=True)    a new version of api.service, which takes twice as much for JSON
@@ -101,7 +102,7 @@ class Api(OfThreads, OfRequests):
     def status(self, _ask):
         has = self.server.stored
         return {"version": "0.1.0", "host": "web-1", "camera": None, "now": NOW, "started": NOW - 30 * HOUR,
-                "filming": not self.server.film, "one_film": self.server.film,
+                "filming": not self.server.film, "one_film": self.server.film, "cut_off": self.server.cut_off,
                 "read_only": self.server.film,
                 "events": self.server.events,
                 "event_types": [event_type(name) for name in self.server.events],
@@ -393,7 +394,7 @@ class AnswerServer(ThreadingHTTPServer):
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
                events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", keeps=1, more_marks=0, young=0, deployed=False,
-               cut=False, cpus=False, beside=False):
+               cut=False, cpus=False, beside=False, cut_off=False):
         self.release()
         self.more_marks = more_marks
         self.kept, self.keeps = kept, keeps
@@ -402,6 +403,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
         self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
+        self.cut_off = cut_off
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

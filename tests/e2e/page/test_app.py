@@ -325,6 +325,29 @@ def test_one_film(page):
     page.until(lambda: "to" not in page.link())
 
 
+def test_a_film_that_was_cut_off(page):
+    page.server.behave(film=True, cut_off=True)
+    page.open()
+    page.sees("did not end properly", ".cut-off")
+    assert "12.000 s after its start" in page.text(".cut-off")
+    page.server.behave(film=True)
+    page.open()
+    page.until(lambda: services(page))
+    assert not page.all(".cut-off")
+
+
+def test_a_film_without_samples(page):
+    """There is no other time to look at; filters can be taken back."""
+    page.server.behave(film=True)
+    page.server.busy = 0
+    page.open("?view=profile")
+    page.sees("no samples of this event", ".notice")
+    assert "12.000 s" in page.text(".notice") and not page.all("#show-filmed")
+    page.open("?view=profile&pid=1")
+    page.click("#clear-all")
+    page.until(lambda: "pid" not in page.link())
+
+
 def test_links_to_share_are_of_now(page):
     page.driver.execute_cdp_cmd("Browser.grantPermissions", {
         "origin": page.server.address(), "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})

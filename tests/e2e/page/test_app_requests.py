@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The view of requests: endpoints, the map of when they were slow, and from a slow one to what its thread did."""
 import answers
+import browser
 import pytest
 
 START = answers.NOW - 12  # of the film, which is 12 s long
@@ -162,11 +163,21 @@ def test_hostile_names(page):
     assert "\u202e" not in page.text("body")
 
 
+@pytest.mark.parametrize("width", [699, 500])
+def test_tables_on_a_narrow_screen(requests, width):
+    """Each row folds: nothing of a table stands beside the page."""
+    browser.set_screen(requests.driver, width=width)
+    requests.until(lambda: len(requests.all("#service-calls tbody tr")) == 4 and requests.all("#slowest tbody tr"))
+    wide = "return [...document.querySelectorAll('table.folds')].map((table) => [table.id, table.parentElement.scrollWidth - table.parentElement.clientWidth])"
+    assert requests.run(wide) == [["service-calls", 0], ["endpoints", 0], ["slowest", 0]]
+    assert requests.run("return document.documentElement.scrollWidth") <= width
+
+
 def test_which_service_asked_which(requests):
     requests.until(lambda: len(requests.all("#service-calls tbody tr")) == 4)
     rows = [row.text for row in requests.all("#service-calls tbody tr")]
     assert rows[0].startswith("front orders 10.0.0.2:8080 http") and "45.00%" in rows[0], rows
-    assert rows[2].startswith("orders 10.0.0.9:5432 postgresql") and "9.000 ms" in rows[2], rows
+    assert rows[2].startswith("orders 10.0.0.9:5432 postgresql") and "4.0 ms 9.0 ms 12.000 ms" in rows[2], rows
     places = [place.text.split("\n")[0] for place in requests.all(".service-map .place")]
     assert sorted(places) == ["10.0.0.9:5432", "front", "orders", "stock"]
     assert len(requests.all(".service-map .way")) == 4 and len(requests.all(".service-map .way.failed")) == 1

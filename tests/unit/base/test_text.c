@@ -64,6 +64,34 @@ static void test_sizes(void **state)
 		assert_int_equal(text_parse_bytes(bad[i], &bytes), -EINVAL);
 }
 
+static void assert_quantile(uint64_t ns, uint64_t most, const char *expected)
+{
+	char words[32];
+
+	text_quantile(words, sizeof(words), ns, most);
+	assert_string_equal(words, expected);
+}
+
+/* The digits that 1/64 leaves, in which no two values that are apart become one. */
+static void test_quantiles(void **state)
+{
+	(void)state;
+	assert_quantile(0, 0, "0 ns");
+	assert_quantile(31, 100, "31 ns");
+	assert_quantile(345, 1000, "350 ns");
+	assert_quantile(10368, 20499, "10.4 us");
+	assert_quantile(876544, 904400, "880 us");
+	assert_quantile(1034000, 2000000, "1.03 ms");
+	assert_quantile(36176000, 150632000, "36 ms");
+	assert_quantile(108003000, 317361000, "108 ms");
+	assert_quantile(1997000000, 3000000000, "2.00 s");
+	assert_quantile(999600, 2000000, "1.00 ms");
+	assert_quantile(4765000000000, UINT64_MAX, "4800 s");
+	/* the longest is known exactly, and nothing is longer */
+	assert_quantile(468059, 468059, "468.059 us");
+	assert_quantile(66585000, 66900000, "66 ms");
+}
+
 static void test_utf8_comes_back(void **state)
 {
 	static const struct {
@@ -101,9 +129,8 @@ static void test_hexadecimal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_utf8_comes_back),
+		cmocka_unit_test(test_times),	    cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_quantiles),   cmocka_unit_test(test_utf8_comes_back),
 		cmocka_unit_test(test_hexadecimal),
 	};
 

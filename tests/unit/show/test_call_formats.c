@@ -49,7 +49,7 @@ static void test_table(void **state)
 	options.limit = 2;
 	shows(film, "table", &options, HEADING
 "      CALLS         MIN         MAX  TOTAL%      ON-CPU          P50  FUNCTION          IMAGE\n"
-"          2    9.900 us   38.900 us  26.10%   28.800 us     9.900 us  parse             server\n"
+"          2    9.900 us   38.900 us  26.10%   28.800 us       9.9 us  parse             server\n"
 "          1           -           -  48.13%   90.000 us            -  work              server\n"
 "… 2 more with 41.76% of self; --limit 0 shows all\n"
 	NOTES);
@@ -104,7 +104,7 @@ static void test_histogram(void **state)
 
 	(void)state;
 	shows(film, "histogram", &options, HEADING
-"parse  [server]: 2 calls, avg 24.400 us, p50 9.900 us, p99 38.400 us\n"
+"parse  [server]: 2 calls, avg 24.400 us, p50 9.9 us, p99 38 us\n"
 "  [  8.192 us,  16.384 us)           1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|\n"
 "  [ 16.384 us,  32.768 us)           0 |                                                  |\n"
 "  [ 32.768 us,  65.536 us)           1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|\n"
@@ -150,7 +150,7 @@ static void test_sums(void **state)
 "main  [server]: 1 call, avg 299.400 us, p50 ~299.400 us, p99 ~299.400 us\n"
 "  [262.144 us, 524.288 us)           1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|\n"
 "\n"
-"parse  [server]: 6 calls, avg 23.233 us, p50 ~18.332 us, p99 ~30.620 us\n"
+"parse  [server]: 6 calls, avg 23.233 us, p50 ~18.3 us, p99 ~31 us\n"
 "  [  8.192 us,  16.384 us)           2 |@@@@@@@@@@@@@@@@@@@@@@@@@                         |\n"
 "  [ 16.384 us,  32.768 us)           4 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|\n"
 "\n"
@@ -160,7 +160,7 @@ static void test_sums(void **state)
 	shows(film, "table", &options, SUMS_HEADING
 "      TOTAL        SELF       CALLS          P50  FUNCTION          IMAGE\n"
 " 299.400 us  160.000 us           1  ~299.400 us  main              server\n"
-" 139.400 us  139.400 us           6   ~18.332 us  parse             server\n"
+" 139.400 us  139.400 us           6     ~18.3 us  parse             server\n"
 	SUMS_NOTES);
 	film_free(film);
 }

@@ -95,7 +95,7 @@ static void values_have_their_time(void **state)
 	take(summary, 0, 2, 0, 0); /* its end was not seen */
 	text = printed(summary, false);
 	assert_has(text,
-		   "f: 41 calls, avg 250.750 us, p50 1.000 us, p99 1.000 ms, longest 1.000 ms; "
+		   "f: 41 calls, avg 250.750 us, p50 1.00 us, p99 1.000 ms, longest 1.000 ms; "
 		   "1 of unknown duration");
 	assert_has(text, "order.id: 4 values");
 	assert_has(text, "           10  10.000 ms   99.7 %   1.000 ms   1.000 ms  3\n");

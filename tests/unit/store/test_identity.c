@@ -337,6 +337,37 @@ static void test_own_command(void **state)
 	identity_free(identity);
 }
 
+/* The build of an interpreter says nothing of its script. Without one it is the program's own. */
+static void test_scripts(void **state)
+{
+	static const struct {
+		const char *exe, *command;
+		bool is_script;
+	} table[] = {
+		{"/usr/bin/python3.11", "python3 /srv/shop/web.py --port 80", true},
+		{"/usr/bin/python3.11", "python3 -m http.server", true},
+		{"/usr/bin/python3.11", "python3", false},
+		{"/usr/bin/python3.11", "python3 -c pass", false},
+		{"/usr/lib/jvm/bin/java", "java -jar shop.jar", true},
+		{"/usr/bin/dash", "sh /usr/bin/ldd x", true},
+		{"/usr/sbin/nginx", "nginx: worker process", false},
+		{"", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct film_process process = {
+			.pid = 1234,
+			.parent = 1,
+			.comm = "main",
+			.command = table[i].command,
+			.exe = table[i].exe,
+		};
+
+		assert_int_equal(identity_is_script(&process), table[i].is_script);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_said),	    cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_wrong_rules), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_own_command),
+		cmocka_unit_test(test_scripts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 import type { SeriesRow } from '../api/answers';
 import { percent, safe } from '../format';
 import { bysOf } from '../state/events';
-import { type Filters, NO_LINK, type Shape } from '../state/link';
+import { type Filters, isFiltered, NO_LINK, type Shape } from '../state/link';
 import { eventsOf, usePage } from '../state/page';
 import { text } from '../text/text';
 import { useKeys } from './keys';
@@ -120,13 +120,13 @@ function ShapeChoice({ shape, onChange }: { shape: Shape; onChange(change: Parti
 	}</Dropdown>;
 }
 
-export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean }) {
+/** hasEvent: what is shown depends on the event. */
+export function AskBar({ title, hasShape, hasEvent = true }: { title?: string; hasShape?: boolean; hasEvent?: boolean }) {
 	const { link, go, status, event } = usePage();
 	const { filters, shape } = link;
 	const isLevel = event.level;
 	const change = (part: Partial<Filters>) => go({ filters: { ...filters, ...part } });
 	const events = eventsOf(status, link);
-	const isFiltered = JSON.stringify(filters) !== JSON.stringify(NO_LINK.filters);
 	const chips: Record<RareFilter, (value: string) => string> = {
 		focus: text.ask.focusChip, ignore: text.ask.ignoreChip, comm: text.ask.commChip,
 		pid: text.ask.pidChip, tid: text.ask.tidChip, leaks: text.ask.leaksChip, grown: text.ask.grownChip,
@@ -138,7 +138,7 @@ export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean
 	});
 	return <div class="ask">
 		{title && <strong>{title}</strong>}
-		{events.length > 1 && <label class="choice">
+		{hasEvent && events.length > 1 && <label class="choice">
 			<span>{text.ask.event}</span>
 			<select name="event" value={link.event}
 				onChange={({ currentTarget }) => go({
@@ -160,7 +160,7 @@ export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean
 				change(part);
 			}} />}
 		</Dropdown>
-		{isFiltered && <button type="button" id="clear" class="quiet"
+		{isFiltered(filters) && <button type="button" id="clear" class="quiet"
 			onClick={() => go({ filters: NO_LINK.filters })}>{text.ask.clear}</button>}
 	</div>;
 }

@@ -14,6 +14,8 @@ const FONT = '11px system-ui, sans-serif';
 const WORDS_HIGH = 16; // px, with the ground that they stand on
 const WORDS_LEAST = 24; // px of room
 const ROWS = 2; // of words: neighbours have more room
+const LINES = 6; // that the picture bears: where there are more, those of new versions are flags at its top
+const FLAG = 5; // px
 
 const isBuild = (version: string) => /^[0-9a-f]{16,}$/.test(version);
 
@@ -83,6 +85,15 @@ function fitted(context: CanvasRenderingContext2D, words: string, width: number)
 	return '';
 }
 
+function drawFlag(context: CanvasRenderingContext2D, at: number, top: number, size: number, ink: string): void {
+	context.fillStyle = ink;
+	context.beginPath();
+	context.moveTo(at - size, top);
+	context.lineTo(at + size, top);
+	context.lineTo(at, top + 1.5 * size);
+	context.fill();
+}
+
 /** The lines above all else that is drawn, and their words at the top. */
 export function drawMarks(plot: uPlot, marks: Mark[], ink: string, ground: string): void {
 	const { ctx: context, bbox } = plot, scale = devicePixelRatio;
@@ -91,12 +102,18 @@ export function drawMarks(plot: uPlot, marks: Mark[], ink: string, ground: strin
 	context.font = FONT.replace(/^\d+/, (size) => String(Number(size) * scale));
 	context.textBaseline = 'top';
 	context.textAlign = 'left';
+	const isCrowded = groups.length > LINES;
 	groups.forEach(({ at, marks: these }, i) => {
 		const end = groups[i + ROWS]?.at ?? bbox.left + bbox.width, room = end - at - 8 * scale;
 		const top = bbox.top + (i % ROWS) * WORDS_HIGH * scale;
+		const isDerived = these.every(({ derived }) => derived);
+		if (isCrowded && isDerived) {
+			drawFlag(context, at, bbox.top, FLAG * scale, ink);
+			return;
+		}
 		context.strokeStyle = ink;
 		context.lineWidth = scale;
-		context.setLineDash(these.every(({ derived }) => derived) ? [3 * scale, 3 * scale] : []);
+		context.setLineDash(isDerived ? [3 * scale, 3 * scale] : []);
 		context.beginPath();
 		const line = Math.round(at) + (scale % 2) / 2; // whole pixels
 		context.moveTo(line, bbox.top);

@@ -2,19 +2,19 @@
 // What an answer stands for, and what is missing in it: stands beside its numbers.
 import type { Sum } from '../api/answers';
 import { count, partOf } from '../format';
-import { usePage } from '../state/page';
-import { clockOf, spanText } from '../state/range';
+import { filmed, usePage } from '../state/page';
+import { clockOf, spanText, within } from '../state/range';
 import { text } from '../text/text';
 import { Losses } from './losses';
 import { amountOf, averageOf, isLate, rateOf, sinceOf, untilOf } from './units';
 
 export function SumLine({ sum }: { sum: Sum }) {
-	const { event } = usePage();
+	const { event, status } = usePage();
 	const words = text.profile;
 	return <div class="sum">
 		<b>{amountOf(event, sum.total)(sum.total)}</b>
 		{!event.level && <span>{words.average(rateOf(event).format(averageOf({ sum }, sum.total, event)))}</span>}
-		<span>{spanText(sum)}</span>
+		<span>{spanText(within(sum, filmed(status)))}</span>
 		{isLate(sum) && <span id="complete" title={words.untilHint}>{words.until(clockOf(untilOf(sum)))}</span>}
 		<span>{words.counted(count(sum.samples), event.noun)}</span>
 		{sum.guessed > 0 && <span title={words.guessedHint}>{words.guessed(partOf(sum.guessed, sum.samples))}</span>}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The endpoints: how many requests, how long they took. One can be chosen.
-import { count, formatOf, safe } from '../format';
+import { count, formatOf, quantile, safe } from '../format';
 import { requestsText as words } from '../text/requests';
 import type { RequestsAnswer } from './answers';
 
@@ -11,7 +11,7 @@ export function Endpoints({ answer, chosen, onChoose }: {
 }) {
 	const ns = formatOf('ns'), most = Math.max(...answer.endpoints.map(({ total }) => total), 1);
 	return <div class="wide requests-table" tabIndex={0} role="group" aria-label={words.endpoints}>
-		<table class="rows" id="endpoints">
+		<table class="rows folds" id="endpoints">
 			<thead><tr>
 				<th class="text">{words.endpoint}</th><th class="text">{words.role}</th>
 				<th>{words.requests}</th><th>{words.failed}</th><th title={words.openHint}>{words.open}</th>
@@ -28,7 +28,7 @@ export function Endpoints({ answer, chosen, onChoose }: {
 					<td>{count(row.count)}</td>
 					<td class={row.failed ? 'warn' : ''}>{count(row.failed)}</td>
 					<td>{count(row.open)}</td>
-					{TIMES.map((time) => <td key={time}>{row.count > row.open ? ns(row[time]) : '–'}</td>)}
+					{TIMES.map((time) => <td key={time}>{row.count > row.open ? time === 'longest' ? ns(row.longest) : quantile(row[time], row.longest) : '–'}</td>)}
 				</tr>;
 			})}</tbody>
 		</table>

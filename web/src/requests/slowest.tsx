@@ -60,7 +60,7 @@ export function Slowest({ answer, onWhy }: { answer: RequestsAnswer; onWhy(row: 
 	const ns = formatOf('ns'), bytes = formatOf('bytes'), origin = new Origin(BigInt(answer.base));
 	const hasSlices = slicesEvent(status) !== '', event = usualEvent(status);
 	return <div class="wide requests-table" tabIndex={0} role="group" aria-label={words.slowest}>
-		<table class="rows" id="slowest">
+		<table class="rows folds" id="slowest">
 			<thead><tr>
 				<th>{words.took}</th><th title={words.firstHint}>{words.first}</th><th>{words.began}</th><th>{words.status}</th>
 				<th class="text">{words.request}</th><th class="text">{words.by}</th><th class="text">{words.peer}</th>

@@ -21,6 +21,8 @@ export interface Way {
 	total: number;
 	/** The worst of its calls. */
 	p99: number;
+	/** The longest of all. */
+	longest: number;
 	/** Where it leads through the columns between, so that it does not run behind a place there. */
 	via: Spot[];
 }
@@ -61,11 +63,12 @@ function gather(answer: ServicesAnswer): { places: Place[]; ways: Way[] } {
 	for (const call of answer.calls) {
 		const from = ofService(call.from);
 		const to = call.to === null ? placeOf(keyOf(call), null, call.peer, call.protocol) : ofService(call.to);
-		const way = ways.get(`${from} ${to}`) ?? { from, to, count: 0, failed: 0, total: 0, p99: 0, via: [] };
+		const way = ways.get(`${from} ${to}`) ?? { from, to, count: 0, failed: 0, total: 0, p99: 0, longest: 0, via: [] };
 		way.count += call.count;
 		way.failed += call.failed;
 		way.total += call.total;
 		way.p99 = Math.max(way.p99, call.p99);
+		way.longest = Math.max(way.longest, call.longest);
 		ways.set(`${from} ${to}`, way);
 	}
 	answer.services.forEach((service, i) => service.count > 0 && ofService(i));

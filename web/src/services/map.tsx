@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the map of services. The table beside it says the same in words, and is what keys reach.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { count, formatOf, safe } from '../format';
+import { count, quantile, safe } from '../format';
 import { requestsText } from '../text/requests';
 import { servicesText as words } from '../text/services';
 import type { ServicesAnswer } from './answers';
@@ -10,6 +10,7 @@ import { rateOf, secondsOf } from './rate';
 
 // pixels; ASIDE: what a line that leads back takes beside the first column, MARGIN: without one
 const WIDTH = 184, HEIGHT = 40, ACROSS = 120, ACROSS_LEAST = 40, DOWN = 16, ASIDE = 32, MARGIN = 4;
+const ARROW = 9, LOOP = 26; // the tip that stands before a place, and how wide a way from a place to itself is
 const LETTERS = 24;
 
 /** Where things stand, by how wide the page is. */
@@ -20,7 +21,7 @@ class Layout {
 	readonly height: number;
 
 	constructor({ columns, rows, places, ways }: Graph, room: number) {
-		this.aside = ways.some(({ from, to }) => places[to]!.column <= places[from]!.column) ? ASIDE : MARGIN;
+		this.aside = ways.some(({ from, to }) => from !== to && places[to]!.column <= places[from]!.column) ? ASIDE : MARGIN;
 		const gaps = Math.max(columns - 1, 1), left = room - columns * WIDTH - 2 * this.aside;
 		this.across = Math.max(ACROSS_LEAST, Math.min(ACROSS, Math.floor(left / gaps)));
 		this.width = columns * (WIDTH + this.across) - this.across + 2 * this.aside;
@@ -37,11 +38,11 @@ class Layout {
 }
 
 function pathOf(from: Place, to: Place, via: readonly Spot[], at: Layout): string {
-	const x = at.xOf(from) + WIDTH, y = at.yOf(from) + HEIGHT / 2, end = at.xOf(to), down = at.yOf(to) + HEIGHT / 2;
+	const x = at.xOf(from) + WIDTH, y = at.yOf(from) + HEIGHT / 2, end = at.xOf(to) - ARROW, down = at.yOf(to) + HEIGHT / 2;
 	if (to.column > from.column) {
 		let path = `M${x} ${y}`, left = x, before = y;
 		for (const spot of [...via, to]) {
-			const next = at.xOf(spot), level = at.yOf(spot) + HEIGHT / 2, bend = (next - left) / 2;
+			const next = spot === to ? end : at.xOf(spot), level = at.yOf(spot) + HEIGHT / 2, bend = (next - left) / 2;
 			path += `C${left + bend} ${before} ${next - bend} ${level} ${next} ${level}`;
 			if (spot !== to)
 				path += `H${next + WIDTH}`;
@@ -49,7 +50,9 @@ function pathOf(from: Place, to: Place, via: readonly Spot[], at: Layout): strin
 		}
 		return path;
 	}
-	// back, or to itself: around the upper side
+	if (to === from) // a loop on the upper edge
+		return `M${x - LOOP - 12} ${at.yOf(from)}c0 ${-LOOP / 2} ${LOOP} ${-LOOP / 2} ${LOOP} ${-ARROW}`;
+	// back: around the upper side
 	const top = Math.min(y, down) - 32;
 	return `M${x} ${y}C${x + 30} ${y} ${x + 30} ${top} ${(x + end) / 2} ${top}S${end - 30} ${down} ${end} ${down}`;
 }
@@ -64,18 +67,18 @@ function widthOf(way: Way, most: number): number {
 }
 
 function Line({ way, graph, most, seconds, at }: { way: Way; graph: Graph; most: number; seconds: number; at: Layout }) {
-	const from = graph.places[way.from]!, to = graph.places[way.to]!, ns = formatOf('ns');
+	const from = graph.places[way.from]!, to = graph.places[way.to]!;
 	return <path d={pathOf(from, to, way.via, at)} class={way.failed ? 'way failed' : 'way'} style={{ strokeWidth: widthOf(way, most) }}
-		marker-end="url(#way-end)">
-		<title>{`${safe(from.name)} → ${safe(to.name)}\n${words.figures(rateOf(way.count, seconds), ns(way.p99))}\n${requestsText.failedOf(count(way.failed))}`}</title>
+		marker-end={way.failed ? 'url(#way-end-failed)' : 'url(#way-end)'}>
+		<title>{`${safe(from.name)} → ${safe(to.name)}\n${words.figures(rateOf(way.count, seconds), quantile(way.p99, way.longest))}\n${requestsText.failedOf(count(way.failed))}`}</title>
 	</path>;
 }
 
 function Box({ place, answer, seconds, isChosen, onChoose, at }: {
 	place: Place; answer: ServicesAnswer; seconds: number; isChosen: boolean; onChoose(service: string): void; at: Layout;
 }) {
-	const row = place.service === null ? null : answer.services[place.service]!, ns = formatOf('ns');
-	const figures = row ? row.count ? words.figures(rateOf(row.count, seconds), ns(row.p99)) : words.asksOnly :
+	const row = place.service === null ? null : answer.services[place.service]!;
+	const figures = row ? row.count ? words.figures(rateOf(row.count, seconds), quantile(row.p99, row.longest)) : words.asksOnly :
 		safe(place.protocol);
 	return <g class={`place${row ? '' : ' far'}${isChosen ? ' picked' : ''}`} transform={`translate(${at.xOf(place)} ${at.yOf(place)})`}
 		onClick={() => row && onChoose(row.service)}>
@@ -100,8 +103,8 @@ export function ServiceMap({ answer, chosen, onChoose }: {
 	return <figure class="service-map">
 		<div class="wide" ref={box} tabIndex={0} role="group" aria-label={words.map}>
 			<svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words.mapOf(count(graph.places.length))}>
-				<defs><marker id="way-end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"
-					markerUnits="userSpaceOnUse"><path d="M0 0L8 4L0 8z" /></marker></defs>
+				<defs>{['way-end', 'way-end-failed'].map((id) => <marker key={id} id={id} viewBox="0 0 10 10" refX="1" refY="5" markerWidth="10"
+					markerHeight="10" orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0L10 5L0 10z" /></marker>)}</defs>
 				{graph.ways.map((way) => <Line key={`${way.from} ${way.to}`} way={way} graph={graph} most={most} seconds={seconds} at={at} />)}
 				{graph.places.map((place, i) => <Box key={i} place={place} answer={answer} seconds={seconds} onChoose={onChoose} at={at}
 					isChosen={place.service !== null && answer.services[place.service]!.service === chosen} />)}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which service asked which other one: how often, how long it took, and how much of its own requests' time that was.
-import { count, formatOf, percent, safe } from '../format';
+import { count, formatOf, percent, quantile, safe } from '../format';
 import { requestsText } from '../text/requests';
 import { servicesText as words } from '../text/services';
 import type { CallRow, ServicesAnswer } from './answers';
@@ -18,7 +18,7 @@ function Other({ call, answer }: { call: CallRow; answer: ServicesAnswer }) {
 export function Calls({ answer, chosen, onChoose }: { answer: ServicesAnswer; chosen: string; onChoose(service: string): void }) {
 	const seconds = secondsOf(answer.sum), ns = formatOf('ns');
 	return <div class="wide requests-table" tabIndex={0} role="group" aria-label={words.name}>
-		<table class="rows" id="service-calls">
+		<table class="rows folds" id="service-calls">
 			<thead><tr>
 				<th class="text">{words.from}</th><th class="text">{words.to}</th><th class="text">{words.protocol}</th>
 				<th>{words.eachSecond}</th><th>{requestsText.failed}</th>
@@ -35,7 +35,7 @@ export function Calls({ answer, chosen, onChoose }: { answer: ServicesAnswer; ch
 					<td class="text">{safe(call.protocol)}</td>
 					<td>{rateOf(call.count, seconds)}</td>
 					<td class={call.failed ? 'warn' : ''}>{count(call.failed)}</td>
-					{TIMES.map((time) => <td key={time}>{call.count > call.open ? ns(call[time]) : '–'}</td>)}
+					{TIMES.map((time) => <td key={time}>{call.count > call.open ? time === 'longest' ? ns(call.longest) : quantile(call[time], call.longest) : '–'}</td>)}
 					<td>{client.total && call.for_served ? percent(call.for_served, client.total) : '–'}</td>
 				</tr>;
 			})}</tbody>

@@ -277,6 +277,10 @@ export const NO_LINK: Link = {
 	values: NO_VALUES,
 };
 
+export function isFiltered(filters: Filters): boolean {
+	return JSON.stringify(filters) !== JSON.stringify(NO_LINK.filters);
+}
+
 /** "?view=profile&from=…" to what it stands for; what it does not say is as usual. */
 export function readLink(query: string): Link {
 	return describe(new Reader(new URLSearchParams(query)), NO_LINK);

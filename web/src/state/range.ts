@@ -110,6 +110,11 @@ export function liveBeat(span: Span | null): number {
 	return 1000 * Math.min(Math.max(span ? (span.to - span.from) / 60 : 0, 5), 30);
 }
 
+/** The part of a span of whole minutes in which there are films. */
+export function within({ from, to }: Span, films: Span | null): Span {
+	return films && films.from < to && films.to > from ? { from: Math.max(from, films.from), to: Math.min(to, films.to) } : { from, to };
+}
+
 /** "2026-11-21", in the zone of the page */
 export function dayOf(seconds: number): string {
 	return isoInZone(seconds).split('T')[0]!;

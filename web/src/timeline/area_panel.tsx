@@ -2,7 +2,7 @@
 // The states of an area: how often, how long, and the flame graphs of that time and those threads.
 import { useAnswer } from '../api/use_answer';
 import { askOf } from '../api/client';
-import { count, formatOf, percent } from '../format';
+import { count, formatOf, percent, quantile } from '../format';
 import { isHere } from '../parts/click';
 import { Answers } from '../parts/notice';
 import { slicesEvent, typesOf } from '../state/events';
@@ -46,7 +46,7 @@ export function AreaPanel({ area, origin, onZoom, onClose }: {
 						<td class="text"><i class="tl-swatch" style={{ '--colour': colourOf(theme, family),
 							'--height': `${Math.round(heightOf(family) * 12)}px` }} />{className(name)}</td>
 						<td>{count(row.count)}</td><td>{ns(row.sum)}</td><td>{percent(row.sum, whole)}</td>
-						<td>{ns(row.p50)}</td><td>{ns(row.p99)}</td><td>{ns(row.longest)}</td>
+						<td>{quantile(row.p50, row.longest)}</td><td>{quantile(row.p99, row.longest)}</td><td>{ns(row.longest)}</td>
 					</tr>;
 				})}
 				<tr class="whole"><td class="text">{words.area.whole}</td>

@@ -4,6 +4,7 @@ import { clockOf } from '../state/range';
 import { type Origin, type Stretch, tickText, ticksOf } from './time';
 
 const APART = 110; // pixels between two marks, at least
+const LETTER = 6.5; // pixels: words that would be cut at the edge are left out
 
 export function Ruler({ range, width, origin, isWall }: {
 	range: Stretch; width: number; origin: Origin; isWall: boolean;
@@ -11,9 +12,10 @@ export function Ruler({ range, width, origin, isWall }: {
 	const perPixel = (range.to - range.from) / Math.max(width, 1);
 	const ticks = ticksOf(range, perPixel * APART);
 	const apart = ticks.length > 1 ? ticks[1]! - ticks[0]! : perPixel * APART;
+	const shownAt = (at: number, words: string) => ((range.to - at) / perPixel > words.length * LETTER ? words : '');
 	return <div class="tl-ruler" aria-hidden="true">
 		{ticks.map((at) => <span key={at} style={{ transform: `translateX(${(at - range.from) / perPixel}px)` }}>
-			{isWall ? wallText(origin, at, apart) : tickText(at, apart)}</span>)}
+			{shownAt(at, isWall ? wallText(origin, at, apart) : tickText(at, apart))}</span>)}
 	</div>;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moments of the timeline: whole ns since the beginning of what is shown, which a number holds exactly for 104 days.
+import { clockTime } from '../format';
 import { clockOf, dayOf } from '../state/range';
 
 const SECOND = 1_000_000_000n;
@@ -58,11 +59,15 @@ export function exactly(ns: number): string {
 }
 
 const STEPS = [1, 2, 5];
+const CLOCK_STEPS = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200].map((seconds) => seconds * 1e9);
+const MINUTE = 60e9;
 
 /** The marks of a ruler: at least `least` ns apart. */
 export function ticksOf({ from, to }: Stretch, least: number): number[] {
 	const power = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(least, 1))));
-	const step = [...STEPS.map((times) => times * power), 10 * power].find((each) => each >= least)!;
+	const decimal = [...STEPS.map((times) => times * power), 10 * power].find((each) => each >= least)!;
+	// minutes and hours have no decimal steps
+	const step = decimal > 10e9 ? CLOCK_STEPS.find((each) => each >= least) ?? Math.ceil(least / 86400e9) * 86400e9 : decimal;
 	const ticks: number[] = [];
 	for (let at = Math.ceil(from / step) * step; at < to && ticks.length < 200; at += step)
 		ticks.push(at);
@@ -71,6 +76,8 @@ export function ticksOf({ from, to }: Stretch, least: number): number[] {
 
 /** A mark's words: no more digits than marks so far apart need. */
 export function tickText(ns: number, apart: number): string {
+	if (apart >= 1e9 && ns >= MINUTE)
+		return clockTime(ns);
 	const [unit, size] = apart >= 1e8 || ns === 0 && apart >= 1e9 ? ['s', 1e9] as const :
 		apart >= 1e5 ? ['ms', 1e6] as const : apart >= 100 ? ['us', 1e3] as const : ['ns', 1] as const;
 	const digits = Math.max(0, Math.ceil(Math.log10(size / apart)));

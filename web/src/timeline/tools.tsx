@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Above the lanes: search, order, what is hidden, zoom.
-import { count } from '../format';
+import { count, lengthOfTime } from '../format';
 import { usePage } from '../state/page';
 import { timelineText as words } from '../text/timeline';
 import type { LanesAnswer } from './answers';
 import { LANE_ORDERS, type LaneOrder } from './lanes';
-import { exactly, type Stretch } from './time';
+import type { Stretch } from './time';
 import type { Actions } from './use_actions';
 import type { Area, View } from './view';
 
@@ -40,8 +40,8 @@ export function Tools({ answer, isCut, view, area, range, actions }: {
 		<button type="button" id="visible-states" title={words.area.visibleHint} disabled={!!area}
 			onClick={() => view && actions.setArea({ range: view.range, lanes: [] })}>{words.area.visible}</button>
 		{hidden.length > 0 && <button type="button" id="show-hidden" onClick={actions.showHidden}>{words.shown(count(hidden.length))}</button>}
-		<span class="hint end" id="in-sight">{isWhole ? `${exactly(answer.length)} · ${words.slices(count(slices))}` :
-			words.partOf(exactly(range.to - range.from), exactly(answer.length))}</span>
+		<span class="hint end" id="in-sight">{isWhole ? `${lengthOfTime(answer.length)} · ${words.slices(count(slices))}` :
+			words.partOf(lengthOfTime(range.to - range.from), lengthOfTime(answer.length))}</span>
 		{(answer.cut || answer.threads > answer.lanes.length) && <span class="warn">{words.cut}</span>}
 		{isCut && <span class="warn">{words.slicesCut}</span>}
 	</div>;

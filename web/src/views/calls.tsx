@@ -6,7 +6,7 @@ import { useAnswer } from '../api/use_answer';
 import { CallTree } from '../calls/tree';
 import { Histogram } from '../calls/histogram';
 import { CALL_COLUMNS, type CallSort, inOrder, sameFunction, valueOf } from '../calls/columns';
-import { baseName, count, formatOf, safe } from '../format';
+import { baseName, count, formatOf, quantile, safe } from '../format';
 import { AskBar } from '../parts/ask_bar';
 import { Losses } from '../parts/losses';
 import { Answers, Notice } from '../parts/notice';
@@ -102,6 +102,8 @@ function cell(row: CalledFunction, column: typeof CALL_COLUMNS[number]): string 
 	const value = row[column];
 	if (value === null)
 		return '–';
+	if (column === 'p50' || column === 'p99')
+		return quantile(value, row.max ?? value);
 	return column === 'calls' ? count(value) : formatOf('ns')(value);
 }
 

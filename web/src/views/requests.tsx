@@ -46,7 +46,7 @@ export function Requests() {
 
 	return <main id="content" class="requests">
 		<h2 class="unseen">{words.name}</h2>
-		<AskBar />
+		<AskBar hasEvent={false} />
 		<Answers asked={[whole]} isSilent={link.isLive}>
 			{answer && (answer.count > 0 ? <Filled answer={answer} /> :
 				<Notice title={words.none}><span>{words.noneHint}</span></Notice>)}

@@ -40,7 +40,7 @@ export function Timeline() {
 
 	return <main id="content" class="timeline">
 		<h2 class="unseen">{words.name}</h2>
-		<AskBar />
+		<AskBar hasEvent={false} />
 		{(focus || ignore) && <p class="hint">{words.stacks}</p>}
 		<Answers asked={[lanes]} isSilent={link.isLive}>
 			{answer && (hosts.length > 1 ? <Notice title={words.hosts}><HostChoice hosts={hosts} /></Notice> :
