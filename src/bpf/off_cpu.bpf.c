@@ -167,6 +167,15 @@ static __always_inline void end_unseen(struct task_struct *task, struct off_cpu_
 		lock_count_short(woken - out);
 }
 
+/* It is not meant, as has been decided meanwhile: nor is what was summed up before that. */
+static __always_inline void leave_out(struct off_cpu_thread *thread)
+{
+	thread->out = 0;
+	thread->later.tid = 0;
+	thread->short_waited = thread->short_ready = 0;
+	thread->short_waits = thread->short_readies = 0;
+}
+
 static __always_inline void goes_out(struct task_struct *task, __u32 state, __u64 now)
 {
 	struct off_cpu_thread *thread =
@@ -182,7 +191,7 @@ static __always_inline void goes_out(struct task_struct *task, __u32 state, __u6
 		thread->asked = now;
 	}
 	if (!filter_everything && thread->answer == FILTER_NO) {
-		thread->out = 0;
+		leave_out(thread);
 		return;
 	}
 	/* it did not return from a system call: it was preempted, or had a fault */

@@ -227,6 +227,13 @@ def test_min_wait_takes_a_time(lab):
     assert "--min-wait takes a time" in done.stderr
 
 
+def test_short_waits_of_what_is_not_meant_are_left_out(lab):
+    """It takes a moment to decide that a process is not meant: what it waited until then is not in the film either."""
+    with running(lab.program("waits"), 20):
+        film = lab.record("-e", "off-cpu", "-d", 1, "-n", "no-process-has-this")
+    assert {event: total(film, event) for event in WAITING} == {event: 0 for event in WAITING}
+
+
 def test_both_events_in_one_film(lab):
     film = lab.record("-e", "on-cpu,off-cpu", "--", lab.program("threads"), 1)
     assert film.share(lambda stack: "thread_0" in stack, "-e", "on-cpu") > 0.1, film.explain()
