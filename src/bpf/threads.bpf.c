@@ -589,6 +589,7 @@ static __always_inline void take_stack(void *ctx, struct task_struct *task,
 		return;
 	capture_identity(&scratch->record, THREADS_STACK, task, coming->in);
 	scratch->record.identity.key = coming->thread;
+	scratch->record.identity.undecided = thread && thread->answer == FILTER_ASK;
 	switch_stack(ctx, scratch, task, with_kernel, THREADS_LOCK_WORDS);
 	capture_send_with(scratch,
 			  thread && thread->has_lock ? lock_put(scratch, &thread->lock) : 0);

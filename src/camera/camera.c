@@ -554,6 +554,7 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	if (camera->samples)
 		samples_statistics(camera->samples, &samples);
 	statistics->samples = samples.samples;
+	statistics->rows = samples.rows;
 	statistics->complete = samples.complete;
 	statistics->handed_over = samples.handed_over;
 	statistics->lost = losses.samples;

@@ -82,7 +82,8 @@ void camera_raise_priority(void);
 
 struct camera_statistics {
 	uint64_t samples;      /* in the film */
-	uint64_t complete;     /* of them: stack to its root */
+	uint64_t rows;	       /* of them: without a stack of their own, as requests */
+	uint64_t complete;     /* of the others: stack to its root */
 	uint64_t handed_over;  /* of them: finished in user space */
 	uint64_t lost;	       /* samples that did not get into the film */
 	uint64_t other_losses; /* all other losses that the film has: parts of stacks, tables … */

@@ -338,7 +338,7 @@ void samples_add(struct samples *samples, uint32_t event, uint64_t time,
 void samples_count_row(struct samples *samples)
 {
 	samples->statistics.samples++;
-	samples->statistics.complete++;
+	samples->statistics.rows++;
 }
 
 void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,

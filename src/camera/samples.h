@@ -219,6 +219,7 @@ void samples_turn(struct samples *samples, struct film_writer *film);
 
 struct samples_statistics {
 	uint64_t samples, complete, handed_over;
+	uint64_t rows; /* of the samples those that have no stack of their own */
 	/*
 	 * by enum capture_source: samples of processes that were gone before anything was known of
 	 * them

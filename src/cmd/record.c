@@ -247,20 +247,23 @@ static void show_end(const struct record_options *o, const struct session *sessi
 {
 	struct camera_statistics statistics;
 	char samples[32], bytes[32];
+	uint64_t stacks;
 
 	camera_statistics(session->camera, &statistics);
+	stacks = statistics.samples - statistics.rows;
 	text_count(samples, sizeof(samples), statistics.samples);
 	text_bytes(bytes, sizeof(bytes), size);
 	if (session->progress)
 		fputs("\r\033[K", stderr);
 	text_print_safe(stderr, o->common.film);
-	fprintf(stderr, ": %s samples in %.1f s, %s", samples, (double)session->elapsed_ns / 1e9,
-		bytes);
-	if (statistics.samples)
+	fprintf(stderr, ": %s sample%s in %.1f s, %s", samples, statistics.samples == 1 ? "" : "s",
+		(double)session->elapsed_ns / 1e9, bytes);
+	if (stacks)
 		fprintf(stderr, ", %.1f %% of stacks complete",
-			(double)statistics.complete * 100 / (double)statistics.samples);
+			(double)statistics.complete * 100 / (double)stacks);
 	if (statistics.lost)
-		fprintf(stderr, "; %llu samples lost", (unsigned long long)statistics.lost);
+		fprintf(stderr, "; %llu sample%s lost", (unsigned long long)statistics.lost,
+			statistics.lost == 1 ? "" : "s");
 	if (statistics.other_losses)
 		fprintf(stderr, "; %llu smaller loss%s, which the report names",
 			(unsigned long long)statistics.other_losses,

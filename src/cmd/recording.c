@@ -110,8 +110,10 @@ void recording_say_absent(const struct recording_options *options, const char *d
 		fputs("stackcam: no process is called '", stderr);
 		text_print_safe(stderr, s->names[i]);
 		fprintf(stderr,
-			"' now; those that start later are %s; 'ps -eo comm' shows what there is\n",
-			done);
+			"' now; those that start later are %s; 'ps -eo comm' shows what there "
+			"is%s\n",
+			done,
+			strchr(s->names[i], ',') ? ", and -n may be given several times" : "");
 	}
 }
 

@@ -238,6 +238,11 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 	uint64_t samples;
 	int err;
 
+	if (only && event && !film_has_any(film, event))
+		return fail(why, -ENOENT, NULL,
+			    "format %s shows %s, and the film has none: none were seen while it "
+			    "was recorded",
+			    answer->format->name, event_type(answer->format->of_event)->noun);
 	if (only && !film_has_any(film, event)) {
 		char to_do[64];
 

@@ -518,6 +518,8 @@ enum film_request_flag {
 	FILM_REQUEST_PARENT_BY_MARKER = 16384,
 	/* by the goroutine that made it: the one that received the other started it meanwhile */
 	FILM_REQUEST_PARENT_BY_START = 32768,
+	/* by what both say: a proxy has passed the one on as the other */
+	FILM_REQUEST_PARENT_BY_CONTENT = 65536,
 	FILM_REQUEST_COPY_LOST =
 		512, /* a part of what was sent was not seen: sizes are too small */
 	/*

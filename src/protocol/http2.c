@@ -182,6 +182,7 @@ static void take_field(void *context, const char *name, size_t name_size, const 
 	} else {
 		http_take_id(&fields->request, name, name_size, value, value_size);
 	}
+	http_say_header(&fields->request, name, name_size, value, value_size);
 }
 
 static void take_asked(struct reading *r, struct fields *fields, uint32_t id)
@@ -205,6 +206,7 @@ static void take_asked(struct reading *r, struct fields *fields, uint32_t id)
 		http_put_target(request, fields->method, fields->target, fields->target_size);
 	} else {
 		r->sink->losses->no_path++;
+		request->says = 0;
 		strcpy(request->path, "<unknown path>");
 		snprintf(request->endpoint, sizeof(request->endpoint), "%s <unknown path>",
 			 fields->method);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/map.h"
+
 /* A part of a head. */
 struct part {
 	const char *at;
@@ -178,6 +180,23 @@ void http_take_id(struct protocol_request *request, const char *name_at, size_t 
 	}
 }
 
+void http_say_header(struct protocol_request *request, const char *name_at, size_t name_size,
+		     const char *value, size_t value_size)
+{
+	/* caches have conditions and ranges of their own */
+	static const char *const said[] = {
+		"accept",	"accept-language", "authorization",    "content-length",
+		"content-type", "cookie",	   "origin",	       "referer",
+		"user-agent",	"x-api-key",	   "x-requested-with",
+	};
+	const struct part name = {name_at, name_size};
+
+	/* in any order */
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (is_named(&name, said[i]))
+			request->says += hash_u64(hash_bytes(value, value_size) + i + 1);
+}
+
 /* False: the message cannot be followed any further. */
 static bool take_header(struct http_head *head, const struct part *line)
 {
@@ -192,6 +211,8 @@ static bool take_header(struct http_head *head, const struct part *line)
 		value.at++, value.size--;
 	while (value.size && strchr(" \t", value.at[value.size - 1]))
 		value.size--;
+	if (head->is_request)
+		http_say_header(&head->request, name.at, name.size, value.at, value.size);
 	if (is_named(&name, "content-length"))
 		return take_length(head, &value);
 	if (is_named(&name, "transfer-encoding") && has_word(&value, "chunked"))
@@ -229,6 +250,7 @@ void http_put_target(struct protocol_request *request, const char *method, const
 
 	if (!protocol_put_text(request->path, sizeof(request->path), target, size))
 		request->flags |= FILM_REQUEST_PATH_CUT;
+	request->says += hash_u64(hash_bytes(path.at, path.size) ^ hash_bytes(method, length));
 	if (length + 1 >= sizeof(request->endpoint))
 		length = sizeof(request->endpoint) - 2;
 	memcpy(request->endpoint, method, length);
@@ -307,5 +329,8 @@ bool http_head_read(const uint8_t *data, size_t size, struct http_head *head)
 	while (next_line(&rest, &line) && line.size)
 		if (!take_header(head, &line))
 			return false;
+	/* what is missing may say something else */
+	if (!http_head_end(data, size))
+		head->request.says = 0;
 	return true;
 }

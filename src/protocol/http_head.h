@@ -38,6 +38,13 @@ bool http_head_read(const uint8_t *data, size_t size, struct http_head *head);
 void http_take_id(struct protocol_request *request, const char *name, size_t name_size,
 		  const char *value, size_t value_size);
 
+/*
+ * What a request says by a header (struct protocol_request, says): of those that the client alone
+ * chooses, and proxies leave as they are.
+ */
+void http_say_header(struct protocol_request *request, const char *name, size_t name_size,
+		     const char *value, size_t value_size);
+
 /* The path and the endpoint of a request for a target, of a method that is short. */
 void http_put_target(struct protocol_request *request, const char *method, const char *target,
 		     size_t size);

@@ -44,6 +44,8 @@ struct protocol_request {
 	uint8_t id_kind;  /* enum film_request_id_kind */
 	uint8_t protocol; /* enum film_protocol, if not the connection's; else 0 */
 	uint32_t flags;	  /* FILM_REQUEST_PATH_CUT, FILM_REQUEST_ID_CUT */
+	/* of what a proxy passes on as it is: equal, if the client's part is; 0: not known */
+	uint64_t says;
 };
 
 /* What an answer says of how it went. */

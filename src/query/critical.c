@@ -30,7 +30,7 @@ const char *critical_end_name(enum critical_end end)
 		[CRITICAL_UNKNOWN] = "unknown",	  [CRITICAL_EARLIER] = "earlier",
 		[CRITICAL_ABSENT] = "absent",	  [CRITICAL_RUNNING] = "running",
 		[CRITICAL_SENT] = "sent",	  [CRITICAL_ANSWERED] = "answered",
-		[CRITICAL_UNLINKED] = "unlinked",
+		[CRITICAL_UNLINKED] = "unlinked", [CRITICAL_SHARED] = "shared",
 	};
 
 	return names[end];

@@ -42,6 +42,7 @@ enum critical_end {
 	CRITICAL_ABSENT,   /* the waker was not there yet, or is not filmed so early */
 	CRITICAL_RUNNING,  /* a thread worked for a goroutine, and what it did is not filmed */
 	CRITICAL_UNLINKED, /* not told apart from what its threads did for others */
+	CRITICAL_SHARED,   /* it waited for the next event, of all that it served then */
 	CRITICAL_ENDS,
 };
 

@@ -193,3 +193,13 @@ const char *request_peer(const struct request *request, char *to, size_t size)
 	}
 	return to;
 }
+
+const char *request_own(const struct request *request, char *to, size_t size)
+{
+	struct request swapped = *request;
+
+	swapped.row.peer[0] = request->row.own[0];
+	swapped.row.peer[1] = request->row.own[1];
+	swapped.row.peer_port = request->row.own_port;
+	return request_peer(&swapped, to, size);
+}

@@ -51,6 +51,8 @@ bool request_has_id(const struct request *request, const char *id);
  */
 #define REQUEST_PEER_MAX 128
 const char *request_peer(const struct request *request, char *to, size_t size);
+/* The same of its own end. */
+const char *request_own(const struct request *request, char *to, size_t size);
 
 /*
  * What the other end of a request made has in common with others at the same place: its address, or

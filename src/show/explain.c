@@ -135,7 +135,8 @@ static int put_advice(const struct teller *t)
 		return err;
 	}
 
-	if (cause->is_queue || slice_is_wait(cause->kind) || cause->ended == CRITICAL_READY) {
+	if (!explain_is_unexplained(cause) &&
+	    (cause->is_queue || slice_is_wait(cause->kind) || cause->ended == CRITICAL_READY)) {
 		words_value(gain, sizeof(gain), "ns", cause->duration);
 		fprintf(t->out, "Without %s it would take at most %s (%.0f %%) less. ",
 			is_inner ? "that" : "the first of these", gain,

@@ -39,7 +39,8 @@ void explain_disk_user_words(const struct explainer *e, const struct explain_dis
 void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t beside,
 			  struct buf *words);
 
-/* Of the time of an explanation that which is not explained. */
+/* Whether a part says that something is not known; and how long all such parts are. */
+bool explain_is_unexplained(const struct explain_part *part);
 uint64_t explain_unexplained(const struct explanation *x);
 
 /*

@@ -2,7 +2,7 @@
 /* What follows from an explanation, as far as its evidence answers that. */
 #include "show/explain.h"
 
-static bool is_unexplained(const struct explain_part *part)
+bool explain_is_unexplained(const struct explain_part *part)
 {
 	if (part->is_queue)
 		return false;
@@ -12,6 +12,7 @@ static bool is_unexplained(const struct explain_part *part)
 	case CRITICAL_EARLIER:
 	case CRITICAL_UNKNOWN:
 	case CRITICAL_UNLINKED:
+	case CRITICAL_SHARED:
 		return !part->is_followed;
 	default:
 		return false;
@@ -23,7 +24,7 @@ uint64_t explain_unexplained(const struct explanation *x)
 	uint64_t sum = 0;
 
 	vec_foreach (&x->parts, part)
-		if (is_unexplained(part))
+		if (explain_is_unexplained(part))
 			sum += part->duration;
 	return sum;
 }
@@ -107,7 +108,7 @@ struct explain_advice explain_advise(const struct explainer *e, const struct exp
 	if (part && (part->ended == CRITICAL_SENT || part->ended == CRITICAL_ANSWERED))
 		return (struct explain_advice){"unknown",
 					       "the film does not say why it was not received"};
-	if (!part || part->slice == HISTORY_NONE)
+	if (!part || part->slice == HISTORY_NONE || explain_is_unexplained(part))
 		return (struct explain_advice){"unknown", "most of the time is not explained"};
 	if (part->ended == CRITICAL_READY &&
 	    histories_is_goroutine(&e->histories, e->histories.slices[part->slice].thread))

@@ -425,6 +425,14 @@ static void answer_words(struct explainer *e, const struct explain_part *part, s
 		cause_words(e, part, words);
 }
 
+/* Of a wait of an event loop that served others, too. */
+static void shared_words(struct explainer *e, const struct history_slice *slice, struct buf *words)
+{
+	buf_printf(words, "waiting for new events (%s)", call_of(e, slice));
+	place_words(e, slice->stack, words);
+	buf_put_text(words, ", of any of its requests: what this one waited for is not known");
+}
+
 void explain_part_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
 	const struct history_slice *slice = slice_of(e, part);
@@ -486,6 +494,10 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 	}
 	if (!slice_is_wait(part->kind)) {
 		ready_words(e, part, slice, words);
+		return;
+	}
+	if (part->ended == CRITICAL_SHARED) {
+		shared_words(e, slice, words);
 		return;
 	}
 	if (part->ended == CRITICAL_IDLE && part->parent && !part->is_in_call)
@@ -555,6 +567,7 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 	case CRITICAL_ABSENT:
 	case CRITICAL_HOLE:
 	case CRITICAL_UNLINKED:
+	case CRITICAL_SHARED:
 		return "unexplained";
 	case CRITICAL_SENT:
 		return "sent";

@@ -69,6 +69,8 @@ static const char *parent_by(const struct film_request *row)
 		return "start";
 	if (row->flags & FILM_REQUEST_PARENT_BY_TASK)
 		return "task";
+	if (row->flags & FILM_REQUEST_PARENT_BY_CONTENT)
+		return "content";
 	if (row->flags & FILM_REQUEST_PARENT_BY_MARKER)
 		return "marker";
 	return row->flags & FILM_REQUEST_PARENT_BY_ID ? "id" : "thread";

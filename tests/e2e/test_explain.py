@@ -34,7 +34,7 @@ def check_sums(part):
 
 
 # the ends of parts of which nothing is known
-NOT_KNOWN = ("earlier", "absent", "hole", "unlinked")
+NOT_KNOWN = ("earlier", "absent", "hole", "unlinked", "shared")
 
 
 def check_kinds(part):
@@ -597,6 +597,19 @@ def test_a_film_without_lives_says_what_to_record(lab):
     assert done.returncode == 1 and not done.stdout
     assert done.stderr == "stackcam: cannot explain: the film has no lives of threads; " \
         "record with 'stackcam record -e threads,on-cpu'\n"
+
+
+def test_a_film_of_nothing_says_so(lab):
+    """It was recorded as it should be: to say how would mislead."""
+    film = lab.record("-e", "threads,requests", "-d", "0.5", "-n", "no-process-has-this,nor-this")
+    assert "-n may be given several times" in film.recording.stderr
+    assert "; nothing that was to be filmed ran" in film.recording.stderr, film.recording.stderr
+    done = lab.run("explain", film.path)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == "stackcam: cannot explain: nothing that was to be filmed ran, so the film has no lives of threads\n"
+    done = lab.run("report", "--format", "requests", film.path)
+    assert done.returncode == 1 and done.stderr == "stackcam: format requests shows requests, and the film has none: " \
+        "none were seen while it was recorded\n", done.stderr
 
 
 def test_wrong_usage_and_nothing_that_matches(lab):

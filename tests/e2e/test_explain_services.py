@@ -12,6 +12,8 @@ from harness import free_port, needs_root, running, wait_until
 from test_cases import filming
 from test_explain import ask, check_sums, explained, film_has
 from test_explain_calls import requests_of
+from test_requests import CLIENT, serving  # noqa: F401 (a fixture)
+from test_requests_loops import haproxy_server
 
 pytestmark = needs_root
 
@@ -407,3 +409,82 @@ def test_a_server_that_polls_while_it_serves_has_work(shared_lab):
     request, = explained(shared_lab, film, "--request", made["number"])
     wait = longest(longest(request))
     assert wait["duration"] > 100_000_000 and wait["words"].startswith("waiting for new events (epoll_wait) on pipe "), wait
+
+
+SLOW = """
+import http.server, sys, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        time.sleep(0.03)
+        self.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(self.path), self.path.encode()))
+
+    def log_message(self, *arguments):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_a_queue_in_a_proxy(lab, serving):
+    """While it waits there, its event loop waits for others: that says nothing of it. Then its own answer is waited for."""
+    _, behind, _ = serving(lambda folder, port: [sys.executable, "-c", SLOW, str(port)])
+    proxy, port, _ = serving(haproxy_server, behind=behind, threads=1)
+    film = lab.record("-e", "threads,requests", "-p", proxy.pid, "--", sys.executable, CLIENT, port, 40, 3)
+    request, = explained(lab, film, "--slowest", "1")
+    shared = [part for part in request["parts"] if part["end"] == "shared"]
+    answers = [part for part in request["parts"] if part["kind"] == "request"]
+    assert len(shared) == 1 and shared[0]["words"].endswith("of any of its requests: what this one waited for is not known")
+    assert not shared[0]["parts"], "what ended it was for others"
+    assert request["unexplained"] >= shared[0]["duration"], request
+    assert request["asked_late"]["peer"] == f"127.0.0.1:{behind}", request
+    assert sum(part["duration"] for part in answers) >= 20_000_000, request
+    assert longest(request) == shared[0], request
+    told = lab.run("explain", "--slowest", "1", film.path).stdout
+    assert "Without the first of these" not in told and "most of the time is not explained" in told, told
+
+
+# One thread asks and sleeps; another one watches its connection, and wakes it when the answer comes.
+WATCHES = """
+import select, socket, sys, threading
+
+port, behind = int(sys.argv[1]), int(sys.argv[2])
+watched, come = select.epoll(), {}
+
+def watch():
+    while True:
+        for number, _ in watched.poll():
+            watched.unregister(number)
+            come.pop(number).set()
+
+def ask():
+    there = socket.create_connection(("127.0.0.1", behind))
+    there.sendall(b"GET /behind HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+    come[there.fileno()] = answered = threading.Event()
+    watched.register(there.fileno(), select.EPOLLIN)
+    answered.wait()
+    there.recv(65536)
+
+listener = socket.create_server(("127.0.0.1", port), backlog=100)
+threading.Thread(target=watch, daemon=True).start()
+while True:
+    client, _ = listener.accept()
+    while client.recv(65536):
+        ask()
+        client.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 9\\r\\n\\r\\n/mark-0-0")
+"""
+
+
+def test_an_answer_that_another_thread_watches_for(lab, serving):
+    """The one that asked sleeps until that one wakes it: what both wait for is the answer."""
+    _, behind, _ = serving(lambda folder, port: [sys.executable, "-c", SLOW, str(port)])
+    server, port, _ = serving(lambda folder, port: [sys.executable, "-c", WATCHES, str(port), str(behind)])
+    film = lab.record("-e", "threads,requests", "-p", server.pid, "--", sys.executable, CLIENT, port, 1, 1)
+    request, = explained(lab, film, "--slowest", "1")
+    wait = longest(request)
+    assert wait["duration"] >= 25_000_000 and wait["waker"], request
+    answer = longest(wait)
+    assert answer["kind"] == "request" and answer["words"].startswith(f"waiting for the answer of 127.0.0.1:{behind} to GET /behind"), wait
+    assert answer["duration"] >= 25_000_000, wait

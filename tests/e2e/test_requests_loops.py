@@ -156,6 +156,47 @@ def go_server(folder, port, behind, way):
     return [str(folder / "server"), str(port), str(behind), way]
 
 
+# Requests wait in it for one of few connections; it has no ids.
+HAPROXY = """
+global
+  nbthread {threads}
+defaults
+  mode http
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+  timeout queue 60s
+listen all
+  bind 127.0.0.1:{port}
+  http-request del-header x-request-id
+  server behind 127.0.0.1:{behind} maxconn 6
+"""
+
+
+def haproxy_server(folder, port, behind, threads):
+    haproxy = shutil.which("haproxy", path="/usr/sbin:/usr/bin") or pytest.skip("haproxy is missing")
+    (folder / "haproxy.cfg").write_text(HAPROXY.format(port=port, behind=behind, threads=threads))
+    return [haproxy, "-db", "-f", str(folder / "haproxy.cfg")]
+
+
+# All ask for the same. By the length of its answer, which the client chooses, each is known.
+ALIKE = """
+import socket, sys
+port, connections, rounds = map(int, sys.argv[1:])
+all_of_them = [socket.create_connection(("127.0.0.1", port)) for _ in range(connections)]
+for turn in range(rounds):
+    for i, connection in enumerate(all_of_them):
+        connection.sendall(b"GET /mark-same HTTP/1.1\\r\\nHost: x\\r\\nX-Want: %d\\r\\n\\r\\n" % (1000 + turn * connections + i))
+    for connection in all_of_them:
+        data = b""
+        while b"\\r\\n\\r\\n" not in data or len(data) < data.index(b"\\r\\n\\r\\n") + 4 + int(data.lower().split(b"length: ")[1].split(b"\\r")[0]):
+            data += connection.recv(65536)
+"""
+
+WANTED_LENGTH = BEHIND.replace("path = head.split(b\" \")[1]",
+                               "path = b'x' * int(head.lower().split(b'x-want: ')[1].split(b'\\r')[0])")
+
+
 def links(lab, server, port, has_goroutines=False):
     """Of the requests that the server makes for others: those right, the others with what each was said to be for."""
     film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, CONNECTIONS, ROUNDS)
@@ -186,6 +227,37 @@ def limited(folder, command):
     conf = folder / "nginx.conf"
     conf.write_text(conf.read_text().replace("http {", "http { limit_req_zone $server_name zone=slow:1m rate=500r/s;"))
     return command
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_proxy_with_a_queue(lab, serving, threads):
+    """What it sends next has waited there since long before: what both say tells."""
+    _, behind, _ = serving(behind_server)
+    server, port, _ = serving(haproxy_server, behind=behind, threads=threads)
+    film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, CONNECTIONS, ROUNDS)
+    served, made = both_of(requests_of(lab, film), server, WANTED)
+    right = [r for r in made if r["parent"] and served[r["parent"]]["path"] == r["path"]]
+    assert not [r for r in made if r["parent"] and r not in right]
+    assert len(right) >= 0.95 * WANTED, len(right)
+
+
+def both_of(answer, server, count):
+    served = {r["number"]: r for r in of_process(answer, server)}
+    made = of_process(answer, server, "made")
+    assert len(served) == len(made) == count, (len(served), len(made), answer["loss"])
+    return served, made
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_proxy_whose_requests_are_alike(lab, serving, threads):
+    """Which one of those that wait it sends next is not known before their answers come; then most are."""
+    _, behind, _ = serving(lambda folder, port: [sys.executable, "-c", WANTED_LENGTH, str(port)])
+    server, port, _ = serving(haproxy_server, behind=behind, threads=threads)
+    film = lab.record("-e", "requests", "-a", "--", sys.executable, "-c", ALIKE, port, 40, 12)
+    served, made = both_of(requests_of(lab, film), server, 480)
+    wrong = [r for r in made if r["parent"] and served[r["parent"]]["sent"] != r["received"]]
+    assert not wrong, [(served[r["parent"]]["sent"], r["received"], r["parent_by"]) for r in wrong]
+    assert sum(r["parent"] is not None for r in made) >= 0.5 * 480, made[:20]
 
 
 def test_node(lab, serving):

@@ -42,6 +42,8 @@ uint64_t requests_track_leave(struct requests_track *track, uint64_t now)
 
 	requests_loops_give_all(track->loops);
 	requests_tasks_give_all(track->tasks);
+	requests_passed_give_all(track->passed);
+	requests_early_give_all(track->early);
 	requests_starts_give_all(track->starts);
 	vec_foreach (&track->all, connection)
 		vec_foreach (&connection->queue, asked) {

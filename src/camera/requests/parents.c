@@ -120,7 +120,8 @@ static void find_in_go(struct requests_track *track, struct asked *asked,
  * For which request it is made. The id says it, if just one that is served has it; else the thread
  * (of Go, the goroutine), if it serves just one; else the task that will have answered one
  * (camera/lanes/tasks.h), or what its thread did before, and will do with the answer
- * (loops.h). A wrong one is worse than none.
+ * (loops.h); else, where a proxy passes it on, what both say (passed.h). A wrong one is worse than
+ * none.
  */
 void requests_parents_find(struct requests_track *track, struct asked *asked,
 			   const struct requests_record *record, uint64_t reader)
@@ -128,6 +129,7 @@ void requests_parents_find(struct requests_track *track, struct asked *asked,
 	uint64_t by_thread, by_id = 0, thread = key_of_thread(&asked->identity);
 	uint64_t open = requests_open_find(&track->by_thread, thread, &by_thread);
 	struct film_request *row = &asked->row;
+	bool may_be_for;
 
 	if (asked->id_key)
 		requests_open_find(&track->by_id, asked->id_key, &by_id);
@@ -138,26 +140,25 @@ void requests_parents_find(struct requests_track *track, struct asked *asked,
 		track->counts.ambiguous += !row->parent;
 		return;
 	}
+	asked->is_one_of = open && !row->parent;
 	if (requests_parents_has_goroutines(track, &asked->identity)) {
 		find_in_go(track, asked, record, reader);
 		/* it may yet turn out, or is counted at its end */
-		asked->may_be_for = open && !row->parent;
+		asked->may_be_for = asked->is_one_of;
 		return;
 	}
-	if (!open && !by_id)
-		return;
-	asked->is_of_task = !by_id && record->task;
-	if (asked->is_of_task) {
-		asked->may_be_for = requests_tasks_made(
+	may_be_for = requests_passed_made(track->passed, (pid_t)asked->identity.pid, asked->says,
+					  row->number, row->parent, asked->begun);
+	asked->is_of_task = (open || by_id) && !by_id && record->task;
+	if (asked->is_of_task)
+		may_be_for |= requests_tasks_made(
 			track->tasks, requests_parents_task(&asked->identity, record->task),
 			asked->identity.pid, row->number, asked->begun);
-		track->counts.ambiguous += !row->parent && !asked->may_be_for;
-		return;
-	}
-	asked->may_be_for = requests_loops_made(track->loops, thread, &record->turn,
-						record->connection, row->number, row->parent) &&
-			    !row->parent;
-	track->counts.ambiguous += !row->parent && !asked->may_be_for;
+	else if (open || by_id)
+		may_be_for |= requests_loops_made(track->loops, thread, &record->turn,
+						  record->connection, row->number, row->parent);
+	asked->may_be_for = may_be_for && !row->parent;
+	track->counts.ambiguous += asked->is_one_of && !asked->may_be_for;
 }
 
 /* What the thread of a piece has published: it knows better than any header. */
@@ -191,19 +192,35 @@ static void write_row(struct requests_track *track, struct asked *asked)
 			asked->is_slow);
 }
 
-/*
- * One that was made, and was kept until it could be known for which request; flag: by what. If it
- * did not turn out, it is for the one that its thread served alone, if there was one.
- */
-static void give(struct requests_track *track, struct asked *asked, uint64_t parent, uint32_t flag)
+/* It is known now, as far as it ever will be; flag: by what. */
+static void settle(struct requests_track *track, struct asked *asked, uint64_t parent,
+		   uint32_t flag)
 {
 	if (parent) {
 		asked->row.parent = parent;
 		asked->row.flags |= flag;
 	}
-	track->counts.ambiguous += !asked->row.parent;
+	track->counts.ambiguous += asked->is_one_of && !asked->row.parent;
 	write_row(track, asked);
 	free(asked);
+}
+
+/*
+ * One that was made, and was kept until it could be known for which request; flag: by what. If it
+ * did not turn out, it is for the one that its thread served alone, if there was one; else it may
+ * turn out by what both say.
+ */
+static void give(struct requests_track *track, struct asked *asked, uint64_t parent, uint32_t flag)
+{
+	bool is_known = parent || asked->row.parent;
+
+	if (!requests_passed_over(track->passed, asked->row.number, is_known ? NULL : asked))
+		settle(track, asked, parent, flag);
+}
+
+void requests_parents_by_content(void *context, void *kept, uint64_t parent)
+{
+	settle(context, kept, parent, FILM_REQUEST_PARENT_BY_CONTENT);
 }
 
 void requests_parents_by_order(void *context, void *kept, uint64_t parent)
@@ -223,25 +240,55 @@ void requests_parents_by_start(void *context, void *kept, bool is_right)
 	if (!is_right) {
 		asked->row.parent = 0;
 		asked->row.flags &= ~(uint32_t)FILM_REQUEST_PARENT_BY_START;
+		asked->is_one_of = true;
 	}
 	give(context, asked, 0, 0);
 }
 
+void requests_parents_by_thread(void *context, void *kept, bool is_wrong)
+{
+	struct asked *asked = kept;
+
+	if (is_wrong) {
+		asked->row.parent = 0;
+		asked->is_one_of = true;
+	}
+	settle(context, asked, 0, 0);
+}
+
+/* Whether only its thread says for which one it is: it served that one alone. */
+static bool is_by_thread(struct requests_track *track, const struct asked *asked)
+{
+	const uint32_t by_more = FILM_REQUEST_PARENT_BY_ID | FILM_REQUEST_PARENT_BY_MARKER;
+
+	return asked->row.role == FILM_REQUEST_MADE && asked->row.parent &&
+	       !(asked->row.flags & by_more) &&
+	       !requests_parents_has_goroutines(track, &asked->identity);
+}
+
 static bool is_kept(struct requests_track *track, const struct asked *asked, void *kept)
 {
+	uint64_t number = asked->row.number;
+	void *unknown = asked->row.parent ? NULL : kept;
+
 	if (asked->row.role != FILM_REQUEST_MADE)
 		return false;
 	if (asked->line.count)
 		return kept &&
 		       requests_starts_keep(track->starts, &asked->line, asked->row.parent, kept);
-	return asked->is_of_task ? requests_tasks_over(track->tasks, asked->row.number, kept)
-				 : requests_loops_over(track->loops, asked->row.number, kept);
+	if (asked->is_of_task ? requests_tasks_over(track->tasks, number, unknown)
+			      : requests_loops_over(track->loops, number, unknown))
+		return true;
+	return requests_passed_over(track->passed, number, unknown) ||
+	       (is_by_thread(track, asked) &&
+		requests_early_keep(track->early, key_of_thread(&asked->identity), asked->begun,
+				    kept));
 }
 
 /* Writes a request that is over, unless it is kept until it is known for which one it was made. */
 void requests_parents_over(struct requests_track *track, struct asked *asked)
 {
-	bool may_change = asked->may_be_for || asked->line.count;
+	bool may_change = asked->may_be_for || asked->line.count || is_by_thread(track, asked);
 	struct asked *kept = may_change ? malloc(sizeof(*kept)) : NULL;
 
 	if (kept)
@@ -249,7 +296,7 @@ void requests_parents_over(struct requests_track *track, struct asked *asked)
 	if (is_kept(track, asked, kept))
 		return;
 	free(kept);
-	track->counts.ambiguous += asked->may_be_for && !asked->row.parent;
+	track->counts.ambiguous += asked->is_one_of && asked->may_be_for && !asked->row.parent;
 	write_row(track, asked);
 	if (asked->row.role == FILM_REQUEST_SERVED)
 		requests_loops_served(track->loops, asked->row.number);

@@ -40,11 +40,15 @@ struct requests_track *requests_track_new(const struct requests_to *to, uint64_t
 	track->loops = requests_loops_new(requests_parents_by_order, track);
 	track->tasks = requests_tasks_new(requests_parents_by_task, track);
 	track->starts = requests_starts_new(requests_parents_by_start, track);
-	if (track->loops && track->tasks && track->starts)
+	track->passed = requests_passed_new(requests_parents_by_content, track);
+	track->early = requests_early_new(requests_parents_by_thread, track);
+	if (track->loops && track->tasks && track->starts && track->passed && track->early)
 		return track;
 	requests_loops_free(track->loops);
 	requests_tasks_free(track->tasks);
 	requests_starts_free(track->starts);
+	requests_passed_free(track->passed);
+	requests_early_free(track->early);
 	free(track);
 	return NULL;
 }
@@ -74,6 +78,8 @@ void requests_track_free(struct requests_track *track)
 	requests_loops_free(track->loops);
 	requests_tasks_free(track->tasks);
 	requests_starts_free(track->starts);
+	requests_passed_free(track->passed);
+	requests_early_free(track->early);
 	free(track);
 }
 
@@ -126,6 +132,7 @@ static void finish(struct requests_track *track, struct connection *connection, 
 		copy_addresses(track, &asked->row, &connection->about);
 	requests_asked_row(asked, now);
 	requests_parents_serve(track, asked, -1, now);
+	requests_passed_served(track->passed, asked->row.number, now);
 	requests_streams_end(track, asked);
 	requests_parents_over(track, asked);
 	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
@@ -215,6 +222,7 @@ static void take_request(void *context, const struct protocol_request *request)
 	memcpy(asked.row.id, request->id, sizeof(asked.row.id));
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
 	asked.id_key = requests_parents_id(&asked.identity, request->id);
+	asked.says = request->says;
 	asked.goroutine_key = requests_parents_task(&asked.identity, taking->record->task);
 	if (requests_parents_has_goroutines(track, &asked.identity))
 		asked.row.goroutine = taking->record->works_for ? taking->record->works_for
@@ -231,6 +239,9 @@ static void take_request(void *context, const struct protocol_request *request)
 				      connection->reader);
 	else if (taking->stream)
 		requests_streams_begin(track, vec_last(&connection->queue), taking->record);
+	if (connection->role == FILM_REQUEST_SERVED)
+		requests_passed_asked(track->passed, (pid_t)asked.identity.pid, asked.says,
+				      asked.row.number, taking->time);
 	requests_parents_serve(track, vec_last(&connection->queue), 1, taking->time);
 }
 
@@ -271,6 +282,9 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 	}
 	if (!asked) {
 		taking->track->counts.before++;
+		if (taking->connection->role == FILM_REQUEST_SERVED)
+			requests_early_answered(taking->track->early,
+						key_of_thread(taking->identity), taking->time);
 		return;
 	}
 	if (taking->connection->role == FILM_REQUEST_SERVED && taking->record)
@@ -278,6 +292,8 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 	asked->is_answered = true;
 	asked->first = asked->last = taking->time;
 	asked->answerer = *taking->identity;
+	requests_passed_answered(taking->track->passed, asked->row.number, answer->status,
+				 taking->time);
 	asked->row.answerer = taking->track->to.thread(taking->track->to.context, taking->identity);
 	asked->row.status = answer->status;
 	if (answer->protocol)
@@ -483,6 +499,7 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 		track->counts.damaged++;
 		return;
 	}
+	requests_early_now(track->early, record->head.time);
 	connection = requests_track_connection(track, record->connection);
 	if (!connection)
 		connection = meet(track, record);
@@ -553,6 +570,8 @@ void requests_track_tick(struct requests_track *track, uint64_t now)
 			forget(track, connection, now);
 	}
 	requests_loops_tick(track->loops);
+	requests_passed_tick(track->passed);
+	requests_early_tick(track->early);
 	find_oldest(track, &oldest);
 	requests_tasks_tick(track->tasks, &oldest);
 	map_free(&oldest);
@@ -581,6 +600,8 @@ void requests_track_finish(struct requests_track *track, uint64_t now)
 	requests_loops_give_all(track->loops);
 	requests_tasks_give_all(track->tasks);
 	requests_starts_give_all(track->starts);
+	requests_passed_give_all(track->passed);
+	requests_early_give_all(track->early);
 }
 
 struct requests_counts requests_track_counts(const struct requests_track *track)

@@ -5,8 +5,10 @@
 /* What is known of connections, for track.c, parents.c, lasting.c. */
 #include "base/map.h"
 #include "base/vec.h"
+#include "camera/requests/early.h"
 #include "camera/requests/loops.h"
 #include "camera/requests/open.h"
+#include "camera/requests/passed.h"
 #include "camera/requests/starts.h"
 #include "camera/requests/tasks.h"
 #include "camera/requests/threads.h"
@@ -19,6 +21,7 @@ struct asked {
 	uint64_t begun, first, last;
 	struct capture_identity identity, answerer;
 	uint64_t id_key; /* 0: it has none */
+	uint64_t says;	 /* of struct protocol_request */
 	/* of the one that received it, or handles its stream; 0: none, or not known */
 	uint64_t goroutine_key;
 	/* of its stream, by the goroutine that received it, and by the one that started that; 0 */
@@ -26,7 +29,8 @@ struct asked {
 	uint32_t stream; /* its number there; 0: answers come in order */
 	bool is_answered;
 	bool is_slow;	 /* lasts() said so */
-	bool may_be_for; /* one of those that its thread served; which may turn out, */
+	bool is_one_of;	 /* those that its thread served; for which is not known */
+	bool may_be_for; /* one of those, or of its process; which may turn out, */
 	bool is_of_task; /* by the task that made it */
 	/* goroutines between the one that made it, and the one that serves row.parent */
 	struct requests_line line;
@@ -58,6 +62,8 @@ struct requests_track {
 	struct requests_threads threads;
 	struct requests_starts *starts;
 	struct requests_loops *loops;
+	struct requests_passed *passed;
+	struct requests_early *early;
 	struct requests_tasks *tasks;
 	struct requests_marker *marker; /* null: no requests are marked */
 	struct requests_counts counts;
@@ -96,7 +102,10 @@ void requests_parents_over(struct requests_track *track, struct asked *asked);
 /* A requests_loops_give and a requests_tasks_give, whose context is the track. */
 void requests_parents_by_order(void *context, void *kept, uint64_t parent);
 void requests_parents_by_task(void *context, void *kept, uint64_t parent);
-/* A requests_starts_give, the same. */
+/* A requests_passed_give, the same. */
+void requests_parents_by_content(void *context, void *kept, uint64_t parent);
+/* A requests_early_give and a requests_starts_give, the same. */
+void requests_parents_by_thread(void *context, void *kept, bool is_wrong);
 void requests_parents_by_start(void *context, void *kept, bool is_right);
 
 /* About once a second: those that were kept for the goroutines that made them. */

@@ -312,12 +312,15 @@ static void take_stack(struct source *source, const struct capture_record *recor
 	struct waiting_half half = {
 		.pid = (uint32_t)record->identity.key,
 		.key = record->identity.value,
-		.place = samples_resolve(
-			source->host->samples,
-			scheduler_cut(&threads->scheduler, source->host->probes, record), handover),
 	};
-	const struct lives_lock lock = threads_lock_of_stack(threads->locks, record);
+	struct lives_lock lock;
 
+	if (!source_is_meant(source, &record->identity))
+		return;
+	half.place = samples_resolve(
+		source->host->samples,
+		scheduler_cut(&threads->scheduler, source->host->probes, record), handover);
+	lock = threads_lock_of_stack(threads->locks, record);
 	threads_lock_keep(&half, &lock);
 	waiting_put(threads->stacks, &half);
 }

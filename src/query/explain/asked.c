@@ -2,6 +2,7 @@
 #include "query/explain/asked.h"
 
 #include "base/search.h"
+#include "query/objects.h"
 
 /* How many places there are of requests that a thread made by then, and of threads before it. */
 static size_t asked_by(const struct explain_requests *requests, uint32_t thread, uint64_t time)
@@ -71,4 +72,29 @@ void explain_asked_mark(const struct explain_requests *requests, struct historie
 		    serves(requests, slice->thread, slice->start, slice->end))
 			slice->flags |= HISTORY_ASKED;
 	}
+}
+
+const struct explain_made *explain_asked_by_waiter(const struct explain_requests *requests,
+						   const struct histories *histories,
+						   const struct film *film,
+						   const struct critical_path *path, size_t place)
+{
+	const struct critical_step *step = &path->steps.at[place], *event = step;
+	const struct history_slice *slice;
+	const struct explain_made *made;
+	const struct critical_wait *wait;
+
+	if (step->ended == CRITICAL_EARLIER && place + 1 < path->steps.count)
+		event = step + 1;
+	if (!step->wait || event->wait != step->wait || event->ended != CRITICAL_IDLE)
+		return NULL;
+	wait = &path->waits.at[step->wait - 1];
+	slice = &histories->slices[event->slice];
+	if (!slice->object || slice->thread != wait->waker)
+		return NULL;
+	made = explain_asked_in(requests, wait->thread, wait->start, wait->end);
+	if (!made || !made->object ||
+	    made->object != explain_object_key(object_name(film, slice->object)))
+		return NULL;
+	return made;
 }

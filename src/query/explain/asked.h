@@ -2,6 +2,7 @@
 #ifndef QUERY_EXPLAIN_ASKED_H
 #define QUERY_EXPLAIN_ASKED_H
 
+#include "query/critical.h"
 #include "query/explain/requests.h"
 #include "query/histories.h"
 
@@ -19,5 +20,16 @@ void explain_asked_mark(const struct explain_requests *requests, struct historie
  */
 const struct explain_made *explain_asked_in(const struct explain_requests *requests,
 					    uint32_t thread, uint64_t from, uint64_t to);
+
+/*
+ * A thread asks for something and sleeps, and another one watches its connection, as a poller of
+ * idle connections does, and wakes it once the answer comes: what the watcher did up to then is not
+ * the cause, but the answer is what both waited for. That request, of a step of a path in which a
+ * watcher waited for such an event, or in which it did something else before; null: it is none.
+ */
+const struct explain_made *explain_asked_by_waiter(const struct explain_requests *requests,
+						   const struct histories *histories,
+						   const struct film *film,
+						   const struct critical_path *path, size_t place);
 
 #endif

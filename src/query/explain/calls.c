@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "query/explain/asked.h"
+
 enum {
 	CALLS_DEPTH_MAX = 8,	/* services that ask each other */
 	CALLS_LOOKS_MAX = 65536 /* at the requests that were made for one */
@@ -13,6 +15,7 @@ struct calls {
 	uint64_t request;
 	const struct explain_made *own; /* the request itself, if it was made; else null */
 	uint32_t process, depth;
+	uint32_t thread; /* that works for it */
 	struct critical_path from, *to;
 };
 
@@ -46,6 +49,18 @@ static bool may_be_for_answer(const struct calls *c, const struct history_slice 
 	class = slice_wait_class(slice->kind);
 	return class == WAIT_POLL || class == WAIT_RECEIVE || class == WAIT_IPC ||
 	       (class == WAIT_NETWORK && slice->state == FILM_WAIT_GOROUTINE);
+}
+
+/*
+ * Whether it is one in which the request's own thread waited for what came next, be it for this
+ * request or for others that it served at the same time, as an event loop does.
+ */
+static bool is_shared(const struct calls *c, const struct history_slice *slice)
+{
+	return !c->own && slice->thread == c->thread && slice->kind == SLICE_WAIT + WAIT_POLL &&
+	       !(slice->flags & HISTORY_ASKED) &&
+	       explain_serves_others(&c->e->requests, slice->thread, c->request, slice->start,
+				     slice->end);
 }
 
 /* What was made for the request, and was under way all over [from, to): one of them, or null. */
@@ -417,23 +432,40 @@ static int put_earlier(struct calls *c, const struct critical_step *step)
 	return err || put(c, step, start, step->end) ? err : -ENOMEM;
 }
 
+/* A thread that sleeps until another one sees its answer come waits for that answer. */
+static int put_watched(struct calls *c, const struct critical_step *step)
+{
+	struct critical_step call = *step;
+
+	call.slice = HISTORY_NONE;
+	call.ended = CRITICAL_NETWORK;
+	return put_call(c, &call, step->start, step->end);
+}
+
 /*
  * The request's own thread waits for an answer as long as one is missing. Another one of its
  * process, as that of a connection, may wait for any: if there is just one, it waits for that while
  * it is under way.
  */
-static int put_step(struct calls *c, const struct critical_step *step)
+static int put_step(struct calls *c, size_t place)
 {
+	const struct critical_step *step = &c->from.steps.at[place];
 	const struct history_slice *slice = slice_of(c, step->slice);
 	struct critical_step call = *step, rest = *step;
 	const struct explain_made *only;
 	uint64_t from, to;
 	int err;
 
+	call.made = explain_asked_by_waiter(&c->e->requests, &c->e->histories, c->e->film, &c->from,
+					    place);
+	if (call.made)
+		return put_watched(c, &call);
 	if (step->ended == CRITICAL_EARLIER && step->wait)
 		return put_earlier(c, step);
 	if (!may_be_for_answer(c, slice))
 		return put(c, step, step->start, step->end) ? 0 : -ENOMEM;
+	if (!step->wait && is_shared(c, slice))
+		rest.ended = CRITICAL_SHARED;
 	only = made_beside(c, step->start, step->end);
 	if (!only && slice->state == FILM_WAIT_GOROUTINE)
 		only = made_above(c, step);
@@ -441,7 +473,7 @@ static int put_step(struct calls *c, const struct critical_step *step)
 	if (!step->wait && slice->state != FILM_WAIT_GOROUTINE)
 		call.made = made_in(c, step->start, step->end);
 	if (!call.made)
-		return put(c, step, step->start, step->end) ? 0 : -ENOMEM;
+		return put(c, &rest, step->start, step->end) ? 0 : -ENOMEM;
 	/* one of several is named, and not followed */
 	if (call.made != only)
 		return put(c, &call, step->start, step->end) ? 0 : -ENOMEM;
@@ -470,7 +502,7 @@ static int follow_calls(struct calls *c)
 			err = -ENOMEM;
 	}
 	for (size_t i = 0; !err && i < c->from.steps.count; i++)
-		err = put_step(c, &c->from.steps.at[i]);
+		err = put_step(c, i);
 	critical_free(&c->from);
 	return err;
 }
@@ -489,9 +521,22 @@ static bool is_from(const struct calls *c, const struct history_slice *slice,
 		threads[slice->waker].process == threads[served->answerer].process);
 }
 
+static bool set_one_aside(struct history_slice *slice, size_t place, struct guesses *guesses)
+{
+	const struct guess guess = {place, slice->waker, slice->flags, slice->context};
+
+	if (!vec_push(guesses, guess))
+		return false;
+	slice->waker = 0;
+	slice->context = FILM_WAIT_BY_SOFTIRQ;
+	slice->flags &= ~(uint32_t)HISTORY_PEER;
+	return true;
+}
+
 /*
  * By whom data came is a guess by who ran then (query/explain/peers.h), or by the last one who sent
- * some. The request itself says more: these waits are left to put_call().
+ * some. The request itself says more: these waits are left to put_call(). What ended a wait of an
+ * event loop may have been for any of those that it served, and does not lead on.
  */
 static bool set_aside(struct calls *c, uint32_t thread, uint64_t from, uint64_t to,
 		      struct guesses *guesses)
@@ -502,23 +547,24 @@ static bool set_aside(struct calls *c, uint32_t thread, uint64_t from, uint64_t 
 	for (i = i == HISTORY_NONE ? h->first[thread] : i;
 	     i < h->first[thread + 1] && h->slices[i].start < to; i++) {
 		struct history_slice *slice = &h->slices[i];
-		const struct guess guess = {i, slice->waker, slice->flags, slice->context};
 		const struct explain_made *only;
 		struct other_end there;
 
 		if (!may_be_for_answer(c, slice))
 			continue;
+		if (is_shared(c, slice)) {
+			if (!set_one_aside(slice, i, guesses))
+				return false;
+			continue;
+		}
 		only = made_beside(c, slice->start, slice->end);
 		if (!only || only->start > slice->start || only->end < slice->end)
 			continue;
 		there = other_end(c, only);
 		if (!there.served || !is_from(c, slice, only, there.served))
 			continue;
-		if (!vec_push(guesses, guess))
+		if (!set_one_aside(slice, i, guesses))
 			return false;
-		slice->waker = 0;
-		slice->context = FILM_WAIT_BY_SOFTIRQ;
-		slice->flags &= ~(uint32_t)HISTORY_PEER;
 	}
 	return true;
 }
@@ -539,6 +585,7 @@ static int walk(struct calls *c, uint32_t thread, uint64_t from, uint64_t to, bo
 	int err = 0;
 
 	*c->to = (struct critical_path){0};
+	c->thread = thread;
 	if (c->depth < CALLS_DEPTH_MAX && !set_aside(c, thread, from, to, &guesses))
 		err = -ENOMEM;
 	if (!err)

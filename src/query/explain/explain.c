@@ -16,8 +16,12 @@ bool explain_is_condition(const struct history_slice *slice)
 	       wait_is_for_condition(slice->state, slice->operation, slice->value);
 }
 
-static int no_lives(struct fail *why)
+static int no_lives(const struct film *film, struct fail *why)
 {
+	if (film_find_event(film, event_type(EVENT_THREADS)->name))
+		return fail(why, -ENOENT, NULL,
+			    "cannot explain: nothing that was to be filmed ran, so the film has no "
+			    "lives of threads");
 	return fail(why, -ENOENT, "record with 'stackcam record -e threads,on-cpu'",
 		    "cannot explain: the film has no lives of threads");
 }
@@ -62,7 +66,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 
 	*e = (struct explainer){.film = film, .event = slices_event(film)};
 	if (!e->event)
-		return no_lives(why);
+		return no_lives(film, why);
 	e->lanes = slices_beside(film, e->event, 0);
 	err = filter_span(filter, &film->info, &e->from, &e->to, why);
 	last = film_turns_end(film, e->event);

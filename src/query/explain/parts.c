@@ -52,6 +52,10 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 		/* what else it waited for at that time, in an event loop say, does not matter */
 		key[3] = hash_bytes(part->made->peer, strlen(part->made->peer)) ^
 			 hash_bytes(part->made->endpoint, strlen(part->made->endpoint));
+	} else if (part->ended == CRITICAL_SHARED) {
+		/* so does, of all that it may have waited for, what came next */
+		key[1] = (uint64_t)part->ended << 16;
+		key[3] = slice->call;
 	} else if (slice && slice_is_wait(slice->kind)) {
 		const struct slice of = explain_slice(slice);
 

@@ -91,7 +91,6 @@ static bool learn_ends(struct peers *peers, const struct histories *histories)
 /* A process that serves by an event loop never waits for a connection itself. */
 static int learn_request(void *context, const struct request *request)
 {
-	struct request swapped = *request;
 	struct peers *peers = context;
 	char own[64], peer[64];
 	uint64_t end;
@@ -99,10 +98,7 @@ static int learn_request(void *context, const struct request *request)
 	/* the kernel tells the waker there */
 	if (request->row.flags & FILM_REQUEST_UNIX)
 		return 0;
-	swapped.row.peer[0] = request->row.own[0];
-	swapped.row.peer[1] = request->row.own[1];
-	swapped.row.peer_port = request->row.own_port;
-	request_peer(&swapped, own, sizeof(own));
+	request_own(request, own, sizeof(own));
 	request_peer(request, peer, sizeof(peer));
 	end = hash_ends(own, strlen(own), peer, strlen(peer));
 	return learn_end(peers, end, peers->film->threads[request->row.thread].process) ? 0

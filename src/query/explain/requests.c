@@ -2,6 +2,7 @@
 #include "query/explain/requests.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,18 @@ static uint64_t key_of_connection(const struct request *request)
 	return connection_hash(request, 0, &key[0]) ? hash_bytes(key, sizeof(key)) | 1 : 0;
 }
 
+/* Of the socket by which it was sent; 0: it has no addresses. */
+static uint64_t key_of_object(const struct request *request)
+{
+	char own[REQUEST_PEER_MAX], peer[REQUEST_PEER_MAX], name[2 * REQUEST_PEER_MAX + 16];
+
+	if (request->row.flags & FILM_REQUEST_UNIX || !request->row.own_port)
+		return 0;
+	snprintf(name, sizeof(name), "tcp %s -> %s", request_own(request, own, sizeof(own)),
+		 request_peer(request, peer, sizeof(peer)));
+	return explain_object_key(name);
+}
+
 static bool keep_made(struct loading *loading, const struct request *request)
 {
 	struct explain_requests *requests = loading->requests;
@@ -67,6 +80,7 @@ static bool keep_made(struct loading *loading, const struct request *request)
 		.start = request_start(request),
 		.end = request->row.end,
 		.connection = key_of_connection(request),
+		.object = key_of_object(request),
 		.endpoint = request->endpoint,
 		.goroutine = request->row.goroutine,
 		.thread = request->row.thread,
@@ -406,6 +420,20 @@ uint64_t explain_queued_until(const struct explain_requests *requests,
 		++*others;
 	}
 	return until;
+}
+
+bool explain_serves_others(const struct explain_requests *requests, uint32_t thread,
+			   uint64_t number, uint64_t from, uint64_t to)
+{
+	for (size_t at = first_behind(requests, thread, from); at < requests->served.count; at++) {
+		const struct explain_served *served = &requests->served.at[at];
+
+		if (served->answerer != thread || served->earliest >= to)
+			return false;
+		if (served->thread == thread && served->number != number && served->start < to)
+			return true;
+	}
+	return false;
 }
 
 struct explain_at_once explain_at_once(const struct explain_requests *requests,

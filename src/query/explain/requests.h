@@ -2,6 +2,9 @@
 #ifndef QUERY_EXPLAIN_REQUESTS_H
 #define QUERY_EXPLAIN_REQUESTS_H
 
+#include <string.h>
+
+#include "base/map.h"
 #include "base/vec.h"
 #include "query/requests.h"
 
@@ -22,12 +25,19 @@ struct explain_made {
 	uint64_t key;	 /* of its id within its process; 0: it has none */
 	uint64_t number, start, end;
 	uint64_t connection;  /* as of a struct explain_served */
+	uint64_t object;      /* explain_object_key() of its socket; 0: it has no addresses */
 	const char *endpoint; /* the film's */
 	uint64_t goroutine;   /* as of a struct film_request */
 	uint32_t thread;
 	bool is_unix; /* over a Unix socket */
 	char peer[REQUEST_PEER_MAX];
 };
+
+/* By which a socket is found that a wait has as its object: "tcp OWN -> PEER". */
+static inline uint64_t explain_object_key(const char *name)
+{
+	return hash_bytes(name, strlen(name)) | 1;
+}
 
 /* Which requests are to be explained. All zero: all of them. */
 struct explain_wanted {
@@ -142,6 +152,13 @@ const struct explain_served *explain_served_before(const struct explain_requests
 						   const struct explain_served *served,
 						   uint64_t sent,
 						   const struct explain_served *before);
+
+/*
+ * Whether a thread, which receives requests and answers them, as an event loop does, served another
+ * one than that in a part of [from, to).
+ */
+bool explain_serves_others(const struct explain_requests *requests, uint32_t thread,
+			   uint64_t number, uint64_t from, uint64_t to);
 
 /*
  * The other requests that the thread which received a request and answered it, as an event loop

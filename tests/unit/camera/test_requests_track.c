@@ -120,19 +120,44 @@ static void test_parents(void **state)
 	call(track, &seen, 60, 1, 2, 0, OK, 0);
 	call(track, &seen, 70, 1, 1, REQUESTS_SENT, OK, 0);
 	call(track, &seen, 80, 1, 4, REQUESTS_SENT, OK, 0);
+	for (unsigned int i = 0; i < 5; i++)
+		requests_track_tick(track, 100);
 	assert_int_equal(seen.count, 5);
-	assert_string_equal(seen.endpoints[0], "GET /out");
-	assert_int_equal(seen.rows[0].parent, 100);
-	assert_int_equal(seen.rows[0].role, FILM_REQUEST_MADE);
-	assert_int_equal(seen.rows[0].duration, 10);
-	assert_int_equal(seen.rows[1].parent, 0);
-	assert_string_equal(seen.endpoints[2], "GET /in");
-	assert_int_equal(seen.rows[2].number, 100);
-	assert_int_equal(seen.rows[2].duration, 60);
-	assert_int_equal(seen.rows[2].role, FILM_REQUEST_SERVED);
-	/* it is written once it cannot turn out any more */
-	assert_string_equal(seen.endpoints[4], "GET /out2");
-	assert_int_equal(seen.rows[4].parent, 0);
+	assert_int_equal(seen.rows[0].parent, 0);
+	assert_string_equal(seen.endpoints[1], "GET /in");
+	assert_int_equal(seen.rows[1].number, 100);
+	assert_int_equal(seen.rows[1].duration, 60);
+	assert_int_equal(seen.rows[1].role, FILM_REQUEST_SERVED);
+	/* those are written once they cannot turn out any more, or turn out to be wrong */
+	assert_string_equal(seen.endpoints[3], "GET /out2");
+	assert_int_equal(seen.rows[3].parent, 0);
+	assert_string_equal(seen.endpoints[4], "GET /out");
+	assert_int_equal(seen.rows[4].parent, 100);
+	assert_int_equal(seen.rows[4].role, FILM_REQUEST_MADE);
+	assert_int_equal(seen.rows[4].duration, 10);
+	assert_int_equal(requests_track_counts(track).ambiguous, 1);
+	requests_track_free(track);
+}
+
+/* A thread that seems to serve one alone had another one since before the recording. */
+static void test_one_from_before(void **state)
+{
+	struct seen seen = {0};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	call(track, &seen, 10, 1, 1, 0, GET("/in"), 0);
+	call(track, &seen, 20, 1, 2, REQUESTS_SENT, GET("/out"), 0);
+	call(track, &seen, 30, 1, 2, 0, OK, 0);
+	call(track, &seen, 40, 1, 3, REQUESTS_SENT, OK, 0);
+	/* by then it has none */
+	call(track, &seen, 50, 1, 2, REQUESTS_SENT, GET("/out"), 0);
+	call(track, &seen, 60, 1, 2, 0, OK, 0);
+	for (unsigned int i = 0; i < 5; i++)
+		requests_track_tick(track, 100);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(seen.rows[0].parent, 0);
+	assert_int_equal(seen.rows[1].parent, 100);
 	assert_int_equal(requests_track_counts(track).ambiguous, 1);
 	requests_track_free(track);
 }
@@ -492,6 +517,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parents),
+		cmocka_unit_test(test_one_from_before),
 		cmocka_unit_test(test_goroutines),
 		cmocka_unit_test(test_what_a_goroutine_started_is_for_its_request),
 		cmocka_unit_test(test_a_goroutine_that_lasts_is_of_no_request),
