@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/database.h"
+
 static int make_in(const char *where, const char *file, struct temporary *t)
 {
 	int err = -ENOMEM;
@@ -42,16 +44,8 @@ int temporary_make(const char *file, struct temporary *t, struct fail *why)
 
 void temporary_remove(struct temporary *t)
 {
-	static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-
-	for (size_t i = 0; t->path && i < sizeof(endings) / sizeof(endings[0]); i++) {
-		char *path;
-
-		if (asprintf(&path, "%s%s", t->path, endings[i]) < 0)
-			continue;
-		unlink(path);
-		free(path);
-	}
+	if (t->path)
+		(void)!database_remove(t->path);
 	if (t->folder)
 		rmdir(t->folder);
 	free(t->path);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/database.h"
 #include "film/film.h"
 #include "film/schema.h"
 
@@ -64,57 +65,6 @@ static bool is_film(int fd)
 	       !memcmp(header, "SQLite format 3", 16) && !memcmp(header + 68, id, sizeof(id));
 }
 
-/* Its side files have what is not in the film yet, if it was not closed. */
-static const char *const side_suffixes[] = {"-wal", "-shm", "-journal"};
-
-#define SIDE_FILES (sizeof(side_suffixes) / sizeof(side_suffixes[0]))
-
-int film_remove_side_files(const char *path)
-{
-	size_t i;
-	int err = 0;
-
-	for (i = 0; !err && i < SIDE_FILES; i++) {
-		char *side;
-
-		if (asprintf(&side, "%s%s", path, side_suffixes[i]) < 0)
-			return -ENOMEM;
-		if (unlink(side) && errno != ENOENT)
-			err = -errno;
-		free(side);
-	}
-	return err;
-}
-
-/* Gives a file the name of another one, with the same suffix to both; it need not be there. */
-static int move_one(const char *from, const char *to, const char *suffix)
-{
-	char *old, *new = NULL;
-	int err = 0;
-
-	if (asprintf(&old, "%s%s", from, suffix) < 0)
-		return -ENOMEM;
-	if (asprintf(&new, "%s%s", to, suffix) < 0)
-		err = -ENOMEM;
-	else if (rename(old, new) && errno != ENOENT)
-		err = -errno;
-	free(old);
-	free(new);
-	return err;
-}
-
-/* What is behind the other name goes. */
-static int move_film(const char *from, const char *to)
-{
-	int err = film_remove_side_files(to);
-
-	if (!err)
-		err = move_one(from, to, "");
-	for (size_t i = 0; !err && i < SIDE_FILES; i++)
-		err = move_one(from, to, side_suffixes[i]);
-	return err;
-}
-
 int film_put_back(const char *path)
 {
 	char *old;
@@ -122,7 +72,7 @@ int film_put_back(const char *path)
 
 	if (asprintf(&old, "%s" FILM_REPLACED, path) < 0)
 		return -ENOMEM;
-	err = move_film(old, path);
+	err = database_move(old, path);
 	free(old);
 	return err;
 }
@@ -154,7 +104,7 @@ static int put_aside(const char *path, struct fail *why)
 	if (asprintf(&old, "%s" FILM_REPLACED, path) < 0)
 		return cannot_create(why, -ENOMEM, path);
 	err = may_go(old, why);
-	moved = err ? 0 : move_film(path, old);
+	moved = err ? 0 : database_move(path, old);
 	free(old);
 	return moved ? cannot_create(why, moved, path) : err;
 }
@@ -184,7 +134,7 @@ static int make_way(const char *path, int *fd, struct fail *why)
 		return err;
 	if (!st.st_size) {
 		/* those of a film that was not closed would be taken for those of the new one */
-		err = film_remove_side_files(path);
+		err = database_remove_side_files(path);
 		return err ? cannot_create(why, err, path) : 0;
 	}
 	err = put_aside(path, why);
@@ -257,7 +207,7 @@ int film_create_file(const char *path, char **absolute, int *fd, struct film_mad
 	}
 	if (!err) {
 		*absolute = there ? strdup(there) : realpath(path, NULL);
-		err = *absolute ? film_remove_side_files(*absolute) : -errno;
+		err = *absolute ? database_remove_side_files(*absolute) : -errno;
 		if (!err)
 			err = create_tables(*absolute);
 		if (err)

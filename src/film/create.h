@@ -28,9 +28,6 @@ struct film_made {
 int film_create_file(const char *path, char **absolute, int *fd, struct film_made *made,
 		     struct fail *why);
 
-/* What SQLite has beside a film goes, if it is there. 0 or a negative errno. */
-int film_remove_side_files(const char *path);
-
 /* The film that was replaced has its name again; 0 or a negative errno. */
 int film_put_back(const char *path);
 

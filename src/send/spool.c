@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/database.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "film/writer.h"
@@ -145,13 +146,11 @@ static int by_number(const void *a, const void *b)
 
 static void remove_side_files(struct spool *s, uint64_t number)
 {
-	static const char *const endings[] = {".new", ".new-wal", ".new-shm", ".new-journal"};
-	char name[64];
+	char path[PATH_MAX], name[64];
 
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		name_of(number, endings[i], name);
-		unlinkat(s->folder, name, 0);
-	}
+	name_of(number, ".new", name);
+	snprintf(path, sizeof(path), "%s/%s", s->path, name);
+	(void)!database_remove(path);
 }
 
 /* What was committed before an agent was killed is a film. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/database.h"
 #include "store/room.h"
 
 #define ASIDE "aside"
@@ -46,23 +47,13 @@ static uint64_t changed_at(const char *path)
 
 static int move_aside(struct store *store, const char *path, const char *aside)
 {
-	static const char *const ends[] = {"-wal", "-journal", "-shm", ""};
-	char from[PATH_MAX], to[PATH_MAX];
+	char to[PATH_MAX];
 	int err = folder_make(store->path, ASIDE "/");
 
-	/*
-	 * itself last: as long as it is there it is found, and nothing is left where another one
-	 * may come
-	 */
-	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++) {
-		if (snprintf(from, sizeof(from), "%s%s", path, ends[i]) >= (int)sizeof(from) ||
-		    snprintf(to, sizeof(to), "%s/" ASIDE "/%s%s", store->path, aside, ends[i]) >=
-			    (int)sizeof(to))
-			err = -ENAMETOOLONG;
-		else if (rename(from, to) && errno != ENOENT)
-			err = -errno;
-	}
-	return err;
+	if (!err &&
+	    snprintf(to, sizeof(to), "%s/" ASIDE "/%s", store->path, aside) >= (int)sizeof(to))
+		err = -ENAMETOOLONG;
+	return err ? err : database_move(path, to);
 }
 
 int store_set_index_aside(struct store *store, const char *path)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "film/create.h"
+#include "base/database.h"
 #include "store/room.h"
 
 #define FRESH_INDEX "index.new.db"
@@ -63,7 +63,7 @@ static int remove_fresh(const char *path)
 {
 	if (unlink(path) && errno != ENOENT)
 		return -errno;
-	return film_remove_side_files(path);
+	return database_remove_side_files(path);
 }
 
 /*
@@ -77,7 +77,7 @@ static int replace(struct store *store, const char *fresh, const char *path, str
 	if (!err && rename(fresh, path))
 		err = -errno;
 	if (!err)
-		err = film_remove_side_files(path);
+		err = database_remove_side_files(path);
 	if (!err)
 		err = folder_sync_names(path);
 	return err ? fail_errno(why, err, NULL, "cannot clean the index of the store %s",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/database.h"
 #include "store/folder.h"
 
 #include <ctype.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "film/create.h"
 
 /* Command lines of a whole machine can hold secrets. */
 #define FOLDER_MODE 0700
@@ -298,7 +298,7 @@ int folder_remove(const char *root, const char *name)
 	 */
 	if (unlink(path) && errno != ENOENT)
 		return -errno;
-	err = film_remove_side_files(path);
+	err = database_remove_side_files(path);
 	/* the folders of the day and of the host, if that was their last film */
 	for (int i = 0; i < 2 && (at = strrchr(path, '/')) > path + strlen(root) + 6; i++) {
 		*at = 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/database.h"
 #include "base/saturated.h"
 #include "film/loss_kinds.h"
 #include "film/schema.h"
@@ -466,21 +467,6 @@ int index_each_film(struct index *index, int (*take)(void *context, const struct
 	return err ? err : taken;
 }
 
-static uint64_t bytes_of(const struct index *index)
-{
-	static const char *const ends[] = {"", "-wal"};
-	uint64_t bytes = 0;
-	char name[4096];
-	struct stat st;
-
-	for (int i = 0; !index->in_memory && i < 2; i++) {
-		snprintf(name, sizeof(name), "%s%s", index->path, ends[i]);
-		if (!stat(name, &st))
-			bytes += (uint64_t)st.st_size;
-	}
-	return bytes;
-}
-
 void index_status(struct index *index, struct index_status *status)
 {
 	const struct dictionary *d = &index->dictionary;
@@ -492,7 +478,7 @@ void index_status(struct index *index, struct index_status *status)
 		.functions = dictionary_readable(&d->functions) - 1,
 		.paths = dictionary_readable(&d->paths) - 1,
 		.others = index->others,
-		.bytes = bytes_of(index),
+		.bytes = index->in_memory ? 0 : database_bytes(index->path),
 		.is_damaged = index->is_damaged,
 	};
 	if (index_reader_take(index, &reader, NULL))

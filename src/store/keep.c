@@ -4,6 +4,7 @@
  * merged, for what reads a film reads a file, and so does the film that they become: it refers to
  * threads that are written last, so until it is complete it would be taken for a damaged one.
  */
+#include "base/database.h"
 #include "store/keep.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "film/create.h"
 #include "film/labels.h"
 #include "film/merge.h"
 #include "store/marks.h"
@@ -41,7 +41,7 @@ static void remove_parts(const char *folder, size_t count)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < count && !part_path(folder, i, path, sizeof(path)); i++) {
-		film_remove_side_files(path);
+		database_remove_side_files(path);
 		unlink(path);
 	}
 	if ((size_t)snprintf(path, sizeof(path), "%s/" FOLDER, folder) < sizeof(path))
@@ -174,7 +174,7 @@ int store_keep_mark(struct store *store, const char *host, uint64_t time, const 
 static int put_in_place(const char *made, const char *path, struct fail *why)
 {
 	/* they would be taken for those of the new film */
-	int err = film_remove_side_files(path);
+	int err = database_remove_side_files(path);
 
 	if (!err && rename(made, path))
 		err = -errno;

@@ -23,8 +23,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/database.h"
 #include "base/file.h"
-#include "film/create.h"
 #include "film/merge.h"
 #include "store/room.h"
 
@@ -176,7 +176,7 @@ static int put_in_place(struct store *store, const char *into)
 	if (err || access(from, F_OK))
 		return err;
 	/* they would be taken for those of the new film */
-	err = film_remove_side_files(to);
+	err = database_remove_side_files(to);
 	if (!err && rename(from, to))
 		err = -errno;
 	if (!err)
@@ -265,7 +265,7 @@ int store_recover_merge(struct store *store, struct fail *why)
 	} else if (err == -ENOENT || err == -EBADMSG) {
 		store_path_of(store, MERGE_FILM, path, sizeof(path));
 		unlink(path);
-		film_remove_side_files(path);
+		database_remove_side_files(path);
 		store_path_of(store, MERGE_LIST, path, sizeof(path));
 		unlink(path);
 		err = drop_begun(store, why);

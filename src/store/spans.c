@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/database.h"
 #include "store/room.h"
 
 #define NAME "spans.db"
@@ -15,16 +16,14 @@
 /* A damaged one is of no more use: the films do not need it. */
 static int begin_anew(struct store *store, const char *path, struct spans_db **db, struct fail *why)
 {
-	static const char *const endings[] = {"", "-wal", "-shm"};
-	char from[PATH_MAX], to[PATH_MAX];
+	char to[PATH_MAX];
+	int err;
 
 	store_say(store, "%s: it was moved to aside/" NAME ", and another one begins", why->what);
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		snprintf(from, sizeof(from), "%.4000s%s", path, endings[i]);
-		snprintf(to, sizeof(to), "%.4000s/aside/" NAME "%s", store->path, endings[i]);
-		if (rename(from, to) && errno != ENOENT)
-			return fail_errno(why, -errno, NULL, "cannot move %s aside", from);
-	}
+	snprintf(to, sizeof(to), "%.4000s/aside/" NAME, store->path);
+	err = database_move(path, to);
+	if (err)
+		return fail_errno(why, err, NULL, "cannot move %s aside", path);
 	return spans_db_open(path, false, db, why);
 }
 
