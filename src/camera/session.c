@@ -201,6 +201,8 @@ int session_run(struct session *session, struct fail *why)
 	/* a reader of the film sees that it is recorded from here on */
 	if (!err)
 		err = film_commit(session->film, clock_ns(), false, why);
+	if (!err && session->begun)
+		session->begun(session->context);
 	if (!err && session->command) {
 		err = command_go(session->command, session->argv, why);
 		watch.begun = clock_ns();

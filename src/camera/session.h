@@ -19,6 +19,8 @@ struct session {
 	struct command *command; /* null: none */
 	char *const *argv;	 /* of the command */
 	const struct selection *selection;
+	/* Called when it has begun, before the command runs; may be null. */
+	void (*begun)(void *context);
 	/* Called about once a second; may be null. */
 	void (*progress)(void *context, uint64_t elapsed_ns);
 	void *context;

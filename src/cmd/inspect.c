@@ -122,7 +122,7 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 {
 	struct sources_settings sources = sources_settings_usual();
 	struct camera_options options = {.selection = &o->common.selection, .sources = &sources};
-	struct recording recording = {0};
+	struct recording recording = {.options = &o->common};
 	struct camera *camera = NULL;
 	int err;
 

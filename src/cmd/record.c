@@ -288,7 +288,7 @@ int cmd_record(int argc, char **argv)
 				   .common.film = "stackcam.film",
 				   .flight_bytes = FLIGHT_BYTES};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
-	struct recording recording = {0};
+	struct recording recording = {.options = &o.common};
 	struct command_environment environment = {0};
 	struct camera *camera = NULL;
 	struct command_options start;

@@ -15,6 +15,7 @@
 #include "cmd/verb.h"
 #include "host/flight.h"
 #include "host/flight_socket.h"
+#include "host/notify.h"
 #include "host/say.h"
 #include "host/until.h"
 
@@ -123,6 +124,7 @@ static int fly(struct flying *flying, int signals, struct fail *why)
 		host_say("recording into memory; 'stackcam keep --pid %d' keeps the last %llu s, "
 			 "and so does the end",
 			 (int)getpid(), (unsigned long long)(o->time / 1000000000));
+	notify("READY=1");
 	err = until_end(&until);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot wait for signals");

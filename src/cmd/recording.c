@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "camera/new_film.h"
 #include "cmd/verb.h"
+#include "host/notify.h"
+#include "host/say.h"
 #include "process/program.h"
 
 /* Returns 1; 0: it is none of these options; a negative errno with *why filled. */
@@ -182,6 +184,19 @@ static bool never_ran(const struct session *session)
 	return session->selection->command && session->command && session->command->exec_error;
 }
 
+/* A caller listens at a socket (sd_notify(3)), or reads standard error. */
+static void tell_quietly(void *context)
+{
+	(void)context;
+	notify("READY=1");
+}
+
+static void tell_begun(void *context)
+{
+	host_say("recording; Ctrl-C, or 'kill -INT %d', ends it", (int)getpid());
+	tell_quietly(context);
+}
+
 int recording_run(struct recording *recording, struct fail *why)
 {
 	struct film_writer *film = recording->film;
@@ -190,6 +205,11 @@ int recording_run(struct recording *recording, struct fail *why)
 	int err, closed;
 
 	recording->session.film = film;
+	/* a terminal shows its progress */
+	if (!recording->session.command)
+		recording->session.begun = recording->options->quiet || isatty(STDERR_FILENO)
+						   ? tell_quietly
+						   : tell_begun;
 	err = session_run(&recording->session, why);
 	end = recording->session.ended;
 	/* the film is closed in any case; the first error is the one that tells why */

@@ -86,10 +86,14 @@ double recording_own_cpu_seconds(void);
 
 /* A recording from its start until its film is closed. */
 struct recording {
+	const struct recording_options *options;
 	struct session session;
 	struct film_writer *film;
 	uint64_t film_bytes; /* out */
 };
+/*
+ * Where no command waits for that, it says that it has begun: scripts that start a load must know.
+ */
 int recording_run(struct recording *recording, struct fail *why);
 
 /*

@@ -124,7 +124,7 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 {
 	struct sources_settings sources = sources_settings_usual();
 	struct camera_options options = {.selection = &o->common.selection, .sources = &sources};
-	struct recording recording = {0};
+	struct recording recording = {.options = &o->common};
 	struct calls_statistics statistics;
 	struct camera *camera = NULL;
 	int err;

@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, Film, needs_root, running, wait_until
+from harness import PATIENCE, Film, as_from_a_terminal, needs_root, running, wait_until
 
 FORMATS = ("table", "tree", "folded", "json", "svg", "html", "speedscope")
 
@@ -189,6 +190,32 @@ def test_quiet(lab):
     film = lab.record("--quiet", "--", "sh", "-c", "echo out")
     assert film.recording.stdout == "out\n"
     assert film.recording.stderr == ""
+
+
+@needs_root
+@pytest.mark.parametrize("options", [[], ["--quiet"], ["--flight", "10s"]])
+def test_who_starts_a_load_hears_when_it_has_begun(lab, tmp_path, options):
+    """By a line, as long as it is not quiet, and by a socket as systemd has one; what is done from then on is filmed."""
+    address, path = tmp_path / "notify", lab.new_film()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as inbox:
+        inbox.bind(str(address))
+        inbox.settimeout(PATIENCE)
+        recorder = subprocess.Popen([lab.stackcam, "record", "-e", "threads", *options, "-a", "-o", path], text=True,
+                                    env={**os.environ, "NOTIFY_SOCKET": str(address)}, stderr=subprocess.PIPE,
+                                    preexec_fn=as_from_a_terminal)
+        with recorder:
+            line = recorder.stderr.readline() if "--quiet" not in options else None
+            assert line is None or line.startswith("stackcam: recording"), line
+            assert inbox.recv(4096) == b"READY=1"
+            done = subprocess.run(["/bin/sleep", "0.01"], check=True)
+            recorder.send_signal(signal.SIGINT)
+            rest = recorder.stderr.read()
+            assert recorder.wait(timeout=PATIENCE) == 0, rest
+        assert not rest or "--quiet" not in options, rest
+    assert done.returncode == 0
+    threads = json.loads(lab.run("report", "--format", "states-json", path).stdout)["threads"]
+    lives = [thread for thread in threads if thread["comm"] == "sleep" and thread["pid"] == thread["tid"]]
+    assert any(state["state"] == "sleep" and state["total"] >= 10_000_000 for life in lives for state in life["states"]), lives
 
 
 @needs_root
