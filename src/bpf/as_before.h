@@ -507,8 +507,6 @@ __weak __noinline int as_before_note(struct capture_scratch *scratch,
 
 /* -- memory ------------------------------------------------------------------------------------ */
 
-#define PF_EXITING 0x00000004
-
 /* Of the current thread; null: there is none. */
 static __always_inline struct as_before_thread *as_before_memory(struct task_struct *task)
 {

@@ -96,7 +96,6 @@ struct {
 
 /* linux/sched/signal.h, linux/sched.h, asm/unistd_64.h, linux/mman.h, linux/stat.h */
 #define SIGNAL_GROUP_EXIT 4
-#define PF_EXITING	  4
 #define SYSCALL_MMAP	  9
 #define MAP_ANONYMOUS	  0x20
 #define S_IFMT		  0170000

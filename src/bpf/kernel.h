@@ -184,6 +184,8 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
+/* linux/sched.h */
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
 /* linux/mm.h: a stack that grows by itself */

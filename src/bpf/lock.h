@@ -9,8 +9,7 @@
  * A source that includes this defines LOCK_RUNTIMES before: what its map of runtimes is called.
  */
 
-#include "kernel.h"
-#include "lock_abi.h"
+#include "file_lock.h"
 
 #define SYSCALL_FUTEX 202
 
@@ -124,17 +123,19 @@ static __noinline void lock_read_runtime(struct task_struct *task, struct lock_e
 }
 
 /*
- * Whether the current thread is in a call of futex(2): then it is the one that wakes; a signal,
- * say, comes from elsewhere.
+ * enum lock_released: what the current thread, which wakes another one, may have released by the
+ * call that it is in. A signal, say, comes from elsewhere.
  */
-static __always_inline bool lock_is_in_futex(struct task_struct *task)
+static __always_inline __u8 lock_released(struct task_struct *task)
 {
 	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
 	unsigned long call = 0;
 
 	if (task->flags & PF_KTHREAD || bpf_probe_read_kernel(&call, sizeof(call), &entry->orig_ax))
-		return false;
-	return call == SYSCALL_FUTEX;
+		return LOCK_RELEASED_NONE;
+	if (call == SYSCALL_FUTEX)
+		return LOCK_RELEASED_FUTEX;
+	return file_lock_releases(task, call) ? LOCK_RELEASED_FILE : LOCK_RELEASED_NONE;
 }
 
 /*
@@ -145,6 +146,8 @@ static __always_inline void lock_read(struct task_struct *task, struct lock_evid
 {
 	void *at = (void *)evidence->address;
 
+	evidence->of_file = LOCK_OF_NO_FILE;
+	evidence->file_waits = false;
 	evidence->words_read = LOCK_WORDS;
 	/* the end of a page may lie within */
 	if (bpf_probe_read_user(evidence->words, sizeof(evidence->words), at))

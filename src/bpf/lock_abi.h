@@ -3,8 +3,9 @@
 #define BPF_LOCK_ABI_H
 
 /*
- * What lock.h reads when a thread begins to wait in futex(2). It decides nothing: which of these
- * waits are for a lock, and whose, camera/threads/lock.c says.
+ * What lock.h reads when a thread begins to wait in futex(2), and file_lock.h when one has to wait
+ * for the lock of a file. They decide nothing: which of these waits are for a lock, and whose,
+ * camera/threads/lock.c says.
  */
 
 #include <linux/types.h>
@@ -33,12 +34,30 @@ static inline int lock_futex_waits(__u32 operation)
 	       command == LOCK_FUTEX_LOCK_PI || command == LOCK_FUTEX_LOCK_PI2;
 }
 
+/* Of a lock of a file: by whom it is held. */
+enum lock_of_file {
+	LOCK_OF_NO_FILE,
+	LOCK_OF_FILE,	   /* flock(2) */
+	LOCK_OF_RECORDS,   /* fcntl(2), by a process */
+	LOCK_OF_OPEN_FILE, /* the same, by the file as it was opened */
+};
+
+/* What a thread that ends the wait of another one may have released just then. */
+enum lock_released {
+	LOCK_RELEASED_NONE,
+	LOCK_RELEASED_FUTEX,
+	LOCK_RELEASED_FILE,
+};
+
 struct lock_evidence {
-	__u64 address;		   /* of the futex word */
+	__u64 address;		   /* of the futex word; of a file's lock: the inode's number */
 	__u32 operation, expected; /* of the system call */
 	__u32 words[LOCK_WORDS];   /* from the address on */
 	__u8 words_read;	   /* how many of them could be read */
-	__u8 unused[7];
+	__u8 of_file;		   /* enum lock_of_file; then all else is of that, or 0 */
+	__u8 file_waits;	   /* of that: the kernel's side alone needs it */
+	__u8 unused;
+	__u32 file_object; /* the file (struct object_told); 0: not known, or told by other means */
 	/*
 	 * What the thread's language runtime says (struct lock_runtime): the lock that it waits
 	 * for, 0: none of the runtime's own, and what that has as its owner.
@@ -52,7 +71,8 @@ struct lock_evidence {
 	 * not read, or a collection of garbage may have moved what was read.
 	 */
 	__u64 park_object, park_class;
-	__u32 park_owner, unused_too;
+	__u32 park_owner;
+	__u32 file_owner; /* the process that holds the file's lock; 0: not known */
 };
 
 #define LOCK_EVIDENCE_WORDS (sizeof(struct lock_evidence) / 8)

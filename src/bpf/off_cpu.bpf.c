@@ -51,8 +51,8 @@ struct off_cpu_thread {
 	__u64 asked;
 	__u32 state;
 	__u8 answer;   /* enum filter_answer, as of asked */
-	__u8 in_futex; /* there is evidence of what lock it may be for (lock.h) */
-	__u8 waker_context, has_waker_stack, waker_in_futex;
+	__u8 has_lock; /* there is evidence of what lock it may be for (lock.h) */
+	__u8 waker_context, has_waker_stack, waker_released;
 	__u32 waker_pid, waker_tid;
 	char waker_comm[16];
 };
@@ -163,7 +163,7 @@ static __always_inline void end_unseen(struct task_struct *task, struct off_cpu_
 	woken = woken_between(thread, out, in);
 	thread->woken = 0;
 	add_untold(thread, woken - out, in - woken);
-	if (off_cpu_locks && thread->in_futex)
+	if (off_cpu_locks && thread->has_lock)
 		lock_count_short(woken - out);
 }
 
@@ -205,7 +205,7 @@ static __always_inline void goes_out(struct task_struct *task, __u32 state, __u6
 	thread->waker_context = OFF_CPU_BY_NOBODY;
 	thread->has_waker_stack = 0;
 	thread->out = now;
-	thread->in_futex = off_cpu_locks && state & OFF_CPU_STATE_SLEEPS && lock_begin(task);
+	thread->has_lock = off_cpu_locks && state & OFF_CPU_STATE_SLEEPS && lock_begin(task);
 }
 
 /* Adds up a short time. Returns what a period of them has come to; 0: it is not complete. */
@@ -256,7 +256,7 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 	thread->told = 0;
 	ahead = stacks_ahead(cpu, now);
 	least = ahead >= BURST_NS / 2 ? off_cpu_period : off_cpu_min_wait;
-	if (off_cpu_locks && thread->in_futex && (woken - out < least || ahead >= BURST_NS))
+	if (off_cpu_locks && thread->has_lock && (woken - out < least || ahead >= BURST_NS))
 		lock_count_short(woken - out);
 	if (now < thread->quiet_until || ahead >= BURST_NS) {
 		add_untold(thread, woken - out, now - woken);
@@ -458,7 +458,8 @@ int BPF_PROG(off_cpu_waking, struct task_struct *task)
 	thread->waker_tid = (__u32)id;
 	thread->waker_context = waker_context();
 	bpf_get_current_comm(thread->waker_comm, sizeof(thread->waker_comm));
-	thread->waker_in_futex = off_cpu_locks && lock_is_in_futex(bpf_get_current_task_btf());
+	thread->waker_released =
+		off_cpu_locks ? lock_released(bpf_get_current_task_btf()) : LOCK_RELEASED_NONE;
 	thread->has_waker_stack = off_cpu_wakers && thread->waker_context == OFF_CPU_BY_THREAD &&
 				  take_waker(task->pid, now);
 	return 0;
@@ -498,10 +499,10 @@ static __always_inline void take_wait(struct off_cpu_wait *wait, struct capture_
 	wait->waker_tid = thread->waker_tid;
 	wait->waker_context = thread->waker_context;
 	wait->has_waker_stack = thread->has_waker_stack;
-	wait->waker_in_futex = thread->waker_in_futex;
+	wait->waker_released = thread->waker_released;
 	__builtin_memcpy(wait->waker_comm, thread->waker_comm, sizeof(wait->waker_comm));
 	scratch->record.identity.undecided = thread->answer == FILTER_ASK;
-	wait->has_lock = off_cpu_locks && thread->in_futex && lock_tell(task, (void *)(wait + 1));
+	wait->has_lock = off_cpu_locks && thread->has_lock && lock_tell(task, (void *)(wait + 1));
 }
 
 /*

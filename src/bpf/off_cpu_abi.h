@@ -28,6 +28,8 @@ enum {
 	 * without frames, registers and evidence.
 	 */
 	OFF_CPU_GOES_ON = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 4),
+	/* A file that a lock is of: a struct object_told behind the record. */
+	OFF_CPU_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 5),
 };
 
 /* What the list of tasks is read for. */
@@ -109,10 +111,10 @@ struct off_cpu_wait {
 	__u8 waker_context;   /* enum off_cpu_context */
 	__u8 has_waker_stack; /* an OFF_CPU_WAKER of time woken went before */
 	__u8 is_kernel_thread;
-	__u8 has_lock;	     /* a struct lock_evidence follows */
-	__u8 waker_in_futex; /* it has woken by a call of futex(2): known where locks are wanted */
-	__u8 descriptor;     /* enum off_cpu_descriptor: of the system call's */
-	__u8 tells;	     /* enum off_cpu_tells */
+	__u8 has_lock;			  /* a struct lock_evidence follows */
+	__u8 waker_released;		  /* enum lock_released: known where locks are wanted */
+	__u8 descriptor;		  /* enum off_cpu_descriptor: of the system call's */
+	__u8 tells;			  /* enum off_cpu_tells */
 	__u32 short_waits, short_readies; /* how many they were */
 };
 

@@ -71,7 +71,7 @@ static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_st
 /* Writes what OFF_CPU_STILL or OFF_CPU_GOES_ON has. */
 static __always_inline void list_thread(struct seq_file *seq, struct capture_scratch *scratch,
 					struct task_struct *task, struct off_cpu_wait *wait,
-					__u32 kind, bool undecided, bool in_futex, __u64 now)
+					__u32 kind, bool undecided, bool has_lock, __u64 now)
 {
 	void *place;
 
@@ -79,7 +79,7 @@ static __always_inline void list_thread(struct seq_file *seq, struct capture_scr
 	scratch->record.identity.undecided = undecided;
 	take_evidence(wait, scratch, task);
 	place = listing_place(scratch);
-	wait->has_lock = in_futex && lock_tell(task, place + sizeof(*wait));
+	wait->has_lock = has_lock && lock_tell(task, place + sizeof(*wait));
 	__builtin_memcpy(place, wait, sizeof(*wait));
 	listing_write(seq, scratch, task, off_cpu_words(wait));
 }
@@ -105,7 +105,7 @@ static __always_inline void list_waiting(struct seq_file *seq, struct task_struc
 	if (split_wait(&wait, task, thread, now, &is_told) || wait.short_waited || wait.short_ready)
 		list_thread(seq, scratch, task, &wait,
 			    wait.in && is_told && !off_cpu_locks ? OFF_CPU_GOES_ON : OFF_CPU_STILL,
-			    thread->answer == FILTER_ASK, off_cpu_locks && thread->in_futex, now);
+			    thread->answer == FILTER_ASK, off_cpu_locks && thread->has_lock, now);
 	capture_end(scratch);
 }
 

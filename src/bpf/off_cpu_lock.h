@@ -5,7 +5,9 @@
 /* What off_cpu.bpf.c keeps of the locks that threads wait for, and tells beside their waits. */
 
 #define LOCK_RUNTIMES off_cpu_lock_runtimes
+#include "filter.h"
 #include "lock.h"
+#include "object.h"
 
 /* Set before loading: nothing is read without. */
 const volatile bool off_cpu_locks;
@@ -30,16 +32,78 @@ struct lock_registers {
 	unsigned long dx, si, di, orig_ax;
 };
 
-/* The current thread begins to wait. Returns whether it is in a futex. */
+/* -- of files ---------------------------------------------------------------------------------- */
+
+/*
+ * The file that the lock is of, as an object with a number. Not static, so that the verifier looks
+ * at it once.
+ */
+__weak __noinline int off_cpu_file_object(__u64 address)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct___object *more = (void *)task;
+	__u8 descriptor = descriptor_of_file((void *)address);
+
+	return object_number((__u64)BPF_CORE_READ(more, fs), address,
+			     (__u64)descriptor << OBJECT_DESCRIPTOR_AT | ~0u, OFF_CPU_OBJECT,
+			     task->tgid);
+}
+
+static __always_inline int file_lock_take(void *ctx)
+{
+	const struct file_lock_told told = file_lock_told(ctx);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct lock_evidence *evidence;
+	__u64 file;
+
+	if (told.result == FILE_LOCK_DEFERRED && filter_current() == FILTER_NO)
+		return 0;
+	evidence = bpf_task_storage_get(
+		&off_cpu_lock_evidence, task, 0,
+		told.result == FILE_LOCK_DEFERRED ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!evidence)
+		return 0;
+	file = file_lock_asked(&told, evidence);
+	if (file)
+		evidence->file_object = off_cpu_file_object(file);
+	return 0;
+}
+
+SEC("tp_btf/flock_lock_inode")
+int off_cpu_flock(void *ctx)
+{
+	return file_lock_take(ctx);
+}
+
+SEC("tp_btf/posix_lock_inode")
+int off_cpu_record_lock(void *ctx)
+{
+	return file_lock_take(ctx);
+}
+
+/* The current thread waits in flock(2) or fcntl(2): is that for a lock that is known? */
+static __always_inline bool file_lock_begins(struct task_struct *task)
+{
+	const struct lock_evidence *evidence =
+		bpf_task_storage_get(&off_cpu_lock_evidence, task, 0, 0);
+
+	return evidence && evidence->file_waits;
+}
+
+/* -- all of them ------------------------------------------------------------------------------- */
+
+/* The current thread begins to wait. Returns whether there is evidence of a lock. */
 static __always_inline bool lock_begin(struct task_struct *task)
 {
 	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
 	struct lock_registers regs;
 	struct lock_evidence *evidence;
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), &entry->dx) || regs.orig_ax != SYSCALL_FUTEX)
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), &entry->dx))
 		return false;
-	if (!lock_futex_waits(regs.si))
+	if (file_lock_call(regs.orig_ax))
+		return file_lock_begins(task);
+	if (regs.orig_ax != SYSCALL_FUTEX || !lock_futex_waits(regs.si))
 		return false;
 	evidence = bpf_task_storage_get(&off_cpu_lock_evidence, task, 0,
 					BPF_LOCAL_STORAGE_GET_F_CREATE);

@@ -27,8 +27,6 @@ const volatile bool threads_at_return;
 /* The last thread's number. */
 __u32 threads_count;
 
-#define PF_EXITING 0x00000004 /* linux/sched.h */
-
 /* How long an answer of the filter counts. */
 #define ASK_AGAIN_NS 50000000ull
 
@@ -70,7 +68,7 @@ struct threads_thread {
 	__u8 context; /* of its waker */
 	__u8 could_run;
 	__u8 polls;		  /* enum threads_polls */
-	__u8 has_lock;		  /* it is in futex(2), and lock has what was read there */
+	__u8 has_lock;		  /* it waits for one, maybe: lock has what was read of that */
 	struct threads_lock lock; /* at the end: other switches need not fetch it */
 };
 
@@ -239,8 +237,8 @@ static __always_inline void note_waking(struct threads_thread *thread, __u64 now
 	thread->waker = thread->context == OFF_CPU_BY_THREAD ? number_of_current() : 0;
 	/* only long waits have their lock reported */
 	if (thread->has_lock && now - thread->out >= threads_min_wait)
-		thread->lock.is_released = thread->context == OFF_CPU_BY_THREAD &&
-					   lock_is_in_futex(bpf_get_current_task_btf());
+		thread->lock.is_released =
+			thread->context == OFF_CPU_BY_THREAD && lock_is_released(&thread->lock);
 }
 
 /* What the task that is woken waits for, and is ready: its object; 0: not known. */
@@ -296,6 +294,34 @@ int BPF_PROG(threads_made, struct task_struct *task)
 	if (thread)
 		note_waking(thread, now);
 	return 0;
+}
+
+/* -- locks of files ---------------------------------------------------------------------------- */
+
+/* Its path is that of the call's descriptor, which its switch reports. */
+static __always_inline int file_lock_take(void *ctx)
+{
+	const struct file_lock_told told = file_lock_told(ctx);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
+
+	if (told.result == FILE_LOCK_DEFERRED && !thread)
+		thread = meant(task, true, bpf_ktime_get_ns());
+	if (thread)
+		file_lock_asked(&told, &thread->lock.evidence);
+	return 0;
+}
+
+SEC("tp_btf/flock_lock_inode")
+int threads_flock(void *ctx)
+{
+	return file_lock_take(ctx);
+}
+
+SEC("tp_btf/posix_lock_inode")
+int threads_record_lock(void *ctx)
+{
+	return file_lock_take(ctx);
 }
 
 /* -- the switch -------------------------------------------------------------------------------- */
@@ -384,6 +410,8 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 		m->record.descriptor = take_path(thread, m, path_calls[call]);
 	else if (call == SYSCALL_FUTEX)
 		take_lock(thread, regs, m->record.time);
+	if (file_lock_call(call))
+		thread->has_lock = lock_begin_of_file(&thread->lock, m->record.time);
 	if (m->record.descriptor && m->record.descriptor != OFF_CPU_FD_PATH)
 		object_number_of(&thread->seen, task, THREADS_OBJECT);
 	if (m->record.descriptor && thread->seen.object != thread->object_told)

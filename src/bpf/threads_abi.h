@@ -19,7 +19,7 @@ enum {
 	THREADS_NEW = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 0),
 	/*
 	 * The stack of a wait: key: the thread's number, value: when the thread came in again.
-	 * Behind it, of a wait in futex(2), a struct threads_lock.
+	 * Behind it, of a wait in futex(2) or for the lock of a file, a struct threads_lock.
 	 */
 	THREADS_STACK = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 1),
 	/* From the list of tasks: as OFF_CPU_STILL, with a struct threads_listed. */
@@ -90,11 +90,11 @@ struct threads_switch {
 
 #define THREADS_SWITCH_WORDS (sizeof(struct threads_switch) / 8)
 
-/* What a thread waited for in futex(2). */
+/* The lock that a thread may have waited for, of a futex or of a file. */
 struct threads_lock {
 	struct lock_evidence evidence;
 	__u64 began;
-	__u32 is_released; /* the thread that ended the wait was in futex(2), too */
+	__u32 is_released; /* the thread that ended the wait may have released it by its call */
 	__u32 unused;
 };
 

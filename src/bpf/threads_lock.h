@@ -4,7 +4,8 @@
 
 /*
  * What threads.bpf.c reads of the locks that threads wait for. Only a switch of a thread that waits
- * in futex(2) pays for that, and it is reported with the stack of the wait, so of long waits alone.
+ * in futex(2), or for the lock of a file, pays for that, and it is reported with the stack of the
+ * wait, so of long waits alone.
  */
 
 #define LOCK_RUNTIMES threads_lock_runtimes
@@ -35,6 +36,24 @@ static __always_inline bool lock_begin(struct threads_lock *lock, __u64 now)
 	lock->is_released = 0;
 	threads_read_lock(&lock->evidence);
 	return true;
+}
+
+/* The same in flock(2) or fcntl(2), where file_lock.h has found out for what. */
+static __always_inline bool lock_begin_of_file(struct threads_lock *lock, __u64 now)
+{
+	if (!lock->evidence.file_waits)
+		return false;
+	lock->began = now;
+	lock->is_released = 0;
+	return true;
+}
+
+/* Whether the current thread, which ends the wait, has released it, as far as its call shows. */
+static __always_inline bool lock_is_released(const struct threads_lock *lock)
+{
+	__u8 released = lock_released(bpf_get_current_task_btf());
+
+	return released == (lock->evidence.of_file ? LOCK_RELEASED_FILE : LOCK_RELEASED_FUTEX);
 }
 
 /* Copies it behind the frames of the wait's stack. Returns how many words that are. */

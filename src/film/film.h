@@ -343,7 +343,8 @@ struct film_turn {
 	uint32_t thread, stack, waker;
 	/*
 	 * A frame, a mark, whose name says what the system call's descriptor is of: a path, the
-	 * addresses of a socket; or the path that it is given. Of a lock: the variable that it is.
+	 * addresses of a socket; or the path that it is given. Of a lock: the variable that it is,
+	 * or its file.
 	 * 0: there is none, or not known
 	 */
 	uint32_t object;
@@ -407,14 +408,24 @@ enum film_lock_kind {
 	FILM_LOCK_JAVA, /* of java.util.concurrent.locks; the address is as for parking_lot */
 	FILM_LOCK_GO,	/* of Go's runtime itself */
 	FILM_LOCK_JAVA_OBJECT, /* FILM_LOCK_JAVA with the lock's own address, until it moves */
+	/* of a file: the address is its inode's number, the place a mark with its path */
+	FILM_LOCK_FLOCK,     /* flock(2) */
+	FILM_LOCK_RECORD,    /* of fcntl(2): a process has it */
+	FILM_LOCK_OPEN_FILE, /* of fcntl(2): the file as it was opened has it */
 };
+
+/* Whether it is of a file, and not a word in a process's memory. */
+static inline bool film_lock_is_of_file(uint32_t kind)
+{
+	return kind >= FILM_LOCK_FLOCK && kind <= FILM_LOCK_OPEN_FILE;
+}
 
 /* What is known of a lock's holder. */
 enum film_lock_holder {
 	FILM_HOLDER_NONE,     /* nothing: holder is 0 */
 	FILM_HOLDER_OWNER,    /* read from the lock when the wait began */
 	FILM_HOLDER_LAST,     /* the same, of a lock that only tells who held it last */
-	FILM_HOLDER_RELEASER, /* not read: the thread that ended the wait, by a call of futex(2) */
+	FILM_HOLDER_RELEASER, /* not read: the thread that ended the wait, by a call that does */
 };
 
 /* A wait for a lock. Its event is one of time, beside those of all waits. */
@@ -425,7 +436,8 @@ struct film_lock {
 	uint64_t value;				    /* of its word when the wait began */
 	uint32_t thread, stack, waker, waker_stack; /* as of a wait */
 	uint32_t holder;			    /* id of a film_thread; 0: not known */
-	uint32_t place;	 /* frame that names the variable, if the lock is one of an image; 0 */
+	uint32_t
+		place; /* frame that names the variable, if it is one of an image; or its file; 0 */
 	uint32_t flags;	 /* enum film_wait_flag */
 	uint8_t kind;	 /* enum film_lock_kind */
 	uint8_t sure;	 /* enum film_lock_holder */

@@ -95,6 +95,8 @@ static const struct rule {
 		  "io_getevents io_pgetevents"},
 	{WAIT_SLEEP, .calls = FUTEXES, .frames = WAIT_HAS_SLEEP},
 	{WAIT_LOCK, .calls = FUTEXES},
+	/* of files: what else these do does not put a thread to sleep so */
+	{WAIT_LOCK, .states = "S", .calls = "flock fcntl"},
 	/* what changes the memory of a process waits for the kernel's locks on that memory */
 	{WAIT_LOCK, .states = "D",
 	 .calls = "mmap munmap mprotect madvise mremap brk mlock munlock pkey_mprotect"},

@@ -23,6 +23,9 @@ const char *lock_kind_words(uint32_t kind)
 		[FILM_LOCK_JAVA] = "java.util.concurrent lock",
 		[FILM_LOCK_GO] = "Go runtime lock",
 		[FILM_LOCK_JAVA_OBJECT] = "java.util.concurrent lock",
+		[FILM_LOCK_FLOCK] = "flock",
+		[FILM_LOCK_RECORD] = "fcntl lock",
+		[FILM_LOCK_OPEN_FILE] = "fcntl lock (OFD)",
 	};
 
 	return kind < sizeof(words) / sizeof(words[0]) && words[kind] ? words[kind] : "lock";
@@ -48,6 +51,15 @@ void lock_words(const struct film *film, const struct lock_shown *lock, char *wo
 	const char *what = lock_kind_words(lock->kind);
 	int used;
 
+	if (film_lock_is_of_file(lock->kind)) {
+		if (lock->place && place->function)
+			snprintf(words, size, "%s of %.200s", what,
+				 film->functions[place->function].name);
+		else
+			snprintf(words, size, "%s of inode %llu", what,
+				 (unsigned long long)lock->address);
+		return;
+	}
 	if (lock->place && place->function) {
 		snprintf(words, size, "%s %.150s in %.60s", what,
 			 film->functions[place->function].name, image);

@@ -24,7 +24,7 @@ struct lock_shown {
 	uint32_t kind;
 };
 
-/* "mutex guard in app", "mutex 0x7f10 of app (12)" */
+/* "mutex guard in app", "mutex 0x7f10 of app (12)", "flock of /run/app.lock" */
 void lock_words(const struct film *film, const struct lock_shown *lock, char *words, size_t size);
 
 /* Whether the address is that of the waiter's own word, which does not tell locks apart. */

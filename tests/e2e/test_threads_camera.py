@@ -73,7 +73,7 @@ spent("lock", lock)
 spent("socket-read", network)
 spent("accept", accept)
 spent("poll", poll)
-spent("file", flock)
+spent("lock", flock)
 spent("sleep", lambda: time.sleep(0.1))
 spent("child", lambda: os.waitpid(os.posix_spawn("/bin/sleep", ["sleep", "0.1"], os.environ), 0))
 begin, cpu = time.monotonic_ns(), time.thread_time_ns()
@@ -178,11 +178,11 @@ event = os.eventfd(0)
 waits("ipc", "eventfd fd %d" % event)(lambda: os.eventfd_read(event))
 locks = [open(folder + "/lock", "w") for _ in range(2)]
 fcntl.flock(locks[0], fcntl.LOCK_EX)
-waits("file", folder + "/lock")(lambda: fcntl.flock(locks[1], fcntl.LOCK_EX))
+waits("lock", "flock of " + folder + "/lock")(lambda: fcntl.flock(locks[1], fcntl.LOCK_EX))
 gone = [open(folder + "/gone", "w") for _ in range(2)]
 os.unlink(folder + "/gone")
 fcntl.flock(gone[0], fcntl.LOCK_EX)
-waits("file", folder + "/gone (deleted)")(lambda: fcntl.flock(gone[1], fcntl.LOCK_EX))
+waits("lock", "flock of " + folder + "/gone (deleted)")(lambda: fcntl.flock(gone[1], fcntl.LOCK_EX))
 child = subprocess.Popen(["sleep", "60"])
 waits("child", "pid %d" % child.pid)(lambda: os.waitpid(child.pid, 0))
 poll = select.poll()
@@ -280,7 +280,7 @@ def test_planted_waits(lab, tmp_path):
         name, took = line.split()
         wanted[name] = wanted.get(name, 0) + int(took)
     main = next(thread for thread in answer["threads"] if thread["pid"] == thread["tid"] and
-                in_state(thread, "file")["count"])
+                in_state(thread, "accept")["count"])
     # No probe sees what the init of some virtual machines goes out for, nor the thread that comes in behind it: until that
     # one goes out, how long it has run is not known, and the film says so.
     hole = in_state(main, "hole")["total"]

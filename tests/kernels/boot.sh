@@ -38,6 +38,7 @@ make_image()
 		ln -s busybox "$root/bin/$applet"
 	done
 	add_program "$build/src/stackcam"
+	add_program "$(command -v flock)"
 	for program in omit deep signal forker waits locks dump grows allocates asks calls_tree calls_recursion calls_longjmp calls_exceptions inspected arguments uring uring_server; do
 		add_program "$build/tests/programs/$program"
 	done

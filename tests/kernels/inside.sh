@@ -161,6 +161,23 @@ owners_are_named()
 	done
 }
 
+# The lock of a file: its path, and the other process that holds it; in both events.
+locks_of_files_are_told()
+{
+	: >file.lock
+	stackcam record -q -e lock,threads -o files.film -- sh -c '
+		flock /tmp/file.lock -c "echo held >held.txt; sleep 3" &
+		while ! [ -s held.txt ]; do sleep 0.1; done
+		flock /tmp/file.lock -c true' || return 1
+	stackcam report -e lock --by lock,holder files.film >files.txt 2>&1
+	stackcam report --format states -e threads files.film >>files.txt 2>&1
+	grep -q '\[flock of /tmp/file.lock\]  *\[owner: flock' files.txt &&
+		grep -q 'lock .* flock of /tmp/file.lock, .*held by flock' files.txt || {
+		cat files.txt >&2
+		return 1
+	}
+}
+
 # The same in the lives of threads: each lock with its holder.
 holders_are_told()
 {
@@ -372,6 +389,7 @@ if [ -e /usr/bin/waits_go-stripped ]; then
 	test_case lanes-of-virtual-threads lanes_of_virtual_threads_are_loaded
 fi
 test_case locks owners_of_locks_are_named lock owners_are_named
+test_case locks-of-files locks_of_files_are_told
 test_case lives lives_are_told
 test_case io_uring entries_of_io_uring_are_told
 test_case holders owners_of_locks_are_named threads holders_are_told

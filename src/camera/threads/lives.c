@@ -109,7 +109,9 @@ static void add_lock(const struct life *life, struct film_turn *turn)
 	if (!lock->address)
 		return;
 	turn->lock = lock->address;
-	turn->object = lock->place;
+	/* of a file, the descriptor says which one */
+	if (lock->place)
+		turn->object = lock->place;
 	turn->lock_kind = lock->kind;
 	turn->holder = lock->holder;
 	turn->flags |= lock->sure * (uint32_t)FILM_TURN_SURE;

@@ -26,6 +26,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/map.h"
+#include "camera/threads/file_lock.h"
 #include "camera/threads/lock_code.h"
 #include "camera/threads/lock_holder.h"
 #include "camera/threads/lock_place.h"
@@ -364,6 +365,30 @@ static uint32_t place_of(struct look *look)
 	return frame;
 }
 
+/* What waits for the lock of a file: the process that has it may be any. */
+static void read_file(struct look *look)
+{
+	static const uint8_t kinds[] = {
+		[LOCK_OF_FILE] = FILM_LOCK_FLOCK,
+		[LOCK_OF_RECORDS] = FILM_LOCK_RECORD,
+		[LOCK_OF_OPEN_FILE] = FILM_LOCK_OPEN_FILE,
+	};
+	const struct lock_evidence *evidence = look->evidence;
+	struct lock_book *book = look->book;
+	pid_t pid = (pid_t)evidence->file_owner;
+	struct lock_holder holder;
+
+	look->row->kind = kinds[evidence->of_file];
+	look->row->value = 0;
+	/* of its own process it is one of the threads, and not known which */
+	if (pid == (pid_t)look->record->identity.pid ||
+	    !lock_holder_find_process(&book->holders, pid, look->began, &holder))
+		return;
+	look->row->holder = samples_other_thread(book->host->samples, pid, holder.tid, holder.start,
+						 holder.comm);
+	look->row->sure = look->row->holder ? FILM_HOLDER_OWNER : FILM_HOLDER_NONE;
+}
+
 bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
 	       struct lock_evidence *evidence)
 {
@@ -371,6 +396,8 @@ bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
 	struct iovec there = {(void *)wait->arguments[0], sizeof(evidence->words)};
 	ssize_t got = 0;
 
+	if (file_lock_look(pid, wait, goes_on, evidence))
+		return true;
 	if (wait->call != SYS_futex || wait->is_kernel_thread ||
 	    !(wait->state & OFF_CPU_STATE_SLEEPS) ||
 	    !lock_futex_waits((uint32_t)wait->arguments[1]))
@@ -406,6 +433,10 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	book->holders.samples = book->host->samples;
 	row->address = evidence->address;
 	row->value = word(&look, 0);
+	if (evidence->of_file && evidence->of_file <= LOCK_OF_OPEN_FILE) {
+		read_file(&look);
+		return true;
+	}
 	type = map_get(&book->runtimes, record->identity.pid);
 	if (type && is_of_runtime(&look)) {
 		read_runtime(&look, (const struct runtime_type *)(uintptr_t)*type);
@@ -455,6 +486,6 @@ void lock_losses(const struct lock_book *book, uint32_t event)
 			count += of_cpu[i].count;
 	if (count)
 		film_loss(film, event,
-			  "waits in futex(2), for locks or else, that were only summed up", count);
+			  "waits for locks, or else in futex(2), that were only summed up", count);
 	free(of_cpu);
 }

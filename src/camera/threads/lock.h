@@ -13,7 +13,8 @@ struct bpf_map;
 /*
  * Which waits in futex(2) are for a lock, for which, and who holds it: decided from what lock.h has
  * read when the wait began. What it may be is only taken for a lock if nothing speaks against it; a
- * holder, if it is another thread of the process. Other waits are for events.
+ * holder, if it is another thread of the process. Other waits are for events. Locks of files are
+ * known by what the kernel says (bpf/file_lock.h); any process may hold them.
  */
 struct lock_book;
 
@@ -43,7 +44,7 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 /*
  * The evidence of a wait that has none, such as one that began before the recording: what its
  * system call says; and, if it goes on, the lock itself, read now: the thread stands still, and its
- * lock is the one that it has begun to wait for. False: it is in no futex.
+ * lock is the one that it has begun to wait for. False: it waits for no lock.
  */
 bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
 	       struct lock_evidence *evidence);

@@ -151,6 +151,24 @@ static pid_t translate(struct lock_numbers *numbers, pid_t pid, uint32_t number)
 	return known ? (pid_t)*known : 0;
 }
 
+/* Whether a thread that was found was there when the wait began; its name. */
+static bool was_there(struct lock_holders *holders, pid_t pid, uint64_t began,
+		      struct lock_holder *holder)
+{
+	target_thread_of(pid, holder->tid, holder->comm, &holder->start);
+	if (holder->start)
+		/* one that was born later has the number of one that is gone */
+		return holder->start <= began + TICK_NS;
+	return samples_has_thread(holders->samples, pid, holder->tid, began, holder->comm);
+}
+
+bool lock_holder_find_process(struct lock_holders *holders, pid_t pid, uint64_t began,
+			      struct lock_holder *holder)
+{
+	*holder = (struct lock_holder){.tid = pid};
+	return pid > 0 && was_there(holders, pid, began, holder);
+}
+
 bool lock_holder_find(struct lock_holders *holders, pid_t pid, pid_t tid, uint32_t number,
 		      uint64_t began, struct lock_holder *holder)
 {
@@ -166,9 +184,5 @@ bool lock_holder_find(struct lock_holders *holders, pid_t pid, pid_t tid, uint32
 	if (!found || found == tid)
 		return false;
 	holder->tid = found;
-	target_thread_of(pid, found, holder->comm, &holder->start);
-	if (holder->start)
-		/* one that was born later has the number of one that is gone */
-		return holder->start <= began + TICK_NS;
-	return samples_has_thread(holders->samples, pid, found, began, holder->comm);
+	return was_there(holders, pid, began, holder);
 }

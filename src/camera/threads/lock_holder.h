@@ -29,6 +29,13 @@ struct lock_holder {
 bool lock_holder_find(struct lock_holders *holders, pid_t pid, pid_t tid, uint32_t number,
 		      uint64_t began, struct lock_holder *holder);
 
+/*
+ * The same of a process, whose pid is that of here: of the lock of a file. It is named by its first
+ * thread.
+ */
+bool lock_holder_find_process(struct lock_holders *holders, pid_t pid, uint64_t began,
+			      struct lock_holder *holder);
+
 void lock_holders_forget(struct lock_holders *holders, pid_t pid);
 void lock_holders_free(struct lock_holders *holders);
 

@@ -22,6 +22,7 @@
 #include "camera/losses.h"
 #include "camera/threads/off_cpu_count.h"
 #include "camera/threads/off_cpu_open.h"
+#include "camera/threads/objects.h"
 #include "camera/threads/off_cpu_row.h"
 #include "camera/scheduler.h"
 #include "camera/task_list.h"
@@ -31,6 +32,7 @@
 #include "film/events.h"
 #include "film/wait_rules.h"
 #include "probes.skel.h"
+#include "process/procfs.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -63,6 +65,7 @@ struct off_cpu {
 	vec(struct bpf_link *) links;
 	uint32_t events[OF_ALL]; /* of the film */
 	struct lock_book *locks; /* null: they are not asked for */
+	struct objects *files;	 /* that locks are of */
 	struct scheduler scheduler;
 	struct task_list *list;
 	struct wait_decider decider;
@@ -128,6 +131,10 @@ static void prepare(struct source *source)
 								    : probes->progs.off_cpu_return,
 				  false);
 	off_cpu_count_prepare(probes, source->host->types);
+	/* nothing else wants them */
+	bpf_program__set_autoload(probes->progs.off_cpu_flock, source_wants(source, OF_LOCKS));
+	bpf_program__set_autoload(probes->progs.off_cpu_record_lock,
+				  source_wants(source, OF_LOCKS));
 }
 
 static int attach(struct source *source, struct fail *why)
@@ -142,7 +149,8 @@ static int attach(struct source *source, struct fail *why)
 	uname(&off_cpu->machine);
 	off_cpu->decider.arch = off_cpu->machine.machine;
 	if (source_wants(source, OF_LOCKS) &&
-	    lock_book_new(source->host, probes->maps.off_cpu_lock_runtimes, &off_cpu->locks))
+	    (!(off_cpu->files = objects_new(&(struct objects_to){source_mark, source})) ||
+	     lock_book_new(source->host, probes->maps.off_cpu_lock_runtimes, &off_cpu->locks)))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits for locks");
 	return task_list_new(probes->progs.off_cpu_tasks, &off_cpu->list, why);
 }
@@ -173,8 +181,10 @@ static void add_events(struct source *source)
 		if (!source->event)
 			source->event = off_cpu->events[i];
 	}
-	if (off_cpu->locks)
+	if (off_cpu->locks) {
 		lock_book_turn(off_cpu->locks);
+		objects_turn(off_cpu->files);
+	}
 	/* their places are the film's */
 	waiting_empty(off_cpu->wakers, NULL, NULL);
 	forget_open(source);
@@ -191,12 +201,17 @@ static int start(struct source *source, struct fail *why)
 		probes->progs.off_cpu_waking,
 		probes->progs.off_cpu_exit,
 		probes->progs.off_cpu_switch,
+		/* null: they are not asked for */
+		off_cpu->locks ? probes->progs.off_cpu_flock : NULL,
+		off_cpu->locks ? probes->progs.off_cpu_record_lock : NULL,
 	};
 
 	add_events(source);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link = bpf_program__attach(programs[i]);
+		struct bpf_link *link = programs[i] ? bpf_program__attach(programs[i]) : NULL;
 
+		if (!programs[i])
+			continue;
 		if (!link)
 			return fail_errno(why, -errno, "see 'stackcam doctor'",
 					  "cannot record waits");
@@ -336,10 +351,28 @@ static void add_lock(struct source *source, const struct film_lock *like, uint64
 	}
 }
 
-/* Nothing names the owner: a thread that wakes by a call of futex(2) has released the lock. */
+/* The mark with the path of a lock's file; 0: not known. */
+static uint32_t file_of(struct source *source, pid_t pid, const struct off_cpu_wait *wait,
+			const struct lock_evidence *evidence, bool goes_on)
+{
+	const struct off_cpu *off_cpu = source->state;
+	uint32_t row = objects_row(off_cpu->files, evidence->file_object);
+	char name[32], path[512];
+
+	if (row || !goes_on)
+		return row;
+	/* the thread stands still, and its call names it */
+	snprintf(name, sizeof(name), "fd/%u", (uint32_t)wait->arguments[0]);
+	return procfs_link(pid, name, path, sizeof(path)) ? source_mark(source, path) : 0;
+}
+
+/* Nothing names the owner: a thread that wakes by a call that does so has released the lock. */
 static void take_releaser(const struct off_cpu_wait *wait, struct film_lock *lock)
 {
-	if (wait->waker_context != OFF_CPU_BY_THREAD || !wait->waker_in_futex)
+	uint8_t released =
+		film_lock_is_of_file(lock->kind) ? LOCK_RELEASED_FILE : LOCK_RELEASED_FUTEX;
+
+	if (wait->waker_context != OFF_CPU_BY_THREAD || wait->waker_released != released)
 		return;
 	lock->holder = lock->waker;
 	lock->sure = lock->holder ? FILM_HOLDER_RELEASER : FILM_HOLDER_NONE;
@@ -372,6 +405,8 @@ static void take_lock(struct source *source, const struct capture_record *record
 		return;
 	if (!lock_read(off_cpu->locks, record, &evidence, wait->out, &lock))
 		return;
+	if (film_lock_is_of_file(lock.kind))
+		lock.place = file_of(source, (pid_t)record->identity.pid, wait, &evidence, goes_on);
 	if (!lock.holder && !goes_on)
 		take_releaser(wait, &lock);
 	add_lock(source, &lock, wait->woken, waited);
@@ -439,11 +474,24 @@ static void take_open(struct source *source, const struct capture_record *record
 	add(source, OF_READY, &open->ready, wait->in, wait->in - wait->woken);
 }
 
+static void take_file(struct source *source, const struct capture_head *head)
+{
+	const struct off_cpu *off_cpu = source->state;
+	size_t before = sizeof(struct capture_record);
+
+	if (off_cpu->files && head->size > before)
+		objects_take(off_cpu->files,
+			     (const void *)((const struct capture_record *)head + 1),
+			     head->size - before);
+}
+
 static void take(struct source *source, const struct capture_head *head,
 		 const struct capture_handover *handover)
 {
 	if (head->kind == OFF_CPU_WAIT || head->kind == OFF_CPU_REST)
 		take_wait(source, (const struct capture_record *)head, handover);
+	else if (head->kind == OFF_CPU_OBJECT)
+		take_file(source, head);
 	else if (head->kind == OFF_CPU_WAKER)
 		take_waker(source, (const struct capture_record *)head, handover);
 }
@@ -509,6 +557,7 @@ static void free_state(struct source *source)
 		waiting_free(off_cpu->wakers);
 		as_before_free(off_cpu->as_before);
 		lock_book_free(off_cpu->locks);
+		objects_free(off_cpu->files);
 		wait_decider_free(&off_cpu->decider);
 		open_waits_forget(&off_cpu->open);
 	}

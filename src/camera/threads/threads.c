@@ -370,6 +370,8 @@ static int attach_all(struct source *source, struct fail *why)
 		probes->progs.threads_rename,
 		probes->progs.threads_made,
 		probes->progs.threads_waking,
+		probes->progs.threads_flock,
+		probes->progs.threads_record_lock,
 		probes->progs.threads_switch,
 	};
 
