@@ -90,6 +90,9 @@ static const struct rule {
 	{WAIT_CHILD, .calls = "wait4 waitid vfork"},
 	{WAIT_SLEEP, .calls = "nanosleep clock_nanosleep"},
 	{WAIT_SLEEP, .calls = READS, .descriptors = FD(TIMER)},
+	/* with no descriptor, they only wait for a time */
+	{WAIT_SLEEP, .calls = "poll ppoll", .frames = WAIT_HAS_NO_POLL},
+	{WAIT_SLEEP, .calls = "select pselect6", .frames = WAIT_HAS_NO_SELECT},
 	{WAIT_POLL,
 	 .calls = "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 "
 		  "io_getevents io_pgetevents"},
@@ -233,11 +236,22 @@ void wait_decider_free(struct wait_decider *decider)
 	map_free(&decider->known);
 }
 
+/* What the arguments say, if the call is one of those that have such. */
+static unsigned int of_arguments(const uint64_t arguments[4])
+{
+	/* of poll(2) in ms, of ppoll(2) where it lies */
+	bool has_time = arguments[2] && (int64_t)arguments[2] != -1 && arguments[2] != UINT32_MAX;
+
+	return (!arguments[1] && has_time ? WAIT_HAS_NO_POLL : 0) |
+	       (arguments[0] ? 0 : WAIT_HAS_NO_SELECT);
+}
+
 enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
 			    unsigned int frames)
 {
 	/* a thread that sleeps can also wait for a lock on its way out: that has no time */
-	unsigned int seen = wait->arguments[FUTEX_TIME] ? frames : frames & ~WAIT_HAS_SLEEP;
+	unsigned int seen = (wait->arguments[FUTEX_TIME] ? frames : frames & ~WAIT_HAS_SLEEP) |
+			    of_arguments(wait->arguments);
 	uint64_t key = (uint64_t)wait->call << 32 | (uint64_t)wait->state << 24 |
 		       (uint64_t)wait->descriptor << 16 | (wait->flags & 0xff) << 8 | (seen & 0xff);
 	const uint64_t *known = map_get(&decider->known, key);

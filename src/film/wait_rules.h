@@ -54,6 +54,9 @@ enum wait_frames {
 	WAIT_HAS_DISK = 2,  /* it waits for a block device */
 	/* of a language's runtime, whose sleep is a condition that nothing signals: */
 	WAIT_HAS_SLEEP = 4,
+	/* and, beside its frames, what the arguments of its call say: */
+	WAIT_HAS_NO_POLL = 8,	 /* poll(2) of no descriptor, for a time */
+	WAIT_HAS_NO_SELECT = 16, /* select(2) of none */
 };
 
 /* What a rule looks at. */
@@ -89,7 +92,8 @@ void wait_decider_free(struct wait_decider *decider);
 
 /*
  * The class of a wait: of its row the call, state, descriptor and flags count, and of the arguments
- * whether futex(2) has a time. frames: enum wait_frames, of its stack; 0: the stack is not known.
+ * whether futex(2) has a time, and poll(2) and select(2) have a descriptor. frames: enum
+ * wait_frames, of its stack; 0: the stack is not known.
  */
 enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
 			    unsigned int frames);

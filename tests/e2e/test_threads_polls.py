@@ -2,6 +2,7 @@
 """record -e threads: which of several descriptors ended a wait in poll(2) or select(2)."""
 
 import json
+import sys
 
 import pytest
 from harness import needs_root
@@ -42,3 +43,36 @@ def test_too_many_to_look_at(lab):
     """Nothing is said of a wait for more than are looked at."""
     _, _, polls = waited(lab, "poll", 400)
     assert list(polls) == ["403 descriptors"], polls
+
+
+SLEEPS = """
+import fcntl, select, sys, threading
+
+def nap():
+    select.select([], [], [], 0.1)
+    select.poll().poll(100)
+
+def holds():
+    with open(sys.argv[1], "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        held.set()
+        nap()
+
+held = threading.Event()
+threading.Thread(target=holds).start()
+held.wait()
+with open(sys.argv[1], "w") as file:
+    fcntl.flock(file, fcntl.LOCK_EX)
+"""
+
+
+def test_no_descriptor_at_all(lab, tmp_path):
+    """Such a call is a sleep: who holds a lock meanwhile does not wait for new work."""
+    film = lab.record("-e", "threads,off-cpu", "--", sys.executable, "-c", SLEEPS, tmp_path / "lock")
+    polls = [one for one in states_of(lab, film)["objects"] if one["state"] == "poll"]
+    assert not polls, polls
+    told, = json.loads(lab.run("explain", "--thread", main_thread(lab, film), "--format", "json", film.path).stdout)["requests"]
+    wait = max((part for part in told["parts"] if "flock of " in (part["words"] or "")), key=lambda part: part["duration"])
+    sleep = max(wait["parts"], key=lambda part: part["duration"])
+    assert sleep["kind"] == "sleep" and sleep["words"].startswith("sleeping (p"), wait
+    assert "[sleep]" in film.report("-e", "off-cpu", "--by", "wait").stdout

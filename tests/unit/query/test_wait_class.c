@@ -44,6 +44,8 @@ static const struct {
 	{{"waitid", 'S'}, WAIT_CHILD},
 	{{"clock_nanosleep", 'S'}, WAIT_SLEEP},
 	{{"read", 'S', FILM_FD_TIMER}, WAIT_SLEEP},
+	{{"ppoll", 'S', 0, 0, WAIT_HAS_NO_POLL}, WAIT_SLEEP},
+	{{"pselect6", 'S', 0, 0, WAIT_HAS_NO_SELECT}, WAIT_SLEEP},
 	{{"epoll_wait", 'S', FILM_FD_EPOLL}, WAIT_POLL},
 	{{"futex", 'S', 0, 0, WAIT_HAS_SLEEP}, WAIT_SLEEP},
 	{{"futex", 'S'}, WAIT_LOCK},
@@ -121,6 +123,39 @@ static void test_sleeps(void **state)
 	assert_int_equal(wait_decide(&decider, &wait, 0), WAIT_LOCK);
 	wait.arguments[3] = 0;
 	assert_int_equal(wait_decide(&decider, &wait, WAIT_HAS_SLEEP), WAIT_LOCK);
+	wait_decider_free(&decider);
+}
+
+/* poll(2) and select(2) of no descriptor sleep; without a time, poll(2) waits for a signal. */
+static void test_sleeps_by_poll(void **state)
+{
+	static const struct {
+		uint32_t call;
+		uint64_t arguments[3];
+		enum wait_class class;
+	} polls[] = {
+		{SYS_poll, {4096, 0, 100}, WAIT_SLEEP},
+		{SYS_poll, {0, 0, 100}, WAIT_SLEEP},
+		{SYS_poll, {4096, 1, 100}, WAIT_POLL},
+		{SYS_poll, {4096, 0, 0xffffffff}, WAIT_POLL},
+		{SYS_poll, {4096, 0, (uint64_t)-1}, WAIT_POLL},
+		{SYS_ppoll, {0, 0, 0x7ffeffffff00}, WAIT_SLEEP},
+		{SYS_ppoll, {0, 0, 0}, WAIT_POLL},
+		{SYS_select, {0, 0, 0}, WAIT_SLEEP},
+		{SYS_pselect6, {0, 0, 0}, WAIT_SLEEP},
+		{SYS_pselect6, {4, 4096, 0}, WAIT_POLL},
+		{SYS_epoll_wait, {0, 0, 100}, WAIT_POLL},
+	};
+	struct wait_decider decider = {.arch = "x86_64"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(polls) / sizeof(polls[0]); i++) {
+		struct film_wait wait = {.state = 'S', .call = (uint16_t)(polls[i].call + 1)};
+
+		for (unsigned int k = 0; k < 3; k++)
+			wait.arguments[k] = polls[i].arguments[k];
+		assert_int_equal(wait_decide(&decider, &wait, 0), polls[i].class);
+	}
 	wait_decider_free(&decider);
 }
 
@@ -402,12 +437,12 @@ static void test_no_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_rule), cmocka_unit_test(test_traps),
-		cmocka_unit_test(test_sleeps),	  cmocka_unit_test(test_goroutines),
-		cmocka_unit_test(test_names),	  cmocka_unit_test(test_conditions),
-		cmocka_unit_test(test_by_wait),	  cmocka_unit_test(test_by_waker),
-		cmocka_unit_test(test_by_both),	  cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_no_waits),
+		cmocka_unit_test(test_each_rule),  cmocka_unit_test(test_traps),
+		cmocka_unit_test(test_sleeps),	   cmocka_unit_test(test_sleeps_by_poll),
+		cmocka_unit_test(test_goroutines), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_conditions), cmocka_unit_test(test_by_wait),
+		cmocka_unit_test(test_by_waker),   cmocka_unit_test(test_by_both),
+		cmocka_unit_test(test_filter),	   cmocka_unit_test(test_no_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
