@@ -48,7 +48,8 @@ static uint32_t add_lane(struct adder *a, const struct film_thread *thread, uint
 	struct lane lane = {.pid = process->pid,
 			    .tid = thread->tid,
 			    .is_goroutine = a->are_goroutines,
-			    .kind = a->kind};
+			    .kind = a->kind,
+			    .first = UINT64_MAX};
 
 	if (lanes->all.count >= LANES_MAX) {
 		lanes->is_cut = true;
@@ -140,6 +141,8 @@ static int take_slice(void *context, const struct slice *slice)
 	if (!a->are_goroutines)
 		unlinked_take(&a->unlinked, a->film, slice);
 	lane->ns[slice->kind] = add_saturated(lane->ns[slice->kind], length);
+	lane->first = start < lane->first ? start : lane->first;
+	lane->last = start + length > lane->last ? start + length : lane->last;
 	lane->slices[slice->kind]++;
 	lanes->slices++;
 	if (lanes->steps && slice->kind == SLICE_ON_CPU)

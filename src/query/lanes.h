@@ -20,8 +20,9 @@ struct lane {
 	const char *host, *comm, *process, *command;
 	uint32_t pid, tid; /* of a goroutine: the lowest bits of its number */
 	bool is_goroutine;
-	const char *kind; /* "thread", "goroutine", "task" */
-	uint8_t unlinked; /* a bit of each enum unlinked_kind of its process */
+	const char *kind;     /* "thread", "goroutine", "task" */
+	uint8_t unlinked;     /* a bit of each enum unlinked_kind of its process */
+	uint64_t first, last; /* of its first slice, and the end of its last one */
 	uint64_t ns[SLICE_KINDS];
 	uint64_t slices[SLICE_KINDS];
 	struct lane_runs runs;

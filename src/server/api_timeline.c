@@ -102,6 +102,13 @@ static void put_runs(struct json *j, const struct lane *lane, uint64_t base)
 	json_close(j, ']');
 }
 
+/* ns since the base, within the time of the answer. */
+static void put_moment(struct json *j, const char *key, const struct lanes *lanes, uint64_t at)
+{
+	at = at > lanes->from ? at : lanes->from;
+	json_u64(j, key, (at < lanes->to ? at : lanes->to) - lanes->from);
+}
+
 static void put_lane(struct json *j, const struct timeline *t, const struct lane *lane,
 		     bool has_runs)
 {
@@ -115,6 +122,8 @@ static void put_lane(struct json *j, const struct timeline *t, const struct lane
 	json_text(j, "process", lane->process);
 	json_text(j, "command", lane->command);
 	json_put_unlinked(j, lane->unlinked);
+	put_moment(j, "first", &t->lanes, lane->first);
+	put_moment(j, "last", &t->lanes, lane->last);
 	put_numbers(j, "ns", lane->ns, SLICE_KINDS);
 	put_numbers(j, "slices", lane->slices, SLICE_KINDS);
 	if (has_runs)

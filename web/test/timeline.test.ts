@@ -7,6 +7,7 @@ import type { CpusAnswer, Gauge, LaneRow } from '../src/timeline/answers';
 import { cpuRowsOf, CpuThreads } from '../src/timeline/cpus';
 import { extentOf, goesOn } from '../src/timeline/extent';
 import { rowsOf } from '../src/timeline/lanes';
+import { lanesIn, lanesOf, placesOfLanes, rowAt } from '../src/timeline/packs';
 import { Columns, NOTHING, paintStrip } from '../src/timeline/paint';
 import { runAt, unpackRuns } from '../src/timeline/runs';
 import { scaleOf } from '../src/timeline/scale';
@@ -127,7 +128,7 @@ test('tiles are powers of two, and cover what is in sight', () => {
 function tilesWith(answers: (lanes: string[]) => TileAnswer): [Tiles, Wish[]] {
 	const asked: Wish[] = [];
 	const tiles = new Tiles(new Origin(0n), async (range, pixel, lanes) => {
-		asked.push({ tiles: [{ level: Math.log2(pixel), index: range.from / (pixel * TILE) }], lanes });
+		asked.push({ tiles: [{ level: Math.log2(pixel), index: range.from / (pixel * TILE) }], lanes, short: [] });
 		return answers(lanes);
 	}, 1e12, () => {});
 	return [tiles, asked];
@@ -140,15 +141,23 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 test('a coarser tile stands in for one that is on its way', async () => {
 	const [tiles, asked] = tilesWith(answerOf);
-	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1', '1.2'] });
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1', '1.2'], short: [] });
 	await settled();
 	assert.equal(asked.length, 1);
 	assert.equal(tiles.partOf('1.1', { level: 4, index: 0 })!.isFine, true);
 	assert.equal(tiles.partOf('1.1', { level: 2, index: 3 })!.isFine, false);
 	assert.equal(tiles.partOf('1.1', { level: 2, index: 4 }), null, 'beside the tile nothing is known');
-	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.2', '1.3'] });
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.2', '1.3'], short: [] });
 	await settled();
 	assert.deepEqual(asked[1]!.lanes, ['1.3'], 'what is here is not asked for again');
+});
+
+test('lanes that have little come last, and more of them at once', async () => {
+	const [tiles, asked] = tilesWith(answerOf), short = Array.from({ length: 300 }, (_, i) => `2.${i}`);
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1'], short });
+	await settled();
+	assert.deepEqual(asked.map(({ lanes }) => lanes.length), [1, 256, 44]);
+	assert.deepEqual(asked[0]!.lanes, ['1.1']);
 });
 
 test('what failed is asked for again with the next wish, and not before', async () => {
@@ -157,10 +166,10 @@ test('what failed is asked for again with the next wish, and not before', async 
 		count++;
 		throw new Error('no');
 	}, 1e12, () => {});
-	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1'] });
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1'], short: [] });
 	await settled();
 	assert.equal(count, 1);
-	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1'] });
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1'], short: [] });
 	await settled();
 	assert.equal(count, 2);
 });
@@ -243,12 +252,43 @@ test('zooming keeps its moment, stays within the whole, and can be undone', () =
 	assert.deepEqual([undo.back(), undo.back(), undo.back()], [close, whole, null]);
 });
 
-const laneOf = (pid: number, tid: number, comm: string, ns: number[]): LaneRow =>
-	({ host: 'h', pid, tid, goroutine: comm.startsWith('goroutine'), kind: comm.startsWith('goroutine') ? 'goroutine' : 'thread', comm, process: `p${pid}`, command: `/srv/p${pid} -x`, not_linked: [], ns, slices: ns.map((time) => (time ? 1 : 0)) });
+const laneOf = (pid: number, tid: number, comm: string, ns: number[], first = 0, last = 1000): LaneRow =>
+	({ host: 'h', pid, tid, goroutine: comm.startsWith('goroutine'), kind: comm.startsWith('goroutine') ? 'goroutine' : 'thread', comm, process: `p${pid}`, command: `/srv/p${pid} -x`, not_linked: [], first, last, ns, slices: ns.map((time) => (time ? 1 : 0)) });
 const CLASSES = ['on-cpu', 'lock'];
 const LANES = [laneOf(1, 1, 'main', [5, 90]), laneOf(1, 2, 'io', [50, 0]), laneOf(9, 9, 'idle', [1, 0])];
 const keys = (chosen: Partial<Parameters<typeof rowsOf>[2]>) => rowsOf(LANES, CLASSES,
-	{ order: 'busy', find: '', pinned: [], hidden: [], folded: [], ...chosen }).map(({ kind, key }) => `${kind[0]}${key}`);
+	{ order: 'busy', find: '', pinned: [], hidden: [], folded: [], isApart: false, ...chosen }, 1000).map(({ kind, key }) => `${kind[0]}${key}`);
+
+/** A server that starts a thread for each request: two at a time, 20 of 50 ns each, beside one that is always there. */
+const REQUESTS = [laneOf(1, 1, 'main', [5, 90]), ...Array.from({ length: 20 }, (_, i) =>
+	laneOf(1, 100 + i, 'worker', [1, 1], Math.floor(i / 2) * 60, Math.floor(i / 2) * 60 + 50))];
+const USUAL = { order: 'busy', find: '', pinned: [], hidden: [], folded: [], isApart: false } as const;
+
+test('threads that live for a short time share rows', () => {
+	const rows = rowsOf(REQUESTS, CLASSES, USUAL, 1000);
+	assert.deepEqual(rows.map(({ kind, lanes }) => [kind, lanes.length]), [['process', 0], ['lane', 0], ['pack', 10], ['pack', 10]]);
+	const pack = rows[2]!, keysAt = (moment: number) => lanesOf(rowAt(pack, moment)).map(({ key }) => key);
+	assert.deepEqual(keysAt(0), ['1.100']);
+	assert.deepEqual(keysAt(60), ['1.102']);
+	assert.equal(rowAt(pack, 55), pack); // between two of them
+	assert.equal(rowAt(pack, 5000), pack);
+	assert.deepEqual(lanesIn(pack, { from: 55, to: 121 }).map(({ key }) => key), ['1.102', '1.104']);
+	assert.equal(placesOfLanes(rows).get('1.119'), 3);
+	assert.equal(rowsOf(REQUESTS, CLASSES, { ...USUAL, isApart: true }, 1000).length, 22);
+	// where they live at the same time there is nothing to share
+	assert.ok(rowsOf(REQUESTS.map((row) => ({ ...row, first: 0, last: 10 })), CLASSES, USUAL, 1000).every(({ kind }) => kind !== 'pack'));
+	assert.ok(rowsOf(REQUESTS.slice(0, 8), CLASSES, USUAL, 1000).every(({ kind }) => kind !== 'pack'));
+});
+
+test('short processes of one name are one', () => {
+	const compilers = Array.from({ length: 30 }, (_, i) => ({ ...laneOf(100 + i, 100 + i, 'cc', [1, 0], i * 30, i * 30 + 30), process: 'cc' }));
+	const rows = rowsOf([laneOf(1, 1, 'make', [1, 90]), ...compilers], CLASSES, USUAL, 1000);
+	assert.deepEqual(rows.map(({ kind, key, processes, threads }) => [kind, key, processes, threads]),
+		[['process', 'name cc', 30, 30], ['pack', 'name cc pack 0', 0, 0], ['process', '1', 0, 1], ['lane', '1.1', 0, 0]]);
+	assert.equal(rowsOf(compilers, CLASSES, { ...USUAL, hidden: ['name cc'] }, 1000).length, 0);
+	assert.equal(rowsOf(compilers, CLASSES, { ...USUAL, folded: ['name cc'] }, 1000).length, 1);
+	assert.equal(rowsOf(compilers, CLASSES, { ...USUAL, isApart: true }, 1000).length, 60);
+});
 
 test('lanes are grouped, sorted, found, pinned, hidden and folded', () => {
 	assert.deepEqual(keys({}), ['p1', 'l1.2', 'l1.1', 'p9', 'l9.9']);
@@ -256,7 +296,7 @@ test('lanes are grouped, sorted, found, pinned, hidden and folded', () => {
 	assert.deepEqual(keys({ order: 'tid' }), ['p1', 'l1.1', 'l1.2', 'p9', 'l9.9']);
 	assert.deepEqual(keys({ find: 'IO' }), ['p1', 'l1.2']);
 	const beside = [...LANES, laneOf(1, 1, 'goroutine 1', [2, 0]), laneOf(7, 3, 'goroutine 3', [1, 1])];
-	const rows = (hidden: string[]) => rowsOf(beside, CLASSES, { order: 'tid', find: '', pinned: [], hidden, folded: [] }).map(({ key }) => key);
+	const rows = (hidden: string[]) => rowsOf(beside, CLASSES, { order: 'tid', find: '', pinned: [], hidden, folded: [], isApart: false }, 1000).map(({ key }) => key);
 	assert.deepEqual(rows([]), ['1', '1.1', '1.2', '1.g', '1.g1', '7.g', '7.g3', '9', '9.9']);
 	assert.deepEqual(rows(['1.g']), ['1', '1.1', '1.2', '7.g', '7.g3', '9', '9.9']);
 	assert.deepEqual(keys({ find: '9' }), ['p9', 'l9.9']);

@@ -9,6 +9,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(token="secret")   only who brings that is answered
     server.behave(hold={"flame"})   that answer is held back until release()
     server.behave(film=True)        one film, as "stackcam play" has it
+    server.behave(short=60)         so many threads of redis that live for a short time
     server.behave(cut_off=True)     its recorder was killed
     server.behave(events=["calls"]) what was filmed
     server.behave(many=400)         so many services, each with 40 versions, beside those that are always there
@@ -394,7 +395,7 @@ class AnswerServer(ThreadingHTTPServer):
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
                events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", keeps=1, more_marks=0, young=0, deployed=False,
-               cut=False, cpus=False, beside=False, cut_off=False):
+               cut=False, cpus=False, beside=False, cut_off=False, short=0):
         self.release()
         self.more_marks = more_marks
         self.kept, self.keeps = kept, keeps
@@ -403,7 +404,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
         self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
-        self.cut_off = cut_off
+        self.cut_off, self.short = cut_off, short
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

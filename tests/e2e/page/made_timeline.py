@@ -3,6 +3,9 @@
 from made import CLASSES, HOSTILE, STACKS, WAITS
 
 
+SHORT = 1000  # and more: numbers of lanes that live for 200 ms, two at a time, each 300 ms
+
+
 class OfThreads:
     """A part of the answers."""
 
@@ -12,6 +15,7 @@ class OfThreads:
         lanes = [(100, 100 + i, name if i == 0 else f"worker-{i}", i) for i in range(30)] + [(300, 300, "redis", 30)]
         lanes += [(100, i, f"goroutine {i}", i) for i in range(1, self.server.goroutines + 1)]
         lanes += [(300, i, f"Task-{i} work", i) for i in range(1, self.server.tasks + 1)]
+        lanes += [(300, 1000 + i, f"request-{i}", SHORT + i) for i in range(self.server.short)]
         wanted = set(ask.get("lanes", "").split(",")) - {""}
         return [lane for lane in lanes if not wanted or self.key_of(lane) in wanted]
 
@@ -28,6 +32,9 @@ class OfThreads:
             return [(part, max(a, start), min(b, end)) for part, a, b in
                     ((CLASSES.index("poll"), 0, 4 * 10**9), (CLASSES.index("hole"), 4 * 10**9, 5 * 10**9),
                      (CLASSES.index("poll"), 5 * 10**9, 10**14)) if a < end and b > start]
+        if number >= SHORT:
+            begin = (number - SHORT) // 2 * 3 * 10**8
+            return [(0, max(begin, start), min(begin + 2 * 10**8, end))] if begin < end and begin + 2 * 10**8 > start else []
         turn, found = 10**6 * (5 + number), []
         for at in range(start // turn * turn, end, turn):
             parts = ((0, 0.3), (CLASSES.index(WAITS[number % len(WAITS)]), 0.9), (1, 1))
@@ -45,14 +52,15 @@ class OfThreads:
         for lane in self.lanes_of(ask):
             pid, tid, comm, number = lane
             ns, slices = [0] * len(CLASSES), [0] * len(CLASSES)
-            for which, a, b in self.slices_of(number, start - first, min(end - first, start - first + 12 * 10**9)):
+            known = self.slices_of(number, start - first, min(end - first, start - first + 12 * 10**9))
+            for which, a, b in known:
                 ns[which] += b - a
                 slices[which] += 1
             lanes.append({"host": self.server.hosts[len(lanes) % len(self.server.hosts)], "pid": pid, "tid": tid,
                           "goroutine": self.is_goroutine(lane), "comm": comm,
                           "kind": "task" if comm.startswith("Task-") else ("thread", "goroutine")[self.is_goroutine(lane)],
                           "process": comm if tid == pid else "api-server", "command": f"/srv/{comm}",
-                          "not_linked": ["tasks of asyncio"] if self.server.unlinked else [], "ns": ns, "slices": slices})
+                          "not_linked": ["tasks of asyncio"] if self.server.unlinked else [], "first": known[0][1] + first - start if known else 0, "last": known[-1][2] + first - start if known else 0, "ns": ns, "slices": slices})
         if ask.get("shown"):
             for lane, drawn in zip(lanes[:int(ask["shown"])], self.timeline_slices(ask)["lanes"]):
                 lane["runs"] = drawn["runs"]

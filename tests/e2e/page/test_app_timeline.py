@@ -3,6 +3,7 @@
 import answers
 import pytest
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 FILM = {"film": True, "events": ["on-cpu", "threads"]}
@@ -332,6 +333,47 @@ def test_a_failure_is_said(timeline):
 
 
 @pytest.fixture
+def short(page):
+    page.server.behave(**FILM, short=60)
+    page.open("?view=timeline&hide_lane=100")
+    page.until(lambda: drawn(page, 2), "the row of the first short threads")
+    return page
+
+
+def test_threads_that_live_for_a_short_time_share_rows(short):
+    rows = [row.text.split("\n")[0] for row in short.all(".tl-names li")]
+    assert len(rows) == 4 and "30 threads" in rows[2] and "30 threads" in rows[3], rows
+    assert "61 of 91" in short.text(".tl-corner")
+    width = short.run("return document.querySelector('#lanes').clientWidth")
+    at = lambda seconds: round(width * seconds / 12)
+    # what is pointed at, and chosen, is one of them
+    pointer(short, ("pointermove", at(0.65), 50))
+    short.sees("request-4 1004", ".tl-tip")
+    pointer(short, ("pointermove", at(0.55), 50))
+    short.sees("30 threads", ".tl-tip")
+    pointer(short, ("pointerdown", at(0.65), 50), ("pointerup", at(0.65), 50))
+    short.until(lambda: short.link().get("lane") == "300.1004")
+    short.sees("request-4", "#slice-panel")
+    # keys go on to the next one of the row, in its life
+    short.keys(Keys.ARROW_DOWN)
+    short.until(lambda: short.link().get("lane") == "300.1006")
+    short.sees("request-6", "#slice-panel")
+    short.until(lambda: float(short.link()["at"]) - START >= 0.9)
+    # and each can have a row of its own
+    short.click("#shared")
+    short.until(lambda: short.link().get("apart") == "1" and "300.1000" in lanes(short))
+    short.click("#shared")
+    short.until(lambda: "apart" not in short.link() and lanes(short) == ["300.300"])
+
+
+def test_tab_stops_at_the_chosen_lane_alone(timeline):
+    stops = "return [...document.querySelectorAll('.tl-names .lane button')].filter((one) => one.tabIndex >= 0).map((one) => one.closest('li').dataset.lane)"
+    assert timeline.run(stops) == []
+    timeline.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    timeline.until(lambda: timeline.run(stops) and set(timeline.run(stops)) == {timeline.link().get("lane")})
+
+
+@pytest.fixture
 def beside(page):
     page.server.behave(**FILM, beside=True)
     page.open("?view=timeline")
@@ -377,7 +419,9 @@ def test_what_the_machine_did(beside):
 def test_what_threads_logged(beside):
     beside.until(lambda: len(beside.all(".tl-logs-marks button")) == 12)
     assert len(beside.all(".tl-logs-marks button.bad")) == 1
-    assert beside.all(".tl-logs-marks button.bad")[0].get_attribute("title") == "ERROR [worker-1] it failed \u2026"
+    bad = beside.find(".tl-logs-marks button.bad")
+    ActionChains(beside.driver).move_to_element(bad).perform()
+    beside.until(lambda: bad.get_attribute("title") == "ERROR [worker-1] it failed \u2026")
     # all lines had room: nothing more is asked, however the time in sight changes
     beside.click("#closer")
     beside.until(lambda: "t_from" in beside.link())

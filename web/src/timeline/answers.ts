@@ -28,6 +28,9 @@ export interface LaneRow {
 	/** ns and slices of each class. */
 	ns: number[];
 	slices: number[];
+	/** ns since base: of its first slice, and of the end of its last one. */
+	first: number;
+	last: number;
 	/** Of the first lanes, if they were asked for: as in SlicesAnswer. */
 	runs?: number[];
 }

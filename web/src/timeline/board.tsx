@@ -20,6 +20,7 @@ import { Machine, MACHINE } from './machine';
 import { MarkLines, MarkWords, markGroups } from './marks';
 import { Minimap } from './minimap';
 import { Names } from './names';
+import { lanesOf } from './packs';
 import { Ruler } from './ruler';
 import { unpackRuns } from './runs';
 import { ROW } from './sizes';
@@ -98,8 +99,8 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	};
 	const tiles = useTiles(answer, level, origin, onNew);
 	const cpus = useCpus(answer, origin, onNew);
-	const rows = useMemo(() => [...cpuRowsOf(cpus.all, own.folded), ...rowsOf(answer.lanes, answer.classes, own)],
-		[answer, cpus.all, own.order, own.find, own.pinned, own.hidden, own.folded]);
+	const rows = useMemo(() => [...cpuRowsOf(cpus.all, own.folded), ...rowsOf(answer.lanes, answer.classes, own, answer.length)],
+		[answer, cpus.all, own.order, own.find, own.pinned, own.hidden, own.folded, own.isApart]);
 	const area: Area | null = useMemo(() => {
 		const range = { from: origin.nsOf(own.areaFrom), to: origin.nsOf(own.areaTo) };
 		return range.to > range.from ? { range, lanes: own.areaLanes } : null;
@@ -130,7 +131,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const marks = useMarks({ from: begin, to: begin + answer.length / 1e9 }, answer.lanes[0]?.host);
 	const groups = markGroups(marks.marks, placed.range, placed.width, origin);
 	const inSight = rows.slice(placed.first, placed.first + placed.count);
-	const shown = rows.filter((row) => row.kind === 'lane' && !(row.isPinned && row.key.startsWith('pinned '))).length;
+	const shown = rows.reduce((sum, row) => sum + (row.key.startsWith('pinned ') ? 0 : lanesOf(row).length), 0);
 	return <div class="tl">
 		<Tools answer={answer} isCut={isCut} view={view} area={area} range={placed.range} actions={actions} />
 		<Legend theme={theme} />
@@ -140,7 +141,9 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 			view?.again();
 		}}>↻</button></p>}
 		<div class="tl-grid">
-			<div class="tl-corner hint">{words.threads(count(shown), count(answer.threads))}</div>
+			<div class="tl-corner hint">{words.threads(count(shown), count(answer.threads))}
+				{(own.isApart || rows.some(({ kind }) => kind === 'pack')) && <label class="tick" title={words.sharedHint}>
+					<input type="checkbox" id="shared" checked={!own.isApart} onChange={() => actions.setApart(!own.isApart)} />{words.shared}</label>}</div>
 			<div class="tl-above">
 				<Minimap answer={answer} view={view} theme={theme} width={placed.width} />
 				<Ruler range={placed.range} width={placed.width} origin={origin} isWall={own.isWall} />

@@ -5,6 +5,7 @@ import { useKeys } from '../parts/keys';
 import { usePage } from '../state/page';
 import { Motion } from './input';
 import type { Row } from './lanes';
+import { lanesOf } from './packs';
 import { ROW } from './sizes';
 import type { Actions } from './use_actions';
 import type { ChosenSlice } from './use_slice';
@@ -33,13 +34,13 @@ export function useBoardKeys({ view, rows, area, slice, actions, scroller }: Boa
 	const step = (by: 1 | -1) => (): void | false => {
 		if (!view)
 			return false;
-		const lanes = rows.flatMap((row, i) => (row.kind === 'lane' ? [{ key: row.lane.key, i }] : []));
+		const lanes = rows.flatMap((row, i) => lanesOf(row).map(({ key, row: { first, last } }) => ({ key, i, first, last })));
 		const at = lanes.findIndex(({ key }) => key === chosen);
 		const next = at < 0 ? lanes.find(({ i }) => i >= view.rowsInSight()[0]) : lanes[at + by];
 		if (!next)
 			return undefined;
 		const moment = slice.chosen?.at ?? (view.range.from + view.range.to) / 2;
-		actions.choose(next.key, moment);
+		actions.choose(next.key, Math.min(Math.max(moment, next.first), Math.max(next.last - 1, next.first)));
 		const top = next.i * ROW, place = scroller.current!;
 		if (top < place.scrollTop || top + ROW > place.scrollTop + place.clientHeight)
 			place.scrollTop = top - place.clientHeight / 2;

@@ -6,6 +6,7 @@ import { className, familyOf } from './classes';
 import type { CpuLook } from './cpus';
 import { laneOf, type Row } from './lanes';
 import { extentOf, goesOn } from './extent';
+import { lanesOf, rowAt } from './packs';
 import { firstAfter, type Runs } from './runs';
 import { ROW, STRIP } from './sizes';
 import type { Part } from './tiles';
@@ -73,10 +74,10 @@ export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, par
 		const parts = partsOf(row);
 		for (const [k, part] of parts.entries())
 			drawWords(ctx, sight, part, parts[k - 1], top + ROW / 2, row.kind === 'cpu' ? ofThread(shown.cpuLook) : ofClass(ink));
-		if (!parts.length) // nothing is here yet
+		if (!parts.length && row.kind !== 'pack') // nothing is here yet
 			drawWaiting(ctx, sight, top, ink);
-		if (row.kind === 'lane' && shown.chosen?.lane === row.lane.key)
-			drawChosen(ctx, sight, parts, shown.chosen.at, top, ink);
+		if (shown.chosen && lanesOf(rowAt(row, shown.chosen.at)).some(({ key }) => key === shown.chosen!.lane))
+			drawChosen(ctx, sight, partsOf(rowAt(row, shown.chosen.at)), shown.chosen.at, top, ink);
 	}
 	drawArea(ctx, sight, shown, ink);
 	for (const arrow of shown.arrows)
@@ -151,7 +152,7 @@ function drawArea(ctx: Context, sight: Sight, { rows, area }: Drawn, ink: Ink): 
 	ctx.globalAlpha = 0.18;
 	for (let i = first; i < end && right > left; i++) {
 		const row = rows[i]!;
-		if (row.kind === 'lane' && (!area.lanes.length || area.lanes.includes(row.lane.key)))
+		if (lanesOf(row).some(({ key }) => !area.lanes.length || area.lanes.includes(key)))
 			ctx.fillRect(left, i * ROW - sight.scrollTop, right - left, ROW);
 	}
 	ctx.globalAlpha = 1;
@@ -162,7 +163,7 @@ function drawArea(ctx: Context, sight: Sight, { rows, area }: Drawn, ink: Ink): 
 /** From the waker's lane to that of the woken one; where one is out of sight, from the edge. */
 function drawArrow(ctx: Context, sight: Sight, rows: Row[], { from, to, at }: Arrow, ink: Ink): void {
 	const x = sight.xOf(at);
-	const rowOf = (lane: string) => rows.findIndex((row) => row.kind === 'lane' && row.lane.key === lane);
+	const rowOf = (lane: string) => rows.findIndex((row) => lanesOf(row).some(({ key }) => key === lane));
 	const start = rowOf(from), target = rowOf(to);
 	if (x < 0 || x > sight.width || target < 0)
 		return;

@@ -3,6 +3,7 @@
 import type { Filters } from '../state/link';
 import type { LaneRow } from './answers';
 import { familyOf } from './classes';
+import { isShort, laneRow, packed } from './packs';
 import type { LaneKey } from './tiles';
 
 export const LANE_ORDERS = ['busy', 'name', 'tid', 'waiting', 'ready', 'slices'] as const;
@@ -19,13 +20,17 @@ export interface Lane {
 }
 
 export interface ThreadRow {
-	/** a process, or one of its threads */
-	kind: 'process' | 'lane';
+	/** a process, one of its threads, or several that live one after the other */
+	kind: 'process' | 'lane' | 'pack';
 	key: string;
-	/** the lane, or the first one of the process */
+	/** the lane, or the first one of the process, or of the pack */
 	lane: Lane;
+	/** of a pack: its lanes in the order of their time */
+	lanes: readonly Lane[];
 	/** of a process: how many of its threads are shown below, or would be */
 	threads: number;
+	/** of short processes of one name, which are shown as one: how many there are; else 0 */
+	processes: number;
 	isPinned: boolean;
 }
 
@@ -45,9 +50,9 @@ export function isOfCpus(row: Row): row is CpuRow {
 	return row.kind === 'cpus' || row.kind === 'cpu';
 }
 
-/** Of a row that has slices: what its lane is known by. */
+/** Of a row that has slices: what its lane, or its pack, is known by. */
 export function laneOf(row: Row): LaneKey | null {
-	return row.kind === 'lane' ? row.lane.key : row.kind === 'cpu' ? row.key : null;
+	return row.kind === 'lane' ? row.lane.key : row.kind === 'cpu' || row.kind === 'pack' ? row.key : null;
 }
 
 /** What a reader chose. */
@@ -60,6 +65,8 @@ export interface Chosen {
 	hidden: readonly string[];
 	/** processes whose threads are folded */
 	folded: readonly string[];
+	/** each thread has a row of its own, however short it lives */
+	isApart: boolean;
 }
 
 /** A goroutine may have the number of a thread. */
@@ -97,42 +104,79 @@ interface Process {
 	key: string;
 	lanes: Lane[];
 	weight: number;
+	/** of several that are shown as one */
+	processes: number;
 }
 
-/** All rows: first what is pinned, then the processes with their threads. */
-export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], chosen: Chosen): ThreadRow[] {
+const MANY = 12; // short processes of one name, from which on they are shown as one
+
+/** Of short processes of one name one; others as they are. */
+function joined(processes: Map<string, Process>, length: number): Map<string, Process> {
+	const names = new Map<string, Process[]>();
+	for (const process of processes.values()) {
+		if (process.lanes.every(({ row }) => !row.goroutine && isShort(row, length))) {
+			const name = `name ${nameOf(process)}`;
+			names.set(name, [...names.get(name) ?? [], process]);
+		}
+	}
+	const result = new Map(processes);
+	for (const [key, all] of names) {
+		if (all.length < MANY)
+			continue;
+		for (const process of all)
+			result.delete(process.key);
+		result.set(key, { key, lanes: all.flatMap(({ lanes }) => lanes), weight: all.reduce((sum, { weight }) => sum + weight, 0),
+			processes: all.length });
+	}
+	return result;
+}
+
+/** All rows: first what is pinned, then the processes with their threads. length: of the time, ns. */
+export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], chosen: Chosen, length: number): ThreadRow[] {
 	const lanes = rows.map((row) => ({ key: laneKey(row), row }));
 	const weights = new Map(lanes.map(({ key, row }) => [key, weightOf(row, classes, chosen.order)]));
 	const compare = (a: Lane, b: Lane) => weights.get(b.key)! - weights.get(a.key)! ||
 		(chosen.order === 'name' ? a.row.comm.localeCompare(b.row.comm) : 0) || a.row.tid - b.row.tid;
 	const shown = lanes.filter((lane) => !chosen.hidden.includes(lane.key) &&
 		!chosen.hidden.includes(processKey(lane.row)) && isFound(lane, chosen.find));
-	const processes = new Map<string, Process>();
+	const each = new Map<string, Process>();
 	for (const lane of shown) {
 		const key = processKey(lane.row);
-		const process = processes.get(key) ?? { key, lanes: [], weight: 0 };
+		const process = each.get(key) ?? { key, lanes: [], weight: 0, processes: 0 };
 		process.lanes.push(lane);
 		process.weight += weights.get(lane.key)!;
-		processes.set(key, process);
+		each.set(key, process);
 	}
+	const processes = chosen.isApart ? each : joined(each, length);
+	for (const key of chosen.hidden)
+		processes.delete(key);
 	const pinned = chosen.pinned.map((key) => lanes.find((lane) => lane.key === key)).filter((lane) => !!lane);
 	const ofThreads = [...processes.values()].filter(({ lanes: own }) =>
 		!own[0]!.row.goroutine || !processes.has(processKey({ pid: own[0]!.row.pid })));
 	const inOrder = ofThreads.sort((a, b) => b.weight - a.weight ||
 		(chosen.order === 'name' ? nameOf(a).localeCompare(nameOf(b)) : 0) || a.lanes[0]!.row.pid - b.lanes[0]!.row.pid);
 	return [
-		...pinned.map((lane): ThreadRow => ({ kind: 'lane', key: `pinned ${lane.key}`, lane, threads: 0, isPinned: true })),
+		...pinned.map((lane): ThreadRow => ({ ...laneRow(lane, true), key: `pinned ${lane.key}` })),
 		...inOrder.flatMap((process): ThreadRow[] => {
 			const goroutines = processes.get(processKey({ ...process.lanes[0]!.row, goroutine: true }));
 			return [...rowsOfGroup(process), ...(goroutines && goroutines !== process ? rowsOfGroup(goroutines) : [])];
 		}),
 	];
 
-	function rowsOfGroup({ key, lanes: own }: Process): ThreadRow[] {
+	function rowsOfGroup({ key, lanes: own, processes: joint }: Process): ThreadRow[] {
 		return [
-			{ kind: 'process', key, lane: own[0]!, threads: own.length, isPinned: false },
-			...(chosen.folded.includes(key) ? [] : own.sort(compare).map((lane): ThreadRow =>
-				({ kind: 'lane', key: lane.key, lane, threads: 0, isPinned: chosen.pinned.includes(lane.key) }))),
+			{ kind: 'process', key, lane: own[0]!, lanes: [], threads: own.length, processes: joint, isPinned: false },
+			...(chosen.folded.includes(key) ? [] : rowsOfLanes(key, own.sort(compare))),
+		];
+	}
+
+	function rowsOfLanes(key: string, own: Lane[]): ThreadRow[] {
+		const packs = chosen.isApart ? null : packed(own.filter(({ row }) => isShort(row, length)));
+		const alone = packs ? own.filter(({ row }) => !isShort(row, length)) : own;
+		return [
+			...alone.map((lane) => laneRow(lane, chosen.pinned.includes(lane.key))),
+			...(packs ?? []).map((lanes, i): ThreadRow =>
+				({ kind: 'pack', key: `${key} pack ${i}`, lane: lanes[0]!, lanes, threads: 0, processes: 0, isPinned: false })),
 		];
 	}
 }

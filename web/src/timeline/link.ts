@@ -12,6 +12,8 @@ export interface TimelineLink {
 	pinned: string[];
 	hidden: string[];
 	folded: string[];
+	/** Each thread has a row of its own. */
+	isApart: boolean;
 	/** The slice of a lane at a moment; lane '': none. */
 	lane: string;
 	at: string;
@@ -26,7 +28,7 @@ export interface TimelineLink {
 }
 
 export const NO_TIMELINE: TimelineLink = {
-	from: '', to: '', order: 'busy', find: '', pinned: [], hidden: [], folded: [], lane: '', at: '',
+	from: '', to: '', order: 'busy', find: '', pinned: [], hidden: [], folded: [], isApart: false, lane: '', at: '',
 	areaFrom: '', areaTo: '', areaLanes: [], logFind: '', isWall: false,
 };
 
@@ -47,6 +49,7 @@ export function describeTimeline(at: Address, link: TimelineLink): TimelineLink 
 		pinned: at.list('pin', link.pinned),
 		hidden: at.list('hide_lane', link.hidden),
 		folded: at.list('fold', link.folded),
+		isApart: at.flag('apart', link.isApart),
 		lane: at.text('lane', link.lane),
 		at: at.text('at', link.at),
 		areaFrom: at.text('area_from', link.areaFrom),

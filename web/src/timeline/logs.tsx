@@ -8,7 +8,8 @@ import { slicesEvent } from '../state/events';
 import { usePage } from '../state/page';
 import { timelineText as words } from '../text/timeline';
 import type { LanesAnswer, LogLine, LogsAnswer } from './answers';
-import { laneKey, laneOf, ofThreads, type Row } from './lanes';
+import { laneKey, ofThreads, type Row } from './lanes';
+import { placesOfLanes } from './packs';
 import { ROW } from './sizes';
 import { exactly, type Origin, type Stretch } from './time';
 import { useRest } from './use_rest';
@@ -18,6 +19,7 @@ const CHARACTERS = 400; // of each
 const LISTED = 200;
 const MARKS = 500;
 const NEAR = 4; // pixels: marks as near as that are one
+const ROW_MOST = 40; // marks of a row: where there would be more, they are further apart
 
 export interface Logs {
 	asked: Asked<LogsAnswer>;
@@ -54,29 +56,35 @@ interface Mark {
 	lines: LogLine[];
 }
 
-function marksOf(logs: Logs, rows: readonly Row[], offset: number, range: Stretch, width: number): Mark[] {
-	const perPixel = (range.to - range.from) / Math.max(width, 1), marks: Mark[] = [];
-	const places = new Map(rows.map((row, i) => [row.kind === 'lane' ? laneOf(row)! : '', i * ROW - offset]));
-	const last = new Map<string, Mark>();
+/** Of the lines in sight, by row: those that are nearer than that many pixels are one. */
+function marksBy(near: (row: number) => number, logs: Logs, places: Map<string, number>, range: Stretch, width: number): Map<number, Mark[]> {
+	const perPixel = (range.to - range.from) / Math.max(width, 1), rows = new Map<number, Mark[]>();
 	for (const line of logs.lines) {
-		const lane = laneKey(line), y = places.get(lane), at = logs.timeOf(line);
-		if (y === undefined || at < range.from || at >= range.to)
+		const lane = laneKey(line), place = places.get(lane), at = logs.timeOf(line);
+		if (place === undefined || at < range.from || at >= range.to)
 			continue;
-		const x = Math.round((at - range.from) / perPixel), before = last.get(lane);
-		if (before && x - before.x < NEAR) {
+		const x = Math.round((at - range.from) / perPixel), row = rows.get(place) ?? [], before = row.at(-1);
+		if (before && x - before.x < near(place))
 			before.lines.push(line);
-			continue;
-		}
-		if (marks.length >= MARKS)
-			break;
-		const mark = { key: `${lane} ${at}`, lane, at, x, y, lines: [line] };
-		marks.push(mark);
-		last.set(lane, mark);
+		else
+			row.push({ key: `${lane} ${at}`, lane, at, x, y: 0, lines: [line] });
+		rows.set(place, row);
 	}
-	return marks;
+	return rows;
+}
+
+function marksOf(logs: Logs, rows: readonly Row[], offset: number, range: Stretch, width: number): Mark[] {
+	const places = placesOfLanes(rows);
+	const each = marksBy(() => NEAR, logs, places, range, width);
+	const isCrowded = (place: number) => each.get(place)!.length > ROW_MOST;
+	const marks = marksBy((place) => (isCrowded(place) ? width / ROW_MOST : NEAR), logs, places, range, width);
+	return [...marks].flatMap(([place, all]) => all.map((mark) => ({ ...mark, y: place * ROW - offset }))).slice(0, MARKS);
 }
 
 const textOf = (line: LogLine) => safe(line.text) + (line.cut ? ' …' : '');
+
+const titleOf = (lines: readonly LogLine[]) => lines.slice(0, 8).map(textOf).join('\n') +
+	(lines.length > 8 ? `\n${words.logs.more(count(lines.length - 8))}` : '');
 
 /** On the lanes in sight. */
 export function LogMarks({ logs, rows, offset, range, width, choose }: {
@@ -86,8 +94,9 @@ export function LogMarks({ logs, rows, offset, range, width, choose }: {
 	return <div class="tl-logs-marks">
 		{marks.map(({ key, lane, at, x, y, lines }) => <button type="button" key={key} tabIndex={-1}
 			class={lines.some(({ level }) => isBad(level)) ? 'bad' : ''} style={{ transform: `translate(${x - 3}px, ${y}px)` }}
-			title={lines.slice(0, 8).map(textOf).join('\n') + (lines.length > 8 ? `\n${words.logs.more(count(lines.length - 8))}` : '')}
-			aria-label={words.logs.mark(String(lines.length))} onClick={() => choose(lane, at)} />)}
+			onPointerEnter={({ currentTarget }) => {
+				currentTarget.title = titleOf(lines); // of hundreds of marks that move, few are pointed at
+			}} aria-label={words.logs.mark(String(lines.length))} onClick={() => choose(lane, at)} />)}
 	</div>;
 }
 

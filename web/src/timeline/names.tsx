@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names beside the lanes: of those in sight alone, as there may be thousands.
-import { safe } from '../format';
+import { count, safe } from '../format';
 import { timelineText as words } from '../text/timeline';
 import { type CpuRow, isOfCpus, type Row, type ThreadRow } from './lanes';
 import { ROW } from './sizes';
@@ -19,8 +19,9 @@ export function Names({ rows, first, offset, chosen, folded, actions }: {
 		{rows.map((row) => <li key={row.key} style={{ height: `${ROW}px` }} data-lane={row.kind === 'lane' ? row.lane.key : undefined}
 			class={classOf(row, chosen)}>
 			{isOfCpus(row) ? <CpuName row={row} actions={actions} /> :
+				row.kind === 'pack' ? <PackName row={row} /> :
 				row.kind === 'process' ? <ProcessName row={row} isFolded={folded.includes(row.key)} actions={actions} /> :
-				<LaneName row={row} actions={actions} />}
+				<LaneName row={row} isChosen={row.lane.key === chosen} actions={actions} />}
 		</li>)}
 	</ol>;
 }
@@ -28,7 +29,7 @@ export function Names({ rows, first, offset, chosen, folded, actions }: {
 function classOf(row: Row, chosen: string): string {
 	if (row.kind === 'lane')
 		return row.lane.key === chosen ? 'lane picked' : 'lane';
-	return row.kind === 'cpu' ? 'cpu' : 'process';
+	return row.kind === 'cpu' || row.kind === 'pack' ? row.kind : 'process';
 }
 
 function CpuName({ row, actions }: { row: CpuRow; actions: NameActions }) {
@@ -50,27 +51,36 @@ function ProcessName({ row, isFolded, actions }: { row: ThreadRow; isFolded: boo
 	};
 	const [title, titleOf] = kinds[kind] ?? [safe(process), String];
 	const name = titleOf(safe(process));
+	const about = row.processes ? words.processes(count(row.processes)) : goroutine ? row.threads : pid;
 	return <>
 		<button type="button" class="quiet fold" aria-expanded={!isFolded} aria-label={words.fold(name)}
 			onClick={() => actions.fold(row.key)}>{isFolded ? '\u25b8' : '\u25be'}</button>
 		<span class="name" title={goroutine ? name : safe(command || process)}><b>{title}</b>
-			{' '}<span class="hint">{goroutine ? row.threads : pid}</span>
+			{' '}<span class="hint">{about}</span>
 			{not_linked.length > 0 && <span class="hint not-linked" title={words.notLinkedWhy(safe(not_linked.join(', ')))}> {words.notLinked}</span>}</span>
 		<button type="button" class="quiet act" title={words.hide(name)} aria-label={words.hide(name)}
 			onClick={() => actions.hide(row.key)}>×</button>
 	</>;
 }
 
-function LaneName({ row, actions }: { row: ThreadRow; actions: NameActions }) {
+/** Several threads: of one name, if they have one. */
+function PackName({ row }: { row: ThreadRow }) {
+	const { comm, process } = row.lane.row;
+	const name = row.lanes.every((lane) => lane.row.comm === comm) ? comm : process;
+	return <span class="name" title={words.sharedHint}>{safe(name)} <span class="hint">{words.packOf(count(row.lanes.length))}</span></span>;
+}
+
+/** Of thousands, those that Tab stops at are of the chosen one: the arrow keys choose. */
+function LaneName({ row, isChosen, actions }: { row: ThreadRow; isChosen: boolean; actions: NameActions }) {
 	const { tid, comm, goroutine } = row.lane.row;
 	const name = goroutine ? safe(comm) : `${safe(comm)} ${tid}`;
 	return <>
-		<button type="button" class="quiet name" title={goroutine ? name : `${safe(comm)}, ${words.thread(String(tid))}`}
+		<button type="button" tabIndex={isChosen ? 0 : -1} class="quiet name" title={goroutine ? name : `${safe(comm)}, ${words.thread(String(tid))}`}
 			onClick={() => actions.choose(row.lane.key)}>{safe(comm)} {!goroutine && <span class="hint">{tid}</span>}</button>
-		<button type="button" class="quiet act" aria-pressed={row.isPinned} title={row.isPinned ? words.unpin(name) : words.pin(name)}
+		<button type="button" tabIndex={isChosen ? 0 : -1} class="quiet act" aria-pressed={row.isPinned} title={row.isPinned ? words.unpin(name) : words.pin(name)}
 			aria-label={row.isPinned ? words.unpin(name) : words.pin(name)} onClick={() => actions.pin(row.lane.key)}>
 			{row.isPinned ? '\u25c6' : '\u25c7'}</button>
-		<button type="button" class="quiet act" title={words.hide(name)} aria-label={words.hide(name)}
+		<button type="button" tabIndex={isChosen ? 0 : -1} class="quiet act" title={words.hide(name)} aria-label={words.hide(name)}
 			onClick={() => actions.hide(row.lane.key)}>×</button>
 	</>;
 }

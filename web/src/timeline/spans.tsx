@@ -8,7 +8,8 @@ import type { Span, SpansAnswer } from '../explain/answers';
 import { NO_LINK } from '../state/link';
 import { timelineText as words } from '../text/timeline';
 import type { LanesAnswer } from './answers';
-import { laneKey, laneOf, type Row } from './lanes';
+import { laneKey, type Row } from './lanes';
+import { placesOfLanes } from './packs';
 import { ROW } from './sizes';
 import { exactly, type Origin, type Stretch } from './time';
 import { useRest } from './use_rest';
@@ -41,13 +42,13 @@ export function useSpans(answer: LanesAnswer, origin: Origin, range: Stretch): S
 
 function barsOf(spans: readonly Span[], origin: Origin, rows: readonly Row[], offset: number, range: Stretch, width: number): Bar[] {
 	const perPixel = (range.to - range.from) / Math.max(width, 1);
-	const places = new Map(rows.map((row, i) => [row.kind === 'lane' ? laneOf(row)! : '', i * ROW - offset]));
+	const places = placesOfLanes(rows);
 	return spans.flatMap((span) => {
-		const lane = laneKey(span), y = places.get(lane), at = Number(BigInt(span.start) - origin.base);
-		if (!span.tid || y === undefined || at + span.duration < range.from || at >= range.to)
+		const lane = laneKey(span), place = places.get(lane), at = Number(BigInt(span.start) - origin.base);
+		if (!span.tid || place === undefined || at + span.duration < range.from || at >= range.to)
 			return [];
 		const from = Math.max((at - range.from) / perPixel, 0), to = Math.min((at + span.duration - range.from) / perPixel, width);
-		return [{ span, lane, at, x: from, y, width: Math.max(to - from, LEAST) }];
+		return [{ span, lane, at, x: from, y: place * ROW - offset, width: Math.max(to - from, LEAST) }];
 	});
 }
 

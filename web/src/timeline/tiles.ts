@@ -8,7 +8,8 @@ export const TILE = 2048; // pixels
 const LEVEL_MOST = 52; // 2^53 ns is all that a number counts
 const STAND_IN = 24; // levels that are looked through for a coarser tile
 const RUNS_MOST = 1_500_000; // in memory
-const LANES_MOST = 64; // asked for at once
+const LANES_MOST = 64; // asked for at once,
+const SHORT_MOST = 256; // and of such as have little, which is all that the server takes
 const OPEN_MOST = 2;
 
 /** "pid.tid", or "cpu3". */
@@ -44,6 +45,8 @@ export function tilesOf(level: number, { from, to }: Stretch): TileId[] {
 export interface Wish {
 	tiles: TileId[];
 	lanes: LaneKey[];
+	/** Those that have little to draw: they come last. */
+	short: LaneKey[];
 }
 
 /** What a server's answer is for tiles: of each lane what unpacks its runs, after an offset. */
@@ -78,7 +81,7 @@ export class Tiles {
 	private readonly kept = new Map<string, Map<LaneKey, Runs>>();
 	private runs = 0;
 	private open: Open[] = [];
-	private wish: Wish = { tiles: [], lanes: [] };
+	private wish: Wish = { tiles: [], lanes: [], short: [] };
 	private failed = new Set<string>();
 	private isEnded = false;
 	/** The server had no room for all of some tile. */
@@ -126,18 +129,35 @@ export class Tiles {
 
 	/** What is known of a lane in the stretch of a tile, the finest there is; null: nothing yet. */
 	partOf(lane: LaneKey, tile: TileId): Part | null {
-		const clip = stretchOf(tile);
+		return this.partsOf([lane], tile)[0] ?? null;
+	}
+
+	/** The same of several lanes; those of which nothing is known are left out. */
+	partsOf(lanes: readonly LaneKey[], tile: TileId): Part[] {
+		const clip = stretchOf(tile), parts: Part[] = [], used = new Set<string>();
+		const known: { name: string; lanes: Map<LaneKey, Runs>; isFine: boolean }[] = [];
 		let { level, index } = tile;
 		for (let up = 0; up <= STAND_IN; up++, level++, index = Math.floor(index / 2)) {
-			const name = nameOf({ level, index }), lanes = this.kept.get(name);
-			const runs = lanes?.get(lane);
-			if (!runs)
-				continue;
-			this.kept.delete(name); // and behind all others: what was used last goes last
-			this.kept.set(name, lanes!);
-			return { runs, clip, isFine: up === 0 };
+			const name = nameOf({ level, index }), there = this.kept.get(name);
+			if (there)
+				known.push({ name, lanes: there, isFine: up === 0 });
 		}
-		return null;
+		for (const lane of lanes) {
+			for (const { name, lanes: there, isFine } of known) {
+				const runs = there.get(lane);
+				if (!runs)
+					continue;
+				used.add(name);
+				parts.push({ runs, clip, isFine });
+				break;
+			}
+		}
+		for (const name of used) { // and behind all others: what was used last goes last
+			const there = this.kept.get(name)!;
+			this.kept.delete(name);
+			this.kept.set(name, there);
+		}
+		return parts;
 	}
 
 	#ask(): void {
@@ -146,8 +166,11 @@ export class Tiles {
 				return;
 			const name = nameOf(tile), there = this.kept.get(name);
 			const coming = this.open.filter((one) => nameOf(one.tile) === name);
-			const lanes = this.wish.lanes.filter((lane) =>
-				!there?.has(lane) && !coming.some((one) => one.lanes.has(lane))).slice(0, LANES_MOST);
+			const missing = (lanes: LaneKey[], most: number) => lanes.filter((lane) =>
+				!there?.has(lane) && !coming.some((one) => one.lanes.has(lane))).slice(0, most);
+			let lanes = missing(this.wish.lanes, LANES_MOST);
+			if (!lanes.length)
+				lanes = missing(this.wish.short, SHORT_MOST);
 			if (lanes.length > 0 && !this.failed.has(name) && stretchOf(tile).from < this.end && tile.index >= 0)
 				this.#get(tile, lanes);
 		}

@@ -34,6 +34,8 @@ export function Tip({ hit, x, y, classes, threads, origin, isWall }: {
 function RowName({ row }: { row: Row }) {
 	if (isOfCpus(row))
 		return <b>{row.kind === 'cpu' ? words.cpu(String(row.cpu)) : words.cpus}</b>;
+	if (row.kind === 'pack')
+		return <b>{words.packOf(count(row.lanes.length))}</b>;
 	const { comm, tid, process, pid } = row.lane.row;
 	return <><b>{safe(row.kind === 'process' ? process : comm)}</b> {row.kind === 'process' ? pid : tid}</>;
 }

@@ -22,6 +22,7 @@ export interface Actions {
 	find(what: string): void;
 	findLog(text: string): void;
 	setWall(isWall: boolean): void;
+	setApart(isApart: boolean): void;
 }
 
 function toggled(list: readonly string[], entry: string): string[] {
@@ -48,5 +49,6 @@ export function useActions(origin: Origin): Actions {
 		find: (find) => change({ find }),
 		findLog: (text) => change({ logFind: text }, true),
 		setWall: (isWall) => change({ isWall }),
+		setApart: (isApart) => change({ isApart }),
 	};
 }

@@ -7,10 +7,11 @@ import { type CpuLook } from './cpus';
 import { drawOver, type Ink, inkOf } from './draw';
 import { type Extent, extentOf } from './extent';
 import { laneOf, type Row } from './lanes';
+import { lanesIn, lanesOf, rowAt } from './packs';
 import { Columns, paintStrip } from './paint';
 import { runAt, type Runs } from './runs';
 import { ROW, STRIP, STRIP_TOP } from './sizes';
-import { levelOf, type Part, type Tiles, tilesOf } from './tiles';
+import { levelOf, type Part, stretchOf, type Tiles, tilesOf } from './tiles';
 import type { Stretch } from './time';
 import { fitted, moved, Undo, zoomed } from './viewport';
 
@@ -158,11 +159,12 @@ export class View {
 	}
 
 	hitAt(x: number, y: number): Hit | null {
-		const row = this.shown?.rows[Math.floor((y + this.scrollTop) / ROW)];
+		const there = this.shown?.rows[Math.floor((y + this.scrollTop) / ROW)];
 		const moment = this.momentOf(x);
-		if (!row || !this.shown || x < 0 || x > this.width)
+		if (!there || !this.shown || x < 0 || x > this.width)
 			return null;
-		if (!laneOf(row))
+		const row = rowAt(there, moment);
+		if (!laneOf(row) || row.kind === 'pack')
 			return { row, moment, runs: null, run: -1, extent: null };
 		const parts = this.#parts(row), part = parts.find(({ clip }) => clip.from <= moment && clip.to > moment);
 		const run = part ? runAt(part.runs, moment) : -1;
@@ -174,7 +176,7 @@ export class View {
 		const rows = this.shown?.rows ?? [];
 		const at = (height: number) => Math.floor((height + this.scrollTop) / ROW);
 		return rows.slice(Math.max(at(Math.min(y, other)), 0), at(Math.max(y, other)) + 1)
-			.flatMap((row) => (row.kind === 'lane' ? [row.lane.key] : []));
+			.flatMap((row) => lanesOf(row).map(({ key }) => key));
 	}
 
 	wake(): void {
@@ -187,25 +189,30 @@ export class View {
 		this.resting = setTimeout(() => this.#ask(), REST);
 	}
 
+	/** In the order of time: of a pack one lane's behind the other's. */
 	#parts(row: Row): Part[] {
 		const level = levelOf(this.perPixel / (devicePixelRatio || 1));
-		const { tiles, cpuTiles } = this.shown!, lane = laneOf(row)!;
-		return tilesOf(level, this.range).map((tile) => (row.kind === 'cpu' ? cpuTiles : tiles).partOf(lane, tile))
-			.filter((part): part is Part => part !== null);
+		const { tiles, cpuTiles } = this.shown!, parts: Part[] = [];
+		for (const tile of tilesOf(level, this.range)) {
+			const lanes = row.kind === 'cpu' ? [row.key] : lanesIn(row, stretchOf(tile)).map(({ key }) => key);
+			parts.push(...(row.kind === 'cpu' ? cpuTiles : tiles).partsOf(lanes, tile));
+		}
+		return parts;
 	}
 
 	#ask(): void {
 		const [first, end] = this.rowsInSight();
 		const rows = this.shown?.rows.slice(first, end) ?? [];
-		const keysOf = (kind: Row['kind']) => [...new Set(rows.filter((row) => row.kind === kind).map((row) => laneOf(row)!))];
-		const lanes = keysOf('lane'), cpus = keysOf('cpu');
+		const keysIn = (wanted: readonly Row[]) => [...new Set(wanted.flatMap((row) => lanesIn(row, this.range).map(({ key }) => key)))];
+		const lanes = keysIn(rows.filter(({ kind }) => kind === 'lane')), short = keysIn(rows.filter(({ kind }) => kind === 'pack'));
+		const cpus = rows.flatMap((row) => (row.kind === 'cpu' ? [row.key] : []));
 		const level = levelOf(this.perPixel / (devicePixelRatio || 1)), tiles = tilesOf(level, this.range);
-		const wish = JSON.stringify([level, tiles, lanes, cpus]);
-		if (!lanes.length && !cpus.length || !this.width || wish === this.wanted)
+		const wish = JSON.stringify([level, tiles, lanes, short, cpus]);
+		if (!lanes.length && !short.length && !cpus.length || !this.width || wish === this.wanted)
 			return;
 		this.wanted = wish;
-		this.shown!.tiles.want({ tiles, lanes });
-		this.shown!.cpuTiles.want({ tiles, lanes: cpus });
+		this.shown!.tiles.want({ tiles, lanes, short });
+		this.shown!.cpuTiles.want({ tiles, lanes: cpus, short: [] });
 	}
 
 	/** Asks again for what failed. */
@@ -227,24 +234,28 @@ export class View {
 			this.pixels = new Uint32Array(this.image.data.buffer);
 		}
 		this.pixels.fill(0);
-		const [first, end] = this.rowsInSight();
-		for (let i = first; i < end; i++)
-			this.#paintRow(i, ratio, width);
+		const [first, end] = this.rowsInSight(), parts = new Map<Row, Part[]>();
+		for (let i = first; i < end; i++) {
+			const row = this.shown.rows[i]!;
+			if (laneOf(row))
+				parts.set(row, this.#parts(row));
+			this.#paintRow(row, parts.get(row) ?? [], i, ratio, width);
+		}
 		ctx.setTransform(1, 0, 0, 1, 0, 0);
 		ctx.putImageData(this.image, 0, 0);
 		ctx.scale(ratio, ratio);
-		drawOver(ctx, this, this.shown, this.ink!, (row) => this.#parts(row));
+		drawOver(ctx, this, this.shown, this.ink!, (row) => parts.get(row) ?? this.#parts(row));
 		this.onDraw();
 	}
 
-	#paintRow(i: number, ratio: number, width: number): void {
-		const row = this.shown!.rows[i]!, { cpuLook } = this.shown!;
+	#paintRow(row: Row, parts: Part[], i: number, ratio: number, width: number): void {
+		const { cpuLook } = this.shown!;
 		const isCpu = row.kind === 'cpu';
 		if (!laneOf(row))
 			return;
 		const columns = new Columns(width);
 		const scale = { from: this.range.from, perColumn: this.perPixel / ratio };
-		for (const { runs, clip } of this.#parts(row))
+		for (const { runs, clip } of parts)
 			columns.add(runs, scale, clip, isCpu ? cpuLook.place : null);
 		columns.settle();
 		paintStrip({ pixels: this.pixels, width,
