@@ -9,7 +9,6 @@
 #include "base/vec.h"
 #include "bpf/unwind_abi.h"
 #include "process/image.h"
-#include "unwind/synthesize.h"
 #include "unwind/table.h"
 
 /* What has been tried for an image. */
@@ -19,7 +18,8 @@ struct image_table {
 	bool asked_for_kept;	     /* whether its table is kept (below) */
 	bool asked_for_jit;	     /* whether it has the variable that such a list begins at: */
 	uint64_t jit_debug;	     /* its address in the image; 0: no */
-	struct code_wanted wanted;   /* code without unwind information that stacks went through */
+	bool may_leave_out;	     /* code without unwind information, unless it is at leaf */
+	uint64_t leaf;		     /* where a stack has led to, in the image */
 	const struct image *put_off; /* it is to be read when there is time; null: it was */
 };
 

@@ -16,6 +16,7 @@
 #include "bpf/unwind_abi.h"
 #include "camera/chunk_maps.h"
 #include "camera/kept_tables.h"
+#include "unwind/more.h"
 #include "unwind/table.h"
 
 #define WORDS(type) (sizeof(type) / 4)
@@ -38,6 +39,7 @@ struct spaces {
 	vec(struct image_table) images; /* by their numbers */
 	struct kept_tables kept;
 	uint64_t kept_most; /* bytes */
+	struct more more;   /* of the image of which a part was read last */
 	vec(struct space *) published;
 	uint32_t last_generation, patience;
 	bool few_processes;
@@ -93,6 +95,7 @@ void spaces_free(struct spaces *spaces)
 		unwind_pool_free(spaces->pool);
 	if (spaces->rule_memory)
 		munmap(spaces->rule_memory, UNWIND_RULES_MAX * sizeof(struct unwind_rule));
+	more_free(&spaces->more);
 	vec_free(&spaces->images);
 	vec_free(&spaces->published);
 	free(spaces);
@@ -137,8 +140,8 @@ static void make_table(struct spaces *spaces, const struct image *image, struct 
 		err = unwind_table_of_memory(image->memory, image->memory_size, spaces->pool,
 					     spaces->rules, &to->table, &why);
 	else if (image->fd >= 0 && image->is_elf)
-		err = unwind_table_of_file_with(image->fd, &to->wanted, spaces->pool, spaces->rules,
-						&to->table, &why);
+		err = unwind_table_for_leaf(image->fd, to->may_leave_out ? &to->leaf : NULL,
+					    spaces->pool, spaces->rules, &to->table, &why);
 	if (err == -ENOSPC)
 		spaces->statistics.no_room++;
 	else if (err == -E2BIG)
@@ -248,7 +251,7 @@ void spaces_expect(struct spaces *spaces, const struct image *image)
 	if (!table || (table->kind != UNWIND_MAPPING_LATER && !table->table.left_out) ||
 	    (!spaces->few_processes && code_bytes(image) > EARLY_CODE_MAX))
 		return;
-	table->wanted.may_leave_out = false;
+	table->may_leave_out = false;
 	build_anew(spaces, image, table);
 }
 
@@ -466,24 +469,32 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
 }
 
 /*
- * Code without unwind information at pc was left out of the image's table, at first or since there
- * is much such code: the table is built anew, with it.
+ * Code at address, which has no unwind information, was left out of the image's table, at first or
+ * since there is much such code: that is read now. -EAGAIN: there is no time for it.
  */
-static int read_more(struct spaces *spaces, const struct mapping *mapping,
-		     struct image_table *table, uint64_t pc)
+static int read_more(struct spaces *spaces, const struct image *image, struct image_table *table,
+		     uint64_t address)
 {
-	if (mapping->image->fd < 0)
+	const uint32_t before = table->table.directory;
+	uint64_t begin;
+	int err;
+
+	if (image->fd < 0)
 		return -ENOENT;
 	if (table->put_off)
 		return -EAGAIN;
 	if (table->table.left_out) {
-		table->wanted.may_leave_out = false;
-	} else {
-		if (table->wanted.count == CODE_WANTED_MAX)
-			return -ENOENT;
-		table->wanted.at[table->wanted.count++] = pc - mapping->bias;
+		table->may_leave_out = false;
+		return build_anew(spaces, image, table) ? 0 : -EAGAIN;
 	}
-	return build_anew(spaces, mapping->image, table) ? 0 : -EAGAIN;
+	if (!allowance_start(spaces->allowance, image->is_of_root, &begin))
+		return -EAGAIN;
+	err = more_read(&spaces->more, image->number, image->fd, address, spaces->pool,
+			spaces->rules, spaces->rule_memory, &table->table);
+	allowance_end(spaces->allowance, image->is_of_root, begin);
+	spaces->statistics.no_room += err == -ENOSPC;
+	show_everywhere(spaces, image, table, before);
+	return err;
 }
 
 /*
@@ -501,12 +512,12 @@ static int build_for(struct spaces *spaces, const struct space *space, uint64_t 
 	if (!table)
 		return -ENOENT;
 	if (table->kind == UNWIND_MAPPING_TABLE)
-		return read_more(spaces, mapping, table, pc);
+		return read_more(spaces, mapping->image, table, pc - mapping->bias);
 	if (table->kind != UNWIND_MAPPING_LATER)
 		return -ENOENT;
 	if (!table->put_off) {
-		table->wanted.may_leave_out = true;
-		table->wanted.leaf = pc - mapping->bias;
+		table->may_leave_out = true;
+		table->leaf = pc - mapping->bias;
 	}
 	return build_anew(spaces, mapping->image, table) ? 0 : -EAGAIN;
 }
@@ -569,6 +580,7 @@ void spaces_image_gone(struct spaces *spaces, const struct image *image)
 	if (!table)
 		return;
 	table->put_off = NULL;
+	more_forget(&spaces->more, image->number);
 	if (is_kept(image) && table->kind != UNWIND_MAPPING_LATER)
 		kept_tables_put(&spaces->kept, &image->identity, table, spaces->kept_most,
 				spaces->pool);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/disassembler.h"
+#include "unwind/insn.h"
 
 /*
  * A jump forward that is longer leads to another function: the last thing that its own does is to
@@ -21,8 +21,8 @@ enum {
 
 struct sweep {
 	const struct code_starts_of *of;
-	uint8_t *marks; /* one more than there is code */
-	struct disassembler dis;
+	uint8_t *marks;	     /* one more than there is code */
+	struct insn insn;    /* the one that was decoded last */
 	size_t start, reach; /* of the function at hand; how far it is known to go */
 	bool leaps;	     /* it jumps to where a register or memory says */
 };
@@ -34,12 +34,7 @@ static bool is_in(const struct sweep *s, uint64_t address)
 
 static bool decode(struct sweep *s, size_t at)
 {
-	return disassembler_read(&s->dis, s->of->code + at, s->of->size - at, s->of->address + at);
-}
-
-static bool is_end(unsigned int id)
-{
-	return id == X86_INS_JMP || id == X86_INS_RET || id == X86_INS_HLT || id == X86_INS_UD2;
+	return insn_read(&s->insn, s->of->code + at, s->of->size - at, s->of->address + at);
 }
 
 /* endbr64, or the two instructions with which a frame pointer is made: nothing else has them. */
@@ -63,8 +58,8 @@ static size_t padding(struct sweep *s, size_t from)
 
 		if (byte == 0 || byte == 0xcc)
 			at++;
-		else if (!is_prologue(s, at) && decode(s, at) && s->dis.insn->id == X86_INS_NOP)
-			at += s->dis.insn->size;
+		else if (!is_prologue(s, at) && decode(s, at) && s->insn.kind == INSN_NOP)
+			at += s->insn.size;
 		else
 			break;
 	}
@@ -74,18 +69,17 @@ static size_t padding(struct sweep *s, size_t from)
 /* What is called is a function; a call of what follows only asks where it is. */
 static void find_called(struct sweep *s)
 {
-	const int64_t *to;
-
 	for (size_t at = 0; at < s->of->size;) {
+		const struct insn *insn = &s->insn;
+
 		if (!decode(s, at)) {
 			at++;
 			continue;
 		}
-		to = s->dis.insn->id == X86_INS_CALL ? insn_target(s->dis.insn) : NULL;
-		if (to && is_in(s, (uint64_t)*to) &&
-		    (uint64_t)*to != s->dis.insn->address + s->dis.insn->size)
-			s->marks[(uint64_t)*to - s->of->address] = FORCED;
-		at += s->dis.insn->size;
+		if (insn->kind == INSN_CALL && insn->has_target && !insn->calls_next &&
+		    is_in(s, insn->target))
+			s->marks[insn->target - s->of->address] = FORCED;
+		at += s->insn.size;
 	}
 }
 
@@ -113,17 +107,16 @@ static void join(struct sweep *s, size_t to)
 
 static void follow_jump(struct sweep *s, size_t at)
 {
-	bool always = s->dis.insn->id == X86_INS_JMP;
-	const int64_t *address = insn_target(s->dis.insn);
+	const bool always = s->insn.kind == INSN_JUMP;
 	size_t to;
 
-	if (!address) {
+	if (!s->insn.has_target) {
 		s->leaps |= always;
 		return;
 	}
-	if (!is_in(s, (uint64_t)*address))
+	if (!is_in(s, s->insn.target))
 		return;
-	to = (uint64_t)*address - s->of->address;
+	to = s->insn.target - s->of->address;
 	if (to >= at) {
 		if (!(s->marks[to] & FORCED) && !(always && to - at > LEAP_MAX) && to > s->reach)
 			s->reach = to;
@@ -165,10 +158,10 @@ static void find_all(struct sweep *s)
 			at++;
 			continue;
 		}
-		if (insn_is_jump(s->dis.insn))
+		if (s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH)
 			follow_jump(s, at);
-		at += s->dis.insn->size;
-		if (!is_end(s->dis.insn->id))
+		at += s->insn.size;
+		if (!insn_ends(&s->insn))
 			continue;
 		padded = padding(s, at);
 		if (at + padded < s->of->size && begins(s, at + padded, padded)) {
@@ -200,16 +193,14 @@ int code_starts_add(const struct code_starts_of *of, code_functions *functions)
 	struct sweep s = {.of = of, .marks = calloc(of->size + 1, 1)};
 	int err = -ENOMEM;
 
-	if (!s.marks || disassembler_open(&s.dis))
-		goto out;
+	if (!s.marks)
+		return err;
 	for (size_t i = 0; i < of->known_count; i++)
 		if (is_in(&s, of->known[i]))
 			s.marks[of->known[i] - of->address] = FORCED;
 	find_called(&s);
 	find_all(&s);
 	err = tell(&s, functions);
-out:
-	disassembler_close(&s.dis);
 	free(s.marks);
 	return err;
 }

@@ -233,11 +233,21 @@ static bool is_start(const struct forward *f, uint32_t at)
 	return at < f->piece->at + f->piece->size && f->r->marks[at] & STARTS;
 }
 
+/* Whether behind a call, which may not return, another function seems to stand. */
+static bool at_function(const struct forward *f)
+{
+	const uint32_t at = f->now.at;
+
+	return makes_frame(f->r, f->piece, at) ||
+	       (at < f->piece->at + f->piece->size && padding(f->r, f->piece, at));
+}
+
 static enum step step(struct forward *f, struct stack_state *state)
 {
 	struct reading *r = f->r;
 	const uint32_t at = f->now.at;
-	struct insn *insn = &r->insn;
+	const struct insn *insn = &r->insn;
+	enum step done;
 	bool target;
 
 	if (at < f->piece->at || at >= f->piece->at + f->piece->size)
@@ -251,7 +261,7 @@ static enum step step(struct forward *f, struct stack_state *state)
 		return at_return(&f->now, state) ? STEP_DONE : STEP_DEAD;
 	target = jumps(insn);
 	f->now.at = at + insn->size;
-	if (is_end(insn))
+	if (insn_ends(insn))
 		return target ? jump(f, insn->target, state) : STEP_DEAD;
 	/* behind a call that does not return, something else may stand */
 	if (is_start(f, f->now.at))
@@ -263,14 +273,8 @@ static enum step step(struct forward *f, struct stack_state *state)
 			f->forks[f->fork_count++] = fork;
 		return STEP_ON;
 	}
-	if (insn->kind == INSN_CALL) {
-		enum step done = step_plain(&f->now, insn);
-
-		return f->now.at < f->piece->at + f->piece->size && padding(r, f->piece, f->now.at)
-			       ? STEP_DEAD
-			       : done;
-	}
-	return step_plain(&f->now, insn);
+	done = step_plain(&f->now, insn);
+	return insn->kind == INSN_CALL && at_function(f) ? STEP_DEAD : done;
 }
 
 bool read_forward(struct reading *r, const struct piece *p, uint32_t at, struct stack_state *state)

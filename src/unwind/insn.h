@@ -66,4 +66,10 @@ struct insn {
  */
 bool insn_read(struct insn *insn, const uint8_t *code, size_t left, uint64_t address);
 
+/* Whether what follows it is only reached from elsewhere. */
+static inline bool insn_ends(const struct insn *insn)
+{
+	return insn->kind == INSN_JUMP || insn->kind == INSN_RETURN || insn->kind == INSN_STOP;
+}
+
 #endif

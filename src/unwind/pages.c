@@ -145,6 +145,17 @@ static void free_memory(struct pages *pages)
 	vec_free(&pages->directory);
 }
 
+int pages_end_one(struct pages *pages, struct unwind_page *page)
+{
+	int err = finish_page(pages);
+
+	if (err)
+		return err;
+	*page = *pages->directory.at;
+	free_memory(pages);
+	return 0;
+}
+
 int pages_end(struct pages *pages, uint32_t *directory, uint32_t *count)
 {
 	size_t words;

@@ -50,6 +50,9 @@ int pages_tell(struct pages *pages, uint64_t address, const struct unwind_rule *
  */
 int pages_end(struct pages *pages, uint32_t *directory, uint32_t *count);
 
+/* The same of a single page: it is the caller's to put where it belongs. */
+int pages_end_one(struct pages *pages, struct unwind_page *page);
+
 /* Gives up: everything is given back. */
 void pages_drop(struct pages *pages);
 

@@ -3,31 +3,28 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/search.h"
 
-/* Bytes of code that are read of an image. */
+/* Bytes of code that are read of an image before stacks lead there. */
 #define CODE_MAX (1u << 20)
 
-/* A longer gap is read in parts, so that one that is wanted costs no more than that. */
-#define PART (CODE_MAX / CODE_WANTED_MAX)
+/* A longer gap is read in parts. */
+#define PART (CODE_MAX / 8)
 
 /*
- * Of a gap that is longer only what is wanted is read, and where the program begins: of programs
- * without unwind information (browsers have 200 MB) stacks lead to little, and each build of the
- * table would read as much as CODE_MAX again. Of a shorter one (V8's built-in functions have 1.5
- * MB) the first CODE_MAX are much of what stacks lead to.
+ * What is read before and behind a part that a stack has led to: most functions that lie across its
+ * ends are then read from their beginning on.
+ */
+#define AROUND (8u << 10)
+
+/*
+ * Of a gap that is longer only what stacks lead to is read, and where the program begins: of
+ * programs without unwind information (browsers have 200 MB) they lead to little. Of a shorter one
+ * (V8's built-in functions have 1.5 MB) the first CODE_MAX are much of what stacks lead to.
  */
 #define UNASKED_MAX (8 * CODE_MAX)
-
-static bool is_wanted(const struct code_wanted *wanted, uint64_t start, uint64_t size)
-{
-	for (unsigned int i = 0; wanted && i < wanted->count; i++) {
-		if (wanted->at[i] - start < size)
-			return true;
-	}
-	return false;
-}
 
 static int by_address(const void *a, const void *b)
 {
@@ -36,54 +33,47 @@ static int by_address(const void *a, const void *b)
 	return l->address < r->address ? -1 : l->address > r->address;
 }
 
-/*
- * Goes through the parts of all gaps: those that are wanted, or the others, as far as there is
- * room.
- */
+static int add_piece(struct reading *r, uint64_t address, uint64_t size)
+{
+	if (!vec_push(&r->pieces, (struct piece){.address = address, .size = (uint32_t)size}))
+		return -ENOMEM;
+	r->size += (uint32_t)size;
+	return 0;
+}
+
+/* Goes through the parts of all gaps, and takes them as far as there is room. */
 static int choose_parts(struct reading *r, uint64_t entry, const struct code_gap *gaps,
-			size_t count, const struct code_wanted *wanted, bool those)
+			size_t count)
 {
 	size_t parts = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < count && i < CODE_GAPS_MAX; i++) {
-		const bool unasked = those || gaps[i].size <= UNASKED_MAX;
+		const bool unasked = gaps[i].size <= UNASKED_MAX;
 
-		for (uint64_t at = 0; at < gaps[i].size; at += PART) {
+		for (uint64_t at = 0; !err && at < gaps[i].size; at += PART) {
 			uint64_t left = gaps[i].size - at;
 			struct code_gap part = {gaps[i].start + at, left < PART ? left : PART};
 
 			/* a gap is as long as a file claims */
 			if (parts++ == CODE_GAPS_MAX || !budget_step(r->budget, 1))
 				return 0;
-			if (is_wanted(wanted, part.start, part.size) != those)
-				continue;
 			if ((unasked || entry - part.start < part.size) &&
-			    part.size <= CODE_MAX - r->size) {
-				if (!vec_push(&r->pieces,
-					      (struct piece){.address = part.start,
-							     .size = (uint32_t)part.size}))
-					return -ENOMEM;
-				r->size += (uint32_t)part.size;
-			} else if (!vec_push(&r->left_out, part)) {
-				return -ENOMEM;
-			}
+			    part.size <= CODE_MAX - r->size)
+				err = add_piece(r, part.start, part.size);
+			else if (!vec_push(&r->left_out, part))
+				err = -ENOMEM;
 		}
 	}
-	return 0;
+	return err;
 }
 
-int reading_open(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
-		 size_t count, const struct code_wanted *wanted)
+/* Reads the code of all pieces; those that touch become one. */
+static int lay_out(struct reading *r, const struct elf_image *image)
 {
 	uint32_t at = 0;
 	size_t last = 0;
-	int err;
 
-	err = choose_parts(r, image->entry, gaps, count, wanted, true);
-	if (!err)
-		err = choose_parts(r, image->entry, gaps, count, wanted, false);
-	if (err)
-		return err;
 	if (r->pieces.count)
 		qsort(r->pieces.at, r->pieces.count, sizeof(*r->pieces.at), by_address);
 	for (size_t i = 1; i < r->pieces.count; i++) { /* parts of a gap belong together */
@@ -106,6 +96,33 @@ int reading_open(struct reading *r, const struct elf_image *image, const struct 
 		elf_image_read_code(image, p->address, r->code + p->at, p->size);
 	}
 	return 0;
+}
+
+int reading_open(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
+		 size_t count)
+{
+	int err = choose_parts(r, image->entry, gaps, count);
+
+	return err ? err : lay_out(r, image);
+}
+
+int reading_open_part(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
+		      size_t count, struct code_gap part)
+{
+	const uint64_t from = part.start < AROUND ? 0 : part.start - AROUND;
+	const uint64_t to = part.start + part.size + AROUND;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < count && gaps[i].start < to; i++) {
+		uint64_t start = gaps[i].start > from ? gaps[i].start : from;
+		uint64_t end = gaps[i].start + gaps[i].size;
+
+		if (end > to)
+			end = to;
+		if (start < end)
+			err = add_piece(r, start, end - start);
+	}
+	return err ? err : lay_out(r, image);
 }
 
 void reading_close(struct reading *r)
@@ -145,11 +162,6 @@ bool decode(struct reading *r, const struct piece *p, uint32_t at)
 	       insn_read(&r->insn, r->code + at, p->at + p->size - at, p->address + (at - p->at));
 }
 
-bool is_end(const struct insn *insn)
-{
-	return insn->kind == INSN_JUMP || insn->kind == INSN_RETURN || insn->kind == INSN_STOP;
-}
-
 bool jumps(const struct insn *insn)
 {
 	return insn->has_target && insn->kind != INSN_CALL;
@@ -169,4 +181,11 @@ uint32_t padding(struct reading *r, const struct piece *p, uint32_t at)
 	    r->code[at] != 0x2e)
 		return 0;
 	return decode(r, p, at) && r->insn.kind == INSN_NOP ? r->insn.size : 0;
+}
+
+bool makes_frame(const struct reading *r, const struct piece *p, uint32_t at)
+{
+	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};
+
+	return p->at + p->size - at >= sizeof(frame) && !memcmp(r->code + at, frame, sizeof(frame));
 }

@@ -49,11 +49,13 @@ struct reading {
 };
 
 /*
- * Lays out the code of gaps: what is wanted first, and of all else as much as there is room for. 0
- * or -ENOMEM. What is there by then is freed by reading_close(), in any case.
+ * Lays out the code of gaps, as far as there is room for; or their code in a part of the image, and
+ * a little around it. 0 or -ENOMEM. What is there by then is freed by reading_close(), in any case.
  */
 int reading_open(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
-		 size_t count, const struct code_wanted *wanted);
+		 size_t count);
+int reading_open_part(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
+		      size_t count, struct code_gap part);
 void reading_close(struct reading *r);
 
 const struct piece *piece_at(const struct reading *r, uint32_t at);
@@ -63,13 +65,14 @@ bool find_place(const struct reading *r, uint64_t address, uint32_t *at);
 /* Decodes the instruction at a place of a piece into r->insn. False: it is none. */
 bool decode(struct reading *r, const struct piece *p, uint32_t at);
 
-/* Whether what follows the instruction is only reached from elsewhere. */
-bool is_end(const struct insn *insn);
 /* Whether it is a jump, taken or not, that says where it leads to. */
 bool jumps(const struct insn *insn);
 
 /* The length of padding at a place: no-ops, traps, zeros. 0: it is none. */
 uint32_t padding(struct reading *r, const struct piece *p, uint32_t at);
+
+/* Whether a function makes its frame pointer there, as they begin; within one it stands nowhere. */
+bool makes_frame(const struct reading *r, const struct piece *p, uint32_t at);
 
 /*
  * What follows a place tells what must hold there (forward.c): true, with the state.

@@ -83,7 +83,7 @@ static bool leave_instruction(struct reading *r, uint32_t at, struct stack_state
 	const struct insn *insn = &r->insn;
 	uint32_t to;
 
-	*ends = is_end(insn);
+	*ends = insn_ends(insn);
 	if (jumps(insn)) {
 		if (find_place(r, insn->target, &to) && !r->states[to])
 			return vec_push(&r->ways, (struct place){to, number_of(r, state)});
@@ -100,6 +100,20 @@ static bool leave_instruction(struct reading *r, uint32_t at, struct stack_state
 			state->sp += 8;
 	}
 	return true;
+}
+
+/*
+ * Whether a way ends behind a call, at a place: it may not return, and another function stand there
+ * at once, or behind padding. What does lead on there is found later. False also: no memory.
+ */
+static bool ends_behind_call(struct reading *r, const struct piece *p, uint32_t at)
+{
+	if (makes_frame(r, p, at) && !r->states[at] && !(r->marks[at] & STARTS)) {
+		r->marks[at] |= STARTS;
+		vec_push(&r->starts, at);
+		return true;
+	}
+	return at < p->at + p->size && padding(r, p, at);
 }
 
 /* Follows one way until it ends or meets another one. */
@@ -126,8 +140,7 @@ static bool follow(struct reading *r, struct place way)
 		if (memcmp(&state, &old, sizeof(state)) != 0)
 			number = number_of(r, &state);
 		at += r->insn.size;
-		/* so may it behind padding; what does lead on there is found later */
-		if (r->insn.kind == INSN_CALL && at < end && padding(r, p, at))
+		if (r->insn.kind == INSN_CALL && ends_behind_call(r, p, at))
 			break;
 	}
 	return true;
@@ -272,7 +285,7 @@ static bool agrees(struct reading *r, const struct piece *p, uint32_t at, struct
 		if (jumps(&r->insn) && find_place(r, r->insn.target, &to) && r->states[to])
 			return same_depth(&state, &r->seen.at[r->states[to] - 1]);
 		/* alone, a jump is a function that hands on to another one */
-		if (is_end(&r->insn))
+		if (insn_ends(&r->insn))
 			return i || r->insn.kind != INSN_JUMP || !state.sp || state.sp == 8;
 		stack_step(&state, &r->insn);
 		at += r->insn.size;
@@ -365,7 +378,7 @@ static bool read_rest(struct reading *r, const struct piece *p, bool last_time)
 			continue;
 		before.last = 0;
 		if (!last_time && !before.in_data && decode(r, p, at)) {
-			before.tried = !is_end(&r->insn);
+			before.tried = !insn_ends(&r->insn);
 			at += r->insn.size;
 			continue;
 		}
@@ -472,17 +485,35 @@ static bool tell_left_out(const struct reading *r, struct guesses *guesses)
 	return true;
 }
 
+static int read_and_tell(struct reading *r, struct elf_image *image, struct guesses *guesses)
+{
+	return !r->size || (read_all(r, image) && tell(r, guesses)) ? 0 : -ENOMEM;
+}
+
 int synthesize(struct elf_image *image, const struct code_gap *gaps, size_t count,
-	       const struct code_wanted *wanted, struct guesses *guesses)
+	       struct guesses *guesses)
 {
 	struct reading r = {.budget = &image->budget};
 	int err;
 
-	err = reading_open(&r, image, gaps, count, wanted);
-	if (!err && r.size && !(read_all(&r, image) && tell(&r, guesses)))
+	err = reading_open(&r, image, gaps, count);
+	if (!err)
+		err = read_and_tell(&r, image, guesses);
+	if (!err && !tell_left_out(&r, guesses))
 		err = -ENOMEM;
-	if (!err && (!wanted || wanted->count < CODE_WANTED_MAX) && !tell_left_out(&r, guesses))
-		err = -ENOMEM;
+	reading_close(&r);
+	return err;
+}
+
+int synthesize_part(struct elf_image *image, const struct code_gap *gaps, size_t count,
+		    struct code_gap part, struct guesses *guesses)
+{
+	struct reading r = {.budget = &image->budget};
+	int err;
+
+	err = reading_open_part(&r, image, gaps, count, part);
+	if (!err)
+		err = read_and_tell(&r, image, guesses);
 	reading_close(&r);
 	return err;
 }

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "unwind/cfi.h"
 #include "elf/image.h"
+#include "unwind/gaps.h"
 #include "unwind/go_pclntab.h"
 #include "unwind/go_rules.h"
 #include "unwind/pages.h"
@@ -27,9 +28,6 @@
  * Code that neither speaks of is read itself, and its rules are marked as guesses (synthesize.h).
  */
 
-/* Between two functions so close there is only padding, which never runs: it needs no row. */
-#define PADDING_MAX 15
-
 /*
  * An image's functions, at 16 bytes each, and as much again to sort them. The largest programs have
  * about a million.
@@ -39,24 +37,11 @@
 /* What is held of the image's budget for a function, or a guess, while they are sorted. */
 #define FUNCTION_BYTES (2 * sizeof(struct function))
 
-/* Behind the last address that a table can speak of: far more than user space has. */
-#define ADDRESS_END (1ull << (32 + UNWIND_PAGE_SHIFT))
-
-struct function {
-	uint64_t start;
-	uint32_t size;
-	uint32_t where; /* offset in .eh_frame, or one of these: */
-};
-
+/* Where a function is described: the offset in .eh_frame, or one of these. */
 #define IN_GO_TABLE    (1u << 30) /* or'ed to the function's number, or to the offset: */
 #define IN_DEBUG_FRAME (1u << 31) /* sections are smaller */
 #define WHERE	       (IN_GO_TABLE | IN_DEBUG_FRAME)
 #define AT_ENTRY       UINT32_MAX /* the program's entry point, not described at all */
-
-struct functions {
-	struct function *at;
-	size_t count, room;
-};
 
 struct build {
 	struct elf_image image;
@@ -65,18 +50,13 @@ struct build {
 	struct go_table go;		/* count 0: the image is not Go's */
 	struct go_code *go_code;
 	struct functions functions;
-	const struct code_wanted *wanted;
+	const uint64_t *leaf;	/* null: all code is read now */
 	struct guesses guesses; /* about code between functions */
 	size_t guess;		/* the next one to be told */
 	struct pages pages;
 	struct cfi_rows rows; /* of one function */
 	struct unwind_table *table;
 };
-
-static uint64_t end_of(const struct function *f)
-{
-	return f->start + f->size;
-}
 
 static int by_start(const void *a, const void *b)
 {
@@ -111,9 +91,9 @@ static const struct function *last_before(const struct functions *functions, siz
 
 static bool overlaps(const struct functions *functions, size_t count, const struct function *f)
 {
-	const struct function *before = last_before(functions, count, end_of(f));
+	const struct function *before = last_before(functions, count, function_end(f));
 
-	return before && end_of(before) > f->start;
+	return before && function_end(before) > f->start;
 }
 
 /* Lists the functions of a section, but not those that the ones listed before cover. */
@@ -184,7 +164,7 @@ static int list_go_functions(struct build *b)
 		if (!go.pcsp || overlaps(functions, before, &f))
 			continue;
 		if (go_is_signal_return(&b->go, &go) && functions->count > before &&
-		    end_of(vec_last(functions)) == f.start && vec_last(functions)->size > 1) {
+		    function_end(vec_last(functions)) == f.start && vec_last(functions)->size > 1) {
 			vec_last(functions)->size--;
 			f.start--;
 			f.size++;
@@ -243,14 +223,15 @@ static int add_entry(struct build *b)
 
 	entry.size = entry_size(&b->image);
 	f = last_before(functions, functions->count, entry.start + 1);
-	if (!entry.size || end_of(&entry) > ADDRESS_END || (f && end_of(f) > entry.start))
+	if (!entry.size || function_end(&entry) > ADDRESS_END ||
+	    (f && function_end(f) > entry.start))
 		return 0;
 	if (!vec_push(functions, entry))
 		return -ENOMEM;
 	sort(functions);
 	for (i = 0; functions->at[i].where != AT_ENTRY; i++)
 		;
-	if (i + 1 < functions->count && functions->at[i + 1].start < end_of(&entry))
+	if (i + 1 < functions->count && functions->at[i + 1].start < function_end(&entry))
 		functions->at[i].size = (uint32_t)(functions->at[i + 1].start - entry.start);
 	return 0;
 }
@@ -342,7 +323,7 @@ static int tell_all(struct build *b)
 	int err = 0;
 
 	vec_foreach (&b->functions, f) {
-		if (f->start < end || is_too_far(b, end_of(f))) {
+		if (f->start < end || is_too_far(b, function_end(f))) {
 			b->table->refused++;
 			continue;
 		}
@@ -352,7 +333,7 @@ static int tell_all(struct build *b)
 			err = tell_function(b, f);
 		if (err)
 			return err;
-		end = end_of(f);
+		end = function_end(f);
 	}
 	return tell_gap(b, end, UINT64_MAX);
 }
@@ -387,74 +368,6 @@ static int list_all(struct build *b)
 	return err;
 }
 
-static int by_range(const void *a, const void *b)
-{
-	const struct elf_range *l = a, *r = b;
-
-	return l->start < r->start ? -1 : l->start > r->start;
-}
-
-struct gaps {
-	struct code_gap *at;
-	size_t count, room;
-};
-
-static bool add_gap(const struct build *b, struct gaps *gaps, uint64_t start, uint64_t end)
-{
-	if (end <= start || end - start <= PADDING_MAX || end > ADDRESS_END ||
-	    !elf_image_is_code(&b->image, start, end - start) || gaps->count == CODE_GAPS_MAX)
-		return true;
-	return vec_push(gaps, (struct code_gap){start, end - start});
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-/*
- * The code of a range, from *at on, that functions leave; next: the first of them not passed yet.
- */
-static bool find_gaps_in(const struct build *b, const struct elf_range *range, struct gaps *gaps,
-			 size_t *next, uint64_t *at)
-{
-	uint64_t from = later(range->start, *at);
-
-	for (; *next < b->functions.count; ++*next) {
-		const struct function *f = &b->functions.at[*next];
-
-		if (f->start < *at) /* it will be refused */
-			continue;
-		if (f->start >= range->end)
-			break;
-		if (!add_gap(b, gaps, from, f->start))
-			return false;
-		*at = end_of(f);
-		from = later(range->start, *at);
-	}
-	if (!add_gap(b, gaps, from, range->end))
-		return false;
-	*at = later(range->end, *at);
-	return true;
-}
-
-/* Where sections say what is code, that counts; segments can have data in them. */
-static int find_gaps(const struct build *b, struct gaps *gaps)
-{
-	struct elf_range ranges[ELF_IMAGE_CODE_MAX];
-	unsigned int count = b->image.texts ? b->image.texts : b->image.codes, i;
-	size_t next = 0;
-	uint64_t at = 0;
-
-	memcpy(ranges, b->image.texts ? b->image.text : b->image.code, count * sizeof(*ranges));
-	qsort(ranges, count, sizeof(*ranges), by_range);
-	for (i = 0; i < count; i++) {
-		if (!find_gaps_in(b, &ranges[i], gaps, &next, &at))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static bool is_guessed(const struct guesses *guesses, uint64_t address)
 {
 	vec_foreach (guesses, g) {
@@ -468,10 +381,10 @@ static bool is_guessed(const struct guesses *guesses, uint64_t address)
 /* Whether to read code without unwind information can wait until a stack leads there. */
 static bool is_left_out(const struct build *b, const struct gaps *gaps)
 {
-	if (!b->wanted || !b->wanted->may_leave_out)
+	if (!b->leaf)
 		return false;
 	vec_foreach (gaps, gap) {
-		if (b->wanted->leaf - gap->start < gap->size)
+		if (*b->leaf - gap->start < gap->size)
 			return false;
 	}
 	return true;
@@ -497,11 +410,11 @@ static int add_guesses(struct build *b)
 	struct gaps gaps = {0};
 	int err;
 
-	err = find_gaps(b, &gaps);
+	err = gaps_find(&b->image, &b->functions, &gaps);
 	if (!err && gaps.count)
 		err = is_left_out(b, &gaps)
 			      ? leave_out(b, &gaps)
-			      : synthesize(&b->image, gaps.at, gaps.count, b->wanted, &b->guesses);
+			      : synthesize(&b->image, gaps.at, gaps.count, &b->guesses);
 	vec_free(&gaps);
 	return err || b->table->left_out || is_guessed(&b->guesses, b->image.entry) ? err
 										    : add_entry(b);
@@ -546,11 +459,10 @@ out:
 	return fail_errno(why, err, NULL, "cannot build the unwind table");
 }
 
-int unwind_table_of_file_with(int fd, const struct code_wanted *wanted, struct unwind_pool *pool,
-			      struct unwind_rules *rules, struct unwind_table *table,
-			      struct fail *why)
+int unwind_table_for_leaf(int fd, const uint64_t *leaf, struct unwind_pool *pool,
+			  struct unwind_rules *rules, struct unwind_table *table, struct fail *why)
 {
-	struct build b = {.table = table, .wanted = wanted};
+	struct build b = {.table = table, .leaf = leaf};
 	int err;
 
 	*table = (struct unwind_table){0};
@@ -564,7 +476,25 @@ int unwind_table_of_file_with(int fd, const struct code_wanted *wanted, struct u
 int unwind_table_of_file(int fd, struct unwind_pool *pool, struct unwind_rules *rules,
 			 struct unwind_table *table, struct fail *why)
 {
-	return unwind_table_of_file_with(fd, NULL, pool, rules, table, why);
+	return unwind_table_for_leaf(fd, NULL, pool, rules, table, why);
+}
+
+int unwind_table_gaps(int fd, struct gaps *gaps)
+{
+	struct unwind_table table = {0};
+	struct build b = {.table = &table};
+	int err;
+
+	err = elf_image_open_file(&b.image, fd, NULL);
+	if (!err)
+		err = list_all(&b);
+	if (!err)
+		err = gaps_find(&b.image, &b.functions, gaps);
+	free(b.functions.at);
+	free(b.cies);
+	free(b.go_code);
+	elf_image_close(&b.image);
+	return err;
 }
 
 int unwind_table_of_memory(const void *image, size_t size, struct unwind_pool *pool,

@@ -9,12 +9,13 @@
 #include "base/fail.h"
 #include "unwind/pool.h"
 #include "unwind/rules.h"
-#include "unwind/synthesize.h"
 
 /*
  * Compiles the unwind information of one image (.eh_frame, or .debug_frame of the file or of its
  * separate debug file) into a table in the pool. The image is hostile input.
  */
+
+struct gaps; /* gaps.h */
 
 /* The table of an image; a plain value, to be copied at will. All zero: it has none. */
 struct unwind_table {
@@ -28,6 +29,7 @@ struct unwind_table {
 	uint32_t crowded;     /* the same, because the rules shared by all images are full */
 	uint32_t refused;     /* descriptions that are damaged, or of no code, or overlap another */
 	bool left_out;	      /* all code without unwind information was left out */
+	uint32_t more;	      /* blocks of code that were read since (more.h) */
 	bool over_budget; /* parts were left out: to read them takes more than of any sound file */
 };
 
@@ -44,12 +46,18 @@ int unwind_table_of_memory(const void *image, size_t size, struct unwind_pool *p
 			   struct fail *why);
 
 /*
- * The same of a file of which stacks have led to code that was left out, as synthesize() has it; or
- * which may be left out at first.
+ * The same of a file of which code without unwind information may be left out at first, if leaf,
+ * an address that a stack has led to, lies elsewhere: to read it takes most of the time, and most
+ * stacks never lead there. Null: it may not.
  */
-int unwind_table_of_file_with(int fd, const struct code_wanted *wanted, struct unwind_pool *pool,
-			      struct unwind_rules *rules, struct unwind_table *table,
-			      struct fail *why);
+int unwind_table_for_leaf(int fd, const uint64_t *leaf, struct unwind_pool *pool,
+			  struct unwind_rules *rules, struct unwind_table *table, struct fail *why);
+
+/*
+ * Adds where the file has code without unwind information, which is the caller's to free also
+ * after an error. 0 or a negative errno.
+ */
+int unwind_table_gaps(int fd, struct gaps *gaps);
 
 /* Gives the table's memory back to the pool and zeroes it. */
 void unwind_table_drop(struct unwind_table *table, struct unwind_pool *pool);

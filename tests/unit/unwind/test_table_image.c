@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "framed.h"
 #include "plain_memory.h"
+#include "small.h"
 #include "table_lookup.h"
 #include "elf/image.h"
 #include "unwind/table.h"
@@ -191,42 +192,6 @@ static void test_other_kinds(void **state)
 }
 
 /* A program without sections; code stands at CODE. */
-struct small {
-	Elf64_Ehdr header;
-	Elf64_Phdr segment;
-	uint8_t code[256];
-};
-
-static struct small small_program(const uint8_t *code, size_t count, uint64_t entry)
-{
-	struct small s = {
-		.header =
-			{
-				.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB,
-					    EV_CURRENT},
-				.e_type = ET_EXEC,
-				.e_machine = EM_X86_64,
-				.e_entry = entry,
-				.e_phoff = offsetof(struct small, segment),
-				.e_phentsize = sizeof(Elf64_Phdr),
-				.e_phnum = 1,
-			},
-		.segment =
-			{
-				.p_type = PT_LOAD,
-				.p_flags = PF_R | PF_X,
-				.p_offset = offsetof(struct small, code),
-				.p_vaddr = CODE,
-				.p_filesz = sizeof(s.code),
-				.p_memsz = sizeof(s.code),
-			},
-	};
-
-	memset(s.code, 0x90, sizeof(s.code));
-	memcpy(s.code, code, count);
-	return s;
-}
-
 static const uint8_t halts[] = {0x31, 0xed, 0xff, 0x15, 1, 2, 3, 4, 0xf4};
 static const uint8_t jumps[] = {0x48, 0x89, 0xe7, 0xe8, 1, 2, 3, 4, 0x41, 0xff, 0xe4};
 
@@ -308,63 +273,11 @@ static void test_entry_of_much_code(void **state)
 	free(image);
 }
 
-/* Of much code without unwind information only what stacks have led to is read. */
-static void test_much_code_is_read_where_wanted(void **state)
-{
-	/* push %rbx, long nops, so that there are not many instructions, pop %rbx, ret */
-#define NOP8 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
-	static const uint8_t function[] = {0x53, NOP8, NOP8, NOP8, NOP8, NOP8, NOP8, NOP8,
-					   0x0f, 0x1f, 0x44, 0,	   0,	 0x5b, 0xc3};
-#undef NOP8
-	const size_t much = 16 << 20, before = offsetof(struct small, code);
-	struct fixture *f = *state;
-	struct small s = small_program(halts, 0, 0);
-	struct code_wanted wanted = {0};
-	uint8_t *image = malloc(before + much);
-	int fd = memfd_create("image", MFD_CLOEXEC);
-	struct unwind_table table;
-	struct fail why;
-
-	assert_non_null(image);
-	s.segment.p_filesz = s.segment.p_memsz = much;
-	for (size_t at = before; at < before + much; at += sizeof(function))
-		memcpy(image + at, function, sizeof(function));
-	memcpy(image, &s, before);
-	assert_int_equal(write(fd, image, before + much), before + much);
-	for (;;) {
-		const bool is_last = wanted.count == CODE_WANTED_MAX;
-
-		assert_int_equal(
-			unwind_table_of_file_with(fd, &wanted, f->m.pool, f->m.rules, &table, &why),
-			0);
-		for (unsigned int i = 0; i <= CODE_WANTED_MAX; i++) {
-			/* read behind its push, or not yet, or not any more */
-			uint64_t address = CODE + i * (much / 16) + 1;
-			struct unwind_rule rule = rule_at(f, &table, address);
-
-			if (i < wanted.count)
-				assert_int_equal(rule.cfa, UNWIND_CFA_SP);
-			else
-				assert_int_equal(rule.cfa,
-						 is_last ? UNWIND_CFA_NONE : UNWIND_CFA_LATER);
-			assert_int_equal(rule.guess, i < wanted.count);
-		}
-		drop(f, &table);
-		if (is_last)
-			break;
-		wanted.at[wanted.count] = CODE + wanted.count * (much / 16) + 1;
-		wanted.count++;
-	}
-	close(fd);
-	free(image);
-}
-
 /* Code without unwind information is left out at first, unless a stack has led there. */
 static void test_left_out(void **state)
 {
 	struct fixture *f = *state;
 	int fd = open(getenv("IMAGE_PROGRAM"), O_RDONLY | O_CLOEXEC);
-	struct code_wanted wanted = {.may_leave_out = true};
 	struct unwind_table all, some, again;
 	uint64_t address, end, described = 0, guessed = 0;
 	struct fail why;
@@ -381,14 +294,12 @@ static void test_left_out(void **state)
 			described = address;
 	}
 	assert_true(described && guessed);
-	wanted.leaf = described;
-	assert_int_equal(unwind_table_of_file_with(fd, &wanted, f->m.pool, f->m.rules, &some, &why),
+	assert_int_equal(unwind_table_for_leaf(fd, &described, f->m.pool, f->m.rules, &some, &why),
 			 0);
 	assert_true(some.left_out);
 	assert_int_equal(some.fdes, all.fdes);
-	wanted.leaf = guessed;
-	assert_int_equal(
-		unwind_table_of_file_with(fd, &wanted, f->m.pool, f->m.rules, &again, &why), 0);
+	assert_int_equal(unwind_table_for_leaf(fd, &guessed, f->m.pool, f->m.rules, &again, &why),
+			 0);
 	assert_false(again.left_out);
 	for (address = (uint64_t)all.first_page << UNWIND_PAGE_SHIFT; address < end; address++) {
 		struct unwind_rule a = rule_at(f, &all, address);
@@ -595,7 +506,6 @@ int main(void)
 		cmocka_unit_test(test_other_kinds),
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_entry_of_much_code),
-		cmocka_unit_test(test_much_code_is_read_where_wanted),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_unreadable),
