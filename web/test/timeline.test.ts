@@ -7,7 +7,7 @@ import type { CpusAnswer, Gauge, LaneRow } from '../src/timeline/answers';
 import { cpuRowsOf, CpuThreads } from '../src/timeline/cpus';
 import { extentOf, goesOn } from '../src/timeline/extent';
 import { rowsOf } from '../src/timeline/lanes';
-import { lanesIn, lanesOf, placesOfLanes, rowAt } from '../src/timeline/packs';
+import { lanesIn, lanesOf, livesOf, placesOfLanes, rowAt } from '../src/timeline/packs';
 import { Columns, NOTHING, paintStrip } from '../src/timeline/paint';
 import { runAt, unpackRuns } from '../src/timeline/runs';
 import { scaleOf } from '../src/timeline/scale';
@@ -278,6 +278,11 @@ test('threads that live for a short time share rows', () => {
 	// where they live at the same time there is nothing to share
 	assert.ok(rowsOf(REQUESTS.map((row) => ({ ...row, first: 0, last: 10 })), CLASSES, USUAL, 1000).every(({ kind }) => kind !== 'pack'));
 	assert.ok(rowsOf(REQUESTS.slice(0, 8), CLASSES, USUAL, 1000).every(({ kind }) => kind !== 'pack'));
+});
+
+test('time in which nothing of any thread is known is not shown', () => {
+	assert.deepEqual(livesOf(REQUESTS.slice(3, 7), 1000), { from: 60, to: 170 });
+	assert.deepEqual(livesOf([], 1000), { from: 0, to: 1000 });
 });
 
 test('short processes of one name are one', () => {

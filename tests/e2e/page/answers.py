@@ -405,6 +405,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.film, self.hostile = film, hostile
         self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
         self.cut_off, self.short = cut_off, short
+        self.only_short = False
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

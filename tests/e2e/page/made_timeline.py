@@ -16,6 +16,8 @@ class OfThreads:
         lanes += [(100, i, f"goroutine {i}", i) for i in range(1, self.server.goroutines + 1)]
         lanes += [(300, i, f"Task-{i} work", i) for i in range(1, self.server.tasks + 1)]
         lanes += [(300, 1000 + i, f"request-{i}", SHORT + i) for i in range(self.server.short)]
+        if self.server.only_short:
+            lanes = [lane for lane in lanes if lane[3] >= SHORT]
         wanted = set(ask.get("lanes", "").split(",")) - {""}
         return [lane for lane in lanes if not wanted or self.key_of(lane) in wanted]
 
@@ -79,7 +81,7 @@ class OfThreads:
                     runs += [0, open_run[2] - open_run[1], open_run[0], open_run[3], open_run[2] - open_run[1]]
                     open_run = None
                 if b - a >= pixel:
-                    runs += [0, b - a, which, 1, b - a]
+                    runs += [a - at, b - a, which, 1, b - a]
                 else:
                     open_run = [which, open_run[1] if open_run else a, b, open_run[3] + 1 if open_run else 1]
                 at = b

@@ -373,6 +373,36 @@ def test_tab_stops_at_the_chosen_lane_alone(timeline):
     timeline.until(lambda: timeline.run(stops) and set(timeline.run(stops)) == {timeline.link().get("lane")})
 
 
+def test_by_keys_alone(timeline):
+    """From the lanes to what is said of a slice, through its buttons, and back."""
+    focus = "return document.activeElement.id || document.activeElement.className"
+    timeline.run("document.querySelector('.tl-scroll').focus()")
+    timeline.keys(Keys.ARROW_DOWN)
+    timeline.until(lambda: timeline.all("#slice-panel dl"))
+    timeline.keys(Keys.ENTER)
+    assert timeline.run(focus) == "slice-panel"
+    timeline.keys(Keys.TAB)
+    assert timeline.run(focus) == "slice-before"
+    timeline.keys(Keys.TAB)
+    before = timeline.link()["at"]
+    timeline.keys(Keys.ENTER)
+    timeline.until(lambda: timeline.link()["at"] != before)
+    timeline.keys(Keys.ESCAPE)
+    timeline.until(lambda: not timeline.all("#slice-panel"))
+    assert timeline.run(focus) == "tl-scroll"
+
+
+def test_blank_time_is_not_shown(page):
+    """Of a film whose threads are known for a part of its time alone."""
+    page.server.behave(**FILM, short=60)
+    page.server.only_short = True
+    page.open("?view=timeline")
+    page.until(lambda: drawn(page, 1), "the first short threads")
+    width = page.run("return document.querySelector('#lanes').clientWidth")
+    page.until(lambda: pixel(page, width - 3, 36)[3], "the last one at the right edge")
+    assert "8.9" not in page.text("#in-sight") and "t_from" not in page.link()
+
+
 @pytest.fixture
 def beside(page):
     page.server.behave(**FILM, beside=True)

@@ -162,6 +162,7 @@ export const timeline = {
 		[', .', 'the slice before, behind'],
 		['p h', 'pin, hide the chosen lane'],
 		['/', 'search'],
+		['Enter', 'to what is said of the chosen slice, or area'],
 		['Esc', 'close; choose nothing'],
 	] as KeyText[],
 };

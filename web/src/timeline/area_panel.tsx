@@ -26,7 +26,7 @@ export function AreaPanel({ area, origin, onZoom, onClose }: {
 	const whole = answer?.states.reduce((sum, row) => sum + row.sum, 0) ?? 0;
 	const ns = formatOf('ns');
 
-	return <section class="tl-panel" id="area-panel" aria-label={words.area.title}>
+	return <section class="tl-panel" id="area-panel" tabIndex={-1} aria-label={words.area.title}>
 		<header><h2>{words.area.title}</h2>
 			<span class="row">
 				<FlameLinks range={range} lanes={area.lanes} />

@@ -6,6 +6,7 @@ import { count, safe } from '../format';
 import { useMarks } from '../parts/marks';
 import { SumOfLosses } from './losses';
 import { slicesEvent } from '../state/events';
+import { isFiltered } from '../state/link';
 import { usePage } from '../state/page';
 import { timelineText as words } from '../text/timeline';
 import type { LanesAnswer, SlicesAnswer } from './answers';
@@ -20,7 +21,7 @@ import { Machine, MACHINE } from './machine';
 import { MarkLines, MarkWords, markGroups } from './marks';
 import { Minimap } from './minimap';
 import { Names } from './names';
-import { lanesOf } from './packs';
+import { lanesOf, livesOf } from './packs';
 import { Ruler } from './ruler';
 import { unpackRuns } from './runs';
 import { ROW } from './sizes';
@@ -79,10 +80,11 @@ function chooseAt({ row, runs, run, moment }: Hit, threads: CpuThreads, choose: 
 
 /** level: of the runs that came with the answer; -1: none did. */
 export function Board({ answer, level }: { answer: LanesAnswer; level: number }) {
-	const { link, theme } = usePage();
+	const { link, theme, status } = usePage();
 	const own = link.timeline;
 	const origin = useMemo(() => new Origin(BigInt(answer.base)), [answer.base]);
-	const whole = { from: 0, to: answer.length };
+	const isAll = !!status?.one_film && !link.range.from && !isFiltered(link.filters);
+	const whole = useMemo(() => (isAll ? livesOf(answer.lanes, answer.length) : { from: 0, to: answer.length }), [answer, isAll]);
 	const [failure, setFailure] = useState('');
 	const [isCut, setIsCut] = useState(false);
 	const [threads, setThreads] = useState(0); // that the lanes of CPUs named

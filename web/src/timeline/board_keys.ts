@@ -62,6 +62,24 @@ export function useBoardKeys({ view, rows, area, slice, actions, scroller }: Boa
 		p: () => chosen ? actions.pin(chosen) : false,
 		h: () => chosen ? actions.hide(chosen) : false,
 		'/': () => document.querySelector<HTMLElement>('.tl-tools input')?.focus(),
-		Escape: () => area ? actions.setArea(null) : chosen ? actions.choose('', 0) : false,
+		Enter: () => {
+			const panel = document.querySelector<HTMLElement>('.tl-panel');
+			if (!panel)
+				return false;
+			panel.focus();
+			return undefined;
+		},
+		Escape: () => {
+			if (!area && !chosen)
+				return false;
+			if (area)
+				actions.setArea(null);
+			else
+				actions.choose('', 0);
+			// what had the focus is no longer there
+			if (document.activeElement?.closest('.tl-panel'))
+				scroller.current?.focus();
+			return undefined;
+		},
 	});
 }

@@ -11,10 +11,11 @@ import type { View } from './view';
 const HEIGHT = 34;
 const EDGE = 4; // pixels of a drag that is not a click
 
-function drawLoad(canvas: HTMLCanvasElement, { running, ready }: LanesAnswer, theme: Theme, width: number): void {
+/** shown: of the answer's time, what the strip is of. */
+function drawLoad(canvas: HTMLCanvasElement, { running, ready, length }: LanesAnswer, shown: Stretch, theme: Theme, width: number): void {
 	const ratio = devicePixelRatio || 1;
 	const most = Math.max(...running.map((ns, i) => ns + (ready[i] ?? 0)), 1);
-	const step = width / Math.max(running.length, 1);
+	const perPixel = (shown.to - shown.from) / width, step = length / Math.max(running.length, 1) / perPixel, before = shown.from / perPixel;
 	const ctx = canvas.getContext('2d')!;
 	canvas.width = Math.round(width * ratio);
 	canvas.height = HEIGHT * ratio;
@@ -23,7 +24,7 @@ function drawLoad(canvas: HTMLCanvasElement, { running, ready }: LanesAnswer, th
 		ctx.fillStyle = colour;
 		values.forEach((ns, i) => {
 			const height = ns / most * (HEIGHT - 2), under = (below?.[i] ?? 0) / most * (HEIGHT - 2);
-			ctx.fillRect(i * step, HEIGHT - under - height, step + 0.5, height);
+			ctx.fillRect(i * step - before, HEIGHT - under - height, step + 0.5, height);
 		});
 	};
 	bars(running, null, colourOf(theme, 'run'));
@@ -39,8 +40,8 @@ export function Minimap({ answer, view, theme, width }: {
 
 	useEffect(() => {
 		if (width > 0)
-			drawLoad(canvas.current!, answer, theme, width);
-	}, [answer, theme, width]);
+			drawLoad(canvas.current!, answer, view?.whole ?? { from: 0, to: answer.length }, theme, width);
+	}, [answer, view, theme, width]);
 	useEffect(() => {
 		if (!view)
 			return;

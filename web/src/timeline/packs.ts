@@ -10,13 +10,15 @@ const SHORT = 0.25; // of the time: what lives for less may share a row
 const LEAST = 12; // that many short ones are worth it
 const GAIN = 2; // how many of them a row must have on average
 
-/** From its first slice to its last one. */
-export function lifeOf({ first, last }: LaneRow): Stretch {
-	return { from: first, to: last };
-}
-
 export function isShort(row: LaneRow, length: number): boolean {
 	return row.last - row.first < length * SHORT;
+}
+
+/** From the first slice of all to the last one, or all: before and behind it a film has nothing of any thread. */
+export function livesOf(lanes: readonly LaneRow[], length: number): Stretch {
+	const from = lanes.reduce((least, { first }) => Math.min(least, first), length);
+	const to = lanes.reduce((most, { last }) => Math.max(most, last), 0);
+	return to > from ? { from, to } : { from: 0, to: length };
 }
 
 /** The lanes of each row: in the order of their time, and no two of a row at the same time. Null: it gains too little. */

@@ -33,7 +33,7 @@ export function SlicePanel({ asked, lane, logs, origin, isWall, actions }: {
 }) {
 	const { answer } = asked;
 	const slice = answer?.slice ?? null;
-	return <section class="tl-panel" id="slice-panel" aria-label={words.slice.title}>
+	return <section class="tl-panel" id="slice-panel" tabIndex={-1} aria-label={words.slice.title}>
 		<header><h2>{slice ? className(slice.name) : words.slice.title}</h2>
 			<span class="row">
 				<button type="button" class="quiet icon" id="slice-before" title={words.slice.previous} aria-label={words.slice.previous}
