@@ -343,6 +343,17 @@ int BPF_PROG(off_cpu_exit, struct task_struct *task)
 	return 0;
 }
 
+/* It has another name, by which it may be meant: an answer of before does not count any more. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(off_cpu_exec, struct task_struct *task)
+{
+	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+
+	if (thread)
+		thread->asked = 0;
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(off_cpu_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)

@@ -211,6 +211,17 @@ int BPF_PROG(threads_rename, struct task_struct *task)
 	return 0;
 }
 
+/* It has another name, by which it may be meant: an answer of before does not count any more. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(threads_exec, struct task_struct *task)
+{
+	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
+
+	if (thread)
+		thread->asked = 0;
+	return 0;
+}
+
 /* -- who wakes --------------------------------------------------------------------------------- */
 
 static __always_inline __u32 number_of_current(void)

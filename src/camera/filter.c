@@ -120,5 +120,10 @@ bool filter_decide(struct probes *probes, const struct selection *selection, pid
 	}
 	/* an answer that cannot be kept is asked for again with the next sample */
 	list(probes, pid, wanted ? FILTER_YES : FILTER_NO, NULL);
+	/* it may have executed another program just before that was listed, too late to be asked */
+	if (!wanted && selection_wants(selection, pid)) {
+		list(probes, pid, FILTER_YES, NULL);
+		return true;
+	}
 	return wanted;
 }

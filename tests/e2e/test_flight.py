@@ -337,6 +337,34 @@ def test_a_kill_for_memory_is_kept(lab, tmp_path):
 
 
 @needs_root
+def test_pressure_on_memory_is_kept(lab, tmp_path):
+    """A control group is too small for what its program reads again and again: the machine's threads wait for memory."""
+    if not os.access("/proc/pressure/memory", os.R_OK):
+        pytest.skip("the kernel does not measure pressure")
+    big, limit = tmp_path / "big", 48 << 20
+    program = tmp_path / "thrashes"
+    program.symlink_to("/usr/bin/python3")
+    # the group holds what a program of it has written, too
+    script = (f"import mmap, os, sys; print('ready', flush=True); sys.stdin.readline(); file = open({str(big)!r}, 'wb+')\n"
+              f"for _ in range({3 * limit >> 20}): file.write(os.urandom(1 << 20))\n"
+              "file.flush(); os.fsync(file.fileno())\n"
+              "def thrashes(all):\n    while True:\n        for at in range(0, len(all), 4096): all[at]\n"
+              "thrashes(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))")
+    with memory_group(limit) as group, \
+         serving(lab, tmp_path / "store", "--camera", "thrashes", "--camera-after", "1s", "--camera-pressure", "5") as serve, \
+         running(program, "-c", script, stdin=subprocess.PIPE) as target:
+        (group / "cgroup.procs").write_text(str(target.pid))
+        time.sleep(3)  # that show what is usual
+        target.process.stdin.write(b"\n")
+        target.process.stdin.flush()
+        said = serve.hear(r"kept: threads of the machine wait for (?:memory|disks) (\d+) % of the time, and usually (\d+) %; "
+                          r"the \d+ s before are in (\S+)\n")
+        assert int(said[1]) > int(said[2]), said[0]
+        report = lab.run("report", "--format", "states", said[3])
+        assert f"process thrashes ({target.pid})" in report.stdout, report.stdout + report.stderr
+
+
+@needs_root
 def test_hang_is_kept(lab, tmp_path):
     """A thread waits for a lock for long, after it did not."""
     with serving(lab, tmp_path / "store", *CAMERA, "--camera-hang", "2s") as serve, crashing(lab) as program:

@@ -5,7 +5,6 @@ import contextlib
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,9 @@ pytestmark = needs_root
 
 NAMES = {"flock": "flock", "record": "fcntl lock", "ofd": "fcntl lock (OFD)"}
 HELD_SECONDS = 0.3
+
+# of the programs: those of a busy machine beside them would take the stacks of a second
+NAME = "locks-a-file"
 
 # takes the lock; "holds": then waits for a line
 PROGRAM = """
@@ -36,9 +38,17 @@ if sys.argv[3] == "holds":
 """
 
 
+def named(path):
+    """Python by a name of its own."""
+    program = path.with_name(NAME)
+    if not program.exists():
+        program.symlink_to("/usr/bin/python3")
+    return program
+
+
 @contextlib.contextmanager
 def holding(kind, path):
-    with subprocess.Popen([sys.executable, "-c", PROGRAM, kind, path, "holds"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    with subprocess.Popen([named(path), "-c", PROGRAM, kind, path, "holds"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as holder:
         try:
             assert holder.stdout.readline() == "held\n"
@@ -51,7 +61,7 @@ def holding(kind, path):
 def waiting(kind, path):
     """One that waits, as the kernel says; it has ended behind the block."""
     inode = path.stat().st_ino
-    with subprocess.Popen([sys.executable, "-c", PROGRAM, kind, path, "goes"]) as waiter:
+    with subprocess.Popen([named(path), "-c", PROGRAM, kind, path, "goes"]) as waiter:
         assert wait_until(lambda: re.search(rf"-> .* \S+:\S+:{inode} ", Path("/proc/locks").read_text()))
         yield waiter
 
@@ -70,7 +80,7 @@ def held_for_a_while(kind, path):
 def test_who_holds_the_lock_of_a_file(lab, tmp_path, kind):
     """In the event lock, and in the lives of threads; the holder is another process."""
     path = tmp_path / f"{kind}.lock"
-    with lab.recording("-e", "lock,threads") as (recorder, film):
+    with lab.recording("-e", "lock,threads", "-n", NAME, "--wait-stacks", 0) as (recorder, film):
         assert wait_until(film.begun)
         waiter, holder = held_for_a_while(kind, path)
         recorder.send_signal(signal.SIGINT)

@@ -234,6 +234,22 @@ def test_short_waits_of_what_is_not_meant_are_left_out(lab):
     assert {event: total(film, event) for event in WAITING} == {event: 0 for event in WAITING}
 
 
+def test_a_process_is_meant_from_its_exec_on(lab, tmp_path):
+    """By another name it was not, and was asked just before: what it waits for first has its time all the same."""
+    program = tmp_path / "waits-late"
+    program.symlink_to("/bin/sleep")
+    script = f"import os, time; [time.sleep(0.002) for _ in range(300)]; os.execv({str(program)!r}, ['waits-late', '0.5'])"
+    with lab.recording("-e", "off-cpu,threads", "-n", program.name) as (recorder, film):
+        assert wait_until(film.begun)
+        subprocess.run([sys.executable, "-c", script], check=True)
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
+    for event in "off-cpu", "threads":
+        groups = film.json("-e", event, "--by", "process")["groups"]
+        waited, = [group["total"] for group in groups if group["process"] == program.name]
+        assert waited > 490_000_000, (event, groups)
+
+
 def test_both_events_in_one_film(lab):
     film = lab.record("-e", "on-cpu,off-cpu", "--", lab.program("threads"), 1)
     assert film.share(lambda stack: "thread_0" in stack, "-e", "on-cpu") > 0.1, film.explain()

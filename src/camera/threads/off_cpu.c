@@ -131,6 +131,8 @@ static void prepare(struct source *source)
 								    : probes->progs.off_cpu_return,
 				  false);
 	off_cpu_count_prepare(probes, source->host->types);
+	bpf_program__set_autoload(probes->progs.off_cpu_exec,
+				  !source->host->selection->whole_machine);
 	/* nothing else wants them */
 	bpf_program__set_autoload(probes->progs.off_cpu_flock, source_wants(source, OF_LOCKS));
 	bpf_program__set_autoload(probes->progs.off_cpu_record_lock,
@@ -201,17 +203,18 @@ static int start(struct source *source, struct fail *why)
 		probes->progs.off_cpu_waking,
 		probes->progs.off_cpu_exit,
 		probes->progs.off_cpu_switch,
-		/* null: they are not asked for */
-		off_cpu->locks ? probes->progs.off_cpu_flock : NULL,
-		off_cpu->locks ? probes->progs.off_cpu_record_lock : NULL,
+		probes->progs.off_cpu_exec,
+		probes->progs.off_cpu_flock,
+		probes->progs.off_cpu_record_lock,
 	};
 
 	add_events(source);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link = programs[i] ? bpf_program__attach(programs[i]) : NULL;
+		struct bpf_link *link;
 
-		if (!programs[i])
+		if (!bpf_program__autoload(programs[i]))
 			continue;
+		link = bpf_program__attach(programs[i]);
 		if (!link)
 			return fail_errno(why, -errno, "see 'stackcam doctor'",
 					  "cannot record waits");

@@ -110,6 +110,8 @@ static void prepare(struct source *source)
 	bpf_program__set_autoload(probes->rodata->threads_at_return ? probes->progs.threads_back
 								    : probes->progs.threads_return,
 				  false);
+	bpf_program__set_autoload(probes->progs.threads_exec,
+				  !source->host->selection->whole_machine);
 	descriptors_prepare(probes);
 	off_cpu_count_prepare(probes, source->host->types);
 	threads_logs_prepare(probes, cpus > 0 ? (unsigned int)cpus : 1);
@@ -370,14 +372,18 @@ static int attach_all(struct source *source, struct fail *why)
 		probes->progs.threads_rename,
 		probes->progs.threads_made,
 		probes->progs.threads_waking,
+		probes->progs.threads_exec,
 		probes->progs.threads_flock,
 		probes->progs.threads_record_lock,
 		probes->progs.threads_switch,
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link = bpf_program__attach(programs[i]);
+		struct bpf_link *link;
 
+		if (!bpf_program__autoload(programs[i]))
+			continue;
+		link = bpf_program__attach(programs[i]);
 		if (!link)
 			return fail_errno(why, -errno, "see 'stackcam doctor'",
 					  "cannot record threads");
