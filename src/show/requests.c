@@ -139,6 +139,22 @@ static void put_request(const struct film *film, FILE *out, const struct request
 	fprintf(out, " (%u)\n", thread->tid);
 }
 
+/* One that one program makes of another one is there twice, if both are filmed. */
+static void put_sides(const struct request_sums *sums, FILE *out)
+{
+	char served[32], made[32];
+	uint64_t count = 0;
+
+	vec_foreach (&sums->endpoints, sum)
+		if (sum->example.row.role == FILM_REQUEST_SERVED)
+			count += sum->all.count;
+	if (!count || count == sums->count)
+		return;
+	words_value(served, sizeof(served), "count", count);
+	words_value(made, sizeof(made), "count", sums->count - count);
+	fprintf(out, " (%s served, %s made)", served, made);
+}
+
 static void put_text(const struct request_sums *sums, uint64_t limit, FILE *out)
 {
 	char count[32], failed[32];
@@ -146,7 +162,9 @@ static void put_text(const struct request_sums *sums, uint64_t limit, FILE *out)
 
 	words_value(count, sizeof(count), "count", sums->count);
 	words_value(failed, sizeof(failed), "count", sums->failed);
-	fprintf(out, "%s request%s, %s failed", count, text_plural(sums->count), failed);
+	fprintf(out, "%s request%s", count, text_plural(sums->count));
+	put_sides(sums, out);
+	fprintf(out, ", %s failed", failed);
 	words_value(count, sizeof(count), "count", sums->open);
 	fprintf(out, ", %s without a complete answer\n", count);
 	put_head(out, "By program, protocol, endpoint");

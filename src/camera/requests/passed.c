@@ -14,6 +14,9 @@
 #define TRIED_MOST	     1000
 #define IS_TOLD(told, tried) ((told)*20 >= (tried)*19)
 
+/* A process that has served that many, and made none, is most likely no proxy. */
+#define ALONE_MOST 1000
+
 /* Ticks for which a request is known once it is over: of one that was made, and of one served. */
 #define MADE_TICKS  2
 #define ASKED_TICKS 4
@@ -47,6 +50,7 @@ struct made {
 /* How many of its requests say what one says that it serves. */
 struct process {
 	uint32_t tried, told;
+	uint32_t alone; /* served before it made any */
 };
 
 /* Answers to what says the same that were received, and were not passed on. */
@@ -92,6 +96,11 @@ void requests_passed_free(struct requests_passed *passed)
 	free(passed);
 }
 
+static struct process *process_of(struct requests_passed *passed, pid_t pid)
+{
+	return owned_make(&passed->processes, (uint64_t)pid, sizeof(struct process), PROCESSES_MAX);
+}
+
 static uint64_t key_of(pid_t pid, uint64_t says)
 {
 	return hash_u64(says ^ (uint64_t)pid) | 1;
@@ -102,9 +111,13 @@ static uint64_t key_of(pid_t pid, uint64_t says)
 void requests_passed_asked(struct requests_passed *passed, pid_t pid, uint64_t says,
 			   uint64_t number, uint64_t time)
 {
-	struct asked *asked =
-		says ? owned_make(&passed->asked, number, sizeof(*asked), REQUESTS_MAX) : NULL;
+	struct process *process = says ? process_of(passed, pid) : NULL;
+	struct asked *asked;
 
+	if (!process || (!process->tried && process->alone >= ALONE_MOST))
+		return;
+	process->alone += !process->tried;
+	asked = owned_make(&passed->asked, number, sizeof(*asked), REQUESTS_MAX);
 	if (!asked)
 		return;
 	*asked = (struct asked){.key = key_of(pid, says), .begun = time};
@@ -140,8 +153,7 @@ void requests_passed_served(struct requests_passed *passed, uint64_t number, uin
 
 static void count(struct requests_passed *passed, pid_t pid, bool is_told)
 {
-	struct process *process =
-		owned_make(&passed->processes, (uint64_t)pid, sizeof(*process), PROCESSES_MAX);
+	struct process *process = process_of(passed, pid);
 
 	if (!process)
 		return;
