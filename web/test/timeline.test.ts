@@ -12,7 +12,7 @@ import { Columns, NOTHING, paintStrip } from '../src/timeline/paint';
 import { runAt, unpackRuns } from '../src/timeline/runs';
 import { scaleOf } from '../src/timeline/scale';
 import { levelOf, stretchOf, TILE, type TileAnswer, Tiles, tilesOf, type Wish } from '../src/timeline/tiles';
-import { exactly, Origin, tickText, ticksOf } from '../src/timeline/time';
+import { exactly, Origin, tickText, ticksOf, wallTicksOf } from '../src/timeline/time';
 import { fitted, moved, NARROWEST, Undo, zoomed } from '../src/timeline/viewport';
 
 const origin = new Origin(1767322845000000001n);
@@ -48,6 +48,12 @@ test('marks of long times are minutes and hours', () => {
 	assert.deepEqual(marks(60e9, 9e9), ['0 s', '10 s', '20 s', '30 s', '40 s', '50 s']);
 	assert.deepEqual(marks(10 * 86400e9, 100000e9).slice(0, 2), ['0 s', '48 h']);
 	assert.deepEqual([59.4e9, 6_576_214_140_586, 3600e9].map(lengthOfTime), ['59.400 s', '1 h 49 min 36 s', '1 h']);
+});
+
+test('marks of times of day are round times of day', () => {
+	const from = new Origin(1_767_322_845_500_000_000n); // 03:00:45.5
+	assert.deepEqual(wallTicksOf({ from: 0, to: 1800e9 }, 280e9, from).map((at) => from.wallOf(at).slice(11, 19)),
+		['03:05:00', '03:10:00', '03:15:00', '03:20:00', '03:25:00', '03:30:00']);
 });
 
 test('quantiles have the digits that are known of them', () => {

@@ -304,6 +304,9 @@ class Api(OfThreads, OfRequests):
         marks = [{"time": NOW - 2 * apart, "host": "", "service": "api.service", "version": "1.3", "text": words, "derived": False},
                  {"time": NOW - apart, "host": "", "service": "worker.service", "version": "0123456789abcdef", "text": "",
                   "derived": True}]
+        marks += [{"time": NOW - 60 * i, "host": "", "service": "worker.service", "version": f"{i:016x}", "text": "", "derived": True}
+                  for i in range(1, self.server.new_versions + 1)]
+        marks.sort(key=lambda mark: mark["time"])
         if self.server.kept:
             marks += [{"time": NOW - 60 + i, "host": "web1", "service": "", "version": "", "text": self.server.kept,
                        "derived": False} for i in (0, 3, 9, -200)[:self.server.keeps]]
@@ -406,6 +409,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
         self.cut_off, self.short = cut_off, short
         self.only_short = False
+        self.new_versions = 0  # so many marks of them, each minute one
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

@@ -150,3 +150,13 @@ def test_without_anything_kept_there_is_no_list(page):
     page.open()
     page.until(lambda: marks_of(page, ".chart"))
     assert not page.all(".kept")
+
+
+def test_many_new_versions_do_not_crowd_the_picture(page):
+    """A few are dashed lines; of many each is a flag above, and all are in the list that is read out."""
+    for many, lines in ((3, 5), (25, 1)):  # with those that are always there: a deployment, and one new version
+        page.server.behave(marks=True)
+        page.server.new_versions = many
+        page.open("?from=-40m&to=now")
+        page.until(lambda n=many: len(marks_of(page, ".chart")) == n + 2, "all marks")
+        page.until(lambda n=lines: pixels(page) == n, f"{lines} lines")

@@ -85,6 +85,8 @@ function fitted(context: CanvasRenderingContext2D, words: string, width: number)
 	return '';
 }
 
+const isDerived = ({ marks }: Group) => marks.every(({ derived }) => derived);
+
 function drawFlag(context: CanvasRenderingContext2D, at: number, top: number, size: number, ink: string): void {
 	context.fillStyle = ink;
 	context.beginPath();
@@ -97,23 +99,22 @@ function drawFlag(context: CanvasRenderingContext2D, at: number, top: number, si
 /** The lines above all else that is drawn, and their words at the top. */
 export function drawMarks(plot: uPlot, marks: Mark[], ink: string, ground: string): void {
 	const { ctx: context, bbox } = plot, scale = devicePixelRatio;
-	const groups = groupsOf(plot, marks);
+	const all = groupsOf(plot, marks), isCrowded = all.length > LINES;
+	const flags = all.filter((group) => isCrowded && isDerived(group)), groups = all.filter((group) => !flags.includes(group));
+	const above = flags.length ? 2 * FLAG * scale : 0;
 	context.save();
 	context.font = FONT.replace(/^\d+/, (size) => String(Number(size) * scale));
 	context.textBaseline = 'top';
 	context.textAlign = 'left';
-	const isCrowded = groups.length > LINES;
-	groups.forEach(({ at, marks: these }, i) => {
+	for (const { at } of flags)
+		drawFlag(context, at, bbox.top, FLAG * scale, ink);
+	groups.forEach((group, i) => {
+		const { at, marks: these } = group;
 		const end = groups[i + ROWS]?.at ?? bbox.left + bbox.width, room = end - at - 8 * scale;
-		const top = bbox.top + (i % ROWS) * WORDS_HIGH * scale;
-		const isDerived = these.every(({ derived }) => derived);
-		if (isCrowded && isDerived) {
-			drawFlag(context, at, bbox.top, FLAG * scale, ink);
-			return;
-		}
+		const top = bbox.top + above + (i % ROWS) * WORDS_HIGH * scale;
 		context.strokeStyle = ink;
 		context.lineWidth = scale;
-		context.setLineDash(isDerived ? [3 * scale, 3 * scale] : []);
+		context.setLineDash(isDerived(group) ? [3 * scale, 3 * scale] : []);
 		context.beginPath();
 		const line = Math.round(at) + (scale % 2) / 2; // whole pixels
 		context.moveTo(line, bbox.top);

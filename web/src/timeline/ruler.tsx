@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The moments above the lanes: since the beginning, or as times of day.
 import { clockOf } from '../state/range';
-import { type Origin, type Stretch, tickText, ticksOf } from './time';
+import { type Origin, type Stretch, tickText, ticksOf, wallTicksOf } from './time';
 
 const APART = 110; // pixels between two marks, at least
 const LETTER = 6.5; // pixels: words that would be cut at the edge are left out
@@ -10,7 +10,7 @@ export function Ruler({ range, width, origin, isWall }: {
 	range: Stretch; width: number; origin: Origin; isWall: boolean;
 }) {
 	const perPixel = (range.to - range.from) / Math.max(width, 1);
-	const ticks = ticksOf(range, perPixel * APART);
+	const ticks = isWall ? wallTicksOf(range, perPixel * APART, origin) : ticksOf(range, perPixel * APART);
 	const apart = ticks.length > 1 ? ticks[1]! - ticks[0]! : perPixel * APART;
 	const shownAt = (at: number, words: string) => ((range.to - at) / perPixel > words.length * LETTER ? words : '');
 	return <div class="tl-ruler" aria-hidden="true">

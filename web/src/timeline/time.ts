@@ -74,6 +74,12 @@ export function ticksOf({ from, to }: Stretch, least: number): number[] {
 	return ticks;
 }
 
+/** The marks of a ruler of times of day, which are round times of day. */
+export function wallTicksOf({ from, to }: Stretch, least: number, { base }: Origin): number[] {
+	const shift = Number(base % (86_400n * SECOND)); // in which a number still has each ns
+	return ticksOf({ from: from + shift, to: to + shift }, least).map((at) => at - shift);
+}
+
 /** A mark's words: no more digits than marks so far apart need. */
 export function tickText(ns: number, apart: number): string {
 	if (apart >= 1e9 && ns >= MINUTE)
