@@ -215,7 +215,7 @@ int film_create_file(const char *path, char **absolute, int *fd, struct film_mad
 	}
 	if (err) {
 		if (made->is_new && *absolute)
-			unlink(*absolute);
+			(void)!database_remove(*absolute);
 		if (made->replaces)
 			film_put_back(there);
 		if (*fd >= 0)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/database.h"
 #include "base/thread.h"
 #include "film/blocks.h"
 #include "film/create.h"
@@ -560,8 +561,9 @@ int film_disk_close(struct film_disk *d, uint64_t *samples, struct fail *why)
 	if (!d->why.err)
 		d->why = single;
 	/* the lock of fd still keeps another recorder off */
+	/* and the side files, where a full disk has kept them from being ended */
 	if (dropped)
-		unlink(d->path);
+		(void)!database_remove(d->path);
 	if (dropped && d->puts_back)
 		film_put_back(d->path);
 	err = d->why.err;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/database.h"
 #include "film/create.h"
 #include "film/labels.h"
 #include "film/load.h"
@@ -275,7 +276,7 @@ int film_create(const char *path, const struct film_info *info, struct film_writ
 			*writer = w;
 	}
 	if (err)
-		unlink(absolute);
+		(void)!database_remove(absolute);
 	if (err && made.replaces)
 		film_put_back(absolute);
 	free(absolute);

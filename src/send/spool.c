@@ -223,6 +223,12 @@ static int take_stock(struct spool *s)
 	char number[32];
 	int aside, err = each_file(s, s->folder, ".new", complete);
 
+	/* side files whose film is gone */
+	if (!err)
+		err = each_file(s, s->folder, ".new-wal", remove_side_files);
+	if (!err)
+		err = each_file(s, s->folder, ".new-shm", remove_side_files);
+
 	if (!err)
 		err = each_file(s, s->folder, ".film", found_film);
 	aside = openat(s->folder, "aside", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

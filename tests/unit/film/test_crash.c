@@ -17,6 +17,7 @@
 #include <sqlite3.h>
 
 #include "base/clock.h"
+#include "base/database.h"
 #include "base/map.h"
 #include "make.h"
 
@@ -363,6 +364,29 @@ static int on_small_disk(const char *path, bool aside)
 	return record_until_full(path, -ENOSPC, aside);
 }
 
+/* On a disk with less and less room: a film that cannot begin leaves nothing there. */
+static int begin_without_room(const char *path, bool aside)
+{
+	unsigned int refused = 0;
+
+	(void)aside;
+	signal(SIGXFSZ, SIG_IGN);
+	for (rlim_t room = 0; room < 160000; room += 2048) {
+		const struct rlimit limit = {room, RLIM_INFINITY};
+		struct film_writer *w;
+		bool is_made;
+
+		setrlimit(RLIMIT_FSIZE, &limit);
+		is_made = !film_create(path, &test_info, &w, NULL);
+		refused += !is_made;
+		if (is_made)
+			film_close_failed(w, test_info.start, true);
+		if (database_bytes(path) || !access(path, F_OK))
+			return 3;
+	}
+	return refused > 5 ? 0 : 4;
+}
+
 static void run_apart(int (*check)(const char *path, bool aside), bool aside)
 {
 	const char *path = new_path();
@@ -384,6 +408,12 @@ static void test_file_size_limit(void **state)
 	(void)state;
 	run_apart(with_small_files, false);
 	run_apart(with_small_files, true);
+}
+
+static void test_no_room_to_begin(void **state)
+{
+	(void)state;
+	run_apart(begin_without_room, false);
 }
 
 static void test_disk_full(void **state)
@@ -552,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_kill_at_any_moment),
 		cmocka_unit_test(test_kill_while_naming),
 		cmocka_unit_test(test_file_size_limit),
+		cmocka_unit_test(test_no_room_to_begin),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_read_while_recording),
 		cmocka_unit_test(test_removed),

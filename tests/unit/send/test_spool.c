@@ -246,7 +246,7 @@ static void test_killed(void **state)
 	struct fixture *f = *state;
 	uint64_t samples, total;
 	struct spool_film film;
-	char path[4096], left[4096 + 8];
+	char path[4096], left[4096 + 8], orphan[4096 + 16];
 	struct film *read;
 	struct fail why;
 	int status;
@@ -262,8 +262,12 @@ static void test_killed(void **state)
 	/* nothing was recorded yet when this one began */
 	assert_int_equal(spool_next(f->spool, NOW + SECOND, left, sizeof(left), &why), 0);
 	close(open(left, O_WRONLY | O_CREAT, 0600));
+	/* and side files of one that is gone */
+	snprintf(orphan, sizeof(orphan), "%.*s7.new-wal", (int)strlen(left) - 5, left);
+	close(open(orphan, O_WRONLY | O_CREAT, 0600));
 
 	open_spool(f, 1000000);
+	assert_int_equal(access(orphan, F_OK), -1);
 	assert_true(spool_first(f->spool, &film));
 	assert_int_equal(film.number, NOW / 1000000);
 	assert_int_equal(film_open(film.path, &read, &why), 0);
