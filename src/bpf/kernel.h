@@ -184,6 +184,49 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
+/*
+ * A function of the kernel. Of the objects that are linked, the first alone may name its section:
+ * bpftool (7.1) cannot link two that do.
+ */
+#ifdef LINKED_FIRST
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
+#else
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __weak;
+#endif
+
+/*
+ * Whether programs may load from an address that can be any number (Linux 6.17). Set before
+ * loading.
+ */
+const volatile bool kernel_loads __weak;
+
+/*
+ * A member of what a pointer, which can be any number, points to; 0 if that cannot be read. For
+ * what each switch does: a load, where the kernel allows that, instead of a call of
+ * bpf_core_read().
+ */
+#define KERNEL_READ(pointer, member)                                                  \
+	({                                                                            \
+		typeof(pointer) _at = (pointer);                                      \
+		typeof(_at->member) _value = 0;                                       \
+		if (kernel_loads)                                                     \
+			_value = ((typeof(pointer))bpf_rdonly_cast(_at, 0))->member;  \
+		else                                                                  \
+			bpf_core_read((void *)&_value, sizeof(_value), &_at->member); \
+		_value;                                                               \
+	})
+
+/* The same of what is known by its address alone. */
+#define KERNEL_READ_AT(type, address)                                                            \
+	({                                                                                       \
+		type _value = 0;                                                                 \
+		if (kernel_loads)                                                                \
+			_value = *(type *)bpf_rdonly_cast((const void *)(address), 0);           \
+		else                                                                             \
+			bpf_probe_read_kernel(&_value, sizeof(_value), (const void *)(address)); \
+		_value;                                                                          \
+	})
+
 /* linux/sched.h */
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000

@@ -280,14 +280,14 @@ static __always_inline void object_take_unix(struct object_told *told, struct so
 
 static __always_inline struct sock___object *object_sock(struct file___object *file)
 {
-	struct socket___object *socket = BPF_CORE_READ(file, private_data);
+	struct socket___object *socket = KERNEL_READ(file, private_data);
 
-	return BPF_CORE_READ(socket, sk);
+	return KERNEL_READ(socket, sk);
 }
 
 static __always_inline bool object_listens(struct sock___object *sk)
 {
-	return BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTENS;
+	return KERNEL_READ(sk, __sk_common.skc_state) == TCP_LISTENS;
 }
 
 static __always_inline void object_take_socket(struct object_told *told, struct sock___object *sk)
@@ -311,14 +311,14 @@ static __always_inline __u64 object_name(struct file___object *file, __u8 descri
 	struct sock___object *sk;
 
 	if (object_has_path(descriptor)) {
-		dentry = BPF_CORE_READ(file, f_path.dentry);
-		return (__u64)dentry ^ BPF_CORE_READ(dentry, d_name.hash_len);
+		dentry = KERNEL_READ(file, f_path.dentry);
+		return (__u64)dentry ^ KERNEL_READ(dentry, d_name.hash_len);
 	}
 	if (object_is_socket(descriptor)) {
 		sk = object_sock(file);
 		return descriptor == OFF_CPU_FD_UNIX_SOCKET
-			       ? (__u64)BPF_CORE_READ((struct unix_sock___object *)sk, peer)
-			       : BPF_CORE_READ(sk, __sk_common.skc_portpair) |
+			       ? (__u64)KERNEL_READ((struct unix_sock___object *)sk, peer)
+			       : KERNEL_READ(sk, __sk_common.skc_portpair) |
 					 (__u64)object_listens(sk) << 32;
 	}
 	return 0;

@@ -33,14 +33,10 @@ struct object_seen {
 static __always_inline struct file___seen *object_file(struct task_struct *task, __u32 fd)
 {
 	struct task_struct___descriptor *more = (void *)task;
-	struct file___descriptor *file = NULL, **files;
-	struct fdtable___descriptor *table;
+	struct fdtable___descriptor *table = more->files->fdt;
+	struct file___descriptor **files = table->fd;
 
-	table = more->files->fdt;
-	files = table->fd;
-	if (fd >= table->max_fds || bpf_probe_read_kernel(&file, sizeof(file), &files[fd]))
-		return NULL;
-	return (void *)file;
+	return fd < table->max_fds ? KERNEL_READ_AT(struct file___seen *, &files[fd]) : NULL;
 }
 
 /* poll(2) with one descriptor waits for that one. It is the current thread that does. */
@@ -92,8 +88,8 @@ __weak __noinline int object_look_at(struct object_seen *seen, __u64 address, __
 	if (!seen || !file)
 		return OFF_CPU_FD_NONE;
 	descriptor = seen->descriptor;
-	operations = (__u64)BPF_CORE_READ(file, f_op);
-	inode = BPF_CORE_READ(file, f_inode, i_ino);
+	operations = (__u64)KERNEL_READ(file, f_op);
+	inode = KERNEL_READ(KERNEL_READ(file, f_inode), i_ino);
 	is_same =
 		(__u64)file == seen->file && operations == seen->operations && inode == seen->inode;
 	if (!is_same)

@@ -81,8 +81,9 @@ struct {
 
 struct threads_cpu {
 	struct threads_coming coming;
-	__u64 paid;	/* when its next stack is due, by their rate */
-	bool has_meant; /* the thread that came in last is one */
+	__u64 paid; /* when its next stack is due, by their rate */
+	/* the thread that came in last, and its number; 0: it is not meant */
+	__u32 tid, number;
 };
 
 struct {
@@ -200,14 +201,24 @@ static __always_inline struct threads_thread *meant(struct task_struct *task, bo
 	return thread->known & KNOWN_AS_MEANT ? thread : NULL;
 }
 
+static __always_inline struct threads_cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&threads_cpus, &zero);
+}
+
 /* It is called something else: it is introduced again. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(threads_rename, struct task_struct *task)
 {
 	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
+	struct threads_cpu *cpu = this_cpu();
 
 	if (thread)
 		thread->known = 0;
+	if (cpu && cpu->tid == (__u32)task->pid)
+		cpu->tid = 0; /* so that what it wakes introduces it, too */
 	return 0;
 }
 
@@ -227,8 +238,12 @@ int BPF_PROG(threads_exec, struct task_struct *task)
 static __always_inline __u32 number_of_current(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct threads_thread *thread = storage_of(task);
+	struct threads_cpu *cpu = this_cpu();
+	struct threads_thread *thread;
 
+	if (cpu && cpu->number && cpu->tid == (__u32)task->pid)
+		return cpu->number;
+	thread = storage_of(task);
 	if (!thread) {
 		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_THREAD_NO_MEMORY);
 		return 0;
@@ -480,8 +495,7 @@ static __always_inline void goes_out(struct threads_making *m, struct task_struc
 static __always_inline bool wants_stack(struct task_struct *task, struct threads_thread *thread,
 					__u64 waited, __u64 now)
 {
-	__u32 zero = 0;
-	struct threads_cpu *cpu = bpf_map_lookup_elem(&threads_cpus, &zero);
+	struct threads_cpu *cpu = this_cpu();
 	struct threads_coming *coming;
 
 	if (waited < threads_min_wait || !cpu)
@@ -572,15 +586,16 @@ __weak __noinline int threads_write(const struct threads_making *m, __u32 object
 	return true;
 }
 
-/* Whether the thread that came in last on this CPU was meant; has: the one that comes in now is. */
-static __always_inline bool had_meant(bool has)
+/* Notes which thread comes in on this CPU; returns whether the one that came in last was meant. */
+static __always_inline bool had_meant(const struct task_struct *task, __u32 number)
 {
-	__u32 zero = 0;
-	struct threads_cpu *cpu = bpf_map_lookup_elem(&threads_cpus, &zero);
-	bool had = cpu && cpu->has_meant;
+	struct threads_cpu *cpu = this_cpu();
+	bool had = cpu && cpu->number;
 
-	if (cpu)
-		cpu->has_meant = has;
+	if (cpu) {
+		cpu->tid = task->pid;
+		cpu->number = number;
+	}
 	return had;
 }
 
@@ -591,6 +606,7 @@ int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task
 	struct threads_thread *out = NULL, *in = NULL;
 	struct threads_making m = {};
 	__u64 now = bpf_ktime_get_ns();
+	bool had;
 
 	m.record.time = now;
 	if (prev->pid)
@@ -602,10 +618,10 @@ int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task
 		in = meant(next, false, now);
 	if (in)
 		comes_in(&m, next, in, now);
+	had = had_meant(next, m.record.next);
 	/* numbers, as the verifier wants no pointers to be combined */
-	if (!m.record.prev && !m.record.next && !had_meant(false))
+	if (!m.record.prev && !m.record.next && !had)
 		return 0;
-	had_meant(m.record.next != 0);
 	if (!threads_write(&m, out ? out->seen.object : 0) || !out)
 		return 0;
 	if (m.record.flags & THREADS_ARGUMENTS)
@@ -640,8 +656,7 @@ CAPTURE_WHOLE(threads_back);
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(threads_back, bool is_switch)
 {
-	__u32 zero = 0;
-	struct threads_cpu *cpu = bpf_map_lookup_elem(&threads_cpus, &zero);
+	struct threads_cpu *cpu = this_cpu();
 	struct task_struct *task;
 
 	capture_whole(ctx, threads_back);

@@ -48,8 +48,7 @@ static __always_inline enum off_cpu_context waker_context(void)
 	if (!waker_count_known)
 		return OFF_CPU_BY_UNKNOWN;
 	rq = (__u64)task->se.cfs_rq->rq;
-	if (bpf_probe_read_kernel(&count, sizeof(count), (void *)(rq + waker_count_at)))
-		return OFF_CPU_BY_UNKNOWN;
+	count = KERNEL_READ_AT(__u32, rq + waker_count_at);
 	if (count & HARD_INTERRUPT)
 		return OFF_CPU_BY_INTERRUPT;
 	return count & SOFT_INTERRUPT ? OFF_CPU_BY_SOFTIRQ : OFF_CPU_BY_THREAD;

@@ -15,12 +15,14 @@
 #include <bpf/libbpf.h>
 
 #include "base/vec.h"
+#include "camera/kernel_loads.h"
 #include "probes.skel.h"
 
 struct kernel_types {
 	struct btf *all;
 	int file; /* -1: none */
 	char path[32];
+	bool loads; /* kernel_loads_try() */
 };
 
 /* A name as libbpf compares it: "task_struct" of "task_struct___object". */
@@ -241,6 +243,7 @@ struct kernel_types *kernel_types_new(void)
 		return NULL;
 	types->file = -1;
 	types->all = btf__load_vmlinux_btf();
+	types->loads = kernel_loads_try(types->all);
 	if (types->all)
 		make_file(types);
 	return types;
@@ -272,8 +275,12 @@ void kernel_types_forget(struct kernel_types *types)
 struct probes *kernel_types_open(const struct kernel_types *types)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
+	struct probes *probes;
 
 	if (types && types->path[0])
 		options.btf_custom_path = types->path;
-	return probes__open_opts(&options);
+	probes = probes__open_opts(&options);
+	if (probes)
+		probes->rodata->kernel_loads = types && types->loads;
+	return probes;
 }

@@ -22,7 +22,10 @@ const struct btf *kernel_types_all(const struct kernel_types *types);
 /* Lets go of all but the file. */
 void kernel_types_forget(struct kernel_types *types);
 
-/* Opens our programs, which will be fitted by that file; null: errno. types may be null. */
+/*
+ * Opens our programs, which will be fitted by that file, and read the kernel's memory as it allows;
+ * null: errno. types may be null.
+ */
 struct probes *kernel_types_open(const struct kernel_types *types);
 
 #endif
