@@ -48,6 +48,7 @@ bundle()
 }
 
 bundle app=src/main.tsx --splitting --chunk-names='[name]' --metafile="$out/meta.json"
+rm -f "$out/more.css" # app.css has it
 bundle chinese=src/text/chinese.ts offline=src/offline/main.tsx --metafile="$out/meta_alone.json"
 node depfile.mjs "$target/index.html" "$out/meta.json" "$out/meta_alone.json" >"$out/page.d"
 cp index.html icon.svg "$out/"

@@ -436,8 +436,7 @@ struct film_lock {
 	uint64_t value;				    /* of its word when the wait began */
 	uint32_t thread, stack, waker, waker_stack; /* as of a wait */
 	uint32_t holder;			    /* id of a film_thread; 0: not known */
-	uint32_t
-		place; /* frame that names the variable, if it is one of an image; or its file; 0 */
+	uint32_t place;	 /* frame that names its variable, if an image has that, or its file; 0 */
 	uint32_t flags;	 /* enum film_wait_flag */
 	uint8_t kind;	 /* enum film_lock_kind */
 	uint8_t sure;	 /* enum film_lock_holder */

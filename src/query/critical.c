@@ -83,8 +83,13 @@ static enum critical_end end_of_wait(const struct walk *w, const struct history_
 		return CRITICAL_OPEN;
 	if (is_of_disk(slice))
 		return CRITICAL_DEVICE;
-	/* no other interrupt ends a wait for a futex */
-	if (slice->context == FILM_WAIT_BY_TIMER || class == WAIT_SLEEP ||
+	/*
+	 * No other interrupt ends a wait for a futex. What ended a sleep of a thread that has not
+	 * run since is not known.
+	 */
+	if (slice->context == FILM_WAIT_BY_TIMER ||
+	    (class == WAIT_SLEEP &&
+	     (slice->context || histories_is_goroutine(w->histories, slice->thread))) ||
 	    (class == WAIT_LOCK &&
 	     (slice->context == FILM_WAIT_BY_INTERRUPT || slice->context == FILM_WAIT_BY_SOFTIRQ)))
 		return CRITICAL_TIMER;

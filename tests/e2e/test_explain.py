@@ -174,7 +174,8 @@ def test_the_last_wait_of_a_command_has_ended(lab):
     # it waits until its child executes a program, which the kernel counts as frozen
     assert not any(part["kind"] == "stopped" for part in shell["parts"]), shell["parts"]
 
-    film = lab.record(*EVENTS, "--", "timeout", "-s", "KILL", "0.3", "sleep", "100", check=False)
+    # in the foreground it does not kill itself as well, and awaits the end of what it kills
+    film = lab.record(*EVENTS, "--", "timeout", "--foreground", "-s", "KILL", "0.3", "sleep", "100", check=False)
     killed, = explained(lab, film, "-n", "sleep")
     wait = next(part for part in killed["parts"] if part["kind"] == "sleep")
     assert wait["end"] == "open" and "had not ended" in wait["words"], wait

@@ -21,7 +21,6 @@ import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, 
 import { clockOf, liveBeat } from './state/range';
 import { useTheme } from './state/theme';
 import { text } from './text/text';
-import { Compare } from './views/compare';
 import { Later } from './views/later';
 import { Overview } from './views/overview';
 import { Profile } from './views/profile';
@@ -35,7 +34,7 @@ const SHOWN: Record<ViewName, () => ComponentChildren> = {
 	requests: () => <Later name="Requests" />,
 	calls: () => <Later name="Calls" />,
 	profile: () => <Profile />,
-	compare: () => <Compare />,
+	compare: () => <Later name="Compare" />,
 };
 
 /** A fault of the page itself is said, not a blank page. */

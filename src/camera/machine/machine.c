@@ -127,6 +127,9 @@ static void add_event(struct source *source)
 {
 	struct film_event event = event_from(EVENT_MACHINE, "proc");
 
+	/* beside threads, and turned off: a film that says it has it would have seen nothing */
+	if (!rate_of(source) && !source->settings->events)
+		return;
 	source->event = film_add_event(source->host->film, &event);
 }
 

@@ -49,6 +49,7 @@ static const struct {
 	{{"epoll_wait", 'S', FILM_FD_EPOLL}, WAIT_POLL},
 	{{"futex", 'S', 0, 0, WAIT_HAS_SLEEP}, WAIT_SLEEP},
 	{{"futex", 'S'}, WAIT_LOCK},
+	{{"fcntl", 'S', FILM_FD_FILE}, WAIT_LOCK},
 	{{"munmap", 'D'}, WAIT_LOCK},
 	{{"accept4", 'S', FILM_FD_SOCKET}, WAIT_ACCEPT},
 	{{"connect", 'S', FILM_FD_SOCKET}, WAIT_CONNECT},
