@@ -14,13 +14,11 @@
 
 #define SYSCALL_CLOSE	    3
 #define SYSCALL_DUP2	    33
-#define SYSCALL_EXECVE	    59
 #define SYSCALL_EXIT	    60
 #define SYSCALL_FCNTL	    72
 #define SYSCALL_FLOCK	    73
 #define SYSCALL_EXIT_GROUP  231
 #define SYSCALL_DUP3	    292
-#define SYSCALL_EXECVEAT    322
 #define SYSCALL_CLOSE_RANGE 436
 
 /* linux/filelock.h */

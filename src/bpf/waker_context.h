@@ -48,6 +48,9 @@ static __always_inline enum off_cpu_context waker_context(void)
 	if (!waker_count_known)
 		return OFF_CPU_BY_UNKNOWN;
 	rq = (__u64)task->se.cfs_rq->rq;
+	/* of a count that could not be read, 0 would say that a thread runs */
+	if (!rq)
+		return OFF_CPU_BY_UNKNOWN;
 	count = KERNEL_READ_AT(__u32, rq + waker_count_at);
 	if (count & HARD_INTERRUPT)
 		return OFF_CPU_BY_INTERRUPT;
