@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,8 @@ struct reel {
 	int asked; /* another film is to begin */
 	bool is_asked;
 
+	sem_t begun;
+	int begin_err;	      /* once that is posted */
 	pthread_mutex_t lock; /* of the next two */
 	struct reel_statistics shown;
 	uint64_t unwritten;
@@ -125,6 +128,7 @@ int reel_new(const struct reel_options *options, struct reel **result, struct fa
 
 	if (!reel)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record");
+	sem_init(&reel->begun, 0, 0);
 	pthread_mutex_init(&reel->lock, NULL);
 	reel->epoll = epoll_create1(EPOLL_CLOEXEC);
 	reel->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -162,11 +166,19 @@ void reel_free(struct reel *reel)
 		close(reel->tick);
 	if (reel->asked >= 0)
 		close(reel->asked);
+	sem_destroy(&reel->begun);
 	pthread_mutex_destroy(&reel->lock);
 	free(reel->hostname);
 	free(reel->labels);
 	free(reel->command);
 	free(reel);
+}
+
+int reel_await(struct reel *reel)
+{
+	while (sem_wait(&reel->begun) && errno == EINTR)
+		;
+	return reel->begin_err;
 }
 
 void reel_stop(struct reel *reel)
@@ -586,6 +598,8 @@ int reel_run(struct reel *reel, struct fail *why)
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	camera_raise_priority();
 	err = start(reel, why);
+	reel->begin_err = err;
+	sem_post(&reel->begun);
 	while (!err && await(reel))
 		err = take(reel, why);
 	camera_stop(reel->camera, &ignored);

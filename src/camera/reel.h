@@ -18,6 +18,7 @@
  *	reel_run()	records, in a thread of its own, until reel_stop(); that thread must still
  *			be allowed to read other processes (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH) and
  *			to use BPF (CAP_BPF, CAP_PERFMON); capabilities are per thread
+ *	reel_await()	waits until what happens is recorded; to be called once, by another thread
  *	reel_turn()	begins another film soon; from any thread
  *	reel_stop()	from any thread, or a signal handler
  *	reel_free()	when reel_run() has returned
@@ -85,6 +86,7 @@ void reel_free(struct reel *reel); /* null is allowed */
  * more.
  */
 int reel_run(struct reel *reel, struct fail *why);
+int reel_await(struct reel *reel); /* not 0: it cannot be, and reel_run() returns why */
 void reel_stop(struct reel *reel);
 void reel_turn(struct reel *reel);
 

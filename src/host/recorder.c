@@ -150,7 +150,9 @@ int recorder_start(struct recorder *recorder, struct fail *why)
 
 	recorder->runs = !err;
 	setpriority(PRIO_PROCESS, 0, recorder->nice);
-	return err ? fail_errno(why, -err, NULL, "cannot start a thread") : 0;
+	if (err)
+		return fail_errno(why, -err, NULL, "cannot start a thread");
+	return reel_await(recorder->reel) ? recorder_join(recorder, why) : 0;
 }
 
 void recorder_turn(struct recorder *recorder)

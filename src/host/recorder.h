@@ -18,7 +18,8 @@
  *
  *	recorder_new()		loads and attaches, and raises the priority of the calling thread
  *	recorder_start()	starts the thread, which inherits that and the privileges of the
- *				moment; the caller's own priority is as before
+ *				moment, and waits until what happens is recorded; the caller's own
+ *				priority is as before
  *	recorder_stop()		the film that is under way is ended; from any thread
  *	recorder_join()		awaits the end of the thread
  */
