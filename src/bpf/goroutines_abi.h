@@ -50,7 +50,7 @@ struct goroutines_image {
 	/* where gopark() lies: from the probe in execute() on, and how many bytes it has */
 	__s64 park_at;
 	__u64 park_size;
-	__u64 since; /* when its probes were set */
+	__u64 since; /* when its probes were set; until they are: when that began */
 };
 
 /* What is about to be told of a goroutine; as in struct goroutines_wait. */

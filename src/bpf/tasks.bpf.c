@@ -66,12 +66,7 @@ struct {
 struct tasks_thread {
 	__u64 runs, runs_sp;
 	__u64 makes, makes_sp;
-	/*
-	 * A step ended that had begun before there were probes: when, and what was in registers
-	 * that calls keep, where the code that ran it had its task. 0: none has.
-	 */
-	__u64 ran_until, ran[6];
-	__u32 has_run; /* steps were seen to begin */
+	__u32 has_run; /* a step was seen to begin, or to end */
 };
 
 struct {
@@ -80,6 +75,18 @@ struct {
 	__type(key, int);
 	__type(value, struct tasks_thread);
 } tasks_threads SEC(".maps");
+
+/*
+ * The ends of steps that had begun before there were probes: when, by what was in registers that
+ * calls keep, where the code that ran a step had its task. User space asks for what it finds.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, TASKS_RAN_MAX);
+	__type(key, struct lane_key);
+	__type(value, __u64);
+} tasks_ran SEC(".maps");
 
 /* What a new one looks like. */
 struct {
@@ -337,12 +344,10 @@ static __always_inline void at_begun(struct firing *f)
 /* Until when it ran that is met now, as far as that was seen; 0: not. */
 static __always_inline __u64 ran_until(const struct firing *f)
 {
-	const struct tasks_thread *thread = f->thread;
+	const struct lane_key key = {f->key.at, f->key.pid, UNWIND_ANY_EXEC};
+	const __u64 *time = bpf_map_lookup_elem(&tasks_ran, &key);
 
-	for (__u32 i = 0; i < 6; i++)
-		if (thread->ran[i] == f->key.at)
-			return thread->ran_until;
-	return 0;
+	return time ? *time : 0;
 }
 
 /* One that user space has found, if it has: that is its past. */
@@ -373,11 +378,11 @@ static __always_inline void at_step(struct firing *f)
 			return;
 		/* it was not seen yet: it has waited since there are probes, or was ready */
 		state->turn.out = began > f->image->since ? began : f->image->since;
-		if (ran_until(f))
-			state->turn.out = ran_until(f);
 		state->turn.reason = TASKS_FOR_FUTURE;
 		state->turn.flags = LANE_BEFORE;
 		take_over(f, state);
+		if (ran_until(f) > state->turn.out)
+			state->turn.out = ran_until(f);
 	} else if (!state->turn.out) {
 		lane_lost(&state->turn, f->now);
 	}
@@ -414,21 +419,28 @@ static __always_inline void at_eager(struct firing *f)
 	f->thread->runs_sp = f->sp + 8;
 }
 
+/* A step ends that no probe has seen begin: of one of these. */
+static __noinline int ran_before(struct firing *f, const struct probe_regs *ctx)
+{
+	const __u64 kept[] = {ctx->bx, ctx->bp, ctx->r12, ctx->r13, ctx->r14, ctx->r15};
+	struct lane_key key = {0, f->key.pid, UNWIND_ANY_EXEC};
+
+	for (__u32 i = 0; i < 6; i++) {
+		key.at = kept[i];
+		bpf_map_update_elem(&tasks_ran, &key, &f->now, BPF_ANY);
+	}
+	return 0;
+}
+
 static __always_inline void at_stepped(struct firing *f, const struct probe_regs *ctx,
 				       bool is_inside)
 {
 	struct tasks_thread *thread = f->thread;
 	struct tasks_state *state;
 
-	if (!thread->has_run && !thread->ran_until) {
-		thread->ran_until = f->now;
-		thread->ran[0] = ctx->bx;
-		thread->ran[1] = ctx->bp;
-		thread->ran[2] = ctx->r12;
-		thread->ran[3] = ctx->r13;
-		thread->ran[4] = ctx->r14;
-		thread->ran[5] = ctx->r15;
-	}
+	if (!thread->has_run)
+		ran_before(f, ctx);
+	thread->has_run = 1;
 	if (!f->thread->runs ||
 	    (is_inside ? f->sp >= f->thread->runs_sp : f->sp != f->thread->runs_sp))
 		return;

@@ -33,6 +33,7 @@ enum tasks_place {
 
 #define TASKS_IMAGES_MAX	   256	  /* files that have asyncio's C part */
 #define TASKS_MAX		   262144 /* tasks, and futures that are waited for */
+#define TASKS_RAN_MAX		   65536  /* six for each thread that ran one as the probes came */
 
 /* Where a version of CPython has what; offsets in bytes. */
 struct tasks_image {
@@ -41,7 +42,7 @@ struct tasks_image {
 	__u16 text;			      /* PyASCIIObject: its characters */
 	__u16 item;			      /* PyTupleObject: the first one */
 	__u16 unused;
-	__u64 since; /* when its probes were set */
+	__u64 since; /* when its probes were set; until they are: when that began */
 };
 
 /* A task. The kernel side's own numbers, as addresses are used again. */

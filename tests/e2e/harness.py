@@ -63,10 +63,15 @@ class Film:
         self.path = path
         self.recording = recording
         self.recorder = None  # the process that makes it, if that goes on
+        self.inbox = None  # it tells there that it has begun, if it was given one
 
     def begun(self):
-        """Whether what happens from now on is recorded: the file is there before the probes are."""
+        """Whether what happens from now on is recorded: the file, and events in it, are there before all probes are."""
         assert not self.recorder or self.recorder.poll() is None, self.recorder.stderr.read()
+        if self.inbox:
+            with contextlib.suppress(BlockingIOError):
+                return self.inbox.recv(4096, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"READY=1"
+            return False
         try:
             with contextlib.closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)) as film:
                 return film.execute("SELECT count(*) FROM event").fetchone()[0] > 0
@@ -343,15 +348,22 @@ class Lab:
     @contextlib.contextmanager
     def beside(self, verb, *options):
         """A verb that makes a film while the block runs; yields the process and the film."""
-        film = self.new_film()
-        process = subprocess.Popen([self.stackcam, verb, "-o", str(film), *map(str, options)],
+        made = Film(self.stackcam, self.new_film())
+        environment = dict(os.environ)
+        # with a command it does not tell
+        if "--" not in options:
+            made.inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            made.inbox.bind("")
+            environment["NOTIFY_SOCKET"] = "@" + made.inbox.getsockname()[1:].decode()
+        process = subprocess.Popen([self.stackcam, verb, "-o", str(made.path), *map(str, options)],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, preexec_fn=as_from_a_terminal)
+                                   env=environment, stderr=subprocess.PIPE, preexec_fn=as_from_a_terminal)
         try:
-            made = Film(self.stackcam, film)
             made.recorder = process
             yield process, made
         finally:
+            if made.inbox:
+                made.inbox.close()
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             process.wait(timeout=PATIENCE)

@@ -6,6 +6,8 @@
 
 #include <bpf/bpf.h>
 
+#include "camera/source.h"
+
 bool probed_look_add(struct probed_look *look, uint64_t offset, uint32_t group, uint64_t cookie,
 		     bool is_end)
 {
@@ -63,15 +65,21 @@ void probed_images_free(struct probed_images *images)
 	free(images);
 }
 
+/* What the kernel's side knows of a file. False: there is no room. */
+static bool share(const struct probed_images *images, uint32_t number, const void *facts)
+{
+	return images->map < 0 ||
+	       !bpf_map_update_elem(images->map, &number,
+				    (const char *)facts + images->kind->shared, BPF_ANY);
+}
+
 /* Keeps what was found out of a file. False: there is no room. */
 static bool keep(struct probed_images *images, const struct probed_look *look)
 {
 	const struct probed_kind *kind = images->kind;
-	const char *shared = (const char *)look->facts + kind->shared;
 
 	if (look->number >= kind->most || !vec_reserve(&images->known, look->number + 1) ||
-	    (images->map >= 0 &&
-	     bpf_map_update_elem(images->map, &look->number, shared, BPF_ANY)) ||
+	    !share(images, look->number, look->facts) ||
 	    probed_files_add(&images->files, look->image) < 0)
 		return false;
 	images->known.at[images->known.count++] =
@@ -122,6 +130,11 @@ int probed_images_meet(struct probed_images *images, pid_t pid, const struct ima
 			       known->place_count, state, &why);
 	if (err && err != -ESRCH)
 		probed_refused_add(&images->refused, &why);
+	if (*state & SOURCE_IMAGE_PROBED && images->kind->probed) {
+		images->kind->probed(known->facts);
+		/* it is there, and is replaced */
+		share(images, (uint32_t)number, known->facts);
+	}
 	return number;
 }
 

@@ -41,6 +41,12 @@ static int look(struct probed_look *look, bool lanes, struct fail *why)
 	return 0;
 }
 
+/* A goroutine may have gone on as they were set: nothing has told. */
+static void probed(void *facts)
+{
+	((struct go_waits *)facts)->image.since = clock_ns();
+}
+
 static int look_for_waits(struct probed_look *its, struct fail *why)
 {
 	return look(its, false, why);
@@ -51,11 +57,11 @@ static int look_for_lanes(struct probed_look *its, struct fail *why)
 	return look(its, true, why);
 }
 
-#define KIND(how)                                                                   \
-	{                                                                           \
-		.size = sizeof(struct go_waits), .most = GOROUTINES_IMAGES_MAX,     \
-		.too_many = "too many programs of Go", .keep = true, .look = (how), \
-		.free = free_facts, .shared = offsetof(struct go_waits, image),     \
+#define KIND(how)                                                                                 \
+	{                                                                                         \
+		.size = sizeof(struct go_waits), .most = GOROUTINES_IMAGES_MAX,                   \
+		.too_many = "too many programs of Go", .keep = true, .look = (how),               \
+		.probed = probed, .free = free_facts, .shared = offsetof(struct go_waits, image), \
 	}
 
 const struct probed_kind goroutines_waits_kind = KIND(look_for_waits);

@@ -289,7 +289,8 @@ void lane_lives_cut(struct lane_lives *lives, pid_t pid, const struct lane_turn 
 		return;
 	lane = meet(lives, pid, its->number, its->flags, &times);
 	if (!lane || lane->has_ended || lane->until > time ||
-	    (!has_ended && lane->until < (its->since ? its->since : out)))
+	    (!has_ended && !(its->flags & LANE_BEFORE) &&
+	     lane->until < (its->since ? its->since : out)))
 		return;
 	lane->phase = out == time ? PHASE_RUNS : woken == time ? PHASE_WAITS : PHASE_READY;
 	if (out < time)

@@ -45,12 +45,19 @@ static int look_at(struct probed_look *look, struct fail *why)
 	return err;
 }
 
+/* A task may have gone on as they were set: nothing has told. */
+static void probed(void *facts)
+{
+	((struct python_tasks *)facts)->image.since = clock_ns();
+}
+
 static const struct probed_kind files = {
 	.size = sizeof(struct python_tasks),
 	.most = TASKS_IMAGES_MAX,
 	.too_many = "too many interpreters",
 	.keep = true,
 	.look = look_at,
+	.probed = probed,
 	.shared = offsetof(struct python_tasks, image),
 };
 
@@ -98,8 +105,13 @@ static void over(struct source *source, const struct lane_record *record)
 static void look(struct source *source, uint64_t now, bool is_last)
 {
 	struct tasks *tasks = source->state;
-	const struct tasks_before_of of = {source->host, tasks->lanes.images, tasks->lanes.states,
-					   &tasks->names};
+	const struct tasks_before_of of = {
+		.host = source->host,
+		.images = tasks->lanes.images,
+		.states = tasks->lanes.states,
+		.ran = bpf_map__fd(source->host->probes->maps.tasks_ran),
+		.names = &tasks->names,
+	};
 
 	if (!is_last) {
 		tasks->given_to = now;

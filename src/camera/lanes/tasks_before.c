@@ -82,6 +82,14 @@ static bool list_known(const struct look *look, struct map *known)
 	return true;
 }
 
+/* Since when it may have waited, ns: it may have run as the probes were set. */
+static uint64_t waits_since(const struct look *look, const struct lane_key *key)
+{
+	uint64_t since = look->facts->image.since, ran;
+
+	return !bpf_map_lookup_elem(look->of->ran, key, &ran) && ran > since ? ran : since;
+}
+
 static void put(struct look *look, struct resident *memory, struct found *found)
 {
 	const struct lane_key key = {found->waiting.at, (uint32_t)look->pid, UNWIND_ANY_EXEC};
@@ -90,7 +98,7 @@ static void put(struct look *look, struct resident *memory, struct found *found)
 	const struct lane_turn turn = {
 		.number = __atomic_add_fetch(&look->of->host->probes->bss->tasks_last, 1,
 					     __ATOMIC_RELAXED),
-		.out = look->facts->image.since,
+		.out = waits_since(look, &key),
 		.flags = LANE_BEFORE,
 		.reason = found->waiting.for_task ? TASKS_FOR_TASK : TASKS_FOR_FUTURE,
 	};

@@ -25,6 +25,7 @@ struct tasks_before_of {
 	const struct source_host *host;
 	const struct probed_images *images;
 	int states; /* the map of struct tasks_state */
+	int ran;    /* the one that says until when tasks ran as the probes came */
 	struct task_names *names;
 };
 
