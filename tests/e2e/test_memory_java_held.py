@@ -67,10 +67,10 @@ def has_agent(pid):
     return AGENT in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
 
 
-def await_agent(java, target, recorder):
+def await_agent(java, pid, recorder):
     """The JVM answers one request after the other: when the next one is answered, the agent has begun."""
-    assert wait_until(lambda: has_agent(target.pid) or recorder.poll() is not None)
-    subprocess.run([java.parent / "jcmd", str(target.pid), "VM.version"], timeout=PATIENCE, check=True, stdout=subprocess.DEVNULL)
+    assert wait_until(lambda: has_agent(pid) or recorder.poll() is not None)
+    subprocess.run([java.parent / "jcmd", str(pid), "VM.version"], timeout=PATIENCE, check=True, stdout=subprocess.DEVNULL)
 
 
 def children(pid):
@@ -90,7 +90,7 @@ def end(recorder):
 def test_what_is_in_use(lab, java, classes):
     with holding(java, classes) as target:
         with lab.recording(*OPTIONS, "--mem-inject", 0, "-p", target.pid) as (recorder, film):
-            await_agent(java, target, recorder)
+            await_agent(java, target.pid, recorder)
             truth = truth_of(go_on(target, "kept"))
             # the JVM reports what it has collected after the collection, and the film has it a second later
             assert wait_until(lambda: 0 < held(film, "Holds.tables") < 1.03 * truth["tables"][1]), film.explain()
@@ -121,7 +121,7 @@ def test_after_a_recorder_that_was_killed(lab, classes):
     java = JDKS[0]
     with holding(java, classes) as target:
         with lab.recording(*OPTIONS, "-p", target.pid) as (recorder, _):
-            await_agent(java, target, recorder)
+            await_agent(java, target.pid, recorder)
             recorder.kill()
             recorder.wait(timeout=PATIENCE)
         film = lab.record(*OPTIONS, "--mem-inject", 0, "-p", target.pid, "-d", 1)
@@ -133,7 +133,7 @@ def test_one_recorder_at_a_time(lab, classes):
     java = JDKS[0]
     with holding(java, classes, megabytes=1) as target:
         with lab.recording(*OPTIONS, "-p", target.pid) as (recorder, _):
-            await_agent(java, target, recorder)
+            await_agent(java, target.pid, recorder)
             film = lab.record(*OPTIONS, "--mem-inject", 0, "-p", target.pid, "-d", 1)
             assert "is recorded by another stackcam" in film.report("-e", "mem-inuse", check=False).stdout
             end(recorder)
@@ -162,7 +162,9 @@ def test_a_command(lab, classes):
     film = lab.new_film()
     with running(lab.stackcam, "record", "-q", *OPTIONS, "-o", film, "--", JDKS[0], "-Xmx1g", "-cp", classes, "Holds", 10,
                  stdin=subprocess.PIPE) as target:
-        assert wait_until(lambda: any(has_agent(pid) for pid in children(target.pid)))
+        assert wait_until(lambda: children(target.pid))
+        (java,) = children(target.pid)
+        await_agent(JDKS[0], java, target.process)
         truth = truth_of(go_on(target, "kept"))
         growing = Film(lab.stackcam, film)
         # methods have their names from its memory, which a recorder that is busy may not have read before it ends
