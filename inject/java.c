@@ -159,9 +159,11 @@ static int begin(jvm vm, const uint64_t numbers[2])
 			1u << (JVMTI_CAN_GENERATE_SAMPLED_OBJECT_ALLOC - 32),
 	};
 	void *env;
+	int err = ((jvm_get_env)JVM_FUNCTION(vm, JVM_GET_ENV))(vm, &env, JVMTI_VERSION_11);
 
-	if (((jvm_get_env)JVM_FUNCTION(vm, JVM_GET_ENV))(vm, &env, JVMTI_VERSION_11))
-		return JAVA_TOO_OLD;
+	/* a JVM answers requests before it has started, and gives no environment until it has */
+	if (err)
+		return err == JNI_EVERSION ? JAVA_TOO_OLD : JAVA_EARLY;
 	in_use = env;
 	beat = 0;
 	stackcam_java_state =

@@ -23,6 +23,8 @@ typedef void **const *jvmti;
 #define JVM_GET_ENV 6
 typedef int (*jvm_get_env)(jvm vm, void **env, int version);
 
+#define JNI_EVERSION -3
+
 #define JVMTI_VERSION_11		  0x300b0000
 
 #define JVMTI_SET_EVENT_NOTIFICATION_MODE 2

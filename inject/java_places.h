@@ -26,6 +26,7 @@
 #define JAVA_TAKEN   102 /* another agent takes samples of allocations, */
 #define JAVA_BUSY    103 /* or another recorder by this library */
 #define JAVA_REFUSED 104 /* the JVM refuses something else */
+#define JAVA_EARLY   105 /* the JVM starts still: another try finds it later */
 
 /* The name of a sample: the object's tag, which is not an address of the process's. */
 #define JAVA_TAG (1ull << 62)

@@ -152,6 +152,8 @@ static int check_result(pid_t pid, int result, struct fail *why)
 	case JAVA_TOO_OLD:
 		return fail(why, -ENOTSUP, NULL, "the JVM of process %d is older than Java 11",
 			    (int)pid);
+	case JAVA_EARLY:
+		return fail(why, -EAGAIN, NULL, "the JVM of process %d has not started", (int)pid);
 	case JAVA_TAKEN:
 		return fail(why, -EBUSY, NULL,
 			    "another agent of process %d takes samples of its objects", (int)pid);
