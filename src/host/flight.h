@@ -19,8 +19,8 @@
  * in a place: a store, a spool, a folder.
  *
  *	flight_new()	loads and attaches, as recorder_new()
- *	flight_start()	starts its threads, the first of which inherits the privileges of the moment,
- *			and waits until what happens is recorded
+ *	flight_start()	starts its threads, the first of which inherits the privileges of the
+ *			moment, and waits until what happens is recorded
  *	flight_keep()	keeps what there is, and waits until it is kept; from any thread
  *	flight_stop()	both threads are to end; from any thread
  *	flight_join()	awaits that

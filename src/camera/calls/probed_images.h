@@ -35,7 +35,7 @@ struct probed_kind {
 	 * needs no probes; another negative errno with *why filled: it cannot be followed.
 	 */
 	int (*look)(struct probed_look *look, struct fail *why);
-	/* Its probes are set. The kernel's side is told the facts again. Null: they stay. */
+	/* Its probes are set: the facts of that. The kernel side gets them. Null: none change. */
 	void (*probed)(void *facts);
 	void (*free)(void *facts); /* after look() has returned 0; null: there is nothing to free */
 	size_t shared;		   /* where the facts have what the kernel's side knows of them */
