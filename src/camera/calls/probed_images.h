@@ -35,7 +35,7 @@ struct probed_kind {
 	 * needs no probes; another negative errno with *why filled: it cannot be followed.
 	 */
 	int (*look)(struct probed_look *look, struct fail *why);
-	/* Its probes are set: the facts of that. The kernel side gets them. Null: none change. */
+	/* Its probes are set now: changes what of the facts depends on that. Null: nothing does. */
 	void (*probed)(void *facts);
 	void (*free)(void *facts); /* after look() has returned 0; null: there is nothing to free */
 	size_t shared;		   /* where the facts have what the kernel's side knows of them */
