@@ -136,22 +136,37 @@ static __always_inline __u32 file_lock_owner(__u64 request)
 static __always_inline __u64 file_lock_asked(const struct file_lock_told *told,
 					     struct lock_evidence *evidence)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct inode___file_lock *inode = (void *)told->inode;
 	struct file_lock_seen seen;
 
-	evidence->file_waits = false;
+	evidence->file_wait = 0;
 	if (told->result != FILE_LOCK_DEFERRED || !file_lock_look(told->request, &seen))
 		return 0;
 	evidence->address = BPF_CORE_READ(inode, i_ino);
 	evidence->of_file = seen.flags & FILE_LOCK_OFD	   ? LOCK_OF_OPEN_FILE
 			    : seen.flags & FILE_LOCK_POSIX ? LOCK_OF_RECORDS
 							   : LOCK_OF_FILE;
-	evidence->file_waits = true;
+	/* the thread's next one; of 2^32, one has no number */
+	evidence->file_wait = task->nvcsw + 1;
 	evidence->file_owner = file_lock_owner(told->request);
 	evidence->file_object = 0;
 	evidence->words_read = 0;
 	evidence->runtime_lock = evidence->runtime_owner = evidence->runtime_thread = 0;
 	return seen.file;
+}
+
+/*
+ * Whether the current thread, which begins to wait in flock(2) or fcntl(2), does so for the lock
+ * that it has asked for. When that wait is over, the thread asks again; or a signal ended it, which
+ * no tracepoint tells, and a later call may wait for something else, as memory, or a lock of a file
+ * system that has its own.
+ */
+static __always_inline bool file_lock_is_waited_for(struct task_struct *task,
+						    const struct lock_evidence *evidence)
+{
+	/* the kernel has counted the wait that begins */
+	return evidence->file_wait && evidence->file_wait == (__u32)task->nvcsw;
 }
 
 static __always_inline bool file_lock_call(__u64 call)

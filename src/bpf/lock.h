@@ -147,7 +147,7 @@ static __always_inline void lock_read(struct task_struct *task, struct lock_evid
 	void *at = (void *)evidence->address;
 
 	evidence->of_file = LOCK_OF_NO_FILE;
-	evidence->file_waits = false;
+	evidence->file_wait = 0;
 	evidence->words_read = LOCK_WORDS;
 	/* the end of a page may lie within */
 	if (bpf_probe_read_user(evidence->words, sizeof(evidence->words), at))

@@ -55,8 +55,7 @@ struct lock_evidence {
 	__u32 words[LOCK_WORDS];   /* from the address on */
 	__u8 words_read;	   /* how many of them could be read */
 	__u8 of_file;		   /* enum lock_of_file; then all else is of that, or 0 */
-	__u8 file_waits;	   /* of that: the kernel's side alone needs it */
-	__u8 unused;
+	__u16 unused;
 	__u32 file_object; /* the file (struct object_told); 0: not known, or told by other means */
 	/*
 	 * What the thread's language runtime says (struct lock_runtime): the lock that it waits
@@ -73,6 +72,8 @@ struct lock_evidence {
 	__u64 park_object, park_class;
 	__u32 park_owner;
 	__u32 file_owner; /* the process that holds the file's lock; 0: not known */
+	__u32 file_wait;  /* the kernel's side alone needs it */
+	__u32 unused_too;
 };
 
 #define LOCK_EVIDENCE_WORDS (sizeof(struct lock_evidence) / 8)

@@ -87,7 +87,7 @@ static __always_inline bool file_lock_begins(struct task_struct *task)
 	const struct lock_evidence *evidence =
 		bpf_task_storage_get(&off_cpu_lock_evidence, task, 0, 0);
 
-	return evidence && evidence->file_waits;
+	return evidence && file_lock_is_waited_for(task, evidence);
 }
 
 /* -- all of them ------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ static __always_inline bool lock_begin(struct threads_lock *lock, __u64 now)
 /* The same in flock(2) or fcntl(2), where file_lock.h has found out for what. */
 static __always_inline bool lock_begin_of_file(struct threads_lock *lock, __u64 now)
 {
-	if (!lock->evidence.file_waits)
+	if (!file_lock_is_waited_for(bpf_get_current_task_btf(), &lock->evidence))
 		return false;
 	lock->began = now;
 	lock->is_released = 0;

@@ -103,3 +103,17 @@ def test_a_lock_of_a_file_from_before_the_recording(lab, tmp_path):
     lock, = [lock for lock in locks_of(film) if lock.waiter == waiter.pid]
     assert lock.name == f"flock of {path}", lock
     assert (lock.sure, lock.holder) == ("owner", holder.pid), lock
+
+
+def test_a_wait_that_a_signal_interrupted_is_over(lab, tmp_path):
+    """The thread's next wait in fcntl(2) is for memory, and for no lock."""
+    path = tmp_path / "interrupted.lock"
+    path.touch()
+    with holding("record", path):
+        film = lab.record("-e", "lock,threads", "--wait-stacks", 0, "--", lab.program("file_lock_interrupted"), path)
+    took = {what: int(ns) for what, ns in (line.split() for line in film.recording.stdout.splitlines())}
+    assert took["memory"] > 0.1e9, took
+    lock, = [lock for lock in locks_of(film) if lock.name == f"fcntl lock of {path}"]
+    assert (lock.waits, lock.total) == (1, pytest.approx(took["lock"], rel=0.5)), (lock, took)
+    waits = [one for one in states_of(lab, film)["objects"] if one["object"] == lock.name]
+    assert sum(one["total"] for one in waits) == pytest.approx(took["lock"], rel=0.5), (waits, took)
