@@ -11,8 +11,10 @@
 #define FUTEX_WAIT	  0
 #define FUTEX_WAIT_BITSET 9
 
-/* Its argument that is null, or where a time lies; futex_waitv(2) has its own there, too. */
-#define FUTEX_TIME 3
+/* Its arguments, of which the last is null, or where a time lies; futex_waitv(2) has it there, too. */
+#define FUTEX_OPERATION 1
+#define FUTEX_VALUE	2
+#define FUTEX_TIME	3
 
 /* Of mutexes of glibc, musl and Rust. */
 #define FUTEX_MUTEX_WAITED_FOR 2
@@ -97,6 +99,7 @@ static const struct rule {
 	 .calls = "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 "
 		  "io_getevents io_pgetevents"},
 	{WAIT_SLEEP, .calls = FUTEXES, .frames = WAIT_HAS_SLEEP},
+	{WAIT_NO_WORK, .calls = FUTEXES, .frames = WAIT_HAS_NO_WORK | WAIT_HAS_NO_WORK_UNTIMED},
 	{WAIT_LOCK, .calls = FUTEXES},
 	/* of files: what else these do does not put a thread to sleep so */
 	{WAIT_LOCK, .states = "S", .calls = "flock fcntl"},
@@ -226,9 +229,9 @@ const char *wait_call_name(const char *arch, uint8_t state, uint32_t call)
 	return name ? name : "?";
 }
 
-bool wait_is_sleep_by_stack(enum wait_class class, const char *call)
+bool wait_is_by_stack(enum wait_class class, const char *call)
 {
-	return class == WAIT_SLEEP && is_listed(FUTEXES, call);
+	return (class == WAIT_SLEEP || class == WAIT_NO_WORK) && is_listed(FUTEXES, call);
 }
 
 void wait_decider_free(struct wait_decider *decider)
@@ -246,12 +249,23 @@ static unsigned int of_arguments(const uint64_t arguments[4])
 	       (arguments[0] ? 0 : WAIT_HAS_NO_SELECT);
 }
 
+/* What the frames say, if the arguments of futex(2) do not say otherwise. */
+static unsigned int of_frames(const struct film_wait *wait, unsigned int frames)
+{
+	const uint64_t *arguments = wait->arguments;
+	/* a thread that sleeps can also wait for a lock on its way out: that has no time; */
+	unsigned int not = arguments[FUTEX_TIME] ? WAIT_HAS_NO_WORK_UNTIMED : WAIT_HAS_SLEEP;
+
+	/* and one that has no work for a mutex */
+	if (!wait_is_for_condition(wait->state, arguments[FUTEX_OPERATION], arguments[FUTEX_VALUE]))
+		not |= WAIT_HAS_NO_WORK | WAIT_HAS_NO_WORK_UNTIMED;
+	return frames & ~not ;
+}
+
 enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
 			    unsigned int frames)
 {
-	/* a thread that sleeps can also wait for a lock on its way out: that has no time */
-	unsigned int seen = (wait->arguments[FUTEX_TIME] ? frames : frames & ~WAIT_HAS_SLEEP) |
-			    of_arguments(wait->arguments);
+	unsigned int seen = of_frames(wait, frames) | of_arguments(wait->arguments);
 	uint64_t key = (uint64_t)wait->call << 32 | (uint64_t)wait->state << 24 |
 		       (uint64_t)wait->descriptor << 16 | (wait->flags & 0xff) << 8 | (seen & 0xff);
 	const uint64_t *known = map_get(&decider->known, key);

@@ -20,7 +20,7 @@ enum wait_class {
 	WAIT_STOPPED,
 	WAIT_FAULT,
 	WAIT_DISK,
-	WAIT_NO_WORK, /* a thread of the kernel without work */
+	WAIT_NO_WORK, /* a thread that has nothing to do: of the kernel, of a pool, of a runtime */
 	WAIT_IO_URING,
 	WAIT_CHILD,
 	WAIT_SLEEP,
@@ -54,6 +54,10 @@ enum wait_frames {
 	WAIT_HAS_DISK = 2,  /* it waits for a block device */
 	/* of a language's runtime, whose sleep is a condition that nothing signals: */
 	WAIT_HAS_SLEEP = 4,
+	/* of a pool's worker, or a runtime's thread, that waits for a condition: for work, */
+	WAIT_HAS_NO_WORK = 32,
+	/* and where that it is a condition shows by the time that the wait has: none */
+	WAIT_HAS_NO_WORK_UNTIMED = 64,
 	/* and, beside its frames, what the arguments of its call say: */
 	WAIT_HAS_NO_POLL = 8,	 /* poll(2) of no descriptor, for a time */
 	WAIT_HAS_NO_SELECT = 16, /* select(2) of none */
@@ -98,8 +102,8 @@ void wait_decider_free(struct wait_decider *decider);
 enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
 			    unsigned int frames);
 
-/* Whether only its stack says that a thread sleeps. */
-bool wait_is_sleep_by_stack(enum wait_class class, const char *call);
+/* Whether only its stack says that a thread sleeps, or waits for work. */
+bool wait_is_by_stack(enum wait_class class, const char *call);
 
 /*
  * The name of its system call; "": it was in none; "?": it has no name here. Of a goroutine, that

@@ -6,8 +6,9 @@
 /* A thread on the way, with the wait that led to it. */
 struct visit {
 	uint32_t thread, wait;
-	uint64_t clip; /* the walk goes back no further in it */
-	size_t at;     /* its slice that was looked at last; HISTORY_NONE: none yet */
+	uint64_t clip;	  /* the walk goes back no further in it */
+	size_t at;	  /* its slice that was looked at last; HISTORY_NONE: none yet */
+	bool is_at_begin; /* of the work that led on: before that it did other work */
 };
 
 struct walk {
@@ -158,6 +159,16 @@ static bool is_held(struct walk *w, const struct history_slice *slice)
 	       !is_too_deep(w);
 }
 
+/* Whether a wait was for any work, not for what its waker gave it. */
+static bool is_for_anything(const struct history_slice *slice)
+{
+	bool is_of_pool = slice_wait_class(slice->kind) == WAIT_NO_WORK &&
+			  slice->state != FILM_WAIT_GOROUTINE && !(slice->flags & FILM_WAIT_KERNEL);
+
+	/* the one that wakes a pool's worker has the work for it */
+	return history_is_idle(slice) && !is_of_pool;
+}
+
 /* Whether a wait that ends now is to be followed to its waker, which ran then. */
 static bool is_followed(struct walk *w, const struct history_slice *slice)
 {
@@ -171,7 +182,7 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	/*
 	 * its own thread may take part in the end of an access to a disk; the disk is what it took
 	 */
-	if (is_of_disk(slice) || (history_is_idle(slice) && (w->depth > 1 || !w->idle)))
+	if (is_of_disk(slice) || (is_for_anything(slice) && (w->depth > 1 || !w->idle)))
 		return false;
 	return may_have_run(w->histories, slice->waker, w->now) && !is_too_deep(w);
 }
@@ -241,6 +252,8 @@ static bool step(struct walk *w, struct visit *visit)
 	uint64_t start = visit->clip;
 	enum critical_end ended;
 
+	if (visit->is_at_begin)
+		return put(w, visit, start, HISTORY_NONE, CRITICAL_EARLIER);
 	if (!slice || slice->end < w->now) {
 		if (slice && slice->end > start)
 			start = slice->end;
@@ -250,14 +263,11 @@ static bool step(struct walk *w, struct visit *visit)
 		start = slice->start;
 	if (slice->kind == SLICE_RUNNING)
 		return step_in_thread(w, visit, at, start);
+	visit->is_at_begin = w->depth > 1 && history_is_idle(slice);
 	if (is_followed(w, slice))
 		return follow(w, at, start);
 	ended = end_of(w, slice);
-	if (!put(w, visit, start, at, ended))
-		return false;
-	if (w->depth > 1 && history_is_idle(slice) && start > visit->clip)
-		return put(w, visit, visit->clip, HISTORY_NONE, CRITICAL_EARLIER);
-	return true;
+	return put(w, visit, start, at, ended);
 }
 
 static void reverse(struct critical_path *path)

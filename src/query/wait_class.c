@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/idle_stacks.h"
+
 /* Functions that tell what a wait is for: of the kernel after any system call, ... */
 static const struct teller {
 	const char *glob;
@@ -63,7 +65,7 @@ int wait_classes_init(struct wait_classes *classes, const struct film *film)
 		classes->frames[i] =
 			classes->frames[film->stacks[i].parent] | frames[film->stacks[i].frame];
 	free(frames);
-	return 0;
+	return idle_stacks_find(film, classes->frames);
 }
 
 void wait_classes_free(struct wait_classes *classes)

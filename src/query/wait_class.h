@@ -6,8 +6,8 @@
 #include "film/wait_rules.h"
 
 /*
- * What the waits of a film were for, by the rules of film/wait_rules.h, and with what the kernel's
- * frames say. All zero is empty.
+ * What the waits of a film were for, by the rules of film/wait_rules.h, and with what the frames
+ * of their stacks say. All zero is empty.
  */
 struct wait_classes {
 	const struct film *film;

@@ -163,7 +163,7 @@ static const char *const waits[WAIT_CLASSES] = {
 	[WAIT_STOPPED] = "stopped, or frozen",
 	[WAIT_FAULT] = "waiting for a page of memory",
 	[WAIT_DISK] = "waiting for a disk (%s)",
-	[WAIT_NO_WORK] = "a thread of the kernel without work",
+	[WAIT_NO_WORK] = "waiting for work",
 	[WAIT_IO_URING] = "waiting for io_uring",
 	[WAIT_CHILD] = "waiting for a child process (%s)",
 	[WAIT_SLEEP] = "sleeping (%s)",
@@ -257,8 +257,9 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		buf_put_text(words, "waiting for a disk, to read a page of memory");
 	} else if (class == WAIT_IPC) {
 		buf_printf(words, "waiting for %s (%s)", ipc_words(slice), call_of(e, slice));
-	} else if (wait_is_sleep_by_stack(class, call_of(e, slice))) {
-		buf_printf(words, "sleeping (%s, as its stack says)", call_of(e, slice));
+	} else if (wait_is_by_stack(class, call_of(e, slice))) {
+		buf_printf(words, "%s (%s, as its stack says)",
+			   class == WAIT_SLEEP ? "sleeping" : waits[class], call_of(e, slice));
 	} else {
 		buf_printf(words, waits[class], call_of(e, slice));
 	}
@@ -541,8 +542,9 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 		buf_printf(words, ", %s", contexts[slice->context]);
 	if (slice->flags & FILM_WAIT_IOWAIT)
 		buf_put_text(words, ", counted as waiting for a disk");
-	if (wait_is_sleep_by_stack(slice_wait_class(part->kind), call_of(e, slice)))
-		buf_put_text(words, ", a sleep as its stack says");
+	if (wait_is_by_stack(slice_wait_class(part->kind), call_of(e, slice)))
+		buf_printf(words, ", %s as its stack says",
+			   slice_wait_class(part->kind) == WAIT_SLEEP ? "a sleep" : "for work");
 	if (part->lock && part->lock->sure < sizeof(sure) / sizeof(sure[0]) &&
 	    sure[part->lock->sure])
 		buf_printf(words, ", %s", sure[part->lock->sure]);

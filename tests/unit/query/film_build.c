@@ -96,6 +96,11 @@ static uint32_t image_of(struct film_build *b, const char *name, enum film_frame
 		image.path = "/srv/app.py";
 		image.kind = FILM_IMAGE_SCRIPT;
 		*kind = FILM_FRAME_PYTHON;
+	} else if (!strcmp(name, "java")) {
+		image.path = "[java]";
+		image.kind = FILM_IMAGE_ANON;
+		image.build_id_size = 0;
+		*kind = FILM_FRAME_JAVA;
 	} else if (!strcmp(name, "label")) {
 		image.path = "[go]";
 		image.kind = FILM_IMAGE_ANON;

@@ -42,6 +42,7 @@ uint32_t film_build_thread(struct film_build *b, uint32_t pid, const char *proce
  *	k!name		a function of the kernel
  *	jit!name	a function without a file
  *	py!name		a function of Python
+ *	java!name	a method of Java
  *	label!k=v	a label
  *	lib!+1234	an address (hexadecimal) without a name
  *	lib!+1234-1200	the same, in a function that begins at 1200

@@ -142,6 +142,28 @@ static void goes_no_further_than_new_work(void **state)
 	assert_string_equal(tell(&g, 2, 20, 80), "2 idle 20-70; 2 cpu 70-80");
 }
 
+/* The one that wakes it has its work, and what it did for others before that is not the cause. */
+static void follows_the_worker_of_a_pool_to_whose_work_it_does(void **state)
+{
+	struct graph g;
+
+	(void)state;
+	begin(&g);
+	add_wait(&g, 1, 0, 90, WAIT_LOCK, 2);
+	add(&g, 1, 90, 100, SLICE_ON_CPU);
+	add(&g, 2, 0, 20, SLICE_ON_CPU);
+	add_wait(&g, 2, 20, 70, WAIT_NO_WORK, 3);
+	add(&g, 2, 70, 100, SLICE_ON_CPU);
+	add(&g, 3, 0, 100, SLICE_ON_CPU);
+	assert_string_equal(tell(&g, 1, 0, 100),
+			    "2 earlier 0-20; 3 cpu 20-70; 2 cpu 70-90; 1 cpu 90-100");
+	assert_string_equal(tell(&g, 2, 20, 80), "3 cpu 20-70; 2 cpu 70-80");
+	/* a thread of the kernel works for many */
+	g.slices[3].flags |= FILM_WAIT_KERNEL;
+	assert_string_equal(tell(&g, 1, 0, 100),
+			    "2 earlier 0-20; 2 idle 20-70; 2 cpu 70-90; 1 cpu 90-100");
+}
+
 static void does_not_follow_what_cannot_be(void **state)
 {
 	struct graph g;
@@ -449,6 +471,7 @@ int main(void)
 		cmocka_unit_test(follows_a_lock_to_what_its_holder_did),
 		cmocka_unit_test(follows_a_poll_of_a_thread_that_has_work),
 		cmocka_unit_test(goes_no_further_than_new_work),
+		cmocka_unit_test(follows_the_worker_of_a_pool_to_whose_work_it_does),
 		cmocka_unit_test(does_not_follow_what_cannot_be),
 		cmocka_unit_test(marks_what_is_lost_or_was_not_there),
 		cmocka_unit_test(follows_goroutines_into_their_threads),

@@ -48,6 +48,7 @@ static const struct {
 	{{"pselect6", 'S', 0, 0, WAIT_HAS_NO_SELECT}, WAIT_SLEEP},
 	{{"epoll_wait", 'S', FILM_FD_EPOLL}, WAIT_POLL},
 	{{"futex", 'S', 0, 0, WAIT_HAS_SLEEP}, WAIT_SLEEP},
+	{{"futex", 'S', 0, 0, WAIT_HAS_NO_WORK}, WAIT_NO_WORK},
 	{{"futex", 'S'}, WAIT_LOCK},
 	{{"fcntl", 'S', FILM_FD_FILE}, WAIT_LOCK},
 	{{"munmap", 'D'}, WAIT_LOCK},
@@ -124,6 +125,40 @@ static void test_sleeps(void **state)
 	assert_int_equal(wait_decide(&decider, &wait, 0), WAIT_LOCK);
 	wait.arguments[3] = 0;
 	assert_int_equal(wait_decide(&decider, &wait, WAIT_HAS_SLEEP), WAIT_LOCK);
+	wait_decider_free(&decider);
+}
+
+/* What waits for work waits for a condition; Python's GIL is one as well, and has a time. */
+static void test_waits_for_work(void **state)
+{
+	enum {
+		WAIT = 128,	    /* FUTEX_WAIT_PRIVATE, */
+		WAIT_BITSET = 0x189 /* and FUTEX_WAIT_BITSET_PRIVATE with FUTEX_CLOCK_REALTIME */
+	};
+	static const struct {
+		uint64_t operation, value, time;
+		enum wait_class timed, untimed; /* by WAIT_HAS_NO_WORK and …_UNTIMED */
+	} waits[] = {
+		{WAIT_BITSET, 0, 0, WAIT_NO_WORK, WAIT_NO_WORK},
+		{WAIT_BITSET, 0, 4096, WAIT_NO_WORK, WAIT_LOCK},
+		{WAIT, 0, 0, WAIT_NO_WORK, WAIT_NO_WORK},
+		{WAIT, 2, 0, WAIT_LOCK, WAIT_LOCK},
+	};
+	struct wait_decider decider = {.arch = "x86_64"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		const struct film_wait wait = {
+			.state = 'S',
+			.call = SYS_futex + 1,
+			.arguments = {4096, waits[i].operation, waits[i].value, waits[i].time},
+		};
+
+		assert_int_equal(wait_decide(&decider, &wait, WAIT_HAS_NO_WORK), waits[i].timed);
+		assert_int_equal(wait_decide(&decider, &wait, WAIT_HAS_NO_WORK_UNTIMED),
+				 waits[i].untimed);
+		assert_int_equal(wait_decide(&decider, &wait, 0), WAIT_LOCK);
+	}
 	wait_decider_free(&decider);
 }
 
@@ -438,12 +473,13 @@ static void test_no_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_rule),  cmocka_unit_test(test_traps),
-		cmocka_unit_test(test_sleeps),	   cmocka_unit_test(test_sleeps_by_poll),
-		cmocka_unit_test(test_goroutines), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_conditions), cmocka_unit_test(test_by_wait),
-		cmocka_unit_test(test_by_waker),   cmocka_unit_test(test_by_both),
-		cmocka_unit_test(test_filter),	   cmocka_unit_test(test_no_waits),
+		cmocka_unit_test(test_each_rule),      cmocka_unit_test(test_traps),
+		cmocka_unit_test(test_sleeps),	       cmocka_unit_test(test_sleeps_by_poll),
+		cmocka_unit_test(test_goroutines),     cmocka_unit_test(test_names),
+		cmocka_unit_test(test_waits_for_work), cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_by_wait),	       cmocka_unit_test(test_by_waker),
+		cmocka_unit_test(test_by_both),	       cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_no_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

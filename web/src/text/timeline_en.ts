@@ -7,7 +7,7 @@ export const timeline = {
 	canvas: (lanes: string, time: string) => `${many(lanes, 'lane')}, ${time}. The state table and the details of a slice say the same in words.`,
 	classes: {
 		'on-cpu': 'on a CPU', running: 'running on a thread', woken: 'ready: woken', preempted: 'ready: preempted', ready: 'ready', throttled: 'ready: throttled',
-		hole: 'not known', other: 'other', stopped: 'stopped', 'page-fault': 'page fault', disk: 'disk', 'no-work': 'kernel thread without work',
+		hole: 'not known', other: 'other', stopped: 'stopped', 'page-fault': 'page fault', disk: 'disk', 'no-work': 'waits for work',
 		io_uring: 'io_uring', child: 'child process', sleep: 'sleep', poll: 'poll', lock: 'lock', accept: 'accept',
 		connect: 'connect', 'socket-read': 'socket read', 'socket-write': 'socket write', ipc: 'pipe or IPC', signal: 'signal',
 		file: 'file',

@@ -6,7 +6,7 @@ export const timeline: TimelineText = {
 	canvas: (lanes, time) => `${lanes} 条泳道，${time}。状态表与片段详情以文字说明同样的内容。`,
 	classes: {
 		'on-cpu': '在 CPU 上', running: '在线程上运行', woken: '就绪：被唤醒', preempted: '就绪：被抢占', ready: '就绪', throttled: '就绪：被限流',
-		hole: '未知', other: '其他', stopped: '已停止', 'page-fault': '缺页', disk: '磁盘', 'no-work': '内核线程无工作',
+		hole: '未知', other: '其他', stopped: '已停止', 'page-fault': '缺页', disk: '磁盘', 'no-work': '等待工作',
 		io_uring: 'io_uring', child: '子进程', sleep: '睡眠', poll: '轮询', lock: '锁', accept: 'accept',
 		connect: 'connect', 'socket-read': '套接字读', 'socket-write': '套接字写', ipc: '管道或 IPC', signal: '信号',
 		file: '文件',

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* before cmocka.h, which has a macro fail() */
+#include "film_build.h"
+#include "film/wait_rules.h"
+#include "query/idle_stacks.h"
+
+#include <cmocka.h>
+
+#define GET_TASK  "java!java.util.concurrent.ThreadPoolExecutor.getTask"
+#define CONDITION "java!java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await"
+#define WORKER	  "py!_worker@/usr/lib/python3.11/concurrent/futures/thread.py:81"
+
+/* As they stand in films of programs that wait; below all of them a function of the system. */
+static const struct {
+	const char *stack;
+	unsigned int has; /* of enum wait_frames */
+} stacks[] = {
+	{"main", 0},
+	{GET_TASK ";java!java.util.concurrent.LinkedBlockingQueue.take;" CONDITION,
+	 WAIT_HAS_NO_WORK},
+	{GET_TASK ";java!java.util.concurrent.SynchronousQueue.poll;"
+		  "java!java.util.concurrent.SynchronousQueue$TransferStack.transfer;Unsafe_Park",
+	 WAIT_HAS_NO_WORK},
+	/* the queue's own lock is another thread's */
+	{GET_TASK ";java!java.util.concurrent.LinkedBlockingQueue.take;"
+		  "java!java.util.concurrent.locks.ReentrantLock.lockInterruptibly",
+	 0},
+	/* compiled, with what was inlined */
+	{"java!java.util.concurrent.ThreadPoolExecutor.runWorker;" GET_TASK
+	 ">java.util.concurrent.LinkedBlockingQueue.take;" CONDITION,
+	 WAIT_HAS_NO_WORK},
+	/* work that waits for a condition */
+	{"java!java.util.concurrent.ThreadPoolExecutor.runWorker;java!App.run;" CONDITION, 0},
+	{"java!java.util.TimerThread.mainLoop;java!java.lang.Object.wait", WAIT_HAS_NO_WORK},
+	{"java!java.util.TimerThread.mainLoop;java!App.run;java!java.lang.Object.wait", 0},
+	{"java!java.util.concurrent.ForkJoinPool.awaitWork;Parker::park(bool, long)",
+	 WAIT_HAS_NO_WORK},
+	{"WorkerThread::run();PosixSemaphore::wait()", WAIT_HAS_NO_WORK},
+	{"WorkerThread::run();G1ParTask::work(unsigned int);Monitor::wait(unsigned long)", 0},
+	{"VMThread::wait_for_operation();Monitor::wait_without_safepoint_check(long);park",
+	 WAIT_HAS_NO_WORK},
+	/* a function of Java is not one of HotSpot */
+	{"java!WorkerThread::run;PosixSemaphore::wait()", 0},
+	{"py!run;" WORKER, WAIT_HAS_NO_WORK_UNTIMED},
+	{WORKER ";py!handle", 0},
+	{WORKER ";py!handle;take_gil", 0},
+	{"py!_worker@/srv/app.py:81", 0},
+};
+
+static unsigned int what_has(const struct film *film, const uint8_t *frames, const char *leaf)
+{
+	for (uint32_t i = 1; i < film->stack_count; i++) {
+		const struct film_frame *frame = &film->frames[film->stacks[i].frame];
+
+		if (!strcmp(film->functions[frame->function].name, leaf))
+			return frames[i];
+	}
+	fail_msg("no stack ends with %s", leaf);
+	return 0;
+}
+
+static void finds_stacks_of_threads_without_work(void **state)
+{
+	char text[512], leaf[16];
+	struct film_build b;
+	struct film *film;
+	uint32_t thread;
+	uint8_t *frames;
+
+	(void)state;
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 10, "server", 10, "server");
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+		snprintf(text, sizeof(text), "start;%s;leaf%zu", stacks[i].stack, i);
+		film_build_sample(&b, i, thread, text, 1);
+	}
+	film = film_build_open(&b);
+	frames = calloc(film->stack_count + 1ull, 1);
+	assert_non_null(frames);
+	assert_int_equal(idle_stacks_find(film, frames), 0);
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+		snprintf(leaf, sizeof(leaf), "leaf%zu", i);
+		if (what_has(film, frames, leaf) != stacks[i].has)
+			fail_msg("%s: %u", stacks[i].stack, what_has(film, frames, leaf));
+	}
+	free(frames);
+	film_free(film);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_stacks_of_threads_without_work),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
