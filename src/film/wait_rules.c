@@ -11,7 +11,7 @@
 #define FUTEX_WAIT	  0
 #define FUTEX_WAIT_BITSET 9
 
-/* Its arguments, of which the last is null, or where a time lies; futex_waitv(2) has it there, too. */
+/* Its arguments; the last is null, or where a time lies, and is so of futex_waitv(2), too. */
 #define FUTEX_OPERATION 1
 #define FUTEX_VALUE	2
 #define FUTEX_TIME	3

@@ -115,9 +115,8 @@ const struct protocol *protocol_of_kernel(uint8_t number);
  */
 size_t protocol_put_path(char *to, size_t size, size_t length, const char *path, size_t bytes);
 
-/* The same of any text whose words are between these separators. */
-size_t protocol_put_words(char *to, size_t size, size_t length, const char *text, size_t bytes,
-			  const char *separators);
+/* The same of a key of a store: "user:12", "user12". */
+size_t protocol_put_key(char *to, size_t size, size_t length, const char *key, size_t bytes);
 
 /* Copies a text of that many bytes, without control characters. False: it was cut. */
 bool protocol_put_text(char *to, size_t size, const void *text, size_t bytes);

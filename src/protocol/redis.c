@@ -113,8 +113,7 @@ static void tell_request(struct reading *r)
 	if (side->sizes[1] && !IS_AMONG(keyless, name, length)) {
 		length = (size_t)snprintf(raw, sizeof(raw), "%s %.*s", name, (int)side->sizes[1],
 					  side->words[1]);
-		protocol_put_words(request.endpoint, sizeof(request.endpoint), 0, raw, length,
-				   " :/.-_{}|,");
+		protocol_put_key(request.endpoint, sizeof(request.endpoint), 0, raw, length);
 	} else {
 		length = (size_t)snprintf(raw, sizeof(raw), "%s", name);
 		protocol_put_text(request.endpoint, sizeof(request.endpoint), raw, length);

@@ -45,24 +45,42 @@ static bool is_id(const char *word, size_t length)
 	return length >= ID_LEAST && digits >= 4;
 }
 
-size_t protocol_put_words(char *to, size_t size, size_t length, const char *text, size_t bytes,
-			  const char *separators)
+/* The length of a word without the number at its end, "user" of "user12"; of a version all. */
+static size_t without_number(const char *word, size_t length)
+{
+	size_t kept = length;
+
+	while (kept && isdigit((unsigned char)word[kept - 1]))
+		kept--;
+	return kept == 1 && (*word == 'v' || *word == 'V') ? length : kept;
+}
+
+static size_t put_word(char *to, size_t size, size_t length, const char *word, size_t bytes,
+		       size_t kept)
+{
+	for (size_t i = 0; i < kept && length + 1 < size; i++)
+		to[length++] = word[i];
+	if (kept < bytes && length + 1 < size)
+		to[length++] = '*';
+	return length;
+}
+
+/* numbered: a word with a number at its end is one of many, too. */
+static size_t put_words(char *to, size_t size, size_t length, const char *text, size_t bytes,
+			const char *separators, bool numbered)
 {
 	size_t at = 0;
 
 	while (at < bytes) {
-		size_t word = 0;
+		size_t word = 0, kept;
 
 		while (at + word < bytes &&
 		       (!text[at + word] || !strchr(separators, text[at + word])))
 			word++;
-		if (is_id(text + at, word)) {
-			if (length + 1 < size)
-				to[length++] = '*';
-		} else {
-			for (size_t i = 0; i < word && length + 1 < size; i++)
-				to[length++] = text[at + i];
-		}
+		kept = is_id(text + at, word) ? 0
+		       : numbered	      ? without_number(text + at, word)
+					      : word;
+		length = put_word(to, size, length, text + at, word, kept);
 		at += word;
 		if (at < bytes && length + 1 < size)
 			to[length++] = text[at];
@@ -81,7 +99,12 @@ size_t protocol_put_path(char *to, size_t size, size_t length, const char *path,
 
 	while (end < bytes && path[end] && !strchr("?#;", path[end]))
 		end++;
-	return protocol_put_words(to, size, length, path, end, "/");
+	return put_words(to, size, length, path, end, "/", false);
+}
+
+size_t protocol_put_key(char *to, size_t size, size_t length, const char *key, size_t bytes)
+{
+	return put_words(to, size, length, key, bytes, " :/.-_{}|,", true);
 }
 
 struct sql {

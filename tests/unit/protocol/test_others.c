@@ -39,6 +39,36 @@ static void test_redis(void **state)
 	stream_free(&s);
 }
 
+/* A key with a number is one of many; what says which version it is stays. */
+static void test_redis_keys(void **state)
+{
+	static const struct {
+		const char *key, *endpoint;
+	} keys[] = {
+		{"k", "GET k"},
+		{"u77", "GET u*"},
+		{"user12:name", "GET user*:name"},
+		{"v2:user:7", "GET v2:user:*"},
+		{"session:0f9a3c71d2", "GET session:*"},
+		{"2fa:on", "GET 2fa:on"},
+		{"rate{u1}", "GET rate{u*}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		struct stream s = {.protocol = &protocol_redis};
+		char message[128], told[128];
+
+		snprintf(message, sizeof(message), "*2\r\n$3\r\nGET\r\n$%zu\r\n%s\r\n",
+			 strlen(keys[i].key), keys[i].key);
+		snprintf(told, sizeof(told), "request %s; sent %zu; ", keys[i].endpoint,
+			 strlen(message));
+		stream_text(&s, SIDE_REQUESTS, message);
+		tells(&s, told);
+		stream_free(&s);
+	}
+}
+
 static void test_redis_values_need_not_be_there(void **state)
 {
 	struct stream s = {.protocol = &protocol_redis};
@@ -194,6 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_redis),
+		cmocka_unit_test(test_redis_keys),
 		cmocka_unit_test(test_redis_values_need_not_be_there),
 		cmocka_unit_test(test_redis_keeps_no_secrets),
 		cmocka_unit_test(test_postgresql),
