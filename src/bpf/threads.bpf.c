@@ -56,7 +56,7 @@ enum threads_polls {
 struct threads_thread {
 	struct threads_coming later; /* threads_at_return */
 	__u64 out;		     /* when it went out; 0: it runs, or that was not seen */
-	__u64 woken, asked;
+	__u64 woken, asked, executed;
 	/* the evidence that was reported last */
 	__u64 arguments[THREADS_CALL_ARGUMENTS];
 	struct object_seen seen;
@@ -151,7 +151,8 @@ static __noinline void introduce(struct task_struct *task, struct threads_thread
 	record->identity.tid = task->pid;
 	record->identity.undecided = thread->answer == FILTER_ASK;
 	record->identity.key = thread->thread;
-	record->identity.value = as & KNOWN_AS_MEANT;
+	if (as & KNOWN_AS_MEANT)
+		record->identity.value = thread->executed ? thread->executed : 1;
 	bpf_probe_read_kernel(record->identity.comm, sizeof(record->identity.comm), task->comm);
 	if (capture_output(ring, CAPTURE_SOURCE_THREADS, record, sizeof(*record), BPF_RB_NO_WAKEUP))
 		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_RING_FULL);
@@ -228,8 +229,10 @@ int BPF_PROG(threads_exec, struct task_struct *task)
 {
 	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
 
-	if (thread)
+	if (thread) {
 		thread->asked = 0;
+		thread->executed = bpf_ktime_get_ns();
+	}
 	return 0;
 }
 

@@ -13,8 +13,8 @@
 enum {
 	/*
 	 * A thread, before its other records, and again when it has another name: a
-	 * capture_record without frames; its key is the thread's number, its value is 0 if it is
-	 * not meant, and only has woken one that is.
+	 * capture_record without frames; its key is the thread's number. Its value is 0 if it is
+	 * not meant, and only has woken one that is; else when it executed its program, or 1.
 	 */
 	THREADS_NEW = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 0),
 	/*

@@ -3,10 +3,11 @@
 
 import json
 import random
+import signal
 import subprocess
 import sys
 
-from harness import needs_root, running, wait_until
+from harness import PATIENCE, needs_root, running, wait_until
 from test_threads import MOVING, PARTS, WAITING, start
 
 pytestmark = needs_root
@@ -234,6 +235,37 @@ def test_objects(lab, tmp_path):
             check_named(answer, [line for line in lines if not (line.startswith("poll") and ("tcp" in line or "unix" in line))])
         finally:
             program.kill()
+
+
+LATE = """
+import os, signal, sys, time
+child = os.fork()
+if not child:
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.6)
+    os.execl(sys.argv[1], sys.argv[1], "0.3")
+print(child, flush=True)
+os.waitpid(child, 0)
+"""
+
+
+def test_a_program_that_is_executed_late(lab, tmp_path):
+    """By a name that is filmed, in a process that has lived for a second: its life is told from there, without a hole."""
+    program = tmp_path / "late-sleep"
+    program.symlink_to("/usr/bin/sleep")
+    with lab.recording("-e", "threads", "-n", program.name) as (recorder, film):
+        assert wait_until(film.begun)
+        child = int(subprocess.run([sys.executable, "-c", LATE, program], check=True, capture_output=True, text=True).stdout)
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
+    answer = states_of(lab, film)
+    thread, = answer["threads"]
+    assert thread["tid"] == child
+    assert "hole" not in {state["state"] for state in thread["states"]}, thread
+    assert 0.29e9 < in_state(thread, "sleep")["total"] < thread["life"] < 0.9e9, thread
+    assert not any("switches" in reason for reason in answer["loss"]), answer["loss"]
 
 
 def in_state(thread, name):

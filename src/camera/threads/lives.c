@@ -41,9 +41,10 @@ static bool is_same_thread(const struct capture_identity *a, const struct captur
 }
 
 void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
-		bool meant)
+		bool meant, uint64_t executed)
 {
 	struct life *life = lives_table_find(lives, number);
+	bool is_known = life != NULL;
 
 	if (!life)
 		life = lives_table_make(lives, number);
@@ -51,6 +52,8 @@ void lives_meet(struct lives *lives, uint32_t number, const struct capture_ident
 		lives->counts.refused++;
 		return;
 	}
+	if (is_known && meant && !life->is_meant)
+		life->since = executed;
 	life->is_meant |= meant;
 	life->next_identity = *identity;
 	life->is_renamed = life->mode != LIFE_NEW && life->thread &&
@@ -168,9 +171,10 @@ static void tell(struct lives *lives, struct life *life, const struct film_turn 
 /* Where a life begins of which nothing is reported yet. */
 static void begin(struct lives *lives, struct life *life)
 {
-	bool is_older = life->identity.thread_start < lives->begin;
+	uint64_t first = life->since > lives->begin ? life->since : lives->begin;
+	bool is_older = life->identity.thread_start < first;
 
-	life->start = is_older ? lives->begin : life->identity.thread_start;
+	life->start = is_older ? first : life->identity.thread_start;
 	life->flags = FILM_TURN_BEGINS | (is_older ? FILM_WAIT_BEFORE : 0);
 	life->unseen = 0;
 }
@@ -404,6 +408,12 @@ static void take_early(struct lives *lives, const struct threads_event *event)
 		life->object_told = event->object;
 }
 
+/* A thread may be met as meant before what it did until then is given. */
+static bool is_of_life(const struct life *life, uint64_t time)
+{
+	return life && life->is_meant && time >= life->since;
+}
+
 void lives_take(struct lives *lives, const struct threads_event *event)
 {
 	const struct threads_switch *record = &event->record;
@@ -425,13 +435,13 @@ void lives_take(struct lives *lives, const struct threads_event *event)
 	if (record->prev) {
 		life = lives_table_find(lives, record->prev);
 		lives->counts.unknown += !life;
-		if (life && life->is_meant)
+		if (is_of_life(life, event->time))
 			goes_out(lives, life, event);
 	}
 	if (record->next) {
 		life = lives_table_find(lives, record->next);
 		lives->counts.unknown += !life;
-		if (life && life->is_meant)
+		if (is_of_life(life, event->time))
 			comes_in(lives, life, event);
 	}
 }

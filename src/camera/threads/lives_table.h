@@ -30,6 +30,7 @@ struct life {
 	struct capture_identity next_identity; /* is_renamed: from its next turn on */
 	uint32_t number;		       /* 0: the place is free */
 	uint32_t thread;		       /* of the film; 0: not asked for */
+	uint64_t since;			       /* its life begins then, or later */
 	uint64_t start, unseen, out;
 	uint64_t waits;	 /* since when, however often it was cut */
 	uint64_t woken;	 /* since out; 0: not */

@@ -215,7 +215,7 @@ static void take_listed(void *context, const struct capture_head *head,
 	threads->damaged += !listed;
 	if (!listed || !source_is_meant(source, &record->identity))
 		return;
-	lives_meet(threads->lives, listed->thread, &record->identity, true);
+	lives_meet(threads->lives, listed->thread, &record->identity, true, 0);
 	if (!listed->runs && !listed->moved && source->host->probes->bss->threads_list_stacks) {
 		place = samples_resolve(
 			source->host->samples,
@@ -302,9 +302,11 @@ static void drained(struct source *source, uint64_t now)
 static void take_new(struct source *source, const struct capture_record *record)
 {
 	struct threads *threads = source->state;
-	bool meant = record->identity.value && source_is_meant(source, &record->identity);
+	uint64_t executed = record->identity.value;
+	bool meant = executed && source_is_meant(source, &record->identity);
 
-	lives_meet(threads->lives, (uint32_t)record->identity.key, &record->identity, meant);
+	lives_meet(threads->lives, (uint32_t)record->identity.key, &record->identity, meant,
+		   executed);
 }
 
 static void take_stack(struct source *source, const struct capture_record *record,

@@ -107,7 +107,7 @@ static void meet(struct lives *lives, uint32_t number, int64_t start)
 	const struct capture_identity identity = {
 		.pid = 1, .tid = number, .thread_start = (uint64_t)((int64_t)BEGIN + start)};
 
-	lives_meet(lives, number, &identity, true);
+	lives_meet(lives, number, &identity, true, 0);
 }
 
 /* A switch at a time since BEGIN. */
@@ -189,6 +189,28 @@ static void test_exits(void **state)
 	GIVE(lives, .time = 30, .prev = 3, .state = OFF_CPU_STATE_DEAD, .call = SYS_exit + 1);
 	check(lives,
 	      "1: unseen 9 begins exits; 2: unseen 18 begins ends; 3: unseen 27 begins exits; ");
+}
+
+/* Not meant until it executes a program: its life begins there, and it ran from then on. */
+static void test_meant_later(void **state)
+{
+	struct lives *lives = new_lives();
+	struct capture_identity identity = {.pid = 1, .tid = 1, .thread_start = BEGIN + 10};
+
+	(void)state;
+	lives_meet(lives, 1, &identity, false, 0);
+	GIVE(lives, .time = 20, .next = 1, .next_count = 0);
+	GIVE(lives, .time = 30, .prev = 1, SLEEPS, .prev_count = 1);
+	/* it is met before the switches of until then are given */
+	identity.exec_id = 1;
+	lives_meet(lives, 1, &identity, true, BEGIN + 100);
+	GIVE(lives, .time = 80, .next = 1, .next_count = 5);
+	GIVE(lives, .time = 130, .prev = 1, SLEEPS, .prev_count = 6);
+	GIVE(lives, .time = 150, .next = 1, .next_count = 6);
+	GIVE(lives, .time = 160, .prev = 1, .state = OFF_CPU_STATE_DEAD, .prev_count = 7);
+	assert_int_equal(lives_counts(lives).holes, 0);
+	assert_int_equal(told.life[1], 60);
+	check(lives, "1: ran 30 waited 20 S before; 1: ran 10 ends; ");
 }
 
 /* What woke it, of what it waited for, is of that wait alone. */
@@ -459,7 +481,7 @@ static void test_ended_waker(void **state)
 	assert_int_equal(lives_counts(lives).now, 1);
 	assert_int_equal(lives_counts(lives).wakers_missed, 0);
 	for (uint32_t number = 10; number < 3000; number++) {
-		lives_meet(lives, number, &other, true);
+		lives_meet(lives, number, &other, true, 0);
 		GIVE(lives, .time = 160, .prev = number, .state = OFF_CPU_STATE_DEAD);
 	}
 	assert_int_equal(lives_counts(lives).now, 1);
@@ -521,7 +543,7 @@ static void test_long_waits(void **state)
 	/* it took a name before it began to wait, and has not gone on since */
 	GIVE(lives, .time = 630, .next = 1, .next_count = 8);
 	lives_each_long(lives, BEGIN + 640, 100, take_long, &wait);
-	lives_meet(lives, 1, &renamed, true);
+	lives_meet(lives, 1, &renamed, true, 0);
 	GIVE(lives, .time = 650, .prev = 1, SLEEPS, .prev_count = 9);
 	lives_each_long(lives, BEGIN + 800, 100, take_long, &wait);
 	assert_int_equal(wait.count, 3);
@@ -542,7 +564,7 @@ static void test_told_again(void **state)
 	lives_cut(lives, BEGIN + 150, 0);
 	meet(lives, 1, -500);
 	lives_cut(lives, BEGIN + 200, 0);
-	lives_meet(lives, 1, &renamed, true);
+	lives_meet(lives, 1, &renamed, true, 0);
 	lives_cut(lives, BEGIN + 250, 0);
 	check(lives, "1: ran 100 waited 50 S before open; 1: waited 50 S open; "
 		     "1: waited 50 S ends; ");
@@ -551,13 +573,21 @@ static void test_told_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),	      cmocka_unit_test(test_exits),
-		cmocka_unit_test(test_objects),	      cmocka_unit_test(test_what_was_ready),
-		cmocka_unit_test(test_missed),	      cmocka_unit_test(test_listed),
-		cmocka_unit_test(test_locks),	      cmocka_unit_test(test_listed_locks),
-		cmocka_unit_test(test_listed_object), cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished),      cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_ended_waker),   cmocka_unit_test(test_long_waits),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_what_was_ready),
+		cmocka_unit_test(test_meant_later),
+		cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_listed_locks),
+		cmocka_unit_test(test_listed_object),
+		cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_ended_waker),
+		cmocka_unit_test(test_long_waits),
 		cmocka_unit_test(test_told_again),
 	};
 
