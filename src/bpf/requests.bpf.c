@@ -535,7 +535,7 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction, c
 		has = requests_process_has(&socket->process, task->tgid);
 	/* a thread of Go is none of an event loop */
 	if (!direction && !(has & REQUESTS_HAS_GO))
-		receives = requests_turn_receives(true);
+		receives = requests_turn_receive(requests_address(sk), length);
 	if (rarely(!socket)) {
 		socket = meet(sk);
 		if (!socket)
@@ -559,7 +559,7 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction, c
 		requests_uring_find(call, requests_address(frames), requests_address(sk), direction,
 				    length);
 	if (direction && !(has & REQUESTS_HAS_GO))
-		receives = requests_turn_receives(false);
+		receives = requests_turn_receives();
 	call->wire.works.more.turn.receives = receives;
 	look(call, socket, direction, length, turned, answer);
 	if (rarely(socket->is_tls))
@@ -594,7 +594,7 @@ static __always_inline void tell_opened(struct sock *sk)
 	wire.head.kind = REQUESTS_OPENED;
 	wire.head.size = sizeof(wire);
 	more->connection = bpf_get_socket_cookie(sk);
-	more->turn.receives = requests_turn_receives(false);
+	more->turn.receives = requests_turn_receives();
 	requests_turn_take(&more->turn, 0, 0);
 	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &wire, sizeof(wire), BPF_RB_NO_WAKEUP))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);

@@ -130,7 +130,7 @@ struct requests_python {
 
 /*
  * Where a thread stood: two calls with the same have nothing between them that it received from a
- * socket, or by read(), and it did not wait.
+ * socket, or by read(), but the end of what it received last; and it did not wait.
  */
 struct requests_turn {
 	__u32 receives, read, waits;

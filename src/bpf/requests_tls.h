@@ -142,7 +142,7 @@ __weak __noinline int requests_tls_moved(__u64 at, __u64 buffer, __u64 length, _
 	call->vectors.count = 1;
 	call->vectors.held[0].base = buffer;
 	call->vectors.held[0].size = length;
-	call->wire.works.more.turn.receives = requests_turn_receives(false);
+	call->wire.works.more.turn.receives = requests_turn_receives();
 	call->has = requests_process_has(&object->process, bpf_get_current_pid_tgid() >> 32);
 	look(call, object, direction, length, turned, answer);
 	requests_call_end(call);

@@ -13,23 +13,43 @@
 #include "requests_abi.h"
 #include "user_vectors.h"
 
+struct requests_received {
+	__u64 socket; /* the address of the last one; only compared */
+	__u32 count;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, __u32);
+	__type(value, struct requests_received);
 } requests_receives SEC(".maps");
 
-/* How often the current thread has received from a socket; is_one: it has just now, once more. */
-static __always_inline __u32 requests_turn_receives(bool is_one)
+/* How often the current thread has received from a socket. */
+static __always_inline __u32 requests_turn_receives(void)
 {
-	__u32 *count = bpf_task_storage_get(&requests_receives, bpf_get_current_task_btf(), NULL,
-					    is_one ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	const struct requests_received *received =
+		bpf_task_storage_get(&requests_receives, bpf_get_current_task_btf(), NULL, 0);
 
-	if (!count)
+	return received ? received->count : 0;
+}
+
+/*
+ * The same, when it has just received once more; length: bytes. The end of what it received before
+ * (nginx reads up to it before it sends an answer on) belongs to that: nothing else came to it.
+ */
+static __always_inline __u32 requests_turn_receive(__u64 socket, int length)
+{
+	struct requests_received *received =
+		bpf_task_storage_get(&requests_receives, bpf_get_current_task_btf(), NULL,
+				     BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!received)
 		return 0;
-	*count += is_one;
-	return *count;
+	if (length || received->socket != socket)
+		received->count++;
+	received->socket = socket;
+	return received->count;
 }
 
 /*

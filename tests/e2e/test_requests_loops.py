@@ -32,6 +32,9 @@ async def main():
 asyncio.run(main())
 """
 
+# It closes each connection behind its answer, as servers do that are asked over HTTP/1.0.
+CLOSES = BEHIND.replace("        await writer.drain()\n", "        await writer.drain()\n        break\n")
+
 # "direct" does each thing as soon as it can; "later" often puts it off by timers; a "queue" has few connections behind.
 NODE = """
 const http = require("http"), [port, behind, way] = process.argv.slice(2);
@@ -220,6 +223,15 @@ def test_a_proxy(lab, serving, what):
     right, wrong = links(lab, server, port)
     assert not wrong and len(right) >= 0.9 * WANTED, (len(right), wrong)
     assert sum(r["parent_by"] == "order" for r in right) >= 0.8 * WANTED
+
+
+def test_a_proxy_whose_connections_end_with_the_answer(lab, serving):
+    """It reads up to the end of a connection, and sends the answer on only then."""
+    _, behind, _ = serving(lambda folder, port: [sys.executable, "-c", CLOSES, str(port)])
+    what = 'proxy_pass http://behind/down$request_uri; proxy_set_header X-Request-Id "";'
+    server, port, _ = serving(lambda folder, port: nginx_server(folder, port, what, behind))
+    right, wrong = links(lab, server, port)
+    assert not wrong and len(right) >= 0.9 * WANTED, (len(right), wrong)
 
 
 def limited(folder, command):

@@ -18,11 +18,12 @@
  *	back	it has received something of the other one's answer, and next it sent something of
  *		the answer to the request
  *
- * What lies "next" has the same struct requests_turn: the thread received nothing else, and did not
- * wait. If both name the same request, it is the one. A timer, or a queue of a pool, can make one
- * of them name another request; then it is not known, and so it is where one of them is missing.
- * An answer may also lead to another request that is made for the same one: then the last answer
- * of such a chain must lead back, and shows it for all of the chain.
+ * What lies "next" has the same struct requests_turn: the thread received nothing else (but the
+ * end of what it received last), and did not wait. If both name the same request, it is the one. A
+ * timer, or a queue of a pool, can make one of them name another request; then it is not known, and
+ * so it is where one of them is missing. An answer may also lead to another request that is made
+ * for the same one: then the last answer of such a chain must lead back, and shows it for all of
+ * the chain.
  *
  * By chance both can name the same wrong one, if timers come often. So a thread is believed only
  * while the order tells of most of its requests; in a loop that puts its work off it rarely does.
