@@ -11,11 +11,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "film/reader.h"
 #include "server/server.h"
 #include "show/words.h"
 #include "store/store.h"
+
+/* How often a film that is being recorded is read again, and at most which part of the time. */
+#define SECOND_NS   1000000000ull
+#define FOLLOW_NS   (2 * SECOND_NS)
+#define FOLLOW_PART 10
 
 enum {
 	OPTION_PORT = 1,
@@ -100,20 +106,59 @@ static void open_page(const char *address)
 	posix_spawn_file_actions_destroy(&actions);
 }
 
-/* Until Ctrl-C; children that end meanwhile are not left as zombies. */
-static void wait_for_end(const sigset_t *signals)
+static bool is_growing(struct store *store)
 {
+	struct store_status status;
+
+	store_status(store, &status);
+	return status.is_growing;
+}
+
+/* Returns ns until the next time: a large film takes a while to read. */
+static uint64_t follow(struct store *store, bool *has_failed)
+{
+	const uint64_t begun = clock_ns();
+	struct fail why = {0};
+	uint64_t took;
+
+	if (store_tick(store, clock_wall(), &why) && !*has_failed) {
+		fail_print(&why);
+		*has_failed = true;
+	}
+	took = clock_ns() - begun;
+	return took > FOLLOW_NS / FOLLOW_PART ? took * FOLLOW_PART : FOLLOW_NS;
+}
+
+/*
+ * Until Ctrl-C; children that end meanwhile are not left as zombies. What is added to a film that
+ * is being recorded is shown, too.
+ */
+static void wait_for_end(const sigset_t *signals, struct store *store)
+{
+	uint64_t pause = FOLLOW_NS;
+	bool has_failed = false;
 	int signal;
 
-	while (!sigwait(signals, &signal) && signal == SIGCHLD)
+	do {
+		const struct timespec most = {(time_t)(pause / SECOND_NS),
+					      (long)(pause % SECOND_NS)};
+
+		if (!is_growing(store)) {
+			if (sigwait(signals, &signal))
+				return;
+		} else {
+			signal = sigtimedwait(signals, NULL, &most);
+			if (signal < 0 && errno == EAGAIN)
+				pause = follow(store, &has_failed);
+		}
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
+	} while (signal < 0 || signal == SIGCHLD);
 }
 
 /* What the page says of the film as a whole. */
 struct look {
 	char host[256]; /* where it was filmed */
-	bool is_cut_off;
 };
 
 static int serve(const struct arguments *a, const struct look *look, struct store *store,
@@ -124,7 +169,6 @@ static int serve(const struct arguments *a, const struct look *look, struct stor
 		.store = store,
 		.host = look->host,
 		.one_film = true,
-		.cut_off = look->is_cut_off,
 		.read_open = true,
 	};
 	struct server *server;
@@ -144,7 +188,7 @@ static int serve(const struct arguments *a, const struct look *look, struct stor
 	fflush(stdout);
 	if (a->open)
 		open_page(server_address(server));
-	wait_for_end(&signals);
+	wait_for_end(&signals, store);
 	server_stop(server);
 	return 0;
 }
@@ -158,7 +202,6 @@ static int look_at(const char *path, struct look *look, struct fail *why)
 	if (!err) {
 		film_look_at_end(film);
 		words_cut_off(film, NULL, stderr);
-		look->is_cut_off = film->is_cut_off;
 		snprintf(look->host, sizeof(look->host), "%s", film->info.hostname);
 	}
 	film_free(film);

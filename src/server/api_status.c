@@ -125,7 +125,8 @@ int api_status(const struct http_request *request, struct answer *answer, struct
 	put_time(&j, "started", state->started);
 	json_bool(&j, "filming", recorder.is_filming);
 	json_bool(&j, "one_film", state->one_film);
-	json_bool(&j, "cut_off", state->cut_off);
+	json_bool(&j, "growing", store.is_growing);
+	json_bool(&j, "cut_off", store.is_cut_off);
 	json_bool(&j, "read_only", !state->spool);
 	put_recorder(&j, &recorder);
 	put_camera(&j, state);

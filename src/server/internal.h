@@ -23,7 +23,7 @@ struct server_state {
 	struct tokens tokens;
 	struct quota *quota; /* of those who send */
 	char *spool, *host;  /* spool may be null */
-	bool one_film, cut_off;
+	bool one_film;
 	uint64_t started; /* ns since 1970 */
 	void (*recorder)(void *context, struct server_recorder *recorder);
 	void (*camera)(void *context, struct server_camera *camera);

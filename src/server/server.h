@@ -78,8 +78,7 @@ struct server_options {
 	 */
 	const char *spool;
 	const char *host; /* the name of the machine that is filmed */
-	bool one_film;	  /* the store is one film ("play") … */
-	bool cut_off;	  /* … whose recorder did not come to its end */
+	bool one_film;	  /* the store is one film ("play") */
 
 	/* Called from any thread; null: nothing is filmed. */
 	void (*recorder)(void *context, struct server_recorder *recorder);

@@ -81,7 +81,8 @@ struct store {
 	pthread_mutex_t lock; /* of all until the next blank line */
 	uint64_t bytes_max, age_max;
 	uint64_t single_until; /* as until of the film that stays where it is */
-	struct index *index;   /* changed by store_tick()'s thread only */
+	bool single_grows, single_is_cut_off;
+	struct index *index; /* changed by store_tick()'s thread only */
 	vec(struct store_film *) films;
 	struct map by_name; /* hash -> film */
 	vec(struct store_agent) agents;

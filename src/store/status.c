@@ -58,6 +58,8 @@ static struct store_status look_at_films(const struct store *store)
 		.again = store->again,
 		.removed = store->removed,
 		.is_full = store->is_full,
+		.is_growing = store->single_grows,
+		.is_cut_off = store->single_is_cut_off,
 	};
 }
 

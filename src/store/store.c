@@ -223,12 +223,15 @@ static int index_single(struct store *store, struct fail *why)
 
 	if (err)
 		return err;
+	film_look_at_end(film);
 	of.host = *film->info.hostname ? film->info.hostname : "film";
 	err = index_add(store->index, &of, film, why);
 	until = store_until_of(film, store->path, !of.is_growing);
 	if (!err) {
 		pthread_mutex_lock(&store->lock);
 		store->single_until = until;
+		store->single_grows = film->is_open && !film->is_cut_off;
+		store->single_is_cut_off = film->is_cut_off;
 		pthread_mutex_unlock(&store->lock);
 	}
 	film_free(film);

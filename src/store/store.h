@@ -41,7 +41,10 @@ struct store_options {
 /* Returns 0 or a negative errno with *why filled. An existing store answers at once. */
 int store_open(const struct store_options *options, struct store **store, struct fail *why);
 
-/* A store of one film that stays where it is; nothing is written. For "stackcam play". */
+/*
+ * A store of one film that stays where it is; nothing is written. For "stackcam play". Of one that
+ * is being recorded, store_tick() takes what was added.
+ */
 int store_open_film(const char *film, struct store **store, struct fail *why);
 
 void store_free(struct store *store); /* null is allowed */
@@ -106,6 +109,9 @@ struct store_status {
 	uint64_t taken, again; /* films of agents since the start */
 	uint64_t removed;      /* by age and size since the start */
 	bool is_full;	       /* the disk was full when last written to */
+	/* of a store of one film, when it was last looked at: it is being recorded, */
+	bool is_growing;
+	bool is_cut_off; /* or its recorder did not come to its end */
 };
 /*
  * Waits for no reader, and for milliseconds at most for those who move films: then it is as it was

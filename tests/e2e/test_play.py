@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from asking import PATIENCE, WRITE, Server, send_film, value_of
-from harness import as_from_a_terminal
+from harness import as_from_a_terminal, needs_root, wait_until
 from openapi import Api
 
 
@@ -83,3 +83,23 @@ def test_play_what_is_not_there(lab, film, tmp_path):
     with playing(lab, film) as server:
         done = lab.run("play", "--port", str(server.port), film)
         assert done.returncode == 1 and "--port" in done.stderr
+
+
+@needs_root
+def test_a_film_that_is_being_recorded(lab):
+    """What is added to it is shown, until its recorder has ended."""
+    def status_of(server):
+        return server.json("/api/v1/status")
+
+    with lab.recording("-e", "on-cpu", "-a") as (recorder, film):
+        assert wait_until(film.begun)
+        with playing(lab, film.path) as server:
+            first = status_of(server)
+            assert first["growing"] and not first["cut_off"]
+            assert wait_until(lambda: status_of(server)["store"]["last"] > first["store"]["last"] + 3)
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
+            assert wait_until(lambda: not status_of(server)["growing"])
+            answer = server.json("/api/v1/functions?limit=1")
+            assert not status_of(server)["cut_off"]
+    assert answer["sum"]["samples"] == film.json()["stacks"]["samples"]

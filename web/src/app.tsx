@@ -65,7 +65,9 @@ export function App() {
 		shape: shapeFor(status.answer, event, address.shape) };
 	const range = rangeOfLink(link, status.answer);
 	const span = spanOfLink(link, status.answer);
-	const beat = useBeat(address.isLive, liveBeat(span));
+	const isFollowed = !status.answer?.one_film || status.answer.growing;
+	// once a film is complete, all is asked for again
+	const beat = useBeat(address.isLive && isFollowed, liveBeat(span)) + (isFollowed ? 0 : 1);
 	const series = useAnswer<SeriesAnswer>(status.answer && 'series',
 		askOf(link.event, range, NO_LINK.filters, { limit: SERIES }));
 	const page: Page = {
@@ -105,6 +107,7 @@ export function App() {
 		<a class="skip" href="#content">{text.top.skip}</a>
 		<Header onTheme={toggleTheme} onHelp={() => setDialog('help')} />
 		{status.answer?.cut_off && <CutOff status={status.answer} />}
+		{status.answer?.growing && !address.isLive && <p class="cut-off" role="status">{text.notice.growing}</p>}
 		<Guard>
 			<Answers asked={[status]} isSilent>
 				{status.answer && (filmed(status.answer) ? SHOWN[link.view]() :

@@ -11,6 +11,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(film=True)        one film, as "stackcam play" has it
     server.behave(short=60)         so many threads of redis that live for a short time
     server.behave(cut_off=True)     its recorder was killed
+    server.behave(growing=True)     … or is at work still
     server.behave(events=["calls"]) what was filmed
     server.behave(many=400)         so many services, each with 40 versions, beside those that are always there
     server.behave(deployed=True)    a new version of api.service, which takes twice as much for JSON
@@ -104,6 +105,7 @@ class Api(OfThreads, OfRequests):
         has = self.server.stored
         return {"version": "0.1.0", "host": "web-1", "camera": None, "now": NOW, "started": NOW - 30 * HOUR,
                 "filming": not self.server.film, "one_film": self.server.film, "cut_off": self.server.cut_off,
+                "growing": self.server.growing,
                 "read_only": self.server.film,
                 "events": self.server.events,
                 "event_types": [event_type(name) for name in self.server.events],
@@ -398,7 +400,7 @@ class AnswerServer(ThreadingHTTPServer):
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
                events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", keeps=1, more_marks=0, young=0, deployed=False,
-               cut=False, cpus=False, beside=False, cut_off=False, short=0):
+               cut=False, cpus=False, beside=False, cut_off=False, growing=False, short=0):
         self.release()
         self.more_marks = more_marks
         self.kept, self.keeps = kept, keeps
@@ -407,7 +409,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
         self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
-        self.cut_off, self.short = cut_off, short
+        self.cut_off, self.growing, self.short = cut_off, growing, short
         self.only_short = False
         self.new_versions = 0  # so many marks of them, each minute one
         self.hosts = ["web-1"]  # of lanes

@@ -336,6 +336,22 @@ def test_a_film_that_was_cut_off(page):
     assert not page.all(".cut-off")
 
 
+def test_a_film_that_is_being_recorded(page):
+    """Live shows what is added; once it is complete, it is asked for once more."""
+    page.server.behave(film=True, growing=True)
+    page.open()
+    page.sees("still being recorded", ".cut-off")
+    page.click("#live")
+    page.until(lambda: page.link() == {"live": "1"} and not page.all(".cut-off"))
+    before = len(page.server.questions("timeline"))
+    page.until(lambda: len(page.server.questions("timeline")) >= before + 2)
+    page.keys("L")
+    page.until(lambda: page.link() == {})
+    page.server.behave(film=True)  # it forgets what it was asked
+    page.until(lambda: not page.all("#live, .cut-off"))
+    page.until(lambda: len(page.server.questions("timeline")) == 1)
+
+
 def test_a_film_without_samples(page):
     """There is no other time to look at; filters can be taken back."""
     page.server.behave(film=True)

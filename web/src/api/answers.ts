@@ -250,6 +250,8 @@ export interface Status {
 	started: number;
 	filming: boolean;
 	one_film: boolean;
+	/** Of one film: it is still being recorded. */
+	growing: boolean;
 	/** Of one film: its recorder did not come to its end. */
 	cut_off: boolean;
 	read_only: boolean;

@@ -26,8 +26,11 @@ function rangeActions({ link, go, range: shown, span, status }: Page) {
 		longer: () => change((at) => scaled(at, 2)),
 		shorter: () => change((at) => scaled(at, 0.5)),
 		live: () => {
-			if (status?.one_film)
+			if (status?.one_film) { // its range stays
+				if (status.growing)
+					go({ isLive: !link.isLive });
 				return;
+			}
 			// of a store that is younger than the usual range, all that there is grows
 			const isYoung = !link.range.from && shown.from !== USUAL_RANGE.from;
 			const range = link.range.to === 'now' || isYoung ? link.range : USUAL_RANGE;
@@ -79,7 +82,7 @@ export function RangeBar() {
 				onClick={actions.later}>›</button>
 		</div>
 		<ZoneChoice at={span?.to ?? Date.now() / 1000} />
-		{!isFilm && <button type="button" id="live" class="live" aria-pressed={link.isLive}
+		{(!isFilm || status?.growing) && <button type="button" id="live" class="live" aria-pressed={link.isLive}
 			title={text.range.liveHint} onClick={actions.live}>{text.range.live}</button>}
 	</div>;
 }

@@ -339,6 +339,7 @@ export const en = {
 		emptyFilming: 'The camera is running: the first minute appears here in a moment. This page looks again by itself.',
 		emptyNotFilming: 'This stackcam does not film its own machine and no agent has sent anything yet.',
 		emptyRange: 'Nothing was filmed in this range, or the filters leave nothing.',
+		growing: 'This film is still being recorded. “Live” (L) shows what is added.',
 		cutOff: (clock: string, length: string) => `The recording did not end properly, such as by kill -9 or without power: the film reaches to ${clock}, ${length} after its start.`,
 		emptyFilm: 'The film has no samples of this event.',
 		emptyFilmHint: (length: string) => `Nothing that was to be filmed ran in its ${length}, or did what this event counts.`,

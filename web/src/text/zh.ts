@@ -349,6 +349,7 @@ export const zh: Text = {
 		emptyFilming: '摄像机正在运行：第一分钟的内容马上会出现在这里。页面会自行刷新。',
 		emptyNotFilming: '此 stackcam 不拍摄本机，也还没有任何代理发送过内容。',
 		emptyRange: '此范围内没有拍摄，或筛选后没有剩下任何内容。',
+		growing: '此影片仍在录制。“实时”(L) 会显示新增的内容。',
 		cutOff: (clock, length) => `录制没有正常结束（例如 kill -9 或断电）：影片到 ${clock} 为止，即开始后 ${length}。`,
 		emptyFilm: '影片中没有此事件的样本。',
 		emptyFilmHint: (length) => `在这 ${length} 内，要拍摄的对象没有运行，或没有发生此事件所统计的情况。`,
