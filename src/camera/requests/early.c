@@ -26,6 +26,8 @@ struct requests_early {
 	uint64_t first;	     /* when the recording began */
 	struct map answered; /* threads: when they answered one from before last */
 	vec(struct kept) kept;
+	bool has_unnoted; /* there are more threads than those of answered */
+	uint64_t unchecked;
 };
 
 struct requests_early *requests_early_new(requests_early_give *give, void *context)
@@ -57,23 +59,29 @@ void requests_early_now(struct requests_early *early, uint64_t time)
 
 void requests_early_answered(struct requests_early *early, uint64_t thread, uint64_t time)
 {
-	/* without memory, or room, some may be linked wrongly, as without all this */
-	if (early->answered.count < THREADS_MAX || map_get(&early->answered, thread))
-		(void)!map_put(&early->answered, thread, time);
+	if (early->answered.count >= THREADS_MAX && !map_get(&early->answered, thread))
+		early->has_unnoted = true;
+	else if (!map_put(&early->answered, thread, time))
+		early->has_unnoted = true;
 }
 
 bool requests_early_keep(struct requests_early *early, uint64_t thread, uint64_t begun, void *kept)
 {
 	const struct kept one = {thread, begun, kept, 0};
 
-	return kept && begun < early->first + EARLY_NS && early->kept.count < KEPT_MAX &&
-	       vec_push(&early->kept, one);
+	if (begun >= early->first + EARLY_NS)
+		return false;
+	if (kept && early->kept.count < KEPT_MAX && vec_push(&early->kept, one))
+		return true;
+	early->unchecked++;
+	return false;
 }
 
 static void give(struct requests_early *early, const struct kept *one)
 {
 	const uint64_t *answered = map_get(&early->answered, one->thread);
 
+	early->unchecked += !answered && early->has_unnoted;
 	early->give(early->context, one->kept, answered && *answered >= one->begun);
 }
 
@@ -97,4 +105,9 @@ void requests_early_give_all(struct requests_early *early)
 	vec_foreach (&early->kept, one)
 		give(early, one);
 	early->kept.count = 0;
+}
+
+uint64_t requests_early_unchecked(const struct requests_early *early)
+{
+	return early->unchecked;
 }

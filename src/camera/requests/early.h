@@ -24,12 +24,18 @@ void requests_early_free(struct requests_early *early);
 void requests_early_now(struct requests_early *early, uint64_t time);
 /* The thread answers a request from before the recording. */
 void requests_early_answered(struct requests_early *early, uint64_t thread, uint64_t time);
-/* One that the thread made then is over: whether it is kept, as it was early. */
+/*
+ * One that the thread made then is over: whether it is kept, as it was early. kept may be null:
+ * there was no memory.
+ */
 bool requests_early_keep(struct requests_early *early, uint64_t thread, uint64_t begun, void *kept);
 
 /* About once a second. */
 void requests_early_tick(struct requests_early *early);
 /* Gives all that is kept: their film ends. */
 void requests_early_give_all(struct requests_early *early);
+
+/* How many were early, but not kept, or given without that being known: there were too many. */
+uint64_t requests_early_unchecked(const struct requests_early *early);
 
 #endif

@@ -445,6 +445,9 @@ static void tell_losses(struct source *source)
 		{"requests: data of a known connection whose record was lost", counts.gaps},
 		{"requests: made by a thread that served several at once: for which is not known",
 		 counts.ambiguous},
+		{"requests: made soon after the recording began, too many to be checked: their "
+		 "thread may have made them for one from before",
+		 counts.unchecked},
 		{"requests: processes of Go that make too many goroutines, or many before they ask "
 		 "for anything: which one starts which is not known",
 		 requests->unnoted},

@@ -606,5 +606,8 @@ void requests_track_finish(struct requests_track *track, uint64_t now)
 
 struct requests_counts requests_track_counts(const struct requests_track *track)
 {
-	return track->counts;
+	struct requests_counts counts = track->counts;
+
+	counts.unchecked = requests_early_unchecked(track->early);
+	return counts;
 }

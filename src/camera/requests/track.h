@@ -54,6 +54,7 @@ struct requests_counts {
 	uint64_t no_call;      /* those of calls whose memory is not found */
 	uint64_t gaps;	       /* pieces whose records were lost */
 	uint64_t ambiguous;    /* requests made by a thread that served several at once */
+	uint64_t unchecked;    /* of the first ones that a thread made: too many (early.h) */
 	uint64_t damaged;      /* records that are none */
 };
 
