@@ -396,6 +396,22 @@ def test_heads_may_come_in_pieces(lab):
     assert request["sent"] == sum(map(len, pieces)) and request["received"] == sum(map(len, answers))
 
 
+def test_an_answer_to_what_was_not_understood_is_not_said_to_be_from_before(lab):
+    """A head in pieces that are too small to be known by; the whole one shows that the film has requests."""
+    head = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
+    answer = b"HTTP/1.1 204 No Content\r\n\r\n"
+    server = Raw(len(head), [answer], [answer])
+    server.start()
+    sender = f"{SENDER}connection = socket.create_connection(('127.0.0.1', int(port)))\n" \
+             "connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)\n" \
+             "for byte in bytes.fromhex(pieces[0]):\n    connection.sendall(bytes([byte]))\n" \
+             "connection.recv(65536)\n"
+    film = lab.record("-e", "requests", "--", sys.executable, "-c", sender, server.port, head.hex())
+    loss = requests_of(lab, film)["loss"]
+    assert not [reason for reason in loss if "requests from before" in reason], loss
+    assert loss["requests: answers whose requests are not in it: from before the recording, or not understood"] == 1
+
+
 def test_hostile_heads_are_escaped_and_bounded(lab):
     path = b"/\x1b[2J\xff\xfe" + b"A" * 9000
     film, answer = send_raw(lab, [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"],

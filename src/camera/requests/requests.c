@@ -434,7 +434,8 @@ static void tell_losses(struct source *source)
 		 counts.protocols.long_heads},
 		{"requests: of connections from before the recording: their path is not known",
 		 counts.protocols.no_path},
-		{"requests: answers to requests from before the recording: not in it",
+		{"requests: answers whose requests are not in it: from before the recording, or "
+		 "not understood",
 		 counts.before},
 		{"requests: data of which it is not known who sent it", counts.unknown_side},
 		{"requests: data that could not be read from the memory of its program",

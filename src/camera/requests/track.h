@@ -49,7 +49,7 @@ struct requests_counts {
 	uint64_t refused;      /* connections for which there was no room */
 	uint64_t queued;       /* requests of a connection that had too many without an answer */
 	uint64_t unknown_side; /* pieces of which it is not known who sent them */
-	uint64_t before;       /* answers to requests from before the recording */
+	uint64_t before;       /* answers to requests from before the recording, or to none */
 	uint64_t unread;       /* pieces whose beginning could not be read */
 	uint64_t no_call;      /* those of calls whose memory is not found */
 	uint64_t gaps;	       /* pieces whose records were lost */
