@@ -355,17 +355,47 @@ static void put_ns(struct buf *words, uint64_t ns)
 	buf_put_text(words, text);
 }
 
+/* How many functions of a part are named: those that took a tenth of it each. */
+static size_t named_functions(const struct explain_part *part)
+{
+	size_t count = 0;
+
+	while (count < EXPLAIN_NAMED && part->functions[count].samples &&
+	       part->functions[count].samples * 10 >= part->samples)
+		count++;
+	return count;
+}
+
+/* " below import_order": of libraries' functions, if all of them have the same one. */
+static void caller_words(struct explainer *e, const struct explain_part *part, size_t count,
+			 struct buf *words)
+{
+	char name[256];
+	uint32_t caller = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t its = explain_stack_caller(&e->stacks, part->functions[i].stack);
+
+		if (!its || (caller && explain_stack_function(&e->stacks, its) !=
+					       explain_stack_function(&e->stacks, caller)))
+			return;
+		caller = its;
+	}
+	if (caller)
+		buf_printf(words, "%s below %s", count > 1 ? ", all" : "",
+			   explain_stack_name(&e->stacks, caller, name, sizeof(name)));
+}
+
 /* ", about 14 ms in parse_order": a part of the time in proportion to the samples. */
 static void function_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
+	size_t count = named_functions(part);
 	const char *library;
 	char name[256];
 
-	for (size_t i = 0; i < EXPLAIN_NAMED && part->functions[i].samples; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct explain_function *function = &part->functions[i];
 
-		if (function->samples * 10 < part->samples)
-			break;
 		buf_put_text(words, i ? ", " : ", about ");
 		put_ns(words,
 		       (uint64_t)((__int128)part->duration * function->samples / part->samples));
@@ -375,6 +405,7 @@ static void function_words(struct explainer *e, const struct explain_part *part,
 		if (library)
 			buf_printf(words, " (%.64s)", library);
 	}
+	caller_words(e, part, count, words);
 }
 
 static void ready_words(const struct explainer *e, const struct explain_part *part,

@@ -180,7 +180,7 @@ def test_a_bug_in_a_library_below_the_code(lab, tmp_path):
     assert request["path"] == "/order/30000" and cause["kind"] == "on-cpu" and of_work(cause, request) > 0.8, request
     first = cause["functions"][0]
     assert first["name"] in ("length", "codec_normalize") and first["image"].endswith("libcodec.so"), cause
-    assert "(libcodec.so)" in cause["words"], cause["words"]
+    assert "(libcodec.so)" in cause["words"] and cause["words"].endswith(" below import_order"), cause["words"]
     # below the code of the program that called it
     table = lab.run("report", "-e", "on-cpu", "--request", "large", "--focus", "import_order", film.path).stdout
     assert "libcodec.so" in table and "import_order" in table, table

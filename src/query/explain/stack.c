@@ -139,14 +139,37 @@ const char *explain_stack_image(const struct explain_stacks *stacks, uint32_t st
 	return film->images[film->frames[stacks->paths[stack].frame].image].path;
 }
 
+/* Null: it is of none. */
+static const char *library_of(const struct explain_stacks *stacks, const struct film_frame *frame)
+{
+	const char *name = name_of_image(stacks->film->images[frame->image].path);
+
+	return frame->kind == FILM_FRAME_NATIVE && strstr(name, ".so") ? name : NULL;
+}
+
 const char *explain_stack_library(const struct explain_stacks *stacks, uint32_t stack)
 {
 	const struct film_frame *frame = &stacks->film->frames[stacks->paths[stack].frame];
-	const char *name = name_of_image(explain_stack_image(stacks, stack));
 
 	/* a frame without a function is named by its file */
-	return frame->kind == FILM_FRAME_NATIVE && frame->function && strstr(name, ".so") ? name
-											  : NULL;
+	return frame->function ? library_of(stacks, frame) : NULL;
+}
+
+uint32_t explain_stack_caller(const struct explain_stacks *stacks, uint32_t stack)
+{
+	const struct film *film = stacks->film;
+	uint32_t at;
+
+	if (!stack || !library_of(stacks, &film->frames[stacks->paths[stack].frame]))
+		return 0;
+	for (at = stacks->paths[stack].parent; at; at = stacks->paths[at].parent) {
+		const struct film_frame *frame = &film->frames[stacks->paths[at].frame];
+
+		if (frame->kind >= FILM_FRAME_PYTHON && frame->kind <= FILM_FRAME_JAVASCRIPT &&
+		    says_much(film, frame))
+			break;
+	}
+	return at;
 }
 
 const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t stack, char *to,

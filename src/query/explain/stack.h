@@ -42,4 +42,10 @@ const char *explain_stack_image(const struct explain_stacks *stacks, uint32_t st
 /* The name of the shared library that the frame's function is of; null: of none. The film's. */
 const char *explain_stack_library(const struct explain_stacks *stacks, uint32_t stack);
 
+/*
+ * The part of a stack whose innermost frame is a function of Python, Java and the like that says
+ * much, and that called code of a shared library, of which the stack given is; 0: there is none.
+ */
+uint32_t explain_stack_caller(const struct explain_stacks *stacks, uint32_t stack);
+
 #endif
