@@ -15,7 +15,7 @@ struct walk {
 	struct critical_path *path;
 	const struct histories *histories;
 	bool idle;
-	uint64_t now;
+	uint64_t now, to; /* to: what lies behind it is walked, but is no part of the path */
 	struct visit visits[CRITICAL_DEPTH_MAX + 1];
 	size_t depth; /* of visits */
 };
@@ -41,10 +41,11 @@ const char *critical_end_name(enum critical_end end)
 static bool put(struct walk *w, const struct visit *visit, uint64_t start, size_t slice,
 		enum critical_end ended)
 {
-	struct critical_step step = {start, w->now, slice, visit->thread, visit->wait, ended};
+	uint64_t end = w->now < w->to ? w->now : w->to;
+	struct critical_step step = {start, end, slice, visit->thread, visit->wait, ended};
 
 	w->now = start;
-	return vec_push(&w->path->steps, step);
+	return start >= end || vec_push(&w->path->steps, step);
 }
 
 static bool is_of_network(enum wait_class class)
@@ -190,22 +191,24 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 static bool follow(struct walk *w, size_t at, uint64_t start)
 {
 	const struct history_slice *slice = &w->histories->slices[at];
+	const struct visit *visit = &w->visits[w->depth - 1];
 	struct critical_wait wait = {
 		.slice = at,
 		.start = start,
-		.end = w->now,
-		.parent = w->visits[w->depth - 1].wait,
+		.end = w->now < w->to ? w->now : w->to,
+		.parent = visit->wait,
 		.depth = (uint32_t)w->depth - 1,
-		.thread = w->visits[w->depth - 1].thread,
+		.thread = visit->thread,
 		.waker = slice->waker,
 		.is_likely = slice->context == FILM_WAIT_BY_EITHER,
 	};
+	bool counts = wait.start < wait.end;
 
-	if (!vec_push(&w->path->waits, wait))
+	if (counts && !vec_push(&w->path->waits, wait))
 		return false;
 	w->visits[w->depth++] = (struct visit){
 		.thread = slice->waker,
-		.wait = (uint32_t)w->path->waits.count,
+		.wait = counts ? (uint32_t)w->path->waits.count : visit->wait,
 		.clip = start,
 		.at = HISTORY_NONE,
 	};
@@ -282,13 +285,28 @@ static void reverse(struct critical_path *path)
 	}
 }
 
+/* A wait that goes on at the end of the path: what led to its end did so before, too. */
+static void begin_behind(struct walk *w, uint32_t thread)
+{
+	size_t at = histories_find(w->histories, thread, w->to - 1);
+	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &w->histories->slices[at];
+
+	if (!slice || !slice_is_wait(slice->kind) || slice->end <= w->to)
+		return;
+	w->now = slice->end;
+	if (!is_followed(w, slice))
+		w->now = w->to;
+}
+
 int critical_find(struct critical_path *path, const struct histories *histories, uint32_t thread,
 		  uint64_t from, uint64_t to, bool idle)
 {
-	struct walk w = {.path = path, .histories = histories, .idle = idle, .now = to};
+	struct walk w = {.path = path, .histories = histories, .idle = idle, .now = to, .to = to};
 
 	*path = (struct critical_path){0};
 	w.visits[w.depth++] = (struct visit){.thread = thread, .clip = from, .at = HISTORY_NONE};
+	if (from < to)
+		begin_behind(&w, thread);
 	while (w.depth) {
 		struct visit *visit = &w.visits[w.depth - 1];
 

@@ -93,7 +93,8 @@ enum {
 /*
  * Finds the path of a thread over [from, to), which lie within what the histories have. 0 or
  * -ENOMEM; critical_free() is needed in either case. idle: waits for new work of the thread itself
- * are followed, too, as of one that works for a request.
+ * are followed, too, as of one that works for a request. A wait that goes on at to is followed from
+ * its end.
  */
 int critical_find(struct critical_path *path, const struct histories *histories, uint32_t thread,
 		  uint64_t from, uint64_t to, bool idle);

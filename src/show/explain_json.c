@@ -73,15 +73,12 @@ static void put_process(struct writer *w, const char *key, uint32_t process)
 static void put_stack(struct writer *w, const struct explain_part *part)
 {
 	const struct explain_stacks *stacks = &w->e->stacks;
-	uint32_t stack =
-		part->slice == HISTORY_NONE ? 0 : w->e->histories.slices[part->slice].stack;
+	uint32_t stack = part->kind == SLICE_ON_CPU  ? part->functions[0].stack
+			 : slice_is_wait(part->kind) ? part->stack
+						     : 0;
 	unsigned int frames = 0;
 	char name[256];
 
-	if (part->kind == SLICE_ON_CPU)
-		stack = part->functions[0].stack;
-	else if (!slice_is_wait(part->kind))
-		stack = 0;
 	if (stacks->fold.into)
 		stack = stacks->fold.into[stack];
 	json_open(&w->j, "stack", '[');

@@ -241,7 +241,7 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		goroutine_words(e, part, slice, words);
 	} else if (class == WAIT_LOCK) {
 		buf_put_text(words, "waiting");
-		place_words(e, slice->stack, words);
+		place_words(e, part->stack, words);
 		buf_put_text(words, " for ");
 		if (is_safepoint(e, part))
 			buf_put_text(words, "a pause of the Java virtual machine,");
@@ -263,7 +263,7 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 	} else {
 		buf_printf(words, waits[class], call_of(e, slice));
 	}
-	place_words(e, slice->stack, words);
+	place_words(e, part->stack, words);
 }
 
 /* Whether another thread than the one that ended the wait had the lock when it began. */
@@ -447,21 +447,19 @@ static void ready_words(const struct explainer *e, const struct explain_part *pa
 /* Of a wait for the answer to a request that was made. */
 static void answer_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
-	const struct history_slice *slice = slice_of(e, part);
-
 	buf_printf(words, "waiting for the answer of %s to %s", part->made->peer,
 		   part->made->endpoint);
-	if (slice)
-		place_words(e, slice->stack, words);
+	if (slice_of(e, part))
+		place_words(e, part->stack, words);
 	if (part->is_followed)
 		cause_words(e, part, words);
 }
 
 /* Of a wait of an event loop that served others, too. */
-static void shared_words(struct explainer *e, const struct history_slice *slice, struct buf *words)
+static void shared_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
-	buf_printf(words, "waiting for new events (%s)", call_of(e, slice));
-	place_words(e, slice->stack, words);
+	buf_printf(words, "waiting for new events (%s)", call_of(e, slice_of(e, part)));
+	place_words(e, part->stack, words);
 	buf_put_text(words, ", of any of its requests: what this one waited for is not known");
 }
 
@@ -529,7 +527,7 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 		return;
 	}
 	if (part->ended == CRITICAL_SHARED) {
-		shared_words(e, slice, words);
+		shared_words(e, part, words);
 		return;
 	}
 	if (part->ended == CRITICAL_IDLE && part->parent && !part->is_in_call)

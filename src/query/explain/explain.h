@@ -56,6 +56,9 @@ struct explain_part {
 	uint32_t thread, waker; /* whose time it is, and which thread ended it; 0: not known */
 	uint64_t duration, count, longest;
 	size_t slice; /* of the histories: the longest one; HISTORY_NONE: there is none */
+	/* of a wait: of the longest one that has a stack, and how long that is; 0: none has */
+	uint32_t stack;
+	uint64_t stack_longest;
 	const struct explain_made *made; /* the request whose answer was waited for; null: none */
 	const struct history_lock *lock; /* null: not known */
 	/* is_queue: the longest of those, and the last one counted; null: not known */

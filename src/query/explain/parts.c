@@ -107,6 +107,10 @@ static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start
 		part->lock = like->lock;
 		part->before = like->before;
 	}
+	if (slice && slice->stack && length > part->stack_longest) {
+		part->stack_longest = length;
+		part->stack = slice->stack;
+	}
 	return (uint32_t)(part - s->x->parts.at) + 1;
 }
 
