@@ -15,7 +15,7 @@ struct walk {
 	struct critical_path *path;
 	const struct histories *histories;
 	bool idle;
-	uint64_t now, to; /* to: what lies behind it is walked, but is no part of the path */
+	uint64_t now, to; /* to: the path ends there, the walk may begin behind */
 	struct visit visits[CRITICAL_DEPTH_MAX + 1];
 	size_t depth; /* of visits */
 };

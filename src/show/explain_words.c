@@ -355,7 +355,7 @@ static void put_ns(struct buf *words, uint64_t ns)
 	buf_put_text(words, text);
 }
 
-/* How many functions of a part are named: those that took a tenth of it each. */
+/* How many functions of a part are named: those that took a tenth of its time each. */
 static size_t named_functions(const struct explain_part *part)
 {
 	size_t count = 0;
