@@ -21,7 +21,7 @@ enum trait {
 };
 
 struct function {
-	const char *glob;
+	const char *glob;    /* begins with a letter of the name */
 	unsigned int traits; /* enum trait */
 	const char *file;    /* how the name of its source file ends; null: any */
 };
@@ -80,7 +80,8 @@ static bool ends_with(const char *text, const char *end)
 static uint8_t find(const struct function *all, size_t count, const char *name, const char *file)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!fnmatch(all[i].glob, name, 0) &&
+		/* most names differ there already, and a film has many */
+		if (*all[i].glob == *name && !fnmatch(all[i].glob, name, 0) &&
 		    (!all[i].file || ends_with(file, all[i].file)))
 			return (uint8_t)all[i].traits;
 	return 0;
@@ -105,7 +106,11 @@ static uint8_t traits_of(const struct film *film, enum film_frame_kind kind, uin
 	}
 }
 
-/* What a stack has; beside an enum trait, which of them goes on to the stacks above it. */
+/*
+ * Adds to *has what a stack has that ends with a frame. below: the traits of the frame that called
+ * it; before: what this returned for the stack that ends with that one. Returns the traits that go
+ * on to what the frame calls.
+ */
 static uint8_t go_on(const struct film *film, uint32_t frame, uint8_t traits, uint8_t below,
 		     uint8_t before, uint8_t *has)
 {
