@@ -234,13 +234,18 @@ static void show_progress(void *context, uint64_t elapsed_ns)
 		recording_own_cpu_seconds() / seconds * 100);
 }
 
-/* They are of memory alone, and a program that runs may have allocated none. */
-static bool is_of_bytes(const struct event_list *events)
+/* Why a film of these events has nothing in it, as far as that is known. */
+static const char *why_empty(const struct event_list *events)
 {
-	for (size_t i = 0; i < events->count; i++)
-		if (events->at[i]->quantity != EVENT_BYTES)
-			return false;
-	return true;
+	bool is_of_bytes = true;
+
+	for (size_t i = 0; i < events->count; i++) {
+		if (events->at[i]->is_of_all_that_runs)
+			return "nothing that was to be filmed ran";
+		is_of_bytes &= events->at[i]->quantity == EVENT_BYTES;
+	}
+	return is_of_bytes ? "there was nothing to film, or too little for a sample"
+			   : "stackcam saw nothing of what it was to film";
 }
 
 static void show_end(const struct record_options *o, const struct session *session, uint64_t size)
@@ -275,10 +280,7 @@ static void show_end(const struct record_options *o, const struct session *sessi
 		text_print_safe(stderr, statistics.refusal);
 	}
 	if (!statistics.samples)
-		fputs(is_of_bytes(&o->events)
-			      ? "; there was nothing to film, or too little for a sample"
-			      : "; nothing that was to be filmed ran",
-		      stderr);
+		fprintf(stderr, "; %s", why_empty(&o->events));
 	fputc('\n', stderr);
 }
 

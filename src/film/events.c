@@ -15,6 +15,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.unit = "ns",
 			.quantity = EVENT_TIME,
 			.is_recordable = true,
+			.is_of_all_that_runs = true,
 			.title = "On-CPU",
 			.rate = "CPUs",
 			.noun = "samples",
@@ -105,6 +106,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.title = "Threads",
 			.rate = "threads waiting",
 			.is_recordable = true,
+			.is_of_all_that_runs = true,
 			.noun = "turns",
 			.about = "what every thread did, every moment: its turns on CPUs and its "
 				 "waits",

@@ -80,6 +80,8 @@ struct event_type {
 	bool is_level;
 	/* a sample is at the end of what it measured, and its value is how long that lasted */
 	bool is_interval;
+	/* each program that runs has observations: without any, nothing ran */
+	bool is_of_all_that_runs;
 	bool has_requests;   /* its samples are requests that were served or made */
 	bool has_locks;	     /* its waits are for locks, each of which has a holder */
 	bool has_no_samples; /* its rows are no samples, so no profile shows them */

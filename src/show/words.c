@@ -340,6 +340,16 @@ static void print_nothing(const char *path, FILE *out)
 	fputs(", nothing is in use\n", out);
 }
 
+/* Why a film has none of an event, as far as that is known; followed by "in the 2 s of …". */
+static const char *why_empty(const struct event_type *type)
+{
+	if (type->is_of_all_that_runs)
+		return "nothing that was to be filmed ran";
+	if (type->quantity == EVENT_BYTES)
+		return "there was nothing to film, or too little for a sample,";
+	return "stackcam saw none";
+}
+
 static void print_empty(const struct view *view, const char *path, FILE *out)
 {
 	const struct film_info *info = &view->film->info;
@@ -349,11 +359,7 @@ static void print_empty(const struct view *view, const char *path, FILE *out)
 		      info->end > info->start ? info->end - info->start : 0);
 	fprintf(out, "stackcam: there are no %s in ", counted(view));
 	text_print_safe(out, path);
-	fprintf(out, ": %s in the %s of '",
-		event_of(view->event)->quantity == EVENT_BYTES
-			? "there was nothing to film, or too little for a sample,"
-			: "nothing that was to be filmed ran",
-		length);
+	fprintf(out, ": %s in the %s of '", why_empty(event_of(view->event)), length);
 	text_print_safe(out, info->command);
 	fprintf(out, "'%s\n", view->losses.count ? ", or it was lost" : "");
 }

@@ -433,6 +433,10 @@ def test_a_film_without_requests_says_so(lab):
     film = lab.record("-e", "requests", "--", "true")
     done = lab.run("report", "--format", "requests", film.path)
     assert done.returncode == 1 and "requests" in done.stderr
+    # a program ran, which has no requests
+    assert "; stackcam saw nothing of what it was to film\n" in film.recording.stderr, film.recording.stderr
+    done = lab.run("report", film.path)
+    assert f"there are no requests in {film.path}: stackcam saw none in the " in done.stderr, done.stderr
 
 
 def tool(name, *folders):
