@@ -473,7 +473,7 @@ void lives_list(struct lives *lives, const struct lives_listed *listed)
 	struct life *life = lives_table_find(lives, listed->number);
 	uint32_t *running;
 
-	if (!life || !life->is_meant)
+	if (!is_of_life(life, listed->time))
 		return;
 	life->listed = listed->time;
 	if (listed->moved)

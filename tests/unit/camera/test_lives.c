@@ -205,6 +205,7 @@ static void test_meant_later(void **state)
 	identity.exec_id = 1;
 	lives_meet(lives, 1, &identity, true, BEGIN + 100);
 	GIVE(lives, .time = 80, .next = 1, .next_count = 5);
+	lives_list(lives, &(struct lives_listed){.time = BEGIN + 90, .number = 1, .count = 5});
 	GIVE(lives, .time = 130, .prev = 1, SLEEPS, .prev_count = 6);
 	GIVE(lives, .time = 150, .next = 1, .next_count = 6);
 	GIVE(lives, .time = 160, .prev = 1, .state = OFF_CPU_STATE_DEAD, .prev_count = 7);
