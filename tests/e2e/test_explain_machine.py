@@ -90,6 +90,20 @@ def test_a_neighbour_on_the_same_cpu(lab):
         cause["beside"] > 0.5 * cause["duration"], cause
 
 
+def test_a_neighbour_that_is_not_in_the_film(lab, tmp_path):
+    """A worker of io_uring that has no work is no sign that the film has the whole machine: it does not know who ran there."""
+    cpu = min(os.sched_getaffinity(0))
+    with running(sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{cpu}]); print('ready', flush=True)\nwhile True: pass"):
+        film = lab.record("-e", "threads", "--", "taskset", "-c", cpu, "nice", "-n", 19, lab.program("uring"), "async", tmp_path,
+                          check=False)
+    if film.recording.returncode == 77:
+        pytest.skip("this kernel has no io_uring: " + film.recording.stderr)
+    request, = explained(lab, film, "-n", "uring")
+    ready = next(part for part in request["parts"] if part["kind"] == "ready" and part["beside"] * 2 > part["duration"])
+    assert ready["longest"] > 1_000_000 and not ready["throttled"], ready
+    assert "the film does not know" in ready["words"] and "CPU limit" not in ready["words"], ready
+
+
 @contextlib.contextmanager
 def limited(pid):
     """A process whose control group has a fifth of a CPU, in the hierarchy of either version."""

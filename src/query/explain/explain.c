@@ -58,6 +58,18 @@ static int find_unlinked(struct explainer *e)
 	return err;
 }
 
+/*
+ * Each thread of the kernel proper is a process of its own. A worker of io_uring, which has the
+ * flag where it waits for work, belongs to the process that it works for.
+ */
+static bool is_of_the_kernel(const struct film *film, const struct history_slice *slice)
+{
+	const struct film_thread *thread = &film->threads[slice->thread];
+
+	return slice->flags & FILM_WAIT_KERNEL &&
+	       thread->tid == film->processes[thread->process].pid;
+}
+
 int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
 		   const struct explain_wanted *wanted, struct fail *why)
 {
@@ -102,7 +114,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err && explain_stacks_init(&e->stacks, film))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot explain");
 	for (size_t i = 0; !err && i < e->histories.count && !e->is_whole_machine; i++)
-		e->is_whole_machine = e->histories.slices[i].flags & FILM_WAIT_KERNEL;
+		e->is_whole_machine = is_of_the_kernel(film, &e->histories.slices[i]);
 	return err;
 }
 
