@@ -305,6 +305,8 @@ static int start(struct serve *serve, struct fail *why)
 		err = start_flight(serve, why);
 	if (!err && serve->recorder)
 		err = recorder_start(serve->recorder, why);
+	if (!err && serve->recorder)
+		err = recorder_await(serve->recorder, why);
 	if (!err)
 		err = drop_to_others(serve->options.store, also, why);
 	if (!err)

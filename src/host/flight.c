@@ -527,7 +527,8 @@ int flight_start(struct flight *flight, const struct flight_place *place, struct
 	pthread_mutex_unlock(&flight->lock);
 	if (lookout_start(&lookout, &flight->lookout, &unwatched))
 		host_say_fail(&unwatched, "; nothing is kept for that");
-	return 0;
+	/* by now, what happens as the recorder begins can be kept */
+	return recorder_await(flight->recorder, why);
 }
 
 void flight_stop(struct flight *flight)

@@ -150,8 +150,11 @@ int recorder_start(struct recorder *recorder, struct fail *why)
 
 	recorder->runs = !err;
 	setpriority(PRIO_PROCESS, 0, recorder->nice);
-	if (err)
-		return fail_errno(why, -err, NULL, "cannot start a thread");
+	return err ? fail_errno(why, -err, NULL, "cannot start a thread") : 0;
+}
+
+int recorder_await(struct recorder *recorder, struct fail *why)
+{
 	return reel_await(recorder->reel) ? recorder_join(recorder, why) : 0;
 }
 

@@ -18,8 +18,8 @@
  *
  *	recorder_new()		loads and attaches, and raises the priority of the calling thread
  *	recorder_start()	starts the thread, which inherits that and the privileges of the
- *				moment, and waits until what happens is recorded; the caller's own
- *				priority is as before
+ *				moment; the caller's own priority is as before
+ *	recorder_await()	waits until what happens is recorded; once, after recorder_start()
  *	recorder_stop()		the film that is under way is ended; from any thread
  *	recorder_join()		awaits the end of the thread
  */
@@ -57,6 +57,7 @@ struct recorder_options {
 int recorder_new(const struct recorder_options *options, struct recorder **recorder,
 		 struct fail *why);
 int recorder_start(struct recorder *recorder, struct fail *why);
+int recorder_await(struct recorder *recorder, struct fail *why);
 
 /* All of these take null, and a recorder that was not started, too. */
 void recorder_turn(struct recorder *recorder); /* another film begins soon; from any thread */

@@ -59,9 +59,9 @@ void requests_early_now(struct requests_early *early, uint64_t time)
 
 void requests_early_answered(struct requests_early *early, uint64_t thread, uint64_t time)
 {
-	if (early->answered.count >= THREADS_MAX && !map_get(&early->answered, thread))
-		early->has_unnoted = true;
-	else if (!map_put(&early->answered, thread, time))
+	bool has_room = early->answered.count < THREADS_MAX || map_get(&early->answered, thread);
+
+	if (!has_room || !map_put(&early->answered, thread, time))
 		early->has_unnoted = true;
 }
 

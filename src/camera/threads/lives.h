@@ -53,8 +53,8 @@ void lives_begin(struct lives *lives, uint64_t time);
 
 /*
  * A thread with this number, or another name for it. meant: its life is to be told. executed: when
- * it executed its program, if that was seen. The life of one that was not meant
- * until then begins there: of what it did before, the probes report nothing.
+ * it executed its program, if that was seen. The life of one that was not meant until then begins
+ * there: of what it did before, the probes report nothing.
  */
 void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
 		bool meant, uint64_t executed);

@@ -126,18 +126,24 @@ static void follows_a_lock_to_what_its_holder_did(void **state)
 	assert_string_equal(tell(&g, 1, 5, 40), "1 cpu 5-10; 1 open 10-40");
 }
 
+/* The first thread waits for the second one, which the third one has woken from a wait. */
+static void begin_with_a_helper(struct graph *g, enum wait_class class)
+{
+	begin(g);
+	add_wait(g, 1, 0, 90, WAIT_LOCK, 2);
+	add(g, 1, 90, 100, SLICE_ON_CPU);
+	add(g, 2, 0, 20, SLICE_ON_CPU);
+	add_wait(g, 2, 20, 70, class, 3);
+	add(g, 2, 70, 100, SLICE_ON_CPU);
+	add(g, 3, 0, 100, SLICE_ON_CPU);
+}
+
 static void goes_no_further_than_new_work(void **state)
 {
 	struct graph g;
 
 	(void)state;
-	begin(&g);
-	add_wait(&g, 1, 0, 90, WAIT_LOCK, 2);
-	add(&g, 1, 90, 100, SLICE_ON_CPU);
-	add(&g, 2, 0, 20, SLICE_ON_CPU);
-	add_wait(&g, 2, 20, 70, WAIT_POLL, 3);
-	add(&g, 2, 70, 100, SLICE_ON_CPU);
-	add(&g, 3, 0, 100, SLICE_ON_CPU);
+	begin_with_a_helper(&g, WAIT_POLL);
 	assert_string_equal(tell(&g, 1, 0, 100),
 			    "2 earlier 0-20; 2 idle 20-70; 2 cpu 70-90; 1 cpu 90-100");
 	/* its own wait for new work is followed for a request alone */
@@ -150,13 +156,7 @@ static void follows_the_worker_of_a_pool_to_whose_work_it_does(void **state)
 	struct graph g;
 
 	(void)state;
-	begin(&g);
-	add_wait(&g, 1, 0, 90, WAIT_LOCK, 2);
-	add(&g, 1, 90, 100, SLICE_ON_CPU);
-	add(&g, 2, 0, 20, SLICE_ON_CPU);
-	add_wait(&g, 2, 20, 70, WAIT_NO_WORK, 3);
-	add(&g, 2, 70, 100, SLICE_ON_CPU);
-	add(&g, 3, 0, 100, SLICE_ON_CPU);
+	begin_with_a_helper(&g, WAIT_NO_WORK);
 	assert_string_equal(tell(&g, 1, 0, 100),
 			    "2 earlier 0-20; 3 cpu 20-70; 2 cpu 70-90; 1 cpu 90-100");
 	assert_string_equal(tell(&g, 2, 20, 80), "3 cpu 20-70; 2 cpu 70-80");
