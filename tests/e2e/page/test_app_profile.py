@@ -114,6 +114,16 @@ def test_details_are_those_of_the_last_answer(page):
     page.sees("handle_orders", ".details h2")
 
 
+def test_buttons_stay_while_it_is_live(page):
+    """One that is replaced between press and release would not be clicked."""
+    page.open("?view=profile&live=1&from=-5m&to=now")
+    select_frame(page)
+    page.run("window.button = document.querySelector('.flame-actions button')")
+    page.server.busy = 3
+    page.sees("Total 674.677 s (61.00%)", ".flame-foot")
+    assert page.run("return window.button.isConnected")
+
+
 def test_places_of_a_long_range(page):
     """The server reads as many films as there is time for; the page says so."""
     page.server.unread = 3

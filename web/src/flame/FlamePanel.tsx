@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of a profile: tools, table, graphs, legend (contract.ts says what it is given).
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, formatOf, percent, safe } from '../format';
 import { copyText } from '../parts/copy';
 import { useKeys } from '../parts/keys';
@@ -21,6 +21,7 @@ import { Sandwich } from './sandwich';
 import { anyOf, matchesOf, queryOf, type Matches } from './search';
 import { Table } from './table';
 import { Tools } from './tools';
+import type { View } from './view';
 
 const SHOWS: Show[] = ['table', 'both', 'graph'];
 const COLOURS: Colouring[] = ['kind', 'image', 'language'];
@@ -28,6 +29,7 @@ const COLOURS: Colouring[] = ['kind', 'image', 'language'];
 /** The frame that the user went to last. */
 interface Chosen {
 	facts: Facts;
+	view: View; // that it is in
 	zoomed: number;
 	node: number;
 	pane: number;
@@ -79,20 +81,24 @@ export function FlamePanel(props: FlamePanelProps) {
 	const functions = useMemo(() => (props.functions === 'drawn' ? functionsOf(models[0]!, zoomed[0]!) : props.functions),
 		[props.functions, ...(isDrawn ? [models[0], zoomed[0]] : [])]);
 	const hasBefore = functions?.some((row) => row.before_total !== undefined) ?? false;
-	const isThere = chosen && (state.sandwich || models.some(({ tree }) => tree === chosen.facts.tree));
-	const node = isThere ? chosen.node : -1;
+	// with another answer it stays what it was until the graph says what it is now: the buttons stay the same ones
+	const node = chosen && chosen.pane < panes.length ? chosen.node : -1;
+	const hasGraph = state.show !== 'table';
 	const canSandwich = !!onFocus && !hasBefore && panes.length === 1; // of two sides there is none
 	const found = models.map((model, i) => {
 		const hits = matches[i];
 		return hits ? foundWords({ ...model, matches: hits, zoomed: zoomed[i]! }, panes[i]!.answer.unit) : '';
 	});
 
-	const selectIn = (pane: number) => (graph: GraphHandle, to: number, how: Selecting): void => {
-		setChosen(to < 0 ? null : { facts: graph.facts, zoomed: graph.view.zoomed, node: to, pane });
-		if (to < 0)
+	const selectIn = (pane: number) => ({ facts, view }: GraphHandle, to: number, how: Selecting): void => {
+		const isKept = how === 'kept';
+		if (isKept && chosen?.view !== view)
+			return; // the user has gone to another graph since
+		setChosen(to < 0 ? null : { facts, view, zoomed: view.zoomed, node: to, pane });
+		if (to >= 0 && how !== 'went')
+			onDetails?.(facts.details(to, pane), isKept);
+		else if (to < 0 && !isKept)
 			onDetails?.(null);
-		else if (how !== 'went')
-			onDetails?.(graph.facts.details(to, pane), how === 'kept');
 	};
 
 	const match = (step: number) => graphs.current[0]?.nextMatch(step);
@@ -143,7 +149,10 @@ export function FlamePanel(props: FlamePanelProps) {
 		Escape: () => (state.sandwich ? sandwich(null) : false),
 	});
 
-	const hasGraph = state.show !== 'table';
+	useLayoutEffect(() => {
+		if (!state.sandwich)
+			setChosen(null); // in graphs that are drawn for the first time
+	}, [hasGraph, state.sandwich]);
 	const hasTable = state.show !== 'graph';
 	const zoomIn = ({ tree, labels }: Model) => (to: number) => onState({ zoom: idOf(tree, labels, to) }, true);
 	const [whole, before] = isDrawn ? [models[0]!.tree.total[zoomed[0]!]!, models[0]!.tree.beforeTotal?.[zoomed[0]!] ?? 0] :

@@ -27,7 +27,7 @@ export interface GraphProps {
 	name: string; // of the graph, for screen readers
 	hasMap: boolean;
 	onZoom(node: number): void;
-	/** The user went to a frame, -1: to none. */
+	/** The user went to a frame, -1: to none, or the one that was kept is gone. */
 	onSelect(graph: GraphHandle, node: number, how: Selecting): void;
 	/** "[smaller]" was chosen, which stands below node. */
 	onMore(graph: GraphHandle, node: number): void;
@@ -122,14 +122,13 @@ export function Graph(props: GraphProps) {
 	/** Another answer: what was selected stays so where it is in that one, too. */
 	function takeModel(of: View): void {
 		const before = shown.current;
-		const id = of.selected > 0 ? idOf(before.tree, before.labels, of.selected) : '';
+		const id = of.selected >= 0 ? idOf(before.tree, before.labels, of.selected) : null;
 
 		shown.current = model;
 		of.update(picture, zoomed);
-		const node = id ? nodeOf(model.tree, model.labels, id) : -1;
-		if (node > 0) {
-			of.selected = node;
-			props.onSelect(handle(), node, 'kept');
+		if (id !== null) {
+			of.selected = nodeOf(model.tree, model.labels, id);
+			props.onSelect(handle(), of.selected, 'kept');
 		}
 	}
 
