@@ -88,8 +88,11 @@ static __always_inline bool uprobes_find(struct capture_scratch *s, struct uprob
 
 /*
  * The thread is in the trampoline: the function has returned, and its caller is not reached yet. Up
- * to the system call (or breakpoint) the instance is there, and this many registers were pushed;
- * then the kernel has put the address back on the stack.
+ * to the system call (or breakpoint) the instance is there, and up to three registers were pushed.
+ * In the system call the registers say for a while that they have been popped again, though not
+ * where; then the instance goes, and the kernel puts the address back on the stack
+ * (arch/x86/kernel/uprobes.c, sys_uretprobe()). A call further out may have its place right above:
+ * the innermost in range is meant.
  */
 static __always_inline bool uprobes_leave_trampoline(struct capture_scratch *s,
 						     struct uprobe_task *utask,
@@ -101,13 +104,10 @@ static __always_inline bool uprobes_leave_trampoline(struct capture_scratch *s,
 	search->lowest = w->sp - 8;
 	search->range = 24;
 	bpf_probe_read_user(&code, sizeof(code), (const void *)w->pc);
-	if (code == TRAMPOLINE_POP_POP_RET) {
-		search->lowest = w->sp + 16;
-		search->range = 0;
+	if (code == TRAMPOLINE_POP_POP_RET)
 		left = 16;
-	} else if ((code & 0xffff) == TRAMPOLINE_POP_RET) {
+	else if ((code & 0xffff) == TRAMPOLINE_POP_RET)
 		left = 8;
-	}
 	if (left != 8 && (code & 0xff) != TRAMPOLINE_RET && uprobes_find(s, utask, search)) {
 		w->pc = search->original;
 		w->sp = search->stack + 8;

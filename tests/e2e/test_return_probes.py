@@ -19,6 +19,13 @@ def probed(lab, pid, *functions):
         assert tracer.wait(timeout=PATIENCE) == 0, tracer.stderr.read()
 
 
+def assert_trampoline_is_left(film, *options):
+    """Of a thread that is in the kernel's trampoline, for its handlers, the address that it returns to is known."""
+    stacks = [stack for stack, _ in film.folded(*options)]
+    lost = [stack for stack in stacks if stack.find("uprobe_handle_trampoline") and stack[0].startswith("[truncated: ")]
+    assert not lost, lost
+
+
 @needs_root
 @pytest.mark.parametrize("name, functions, callers, enough", [
     # one jumps to the other: two probes have taken the same address
@@ -35,16 +42,19 @@ def test_samples_under_return_probes(lab, name, functions, callers, enough):
     inside = film.share(lambda stack: callers[-1] in stack)
     assert inside > 0.2, film.explain()
     assert film.share(lambda stack: stack.has(*callers)) > enough * inside, film.explain()
+    assert_trampoline_is_left(film)
 
 
 @needs_root
 def test_whole_machine_under_return_probes(lab):
     functions = "tail_first", "tail_second"
     with running(lab.program("tailcall"), 60) as program, probed(lab, program.pid, *functions):
-        film = lab.record("-d", "2", "-a", hz=199)
+        film = lab.record("-d", "2", "-a", hz=997)
     own = ("--pid", str(program.pid))
-    cut = film.json(*own)["stacks"]["reasons"]
-    assert set(cut) <= {"the recorder could not take the stack over"}, film.explain()
+    stacks = film.json(*own)["stacks"]
+    # some fall into the moments in which nobody knows it, as above, or are of before it was known to the recorder
+    assert stacks["complete"] > 0.98 * stacks["samples"], film.explain()
+    assert_trampoline_is_left(film, *own)
     assert film.share(lambda stack: stack.has("main", "tail_outer", "tail_second"), *own) > 0.5, film.explain()
 
 
