@@ -6,7 +6,8 @@
  *
  * To read takes about as long as to count the pages of the process, and its heap to be read; while
  * the kernel counts, the process cannot map anything. So all readings together take at most a 200th
- * of one CPU, and one process is read again after 200 times what it took.
+ * of one CPU, and one process is read again after 200 times what it took. Until its turn comes, a
+ * process has what the kernel counts all the time, and those with the most are read first.
  */
 #include "camera/source.h"
 
@@ -43,14 +44,22 @@ enum {
 	EVENTS
 };
 
+struct candidate {
+	pid_t pid;
+	uint64_t due;		  /* when it is read again; 0: it never was */
+	struct rss_parts counted; /* in this round, if it was */
+};
+
 struct rss {
 	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
 	uint64_t since, took; /* when the recording began, and what readings took of a CPU, ns */
+	uint64_t counting;    /* of that, for those that were not read */
 	struct map next;      /* of a pid: when it is read again */
-	vec(pid_t) pids;      /* of one round */
+	vec(struct candidate) round;
+	struct map counted;   /* of a pid: its bytes, if it was never read */
+	uint64_t count_again; /* when all those are counted again */
 	struct page_cache cache;
 	struct map told; /* of a control group: the process that its page cache stands with */
-	pid_t last;	 /* that was read */
 	uint64_t cut, uses_cut, too_large, not_looked_at, refused, no_memory, unread;
 };
 
@@ -125,12 +134,27 @@ static void ask_runtimes(void *context, const struct runtime_memory *memory,
 	samples_spans(asked->samples, asked->pid, memory, spans);
 }
 
-static int write_rss(struct source *source, pid_t pid, uint64_t now, uint32_t thread)
+static void write_parts(struct source *source, const struct rss_parts *parts, uint64_t now,
+			uint32_t thread)
 {
 	struct samples *samples = source->host->samples;
+	const struct rss *rss = source->state;
+
+	vec_foreach (&parts->all, part) {
+		uint32_t stack = samples_words(samples, 0, rss_group(part->kind));
+		const char *words = part->name ? part->name : rss_words(part->kind);
+
+		if (stack)
+			stack = samples_words(samples, stack, words);
+		write_row(source, rss->of_film[OF_RSS], now, thread, stack, part->bytes);
+	}
+}
+
+static int write_rss(struct source *source, pid_t pid, uint64_t now, uint32_t thread)
+{
 	struct rss *rss = source->state;
 	struct rss_parts parts;
-	struct asked asked = {samples, pid};
+	struct asked asked = {source->host->samples, pid};
 	int err = rss_explain(pid, &(struct rss_uses){ask_runtimes, &asked}, &parts);
 
 	if (err)
@@ -139,14 +163,7 @@ static int write_rss(struct source *source, pid_t pid, uint64_t now, uint32_t th
 	rss->too_large += parts.too_large;
 	rss->not_looked_at += parts.unread;
 	rss->uses_cut += parts.is_uses_cut;
-	vec_foreach (&parts.all, part) {
-		uint32_t stack = samples_words(samples, 0, rss_group(part->kind));
-		const char *words = part->name ? part->name : rss_words(part->kind);
-
-		if (stack)
-			stack = samples_words(samples, stack, words);
-		write_row(source, rss->of_film[OF_RSS], now, thread, stack, part->bytes);
-	}
+	write_parts(source, &parts, now, thread);
 	rss_parts_free(&parts);
 	return 0;
 }
@@ -206,15 +223,27 @@ static int write_beside(struct source *source, pid_t pid, uint64_t now, uint32_t
 	return err;
 }
 
+/* The least time between two readings of one process. */
+static uint64_t round_ns(const struct source *source)
+{
+	return source->host->selection->whole_machine ? 10 * SECOND_NS : SECOND_NS;
+}
+
+/* The thread that the rows of a process stand with; 0: it is gone. */
+static uint32_t thread_of(struct source *source, pid_t pid)
+{
+	struct samples *samples = source->host->samples;
+	const struct process *process = samples_process(samples, pid);
+
+	return process ? samples_other_thread(samples, pid, pid, process->start, process->comm) : 0;
+}
+
 static void read_one(struct source *source, pid_t pid)
 {
 	struct rss *rss = source->state;
 	uint64_t begin = clock_ns(), used = clock_thread_ns(), took, pause;
-	uint64_t least = source->host->selection->whole_machine ? 10 * SECOND_NS : SECOND_NS;
-	const struct process *process = samples_process(source->host->samples, pid);
-	uint32_t thread = process ? samples_other_thread(source->host->samples, pid, pid,
-							 process->start, process->comm)
-				  : 0;
+	uint64_t least = round_ns(source);
+	uint32_t thread = thread_of(source, pid);
 	int err = 0;
 
 	if (thread && rss->of_film[OF_RSS])
@@ -240,58 +269,138 @@ static void take_pid(void *context, pid_t pid)
 	const struct source *source = context;
 	const struct selection *selection = source->host->selection;
 	struct rss *rss = source->state;
+	const uint64_t *next = map_get(&rss->next, (uint64_t)pid);
 
-	if (rss->pids.count < PROCESSES_MAX &&
+	if (rss->round.count < PROCESSES_MAX &&
 	    (selection->whole_machine || filter_is_target(source->host->probes, selection, pid)))
-		(void)!vec_push(&rss->pids, pid);
-}
-
-static int compare_pids(const void *a, const void *b)
-{
-	pid_t one = *(const pid_t *)a, other = *(const pid_t *)b;
-
-	return (one > other) - (one < other);
+		(void)!vec_push(&rss->round,
+				(struct candidate){.pid = pid, .due = next ? *next : 0});
 }
 
 /* What is known of those that are gone is forgotten. */
-static void keep_living(struct rss *rss)
+static void keep_living(struct rss *rss, struct map *of)
 {
 	struct map kept = {0};
 
-	vec_foreach (&rss->pids, pid) {
-		const uint64_t *next = map_get(&rss->next, (uint64_t)*pid);
+	vec_foreach (&rss->round, one) {
+		const uint64_t *value = map_get(of, (uint64_t)one->pid);
 
-		(void)!map_put(&kept, (uint64_t)*pid, next ? *next : 0);
+		if (value)
+			(void)!map_put(&kept, (uint64_t)one->pid, *value);
 	}
-	map_free(&rss->next);
-	rss->next = kept;
+	map_free(of);
+	*of = kept;
+}
+
+static void begin_round(struct source *source)
+{
+	struct rss *rss = source->state;
+
+	rss->round.count = 0;
+	procfs_each_number("/proc", take_pid, source);
+	keep_living(rss, &rss->next);
+	keep_living(rss, &rss->counted);
+}
+
+static void end_round(struct rss *rss)
+{
+	vec_foreach (&rss->round, one)
+		rss_parts_free(&one->counted);
+}
+
+/* took, ns, is more than a part of the time since the recording began, one in parts. */
+static bool is_above(const struct rss *rss, uint64_t took, uint64_t parts)
+{
+	return took > AHEAD_NS + (clock_ns() - rss->since) / parts;
+}
+
+/*
+ * Counts what those have that were never read, anew in each round, with half of the time that there
+ * is: what was read at length does not keep others from being counted.
+ */
+static void count_unread(struct source *source, uint64_t now)
+{
+	struct rss *rss = source->state;
+	uint64_t used = clock_thread_ns();
+
+	if (now >= rss->count_again) {
+		map_free(&rss->counted);
+		rss->count_again = now + round_ns(source);
+	}
+	vec_foreach (&rss->round, one) {
+		uint64_t counting = rss->counting + clock_thread_ns() - used;
+
+		if (is_above(rss, counting, 2 * SHARE))
+			break;
+		if (one->due || map_get(&rss->counted, (uint64_t)one->pid) ||
+		    rss_count(one->pid, &one->counted))
+			continue;
+		(void)!map_put(&rss->counted, (uint64_t)one->pid, one->counted.total);
+	}
+	rss->counting += clock_thread_ns() - used;
+	rss->took += clock_thread_ns() - used;
+}
+
+static uint64_t bytes_of(const struct rss *rss, const struct candidate *one)
+{
+	const uint64_t *bytes = map_get(&rss->counted, (uint64_t)one->pid);
+
+	return bytes ? *bytes : 0;
+}
+
+/* Those that wait longest first, of those that were never read the largest. */
+static int compare_turns(const void *a, const void *b, void *context)
+{
+	const struct candidate *one = a, *other = b;
+	uint64_t bytes = bytes_of(context, one), others = bytes_of(context, other);
+
+	if (one->due != other->due)
+		return one->due > other->due ? 1 : -1;
+	if (bytes != others)
+		return bytes < others ? 1 : -1;
+	return (one->pid > other->pid) - (one->pid < other->pid);
+}
+
+static bool was_read(const struct rss *rss, pid_t pid)
+{
+	return map_get(&rss->next, (uint64_t)pid);
+}
+
+/* What was counted in this round of those whose turn did not come in it. */
+static void write_counted(struct source *source)
+{
+	struct rss *rss = source->state;
+	uint64_t used = clock_thread_ns();
+
+	vec_foreach (&rss->round, one) {
+		uint32_t thread = one->counted.total && !was_read(rss, one->pid)
+					  ? thread_of(source, one->pid)
+					  : 0;
+
+		if (thread)
+			write_parts(source, &one->counted, clock_ns(), thread);
+	}
+	rss->counting += clock_thread_ns() - used;
+	rss->took += clock_thread_ns() - used;
 }
 
 static void read_due(struct source *source, uint64_t now, bool all)
 {
 	struct rss *rss = source->state;
-	size_t from = 0;
 
-	rss->pids.count = 0;
-	procfs_each_number("/proc", take_pid, source);
-	if (!rss->pids.count)
-		return;
-	qsort(rss->pids.at, rss->pids.count, sizeof(rss->pids.at[0]), compare_pids);
-	keep_living(rss);
-	/* those behind the last one first: all have their turn */
-	while (from < rss->pids.count && rss->pids.at[from] <= rss->last)
-		from++;
-	for (size_t i = 0; i < rss->pids.count; i++) {
-		pid_t pid = rss->pids.at[(from + i) % rss->pids.count];
-		const uint64_t *next = map_get(&rss->next, (uint64_t)pid);
-
-		if (!all && rss->took > AHEAD_NS + (clock_ns() - rss->since) / SHARE)
-			return;
-		if (next && *next > now)
-			continue;
-		read_one(source, pid);
-		rss->last = pid;
+	begin_round(source);
+	if (rss->of_film[OF_RSS])
+		count_unread(source, now);
+	if (rss->round.count)
+		qsort_r(rss->round.at, rss->round.count, sizeof(rss->round.at[0]), compare_turns,
+			rss);
+	vec_foreach (&rss->round, one) {
+		if (one->due > now || (!all && is_above(rss, rss->took, SHARE)))
+			break;
+		read_one(source, one->pid);
 	}
+	write_counted(source);
+	end_round(rss);
 }
 
 static void tell_losses(struct source *source)
@@ -316,16 +425,13 @@ static void tick(struct source *source, uint64_t now)
 	tell_losses(source);
 }
 
-/* How many of the last round were never read. */
-static uint64_t count_unread(const struct rss *rss)
+/* How many of the last round were never read, nor counted. */
+static uint64_t count_untold(const struct rss *rss)
 {
 	uint64_t count = 0;
 
-	vec_foreach (&rss->pids, pid) {
-		const uint64_t *next = map_get(&rss->next, (uint64_t)*pid);
-
-		count += !next || !*next;
-	}
+	vec_foreach (&rss->round, one)
+		count += !was_read(rss, one->pid) && !map_get(&rss->counted, (uint64_t)one->pid);
 	return count;
 }
 
@@ -335,7 +441,7 @@ static void closing(struct source *source)
 
 	/* what was named; of a whole machine it would take too long */
 	if (source->host->selection->whole_machine)
-		rss->unread = count_unread(rss);
+		rss->unread = count_untold(rss);
 	else
 		read_due(source, clock_ns(), true);
 	tell_losses(source);
@@ -348,7 +454,9 @@ static void turn(struct source *source)
 
 	add_events(source);
 	map_free(&rss->next);
+	map_free(&rss->counted);
 	map_free(&rss->told);
+	rss->count_again = 0;
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -365,8 +473,9 @@ static void free_state(struct source *source)
 
 	if (rss) {
 		map_free(&rss->next);
+		map_free(&rss->counted);
 		map_free(&rss->told);
-		vec_free(&rss->pids);
+		vec_free(&rss->round);
 		page_cache_close(&rss->cache);
 	}
 	free(rss);

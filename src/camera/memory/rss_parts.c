@@ -35,6 +35,8 @@
 
 #define LARGEST_DATA (1u << 20) /* of libc */
 
+#define STATUS_MAX   8192u
+
 static const struct {
 	const char *group, *words;
 } kinds[RSS_KINDS] = {
@@ -68,6 +70,9 @@ static const struct {
 	[RSS_NAMED] = {"[anonymous memory with a name]", NULL},
 	[RSS_UNKNOWN] = {"[not explained]", "[anonymous memory]"},
 	[RSS_UNREAD] = {"[not explained]", "[anonymous memory: not looked at, it is large]"},
+	[RSS_LATER_ANONYMOUS] = {"[not explained]", "[anonymous memory: its turn had not come]"},
+	[RSS_LATER_FILES] = {"[not explained]", "[files: their turn had not come]"},
+	[RSS_LATER_SHARED] = {"[not explained]", "[shared memory: its turn had not come]"},
 };
 
 static const enum rss_kind of_use[RUNTIME_USES] = {
@@ -488,6 +493,33 @@ int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts)
 		free(mapping->at.path);
 	vec_free(&r.mappings);
 	vec_free(&r.spans.all);
+	if (r.no_memory && !err)
+		err = -ENOMEM;
+	if (err)
+		rss_parts_free(parts);
+	return err;
+}
+
+int rss_count(pid_t pid, struct rss_parts *parts)
+{
+	/* proc(5): they add up to VmRSS */
+	static const struct {
+		enum rss_kind kind;
+		const char *field;
+	} counts[] = {{RSS_LATER_ANONYMOUS, "RssAnon"},
+		      {RSS_LATER_FILES, "RssFile"},
+		      {RSS_LATER_SHARED, "RssShmem"}};
+	struct rss_reading r = {.parts = parts};
+	struct buf text = {0};
+	int err;
+
+	*parts = (struct rss_parts){0};
+	err = procfs_read(pid, "status", STATUS_MAX, &text);
+	for (size_t i = 0; !err && i < sizeof(counts) / sizeof(counts[0]); i++)
+		rss_add(&r, counts[i].kind, NULL,
+			procfs_kb((const char *)text.at, counts[i].field));
+	buf_free(&text);
+	parts->total = sum_of(parts);
 	if (r.no_memory && !err)
 		err = -ENOMEM;
 	if (err)

@@ -41,6 +41,9 @@ enum rss_kind {
 	RSS_NAMED,
 	RSS_UNKNOWN,
 	RSS_UNREAD,
+	RSS_LATER_ANONYMOUS,
+	RSS_LATER_FILES,
+	RSS_LATER_SHARED,
 	RSS_KINDS
 };
 
@@ -73,6 +76,12 @@ struct rss_uses {
  * thread of the kernel; other negative errnos.
  */
 int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts);
+
+/*
+ * What the kernel counts for the process, in its three parts, which takes no longer for a large
+ * one: for a process whose turn has not come. Errors as above; a thread of the kernel has no parts.
+ */
+int rss_count(pid_t pid, struct rss_parts *parts);
 void rss_parts_free(struct rss_parts *parts);
 
 /* The words of a kind: of its group, and its own; null: its parts have names. */
