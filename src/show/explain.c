@@ -94,12 +94,12 @@ static int put_parts(struct teller *t, uint32_t first, unsigned int depth)
 }
 
 /* "Its longest cause is time ready but not running in orders (12)." */
-static int put_cause(const struct teller *t, const struct explain_part *cause)
+static int put_cause(const struct teller *t, const struct explain_part *cause, bool is_other)
 {
 	struct buf words = {0};
 	int err;
 
-	buf_printf(&words, "Its longest cause is %s in ",
+	buf_printf(&words, "Its longest %scause is %s in ", is_other ? "other " : "",
 		   explain_kind_words(explain_kind(t->e, cause)));
 	explain_thread_words(t->e, cause->thread, 0, &words);
 	buf_put_text(&words, ". ");
@@ -109,13 +109,22 @@ static int put_cause(const struct teller *t, const struct explain_part *cause)
 }
 
 /* An event loop that has little to do is not slow for that. */
-static void put_without_work(const struct teller *t, uint64_t idle)
+static void put_without_work(const struct teller *t, uint64_t idle, uint64_t answers)
 {
+	bool has_requests = film_find_event(t->e->film, event_type(EVENT_REQUESTS)->name);
 	char time[32];
 
 	words_value(time, sizeof(time), "ns", idle);
-	fprintf(t->out, "For %s (%.0f %%) it waited for new work. ", time,
+	fprintf(t->out, "For %s (%.0f %%) it waited for new work", time,
 		words_percent(idle, t->x->to - t->x->from));
+	if (answers) {
+		words_value(time, sizeof(time), "ns", answers);
+		fprintf(t->out,
+			", or, for up to %s of that, for answers on connections that it "
+			"seems to have opened%s",
+			time, has_requests ? "" : " (-e requests tells)");
+	}
+	fputs(". ", t->out);
 }
 
 static int put_advice(const struct teller *t)
@@ -123,13 +132,14 @@ static int put_advice(const struct teller *t)
 	const struct explain_part *cause = explain_cause(t->x);
 	struct explain_advice advice = explain_advise(t->e, t->x);
 	uint64_t whole = t->x->to - t->x->from, idle = explain_without_work(t->x);
+	uint64_t answers = explain_perhaps_answers(t->e, t->x);
 	bool is_inner = cause && cause != &t->x->parts.at[t->x->first - 1];
 	char gain[32];
 	int err;
 
 	if (!cause || (is_inner && idle))
-		put_without_work(t, idle);
-	err = is_inner ? put_cause(t, cause) : 0;
+		put_without_work(t, idle, answers);
+	err = is_inner ? put_cause(t, cause, answers) : 0;
 	if (!cause) {
 		fputc('\n', t->out);
 		return err;

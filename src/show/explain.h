@@ -53,6 +53,12 @@ const struct explain_part *explain_cause(const struct explanation *x);
 /* ns that it had no work; 0 of a request. */
 uint64_t explain_without_work(const struct explanation *x);
 
+/*
+ * ns of that in which it may have waited for answers: what ended the longest of these waits came on
+ * connections that it seems to have opened. 0 if the film has requests: then they are known.
+ */
+uint64_t explain_perhaps_answers(const struct explainer *e, const struct explanation *x);
+
 /* Whether more threads would help, "no", "yes" or "unknown", and why: never null. */
 struct explain_advice {
 	const char *more_threads, *why;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What follows from an explanation, as far as its evidence answers that. */
+#include "query/explain/peers.h"
+#include "query/objects.h"
+#include "query/requests.h"
 #include "show/explain.h"
 
 bool explain_is_unexplained(const struct explain_part *part)
@@ -83,6 +86,23 @@ uint64_t explain_without_work(const struct explanation *x)
 	vec_foreach (&x->parts, part)
 		if (!part->parent && is_for_work(x, part))
 			sum += part->duration;
+	return sum;
+}
+
+uint64_t explain_perhaps_answers(const struct explainer *e, const struct explanation *x)
+{
+	uint64_t sum = 0;
+
+	if (requests_event(e->film))
+		return 0;
+	vec_foreach (&x->parts, part) {
+		uint32_t object =
+			part->slice == HISTORY_NONE ? 0 : e->histories.slices[part->slice].object;
+
+		if (!part->parent && is_for_work(x, part) &&
+		    explain_seems_opened(object_name(e->film, object)))
+			sum += part->duration;
+	}
 	return sum;
 }
 

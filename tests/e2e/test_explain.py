@@ -592,6 +592,47 @@ def test_to_have_no_work_is_no_cause(lab):
     assert "Without the first of these" not in told or request["parts"][0]["end"] != "idle", told
 
 
+TALKS = """
+import select, socket, sys, time
+role, pause = sys.argv[1], float(sys.argv[2])
+poll = select.poll()
+
+def serve():
+    for port in range(20000, 20100):  # as a service has, not one that Linux gives to clients
+        try:
+            return socket.create_server(("127.0.0.1", port))
+        except OSError:
+            pass
+
+if role == "server":
+    with serve() as listening:
+        print(listening.getsockname()[1], flush=True)
+        connection, _ = listening.accept()
+else:
+    connection = socket.create_connection(("127.0.0.1", int(sys.argv[3])))
+    connection.send(b"?")
+poll.register(connection, select.POLLIN)
+while poll.poll() and connection.recv(1):
+    time.sleep(pause)
+    connection.send(b"!")
+"""
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_what_may_be_a_wait_for_an_answer(lab, role):
+    """A poll on a connection: of the one that opened it, it is not said that it waited for new work alone."""
+    pauses = ("0.05", "0") if role == "client" else ("0", "0.05")
+    with subprocess.Popen([sys.executable, "-c", TALKS, "server", pauses[0]], stdout=subprocess.PIPE, text=True) as server:
+        with subprocess.Popen([sys.executable, "-c", TALKS, "client", pauses[1], server.stdout.readline()]) as client:
+            process = client if role == "client" else server
+            film = lab.record(*EVENTS, "-p", process.pid, "-d", 1)
+            client.kill()
+    told = lab.run("explain", "-p", process.pid, film.path).stdout
+    assert " it waited for new work" in told, told
+    for_answers = " of that, for answers on connections that it seems to have opened (-e requests tells). Its longest other cause is "
+    assert (for_answers in told) == (role == "client"), told
+
+
 def test_a_film_without_lives_says_what_to_record(lab):
     film = lab.record("-d", "0.1", "-p", os.getpid())
     done = lab.run("explain", film.path)

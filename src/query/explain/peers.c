@@ -11,6 +11,8 @@
 #include "query/requests.h"
 
 #define ARROW		" -> "
+#define CLIENTS_FROM	32768
+#define CLIENTS_TO	60999
 #define PROCESS_SEVERAL 0
 
 struct peers {
@@ -49,21 +51,50 @@ static uint64_t hash_ends(const char *own, size_t own_size, const char *peer, si
 	return hash_bytes(parts, sizeof(parts));
 }
 
+/* The two ends, as texts within a name; false: it is not a connection. */
+struct ends {
+	const char *own, *peer;
+	size_t own_size, peer_size;
+};
+
 /* "tcp 10.0.0.1:40212 -> 10.0.0.7:5432" */
+static bool find_ends(const char *name, struct ends *ends)
+{
+	const char *arrow;
+
+	if (strncmp(name, "tcp ", 4) != 0 || !(arrow = strstr(name, ARROW)))
+		return false;
+	ends->own = name + 4;
+	ends->own_size = (size_t)(arrow - ends->own);
+	ends->peer = arrow + strlen(ARROW);
+	ends->peer_size = strlen(ends->peer);
+	return true;
+}
+
 static void learn_object(struct peers *peers, uint32_t frame)
 {
-	const char *name = object_name(peers->film, frame), *arrow;
+	struct ends ends;
 
-	if (strncmp(name, "tcp ", 4) != 0)
+	if (!find_ends(object_name(peers->film, frame), &ends))
 		return;
-	name += 4;
-	arrow = strstr(name, ARROW);
-	if (!arrow)
-		return;
-	peers->own[frame] = hash_ends(name, (size_t)(arrow - name), arrow + strlen(ARROW),
-				      strlen(arrow + strlen(ARROW)));
-	peers->reversed[frame] = hash_ends(arrow + strlen(ARROW), strlen(arrow + strlen(ARROW)),
-					   name, (size_t)(arrow - name));
+	peers->own[frame] = hash_ends(ends.own, ends.own_size, ends.peer, ends.peer_size);
+	peers->reversed[frame] = hash_ends(ends.peer, ends.peer_size, ends.own, ends.own_size);
+}
+
+static bool is_port_of_client(const char *end, size_t size)
+{
+	const char *colon = memrchr(end, ':', size);
+	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
+
+	return port >= CLIENTS_FROM && port <= CLIENTS_TO;
+}
+
+bool explain_seems_opened(const char *object)
+{
+	struct ends ends;
+
+	return find_ends(object, &ends) && is_port_of_client(ends.own, ends.own_size) &&
+	       !is_port_of_client(ends.peer, ends.peer_size);
 }
 
 static bool learn_end(struct peers *peers, uint64_t end, uint32_t process)

@@ -12,4 +12,11 @@
  */
 int explain_peers(struct explainer *e, struct fail *why);
 
+/*
+ * Whether the process that has this object seems to have opened that connection itself, so that
+ * data there may be an answer to it. A guess by the ports: that of its own end is one of those that
+ * Linux gives to clients, the other one is not (net.ipv4.ip_local_port_range, as it is by default).
+ */
+bool explain_seems_opened(const char *object);
+
 #endif
