@@ -162,6 +162,8 @@ struct capture_handover {
 	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")          \
 	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                           \
 	X(TASK_NO_MEMORY, SAMPLE, "wait lost: too many tasks of asyncio")                          \
+	X(TASK_RAN_NO_ROOM, PART,                                                                  \
+	  "wait of a task may have begun later than shown: too many ran at first")                 \
 	X(VTHREAD_NO_MEMORY, SAMPLE, "wait lost: too many virtual threads")                        \
 	X(VTHREAD_STACK, PART,                                                                     \
 	  "stack with which a virtual thread waits not taken: too many a second")                  \

@@ -424,11 +424,14 @@ static __noinline int ran_before(struct firing *f, const struct probe_regs *ctx)
 {
 	const __u64 kept[] = {ctx->bx, ctx->bp, ctx->r12, ctx->r13, ctx->r14, ctx->r15};
 	struct lane_key key = {0, f->key.pid, UNWIND_ANY_EXEC};
+	long err = 0;
 
 	for (__u32 i = 0; i < 6; i++) {
 		key.at = kept[i];
-		bpf_map_update_elem(&tasks_ran, &key, &f->now, BPF_ANY);
+		err |= bpf_map_update_elem(&tasks_ran, &key, &f->now, BPF_ANY);
 	}
+	if (err)
+		capture_count_loss(CAPTURE_SOURCE_TASKS, CAPTURE_LOSS_TASK_RAN_NO_ROOM);
 	return 0;
 }
 
