@@ -3,6 +3,7 @@
 
 import importlib.util
 import sys
+from collections import Counter
 
 import pytest
 
@@ -155,13 +156,18 @@ def links_of(lab, serving, command):
     return links(lab, server, port)
 
 
+def assert_by_task(right):
+    """While it serves just one, its thread shows for which it asks: of the first of a round, if the client stops behind that."""
+    by = [r["parent_by"] for r in right]
+    assert set(by) <= {"task", "thread"} and by.count("task") >= 0.9 * len(by), Counter(by)
+
+
 @pytest.mark.parametrize("version", ["debian", "3.8", "3.9", "3.10", "3.12", "3.13"])
 def test_streams(lab, serving, version):
     python = "/usr/bin/python3" if version == "debian" else of_pyenv(version)
     right, wrong = links_of(lab, serving, of_python(STREAMS, "direct", python=python))
     assert not wrong and len(right) >= 0.9 * WANTED, (len(right), wrong)
-    # while it serves just one, the thread shows it, too
-    assert {r["parent_by"] for r in right} == {"task"}
+    assert_by_task(right)
 
 
 @pytest.mark.parametrize(["program", "modules"], [(AIOHTTP, ["aiohttp"]), (UVICORN, ["uvicorn", "httpx", "h11"])],
@@ -171,7 +177,7 @@ def test_frameworks(lab, serving, program, modules):
     has_modules(*modules)
     right, wrong = links_of(lab, serving, of_python(program))
     assert not wrong and len(right) >= 0.9 * WANTED, (len(right), wrong)
-    assert {r["parent_by"] for r in right} == {"task"}
+    assert_by_task(right)
 
 
 @pytest.mark.parametrize("way", ["child", "workers", "answering", "pairs", "by-hand"])
@@ -188,7 +194,7 @@ def test_uvloop(lab, serving, program, modules):
     has_modules("uvloop", *modules)
     right, wrong = links_of(lab, serving, of_python(program, "uvloop"))
     assert not wrong and len(right) >= 0.9 * WANTED, (len(right), wrong)
-    assert {r["parent_by"] for r in right} == {"task"}
+    assert_by_task(right)
 
 
 def test_what_goes_on_behind_an_answer_is_of_none(lab, serving):
