@@ -170,6 +170,23 @@ static bool is_for_anything(const struct history_slice *slice)
 	return history_is_idle(slice) && !is_of_pool;
 }
 
+/*
+ * Whether an event loop, whose turn led on from the wait of one of its tasks, had been woken for
+ * that turn by a thread of its own process. That one has the task's result, as a thread of an
+ * executor has: the loop only passes it on.
+ */
+static bool is_passed_on(const struct walk *w, const struct history_slice *slice)
+{
+	const struct histories *histories = w->histories;
+	const struct film_thread *threads = histories->film->threads;
+
+	return w->depth > 1 && histories_is_goroutine(histories, w->visits[w->depth - 2].thread) &&
+	       !histories_is_goroutine(histories, slice->thread) &&
+	       slice->kind == SLICE_WAIT + WAIT_POLL && slice->context == FILM_WAIT_BY_THREAD &&
+	       !histories_is_goroutine(histories, slice->waker) &&
+	       threads[slice->waker].process == threads[slice->thread].process;
+}
+
 /* Whether a wait that ends now is to be followed to its waker, which ran then. */
 static bool is_followed(struct walk *w, const struct history_slice *slice)
 {
@@ -183,7 +200,8 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	/*
 	 * its own thread may take part in the end of an access to a disk; the disk is what it took
 	 */
-	if (is_of_disk(slice) || (is_for_anything(slice) && (w->depth > 1 || !w->idle)))
+	if (is_of_disk(slice) ||
+	    (is_for_anything(slice) && (w->depth > 1 || !w->idle) && !is_passed_on(w, slice)))
 		return false;
 	return may_have_run(w->histories, slice->waker, w->now) && !is_too_deep(w);
 }
@@ -201,6 +219,7 @@ static bool follow(struct walk *w, size_t at, uint64_t start)
 		.thread = visit->thread,
 		.waker = slice->waker,
 		.is_likely = slice->context == FILM_WAIT_BY_EITHER,
+		.is_passed_on = is_passed_on(w, slice),
 	};
 	bool counts = wait.start < wait.end;
 
@@ -262,7 +281,9 @@ static bool step(struct walk *w, struct visit *visit)
 			start = slice->end;
 		return put(w, visit, start, HISTORY_NONE, CRITICAL_ABSENT);
 	}
-	if (slice->start > start)
+	/* what the loop did earlier is not what the task waited for */
+	if (slice->start > start &&
+	    !(slice_is_wait(slice->kind) && is_passed_on(w, slice) && is_followed(w, slice)))
 		start = slice->start;
 	if (slice->kind == SLICE_RUNNING)
 		return step_in_thread(w, visit, at, start);

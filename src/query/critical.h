@@ -17,7 +17,9 @@
  * have no thread as their cause; the current thread is an innocent one.
  *
  * Goroutines are threads, too: their waits lead to the goroutines that made them ready. While one
- * runs, it does what the thread does that works for it.
+ * runs, it does what the thread does that works for it. Where the thread of an event loop ended the
+ * wait of its task, and another thread of the process had woken the loop for that, the walk goes on
+ * in that other one, over all of the task's wait: the loop only passed its result on.
  *
  * A waker ran at the moment of the wake. If it is not seen to, its record is wrong or missing, and
  * it is not followed: so a walk always goes back in time, also through cycles.
@@ -62,7 +64,9 @@ struct critical_wait {
 	uint32_t thread;     /* that waited; of a goroutine it is that one, not its thread */
 	uint32_t waker;	     /* that it leads to */
 	bool is_likely;	     /* an interrupt may have ended it instead */
-	bool is_call;	     /* the waker served the request */
+	/* of an event loop: its waker has what a task waited for, since before the loop waited */
+	bool is_passed_on;
+	bool is_call;			 /* the waker served the request */
 	const struct explain_made *made; /* the request whose answer was waited for; null */
 	/* another request, which the waker served before it received this one; null */
 	const struct explain_served *before;

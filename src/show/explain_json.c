@@ -148,7 +148,7 @@ static void put_part(struct writer *w, const struct explain_part *part)
 	put_words(w, "evidence", &words);
 	json_u64(&w->j, "count", part->count);
 	json_u64(&w->j, "longest", part->longest);
-	json_bool(&w->j, "likely", part->is_likely);
+	json_bool(&w->j, "likely", part->is_likely || part->is_passed_on);
 	put_stack(w, part);
 	if (part->kind == SLICE_ON_CPU)
 		put_functions(w, part);

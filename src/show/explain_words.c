@@ -455,6 +455,16 @@ static void answer_words(struct explainer *e, const struct explain_part *part, s
 		cause_words(e, part, words);
 }
 
+/* Of an event loop that took the result of a task from another thread. */
+static void passed_on_words(const struct explainer *e, const struct explain_part *part,
+			    struct buf *words)
+{
+	buf_put_text(words, "until ");
+	explain_thread_words(e, part->waker, part->thread, words);
+	buf_printf(words, " woke the event loop (%s), most likely with the result",
+		   call_of(e, slice_of(e, part)));
+}
+
 /* Of a wait of an event loop that served others, too. */
 static void shared_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
@@ -508,6 +518,10 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 	}
 	if (part->made) {
 		answer_words(e, part, words);
+		return;
+	}
+	if (part->is_passed_on) {
+		passed_on_words(e, part, words);
 		return;
 	}
 	if (!slice || part->kind == SLICE_HOLE)
@@ -583,6 +597,9 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 	if (part->is_call)
 		buf_put_text(words, "; the request of its connection, and of its stream, that was "
 				    "served meanwhile");
+	if (part->is_passed_on)
+		buf_put_text(words, "; that the thread which woke the event loop had the result is "
+				    "a guess");
 	if (part->is_likely)
 		buf_put_text(words, "; an interrupt may have ended it instead");
 }

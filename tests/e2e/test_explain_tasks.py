@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Why a request of a server of asyncio was slow: through the lock that another task held, although one thread ran both.
+Why a request of a server of asyncio was slow: through the lock that another task held, although one thread ran both, and
+through the event loop to the thread of an executor that worked for it.
 """
 
 import json
@@ -84,3 +85,38 @@ def test_the_words_name_tasks_without_numbers(film, lab):
 def test_requests_are_of_tasks_in_the_report(film):
     report = film.report("-e", "task-lanes", "--by", "endpoint").stdout
     assert "GET /locked" in report and "not linked" not in report, report
+
+
+# Each request has an executor's thread work for HOLDS; meanwhile the loop wakes for a task that has nothing to do with it.
+EXECUTOR = SERVER.replace("        async with lock:\n            await asyncio.sleep(holds)\n",
+                          "        await asyncio.get_running_loop().run_in_executor(None, look_up)\n")
+EXECUTOR = EXECUTOR.replace("async def main():", """
+def look_up():
+    time.sleep(holds)
+
+async def tick():
+    while True:
+        await asyncio.sleep(holds / 3)
+
+async def main():
+    ticks = asyncio.create_task(tick())""").replace("import asyncio, sys", "import asyncio, sys, time")
+
+
+def passed_on(parts):
+    for part in parts:
+        if "woke the event loop" in part["words"]:
+            yield part
+        yield from passed_on(part["parts"])
+
+
+def test_a_request_leads_through_the_loop_to_the_thread_of_the_executor(shared_lab):
+    python = "/usr/bin/python3"
+    film = shared_lab.record("-e", "requests,threads,task-lanes", "--", python, "-c", EXECUTOR, HOLDS, python, CLIENT)
+    answer = json.loads(shared_lab.run("explain", "--format", "json", "--endpoint", "GET /locked", "--slowest", "9", film.path).stdout)
+    # a turn of the loop that the clock began may take a result, too: not of all is it known
+    parts = [part for request in answer["requests"] for part in passed_on(request["parts"])]
+    longest = max(parts, key=lambda part: part["duration"])
+    assert longest["likely"] and longest["duration"] >= .9 * HOLDS * 10**9, longest
+    assert sum(inner["duration"] for inner in longest["parts"]) == longest["duration"], longest
+    slept = [inner for inner in longest["parts"] if inner["kind"] == "sleep"]
+    assert slept and slept[0]["duration"] >= .9 * HOLDS * 10**9 and "in look_up" in slept[0]["words"], longest

@@ -44,7 +44,9 @@ struct explain_part {
 	bool is_queue;	  /* the request waited until its thread had served others: count of them */
 	/* of such a queue: what was served before by the connection whose request ended the wait */
 	bool is_of_connection;
-	bool is_likely;	  /* an interrupt may have ended it instead, in some cases */
+	bool is_likely; /* an interrupt may have ended it instead, in some cases */
+	/* its waker has the result, which this thread's loop passed on */
+	bool is_passed_on;
 	bool is_call;	  /* its waker served the request that was made */
 	bool is_in_queue; /* its parent has a queue: each part there names its thread */
 	bool is_in_call;  /* its parent is a call: its thread had that work */

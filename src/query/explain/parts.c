@@ -40,7 +40,8 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 	uint64_t key[] = {
 		part->parent,
 		(uint64_t)part->kind << 24 | (uint64_t)part->ended << 16 |
-			(uint64_t)part->is_of_connection << 9 | (uint64_t)part->is_followed << 8 |
+			(uint64_t)part->is_passed_on << 10 | (uint64_t)part->is_of_connection << 9 |
+			(uint64_t)part->is_followed << 8 |
 			(slice && slice_is_wait(slice->kind) && !part->made ? slice->descriptor
 									    : 0),
 		(uint64_t)part->thread << 32 | (part->is_followed ? part->waker : 0),
@@ -199,6 +200,7 @@ static bool add_waits(struct summing *s)
 			.is_followed = !wait->before,
 			.is_call = wait->is_call,
 			.is_likely = wait->is_likely,
+			.is_passed_on = wait->is_passed_on,
 			.thread = wait->thread,
 			.waker = wait->waker,
 			.slice = wait->slice,

@@ -234,6 +234,36 @@ static void follows_goroutines_into_their_threads(void **state)
 	assert_string_equal(tell(&g, 4, 0, 80), "4 network 0-20; 4 running 20-80");
 }
 
+/* Task 4 runs on the event loop of thread 1; thread 2 of the same process works for it. */
+static void follows_a_task_through_its_loop_to_the_thread_that_worked(void **state)
+{
+	struct film_thread threads[THREADS] = {{.process = 1}, {.process = 1}, {.process = 1}};
+	uint8_t goroutines[THREADS] = {[4] = 1};
+	struct graph g;
+
+	(void)state;
+	begin(&g);
+	g.film.threads = threads;
+	g.histories.goroutines = goroutines;
+	add(&g, 1, 0, 40, SLICE_ON_CPU);
+	add_wait(&g, 1, 40, 80, WAIT_POLL, 2);
+	add(&g, 1, 80, 100, SLICE_ON_CPU);
+	add_wait(&g, 2, 0, 20, WAIT_DISK, 0);
+	add(&g, 2, 20, 100, SLICE_ON_CPU);
+	add(&g, 4, 0, 10, SLICE_RUNNING)->on = 1;
+	add_wait(&g, 4, 10, 90, WAIT_OTHER, 1);
+	add(&g, 4, 90, 100, SLICE_RUNNING)->on = 1;
+	assert_string_equal(tell(&g, 4, 0, 100), "4 cpu 0-10; 2 device 10-20; 2 cpu 20-80; "
+						 "1 cpu 80-90; 4 cpu 90-100");
+	/* another process sent it new work: what that one did is not known to be the cause */
+	threads[2].process = 2;
+	assert_string_equal(tell(&g, 4, 0, 100), "4 cpu 0-10; 1 earlier 10-40; 1 idle 40-80; "
+						 "1 cpu 80-90; 4 cpu 90-100");
+	/* nor is one the cause of what the loop's own thread waits for */
+	threads[2].process = 1;
+	assert_string_equal(tell(&g, 1, 0, 100), "1 cpu 0-40; 1 idle 40-80; 1 cpu 80-100");
+}
+
 static void finds_a_deadlock(void **state)
 {
 	struct graph g;
@@ -480,6 +510,7 @@ int main(void)
 		cmocka_unit_test(does_not_follow_what_cannot_be),
 		cmocka_unit_test(marks_what_is_lost_or_was_not_there),
 		cmocka_unit_test(follows_goroutines_into_their_threads),
+		cmocka_unit_test(follows_a_task_through_its_loop_to_the_thread_that_worked),
 		cmocka_unit_test(finds_a_deadlock),
 		cmocka_unit_test(graphs_have_no_phantoms),
 	};
