@@ -178,10 +178,11 @@ def test_psql_and_its_backend(lab, postgresql):
     truth = sum("statement: " in line for line in log.read_bytes()[before:].decode().splitlines())
     assert truth == 101
     answer = requests_of(lab, film, "--limit", "0")
-    made = [r for r in answer["requests"] if r["role"] == "made" and r["protocol"] == "postgresql"]
-    served = [r for r in answer["requests"] if r["role"] == "served" and r["protocol"] == "postgresql"]
+    # another test may have a PostgreSQL, too
+    own, = {r["pid"] for r in answer["requests"] if r["role"] == "made" and r["peer"] == f"unix socket {folder}/.s.PGSQL.5432"}
+    dependency, = [d for d in answer["dependencies"] if d["pid"] == own]
+    backend = dependency["server"]["pid"]
+    assert backend != server.pid and dependency["count"] == truth, dependency
+    made, served = ([r for r in answer["requests"] if r["role"] == role and r["pid"] == pid and r["protocol"] == "postgresql"]
+                    for role, pid in (("made", own), ("served", backend)))
     assert len(made) == len(served) == truth, (len(made), len(served))
-    backend, = {r["pid"] for r in served}
-    assert backend != server.pid
-    dependency, = [d for d in answer["dependencies"] if d["pid"] == made[0]["pid"]]
-    assert dependency["server"]["pid"] == backend and dependency["count"] == truth, dependency
