@@ -19,15 +19,29 @@ def say(*words):
     print(*words, flush=True)
 
 
+def waits(tid):
+    """Whether a thread is in futex(2) without a time, as it waits for a lock: for the global one it waits with one."""
+    with open(f"/proc/self/task/{tid}/syscall", encoding="ascii") as file:
+        words = file.read().split()
+    return words[0] == "202" and words[4] == "0x0"
+
+
 def run(kind, is_lock, hold, wait):
-    held, end = threading.Event(), threading.Event()
+    held, end, waiting = threading.Event(), threading.Event(), []
 
     def holder():
-        hold(held)
+        def while_waiting():
+            held.set()
+            while not waiting or not waits(waiting[0]):
+                time.sleep(0)
+            time.sleep(HELD)
+
+        hold(while_waiting)
         end.wait()
 
     def waiter():
         held.wait()
+        waiting.append(threading.get_native_id())
         wait()
         end.wait()
 
@@ -42,10 +56,9 @@ def run(kind, is_lock, hold, wait):
 def lock():
     guard = threading.Lock()
 
-    def hold(held):
+    def hold(while_waiting):
         with guard:
-            held.set()
-            time.sleep(HELD)
+            while_waiting()
 
     def wait():
         with guard:
@@ -57,9 +70,8 @@ def lock():
 def event():
     happened = threading.Event()
 
-    def hold(held):
-        held.set()
-        time.sleep(HELD)
+    def hold(while_waiting):
+        while_waiting()
         happened.set()
 
     return run("event", False, hold, happened.wait)
