@@ -176,6 +176,55 @@ def test_it_is_a_level(lab):
     assert film.json("--to", "2s")["event"]["total"] == pytest.approx(film.json()["event"]["total"], rel=0.02), film.explain()
 
 
+def test_what_ended_holds_nothing(lab):
+    """The total is of those that live; the peak has the others."""
+    child = "import time; held = b'x' * (60 << 20); time.sleep(4)"
+    script = ("import subprocess, sys\n"
+              f"for number in range(2): subprocess.run(['/usr/bin/python3', '-c', {child!r}])\n"
+              "print('ready', flush=True); sys.stdin.read()")
+    with held("/usr/bin/python3", "-c", script) as process:
+        with lab.recording("-e", "rss,mem-beside", "-p", process.pid) as (recorder, film):
+            assert process.stdout.readline() == "ready\n"
+            # the round after their end
+            time.sleep(3)
+            whole = rollup(process.pid)
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+    event = film.json("-e", "rss")["event"]
+    assert event["total"] == pytest.approx(whole, rel=0.05), film.explain()
+    assert 60 * MIB < event["peak"] < 120 * MIB, film.explain()
+    stacks = sum(value for stack, value in film.folded("-e", "mem-beside") if stack[-1] == "[kernel stacks of threads]")
+    assert stacks == 16384, film.explain()
+
+
+def test_a_command_keeps_its_last_state(lab):
+    film = lab.record("-e", "rss", "--", "/usr/bin/python3", "-c", "import time; held = b'x' * (60 << 20); time.sleep(3)")
+    assert film.json("-e", "rss")["event"]["total"] > 60 * MIB, film.explain()
+
+
+def test_what_grows_between_readings(lab):
+    """A reading of this heap takes long enough that the next one comes after the film's end; the kernel's counts come each second."""
+    script = ("import sys\n"
+              "first = [b'x' * (100000 + n % 7) for n in range(2000)]\n"
+              "print('ready', flush=True); sys.stdin.readline()\n"
+              "then = [b'x' * (100000 + n % 7) for n in range(1000)]\n"
+              "print('grown', flush=True); sys.stdin.read()")
+    with held("/usr/bin/python3", "-c", script) as process:
+        assert process.stdout.readline() == "ready\n"
+        with lab.recording("-e", "rss", "-p", process.pid) as (recorder, film):
+            assert wait_until(lambda: film.path.exists() and bytes_of(film, process.pid))
+            process.stdin.write("\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "grown\n"
+            whole = rollup(process.pid)
+            assert whole > 300 * 100000
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+        assert film.json("-e", "rss")["event"]["total"] == pytest.approx(whole, rel=0.02), film.explain()
+    grown = sum_of(film, "[grown since it was read]")
+    assert not grown or 90 * MIB < grown < 110 * MIB, film.explain()
+
+
 def bytes_of(film, pid):
     """Of a process; 0: the film, which may be in the making, has none."""
     done = film.report("--format", "json", "--limit", "0", check=False)

@@ -6,8 +6,8 @@
  *
  * To read takes about as long as to count the pages of the process, and its heap to be read; while
  * the kernel counts, the process cannot map anything. So all readings together take at most a 200th
- * of one CPU, and one process is read again after 200 times what it took. Until its turn comes, a
- * process has what the kernel counts all the time, and those with the most are read first.
+ * of one CPU, and one process is read again after 200 times what it took. In between, and until its
+ * first turn comes, a process has what the kernel counts all the time (rss_turns.h has the order).
  */
 #include "camera/source.h"
 
@@ -22,45 +22,46 @@
 #include "camera/filter.h"
 #include "camera/losses.h"
 #include "camera/memory/rss_parts.h"
+#include "camera/memory/rss_turns.h"
 #include "film/events.h"
 #include "process/page_cache.h"
 #include "process/smaps.h"
 
-#define SECOND_NS     1000000000ull
-#define SHARE	      200u	  /* of a CPU's time, one part in this many */
-#define AHEAD_NS      50000000ull /* that may be taken before it was saved */
-#define PAUSE_MAX     (60 * SECOND_NS)
-#define STATUS_MAX    8192u
-#define PROCESSES_MAX 65536u
-#define GROUPS_MAX    4096u
+#define SECOND_NS  1000000000ull
+#define SHARE	   200u	       /* of a CPU's time, one part in this many */
+#define AHEAD_NS   50000000ull /* that may be taken before it was saved */
+#define PAUSE_MAX  (60 * SECOND_NS)
+#define GROUPS_MAX 4096u
 
-/* arch/x86/include/asm/page_64_types.h: THREAD_SIZE */
-#define KERNEL_STACK 16384u
+/*
+ * To count is fast, and takes at most half of that share. When the recording begins, all processes
+ * are new, and are counted soon: some thousands in this time, so much in one round.
+ */
+#define COUNT_AHEAD_NS 500000000ull
+#define COUNT_ROUND_NS 50000000ull
 
 /* Its events, in the order in which source_rss names them. */
-enum {
+enum of_event {
 	OF_RSS,
 	OF_BESIDE,
 	EVENTS
 };
 
-struct candidate {
-	pid_t pid;
-	uint64_t due;		  /* when it is read again; 0: it never was */
-	struct rss_parts counted; /* in this round, if it was */
+/* A process that has ended: the thread of its rows, and when that was seen. */
+struct ended {
+	uint32_t thread;
+	uint64_t time;
 };
 
 struct rss {
-	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
-	uint64_t since, took; /* when the recording began, and what readings took of a CPU, ns */
-	uint64_t counting;    /* of that, for those that were not read */
-	struct map next;      /* of a pid: when it is read again */
-	vec(struct candidate) round;
-	struct map counted;   /* of a pid: its bytes, if it was never read */
-	uint64_t count_again; /* when all those are counted again */
+	uint32_t of_film[EVENTS];   /* 0: it was not asked for */
+	uint64_t since;		    /* when the recording began, ns */
+	uint64_t reading, counting; /* what they took of a CPU, ns */
+	struct rss_turns turns;
+	vec(struct ended) ended; /* in the last round */
 	struct page_cache cache;
 	struct map told; /* of a control group: the process that its page cache stands with */
-	uint64_t cut, uses_cut, too_large, not_looked_at, refused, no_memory, unread;
+	uint64_t cut, uses_cut, too_large, not_looked_at, refused, no_memory, unread, left_out;
 };
 
 static unsigned int needs(const struct source *source)
@@ -106,19 +107,63 @@ static int start(struct source *source, struct fail *why)
 	return 0;
 }
 
-/* -- one process ------------------------------------------------------------------------------- */
+/* -- what is written --------------------------------------------------------------------------- */
 
-static void write_row(struct source *source, uint32_t event, uint64_t now, uint32_t thread,
+static void write_row(struct source *source, enum of_event event, uint64_t now, uint32_t thread,
 		      uint32_t stack, uint64_t bytes)
 {
+	const struct rss *rss = source->state;
 	const struct film_held row = {
 		.time = now, .value = bytes, .thread = thread, .stack = stack};
 
 	if (!bytes || !stack)
 		return;
-	film_held(source->host->film, event, &row);
+	film_held(source->host->film, rss->of_film[event], &row);
 	samples_count_row(source->host->samples);
 }
+
+/* Its state: it has nothing. */
+static void write_nothing(struct source *source, enum of_event event, uint64_t now, uint32_t thread)
+{
+	const struct rss *rss = source->state;
+	const struct film_held row = {.time = now, .thread = thread};
+
+	if (rss->of_film[event] && thread)
+		film_held(source->host->film, rss->of_film[event], &row);
+}
+
+static uint32_t stack_of(struct source *source, enum rss_kind kind, const char *name)
+{
+	struct samples *samples = source->host->samples;
+	uint32_t stack = samples_words(samples, 0, rss_group(kind));
+
+	return stack ? samples_words(samples, stack, name ? name : rss_words(kind)) : 0;
+}
+
+/*
+ * The thread that the rows of a process stand with; 0: it is gone. Where it executes another
+ * program, it is another process in the film, and the one of before has nothing any more.
+ */
+static uint32_t thread_of(struct source *source, struct rss_turn *turn, uint64_t now)
+{
+	struct samples *samples = source->host->samples;
+	const struct process *process = samples_process(samples, turn->pid);
+	uint32_t thread = process ? samples_other_thread(samples, turn->pid, turn->pid,
+							 process->start, process->comm)
+				  : 0;
+
+	if (!thread || thread == turn->thread)
+		return thread;
+	for (enum of_event event = 0; event < EVENTS; event++)
+		write_nothing(source, event, now, turn->thread);
+	turn->thread = thread;
+	turn->rows.count = 0;
+	turn->rows_bytes = turn->told = 0;
+	turn->was_read = false;
+	return thread;
+}
+
+/* -- to read ----------------------------------------------------------------------------------- */
 
 /* A process whose runtimes are asked. */
 struct asked {
@@ -134,28 +179,27 @@ static void ask_runtimes(void *context, const struct runtime_memory *memory,
 	samples_spans(asked->samples, asked->pid, memory, spans);
 }
 
-static void write_parts(struct source *source, const struct rss_parts *parts, uint64_t now,
-			uint32_t thread)
+static int write_parts(struct source *source, struct rss_turn *turn, const struct rss_parts *parts,
+		       uint64_t now)
 {
-	struct samples *samples = source->host->samples;
-	const struct rss *rss = source->state;
-
+	turn->rows.count = 0;
+	turn->rows_bytes = turn->told = turn->bytes = parts->total;
 	vec_foreach (&parts->all, part) {
-		uint32_t stack = samples_words(samples, 0, rss_group(part->kind));
-		const char *words = part->name ? part->name : rss_words(part->kind);
+		const struct rss_row row = {stack_of(source, part->kind, part->name), part->bytes};
 
-		if (stack)
-			stack = samples_words(samples, stack, words);
-		write_row(source, rss->of_film[OF_RSS], now, thread, stack, part->bytes);
+		if (!vec_push(&turn->rows, row))
+			return -ENOMEM;
+		write_row(source, OF_RSS, now, turn->thread, row.stack, row.bytes);
 	}
+	return 0;
 }
 
-static int write_rss(struct source *source, pid_t pid, uint64_t now, uint32_t thread)
+static int explain(struct source *source, struct rss_turn *turn, uint64_t now)
 {
 	struct rss *rss = source->state;
 	struct rss_parts parts;
-	struct asked asked = {source->host->samples, pid};
-	int err = rss_explain(pid, &(struct rss_uses){ask_runtimes, &asked}, &parts);
+	struct asked asked = {source->host->samples, turn->pid};
+	int err = rss_explain(turn->pid, &(struct rss_uses){ask_runtimes, &asked}, &parts);
 
 	if (err)
 		return err;
@@ -163,9 +207,9 @@ static int write_rss(struct source *source, pid_t pid, uint64_t now, uint32_t th
 	rss->too_large += parts.too_large;
 	rss->not_looked_at += parts.unread;
 	rss->uses_cut += parts.is_uses_cut;
-	write_parts(source, &parts, now, thread);
+	err = write_parts(source, turn, &parts, now);
 	rss_parts_free(&parts);
-	return 0;
+	return err;
 }
 
 static bool is_alive(pid_t pid)
@@ -174,6 +218,36 @@ static bool is_alive(pid_t pid)
 
 	return procfs_read_stat(pid, "stat", &stat) && stat.state != 'Z' && stat.state != 'X';
 }
+
+/* The least time between two readings of one process; a tick comes a little early at times. */
+static uint64_t least_pause(const struct source *source)
+{
+	return (source->host->selection->whole_machine ? 10 * SECOND_NS : SECOND_NS) / 10 * 9;
+}
+
+static void read_one(struct source *source, struct rss_turn *turn)
+{
+	struct rss *rss = source->state;
+	uint64_t begin = clock_ns(), used = clock_thread_ns(), took, pause;
+	uint64_t least = least_pause(source);
+	int err = thread_of(source, turn, begin) ? explain(source, turn, begin) : -ESRCH;
+
+	if (!err) {
+		turn->was_read = true;
+		turn->is_fresh = false;
+		turn->count_due = begin + least;
+	}
+	rss->no_memory += err == -ENOMEM;
+	/* while it ends, the kernel says that it is not allowed */
+	rss->refused += err && err != -ENOMEM && err != -ESRCH && is_alive(turn->pid);
+	took = clock_ns() - begin;
+	/* of a CPU: on a busy machine most of that is not ours */
+	rss->reading += clock_thread_ns() - used;
+	pause = took * SHARE < PAUSE_MAX ? took * SHARE : PAUSE_MAX;
+	turn->read_due = begin + (pause > least ? pause : least);
+}
+
+/* -- to count ---------------------------------------------------------------------------------- */
 
 /* It is the group's, and stands with one of its processes, as long as that lives. */
 static void write_page_cache(struct source *source, pid_t pid, uint64_t now, uint32_t thread)
@@ -192,74 +266,75 @@ static void write_page_cache(struct source *source, pid_t pid, uint64_t now, uin
 	if (rss->told.count >= GROUPS_MAX || !map_put(&rss->told, key, (uint64_t)pid))
 		return;
 	stack = samples_words(source->host->samples, 0, "[page cache of the control group]");
-	write_row(source, rss->of_film[OF_BESIDE], now, thread,
+	write_row(source, OF_BESIDE, now, thread,
 		  stack ? samples_words(source->host->samples, stack, group) : 0, bytes);
 }
 
-static int write_beside(struct source *source, pid_t pid, uint64_t now, uint32_t thread)
+static void write_beside(struct source *source, const struct rss_turn *turn, uint64_t now)
 {
-	static const struct {
-		const char *field, *words;
-	} of_status[] = {{"VmPTE", "[page tables]"}, {"VmSwap", "[swapped out]"}};
-	struct samples *samples = source->host->samples;
-	const struct rss *rss = source->state;
-	struct buf text = {0};
-	int err = procfs_read(pid, "status", STATUS_MAX, &text);
-	uint64_t threads;
+	const struct {
+		const char *words;
+		uint64_t bytes;
+	} parts[] = {{"[page tables]", turn->counts.page_tables},
+		     {"[swapped out]", turn->counts.swapped_out},
+		     {"[kernel stacks of threads]", turn->counts.kernel_stacks}};
 
-	for (size_t i = 0; !err && i < sizeof(of_status) / sizeof(of_status[0]); i++)
-		write_row(source, rss->of_film[OF_BESIDE], now, thread,
-			  samples_words(samples, 0, of_status[i].words),
-			  procfs_kb((const char *)text.at, of_status[i].field));
-	if (!err) {
-		threads = procfs_kb((const char *)text.at, "Threads") / 1024;
-		write_row(source, rss->of_film[OF_BESIDE], now, thread,
-			  samples_words(samples, 0, "[kernel stacks of threads]"),
-			  threads * KERNEL_STACK);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		write_row(source, OF_BESIDE, now, turn->thread,
+			  samples_words(source->host->samples, 0, parts[i].words), parts[i].bytes);
+	write_page_cache(source, turn->pid, now, turn->thread);
+}
+
+/* The counts of the kernel are not exact, and what changes a little is not worth a state. */
+static bool is_near(uint64_t a, uint64_t b)
+{
+	return (a > b ? a - b : b - a) <= b / 32 + (256u << 10);
+}
+
+/*
+ * What was read, and what came since. Where much went, it is not known of what: then the counts
+ * stand alone.
+ */
+static void write_counts(struct source *source, struct rss_turn *turn, uint64_t now)
+{
+	const struct rss_counts *counts = &turn->counts;
+
+	if (turn->was_read && is_near(turn->bytes, turn->told))
+		return;
+	if (turn->was_read &&
+	    (turn->bytes > turn->rows_bytes || is_near(turn->bytes, turn->rows_bytes))) {
+		vec_foreach (&turn->rows, row)
+			write_row(source, OF_RSS, now, turn->thread, row->stack, row->bytes);
+		if (turn->bytes > turn->rows_bytes)
+			write_row(source, OF_RSS, now, turn->thread,
+				  stack_of(source, RSS_GROWN, NULL),
+				  turn->bytes - turn->rows_bytes);
+	} else {
+		write_row(source, OF_RSS, now, turn->thread,
+			  stack_of(source, RSS_LATER_ANONYMOUS, NULL), counts->anonymous);
+		write_row(source, OF_RSS, now, turn->thread,
+			  stack_of(source, RSS_LATER_FILES, NULL), counts->files);
+		write_row(source, OF_RSS, now, turn->thread,
+			  stack_of(source, RSS_LATER_SHARED, NULL), counts->shared);
 	}
-	buf_free(&text);
-	if (!err)
-		write_page_cache(source, pid, now, thread);
-	return err;
+	turn->told = turn->bytes;
 }
 
-/* The least time between two readings of one process. */
-static uint64_t round_ns(const struct source *source)
+static void count_one(struct source *source, struct rss_turn *turn)
 {
-	return source->host->selection->whole_machine ? 10 * SECOND_NS : SECOND_NS;
-}
+	const struct rss *rss = source->state;
+	uint64_t now = clock_ns();
 
-/* The thread that the rows of a process stand with; 0: it is gone. */
-static uint32_t thread_of(struct source *source, pid_t pid)
-{
-	struct samples *samples = source->host->samples;
-	const struct process *process = samples_process(samples, pid);
-
-	return process ? samples_other_thread(samples, pid, pid, process->start, process->comm) : 0;
-}
-
-static void read_one(struct source *source, pid_t pid)
-{
-	struct rss *rss = source->state;
-	uint64_t begin = clock_ns(), used = clock_thread_ns(), took, pause;
-	uint64_t least = round_ns(source);
-	uint32_t thread = thread_of(source, pid);
-	int err = 0;
-
-	if (thread && rss->of_film[OF_RSS])
-		err = write_rss(source, pid, begin, thread);
-	if (thread && !err && rss->of_film[OF_BESIDE])
-		err = write_beside(source, pid, begin, thread);
-	rss->no_memory += err == -ENOMEM;
-	/* while it ends, the kernel says that it is not allowed */
-	rss->refused += err && err != -ENOMEM && err != -ESRCH && is_alive(pid);
-	took = clock_ns() - begin;
-	/* of a CPU: on a busy machine most of that is not ours */
-	rss->took += clock_thread_ns() - used;
-	pause = took * SHARE < PAUSE_MAX ? took * SHARE : PAUSE_MAX;
-	/* a tick comes a little early at times */
-	pause = pause > least ? pause : least - least / 10;
-	(void)!map_put(&rss->next, (uint64_t)pid, begin + pause);
+	turn->count_due = now + least_pause(source);
+	if (rss_count(turn->pid, &turn->counts))
+		return;
+	turn->bytes = turn->counts.anonymous + turn->counts.files + turn->counts.shared;
+	turn->was_counted = true;
+	turn->is_fresh = thread_of(source, turn, now);
+	if (!turn->is_fresh)
+		return;
+	if (rss->of_film[OF_BESIDE])
+		write_beside(source, turn, now);
 }
 
 /* -- all of them ------------------------------------------------------------------------------- */
@@ -269,138 +344,105 @@ static void take_pid(void *context, pid_t pid)
 	const struct source *source = context;
 	const struct selection *selection = source->host->selection;
 	struct rss *rss = source->state;
-	const uint64_t *next = map_get(&rss->next, (uint64_t)pid);
 
-	if (rss->round.count < PROCESSES_MAX &&
-	    (selection->whole_machine || filter_is_target(source->host->probes, selection, pid)))
-		(void)!vec_push(&rss->round,
-				(struct candidate){.pid = pid, .due = next ? *next : 0});
+	if (selection->whole_machine || filter_is_target(source->host->probes, selection, pid))
+		rss->left_out += !rss_turns_see(&rss->turns, pid, clock_ns());
 }
 
-/* What is known of those that are gone is forgotten. */
-static void keep_living(struct rss *rss, struct map *of)
+/*
+ * What has ended has nothing. The next round writes that: where the recording ends before, as that
+ * of a command does with the command, what it had at last is what a reader wants.
+ */
+static void take_ended(void *context, const struct rss_turn *turn)
 {
-	struct map kept = {0};
+	struct rss *rss = context;
 
-	vec_foreach (&rss->round, one) {
-		const uint64_t *value = map_get(of, (uint64_t)one->pid);
+	if (turn->thread)
+		(void)!vec_push(&rss->ended, (struct ended){turn->thread, clock_ns()});
+}
 
-		if (value)
-			(void)!map_put(&kept, (uint64_t)one->pid, *value);
-	}
-	map_free(of);
-	*of = kept;
+static void write_ended(struct source *source)
+{
+	struct rss *rss = source->state;
+
+	vec_foreach (&rss->ended, one)
+		for (enum of_event event = 0; event < EVENTS; event++)
+			write_nothing(source, event, one->time, one->thread);
+	rss->ended.count = 0;
 }
 
 static void begin_round(struct source *source)
 {
 	struct rss *rss = source->state;
 
-	rss->round.count = 0;
+	rss_turns_begin(&rss->turns);
+	rss->left_out = 0;
 	procfs_each_number("/proc", take_pid, source);
-	keep_living(rss, &rss->next);
-	keep_living(rss, &rss->counted);
 }
 
-static void end_round(struct rss *rss)
+/* used, ns, is more than ahead, and a part of the time since the recording began, one in parts. */
+static bool is_above(const struct rss *rss, uint64_t used, uint64_t ahead, uint64_t parts)
 {
-	vec_foreach (&rss->round, one)
-		rss_parts_free(&one->counted);
+	return used > ahead + (clock_ns() - rss->since) / parts;
 }
 
-/* took, ns, is more than a part of the time since the recording began, one in parts. */
-static bool is_above(const struct rss *rss, uint64_t took, uint64_t parts)
-{
-	return took > AHEAD_NS + (clock_ns() - rss->since) / parts;
-}
-
-/*
- * Counts what those have that were never read, anew in each round, with half of the time that there
- * is: what was read at length does not keep others from being counted.
- */
-static void count_unread(struct source *source, uint64_t now)
+static void count_due(struct source *source, bool all)
 {
 	struct rss *rss = source->state;
-	uint64_t used = clock_thread_ns();
+	uint64_t begin = clock_thread_ns(), before = rss->counting;
 
-	if (now >= rss->count_again) {
-		map_free(&rss->counted);
-		rss->count_again = now + round_ns(source);
-	}
-	vec_foreach (&rss->round, one) {
-		uint64_t counting = rss->counting + clock_thread_ns() - used;
-
-		if (is_above(rss, counting, 2 * SHARE))
+	rss_turns_to_count(&rss->turns, all ? UINT64_MAX : clock_ns());
+	vec_foreach (&rss->turns.order, turn) {
+		if (!all && (rss->counting - before > COUNT_ROUND_NS ||
+			     is_above(rss, rss->counting, COUNT_AHEAD_NS, 2 * SHARE)))
 			break;
-		if (one->due || map_get(&rss->counted, (uint64_t)one->pid) ||
-		    rss_count(one->pid, &one->counted))
+		count_one(source, *turn);
+		rss->counting = before + clock_thread_ns() - begin;
+	}
+}
+
+static void read_due(struct source *source, bool all)
+{
+	struct rss *rss = source->state;
+	/* what was taken at the beginning to count need not be saved */
+	uint64_t counting = rss->counting > COUNT_AHEAD_NS ? rss->counting - COUNT_AHEAD_NS : 0;
+
+	rss_turns_to_read(&rss->turns, clock_ns());
+	vec_foreach (&rss->turns.order, turn) {
+		if (!all && is_above(rss, rss->reading + counting, AHEAD_NS, SHARE))
+			break;
+		read_one(source, *turn);
+	}
+}
+
+static void write_fresh(struct source *source)
+{
+	struct rss *rss = source->state;
+	uint64_t begin = clock_thread_ns();
+
+	vec_foreach (&rss->turns.all, turn) {
+		if (!turn->is_fresh)
 			continue;
-		(void)!map_put(&rss->counted, (uint64_t)one->pid, one->counted.total);
+		if (turn->bytes) {
+			write_counts(source, turn, clock_ns());
+		} else if (turn->told) {
+			/* it has ended, and its parent has not waited for it yet */
+			take_ended(rss, turn);
+			turn->told = 0;
+		}
 	}
-	rss->counting += clock_thread_ns() - used;
-	rss->took += clock_thread_ns() - used;
+	rss->counting += clock_thread_ns() - begin;
 }
 
-static uint64_t bytes_of(const struct rss *rss, const struct candidate *one)
+static void take_round(struct source *source, bool all)
 {
-	const uint64_t *bytes = map_get(&rss->counted, (uint64_t)one->pid);
+	const struct rss *rss = source->state;
 
-	return bytes ? *bytes : 0;
-}
-
-/* Those that wait longest first, of those that were never read the largest. */
-static int compare_turns(const void *a, const void *b, void *context)
-{
-	const struct candidate *one = a, *other = b;
-	uint64_t bytes = bytes_of(context, one), others = bytes_of(context, other);
-
-	if (one->due != other->due)
-		return one->due > other->due ? 1 : -1;
-	if (bytes != others)
-		return bytes < others ? 1 : -1;
-	return (one->pid > other->pid) - (one->pid < other->pid);
-}
-
-static bool was_read(const struct rss *rss, pid_t pid)
-{
-	return map_get(&rss->next, (uint64_t)pid);
-}
-
-/* What was counted in this round of those whose turn did not come in it. */
-static void write_counted(struct source *source)
-{
-	struct rss *rss = source->state;
-	uint64_t used = clock_thread_ns();
-
-	vec_foreach (&rss->round, one) {
-		uint32_t thread = one->counted.total && !was_read(rss, one->pid)
-					  ? thread_of(source, one->pid)
-					  : 0;
-
-		if (thread)
-			write_parts(source, &one->counted, clock_ns(), thread);
-	}
-	rss->counting += clock_thread_ns() - used;
-	rss->took += clock_thread_ns() - used;
-}
-
-static void read_due(struct source *source, uint64_t now, bool all)
-{
-	struct rss *rss = source->state;
-
-	begin_round(source);
-	if (rss->of_film[OF_RSS])
-		count_unread(source, now);
-	if (rss->round.count)
-		qsort_r(rss->round.at, rss->round.count, sizeof(rss->round.at[0]), compare_turns,
-			rss);
-	vec_foreach (&rss->round, one) {
-		if (one->due > now || (!all && is_above(rss, rss->took, SHARE)))
-			break;
-		read_one(source, one->pid);
-	}
-	write_counted(source);
-	end_round(rss);
+	count_due(source, all);
+	if (!rss->of_film[OF_RSS])
+		return;
+	read_due(source, all);
+	write_fresh(source);
 }
 
 static void tell_losses(struct source *source)
@@ -411,6 +453,7 @@ static void tell_losses(struct source *source)
 		{"memory of a process not read: not allowed", rss->refused},
 		{"memory of a process not read: no memory", rss->no_memory},
 		{"memory of a process not read: its turn had not come", rss->unread},
+		{"memory of a process not read: there are too many", rss->left_out},
 		{"heap not read to its end: it is large", rss->too_large},
 		{"mapping not looked at to its end: it is large", rss->not_looked_at},
 		{"classes of a runtime not looked at: there are too many", rss->uses_cut},
@@ -421,18 +464,14 @@ static void tell_losses(struct source *source)
 
 static void tick(struct source *source, uint64_t now)
 {
-	read_due(source, now, false);
+	struct rss *rss = source->state;
+
+	(void)now;
+	begin_round(source);
+	write_ended(source);
+	rss_turns_forget_gone(&rss->turns, take_ended, rss);
+	take_round(source, false);
 	tell_losses(source);
-}
-
-/* How many of the last round were never read, nor counted. */
-static uint64_t count_untold(const struct rss *rss)
-{
-	uint64_t count = 0;
-
-	vec_foreach (&rss->round, one)
-		count += !was_read(rss, one->pid) && !map_get(&rss->counted, (uint64_t)one->pid);
-	return count;
 }
 
 static void closing(struct source *source)
@@ -440,10 +479,12 @@ static void closing(struct source *source)
 	struct rss *rss = source->state;
 
 	/* what was named; of a whole machine it would take too long */
-	if (source->host->selection->whole_machine)
-		rss->unread = count_untold(rss);
-	else
-		read_due(source, clock_ns(), true);
+	if (!source->host->selection->whole_machine) {
+		begin_round(source);
+		take_round(source, true);
+	}
+	vec_foreach (&rss->turns.all, turn)
+		rss->unread += !turn->was_read && !turn->was_counted;
 	tell_losses(source);
 }
 
@@ -453,10 +494,10 @@ static void turn(struct source *source)
 	struct rss *rss = source->state;
 
 	add_events(source);
-	map_free(&rss->next);
-	map_free(&rss->counted);
+	rss_turns_free(&rss->turns);
+	rss->ended.count = 0;
 	map_free(&rss->told);
-	rss->count_again = 0;
+	rss->unread = 0;
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -472,10 +513,9 @@ static void free_state(struct source *source)
 	struct rss *rss = source->state;
 
 	if (rss) {
-		map_free(&rss->next);
-		map_free(&rss->counted);
+		rss_turns_free(&rss->turns);
+		vec_free(&rss->ended);
 		map_free(&rss->told);
-		vec_free(&rss->round);
 		page_cache_close(&rss->cache);
 	}
 	free(rss);

@@ -37,6 +37,9 @@
 
 #define STATUS_MAX   8192u
 
+/* arch/x86/include/asm/page_64_types.h: THREAD_SIZE */
+#define KERNEL_STACK 16384u
+
 static const struct {
 	const char *group, *words;
 } kinds[RSS_KINDS] = {
@@ -73,6 +76,7 @@ static const struct {
 	[RSS_LATER_ANONYMOUS] = {"[not explained]", "[anonymous memory: its turn had not come]"},
 	[RSS_LATER_FILES] = {"[not explained]", "[files: their turn had not come]"},
 	[RSS_LATER_SHARED] = {"[not explained]", "[shared memory: its turn had not come]"},
+	[RSS_GROWN] = {"[not explained]", "[grown since it was read]"},
 };
 
 static const enum rss_kind of_use[RUNTIME_USES] = {
@@ -500,30 +504,25 @@ int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts)
 	return err;
 }
 
-int rss_count(pid_t pid, struct rss_parts *parts)
+int rss_count(pid_t pid, struct rss_counts *counts)
 {
-	/* proc(5): they add up to VmRSS */
-	static const struct {
-		enum rss_kind kind;
-		const char *field;
-	} counts[] = {{RSS_LATER_ANONYMOUS, "RssAnon"},
-		      {RSS_LATER_FILES, "RssFile"},
-		      {RSS_LATER_SHARED, "RssShmem"}};
-	struct rss_reading r = {.parts = parts};
 	struct buf text = {0};
-	int err;
+	int err = procfs_read(pid, "status", STATUS_MAX, &text);
+	const char *status = (const char *)text.at;
 
-	*parts = (struct rss_parts){0};
-	err = procfs_read(pid, "status", STATUS_MAX, &text);
-	for (size_t i = 0; !err && i < sizeof(counts) / sizeof(counts[0]); i++)
-		rss_add(&r, counts[i].kind, NULL,
-			procfs_kb((const char *)text.at, counts[i].field));
+	*counts = (struct rss_counts){0};
+	if (!err)
+		*counts = (struct rss_counts){
+			/* proc(5): these add up to VmRSS */
+			.anonymous = procfs_kb(status, "RssAnon"),
+			.files = procfs_kb(status, "RssFile"),
+			.shared = procfs_kb(status, "RssShmem"),
+			.page_tables = procfs_kb(status, "VmPTE"),
+			.swapped_out = procfs_kb(status, "VmSwap"),
+			/* a number, and not kB */
+			.kernel_stacks = procfs_kb(status, "Threads") / 1024 * KERNEL_STACK,
+		};
 	buf_free(&text);
-	parts->total = sum_of(parts);
-	if (r.no_memory && !err)
-		err = -ENOMEM;
-	if (err)
-		rss_parts_free(parts);
 	return err;
 }
 

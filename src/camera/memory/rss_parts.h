@@ -44,6 +44,7 @@ enum rss_kind {
 	RSS_LATER_ANONYMOUS,
 	RSS_LATER_FILES,
 	RSS_LATER_SHARED,
+	RSS_GROWN,
 	RSS_KINDS
 };
 
@@ -77,11 +78,14 @@ struct rss_uses {
  */
 int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts);
 
-/*
- * What the kernel counts for the process, in its three parts, which takes no longer for a large
- * one: for a process whose turn has not come. Errors as above; a thread of the kernel has no parts.
- */
-int rss_count(pid_t pid, struct rss_parts *parts);
+/* What the kernel counts for a process, all the time: bytes. The first three are its RSS. */
+struct rss_counts {
+	uint64_t anonymous, files, shared;
+	uint64_t page_tables, swapped_out, kernel_stacks;
+};
+
+/* Takes no longer for a large process. Errors as above; a thread of the kernel has no RSS. */
+int rss_count(pid_t pid, struct rss_counts *counts);
 void rss_parts_free(struct rss_parts *parts);
 
 /* The words of a kind: of its group, and its own; null: its parts have names. */
