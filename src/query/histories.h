@@ -29,12 +29,14 @@ enum history_flag {
 	HISTORY_PEER = 1u << 30,
 	/* a poll of one connection, while its thread served a request, or waited for an answer */
 	HISTORY_ASKED = 1u << 29,
+	/* for the answer of a name server, by one connection */
+	HISTORY_NAMES = 1u << 28,
 };
 
 /* Whether the thread waited for new work, or was stopped. */
 static inline bool history_is_idle(const struct history_slice *slice)
 {
-	return slice_is_wait(slice->kind) && !(slice->flags & HISTORY_ASKED) &&
+	return slice_is_wait(slice->kind) && !(slice->flags & (HISTORY_ASKED | HISTORY_NAMES)) &&
 	       wait_class_is_idle(slice_wait_class(slice->kind));
 }
 

@@ -4,6 +4,7 @@
 
 #include "film/go_reasons.h"
 #include "query/explain/goroutines.h"
+#include "query/explain/name_servers.h"
 #include "show/explain.h"
 #include "show/words.h"
 
@@ -248,6 +249,11 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		else
 			put_lock(e, part, slice, words);
 		return;
+	} else if (slice->flags & HISTORY_NAMES) {
+		buf_printf(words, "waiting for the answer of name server %s (%s)",
+			   explain_name_server(object_name(e->film, slice->object)),
+			   call_of(e, slice));
+		peer_words(e, part, words);
 	} else if (slice->object) {
 		buf_printf(words, objects[class] ? objects[class] : "waiting in %s for ",
 			   call_of(e, slice));
@@ -630,6 +636,8 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 		return "ready";
 	if (is_safepoint(e, part))
 		return "safepoint";
+	if (part->slice != HISTORY_NONE && slice_of(e, part)->flags & HISTORY_NAMES)
+		return "name-server";
 	if (part->slice != HISTORY_NONE && !part->lock && explain_is_condition(slice_of(e, part)))
 		return "condition";
 	return slice_kind_name(part->kind);
@@ -650,6 +658,7 @@ const char *explain_kind_words(const char *kind)
 		{"sleep", "sleeping"},
 		{"sent", "time until its request was received"},
 		{"answered", "time until the answer was received"},
+		{"name-server", "waiting for a name server"},
 		{"safepoint", "pauses of the Java virtual machine"},
 		{"unexplained", "time that is not explained"},
 	};

@@ -590,6 +590,44 @@ def test_to_have_no_work_is_no_cause(lab):
     assert "Without the first of these" not in told or request["parts"][0]["end"] != "idle", told
 
 
+# Asks a name server of its own, which takes its time, as the resolver of the C library does: it polls one connection.
+ASKS_NAMES = """
+import select, socket, threading, time
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.53.53", 53))
+
+def serve():
+    while True:
+        question, who = server.recvfrom(512)
+        time.sleep(.2)
+        server.sendto(question, who)
+
+def look_up():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        asked.connect(("127.0.53.53", 53))
+        asked.send(b"?")
+        poll = select.poll()
+        poll.register(asked, select.POLLIN)
+        poll.poll()
+        asked.recv(512)
+
+threading.Thread(target=serve, daemon=True).start()
+for _ in range(5):
+    look_up()
+"""
+
+
+def test_a_slow_name_server(lab):
+    """By its system call it waits for new events, but it has work: it asked. All look-ups are one part."""
+    film = lab.record(*EVENTS, "--", sys.executable, "-c", ASKS_NAMES)
+    request = next(one for one in explained(lab, film, "--slowest", "9") if one["parts"][0]["kind"] == "name-server")
+    part = request["parts"][0]
+    assert part["count"] == 5 and 1e9 <= part["duration"] < 3e9, part
+    assert part["words"].startswith("waiting for the answer of name server 127.0.53.53:53 (poll)"), part
+    assert request["cause"]["kind"] == "name-server", request["cause"]
+
+
+
 TALKS = """
 import select, socket, sys, time
 role, pause = sys.argv[1], float(sys.argv[2])

@@ -58,7 +58,7 @@ static bool may_be_for_answer(const struct calls *c, const struct history_slice 
 static bool is_shared(const struct calls *c, const struct history_slice *slice)
 {
 	return !c->own && slice->thread == c->thread && slice->kind == SLICE_WAIT + WAIT_POLL &&
-	       !(slice->flags & HISTORY_ASKED) &&
+	       !(slice->flags & (HISTORY_ASKED | HISTORY_NAMES)) &&
 	       explain_serves_others(&c->e->requests, slice->thread, c->request, slice->start,
 				     slice->end);
 }

@@ -7,6 +7,7 @@
 #include "film/events.h"
 #include "query/explain/asked.h"
 #include "query/explain/calls.h"
+#include "query/explain/name_servers.h"
 #include "query/explain/parts.h"
 #include "query/explain/peers.h"
 
@@ -103,6 +104,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err)
 		err = find_unlinked(e);
 	explain_asked_mark(&e->requests, &e->histories);
+	explain_name_servers_mark(&e->histories);
 	if (!err)
 		err = explain_peers(e, why);
 	if (!err)

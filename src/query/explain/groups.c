@@ -40,7 +40,10 @@ static void add(struct explain_group *group, const struct explainer *e,
 		const struct history_slice *slice = &histories->slices[i];
 		uint64_t length = slice->end - slice->start;
 
-		group->ns[slice->kind] += length;
+		/* a poll is not idle where it is known for what it waited */
+		group->ns[slice->kind == SLICE_WAIT + WAIT_POLL && !history_is_idle(slice)
+				  ? SLICE_WAIT + WAIT_RECEIVE
+				  : slice->kind] += length;
 		group->conditions += explain_is_condition(slice) ? length : 0;
 	}
 }

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "query/explain/asked.h"
+#include "query/explain/name_servers.h"
 
 struct summing {
 	struct explainer *e;
@@ -31,6 +32,13 @@ struct ran {
 static const struct history_slice *slice_at(const struct summing *s, size_t slice)
 {
 	return slice == HISTORY_NONE ? NULL : &s->e->histories.slices[slice];
+}
+
+static uint64_t name_server_key(const struct film *film, const struct history_slice *slice)
+{
+	const char *server = explain_name_server(object_name(film, slice->object));
+
+	return hash_bytes(server, strlen(server));
 }
 
 /* What makes parts of the same parent alike. */
@@ -61,7 +69,10 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 		const struct slice of = explain_slice(slice);
 
 		key[3] = slice->call;
-		if (slice->kind != SLICE_WAIT + WAIT_LOCK)
+		if (slice->flags & HISTORY_NAMES)
+			/* of each look-up the near end is another one */
+			key[4] = name_server_key(e->film, slice);
+		else if (slice->kind != SLICE_WAIT + WAIT_LOCK)
 			key[4] = slice_object_key(&e->objects, &of);
 		if (slice->state == FILM_WAIT_GOROUTINE)
 			/* what it waits for has no address: where it does tells */
