@@ -194,7 +194,7 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	    slice->waker == slice->thread)
 		return false;
 	if (slice->flags & (FILM_WAIT_OPEN | HISTORY_HELD))
-		return is_held(w, slice);
+		return !(slice->flags & HISTORY_ACCEPTS) && is_held(w, slice);
 	if (slice->context != FILM_WAIT_BY_THREAD && slice->context != FILM_WAIT_BY_EITHER)
 		return false;
 	/*

@@ -31,11 +31,15 @@ enum history_flag {
 	HISTORY_ASKED = 1u << 29,
 	/* for the answer of a name server, by one connection */
 	HISTORY_NAMES = 1u << 28,
+	/* for a lock whose holder waits for the next connection: for its turn to do so */
+	HISTORY_ACCEPTS = 1u << 27,
 };
 
 /* Whether the thread waited for new work, or was stopped. */
 static inline bool history_is_idle(const struct history_slice *slice)
 {
+	if (slice->flags & HISTORY_ACCEPTS)
+		return true;
 	return slice_is_wait(slice->kind) && !(slice->flags & (HISTORY_ASKED | HISTORY_NAMES)) &&
 	       wait_class_is_idle(slice_wait_class(slice->kind));
 }

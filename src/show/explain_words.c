@@ -248,6 +248,8 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 			buf_put_text(words, "a pause of the Java virtual machine,");
 		else
 			put_lock(e, part, slice, words);
+		if (slice->flags & HISTORY_ACCEPTS)
+			buf_put_text(words, ", its turn to wait for the next connection");
 		return;
 	} else if (slice->flags & HISTORY_NAMES) {
 		buf_printf(words, "waiting for the answer of name server %s (%s)",

@@ -627,6 +627,49 @@ def test_a_slow_name_server(lab):
     assert request["cause"]["kind"] == "name-server", request["cause"]
 
 
+# Three processes take turns: the one that has the lock waits for the next connection, and serves it when another one has the lock.
+TAKES_TURNS = """
+import fcntl, os, select, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+
+def work():
+    lock = open(sys.argv[1], "w")
+    poll = select.epoll()
+    poll.register(listener, select.EPOLLIN)
+    while True:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        poll.poll()
+        connection, _ = listener.accept()
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        time.sleep(.05)
+        connection.close()
+
+workers = []
+for _ in range(3):
+    worker = os.fork()
+    if not worker:
+        work()
+    workers.append(worker)
+for _ in range(8):
+    time.sleep(.2)
+    with socket.create_connection(listener.getsockname()) as client:
+        client.recv(1)
+for worker in workers:
+    os.kill(worker, 9)
+"""
+
+
+def test_a_turn_to_accept_is_no_lock_that_delays(lab, tmp_path):
+    """Its workers wait for a lock, whose holder waits for a connection: they have no work, and the lock is not the cause."""
+    film = lab.record(*EVENTS, "--", sys.executable, "-c", TAKES_TURNS, tmp_path / "turn")
+    waits = [(request, part) for request in explained(lab, film, "--slowest", "9") for part in request["parts"]
+             if "its turn to wait for the next connection" in part["words"]]
+    # the lock is still held as the film ends
+    turns = [request for request, part in waits if part["end"] == "idle"]
+    assert len(turns) >= 2 and sum(part["duration"] for _, part in waits) > 1.5e9, waits
+    for request in turns:
+        assert request["cause"]["kind"] != "lock", request["cause"]
+
 
 TALKS = """
 import select, socket, sys, time

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "film/events.h"
+#include "query/explain/accept_locks.h"
 #include "query/explain/asked.h"
 #include "query/explain/calls.h"
 #include "query/explain/name_servers.h"
@@ -40,9 +41,12 @@ static int load_evidence(struct explainer *e, struct fail *why)
 	if (!err)
 		err = explain_locks_load(&e->locks, &e->histories, e->film, locks, e->from, e->to,
 					 why);
-	if (!err)
-		explain_locks_hold(&e->locks, &e->histories);
-	return err;
+	if (err)
+		return err;
+	explain_locks_hold(&e->locks, &e->histories);
+	if (explain_accept_locks_mark(&e->locks, &e->histories))
+		return fail_errno(why, -ENOMEM, NULL, "cannot explain");
+	return 0;
 }
 
 /* Which processes run tasks that share threads. */

@@ -27,6 +27,14 @@ static uint64_t key_of(const struct film *film, uint32_t thread)
 	return hash_bytes(key, sizeof(key));
 }
 
+/* A poll of which it is known for what it waited is not idle, and one for a turn to accept is. */
+static unsigned int kind_of(const struct history_slice *slice)
+{
+	if (slice->kind == SLICE_WAIT + WAIT_POLL && !history_is_idle(slice))
+		return SLICE_WAIT + WAIT_RECEIVE;
+	return slice->flags & HISTORY_ACCEPTS ? SLICE_WAIT + WAIT_ACCEPT : slice->kind;
+}
+
 static void add(struct explain_group *group, const struct explainer *e,
 		const struct explain_choice *choice)
 {
@@ -40,10 +48,7 @@ static void add(struct explain_group *group, const struct explainer *e,
 		const struct history_slice *slice = &histories->slices[i];
 		uint64_t length = slice->end - slice->start;
 
-		/* a poll is not idle where it is known for what it waited */
-		group->ns[slice->kind == SLICE_WAIT + WAIT_POLL && !history_is_idle(slice)
-				  ? SLICE_WAIT + WAIT_RECEIVE
-				  : slice->kind] += length;
+		group->ns[kind_of(slice)] += length;
 		group->conditions += explain_is_condition(slice) ? length : 0;
 	}
 }
