@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/page_cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -92,14 +93,12 @@ bool page_cache_number(const char *text, const char *word, uint64_t *number)
 	return false;
 }
 
-static bool read_stat(const char *folder, uint64_t *bytes, bool v2)
+static bool read_stat(int at, const char *path, const char *word, uint64_t *bytes)
 {
-	char path[2 * PATH_MAX], text[STAT_MAX];
+	char text[STAT_MAX];
 	ssize_t got = -1;
-	int fd;
+	int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/memory.stat", folder);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		got = read(fd, text, sizeof(text) - 1);
 		close(fd);
@@ -107,7 +106,45 @@ static bool read_stat(const char *folder, uint64_t *bytes, bool v2)
 	if (got <= 0)
 		return false;
 	text[got] = 0;
-	return page_cache_number(text, v2 ? "file" : "total_cache", bytes);
+	return page_cache_number(text, word, bytes);
+}
+
+/* Of the groups right below, with what lies below them. */
+static uint64_t below(DIR *folder)
+{
+	const struct dirent *entry;
+	uint64_t sum = 0, bytes;
+
+	while ((entry = readdir(folder))) {
+		char path[sizeof(entry->d_name) + sizeof("/memory.stat")];
+
+		if (entry->d_type != DT_DIR || *entry->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/memory.stat", entry->d_name);
+		if (read_stat(dirfd(folder), path, "file", &bytes))
+			sum += bytes;
+	}
+	return sum;
+}
+
+/*
+ * The group's own, without those of groups below it, which processes of their own stand with.
+ * Version 1 says that; in version 2 all figures have what is below.
+ */
+static bool read_own(const char *path, bool v2, uint64_t *bytes)
+{
+	DIR *folder = opendir(path);
+	bool known =
+		folder && read_stat(dirfd(folder), "memory.stat", v2 ? "file" : "cache", bytes);
+
+	if (known && v2) {
+		uint64_t others = below(folder);
+
+		*bytes -= others < *bytes ? others : *bytes;
+	}
+	if (folder)
+		closedir(folder);
+	return known;
 }
 
 static bool group_of(const struct page_cache *cache, char *text, char *group, size_t size)
@@ -127,7 +164,7 @@ bool page_cache_of(const struct page_cache *cache, pid_t pid, char *group, size_
 {
 	char folder[PATH_MAX];
 	struct buf text = {0};
-	const char *below;
+	const char *inside;
 	size_t root;
 	bool found;
 
@@ -143,8 +180,8 @@ bool page_cache_of(const struct page_cache *cache, pid_t pid, char *group, size_
 	if (strncmp(group, cache->root, root) != 0 || (group[root] && group[root] != '/') ||
 	    strstr(group, "/.."))
 		return false;
-	below = group + root;
-	return snprintf(folder, sizeof(folder), "%s%s", cache->point, below) <
+	inside = group + root;
+	return snprintf(folder, sizeof(folder), "%s%s", cache->point, inside) <
 		       (int)sizeof(folder) &&
-	       read_stat(folder, bytes, cache->v2);
+	       read_own(folder, cache->v2, bytes);
 }

@@ -21,8 +21,8 @@ int page_cache_open(struct page_cache *cache);
 void page_cache_close(struct page_cache *cache);
 
 /*
- * That of a process's group. group: becomes its path, as in /proc/PID/cgroup. False: it is not
- * known.
+ * That of a process's group, in bytes, without that of groups below it: those of all groups add up.
+ * group: becomes its path, as in /proc/PID/cgroup. False: it is not known.
  */
 bool page_cache_of(const struct page_cache *cache, pid_t pid, char *group, size_t size,
 		   uint64_t *bytes);
