@@ -56,6 +56,22 @@ static const char *ipc_words(const struct history_slice *slice)
 	}
 }
 
+/* A lock of which the film has no more than the system call that waited for it. */
+static void put_lock_of_call(const struct explainer *e, const struct history_slice *slice,
+			     struct buf *words)
+{
+	const char *call = call_of(e, slice);
+
+	if (!strcmp(call, "flock") || !strcmp(call, "fcntl"))
+		buf_printf(words, "the lock of a file (%s)", call);
+	else if (explain_is_of_memory(e, slice))
+		buf_printf(words, "the kernel's lock on the memory of its process (%s)", call);
+	else
+		buf_printf(words, "%s 0x%llx",
+			   explain_is_condition(slice) ? "condition" : "futex lock",
+			   (unsigned long long)slice->address);
+}
+
 static void put_lock(const struct explainer *e, const struct explain_part *part,
 		     const struct history_slice *slice, struct buf *words)
 {
@@ -69,9 +85,7 @@ static void put_lock(const struct explainer *e, const struct explain_part *part,
 		lock_words(e->film, &shown, lock, sizeof(lock));
 		buf_put_text(words, lock);
 	} else {
-		buf_printf(words, "%s 0x%llx",
-			   explain_is_condition(slice) ? "condition" : "futex lock",
-			   (unsigned long long)slice->address);
+		put_lock_of_call(e, slice, words);
 	}
 }
 

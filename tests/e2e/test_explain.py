@@ -671,6 +671,34 @@ def test_a_turn_to_accept_is_no_lock_that_delays(lab, tmp_path):
         assert request["cause"]["kind"] != "lock", request["cause"]
 
 
+# One thread fills memory, for which the kernel locks the process's memory; another one asks for some.
+FILLS_MEMORY = """
+import ctypes, mmap, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+end = time.monotonic() + 2
+
+def take(size, flags):
+    while time.monotonic() < end:
+        libc.munmap(libc.mmap(None, size, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | flags, -1, 0), size)
+
+filler = threading.Thread(target=take, args=(64 << 20, mmap.MAP_POPULATE))
+filler.start()
+take(4096, 0)
+filler.join()
+"""
+
+
+def test_a_lock_of_the_kernel_is_no_futex(lab):
+    """What waits in mmap() waits for the memory's lock: the call's address is none of a lock."""
+    film = lab.record(*EVENTS, "--", sys.executable, "-c", FILLS_MEMORY)
+    words = [part["words"] for request in explained(lab, film, "--slowest", "9") for part in request["parts"] if part["kind"] == "lock"]
+    assert any("the kernel's lock on the memory of its process (m" in one for one in words), words
+    assert not any("map for futex" in one for one in words), words
+
+
 TALKS = """
 import select, socket, sys, time
 role, pause = sys.argv[1], float(sys.argv[2])

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "film/events.h"
 #include "query/explain/accept_locks.h"
@@ -16,6 +17,14 @@ bool explain_is_condition(const struct history_slice *slice)
 {
 	return slice->kind == SLICE_WAIT + WAIT_LOCK &&
 	       wait_is_for_condition(slice->state, slice->operation, slice->value);
+}
+
+bool explain_is_of_memory(const struct explainer *e, const struct history_slice *slice)
+{
+	const char *call = wait_call_name(e->film->info.arch, slice->state, slice->call);
+
+	return slice->kind == SLICE_WAIT + WAIT_LOCK && slice->state != FILM_WAIT_SLEEPS &&
+	       slice->state != FILM_WAIT_GOROUTINE && strncmp(call, "futex", 5);
 }
 
 static int no_lives(const struct film *film, struct fail *why)

@@ -187,5 +187,7 @@ const struct explain_made *explain_asked_late(const struct explainer *e,
 
 /* What a wait for a lock is, as its system call says. */
 bool explain_is_condition(const struct history_slice *slice);
+/* Of the kernel's own, which protects what memory a process has: none that a program has made. */
+bool explain_is_of_memory(const struct explainer *e, const struct history_slice *slice);
 
 #endif

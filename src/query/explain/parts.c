@@ -79,6 +79,9 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 			key[4] = explain_stack_own(&e->stacks, slice->stack);
 		else if (part->lock)
 			key[4] = lock_is_waiters_own(part->lock->kind) ? 1 : part->lock->address;
+		else if (explain_is_of_memory(e, slice))
+			/* there is one, and the address is what the call was about */
+			key[4] = 1;
 		else if (slice->kind == SLICE_WAIT + WAIT_LOCK)
 			/*
 			 * a condition has several words by turns; where it is waited for tells them
@@ -153,7 +156,7 @@ static uint64_t lock_of(const struct summing *s, const struct history_slice *sli
 	if (lock ? lock_is_waiters_own(lock->kind) : explain_is_condition(slice))
 		return 0;
 	key[0] = film->threads[slice->thread].process;
-	key[1] = lock ? lock->address : slice->address;
+	key[1] = lock ? lock->address : explain_is_of_memory(s->e, slice) ? 1 : slice->address;
 	return hash_bytes(key, sizeof(key)) | 1;
 }
 
