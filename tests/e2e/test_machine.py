@@ -97,6 +97,19 @@ def test_cpus_add_up(lab):
     assert memory["level"] and abs(memory["last"] - kib * 1024) < kib * 1024 * 0.5
 
 
+def test_no_rate_is_above_the_machine(lab):
+    """The recorder has to wait for a CPU, and much to do; a reading is of the moment that it was made in all the same."""
+    busy = ("import os, time\nend = time.monotonic() + 8\n"
+            "for _ in range(23):\n    if not os.fork(): break\n"
+            "while time.monotonic() < end: sum(range(10000)); time.sleep(0)")
+    film = lab.record("-e", "threads,on-cpu,mem-grow", "-F", "499", "-a", "--", sys.executable, "-c", busy)
+    most = gauge(machine(lab, film.path), "cpu", "user")["most"] / 1e9
+    # each is known to a tick of 10 ms for each CPU, in 50 ms at least
+    assert most < os.cpu_count() * 1.3, film.report("--format", "machine").stdout
+    pressure = [row for row in machine(lab, film.path)["gauges"] if (row["group"], row["name"]) == ("pressure", "cpu")]
+    assert all(row["most"] / 1e9 < 1.3 for row in pressure), pressure
+
+
 def test_bytes_of_an_interface(lab):
     program = """
 import socket

@@ -41,6 +41,10 @@
 #define DISKS_MAX  4096		/* whose names are kept */
 #define PAUSE_MAX  (10 * SECOND_NS)
 
+/* A reading that takes longer was interrupted: of which moment its values are is not known. */
+#define AT_ONCE_NS 5000000ull
+#define TRIES_MAX  4
+
 enum file {
 	FILE_STAT,
 	FILE_DISKSTATS,
@@ -73,7 +77,7 @@ struct machine {
 	struct machine_tcp tcp;
 	struct map whole; /* hash of a device's name: whether it is a whole disk */
 	struct map rows;  /* hash of a device's name: its row of the film, for requests */
-	struct buf text;
+	struct buf texts[FILES];
 	uint64_t tick, page; /* ns, bytes */
 	uint64_t last, next; /* reading */
 	int errors[FILES];   /* of the last reading */
@@ -231,19 +235,34 @@ static void take_file(struct machine *machine, enum file file, char *text)
 	}
 }
 
-static void read_all(struct source *source, uint64_t now)
+/* Returns the moment that the values are of. */
+static uint64_t read_texts(struct machine *machine)
+{
+	uint64_t begin, end;
+
+	for (unsigned int tries = 0; tries < TRIES_MAX; tries++) {
+		begin = clock_ns();
+		for (int file = 0; file < FILES; file++)
+			machine->errors[file] =
+				procfs_read_file(paths[file], FILE_MAX, &machine->texts[file]);
+		end = clock_ns();
+		if (end - begin < AT_ONCE_NS)
+			break;
+	}
+	return begin + (end - begin) / 2;
+}
+
+static void read_all(struct source *source)
 {
 	struct machine *machine = source->state;
 	const struct machine_to to = {take_value, machine};
+	/* not that of the round, which may be long past on a busy machine */
+	uint64_t now = read_texts(machine);
 
 	machine_series_begin(machine->series, now);
-	for (int file = 0; file < FILES; file++) {
-		int err = procfs_read_file(paths[file], FILE_MAX, &machine->text);
-
-		machine->errors[file] = err;
-		if (!err)
-			take_file(machine, (enum file)file, (char *)machine->text.at);
-	}
+	for (int file = 0; file < FILES; file++)
+		if (!machine->errors[file])
+			take_file(machine, (enum file)file, (char *)machine->texts[file].at);
 	machine->failed += machine_tcp_read(&machine->tcp, &to) != 0;
 	machine_series_end(machine->series);
 	if (machine->last)
@@ -261,7 +280,7 @@ static void drained(struct source *source, uint64_t now)
 	if (!machine || !machine->series || !rate || now < machine->next)
 		return;
 	used = clock_thread_ns();
-	read_all(source, now);
+	read_all(source);
 	used = clock_thread_ns() - used;
 	machine->next = now + clock_pause(used, SHARE, PAUSE_MAX, SHARE);
 	if (machine->next < now + SECOND_NS / rate)
@@ -449,7 +468,8 @@ static void free_state(struct source *source)
 		machine_tcp_free(&machine->tcp);
 		map_free(&machine->whole);
 		map_free(&machine->rows);
-		buf_free(&machine->text);
+		for (int file = 0; file < FILES; file++)
+			buf_free(&machine->texts[file]);
 	}
 	free(machine);
 }
