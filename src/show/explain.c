@@ -199,10 +199,12 @@ static int put_asked_late(const struct teller *t)
 	if (!made)
 		return 0;
 	words_value(time, sizeof(time), "ns", after);
-	buf_printf(&words,
-		   "It asked for what it needed of others, first %s of %s, only after %s: a queue "
-		   "in this program, or its own work, came before.",
-		   made->endpoint, made->peer, time);
+	buf_printf(
+		&words,
+		"It asked for what it needed of others, first %s of %s, only after %s: a queue "
+		"in this program, its own work, or a wait that is not a request, such as one for a "
+		"name server, came before.",
+		made->endpoint, made->peer, time);
 	err = put_words(t->out, &words);
 	fputc('\n', t->out);
 	buf_free(&words);

@@ -32,7 +32,7 @@ uint64_t explain_unexplained(const struct explanation *x)
 	return sum;
 }
 
-static struct explain_advice advise_of_wait(const struct explainer *e,
+static struct explain_advice advise_of_wait(const struct explainer *e, const struct explanation *x,
 					    const struct explain_part *part)
 {
 	const struct history_slice *slice = &e->histories.slices[part->slice];
@@ -48,6 +48,12 @@ static struct explain_advice advise_of_wait(const struct explainer *e,
 	case WAIT_FAULT:
 		return (struct explain_advice){"no", "they would wait for the same disk"};
 	case WAIT_SLEEP:
+		/* an event loop may have slept for another request */
+		if (part->thread == x->thread && explain_others(e, x).count)
+			return (struct explain_advice){
+				"unknown",
+				"its thread served others, too, and may have slept for one "
+				"of them"};
 		return (struct explain_advice){"no", "the program waits as long as it wants to"};
 	default:
 		break;
@@ -139,7 +145,7 @@ struct explain_advice explain_advise(const struct explainer *e, const struct exp
 	if (part->ended == CRITICAL_READY)
 		return (struct explain_advice){"no", "they would wait for the same CPUs"};
 	if (slice_is_wait(part->kind))
-		return advise_of_wait(e, part);
+		return advise_of_wait(e, x, part);
 	return (struct explain_advice){"unknown",
 				       "the film does not say whether the work can be shared"};
 }

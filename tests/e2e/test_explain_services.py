@@ -257,6 +257,11 @@ def test_a_request_whose_server_had_others_at_the_same_time(shared_lab, tmp_path
     assert request["at_once"]["longest"] >= 300_000_000, request["at_once"]
     text = shared_lab.run("explain", "--request", waited["number"], film.path).stdout
     assert "The thread that served it had 1 other request at the same time, longest GET /report, for " in text, text
+    served, = [row for row in requests_of(shared_lab, film) if row["role"] == "served" and row["path"] == "/order/1"]
+    told = shared_lab.run("explain", "--request", served["number"], film.path).stdout
+    assert "sleeping (clock_nanosleep)" in told, told
+    # it slept for the other one, which another thread would have served
+    assert "Whether more threads would help is not known: its thread served others, too" in told, told
 
 
 IDLE_HOLDER = """
@@ -355,6 +360,7 @@ def test_a_service_that_asks_another_one_late(shared_lab, tmp_path):
     assert 200_000_000 <= request["asked_late"]["after"] < request["duration"], request["asked_late"]
     text = shared_lab.run("explain", "--request", of["/late/1"], film.path).stdout
     assert f"first GET /stock/* of 127.0.0.1:{stock_port}, only after " in text, text
+    assert "its own work, or a wait that is not a request, such as one for a name server, came before." in text, text
     # which took longer after that
     request, = explained(shared_lab, film, "--request", of["/late/2"])
     assert request["asked_late"] is None, request
