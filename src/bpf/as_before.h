@@ -286,7 +286,7 @@ static long as_before_hash_step(__u32 i, void *context)
 	__u32 at = noting->first + i;
 	__u64 frame;
 
-	UNWIND_OPAQUE(at);
+	OPAQUE(at);
 	if (i >= noting->count || at >= CAPTURE_FRAMES_MAX)
 		return 1;
 	frame = noting->scratch->frames[at];
@@ -304,7 +304,7 @@ static long as_before_frame_step(__u32 j, void *context)
 	struct as_before_noting *noting = context;
 	__u32 at = noting->first + j;
 
-	UNWIND_OPAQUE(at);
+	OPAQUE(at);
 	if (j >= noting->count || at >= CAPTURE_FRAMES_MAX)
 		return 1;
 	if (noting->scratch->frames[at] != noting->word)

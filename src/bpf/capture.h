@@ -5,6 +5,7 @@
 /* Takes the stack of the current thread: what every probe calls. */
 
 #include "capture_unwind.h"
+#include "restarted.h"
 
 /* What of a stack is wanted; set before loading. */
 const volatile bool want_user __weak = true;
@@ -23,6 +24,8 @@ static __always_inline bool capture_registers(struct capture_scratch *scratch,
 
 	if (bpf_probe_read_kernel(regs, sizeof(*regs), (void *)bpf_task_pt_regs(task)))
 		return false;
+	if (regs->orig_ax == SYSCALL_RESTART)
+		regs->orig_ax = restarted_of(task, (void *)bpf_task_pt_regs(task));
 	w->registers[0] = regs->ax;
 	w->registers[1] = regs->dx;
 	w->registers[2] = regs->cx;

@@ -54,8 +54,8 @@ static __always_inline void capture_note(struct capture_scratch *s, const void *
 		notes->count = CAPTURE_NOTES_SPOILT;
 		return;
 	}
-	UNWIND_OPAQUE(count);
-	UNWIND_OPAQUE(last);
+	OPAQUE(count);
+	OPAQUE(last);
 	notes->at[last & (CAPTURE_NOTES_MAX - 1)] = address + size - 8;
 	notes->value[last & (CAPTURE_NOTES_MAX - 1)] = *(const __u64 *)(words + size - 8);
 	if (size == 16) {

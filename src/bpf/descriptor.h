@@ -9,6 +9,7 @@
  */
 #include "kernel.h"
 #include "off_cpu_abi.h"
+#include "opaque.h"
 #include "uring_worker.h"
 
 /* System calls with a descriptor have a number below this. */
@@ -19,6 +20,13 @@
  * before loading.
  */
 const volatile bool descriptor_calls[DESCRIPTOR_CALLS] __weak;
+
+/* A number below DESCRIPTOR_CALLS as a place in such a table, for the verifier of Linux 6.1. */
+static __always_inline __u64 descriptor_call(__u64 call)
+{
+	OPAQUE(call);
+	return call & (DESCRIPTOR_CALLS - 1);
+}
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -146,7 +154,7 @@ static __always_inline struct file___descriptor *descriptor_file(struct task_str
 {
 	__u64 call = regs->orig_ax;
 
-	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[call])
+	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[descriptor_call(call)])
 		return NULL;
 	if (call == SYSCALL_IO_URING_ENTER && regs->r10 & URING_ENTER_REGISTERED_RING)
 		return uring_registered(task, regs->di);

@@ -110,7 +110,7 @@ static __always_inline void *listing_place(struct capture_scratch *scratch)
 {
 	__u32 frames = scratch->record.kernel_frames;
 
-	UNWIND_OPAQUE(frames);
+	OPAQUE(frames);
 	return &scratch->frames[frames & CAPTURE_KERNEL_FRAMES_MAX]; /* a power of two, less one */
 }
 
@@ -124,7 +124,7 @@ static __always_inline void listing_write(struct seq_file *seq, struct capture_s
 
 	if (!from)
 		return;
-	UNWIND_OPAQUE(frames);
+	OPAQUE(frames);
 	frames &= CAPTURE_KERNEL_FRAMES_MAX;
 	size = sizeof(*record) + (frames + words) * sizeof(__u64);
 	record->head.size = size;

@@ -11,8 +11,6 @@
 
 #include "file_lock.h"
 
-#define SYSCALL_FUTEX 202
-
 /* By pid; user space tells of those that it has met. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -193,7 +193,7 @@ static long copy_step(__u32 i, void *context)
 	if (size > copying->want - done)
 		size = copying->want - done;
 	/* the compiler knows, but not the verifier before Linux 6.3 */
-	UNWIND_OPAQUE(size);
+	OPAQUE(size);
 	if (size > LOGS_COPY_MAX)
 		return 1;
 	if (bpf_probe_read_user(&call->data[done], size, (void *)base))

@@ -138,7 +138,7 @@ static __always_inline int lua_restart(struct unwind_walk *w)
 		return UNWIND_NATIVE;
 	scan.at = r->found_sp ? r->found_sp : w->sp & ~7ull;
 	scan.to = (w->sp & ~7ull) + 8 * LUA_SCAN_WORDS_MAX;
-	UNWIND_OPAQUE(scan.at);
+	OPAQUE(scan.at);
 	unwind_repeat(LUA_SCAN_WORDS, lua_scan, &scan);
 	pc = scan.found;
 	sp = scan.at;

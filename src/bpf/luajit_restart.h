@@ -60,7 +60,7 @@ static __always_inline int luajit_restart(struct unwind_walk *w)
 		return UNWIND_NATIVE;
 	scan.at = r->found_sp ? r->found_sp : w->sp & ~7ull;
 	scan.to = (w->sp & ~7ull) + 8 * LUAJIT_SCAN_WORDS_MAX;
-	UNWIND_OPAQUE(scan.at);
+	OPAQUE(scan.at);
 	unwind_repeat(LUAJIT_SCAN_WORDS, luajit_search, &scan);
 	if (scan.found) {
 		if (scan.found - d->vm < d->vm_size)

@@ -189,7 +189,7 @@ static long object_climb_step(__u32 i, void *context)
 		climb->mount = above;
 		return 0;
 	}
-	UNWIND_OPAQUE(at);
+	OPAQUE(at);
 	if (at > OBJECT_TEXT_MAX - OBJECT_NAME_MAX)
 		return 1;
 	size = bpf_probe_read_kernel_str(&climb->told->text[at], OBJECT_NAME_MAX,
@@ -268,7 +268,7 @@ static __always_inline void object_take_unix(struct object_told *told, struct so
 	if (!address)
 		return;
 	size = BPF_CORE_READ(address, len) - sizeof(unsigned short);
-	UNWIND_OPAQUE(size);
+	OPAQUE(size);
 	if (size > UNIX_PATH_MAX)
 		return;
 	if (!bpf_probe_read_kernel(

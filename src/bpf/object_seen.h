@@ -15,7 +15,6 @@ struct file___seen {
 #pragma clang attribute pop
 
 /* asm/unistd_64.h */
-#define SYSCALL_POLL	 7
 #define SYSCALL_SELECT	 23
 #define SYSCALL_PSELECT6 270
 #define SYSCALL_PPOLL	 271

@@ -8,6 +8,7 @@
 #include "filter.h"
 #include "lock.h"
 #include "object.h"
+#include "restarted.h"
 
 /* Set before loading: nothing is read without. */
 const volatile bool off_cpu_locks;
@@ -101,6 +102,8 @@ static __always_inline bool lock_begin(struct task_struct *task)
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), &entry->dx))
 		return false;
+	if (regs.orig_ax == SYSCALL_RESTART)
+		regs.orig_ax = restarted_of(task, entry);
 	if (file_lock_call(regs.orig_ax))
 		return file_lock_begins(task);
 	if (regs.orig_ax != SYSCALL_FUTEX || !lock_futex_waits(regs.si))

@@ -77,7 +77,7 @@ static long path_hash_step(__u32 i, void *context)
 {
 	struct path_hash *hash = context;
 
-	UNWIND_OPAQUE(i);
+	OPAQUE(i);
 	if (i >= OBJECT_TEXT_MAX)
 		return 1;
 	hash->hash = (hash->hash ^ (__u8)hash->told->text[i]) * 0x100000001b3ull;
@@ -90,7 +90,7 @@ static __always_inline bool path_read(struct object_told *told, __u64 argument)
 	__u32 at = told->bytes;
 	long size;
 
-	UNWIND_OPAQUE(at);
+	OPAQUE(at);
 	if (!argument || at > OBJECT_TEXT_MAX - OBJECT_GIVEN_MAX)
 		return false;
 	size = bpf_probe_read_user_str(&told->text[at], OBJECT_GIVEN_MAX, (void *)argument);
@@ -105,7 +105,7 @@ static __always_inline bool path_read(struct object_told *told, __u64 argument)
 
 static __always_inline bool path_is_relative(const struct object_told *told, __u32 at)
 {
-	UNWIND_OPAQUE(at);
+	OPAQUE(at);
 	return at < OBJECT_TEXT_MAX && told->text[at] != '/';
 }
 

@@ -100,7 +100,7 @@ static __always_inline int python_at_anchor(struct unwind_walk *w, const struct 
 	if (w->restart.found_sp)
 		scan.at = w->restart.found_sp;
 	/* the verifier would go along the words, if it knew how far these two are apart */
-	UNWIND_OPAQUE(scan.at);
+	OPAQUE(scan.at);
 	unwind_repeat(PYTHON_SCAN_WORDS, python_scan, &scan);
 	if (scan.found) {
 		end = python_end_of(w, scan.at, scan.found, &fp);
@@ -150,7 +150,7 @@ static __always_inline int python_at_frame(struct unwind_walk *w, const struct p
 	if (w->restart.found_sp)
 		scan.at = w->restart.found_sp;
 	scan.to += 8 * PYTHON_SCAN_WORDS_MAX;
-	UNWIND_OPAQUE(scan.at);
+	OPAQUE(scan.at);
 	unwind_repeat(PYTHON_SCAN_WORDS, python_scan, &scan);
 	if (scan.found && python_is_eval(data, scan.found - 1)) {
 		words.at = scan.at + 8;

@@ -414,6 +414,8 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 	__s64 call = regs->orig_ax;
 	__u32 fd;
 
+	if (call == SYSCALL_RESTART)
+		call = restarted_of(task, regs);
 	if (call < 0 || call >= 0xffff)
 		return;
 	m->record.call = call + 1;
@@ -426,7 +428,7 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 	if (call == SYSCALL_IO_URING_ENTER && regs->r10 & URING_ENTER_REGISTERED_RING)
 		m->record.descriptor =
 			object_look_at(&thread->seen, (__u64)uring_registered(task, fd), ~0);
-	else if ((call < DESCRIPTOR_CALLS && descriptor_calls[call]) ||
+	else if ((call < DESCRIPTOR_CALLS && descriptor_calls[descriptor_call(call)]) ||
 		 object_polled(call, regs->di, regs->si, &fd) ||
 		 object_selected(call, regs->di, &arguments[1], &fd))
 		m->record.descriptor =
@@ -435,8 +437,8 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 		thread->polls = POLLS_MANY;
 	else if (call == SYSCALL_SELECT || call == SYSCALL_PSELECT6)
 		thread->polls = SELECTS_MANY;
-	else if (call < DESCRIPTOR_CALLS && path_calls[call])
-		m->record.descriptor = take_path(thread, m, path_calls[call]);
+	else if (call < DESCRIPTOR_CALLS && path_calls[descriptor_call(call)])
+		m->record.descriptor = take_path(thread, m, path_calls[descriptor_call(call)]);
 	else if (call == SYSCALL_FUTEX)
 		take_lock(thread, regs, m->record.time);
 	if (file_lock_call(call))

@@ -8,6 +8,7 @@
  * finishes stacks that the kernel side handed over, and tests run it on stored stacks.
  */
 
+#include "opaque.h"
 #include "restart.h"
 #include "unwind_find.h"
 
@@ -240,9 +241,6 @@ static __always_inline __u64 unwind_at(const struct unwind_walk *w)
 	return w->pc_exact ? w->pc : w->pc - 1;
 }
 
-/* The compiler would leave out a mask where it knows what the verifier has forgotten by then. */
-#define UNWIND_OPAQUE(variable) asm volatile("" : "+r"(variable))
-
 /* Appends a native frame. Returns 1: there is no room, and the walk has ended. */
 static __always_inline int unwind_push(struct unwind_walk *w, __u64 at)
 {
@@ -251,7 +249,7 @@ static __always_inline int unwind_push(struct unwind_walk *w, __u64 at)
 
 	if (!frames || count >= UNWIND_FRAMES_MAX)
 		return unwind_stop(w, UNWIND_END_FRAMES);
-	UNWIND_OPAQUE(count);
+	OPAQUE(count);
 	frames[count & (UNWIND_FRAMES_MAX - 1)] = w->guess ? at | UNWIND_GUESS : at;
 	w->count = count + 1;
 	return 0;
@@ -268,7 +266,7 @@ static __always_inline int unwind_push_runtime(struct unwind_walk *w, __u64 word
 
 	if (!frames || count >= UNWIND_FRAMES_MAX - 1)
 		return unwind_stop(w, UNWIND_END_FRAMES);
-	UNWIND_OPAQUE(count);
+	OPAQUE(count);
 	frames[count & (UNWIND_FRAMES_MAX - 1)] = word;
 	frames[(count + 1) & (UNWIND_FRAMES_MAX - 1)] = detail;
 	w->count = count + 2;

@@ -103,7 +103,7 @@ static __always_inline __u64 v8_sum_name(const struct unwind_walk *w, const stru
 	sum = v8_sum_scope(sum, words);
 	at = v8_scope_name(&d->scope, words);
 	if (at < V8_SCOPE_WORDS) {
-		UNWIND_OPAQUE(at);
+		OPAQUE(at);
 		name = v8_scope_named(words, at);
 	} else if (v8_read(w, &name, sizeof(name), name - 1 + at * 8ull)) {
 		return sum;

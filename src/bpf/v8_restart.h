@@ -67,7 +67,7 @@ static __always_inline int v8_restart(struct unwind_walk *w)
 	scan.at = r->found_sp ? r->found_sp - 16 : w->sp & ~7ull;
 	scan.to = (w->sp & ~7ull) + 8 * V8_SCAN_WORDS_MAX;
 	scan.types = 2 * d->frame_types;
-	UNWIND_OPAQUE(scan.at);
+	OPAQUE(scan.at);
 	unwind_repeat(V8_SCAN_WORDS, v8_scan, &scan);
 	if (scan.found && !unwind_read(w, &pc, sizeof(pc), scan.sp - 8) &&
 	    unwind_enter_mapping(w, pc) && w->mapping.runtime == UNWIND_RUNTIME_V8 &&
