@@ -73,6 +73,7 @@ struct camera {
 	char *const *expected;		 /* the command that will be executed; null: none */
 	uint64_t stopped;		 /* when its probes were taken out; 0: they are in */
 	uint64_t final_lost;		 /* and the losses that the film has */
+	uint64_t final_unseen_ms;
 };
 
 static int load_failed(int err, struct fail *why)
@@ -540,6 +541,7 @@ int camera_stop(struct camera *camera, struct fail *why)
 	samples_free(camera->samples);
 	camera->samples = camera->sources.host.samples = NULL;
 	camera->final_lost = film_lost(camera->film);
+	camera->final_unseen_ms = film_unseen_ms(camera->film);
 	return err;
 }
 
@@ -561,6 +563,8 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	told = camera->samples ? film_lost(camera->film) : camera->final_lost;
 	/* what was counted since the last report is reported next time */
 	statistics->other_losses = told > known ? told - known : 0;
+	statistics->unseen_ms =
+		camera->samples ? film_unseen_ms(camera->film) : camera->final_unseen_ms;
 	statistics->table_bytes = samples.tables.bytes;
 	statistics->tables = samples.tables.tables;
 	statistics->rules = samples.tables.rules;

@@ -87,6 +87,7 @@ struct camera_statistics {
 	uint64_t handed_over;  /* of them: finished in user space */
 	uint64_t lost;	       /* samples that did not get into the film */
 	uint64_t other_losses; /* all other losses that the film has: parts of stacks, tables … */
+	uint64_t unseen_ms;    /* for how long probes were out, to keep to a budget */
 	char refusal
 		/* a language runtime whose frames are not looked for, and why; "" */
 		[CAMERA_REFUSAL_MAX];

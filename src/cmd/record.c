@@ -269,11 +269,15 @@ static void show_end(const struct record_options *o, const struct session *sessi
 	if (statistics.lost)
 		fprintf(stderr, "; %llu sample%s lost", (unsigned long long)statistics.lost,
 			statistics.lost == 1 ? "" : "s");
+	if (statistics.unseen_ms)
+		fprintf(stderr,
+			"; probes were out for %.1f s, to keep to their budget, as the report says",
+			(double)statistics.unseen_ms / 1e3);
 	if (statistics.other_losses)
 		fprintf(stderr, "; %llu smaller loss%s, which the report names",
 			(unsigned long long)statistics.other_losses,
 			statistics.other_losses == 1 ? "" : "es");
-	if (!statistics.lost && !statistics.other_losses)
+	if (!statistics.lost && !statistics.other_losses && !statistics.unseen_ms)
 		fputs("; nothing lost", stderr);
 	if (*statistics.refusal) {
 		fputs("; ", stderr);

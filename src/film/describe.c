@@ -318,6 +318,19 @@ uint64_t film_lost(const struct film_writer *w)
 	return losses_sum(&w->losses);
 }
 
+uint64_t film_unseen_ms(const struct film_writer *w)
+{
+	return losses_longest(&w->losses);
+}
+
+void film_unseen(struct film_writer *w, uint32_t event, const char *reason, uint64_t ms)
+{
+	if (event > w->events)
+		lost(w, LOST_REASON);
+	else
+		losses_set_time(&w->losses, &w->texts, event, film_fit(w, reason), ms);
+}
+
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count)
 {
 	if (event > w->events)

@@ -32,6 +32,7 @@ struct loss {
 	uint64_t
 		own; /* the writer's, where it has the same reason: another film's that was added */
 	bool changed;
+	bool is_time; /* ms, and no number of anything */
 };
 
 static struct loss *find(struct loss *at, size_t count, uint32_t event, const char *reason)
@@ -56,8 +57,8 @@ static struct loss *loss_of(struct losses *l, struct arena *texts, uint32_t even
 	return loss.reason && vec_push(&l->all, loss) ? vec_last(&l->all) : NULL;
 }
 
-void losses_set(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
-		uint64_t count)
+static struct loss *set(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
+			uint64_t count)
 {
 	const struct loss *before = find(l->before.at, l->before.count, event, reason);
 	struct loss *loss;
@@ -65,16 +66,32 @@ void losses_set(struct losses *l, struct arena *texts, uint32_t event, const cha
 	if (before) {
 		count = count > before->given ? count - before->given : 0;
 		if (!count && !find(l->all.at, l->all.count, event, reason))
-			return;
+			return NULL;
 	}
 	/* the writer's own always have room */
 	loss = loss_of(l, texts, event, reason, FILM_LOSSES_MAX - OWN_LOSSES);
 	if (!loss) {
 		l->own[LOST_REASON]++;
-		return;
+		return NULL;
 	}
 	loss->changed |= loss->given != count;
 	loss->given = count;
+	return loss;
+}
+
+void losses_set(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
+		uint64_t count)
+{
+	(void)set(l, texts, event, reason, count);
+}
+
+void losses_set_time(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
+		     uint64_t ms)
+{
+	struct loss *loss = set(l, texts, event, reason, ms);
+
+	if (loss)
+		loss->is_time = true;
 }
 
 bool losses_learn(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
@@ -126,8 +143,19 @@ uint64_t losses_sum(const struct losses *l)
 	for (size_t i = 0; i < OWN_LOSSES; i++)
 		sum = add_saturated(sum, l->own[i]);
 	vec_foreach (&l->all, loss)
-		sum = add_saturated(sum, loss->given);
+		if (!loss->is_time)
+			sum = add_saturated(sum, loss->given);
 	return sum;
+}
+
+uint64_t losses_longest(const struct losses *l)
+{
+	uint64_t longest = 0;
+
+	vec_foreach (&l->all, loss)
+		if (loss->is_time && loss->given > longest)
+			longest = loss->given;
+	return longest;
 }
 
 void losses_put(struct losses *l, struct arena *texts, struct buf *rows)

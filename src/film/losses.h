@@ -40,6 +40,9 @@ struct losses {
 /* Sets the count of a loss. reason is copied to texts. */
 void losses_set(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
 		uint64_t count);
+/* The same of time in which nothing was seen, ms, as its reason says. */
+void losses_set_time(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
+		     uint64_t ms);
 /*
  * Counts that are given from now on include those of another film, before, and if that one was not
  * kept, only those of the films before it. False: no memory.
@@ -50,8 +53,10 @@ bool losses_learn(struct losses *l, struct arena *texts, uint32_t event, const c
 		  uint64_t count);
 /* Appends the rows of all that changed since the last time. */
 void losses_put(struct losses *l, struct arena *texts, struct buf *rows);
-/* All that is lost by now, of any kind. */
+/* All that is lost by now, of any kind but time. */
 uint64_t losses_sum(const struct losses *l);
+/* The longest of the times, ms. */
+uint64_t losses_longest(const struct losses *l);
 void losses_free(struct losses *l);
 
 #endif

@@ -143,6 +143,12 @@ void film_sum(struct film_writer *w, uint32_t event, uint64_t from, uint64_t to,
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count);
 /* The sum of all of them, those that the film itself had no room for included. */
 uint64_t film_lost(const struct film_writer *w);
+/*
+ * Sets for how long something was not seen, ms, as reason says: a loss that film_lost() does not
+ * have. film_unseen_ms() is the longest of them.
+ */
+void film_unseen(struct film_writer *w, uint32_t event, const char *reason, uint64_t ms);
+uint64_t film_unseen_ms(const struct film_writer *w);
 
 /*
  * w goes on where the film of before ended: losses are given as totals over both, of which w keeps

@@ -461,7 +461,13 @@ def test_a_process_that_runs(lab):
 def test_probes_keep_to_their_budget(lab):
     """A process that does little but allocate: the probes are out most of the time, and the film says so."""
     with running_on(lab, 1e9, 6) as process:
-        film = lab.record("-e", "mem-alloc", "--mem-interval", 64 << 10, "--mem-budget", 1, "-p", process.pid, "-d", 4)
+        done = lab.run("record", "-e", "mem-alloc", "--mem-interval", 64 << 10, "--mem-budget", 1, "-p", process.pid, "-d", 4, "-o",
+                       lab.folder / "budget.film")
+    film = Film(lab.stackcam, lab.folder / "budget.film")
+    # seconds are not as many losses
+    out = re.search(r"; probes were out for ([0-9.]+) s, to keep to their budget", done.stderr)
+    others = re.search(r"; (\d+) smaller loss", done.stderr)
+    assert out and 1 < float(out[1]) < 6 and (not others or int(others[1]) < 100), done.stderr
     loss = film.json("-e", "mem-alloc")["loss"]
     assert any("to keep to their budget" in words and count > 1000 for words, count in loss.items()), film.explain()
     alpha, beta = of_function(film, "mem-alloc", "alpha"), of_function(film, "mem-alloc", "beta")

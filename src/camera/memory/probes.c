@@ -281,12 +281,13 @@ void mem_probes_tell(const struct mem_probes *probes, struct film_writer *film, 
 {
 	uint64_t out = probes->out_ns + (probes->out_until ? clock_ns() - probes->out_since : 0);
 	const struct loss_count losses[] = {
-		{words[probes->of].out, out / 1000000},
 		{words[probes->of].failed, probes->failed},
 		{words[probes->of].refused, probes->refused},
 		{words[probes->of].unbound, probes->unbound},
 		{words[probes->of].unknown, probes->unknown},
 	};
 
+	if (out >= 1000000)
+		film_unseen(film, event, words[probes->of].out, out / 1000000);
 	losses_tell(film, event, losses, sizeof(losses) / sizeof(losses[0]));
 }
