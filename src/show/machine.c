@@ -83,6 +83,9 @@ static void put_times(const struct machine_gauge *gauge, FILE *out)
 	noun = (int)strlen(gauge->type->count) - (gauge->count == 1);
 	if (gauge->type->is_level) {
 		words_value(longest, sizeof(longest), "ns", gauge->longest);
+		/* of requests whose thread is not known, only the disk's own sums are */
+		if (!gauge->longest)
+			strcpy(longest, "not known");
 		fprintf(out, "  %llu %.*s, longest %s", (unsigned long long)gauge->count, noun,
 			gauge->type->count, longest);
 		return;
