@@ -63,6 +63,183 @@ static const char *const commands[] = {
 	"BLPOP",   "BRPOP",   "APPEND", "STRLEN", "ECHO",     "QUIT",	 "CLUSTER",   "SENTINEL",
 };
 
+/* The others of Redis 7.0, where they are in capitals: values of answers may be such words, too. */
+static const char *const more_commands[] = {
+	"ACL",
+	"ASKING",
+	"BGREWRITEAOF",
+	"BGSAVE",
+	"BITCOUNT",
+	"BITFIELD",
+	"BITFIELD_RO",
+	"BITOP",
+	"BITPOS",
+	"BLMOVE",
+	"BLMPOP",
+	"BRPOPLPUSH",
+	"BZMPOP",
+	"BZPOPMAX",
+	"BZPOPMIN",
+	"COPY",
+	"DEBUG",
+	"DECRBY",
+	"DUMP",
+	"EVALSHA_RO",
+	"EVAL_RO",
+	"EXPIREAT",
+	"EXPIRETIME",
+	"FAILOVER",
+	"FCALL",
+	"FCALL_RO",
+	"FUNCTION",
+	"GEOADD",
+	"GEODIST",
+	"GEOHASH",
+	"GEOPOS",
+	"GEORADIUS",
+	"GEORADIUSBYMEMBER",
+	"GEOSEARCH",
+	"GEOSEARCHSTORE",
+	"GETBIT",
+	"GETDEL",
+	"GETEX",
+	"GETRANGE",
+	"HEXISTS",
+	"HINCRBYFLOAT",
+	"HKEYS",
+	"HLEN",
+	"HRANDFIELD",
+	"HSCAN",
+	"HSETNX",
+	"HSTRLEN",
+	"HVALS",
+	"INCRBYFLOAT",
+	"LASTSAVE",
+	"LATENCY",
+	"LCS",
+	"LINDEX",
+	"LINSERT",
+	"LMOVE",
+	"LMPOP",
+	"LOLWUT",
+	"LPOS",
+	"LPUSHX",
+	"LREM",
+	"LSET",
+	"LTRIM",
+	"MEMORY",
+	"MIGRATE",
+	"MODULE",
+	"MONITOR",
+	"MOVE",
+	"MSETNX",
+	"OBJECT",
+	"PERSIST",
+	"PEXPIRE",
+	"PEXPIREAT",
+	"PEXPIRETIME",
+	"PFADD",
+	"PFCOUNT",
+	"PFMERGE",
+	"PSETEX",
+	"PSUBSCRIBE",
+	"PSYNC",
+	"PTTL",
+	"PUBSUB",
+	"PUNSUBSCRIBE",
+	"RANDOMKEY",
+	"READONLY",
+	"READWRITE",
+	"RENAME",
+	"RENAMENX",
+	"REPLICAOF",
+	"RESET",
+	"RESTORE",
+	"RESTORE-ASKING",
+	"ROLE",
+	"RPOPLPUSH",
+	"RPUSHX",
+	"SAVE",
+	"SCARD",
+	"SCRIPT",
+	"SDIFF",
+	"SDIFFSTORE",
+	"SETBIT",
+	"SETRANGE",
+	"SHUTDOWN",
+	"SINTER",
+	"SINTERCARD",
+	"SINTERSTORE",
+	"SLAVEOF",
+	"SLOWLOG",
+	"SMISMEMBER",
+	"SMOVE",
+	"SORT",
+	"SORT_RO",
+	"SPUBLISH",
+	"SRANDMEMBER",
+	"SSCAN",
+	"SSUBSCRIBE",
+	"SUBSTR",
+	"SUNION",
+	"SUNIONSTORE",
+	"SUNSUBSCRIBE",
+	"SWAPDB",
+	"SYNC",
+	"TIME",
+	"TOUCH",
+	"UNSUBSCRIBE",
+	"UNWATCH",
+	"WAIT",
+	"XACK",
+	"XAUTOCLAIM",
+	"XCLAIM",
+	"XDEL",
+	"XGROUP",
+	"XINFO",
+	"XLEN",
+	"XPENDING",
+	"XREADGROUP",
+	"XREVRANGE",
+	"XSETID",
+	"XTRIM",
+	"ZCARD",
+	"ZCOUNT",
+	"ZDIFF",
+	"ZDIFFSTORE",
+	"ZINCRBY",
+	"ZINTER",
+	"ZINTERCARD",
+	"ZINTERSTORE",
+	"ZLEXCOUNT",
+	"ZMPOP",
+	"ZMSCORE",
+	"ZPOPMAX",
+	"ZRANDMEMBER",
+	"ZRANGEBYLEX",
+	"ZRANGEBYSCORE",
+	"ZRANGESTORE",
+	"ZRANK",
+	"ZREMRANGEBYLEX",
+	"ZREMRANGEBYRANK",
+	"ZREMRANGEBYSCORE",
+	"ZREVRANGE",
+	"ZREVRANGEBYLEX",
+	"ZREVRANGEBYSCORE",
+	"ZREVRANK",
+	"ZSCAN",
+	"ZUNION",
+	"ZUNIONSTORE",
+};
+
+/*
+ * Commands whose answers, which say how many subscriptions there are, repeat them: "*3\r\n$9\r\n
+ * subscribe\r\n$4\r\nnews\r\n:1\r\n"; and what comes for a subscription (RESP 2).
+ */
+static const char *const subscribing[] = {"SUBSCRIBE",	  "UNSUBSCRIBE", "PSUBSCRIBE",
+					  "PUNSUBSCRIBE", "SSUBSCRIBE",	 "SUNSUBSCRIBE"};
+static const char *const published[] = {"message", "pmessage", "smessage"};
+
 /* Commands whose first word is not a key: it may be a secret, or says nothing. */
 static const char *const keyless[] = {"AUTH", "HELLO", "EVAL",	 "EVALSHA",
 				      "PING", "ECHO",  "PUBLISH"};
@@ -77,10 +254,38 @@ static bool is_among(const char *const *all, size_t count, const char *word, siz
 
 #define IS_AMONG(all, word, size) is_among(all, sizeof(all) / sizeof((all)[0]), word, size)
 
-/* "*2\r\n$3\r\nGET": a command that is known; an answer of several values looks the same. */
+static bool is_capital(const char *word, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (islower((unsigned char)word[i]))
+			return false;
+	return true;
+}
+
+/* Of a message whose second element is at rest: whether the third one is a number, no word. */
+static enum side side_of_third(const char *rest)
+{
+	int length, used = 0;
+
+	if (sscanf(rest, "$%9d\r\n%n", &length, &used) != 1 || !used)
+		return SIDES;
+	rest += used;
+	/* a client may unsubscribe from none */
+	if (length >= 0) {
+		if (strlen(rest) < (size_t)length + 3)
+			return SIDES;
+		rest += length + 2;
+	}
+	return !*rest ? SIDES : *rest == ':' ? SIDE_ANSWERS : SIDE_REQUESTS;
+}
+
+/*
+ * "*2\r\n$3\r\nGET": a command that is known; an answer of several values looks the same, and may
+ * be one to a client whose commands are not known: which it is the next piece tells.
+ */
 static enum side side_of(const struct piece *piece)
 {
-	char head[48], *name;
+	char head[512], *name;
 	size_t size = piece->copied < sizeof(head) - 1 ? piece->copied : sizeof(head) - 1;
 	int words, length, used = 0;
 
@@ -95,7 +300,12 @@ static enum side side_of(const struct piece *piece)
 	name = head + used;
 	if (length <= 0 || (size_t)length > strlen(name))
 		return SIDES;
-	return IS_AMONG(commands, name, (size_t)length) ? SIDE_REQUESTS : SIDE_ANSWERS;
+	if (words == 3 && IS_AMONG(subscribing, name, (size_t)length))
+		return strlen(name) < (size_t)length + 2 ? SIDES : side_of_third(name + length + 2);
+	if (IS_AMONG(commands, name, (size_t)length) ||
+	    (is_capital(name, (size_t)length) && IS_AMONG(more_commands, name, (size_t)length)))
+		return SIDE_REQUESTS;
+	return words >= 3 && IS_AMONG(published, name, (size_t)length) ? SIDE_ANSWERS : SIDES;
 }
 
 /* -- requests and answers ---------------------------------------------------------------------- */

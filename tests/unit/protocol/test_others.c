@@ -39,6 +39,41 @@ static void test_redis(void **state)
 	stream_free(&s);
 }
 
+/* Of a connection that is met in the middle: answers of several values look like commands. */
+static void test_redis_sides(void **state)
+{
+	static const struct {
+		const char *text;
+		enum side side;
+	} pieces[] = {
+		{GET_KEY, SIDE_REQUESTS},
+		{"*2\r\n$6\r\nSINTER\r\n$1\r\na\r\n", SIDE_REQUESTS},
+		{"*6\r\n$10\r\nXREADGROUP\r\n$5\r\nGROUP\r\n", SIDE_REQUESTS},
+		{"*2\r\n$11\r\nUNSUBSCRIBE\r\n$4\r\nnews\r\n", SIDE_REQUESTS},
+		{"*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n$1\r\na\r\n", SIDE_REQUESTS},
+		/* a hash with a field of that name; a command of a module */
+		{"*2\r\n$4\r\nrole\r\n$5\r\nadmin\r\n", SIDES},
+		{"*2\r\n$9\r\nFT.SEARCH\r\n$1\r\na\r\n", SIDES},
+		{"*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n", SIDE_ANSWERS},
+		{"*3\r\n$11\r\nunsubscribe\r\n$4\r\nnews\r\n:0\r\n", SIDE_ANSWERS},
+		{"*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:0\r\n", SIDE_ANSWERS},
+		{"*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n", SIDES},
+		{"*3\r\n$9\r\nsubscribe\r\n$99\r\nnews", SIDES},
+		{"*3\r\n$9\r\nsubscribe", SIDES},
+		{"*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$2\r\nhi\r\n", SIDE_ANSWERS},
+		{"$2\r\nhi\r\n", SIDE_ANSWERS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		const struct piece piece = {.data = (const uint8_t *)pieces[i].text,
+					    .copied = (uint32_t)strlen(pieces[i].text),
+					    .length = (uint32_t)strlen(pieces[i].text)};
+
+		assert_int_equal(protocol_redis.side_of(&piece), pieces[i].side);
+	}
+}
+
 /* A key with a number is one of many; what says which version it is stays. */
 static void test_redis_keys(void **state)
 {
@@ -224,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_redis),
+		cmocka_unit_test(test_redis_sides),
 		cmocka_unit_test(test_redis_keys),
 		cmocka_unit_test(test_redis_values_need_not_be_there),
 		cmocka_unit_test(test_redis_keeps_no_secrets),
