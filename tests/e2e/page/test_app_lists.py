@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hundreds of services and versions: found, sorted, compared; and time in steps, zones and presets."""
-import time
-
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
@@ -9,16 +7,16 @@ import answers
 import browser
 from app import services
 
-QUICK = 2  # s, to pick any of 400 services by keyboard, on a busy machine
+QUICK = 1  # s of CPU time, to pick any of 400 services by keyboard
 
 
 def test_any_of_400_services_is_picked_by_keyboard(page):
     page.server.behave(many=400)
     page.open("?view=profile")
     page.until(lambda: page.all("#pick-service"))
-    began = time.monotonic()
+    before = page.computed()
     page.pick("service", "job-317.service")
-    assert time.monotonic() - began < QUICK
+    assert page.computed() - before < QUICK
     page.asks("flame", service="job-317.service")
     assert page.picked("service") == "job-317.service"
     # of that service, the versions; the largest first
