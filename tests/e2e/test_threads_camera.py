@@ -263,9 +263,11 @@ def test_a_program_that_is_executed_late(lab, tmp_path):
     answer = states_of(lab, film)
     thread, = answer["threads"]
     assert thread["tid"] == child
-    assert "hole" not in {state["state"] for state in thread["states"]}, thread
+    # but where a virtual machine hides the switch of one of its own, for a moment, which is counted
+    hole = in_state(thread, "hole")
+    assert hole["total"] < 0.05e9, thread
     assert 0.29e9 < in_state(thread, "sleep")["total"] < thread["life"] < 0.9e9, thread
-    assert not any("switches" in reason for reason in answer["loss"]), answer["loss"]
+    assert sum(count for reason, count in answer["loss"].items() if "switches" in reason) == hole["count"], answer["loss"]
 
 
 def in_state(thread, name):
