@@ -32,7 +32,7 @@ OBSERVE = """
 	};
 	pen.fillRect = function(...all) { seen.rects += isGraph(this); fillRect.apply(this, all); };
 	pen.fillText = function(...all) { seen.texts.push(all[0]); fillText.apply(this, all); };
-	const request = requestAnimationFrame;
+	const request = seen.request = requestAnimationFrame.bind(window);
 	window.requestAnimationFrame = (draw) => request((now) => {
 		const began = performance.now();
 		draw(now);
@@ -62,14 +62,19 @@ class Page:
         return self.driver.execute_script(script, *arguments)
 
     def settle(self, seconds=5):
-        """Waits until nothing has been drawn for a tenth of a second."""
-        end = time.monotonic() + seconds
-        draws = -1
-        while time.monotonic() < end:
-            before, draws = draws, self.run("return seen.draws")
-            if before == draws and draws > 0:
-                return
-            time.sleep(0.1)
+        """Waits until the browser has made three frames in which nothing was drawn, however long it takes for one."""
+        self.driver.execute_async_script("""
+            const [seconds, done] = arguments, end = performance.now() + 1000 * seconds;
+            let draws = -1, calm = 0;
+            const look = () => {
+                calm = seen.draws === draws ? calm + 1 : 0;
+                draws = seen.draws;
+                if (draws ? calm >= 3 : performance.now() > end)
+                    done();
+                else
+                    seen.request(look);
+            };
+            look();""", seconds)
 
     def find(self, css):
         return self.driver.find_element("css selector", css)
