@@ -2,6 +2,7 @@
 """mem-alloc and mem-inuse: who allocates memory, and holds it. tests/programs/allocates.c says what each of its functions has got."""
 
 import contextlib
+import datetime
 import math
 import os
 import re
@@ -448,11 +449,15 @@ def test_a_process_that_runs(lab):
         film = lab.record("-e", "mem-alloc,mem-inuse", "--mem-inject", 0, "--mem-interval", 64 << 10, "-p", process.pid, "-d", 4)
         output, _ = process.communicate()
     rate = {name: row[0] / 6 for name, row in truth_of(output).items()}
+    # less than four seconds where the recorder came so late that the process ended before
+    begin, end = (datetime.datetime.fromisoformat(film.json("-e", "mem-alloc")["film"][key][:26] + "+00:00") for key in ("start", "end"))
+    seconds = (end - begin).total_seconds()
+    assert 1 < seconds < 5.5, film.explain()
     for name in ("alpha", "beta"):
         got = of_function(film, "mem-alloc", name)
         # how long it was filmed is known to some tenths of a second
-        assert 3.5 * rate[name] - 5 * math.sqrt((64 << 10) * 4 * rate[name]) <= got, film.explain()
-        assert got <= 5.5 * rate[name] + 5 * math.sqrt((64 << 10) * 4 * rate[name]), film.explain()
+        assert (seconds - 0.5) * rate[name] - 5 * math.sqrt((64 << 10) * seconds * rate[name]) <= got, film.explain()
+        assert got <= (seconds + 0.5) * rate[name] + 5 * math.sqrt((64 << 10) * seconds * rate[name]), film.explain()
     for stack, _ in film.folded("-e", "mem-alloc"):
         assert stack[-1] in ("malloc", "__libc_malloc", "calloc", "__libc_calloc"), stack
     assert "memory in use of a process not known: its free() is not probed" in film.report("-e", "mem-inuse", check=False).stdout
