@@ -168,10 +168,10 @@ def test_pid_namespace(lab):
 
 
 def test_recording_ends_with_its_last_process(lab):
-    with running(lab.program("split"), 1.5) as program:
-        began = time.monotonic()
-        film = lab.record("-d", 30, "-p", program.pid)
-        assert time.monotonic() - began < 15
+    with running(lab.program("split"), 60) as program, lab.recording("-d", 50, "-p", program.pid) as (recorder, film):
+        assert wait_until(film.has_samples)
+        program.process.kill()
+        assert recorder.wait(timeout=20) == 0, recorder.stderr.read()
     assert film.share(lambda stack: "f70" in stack) > 0.6, film.explain()
 
 
