@@ -166,6 +166,14 @@ def of_process(answer, process, role="served"):
     return [r for r in answer["requests"] if r["role"] == role and r["pid"] == process.pid]
 
 
+def lost(answer):
+    """
+    Reasons for which requests are missing, but for one that other programs of the machine may have at any time: of what
+    they send at once, the end is not copied.
+    """
+    return [reason for reason in answer["loss"] if "lost" in reason and "behind what is copied of one" not in reason]
+
+
 def check_marks(requests, count=CONNECTIONS * ROUNDS):
     """Each request is there once, with its own id, and answered by the length that its own answer has."""
     assert len(requests) == count
@@ -190,7 +198,7 @@ def test_all_requests_are_found(lab, serving, make):
     # both ends see the same bytes
     sizes = {r["id"]: (r["received"], r["sent"]) for r in served}
     assert all(sizes[r["id"]] == (r["sent"], r["received"]) for r in made)
-    assert not [reason for reason in answer["loss"] if "lost" in reason], answer["loss"]
+    assert not lost(answer), answer["loss"]
 
 
 def test_heads_whose_first_byte_comes_alone_are_found(lab, serving):
@@ -544,7 +552,7 @@ def test_statements_of_postgresql_are_those_of_pgbench(lab, postgres, mode, wher
             one, = (n for sql, n in counts.items() if sql.startswith(begins))
             assert one == count, counts
         assert not any(r["open"] or r["failed"] for r in mine), mine
-    assert not [reason for reason in answer["loss"] if "lost" in reason], answer["loss"]
+    assert not lost(answer), answer["loss"]
 
 
 def test_errors_of_postgresql_are_failures(lab, postgres):

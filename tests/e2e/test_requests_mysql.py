@@ -13,7 +13,7 @@ import pytest
 
 from harness import free_port, needs_root, running, wait_until
 from test_cases import filming
-from test_requests import requests_of, tool
+from test_requests import lost, requests_of, tool
 
 pytestmark = needs_root
 
@@ -141,7 +141,7 @@ def test_statements_of_mysql_are_those_of_the_servers_log(lab, mariadb, where):
     dependency, = [d for d in answer["dependencies"] if d["pid"] == mine(answer, "made")[0]["pid"]]
     assert dependency["server"]["pid"] == process.pid, dependency
     assert b"s3cr3t" not in Path(film.path).read_bytes()
-    assert not [reason for reason in answer["loss"] if "lost" in reason], answer["loss"]
+    assert not lost(answer), answer["loss"]
 
 
 def test_prepared_statements_have_their_text(lab, mariadb):
