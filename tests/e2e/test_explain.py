@@ -84,9 +84,15 @@ def first_cause(lab, film, *options):
     return work_of(film, request)[0], request
 
 
+def ready_below(part):
+    """How long the threads that it waited for were not given a CPU."""
+    return sum(one["duration"] if one["kind"] == "ready" else ready_below(one) for one in part["parts"])
+
+
 def of_work(part, request):
-    """The share of a part in what the thread did itself."""
-    return part["duration"] / (request["duration"] - sum(one["duration"] for one in request["parts"] if is_of_machine(one)))
+    """The share of a part in what the thread did itself, without what the machine made it, and those it waited for, wait."""
+    of_machine = sum(one["duration"] if is_of_machine(one) else ready_below(one) for one in request["parts"])
+    return (part["duration"] - ready_below(part)) / (request["duration"] - of_machine)
 
 
 def share(part, request):
