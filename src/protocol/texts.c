@@ -65,6 +65,20 @@ static size_t put_word(char *to, size_t size, size_t length, const char *word, s
 	return length;
 }
 
+/* "5f0c9d1e-6b1a-4c3e-beef-0a1b2c3d4e5f": some of its parts are no ids by themselves. */
+#define UUID_BYTES 36
+
+static bool is_uuid(const char *text, size_t bytes)
+{
+	if (bytes < UUID_BYTES || (bytes > UUID_BYTES && isalnum((unsigned char)text[UUID_BYTES])))
+		return false;
+	for (size_t i = 0; i < UUID_BYTES; i++)
+		if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-'
+							    : !isxdigit((unsigned char)text[i]))
+			return false;
+	return true;
+}
+
 /* numbered: a word with a number at its end is one of many, too. */
 static size_t put_words(char *to, size_t size, size_t length, const char *text, size_t bytes,
 			const char *separators, bool numbered)
@@ -74,12 +88,14 @@ static size_t put_words(char *to, size_t size, size_t length, const char *text, 
 	while (at < bytes) {
 		size_t word = 0, kept;
 
+		if (is_uuid(text + at, bytes - at))
+			word = UUID_BYTES;
 		while (at + word < bytes &&
 		       (!text[at + word] || !strchr(separators, text[at + word])))
 			word++;
-		kept = is_id(text + at, word) ? 0
-		       : numbered	      ? without_number(text + at, word)
-					      : word;
+		kept = is_id(text + at, word) || is_uuid(text + at, word) ? 0
+		       : numbered ? without_number(text + at, word)
+				  : word;
 		length = put_word(to, size, length, text + at, word, kept);
 		at += word;
 		if (at < bytes && length + 1 < size)

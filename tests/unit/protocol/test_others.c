@@ -86,6 +86,8 @@ static void test_redis_keys(void **state)
 		{"v2:user:7", "GET v2:user:*"},
 		{"session:0f9a3c71d2", "GET session:*"},
 		{"2fa:on", "GET 2fa:on"},
+		{"job-a26f9d1e-beef-4c3e-9f2d-deadbeefcafe", "GET job-*"},
+		{"beefcafe-dead-beef-dead-beefcafedead:x1", "GET *:x*"},
 		{"rate{u1}", "GET rate{u*}"},
 	};
 
