@@ -176,6 +176,22 @@ def test_it_is_a_level(lab):
     assert film.json("--to", "2s")["event"]["total"] == pytest.approx(film.json()["event"]["total"], rel=0.02), film.explain()
 
 
+def test_many_mapped_files(lab, tmp_path):
+    """The last one is the largest, as the main library of an office suite can be: it has its name."""
+    for number in range(400):
+        (tmp_path / f"file{number}").write_bytes(b"x" * (8192 if number < 399 else 32 * MIB))
+    script = ("import mmap, sys\nheld = []\n"
+              f"for number in range(400):\n    with open(f'{tmp_path}/file{{number}}', 'r+b') as file:\n"
+              "        held.append(mmap.mmap(file.fileno(), 0)); sum(held[-1][::4096])\n"
+              "print('ready', flush=True); sys.stdin.read()")
+    with held("/usr/bin/python3", "-c", script) as process:
+        assert process.stdout.readline() == "ready\n"
+        film = lab.record("-e", "rss", "-p", process.pid, "-d", 1)
+    files = {stack[-1]: value for stack, value in film.folded("-e", "rss") if stack[0] == "[files]"}
+    assert files[f"{tmp_path}/file399"] == 32 * MIB, film.explain()
+    assert "[others]" not in files and f"{tmp_path}/file0" in files, film.explain()
+
+
 def test_what_ended_holds_nothing(lab):
     """The total is of those that live; the peak has the others."""
     child = "import time; held = b'x' * (60 << 20); time.sleep(4)"
@@ -218,9 +234,13 @@ def test_what_grows_between_readings(lab):
             assert process.stdout.readline() == "grown\n"
             whole = rollup(process.pid)
             assert whole > 300 * 100000
+            time.sleep(3.5)
             recorder.send_signal(signal.SIGINT)
             assert recorder.wait(timeout=PATIENCE) == 0
         assert film.json("-e", "rss")["event"]["total"] == pytest.approx(whole, rel=0.02), film.explain()
+    # a state in each span
+    for begin in (1, 1.5, 2):
+        assert film.json("-e", "rss", "--from", f"{begin}s", "--to", f"{begin + 1.5}s")["event"]["total"] > 190 * MIB, film.explain()
     grown = sum_of(film, "[grown since it was read]")
     assert not grown or 90 * MIB < grown < 110 * MIB, film.explain()
 

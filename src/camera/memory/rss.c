@@ -285,7 +285,7 @@ static void write_beside(struct source *source, const struct rss_turn *turn, uin
 	write_page_cache(source, turn->pid, now, turn->thread);
 }
 
-/* The counts of the kernel are not exact, and what changes a little is not worth a state. */
+/* The counts of the kernel are not exact, and a little less does not make what was read wrong. */
 static bool is_near(uint64_t a, uint64_t b)
 {
 	return (a > b ? a - b : b - a) <= b / 32 + (256u << 10);
@@ -299,8 +299,6 @@ static void write_counts(struct source *source, struct rss_turn *turn, uint64_t 
 {
 	const struct rss_counts *counts = &turn->counts;
 
-	if (turn->was_read && is_near(turn->bytes, turn->told))
-		return;
 	if (turn->was_read &&
 	    (turn->bytes > turn->rows_bytes || is_near(turn->bytes, turn->rows_bytes))) {
 		vec_foreach (&turn->rows, row)

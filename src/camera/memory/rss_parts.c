@@ -14,8 +14,11 @@
 #include "runtime/glibc_heap.h"
 #include "runtime/python_pools.h"
 
-/* The most names of one reading; what else there is has one name. */
-#define NAMES_MAX 256
+/*
+ * The most parts of one reading; names beyond that have one in common. A large program maps some
+ * hundred libraries, each with two parts.
+ */
+#define NAMES_MAX 2048
 #define OTHERS	  "[others]"
 
 /* The most bytes of heaps that are walked in one reading: about 60 ms. */
