@@ -12,7 +12,7 @@ from harness import free_port, needs_root, running, wait_until
 from test_cases import filming
 from test_explain import ask, check_sums, explained, film_has
 from test_explain_calls import requests_of
-from test_requests import CLIENT, serving  # noqa: F401 (a fixture)
+from test_requests import CLIENT, redis_server, serving, tool  # noqa: F401 (a fixture)
 from test_requests_loops import haproxy_server
 
 pytestmark = needs_root
@@ -494,3 +494,15 @@ def test_an_answer_that_another_thread_watches_for(lab, serving):
     answer = longest(wait)
     assert answer["kind"] == "request" and answer["words"].startswith(f"waiting for the answer of 127.0.0.1:{behind} to GET /behind"), wait
     assert answer["duration"] >= 25_000_000, wait
+
+
+def test_a_worker_that_asks_for_work_is_not_the_slowest(lab, serving):  # noqa: F811
+    """BRPOP takes as long as a queue of jobs is empty: what else was slow is explained, and it only if it is asked for."""
+    process, port, _ = serving(redis_server)
+    ask = f"{tool('redis-cli')} -p {port}"
+    film = lab.record("-e", "requests,threads", "-p", process.pid, "--", "sh", "-c", f"{ask} brpop jobs 1 & {ask} incr orders; wait")
+    slowest, last = explained(lab, film, "--slowest", "2")
+    assert slowest["endpoint"] == "INCR orders" and last["endpoint"] == "BRPOP jobs", (slowest, last)
+    assert last["duration"] > 900_000_000 > slowest["duration"], (slowest, last)
+    asked, = explained(lab, film, "--endpoint", "BRPOP*")
+    assert asked["endpoint"] == "BRPOP jobs", asked

@@ -3,8 +3,28 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <string.h>
 
 #include "base/map.h"
+
+/* Whether it is a command of Redis that waits for an element, as queues of jobs use them. */
+static bool is_for_work(const struct request *request)
+{
+	static const char *const commands[] = {"BLPOP",	   "BRPOP",  "BRPOPLPUSH",
+					       "BLMOVE",   "BLMPOP", "BZPOPMIN",
+					       "BZPOPMAX", "BZMPOP", "XREAD BLOCK"};
+
+	if (request->row.protocol != FILM_PROTOCOL_REDIS)
+		return false;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		size_t length = strlen(commands[i]);
+
+		if (!strncmp(request->endpoint, commands[i], length) &&
+		    (!request->endpoint[length] || request->endpoint[length] == ' '))
+			return true;
+	}
+	return false;
+}
 
 static bool matches(const struct explain_wanted *wanted, const uint8_t *threads,
 		    const struct request *request)
@@ -23,7 +43,7 @@ bool explain_candidates_add(struct explain_candidates *candidates,
 			    const struct request *request)
 {
 	const struct explain_candidate candidate = {request->row.number, request->row.end,
-						    request->row.duration};
+						    request->row.duration, is_for_work(request)};
 
 	/* nothing passes in no time */
 	return !candidate.duration || !matches(wanted, threads, request) ||
@@ -59,19 +79,23 @@ struct choosing {
 	uint64_t number;
 };
 
+static bool comes_before(const struct explain_candidate *a, const struct explain_candidate *b)
+{
+	return a->is_for_work != b->is_for_work ? b->is_for_work : a->duration > b->duration;
+}
+
 static bool keep(struct choosing *c, const struct explain_candidate *candidate)
 {
 	size_t at;
 
 	if (c->slowest.count == c->most &&
-	    (!c->most || candidate->duration <= vec_last(&c->slowest)->duration))
+	    (!c->most || !comes_before(candidate, vec_last(&c->slowest))))
 		return true;
 	if (c->slowest.count == c->most)
 		c->slowest.count--;
 	if (!vec_push(&c->slowest, *candidate))
 		return false;
-	for (at = c->slowest.count - 1; at && c->slowest.at[at - 1].duration < candidate->duration;
-	     at--)
+	for (at = c->slowest.count - 1; at && comes_before(candidate, &c->slowest.at[at - 1]); at--)
 		c->slowest.at[at] = c->slowest.at[at - 1];
 	c->slowest.at[at] = *candidate;
 	return true;

@@ -7,12 +7,14 @@
 /*
  * Which requests are explained: those of an id, or else the slowest that were served. One that was
  * served for another one of them, at the other end of a connection that the film has both ends of,
- * is left out: the explanation of that one leads to it.
+ * is left out: the explanation of that one leads to it. One by which a worker asks for work comes
+ * last: it takes as long as there is none.
  */
 
 /* A request that matches. */
 struct explain_candidate {
 	uint64_t number, end, duration;
+	bool is_for_work; /* it is answered once there is some, as BRPOP of Redis is */
 };
 
 struct explain_candidates {
