@@ -39,6 +39,7 @@ struct redis {
 	struct resp_side sides[SIDES];
 	uint64_t waiting;  /* requests without an answer */
 	bool is_answering; /* the first of them has the beginning of one */
+	bool has_subscribed;
 };
 
 struct reading {
@@ -332,6 +333,7 @@ static void tell_request(struct reading *r)
 	    side->sizes[1] == WORD_MAX)
 		request.flags |= FILM_REQUEST_PATH_CUT;
 	r->redis->waiting++;
+	r->redis->has_subscribed |= IS_AMONG(subscribing, name, side->sizes[0]);
 	r->sink->request(r->sink->context, &request);
 	r->sink->sent(r->sink->context, side->bytes);
 }
@@ -446,6 +448,25 @@ static void take_bulk(struct reading *r, int64_t size)
 		r->side->left = (uint64_t)size + 2;
 }
 
+/* Whether what begins with the line is published, and no answer: RESP 2 has no other mark. */
+static bool is_published(const struct reading *r, int64_t count)
+{
+	const char *text = (const char *)r->piece->data + r->at;
+	size_t left = r->at < r->piece->copied ? r->piece->copied - r->at : 0;
+	char head[16];
+	int length, used = 0;
+
+	if (!r->redis->has_subscribed || count < 3 || count > 4)
+		return false;
+	left = left < sizeof(head) - 1 ? left : sizeof(head) - 1;
+	memcpy(head, text, left);
+	head[left] = 0;
+	if (sscanf(head, "$%2d\r\n%n", &length, &used) != 1 || !used || length < 1)
+		return false;
+	return (size_t)length <= strlen(head + used) &&
+	       IS_AMONG(published, head + used, (size_t)length);
+}
+
 static void take_line(struct reading *r)
 {
 	struct resp_side *side = r->side;
@@ -458,7 +479,7 @@ static void take_line(struct reading *r)
 	if (is_first)
 		side->pending = 1;
 	if (is_first && r->number == SIDE_ANSWERS) {
-		side->is_push = type == '>';
+		side->is_push = type == '>' || (type == '*' && is_published(r, number));
 		if (!side->is_push)
 			begin_answer(r, type == '-' || type == '!');
 	}

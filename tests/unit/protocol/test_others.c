@@ -39,6 +39,33 @@ static void test_redis(void **state)
 	stream_free(&s);
 }
 
+/* What is published between a command and its answer is none. */
+static void test_redis_published(void **state)
+{
+	struct stream s = {.protocol = &protocol_redis};
+
+	(void)state;
+	stream_text(&s, SIDE_REQUESTS, "*2\r\n$9\r\nSUBSCRIBE\r\n$4\r\nnews\r\n");
+	stream_text(&s, SIDE_ANSWERS, "*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n");
+	tells(&s, "request SUBSCRIBE news; sent 29; answer 0; answered 33; done; ");
+	stream_text(&s, SIDE_REQUESTS, "*2\r\n$11\r\nUNSUBSCRIBE\r\n$4\r\nnews\r\n");
+	s.told.count = 0;
+	stream_text(&s, SIDE_ANSWERS,
+		    "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$2\r\nhi\r\n"
+		    "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\nn\r\n$0\r\n\r\n");
+	assert_int_equal(s.told.count, 0);
+	stream_text(&s, SIDE_ANSWERS, "*3\r\n$11\r\nunsubscribe\r\n$4\r\nnews\r\n:0\r\n");
+	tells(&s, "answer 0; answered 36; done; ");
+	stream_free(&s);
+	/* a list may begin with that word */
+	s = (struct stream){.protocol = &protocol_redis};
+	stream_text(&s, SIDE_REQUESTS, "*1\r\n$4\r\nKEYS\r\n");
+	s.told.count = 0;
+	stream_text(&s, SIDE_ANSWERS, "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n");
+	tells(&s, "answer 0; answered 31; done; ");
+	stream_free(&s);
+}
+
 /* Of a connection that is met in the middle: answers of several values look like commands. */
 static void test_redis_sides(void **state)
 {
@@ -262,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_redis),
 		cmocka_unit_test(test_redis_sides),
+		cmocka_unit_test(test_redis_published),
 		cmocka_unit_test(test_redis_keys),
 		cmocka_unit_test(test_redis_values_need_not_be_there),
 		cmocka_unit_test(test_redis_keeps_no_secrets),
