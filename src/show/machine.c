@@ -83,9 +83,6 @@ static void put_times(const struct machine_gauge *gauge, FILE *out)
 	noun = (int)strlen(gauge->type->count) - (gauge->count == 1);
 	if (gauge->type->is_level) {
 		words_value(longest, sizeof(longest), "ns", gauge->longest);
-		/* of requests whose thread is not known, only the disk's own sums are */
-		if (!gauge->longest)
-			strcpy(longest, "not known");
 		fprintf(out, "  %llu %.*s, longest %s", (unsigned long long)gauge->count, noun,
 			gauge->type->count, longest);
 		return;
@@ -116,6 +113,9 @@ static void put_thread(const struct machine_gauge *gauge, FILE *out)
 	words_value(bytes, sizeof(bytes), "bytes", gauge->total);
 	words_value(average, sizeof(average), "ns", gauge->count ? gauge->time / gauge->count : 0);
 	words_value(longest, sizeof(longest), "ns", gauge->longest);
+	/* of requests whose thread is not known, only the disk's own sums are */
+	if (!gauge->comm && !gauge->longest)
+		strcpy(longest, "not known");
 	text_make_safe(safe, sizeof(safe), gauge->object);
 	fprintf(out, "  %-10s %-9s %12s %10llu %12s %12s  ", safe,
 		gauge->kind == FILM_GAUGE_DISK_READ_BY ? "read" : "written", bytes,
