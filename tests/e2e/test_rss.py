@@ -13,6 +13,8 @@ import time
 import pytest
 
 from harness import PATIENCE, needs_root, running, wait_until
+from test_agent import agent
+from test_serve import serving
 
 pytestmark = needs_root
 
@@ -211,6 +213,25 @@ def test_what_ended_holds_nothing(lab):
     assert 60 * MIB < event["peak"] < 120 * MIB, film.explain()
     stacks = sum(value for stack, value in film.folded("-e", "mem-beside") if stack[-1] == "[kernel stacks of threads]")
     assert stacks == 16384, film.explain()
+
+
+def test_what_ended_holds_nothing_in_a_store(lab, tmp_path):
+    """Films of five seconds: what ends at a turn has no state in the next one that says so, unless the recorder remembers it."""
+    with serving(lab, tmp_path / "store", "--no-record") as serve:
+        with agent(lab, "--to", serve.url, "--token-file", serve.tokens, "--spool", tmp_path / "spool", "--span", "5s", "-e", "rss"):
+            end = time.monotonic() + 24
+            ended = 0
+            while time.monotonic() < end:
+                with contextlib.ExitStack() as stack:
+                    for _ in range(20):
+                        stack.enter_context(subprocess.Popen(["/bin/sleep", "1.5"]))
+                ended += 20
+            # the last film
+            assert wait_until(lambda: "rss" in serve.get("status")["events"])
+            time.sleep(12)
+        rows = [row for row in serve.get("processes", event="rss")["processes"] if row["service"] == "sleep"]
+    # other tests may run some
+    assert len([row for row in rows if row["total"]]) < ended / 8, (ended, rows)
 
 
 def test_a_command_keeps_its_last_state(lab):

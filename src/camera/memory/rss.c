@@ -49,7 +49,8 @@ enum of_event {
 
 /* A process that has ended: the thread of its rows, and when that was seen. */
 struct ended {
-	uint32_t thread;
+	pid_t pid;
+	uint32_t thread; /* 0: in a film of before */
 	uint64_t time;
 };
 
@@ -140,23 +141,28 @@ static uint32_t stack_of(struct source *source, enum rss_kind kind, const char *
 	return stack ? samples_words(samples, stack, name ? name : rss_words(kind)) : 0;
 }
 
+static uint32_t last_thread_of(struct source *source, pid_t pid)
+{
+	struct samples *samples = source->host->samples;
+	const struct process *process = samples_process(samples, pid);
+
+	return process ? samples_other_thread(samples, pid, pid, process->start, process->comm) : 0;
+}
+
 /*
  * The thread that the rows of a process stand with; 0: it is gone. Where it executes another
  * program, it is another process in the film, and the one of before has nothing any more.
  */
 static uint32_t thread_of(struct source *source, struct rss_turn *turn, uint64_t now)
 {
-	struct samples *samples = source->host->samples;
-	const struct process *process = samples_process(samples, turn->pid);
-	uint32_t thread = process ? samples_other_thread(samples, turn->pid, turn->pid,
-							 process->start, process->comm)
-				  : 0;
+	uint32_t thread = last_thread_of(source, turn->pid);
 
 	if (!thread || thread == turn->thread)
 		return thread;
 	for (enum of_event event = 0; event < EVENTS; event++)
 		write_nothing(source, event, now, turn->thread);
 	turn->thread = thread;
+	turn->is_of_before = false;
 	turn->rows.count = 0;
 	turn->rows_bytes = turn->told = 0;
 	turn->was_read = false;
@@ -355,17 +361,20 @@ static void take_ended(void *context, const struct rss_turn *turn)
 {
 	struct rss *rss = context;
 
-	if (turn->thread)
-		(void)!vec_push(&rss->ended, (struct ended){turn->thread, clock_ns()});
+	if (turn->thread || turn->is_of_before)
+		(void)!vec_push(&rss->ended, (struct ended){turn->pid, turn->thread, clock_ns()});
 }
 
 static void write_ended(struct source *source)
 {
 	struct rss *rss = source->state;
 
-	vec_foreach (&rss->ended, one)
+	vec_foreach (&rss->ended, one) {
+		uint32_t thread = one->thread ? one->thread : last_thread_of(source, one->pid);
+
 		for (enum of_event event = 0; event < EVENTS; event++)
-			write_nothing(source, event, one->time, one->thread);
+			write_nothing(source, event, one->time, thread);
+	}
 	rss->ended.count = 0;
 }
 
@@ -492,8 +501,11 @@ static void turn(struct source *source)
 	struct rss *rss = source->state;
 
 	add_events(source);
-	rss_turns_free(&rss->turns);
-	rss->ended.count = 0;
+	rss_turns_turn(&rss->turns, clock_ns());
+	vec_foreach (&rss->ended, one) {
+		one->thread = 0;
+		one->time = clock_ns();
+	}
 	map_free(&rss->told);
 	rss->unread = 0;
 }

@@ -105,6 +105,18 @@ void rss_turns_to_read(struct rss_turns *turns, uint64_t now)
 			heaviest_first, &now);
 }
 
+void rss_turns_turn(struct rss_turns *turns, uint64_t now)
+{
+	vec_foreach (&turns->all, turn) {
+		turn->is_of_before |= turn->thread;
+		turn->thread = 0;
+		turn->was_read = turn->was_counted = turn->is_fresh = false;
+		turn->count_due = turn->read_due = now;
+		turn->told = turn->rows_bytes = 0;
+		turn->rows.count = 0;
+	}
+}
+
 void rss_turns_free(struct rss_turns *turns)
 {
 	vec_foreach (&turns->all, turn)

@@ -26,6 +26,7 @@ struct rss_turn {
 	struct rss_counts counts;
 
 	/* in the film */
+	bool is_of_before;	  /* only a film of before has its rows so far */
 	uint32_t thread;	  /* that its rows stand with; 0: it has none yet */
 	uint64_t told;		  /* bytes of its last state */
 	vec(struct rss_row) rows; /* of the last reading */
@@ -63,6 +64,8 @@ void rss_turns_to_count(struct rss_turns *turns, uint64_t now);
  */
 void rss_turns_to_read(struct rss_turns *turns, uint64_t now);
 
+/* Another film begins, which has nothing of any process yet: all are due. */
+void rss_turns_turn(struct rss_turns *turns, uint64_t now);
 void rss_turns_free(struct rss_turns *turns);
 
 #endif

@@ -114,6 +114,33 @@ static void what_has_nothing_is_not_read(void **state)
 	rss_turns_free(&turns);
 }
 
+/* What ends at the turn from one film to the next is not forgotten: the first one has it still. */
+static void who_ends_at_a_turn_is_told(void **state)
+{
+	struct rss_turns turns = {0};
+	uint64_t gone = 0;
+
+	(void)state;
+	begin(&turns, 1, 3, SECOND);
+	turn_of(&turns, 1)->thread = 10;
+	turn_of(&turns, 2)->thread = 20;
+	turn_of(&turns, 1)->was_read = true;
+	turn_of(&turns, 1)->read_due = 60 * SECOND;
+	rss_turns_turn(&turns, 2 * SECOND);
+	assert_true(turn_of(&turns, 1)->is_of_before);
+	assert_false(turn_of(&turns, 3)->is_of_before);
+	assert_int_equal(turn_of(&turns, 1)->thread, 0);
+	rss_turns_to_read(&turns, 2 * SECOND);
+	assert_int_equal(turns.order.count, 3);
+	/* two films later, too, if it was not seen in between */
+	rss_turns_turn(&turns, 3 * SECOND);
+	assert_true(turn_of(&turns, 2)->is_of_before);
+	begin(&turns, 1, 1, 4 * SECOND);
+	rss_turns_forget_gone(&turns, forgotten, &gone);
+	assert_int_equal(gone, 2 + 3);
+	rss_turns_free(&turns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +148,7 @@ int main(void)
 		cmocka_unit_test(all_are_counted_at_last),
 		cmocka_unit_test(a_large_one_does_not_wait_for_new_ones),
 		cmocka_unit_test(what_has_nothing_is_not_read),
+		cmocka_unit_test(who_ends_at_a_turn_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
