@@ -188,7 +188,7 @@ def test_the_last_wait_of_a_command_has_ended(lab):
 def test_a_pool_that_is_too_small(lab):
     cause, request = first_cause(lab, film_case(lab, "pool"))
     assert cause["kind"] == "condition" and "submit_and_wait" in cause["stack"], cause
-    assert cause["waker"]["comm"] == "pool-1" and share(cause, request) > 0.7
+    assert cause["waker"]["comm"] == "pool-1" and of_work(cause, request) > 0.7
     did = next(part for part in cause["parts"] if not is_of_machine(part))
     assert did["kind"] == "on-cpu" and did["functions"][0]["name"] == "serve_job", did
 
@@ -198,9 +198,9 @@ def test_a_slow_service_downstream(lab):
     cause, request = first_cause(lab, film_case(lab, "downstream"))
     assert cause["kind"] == "socket-read" and "ask_downstream" in cause["stack"], cause
     assert re.fullmatch(r"tcp 127\.0\.0\.1:\d+ -> 127\.0\.0\.1:\d+", cause["object"]), cause
-    assert cause["waker"]["pid"] != request["pid"] and share(cause, request) > 0.7
+    assert cause["waker"]["pid"] != request["pid"] and of_work(cause, request) > 0.7
     did = cause["parts"][0]
-    assert did["kind"] == "sleep" and "find_order" in did["stack"] and share(did, cause) > 0.8, did
+    assert did["kind"] == "sleep" and "find_order" in did["stack"] and of_work(did, cause) > 0.8, did
 
 
 def test_an_accept_queue_that_stays_full(lab):
