@@ -51,13 +51,13 @@ static uint64_t hash_ends(const char *own, size_t own_size, const char *peer, si
 	return hash_bytes(parts, sizeof(parts));
 }
 
-/* The two ends, as texts within a name; false: it is not a connection. */
+/* Of a connection, as texts within its name. */
 struct ends {
 	const char *own, *peer;
 	size_t own_size, peer_size;
 };
 
-/* "tcp 10.0.0.1:40212 -> 10.0.0.7:5432" */
+/* "tcp 10.0.0.1:40212 -> 10.0.0.7:5432"; false: it is not such a connection */
 static bool find_ends(const char *name, struct ends *ends)
 {
 	const char *arrow;
