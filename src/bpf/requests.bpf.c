@@ -380,12 +380,11 @@ static __always_inline bool wants_starts(const struct requests_socket *socket, _
 }
 
 /* The task that sends. is_call: by a system call, and not to what encrypts it. */
-static __always_inline __u64 python_task(bool is_call)
+static __always_inline void python_task(struct requests_works *works, bool is_call)
 {
-	__u64 task = requests_python_task();
-	__u64 written = is_call && requests_has_uvloop ? requests_uvloop_take() : 0;
-
-	return task ? task : written;
+	works->task = requests_python_task();
+	if (is_call && requests_has_uvloop)
+		requests_uvloop_take(works);
 }
 
 /*
@@ -424,7 +423,7 @@ __weak __noinline int take_workers(struct requests_call *call, struct requests_s
 	if (rarely(call->by_uring))
 		requests_turn_is_its_own(&works->more.turn, wire->head.time);
 	if (rarely(call->has & REQUESTS_HAS_PYTHON && direction))
-		works->task = python_task(!socket->is_tls);
+		python_task(works, !socket->is_tls);
 	return 0;
 }
 

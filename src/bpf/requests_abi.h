@@ -173,7 +173,8 @@ struct requests_works {
 	struct capture_head head;
 	/*
 	 * numbers: the goroutine that made the call, or the task of an event loop that sends, and
-	 * the goroutine that it sends for; 0: none, or not known
+	 * the goroutine that it sends for, or the lane of the task, if another one, or none, runs
+	 * meanwhile; 0: none, or not known
 	 */
 	__u64 task, works_for;
 	struct requests_more more;

@@ -14,6 +14,7 @@
 #include "capture_maps.h"
 #include "requests_abi.h"
 #include "requests_python.h"
+#include "tasks_running.h"
 #include "user_vectors.h"
 
 #define REQUESTS_UVLOOP_WRITTEN 16384
@@ -36,6 +37,7 @@ struct requests_uvloop_key {
 
 struct requests_uvloop_written {
 	__u64 task; /* 0: none, or several */
+	__u64 lane; /* the number of its lane; 0: it has none, or there are several */
 	__u32 tid, unused;
 };
 
@@ -78,27 +80,34 @@ static __always_inline int requests_uvloop_writes(__u64 transport)
 	requests_has_uvloop = 1;
 	key.fd = fd;
 	written.task = requests_python_task();
+	written.lane = tasks_running();
 	before = bpf_map_lookup_elem(&requests_uvloop_written, &key);
 	if (before && (before->task != written.task || before->tid != written.tid))
-		written.task = 0;
+		written.task = written.lane = 0;
 	bpf_map_update_elem(&requests_uvloop_written, &key, &written, BPF_ANY);
 	return 0;
 }
 
-/* The task that wrote what the current thread's system call sends; 0: none, or not known. */
-static __noinline __u64 requests_uvloop_take(void)
+/*
+ * The task that wrote what the current thread's system call sends, and the number of its lane,
+ * where it is none yet; 0: none, or not known.
+ */
+static __noinline int requests_uvloop_take(struct requests_works *works)
 {
 	struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	__u64 id = bpf_get_current_pid_tgid(), task;
+	__u64 id = bpf_get_current_pid_tgid();
 	struct requests_uvloop_key key = {.pid = id >> 32, .fd = (__u32)regs->di};
 	struct requests_uvloop_written *written;
 
 	written = bpf_map_lookup_elem(&requests_uvloop_written, &key);
-	if (!written)
+	if (!written || !works)
 		return 0;
-	task = written->tid == (__u32)id ? written->task : 0;
+	if (written->tid == (__u32)id && !works->task) {
+		works->task = written->task;
+		works->works_for = written->lane;
+	}
 	bpf_map_delete_elem(&requests_uvloop_written, &key);
-	return task;
+	return 0;
 }
 
 SEC("uprobe")

@@ -19,7 +19,7 @@
  */
 #include "filter.h"
 #include "lanes.h"
-#include "tasks_abi.h"
+#include "tasks_running.h"
 
 /* Include/object.h: behind PyObject's head (Py_GIL_DISABLED has another one, and is refused). */
 #define PYTHON_HEAD 16
@@ -45,14 +45,6 @@ struct {
 	__type(value, struct tasks_image);
 } tasks_images SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, TASKS_MAX);
-	__type(key, struct lane_key);
-	__type(value, struct tasks_state);
-} tasks_states SEC(".maps");
-
 /* What awaits a future: the first task of a list. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -61,20 +53,6 @@ struct {
 	__type(key, struct lane_key);
 	__type(value, __u64);
 } tasks_waiters SEC(".maps");
-
-/* What a thread does: addresses of tasks, and the stack pointers with which it will return. */
-struct tasks_thread {
-	__u64 runs, runs_sp;
-	__u64 makes, makes_sp;
-	__u32 has_run; /* a step was seen to begin, or to end */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct tasks_thread);
-} tasks_threads SEC(".maps");
 
 /*
  * The ends of steps that had begun before there were probes: when, by what was in registers that

@@ -555,7 +555,10 @@ struct film_request {
 	uint64_t connection;	 /* a number that this connection alone has in this film */
 	uint64_t number;	 /* the request's own: no other one of this machine has it */
 	uint64_t parent; /* number of the request served that it was made for; 0: not known */
-	/* of Go, the number of the one that serves it, or for which it is made; 0: not known */
+	/*
+	 * of Go, the number of the one that serves it, or for which it is made; of uvloop, that of
+	 * the task that wrote its answer; 0: not known
+	 */
 	uint64_t goroutine;
 	/*
 	 * the other end, and ours: IPv6, or IPv4 mapped into it, in the order of the network; of a

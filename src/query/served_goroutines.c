@@ -166,10 +166,11 @@ uint32_t served_goroutine_of(const struct served_goroutines *goroutines,
 		return goroutine_of_number(goroutines, request);
 	count = count_up_to(goroutines->by_thread.at, goroutines->by_thread.count, &wanted,
 			    by_thread_and_time);
-	if (!count)
-		return 0;
-	run = &goroutines->by_thread.at[count - 1];
-	return run->on == wanted.on && run->to >= wanted.from ? run->goroutine : 0;
+	run = count ? &goroutines->by_thread.at[count - 1] : NULL;
+	if (run && run->on == wanted.on && run->to >= wanted.from)
+		return run->goroutine;
+	/* uvloop sends once no task runs */
+	return goroutine_of_number(goroutines, request);
 }
 
 const struct goroutine_run *served_goroutine_runs(const struct served_goroutines *goroutines,

@@ -4,6 +4,7 @@ Why a request of a server of asyncio was slow: through the lock that another tas
 through the event loop to the thread of an executor that worked for it.
 """
 
+import importlib.util
 import json
 
 import pytest
@@ -57,17 +58,29 @@ asyncio.run(main())
 """
 
 
-@pytest.fixture(scope="module")
-def film(shared_lab):
+# It sends what a task has written at the end of a turn, when no task runs: the task is known once the process is, within seconds.
+UVLOOP = SERVER.replace("asyncio.run(main())", "import uvloop\nuvloop.install()\nasyncio.run(main())").replace("3, 3", "3, 30")
+
+
+@pytest.fixture(scope="module", params=["asyncio", "uvloop"])
+def film(shared_lab, request):
+    if request.param == "uvloop" and not importlib.util.find_spec("uvloop"):
+        pytest.skip("uvloop is missing")
     python = "/usr/bin/python3"
-    return shared_lab.record("-e", "requests,threads,task-lanes", "--", python, "-c", SERVER, HOLDS, python, CLIENT)
+    server = UVLOOP if request.param == "uvloop" else SERVER
+    return shared_lab.record("-e", "requests,threads,task-lanes", "--", python, "-c", server, HOLDS, python, CLIENT)
+
+
+def is_of_uvloop(film):
+    return "import uvloop" in film.json("-e", "requests")["film"]["command"]
 
 
 def test_a_request_leads_through_the_tasks_that_held_the_lock(film, lab):
-    answer = json.loads(lab.run("explain", "--format", "json", "--endpoint", "GET /locked", film.path).stdout)
-    slowest = max(answer["requests"], key=lambda request: request["duration"])
+    answer = json.loads(lab.run("explain", "--format", "json", "--slowest", "90", "--endpoint", "GET /locked", film.path).stdout)
+    linked = [request for request in answer["requests"] if not request["not_linked"]]
+    assert len(linked) >= len(answer["requests"]) * (0.3 if is_of_uvloop(film) else 1), len(linked)
+    slowest = max(linked, key=lambda request: request["duration"])
     assert slowest["comm"].endswith(" handle") and slowest["duration"] >= 2.5 * HOLDS * 10**9, slowest
-    assert not slowest["not_linked"], slowest
     assert sum(part["duration"] for part in slowest["parts"]) == slowest["duration"]
     first = max(slowest["parts"], key=lambda part: part["duration"])
     # one of two others that stood before it
@@ -77,14 +90,15 @@ def test_a_request_leads_through_the_tasks_that_held_the_lock(film, lab):
 
 
 def test_the_words_name_tasks_without_numbers(film, lab):
-    words = lab.run("explain", "--endpoint", "GET /locked", film.path).stdout
+    words = lab.run("explain", "--slowest", "90", "--endpoint", "GET /locked", film.path).stdout
     assert " handle of python3, endpoint GET /locked" in words, words
     assert "waiting for a future, ended by Task-" in words and " handle, which spent" in words, words
 
 
 def test_requests_are_of_tasks_in_the_report(film):
     report = film.report("-e", "task-lanes", "--by", "endpoint").stdout
-    assert "GET /locked" in report and "not linked" not in report, report
+    assert "GET /locked" in report, report
+    assert is_of_uvloop(film) or "not linked" not in report, report
 
 
 # Each request has an executor's thread work for HOLDS; meanwhile the loop wakes for a task that has nothing to do with it.

@@ -222,6 +222,7 @@ static unsigned int needs(const struct source *source)
 static void prepare(struct source *source)
 {
 	probed_files_prepare(source->host->probes->progs.tasks_site);
+	source->host->probes->rodata->tasks_have_lanes = true;
 }
 
 static int attach(struct source *source, struct fail *why)

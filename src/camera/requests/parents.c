@@ -341,7 +341,7 @@ static void see_roaming(struct requests_track *track, const struct connection *c
 		requests_loops_roams(track->loops, (uint32_t)(threads[0] >> 32));
 }
 
-static void see_task(struct requests_track *track, const struct connection *connection,
+static void see_task(struct requests_track *track, struct connection *connection,
 		     const struct requests_record *record, uint64_t served)
 {
 	const struct requests_tasks_answer answer = {
@@ -352,13 +352,15 @@ static void see_task(struct requests_track *track, const struct connection *conn
 		.time = record->head.time,
 	};
 
+	if (served && !connection->queue.at[0].row.goroutine)
+		connection->queue.at[0].row.goroutine = record->works_for;
 	if (served && record->task)
 		requests_tasks_answered(track->tasks,
 					requests_parents_task(&record->identity, record->task),
 					&answer);
 }
 
-void requests_parents_before(struct requests_track *track, const struct connection *connection,
+void requests_parents_before(struct requests_track *track, struct connection *connection,
 			     const struct requests_record *record)
 {
 	uint64_t thread = key_of_thread(&record->identity), number = only_one(connection);

@@ -112,7 +112,7 @@ void requests_parents_by_start(void *context, void *kept, bool is_right);
 void requests_parents_tick(struct requests_track *track);
 
 /* A piece, before and behind that it is read. */
-void requests_parents_before(struct requests_track *track, const struct connection *connection,
+void requests_parents_before(struct requests_track *track, struct connection *connection,
 			     const struct requests_record *record);
 void requests_parents_behind(struct requests_track *track, const struct connection *connection,
 			     const struct requests_record *record);
