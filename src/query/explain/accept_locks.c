@@ -56,19 +56,38 @@ static bool is_for_connection(const struct film *film, const struct history_slic
 	return length > 9 && !strcmp(name + length - 9, "(listens)");
 }
 
+/*
+ * Whether the holder waited for a connection for most of the wait for the lock; is_sure false: for
+ * one, or for something else that is not known.
+ */
+static bool held_idly(const struct histories *histories, const struct history_slice *slice,
+		      bool is_sure)
+{
+	size_t at = histories_find(histories, slice->waker, slice->end - 1);
+	uint64_t sum = 0;
+
+	for (; at != HISTORY_NONE && at >= histories->first[slice->waker];
+	     at = at ? at - 1 : HISTORY_NONE) {
+		const struct history_slice *its = &histories->slices[at];
+		uint64_t start = its->start > slice->start ? its->start : slice->start;
+		uint64_t end = its->end < slice->end ? its->end : slice->end;
+
+		if (its->end <= slice->start)
+			break;
+		if (its->kind == SLICE_WAIT + WAIT_ACCEPT ||
+		    (its->kind == SLICE_WAIT + WAIT_POLL &&
+		     (!is_sure || is_for_connection(histories->film, its))))
+			sum += end - start;
+	}
+	return sum > (slice->end - slice->start) / 2;
+}
+
 /* Whether the wait shows that its lock is one, which the holder has as it waits for connections. */
 static bool shows_it(const struct histories *histories, const struct history_slice *slice,
 		     const struct history_lock *lock)
 {
-	const struct history_slice *its = last_of_holder(histories, slice);
-	uint64_t start, end;
-
-	if (lock->sure != FILM_HOLDER_OWNER || lock->holder != slice->waker || !its ||
-	    !is_for_connection(histories->film, its))
-		return false;
-	start = its->start > slice->start ? its->start : slice->start;
-	end = its->end < slice->end ? its->end : slice->end;
-	return end - start > (slice->end - slice->start) / 2;
+	return lock->sure == FILM_HOLDER_OWNER && lock->holder == slice->waker &&
+	       held_idly(histories, slice, true);
 }
 
 /*
@@ -81,6 +100,8 @@ static bool is_for_turn(const struct explain_locks *locks, const struct historie
 	const struct history_slice *its = last_of_holder(histories, slice);
 	const struct history_lock *before;
 
+	if (held_idly(histories, slice, false))
+		return true;
 	if (!its)
 		return false;
 	if (its->kind == SLICE_WAIT + WAIT_POLL || its->kind == SLICE_WAIT + WAIT_ACCEPT)
