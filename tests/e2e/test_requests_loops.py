@@ -34,6 +34,7 @@ asyncio.run(main())
 
 # It closes each connection behind its answer, as servers do that are asked over HTTP/1.0.
 CLOSES = BEHIND.replace("        await writer.drain()\n", "        await writer.drain()\n        break\n")
+CLOSES = CLOSES.replace("Content-Length:", "Connection: close\\r\\nContent-Length:")  # else the proxy may ask once more as it closes
 
 # "direct" does each thing as soon as it can; "later" often puts it off by timers; a "queue" has few connections behind.
 NODE = """
