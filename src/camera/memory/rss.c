@@ -441,13 +441,24 @@ static void write_fresh(struct source *source)
 	rss->counting += clock_thread_ns() - begin;
 }
 
+/* As the recording ends, what has grown since it was read is read once more. */
+static void make_grown_due(struct rss *rss)
+{
+	vec_foreach (&rss->turns.all, turn)
+		if (turn->was_read && turn->bytes > turn->rows_bytes &&
+		    !is_near(turn->bytes, turn->rows_bytes))
+			turn->read_due = 0;
+}
+
 static void take_round(struct source *source, bool all)
 {
-	const struct rss *rss = source->state;
+	struct rss *rss = source->state;
 
 	count_due(source, all);
 	if (!rss->of_film[OF_RSS])
 		return;
+	if (all)
+		make_grown_due(rss);
 	read_due(source, all);
 	write_fresh(source);
 }
