@@ -225,6 +225,13 @@ static bool is_alive(pid_t pid)
 	return procfs_read_stat(pid, "stat", &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
+static void count_error(struct rss *rss, const struct rss_turn *turn, int err)
+{
+	rss->no_memory += err == -ENOMEM;
+	/* while it ends, the kernel says that it is not allowed */
+	rss->refused += err && err != -ENOMEM && err != -ESRCH && is_alive(turn->pid);
+}
+
 /* The least time between two readings of one process; a tick comes a little early at times. */
 static uint64_t least_pause(const struct source *source)
 {
@@ -243,9 +250,7 @@ static void read_one(struct source *source, struct rss_turn *turn)
 		turn->is_fresh = false;
 		turn->count_due = begin + least;
 	}
-	rss->no_memory += err == -ENOMEM;
-	/* while it ends, the kernel says that it is not allowed */
-	rss->refused += err && err != -ENOMEM && err != -ESRCH && is_alive(turn->pid);
+	count_error(rss, turn, err);
 	took = clock_ns() - begin;
 	/* of a CPU: on a busy machine most of that is not ours */
 	rss->reading += clock_thread_ns() - used;
@@ -326,12 +331,15 @@ static void write_counts(struct source *source, struct rss_turn *turn, uint64_t 
 
 static void count_one(struct source *source, struct rss_turn *turn)
 {
-	const struct rss *rss = source->state;
+	struct rss *rss = source->state;
 	uint64_t now = clock_ns();
+	int err = rss_count(turn->pid, &turn->counts);
 
 	turn->count_due = now + least_pause(source);
-	if (rss_count(turn->pid, &turn->counts))
+	if (err) {
+		count_error(rss, turn, err);
 		return;
+	}
 	turn->bytes = turn->counts.anonymous + turn->counts.files + turn->counts.shared;
 	turn->was_counted = true;
 	turn->is_fresh = thread_of(source, turn, now);
@@ -362,7 +370,8 @@ static void take_ended(void *context, const struct rss_turn *turn)
 	struct rss *rss = context;
 
 	if (turn->thread || turn->is_of_before)
-		(void)!vec_push(&rss->ended, (struct ended){turn->pid, turn->thread, clock_ns()});
+		rss->no_memory +=
+			!vec_push(&rss->ended, (struct ended){turn->pid, turn->thread, clock_ns()});
 }
 
 static void write_ended(struct source *source)
