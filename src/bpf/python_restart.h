@@ -88,19 +88,28 @@ static __always_inline int python_found(struct unwind_walk *w, __u64 slot, __u64
 	return UNWIND_MOVED;
 }
 
+/*
+ * Where a search goes on. Read from memory, so that the verifier knows nothing of it: of an address
+ * that was made from another one it keeps a range, and Linux 6.16 to 6.18 then go along all of the
+ * words.
+ */
+static __always_inline __u64 python_scan_from(const struct unwind_walk *w)
+{
+	return *(const volatile __u64 *)&w->restart.found_sp;
+}
+
 /* Looks for the native frame that the anchor lies in. */
 static __always_inline int python_at_anchor(struct unwind_walk *w, const struct python_data *data,
 					    __u64 anchor)
 {
 	__u64 from = anchor & ~7ull, end, fp;
-	struct python_scan scan = {w, data, from, from - PYTHON_NATIVE_FRAME_MAX, -8, 0};
+	struct python_scan scan = {w, data, 0, from - PYTHON_NATIVE_FRAME_MAX, -8, 0};
 
 	if (!anchor || (w->restart.why == UNWIND_RESTART_GUESSED && w->sp <= anchor))
 		return UNWIND_NATIVE;
-	if (w->restart.found_sp)
-		scan.at = w->restart.found_sp;
-	/* the verifier would go along the words, if it knew how far these two are apart */
-	OPAQUE(scan.at);
+	if (!w->restart.found_sp)
+		w->restart.found_sp = from;
+	scan.at = python_scan_from(w);
 	unwind_repeat(PYTHON_SCAN_WORDS, python_scan, &scan);
 	if (scan.found) {
 		end = python_end_of(w, scan.at, scan.found, &fp);
@@ -141,16 +150,16 @@ static long python_look(__u32 i, void *context)
 static __always_inline int python_at_frame(struct unwind_walk *w, const struct python_data *data,
 					   __u64 frame)
 {
-	struct python_scan scan = {w, data, w->sp & ~7ull, w->sp & ~7ull, 8, 0};
+	struct python_scan scan = {w, data, 0, w->sp & ~7ull, 8, 0};
 	struct python_words words = {w, 0, 0, frame, 0};
 	__u64 fp;
 
 	if (!frame || w->restart.why == UNWIND_RESTART_GUESSED)
 		return UNWIND_NATIVE;
-	if (w->restart.found_sp)
-		scan.at = w->restart.found_sp;
+	if (!w->restart.found_sp)
+		w->restart.found_sp = scan.to;
+	scan.at = python_scan_from(w);
 	scan.to += 8 * PYTHON_SCAN_WORDS_MAX;
-	OPAQUE(scan.at);
 	unwind_repeat(PYTHON_SCAN_WORDS, python_scan, &scan);
 	if (scan.found && python_is_eval(data, scan.found - 1)) {
 		words.at = scan.at + 8;
