@@ -185,6 +185,22 @@ struct {
 	__type(value, struct capture_copy);
 } capture_copy_map SEC(".maps") __weak;
 
+/*
+ * What programs of uprobes begin with: their frames are to lie on the stack of the thread that they
+ * interrupt. Linux 6.13 and later may put them into memory that a CPU has for a program once, its
+ * private stack, although such a program can be preempted there, and run again for another thread,
+ * which then uses the same frames. A program with a tail call has no private stack. The table is
+ * empty for ever: the program goes on. Those with capture_whole() have a tail call.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} capture_nothing SEC(".maps") __weak;
+
+#define capture_on_own_stack(ctx) bpf_tail_call(ctx, &capture_nothing, 0)
+
 /* The ring of this CPU, or null. */
 static __always_inline void *capture_ring(void)
 {

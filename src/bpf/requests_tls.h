@@ -257,6 +257,7 @@ int requests_tls_site(struct probe_regs *ctx)
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	enum filter_answer answer = filter_current();
 
+	capture_on_own_stack(ctx);
 	if (answer == FILTER_NO)
 		return 0;
 	if (cookie >> 1 >= REQUESTS_GO_ASKS && cookie & 1)

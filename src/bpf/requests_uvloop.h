@@ -113,6 +113,7 @@ static __noinline int requests_uvloop_take(struct requests_works *works)
 SEC("uprobe")
 int requests_uvloop_site(struct probe_regs *ctx)
 {
+	capture_on_own_stack(ctx);
 	return filter_current() == FILTER_NO ? 0 : requests_uvloop_writes(ctx->di);
 }
 

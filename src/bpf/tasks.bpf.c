@@ -447,6 +447,7 @@ int tasks_site(struct probe_regs *ctx)
 		.undecided = answer == FILTER_ASK,
 	};
 
+	capture_on_own_stack(ctx);
 	if (answer == FILTER_NO)
 		return 0;
 	f.image = bpf_map_lookup_elem(&tasks_images, &f.number);
