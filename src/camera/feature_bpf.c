@@ -16,6 +16,8 @@
 #include <bpf/libbpf.h>
 
 #include "camera/feature_probes.h"
+#include "camera/kernel_types.h"
+#include "camera/kfuncs.h"
 #include "camera/uprobe_link.h"
 
 #define ALLOW_BPF "run as root, or grant CAP_BPF and CAP_PERFMON"
@@ -387,30 +389,30 @@ void feature_try_uprobe_session(struct feature *f)
 }
 
 /*
- * The kernel lets BPF programs wait on a thread's way to user mode, and tells where a file is going
+ * The kernel lets BPF programs wait on a thread's way to user mode, and says where a file is going
  * to be mapped.
  */
 void feature_try_hold(struct feature *f)
 {
-	static const struct {
-		const char *name;
-		uint32_t kind;
-	} needed[] = {
-		{"bpf_task_work_schedule_resume_impl", BTF_KIND_FUNC},
-		{"bpf_task_from_pid", BTF_KIND_FUNC},
-		{"btf_trace_vm_unmapped_area", BTF_KIND_TYPEDEF},
-	};
-	struct btf *btf = btf__load_vmlinux_btf();
+	static const char *const kfuncs[] = {"bpf_task_work_schedule_resume_impl",
+					     "bpf_task_from_pid"};
+	struct btf *kernel = btf__load_vmlinux_btf(), *own = kernel_types_of_probes();
 	size_t i;
 
-	if (!btf) {
+	if (!kernel || !own) {
 		feature_is_unknown(f, -errno, "the kernel's types cannot be read");
-		return;
+		goto out;
 	}
 	feature_is_ok(f, "programs wait until their probes are set");
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (btf__find_by_name_kind(btf, needed[i].name, needed[i].kind) < 0)
+	for (i = 0; i < sizeof(kfuncs) / sizeof(kfuncs[0]); i++)
+		if (kfunc_state(kernel, own, kfuncs[i]) < KFUNC_POINTERS)
 			feature_is_missing(f, -EOPNOTSUPP, "use Linux 6.18 or newer",
-					   "this kernel lacks %s", needed[i].name);
-	btf__free(btf);
+					   "this kernel has no %s() that stackcam knows",
+					   kfuncs[i]);
+	if (btf__find_by_name_kind(kernel, "btf_trace_vm_unmapped_area", BTF_KIND_TYPEDEF) < 0)
+		feature_is_missing(f, -EOPNOTSUPP, "use Linux 6.18 or newer",
+				   "this kernel lacks btf_trace_vm_unmapped_area");
+out:
+	btf__free(own);
+	btf__free(kernel);
 }

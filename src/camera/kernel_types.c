@@ -16,13 +16,15 @@
 
 #include "base/vec.h"
 #include "camera/kernel_loads.h"
+#include "camera/kfuncs.h"
 #include "probes.skel.h"
 
 struct kernel_types {
 	struct btf *all;
 	int file; /* -1: none */
 	char path[32];
-	bool loads; /* kernel_loads_try() */
+	bool loads;   /* kernel_loads_try() */
+	void *fitted; /* our programs with what this kernel's functions are; null: they fit */
 };
 
 /* A name as libbpf compares it: "task_struct" of "task_struct___object". */
@@ -57,8 +59,7 @@ static bool is_root(const struct btf_type *type)
 	return btf_is_composite(type) || btf_is_any_enum(type) || btf_is_typedef(type);
 }
 
-/* The probes' own types; null: there are none. */
-static struct btf *own_types(void)
+struct btf *kernel_types_of_probes(void)
 {
 	struct btf *own = NULL;
 	Elf_Scn *section = NULL;
@@ -220,7 +221,9 @@ static int write_file(struct kernel_types *types, const struct btf *few)
 static void make_file(struct kernel_types *types)
 {
 	struct chosen chosen = {.all = types->all};
-	struct btf *own = own_types(), *few = NULL;
+	struct btf *own = kernel_types_of_probes(), *few = NULL;
+	const void *object;
+	size_t size;
 
 	chosen.numbers = calloc(btf__type_cnt(types->all), sizeof(*chosen.numbers));
 	if (own && chosen.numbers) {
@@ -229,6 +232,10 @@ static void make_file(struct kernel_types *types)
 	}
 	if (few && write_file(types, few))
 		types->path[0] = 0;
+	/* where that fails, libbpf says what does not fit */
+	object = probes__elf_bytes(&size);
+	if (own)
+		kfuncs_fit(object, size, types->all, own, &types->fitted);
 	btf__free(few);
 	btf__free(own);
 	vec_free(&chosen.ids);
@@ -256,6 +263,7 @@ void kernel_types_free(struct kernel_types *types)
 	if (types->file >= 0)
 		close(types->file);
 	btf__free(types->all);
+	free(types->fitted);
 	free(types);
 }
 
@@ -272,6 +280,26 @@ void kernel_types_forget(struct kernel_types *types)
 	types->all = NULL;
 }
 
+/* As probes__open_opts() does it. */
+static struct probes *open_fitted(const void *fitted, const struct bpf_object_open_opts *options)
+{
+	struct probes *probes = calloc(1, sizeof(*probes));
+	int err;
+
+	if (!probes)
+		return NULL;
+	err = probes__create_skeleton(probes);
+	if (!err) {
+		probes->skeleton->data = (void *)fitted;
+		err = bpf_object__open_skeleton(probes->skeleton, options);
+	}
+	if (!err)
+		return probes;
+	probes__destroy(probes);
+	errno = -err;
+	return NULL;
+}
+
 struct probes *kernel_types_open(const struct kernel_types *types)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
@@ -279,7 +307,10 @@ struct probes *kernel_types_open(const struct kernel_types *types)
 
 	if (types && types->path[0])
 		options.btf_custom_path = types->path;
-	probes = probes__open_opts(&options);
+	if (types && types->fitted)
+		probes = open_fitted(types->fitted, &options);
+	else
+		probes = probes__open_opts(&options);
 	if (probes)
 		probes->rodata->kernel_loads = types && types->loads;
 	return probes;

@@ -19,6 +19,9 @@ void kernel_types_free(struct kernel_types *types);
 /* All of them; null: they cannot be read, or were forgotten. They stay the types'. */
 const struct btf *kernel_types_all(const struct kernel_types *types);
 
+/* The probes' own types, for the caller to free; null: there is no memory. */
+struct btf *kernel_types_of_probes(void);
+
 /* Lets go of all but the file. */
 void kernel_types_forget(struct kernel_types *types);
 
