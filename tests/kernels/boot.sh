@@ -3,11 +3,11 @@
 # Boots Debian's kernels under qemu and runs inside.sh there with this build of stackcam: the probes
 # must load and tell the truth on kernels other than the one at hand.
 #
-#	boot.sh BUILD [RELEASE…]	RELEASE: 6.1, 6.12 (default: both)
+#	boot.sh BUILD [KERNEL…]	KERNEL: a series and parameters, as 6.19 or 6.19+preempt=full (default: each series)
 #
 # Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test, and what failed ones said to standard
 # error. Kernels are downloaded as Debian packages into BUILD/kernels and unpacked there, not installed.
-# shellcheck disable=SC1091
+# shellcheck disable=SC1091,SC2086,SC2154
 set -eu
 build=$(readlink -f "$1")
 shift
@@ -62,24 +62,32 @@ said_of_failed()
 	tr -d '\r' <"$1" | awk '/^passed / { said = ""; next } { said = said $0 "\n" } /^failed / { printf "%s", said; said = "" }'
 }
 
+# boot KERNEL IMAGE LOG: no_timer_check: whether interrupts come in time is not to be asked of an emulated machine. The time
+# only ends one that hangs: beside others on a busy machine it takes several times as long as alone.
+boot()
+{
+	local parameters=
+	case $1 in
+	*+*) parameters=$(echo "${1#*+}" | tr + ' ') ;;
+	esac
+	timeout 1200 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
+		-kernel "$(kernel_of "${1%%+*}")" -initrd "$2" \
+		-append "console=ttyS0 quiet panic=-1 no_timer_check $parameters" </dev/null >"$3" 2>&1 || true
+}
+
+[ $# -gt 0 ] || set -- $kernel_series
 make_image
-for release in "${@:-6.1 6.12}"; do
-	for series in $release; do
-		kernel=$(kernel_of "$series") || {
-			echo "skipped kernel-$series: its package cannot be had here"
-			continue
-		}
-		log=$cache/$series.log
-		# no_timer_check: whether interrupts come in time is not to be asked of an emulated machine. The time only ends one
-		# that hangs: beside others on a busy machine it takes several times as long as alone.
-		timeout 1200 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
-			-kernel "$kernel" -initrd "$image" \
-			-append "console=ttyS0 quiet panic=-1 no_timer_check" </dev/null >"$log" 2>&1 || true
-		tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\) \(.*\)/\1 kernel-$series-\2/p"
-		said_of_failed "$log" | tail -n 200 >&2
-		grep -q '^passed the-end' "$log" || {
-			echo "failed kernel-$series: it did not come to its end"
-			tail -n 50 "$log" >&2
-		}
-	done
+for kernel; do
+	kernel_of "${kernel%%+*}" >/dev/null || {
+		echo "skipped kernel-$kernel: its package cannot be had here, see $cache/${kernel%%+*}.fetched"
+		continue
+	}
+	log=$cache/$kernel.log
+	boot "$kernel" "$image" "$log"
+	tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\) \(.*\)/\1 kernel-$kernel-\2/p"
+	said_of_failed "$log" | tail -n 200 >&2
+	grep -q '^passed the-end' "$log" || {
+		echo "failed kernel-$kernel: it did not come to its end"
+		tail -n 50 "$log" >&2
+	}
 done
