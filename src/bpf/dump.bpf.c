@@ -44,7 +44,7 @@ struct sched_entity___dump {
 struct task_struct___dump {
 	struct sched_entity___dump se;
 	unsigned int __state;
-	int on_cpu;
+	unsigned int on_cpu; /* a byte since 7.2: libbpf fits loads of unsigned members only */
 	unsigned long nvcsw, nivcsw;
 };
 

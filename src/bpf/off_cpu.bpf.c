@@ -81,7 +81,7 @@ struct {
 
 struct task_struct___off_cpu {
 	unsigned int __state;
-	int on_cpu;
+	unsigned int on_cpu; /* a byte since 7.2: libbpf fits loads of unsigned members only */
 };
 
 #pragma clang attribute pop

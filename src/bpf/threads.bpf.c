@@ -107,7 +107,7 @@ struct thread_info___threads {
 struct task_struct___threads {
 	struct thread_info___threads thread_info;
 	unsigned int __state;
-	int on_cpu;
+	unsigned int on_cpu; /* a byte since 7.2: libbpf fits loads of unsigned members only */
 	unsigned long nvcsw, nivcsw;
 };
 
