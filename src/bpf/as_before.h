@@ -27,7 +27,7 @@
 
 /* Of a kernel stack: the most addresses, and words that hold any of them. */
 #define AS_BEFORE_FRAMES_MAX 48
-#define AS_BEFORE_KERNEL_MAX 64
+#define AS_BEFORE_KERNEL_MAX 56
 
 /* A user stack is read in pieces of this many words. */
 #define AS_BEFORE_WINDOWS      8
@@ -83,6 +83,7 @@ struct as_before_thread {
 	__u32 in_a_row, pause;
 	struct as_before_stack stacks[AS_BEFORE_STACKS];
 };
+_Static_assert(sizeof(struct as_before_thread) <= TASK_STORAGE_MAX, "task storage refuses it");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -314,13 +315,27 @@ static long as_before_frame_step(__u32 j, void *context)
 	return 0;
 }
 
+/* Notes a word of the kernel stack, and where it is. False: there are too many. */
+static __always_inline bool as_before_note_word(struct as_before_stack *stack, __u32 at, __u64 word)
+{
+	__u32 words = stack->kernel_words;
+
+	OPAQUE(words);
+	if (words >= AS_BEFORE_KERNEL_MAX)
+		return false;
+	stack->kernel_at[words] = at;
+	stack->kernel_value[words] = word;
+	stack->kernel_words = words + 1;
+	stack->kernel_bytes = (at + 1) * 8;
+	return true;
+}
+
 /* Notes word i of the kernel stack, if the walk has found such an address. */
 static long as_before_kernel_step(__u32 i, void *context)
 {
 	struct as_before_noting *noting = context;
 	struct as_before_stack *stack = noting->stack;
 	__u64 word = noting->scratch->notes.memory[i & (CAPTURE_MEMORY_WORDS - 1)];
-	__u32 words = stack->kernel_words;
 
 	if (i >= noting->stack_words)
 		return 1;
@@ -331,14 +346,10 @@ static long as_before_kernel_step(__u32 i, void *context)
 	bpf_loop(AS_BEFORE_FRAMES_MAX, as_before_frame_step, noting, 0);
 	if (!noting->is_frame)
 		return 0;
-	if (words >= AS_BEFORE_KERNEL_MAX) {
+	if (!as_before_note_word(stack, i, word)) {
 		noting->scratch->notes.found = 0;
 		return 1;
 	}
-	stack->kernel_at[words & (AS_BEFORE_KERNEL_MAX - 1)] = i;
-	stack->kernel_value[words & (AS_BEFORE_KERNEL_MAX - 1)] = word;
-	stack->kernel_words = words + 1;
-	stack->kernel_bytes = (i + 1) * 8;
 	return 0;
 }
 
@@ -347,18 +358,17 @@ static long as_before_same_step(__u32 i, void *context)
 {
 	struct as_before_noting *noting = context;
 	struct as_before_stack *stack = noting->stack;
-	__u32 at = stack->kernel_at[i & (AS_BEFORE_KERNEL_MAX - 1)], words = stack->kernel_words;
-	__u64 value = stack->kernel_value[i & (AS_BEFORE_KERNEL_MAX - 1)];
+	__u32 at;
+	__u64 value;
 
-	if (i >= noting->words)
+	OPAQUE(i);
+	if (i >= noting->words || i >= AS_BEFORE_KERNEL_MAX)
 		return 1;
-	if (at >= noting->stack_words ||
-	    noting->scratch->notes.memory[at & (CAPTURE_MEMORY_WORDS - 1)] != value)
-		return 0;
-	stack->kernel_at[words & (AS_BEFORE_KERNEL_MAX - 1)] = at;
-	stack->kernel_value[words & (AS_BEFORE_KERNEL_MAX - 1)] = value;
-	stack->kernel_words = words + 1;
-	stack->kernel_bytes = (at + 1) * 8;
+	at = stack->kernel_at[i];
+	value = stack->kernel_value[i];
+	if (at < noting->stack_words &&
+	    noting->scratch->notes.memory[at & (CAPTURE_MEMORY_WORDS - 1)] == value)
+		as_before_note_word(stack, at, value);
 	return 0;
 }
 

@@ -185,6 +185,12 @@ struct bpf_perf_event_data {
 };
 
 /*
+ * The most bytes of a value in task storage. Since Linux 6.19 such a value, with the kernel's own
+ * words before it, has to fit into what its slabs give, two pages; else each one is refused.
+ */
+#define TASK_STORAGE_MAX (8192 - 256)
+
+/*
  * A function of the kernel. Of the objects that are linked, the first alone may name its section:
  * bpftool (7.1) cannot link two that do.
  */
