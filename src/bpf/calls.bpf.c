@@ -97,13 +97,7 @@ static __noinline void enter_by_jump(struct calls_thread *t, struct calls_lane *
 		}
 		frame = frame_at(t, frame->below);
 	}
-	if (!again)
-		again = 1;
-	for (i = 0; i < TAIL_CALLS_MAX; i++) {
-		if (i >= again)
-			return;
-		pop(t, lane, now, 0);
-	}
+	calls_pop_some(t, again ? again : 1, now);
 }
 
 /* Is the function open already on the lane that the thread is on? */
@@ -150,18 +144,9 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 		t->free = frame->below;
 	} else {
 		number = t->used + 1;
-		frame = frame_at(t, number);
-		if (!frame) {
-			if (calls_summary) {
-				if (!(flags & CALLS_FUNCTION_HIDDEN))
-					calls_sum_up_beyond(function);
-				return false;
-			}
-			capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_DEPTH);
-			t->lost = 1;
+		frame = new_frame(t, function, flags & CALLS_FUNCTION_HIDDEN);
+		if (!frame)
 			return false;
-		}
-		t->used = number;
 	}
 	if (session && !t->no_return && (!(flags & CALLS_FUNCTION_GUARDED) || calls_is_calm())) {
 		kept |= FRAME_RETURN;

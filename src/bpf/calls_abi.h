@@ -16,6 +16,12 @@
 /* Frames of one thread that can be open at the same time, over all of its stacks. */
 #define CALLS_FRAMES_MAX 512
 
+/*
+ * Parts of deep stacks, of all threads and goroutines; each holds 64 frames and is made when
+ * needed.
+ */
+#define CALLS_PARTS_MAX 16384
+
 /* Stacks of one thread: its own, the alternate signal stack, coroutines. */
 #define CALLS_LANES 8
 

@@ -86,6 +86,7 @@ static long end_goroutine(struct bpf_map *map, const void *key, struct calls_thr
 	if (which->pid != loop->pid)
 		return 0;
 	calls_pop_up_to(t, ~0ull, loop->now, CALLS_OPEN);
+	forget_parts(t);
 	calls_send_batch(t);
 	copy = *which;
 	bpf_map_delete_elem(map, &copy);

@@ -64,7 +64,14 @@ enum thread_state {
 #define BATCH_RECORDS 16
 #define BATCH_NS      100000000ull
 
-/* Frames are numbered from 1, so that 0 is none. */
+/*
+ * Frames are numbered from 1, so that 0 is none. The first ones lie in the state of the thread,
+ * which is as large as task storage may be; those that deep recursion needs lie in parts.
+ */
+#define FRAMES_NEAR 112
+#define FRAMES_PART 64
+#define PARTS_MAX   ((CALLS_FRAMES_MAX - FRAMES_NEAR + FRAMES_PART - 1) / FRAMES_PART)
+
 struct calls_thread {
 	__u64 waited, left; /* ns on no CPU so far; when it left its CPU, 0: it runs */
 	__u64 batch_since;  /* when the first record of the batch was put there */
@@ -90,8 +97,9 @@ struct calls_thread {
 		struct calls_record at[BATCH_RECORDS];
 	} batch;
 	__u8 open[64]; /* open calls by a hash of their function */
-	struct calls_frame frames[CALLS_FRAMES_MAX];
+	struct calls_frame frames[FRAMES_NEAR];
 };
+_Static_assert(sizeof(struct calls_thread) <= TASK_STORAGE_MAX, "task storage refuses it");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -100,11 +108,39 @@ struct {
 	__type(value, struct calls_thread);
 } calls_threads SEC(".maps") __weak;
 
+struct calls_part_key {
+	__u32 track; /* calls_thread.track: of a thread or a goroutine */
+	__u32 part;
+};
+
+struct calls_part {
+	struct calls_frame frames[FRAMES_PART];
+};
+
+/* A part stays until its thread, goroutine or program ends. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CALLS_PARTS_MAX);
+	__type(key, struct calls_part_key);
+	__type(value, struct calls_part);
+} calls_parts SEC(".maps") __weak;
+
+/* far: the number of the frame, less 1 and those that are near. */
+static __noinline struct calls_frame *find_far(struct calls_thread *t, __u64 far)
+{
+	struct calls_part_key key = {t->track, far / FRAMES_PART};
+	struct calls_part *part = bpf_map_lookup_elem(&calls_parts, &key);
+
+	return part ? &part->frames[far % FRAMES_PART] : NULL;
+}
+
+/* Null: there is no such frame. */
 static __always_inline struct calls_frame *frame_at(struct calls_thread *t, __u64 n)
 {
 	n--;
-	if (n >= CALLS_FRAMES_MAX)
-		return NULL;
+	if (rarely(n >= FRAMES_NEAR))
+		return n < CALLS_FRAMES_MAX ? find_far(t, n - FRAMES_NEAR) : NULL;
 	/* or the compiler makes the address before it looks whether there is one */
 	asm volatile("" : "+r"(n));
 	return &t->frames[n];

@@ -91,10 +91,14 @@ static __always_inline void leave_lane(struct calls_thread *t)
 		calls_pop_up_to(t, ~0ull, bpf_ktime_get_ns(), CALLS_INFERRED);
 }
 
-static __always_inline void enter_lane(struct calls_thread *t, __u32 n)
+/* Not static, so that the verifier looks at it once. */
+__noinline int calls_enter_lane(struct calls_thread *t, __u32 n)
 {
+	if (!t)
+		return 0;
 	t->lane = n;
 	t->no_return = !returns_are_safe(t, n);
+	return 0;
 }
 
 static __always_inline void look_at_stack(struct stack_search *search, __u64 sp)
@@ -146,7 +150,7 @@ __noinline int calls_change_lane(struct calls_thread *t, __u64 sp)
 	for (i = 0; i < CALLS_LANES; i++) {
 		lane = lane_at(t, i);
 		if (lane->kind != LANE_UNKNOWN && is_inside(lane, sp)) {
-			enter_lane(t, i);
+			calls_enter_lane(t, i);
 			return 0;
 		}
 	}
@@ -166,7 +170,7 @@ __noinline int calls_change_lane(struct calls_thread *t, __u64 sp)
 		lane->low = search.lane.low;
 		lane->high = search.lane.high;
 		lane->kind = search.lane.kind;
-		enter_lane(t, i);
+		calls_enter_lane(t, i);
 		return 0;
 	}
 	if (t->lanes < CALLS_LANES) {
@@ -187,7 +191,7 @@ __noinline int calls_change_lane(struct calls_thread *t, __u64 sp)
 	lane->low = search.lane.low;
 	lane->high = search.lane.high;
 	lane->kind = search.lane.kind;
-	enter_lane(t, i);
+	calls_enter_lane(t, i);
 	return 0;
 }
 

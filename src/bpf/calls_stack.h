@@ -186,6 +186,85 @@ __noinline int calls_pop_up_to(struct calls_thread *t, __u64 sp, __u64 now, __u3
 	return 0;
 }
 
+/* For bpf_loop(): ends the innermost call. */
+static long pop_one(__u32 i, void *context)
+{
+	struct pop_loop *loop = context;
+	struct calls_thread *t = loop->thread;
+
+	return !pop(t, lane_now(t), loop->now, loop->flags);
+}
+
+/* Ends the n innermost calls of the lane that the thread is on. */
+__noinline int calls_pop_some(struct calls_thread *t, __u32 n, __u64 now)
+{
+	struct pop_loop loop = {.thread = t, .now = now};
+
+	if (t)
+		bpf_loop(n, pop_one, &loop, 0);
+	return 0;
+}
+
+/* What a new part looks like. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct calls_part);
+} calls_new_part SEC(".maps");
+
+/* Makes the part in which frame n lies. */
+static __always_inline bool make_part(struct calls_thread *t, __u32 n)
+{
+	struct calls_part_key key = {t->track, (n - 1 - FRAMES_NEAR) / FRAMES_PART};
+	__u32 zero = 0;
+	void *part = bpf_map_lookup_elem(&calls_new_part, &zero);
+
+	return part && !bpf_map_update_elem(&calls_parts, &key, part, BPF_NOEXIST);
+}
+
+/*
+ * A frame that was never used yet, for a call of the function; null: there is none, and the call is
+ * counted as lost.
+ */
+static __noinline struct calls_frame *new_frame(struct calls_thread *t, __u32 function, bool hidden)
+{
+	__u32 n = t->used + 1;
+	struct calls_frame *frame = frame_at(t, n);
+
+	if (!frame && n <= CALLS_FRAMES_MAX && make_part(t, n))
+		frame = frame_at(t, n);
+	if (frame) {
+		t->used = n;
+		return frame;
+	}
+	if (!calls_summary) {
+		capture_count_loss(CAPTURE_SOURCE_CALLS, n <= CALLS_FRAMES_MAX
+								 ? CAPTURE_LOSS_CALL_NO_STACK
+								 : CAPTURE_LOSS_CALL_DEPTH);
+		t->lost = 1;
+	} else if (!hidden) {
+		calls_sum_up_beyond(function);
+	}
+	return NULL;
+}
+
+/* Nothing is open: gives all frames back that are not near. */
+static __noinline int forget_parts(struct calls_thread *t)
+{
+	struct calls_part_key key = {.track = t->track};
+	__u32 i;
+
+	for (i = 0; i < PARTS_MAX; i++) {
+		if (t->used <= FRAMES_NEAR + i * FRAMES_PART)
+			break;
+		key.part = i;
+		bpf_map_delete_elem(&calls_parts, &key);
+	}
+	t->used = t->free = 0;
+	return 0;
+}
+
 /* All that is open ends here: the thread, its program, or the recording does. */
 static __always_inline void pop_all(struct calls_thread *t, __u64 now)
 {
@@ -197,6 +276,7 @@ static __always_inline void pop_all(struct calls_thread *t, __u64 now)
 			calls_pop_up_to(t, ~0ull, now, CALLS_OPEN);
 	}
 	t->lane = 0;
+	forget_parts(t);
 	calls_send_batch(t);
 }
 

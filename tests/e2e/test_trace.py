@@ -5,6 +5,7 @@ and does it leave the programs as they were?"""
 import collections
 import functools
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -31,6 +32,8 @@ UNWOUND = [
     ("calls_exceptions",), ("calls_exceptions-static",), ("calls_exceptions-o0",), ("calls_rust",),
 ]
 INSIDE = ("--inside", "libcalls*")
+
+BPFTOOL = shutil.which("bpftool", path="/usr/sbin:/usr/bin:/sbin")
 
 
 def words_of(program):
@@ -203,13 +206,33 @@ def test_nesting_of_a_tree(lab, exits):
                             ("main", "a", "b", "c"): 60}
 
 
-def test_nesting_of_recursion(lab, exits):
+@pytest.mark.parametrize("deepest", [100, 510])
+def test_nesting_of_recursion(lab, exits, deepest):
+    """Also as deep as can be followed, which takes memory beside the thread's own."""
     film = trace(lab, *exits, "-f", "down", "-f", "even", "-f", "odd", "--",
-                 lab.program("calls_recursion"), 100)
+                 lab.program("calls_recursion"), deepest)
     paths = film.paths()
-    assert all(paths[("down",) * depth] == 1 for depth in range(1, 101)), film.explain()
-    assert paths[("even", "odd") * 50] == 1, film.explain()
-    assert paths[(*("even", "odd") * 50, "even")] == 1, film.explain()
+    assert not film.lost(), film.explain()
+    assert all(paths[("down",) * depth] == 1 for depth in range(1, deepest + 1)), film.explain()
+    assert paths[("even", "odd") * (deepest // 2)] == 1, film.explain()
+    assert paths[(*("even", "odd") * (deepest // 2), "even")] == 1, film.explain()
+
+
+# The recorder's map of that name, once a deep thread has ended.
+PARTS_OF_RECORDER = r"""
+"$0" 510 >/dev/null
+for id in $(sed -n 's/^map_id:[[:space:]]*//p' /proc/$PPID/fdinfo/*); do
+    bpftool map show id "$id" | grep -q 'name calls_parts ' && exec bpftool --json map dump id "$id"
+done
+"""
+
+
+@pytest.mark.skipif(not BPFTOOL, reason="no bpftool")
+def test_memory_of_deep_stacks_goes_with_the_thread(lab, monkeypatch):
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin")
+    film = trace(lab, "-f", "down", "--", "/bin/sh", "-c", PARTS_OF_RECORDER, lab.program("calls_recursion"))
+    assert film.counts()["down"] == 510, film.explain()
+    assert film.recording.stdout.strip() == "[]", film.explain()
 
 
 def test_nesting_of_tail_calls(lab):
