@@ -53,9 +53,8 @@ if [ -n "$(missing_packages $build_packages)" ]; then
 	quietly "Installing what the build needs" install_packages $build_packages
 fi
 
-# Another compiler's new warning is no reason not to build here.
 [ -f build/build.ninja ] ||
-	quietly "Setting up the build" meson setup build --buildtype=release -Dwerror=false
+	quietly "Setting up the build" meson setup build --buildtype=release
 quietly "Building stackcam" ninja -C build src/stackcam
 
 stackcam=build/src/stackcam

@@ -71,7 +71,7 @@ set_up()
 # its 300 programs in half the time.
 set_up_sanitized()
 {
-	CC=clang CC_LD=lld CXX_LD=lld set_up build-fuzz --buildtype=debugoptimized -Dfuzz=true -Dwerror=false -Db_lundef=false
+	CC=clang CC_LD=lld CXX_LD=lld set_up build-fuzz --buildtype=debugoptimized -Dfuzz=true -Db_lundef=false
 }
 
 # wants PART…: whether one of them is to be run.
@@ -284,7 +284,7 @@ part()
 run_all()
 {
 	if wants lint tidy unit e2e kernels; then
-		step setup set_up build --buildtype=release || return
+		step setup set_up build --buildtype=release -Dwerror=true || return
 		step build ninja -C build || return
 	fi
 	part lint lint run_lint

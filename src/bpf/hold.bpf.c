@@ -14,12 +14,11 @@
 #include "filter.h"
 #include "hold_abi.h"
 
-/* linux/bpf.h has it since 6.18 */
+/* As linux/bpf.h has them since 6.18 and 6.4. */
 struct bpf_task_work {
 	__u64 opaque;
 } __attribute__((aligned(8)));
 
-/* linux/bpf.h has it since 6.4 */
 struct bpf_iter_num {
 	__u64 opaque;
 } __attribute__((aligned(8)));

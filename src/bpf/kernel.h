@@ -10,8 +10,18 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+/*
+ * What we declare ourselves, since older headers lack it, gets another name where newer ones have
+ * it: so both can build this.
+ */
+#define bpf_iter_num  header_iter_num
+#define bpf_task_work header_task_work
 #include <linux/bpf.h>
+#undef bpf_iter_num
+#undef bpf_task_work
+#define bpf_rdonly_cast header_rdonly_cast
 #include <bpf/bpf_core_read.h>
+#undef bpf_rdonly_cast
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 

@@ -124,7 +124,7 @@ static void readable_array(char *name, size_t size)
 		     {'I', "int"},  {'J', "long"}, {'S', "short"},  {'Z', "boolean"}};
 	size_t dimensions = strspn(name, "["), length;
 	const char *element = name + dimensions;
-	char *end = strchr(element, ';');
+	char *end = strchr(name + dimensions, ';');
 
 	if (*element == 'L' && end) {
 		*end = 0;
