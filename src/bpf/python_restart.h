@@ -30,20 +30,25 @@
 struct python_scan {
 	struct unwind_walk *walk;
 	const struct python_data *data;
-	__u64 at;   /* of the word that was looked at last */
+	__u64 from; /* begins behind this word */
 	__u64 to;   /* not beyond that one */
 	__s64 step; /* from a word to the next */
+	__u64 at;   /* of the word that was looked at last */
 	__u64 found;
 };
 
-/* For unwind_repeat(): whether a word is the address behind a call in CPython. */
+/*
+ * For unwind_repeat(): whether a word is the address behind a call in CPython. What changes from
+ * word to word follows from i, of which the verifier knows nothing: what was counted up from step
+ * to step had another range in each, and Linux 6.16, 6.17 and 7 went along all of them.
+ */
 static long python_scan(__u32 i, void *context)
 {
 	struct python_scan *scan = context;
 	const struct python_data *data = scan->data;
 	__u64 value;
 
-	(void)i;
+	scan->at = scan->from + i * scan->step;
 	if (scan->at == scan->to)
 		return 1;
 	scan->at += scan->step;
@@ -103,13 +108,18 @@ static __always_inline int python_at_anchor(struct unwind_walk *w, const struct 
 					    __u64 anchor)
 {
 	__u64 from = anchor & ~7ull, end, fp;
-	struct python_scan scan = {w, data, 0, from - PYTHON_NATIVE_FRAME_MAX, -8, 0};
+	struct python_scan scan = {
+		.walk = w,
+		.data = data,
+		.to = from - PYTHON_NATIVE_FRAME_MAX,
+		.step = -8,
+	};
 
 	if (!anchor || (w->restart.why == UNWIND_RESTART_GUESSED && w->sp <= anchor))
 		return UNWIND_NATIVE;
 	if (!w->restart.found_sp)
 		w->restart.found_sp = from;
-	scan.at = python_scan_from(w);
+	scan.from = python_scan_from(w);
 	unwind_repeat(PYTHON_SCAN_WORDS, python_scan, &scan);
 	if (scan.found) {
 		end = python_end_of(w, scan.at, scan.found, &fp);
@@ -125,7 +135,7 @@ static __always_inline int python_at_anchor(struct unwind_walk *w, const struct 
 /* A search for a word in a native frame. */
 struct python_words {
 	struct unwind_walk *walk;
-	__u64 at, end, wanted;
+	__u64 from, end, wanted;
 	__u32 found;
 };
 
@@ -133,12 +143,10 @@ struct python_words {
 static long python_look(__u32 i, void *context)
 {
 	struct python_words *words = context;
-	__u64 value;
+	__u64 at = words->from + i * 8ull, value;
 
-	(void)i;
-	if (words->at >= words->end || unwind_read(words->walk, &value, sizeof(value), words->at))
+	if (at >= words->end || unwind_read(words->walk, &value, sizeof(value), at))
 		return 1;
-	words->at += 8;
 	words->found = value == words->wanted;
 	return words->found;
 }
@@ -150,19 +158,19 @@ static long python_look(__u32 i, void *context)
 static __always_inline int python_at_frame(struct unwind_walk *w, const struct python_data *data,
 					   __u64 frame)
 {
-	struct python_scan scan = {w, data, 0, w->sp & ~7ull, 8, 0};
-	struct python_words words = {w, 0, 0, frame, 0};
+	struct python_scan scan = {.walk = w, .data = data, .to = w->sp & ~7ull, .step = 8};
+	struct python_words words = {.walk = w, .wanted = frame};
 	__u64 fp;
 
 	if (!frame || w->restart.why == UNWIND_RESTART_GUESSED)
 		return UNWIND_NATIVE;
 	if (!w->restart.found_sp)
 		w->restart.found_sp = scan.to;
-	scan.at = python_scan_from(w);
+	scan.from = python_scan_from(w);
 	scan.to += 8 * PYTHON_SCAN_WORDS_MAX;
 	unwind_repeat(PYTHON_SCAN_WORDS, python_scan, &scan);
 	if (scan.found && python_is_eval(data, scan.found - 1)) {
-		words.at = scan.at + 8;
+		words.from = scan.at + 8;
 		words.end = python_end_of(w, scan.at, scan.found, &fp);
 		unwind_repeat(PYTHON_NATIVE_FRAME_MAX / 8, python_look, &words);
 		if (words.found)
