@@ -388,27 +388,36 @@ void feature_try_uprobe_session(struct feature *f)
 	try_uprobe_link(f, ATTACH_UPROBE_SESSION, "use Linux 6.13 or newer");
 }
 
+static bool has_kfunc(const struct btf *kernel, const struct btf *own, const char *name)
+{
+	return kfunc_state(kernel, own, name) >= KFUNC_POINTERS;
+}
+
+static void lacks_kfunc(struct feature *f, const char *name)
+{
+	feature_is_missing(f, -EOPNOTSUPP, "use Linux 6.18 or newer",
+			   "this kernel has no %s() that stackcam knows", name);
+}
+
 /*
  * The kernel lets BPF programs wait on a thread's way to user mode, and says where a file is going
  * to be mapped.
  */
 void feature_try_hold(struct feature *f)
 {
-	static const char *const kfuncs[] = {"bpf_task_work_schedule_resume_impl",
-					     "bpf_task_from_pid"};
 	struct btf *kernel = btf__load_vmlinux_btf(), *own = kernel_types_of_probes();
-	size_t i;
 
 	if (!kernel || !own) {
 		feature_is_unknown(f, -errno, "the kernel's types cannot be read");
 		goto out;
 	}
 	feature_is_ok(f, "programs wait until their probes are set");
-	for (i = 0; i < sizeof(kfuncs) / sizeof(kfuncs[0]); i++)
-		if (kfunc_state(kernel, own, kfuncs[i]) < KFUNC_POINTERS)
-			feature_is_missing(f, -EOPNOTSUPP, "use Linux 6.18 or newer",
-					   "this kernel has no %s() that stackcam knows",
-					   kfuncs[i]);
+	/* its name since 7.0, and the one before */
+	if (!has_kfunc(kernel, own, "bpf_task_work_schedule_resume") &&
+	    !has_kfunc(kernel, own, "bpf_task_work_schedule_resume_impl"))
+		lacks_kfunc(f, "bpf_task_work_schedule_resume");
+	if (!has_kfunc(kernel, own, "bpf_task_from_pid"))
+		lacks_kfunc(f, "bpf_task_from_pid");
 	if (btf__find_by_name_kind(kernel, "btf_trace_vm_unmapped_area", BTF_KIND_TYPEDEF) < 0)
 		feature_is_missing(f, -EOPNOTSUPP, "use Linux 6.18 or newer",
 				   "this kernel lacks btf_trace_vm_unmapped_area");

@@ -111,6 +111,25 @@ static bool both_opaque(const struct btf *kernel, uint32_t theirs, const struct 
 	return is_opaque(pointed_kind(kernel, theirs)) && is_opaque(pointed_kind(own, ours));
 }
 
+/*
+ * Since Linux 7.0, a function whose last parameter the kernel fills in stands twice among its
+ * types: without that parameter, and as NAME_impl with it. Programs call the first one: the other
+ * is no symbol of the kernel (Documentation/bpf/kfuncs.rst, KF_IMPLICIT_ARGS).
+ */
+static bool is_implicit(const struct btf *kernel, const char *name)
+{
+	static const char suffix[] = "_impl";
+	size_t length = strlen(name), end = sizeof(suffix) - 1;
+	char called[128];
+
+	if (length <= end || length - end >= sizeof(called) ||
+	    strcmp(name + length - end, suffix) != 0)
+		return false;
+	memcpy(called, name, length - end);
+	called[length - end] = 0;
+	return prototype(kernel, called) != 0;
+}
+
 enum kfunc_state kfunc_state(const struct btf *kernel, const struct btf *own, const char *name)
 {
 	uint32_t theirs = prototype(kernel, name), ours = prototype(own, name);
@@ -120,6 +139,8 @@ enum kfunc_state kfunc_state(const struct btf *kernel, const struct btf *own, co
 
 	if (!theirs || !ours)
 		return KFUNC_MISSING;
+	if (is_implicit(kernel, name))
+		return KFUNC_CHANGED;
 	if (same(kernel, theirs, own, ours, 0))
 		return KFUNC_SAME;
 	if (btf_vlen(one) != btf_vlen(other) || !same(kernel, one->type, own, other->type, 1))
@@ -134,8 +155,8 @@ enum kfunc_state kfunc_state(const struct btf *kernel, const struct btf *own, co
 }
 
 /*
- * Has pointers lead to what the kernel has them lead to. bytes: the prototype, in the object. False:
- * the probes have no such pointer.
+ * Has pointers lead to what the kernel has them lead to. bytes: the prototype, in the object.
+ * False: the probes have no such pointer.
  */
 static bool fit_pointers(struct btf_type *bytes, const struct btf *kernel, uint32_t theirs,
 			 const struct btf *own)
@@ -198,7 +219,10 @@ static int open_object(void *bytes, size_t size, struct object *object)
 	return object->types && object->strings ? 0 : -EINVAL;
 }
 
-/* Renames a string in a table of them: no function of a kernel begins with "-". */
+/*
+ * Renames a string in a table of them, "bpf_…" to "_pf_…", which is no function of a kernel, but a
+ * name that the kernel accepts among types.
+ */
 static void rename_in(char *table, size_t size, const char *name)
 {
 	size_t length = strlen(name) + 1, at;
@@ -206,7 +230,7 @@ static void rename_in(char *table, size_t size, const char *name)
 	/* each string has a zero before it */
 	for (at = 1; at + length <= size; at++)
 		if (!table[at - 1] && !memcmp(table + at, name, length))
-			table[at] = '-';
+			table[at] = '_';
 }
 
 static struct btf_type *in_object(const struct object *object, const struct btf *own, uint32_t id)

@@ -14,6 +14,7 @@
 #include "probes.skel.h"
 
 #define HOLD	"bpf_task_work_schedule_resume_impl"
+#define RESUME	"bpf_task_work_schedule_resume"
 #define RELEASE "bpf_task_release"
 #define CAST	"bpf_rdonly_cast"
 
@@ -43,8 +44,8 @@ static void add(struct kernel *kernel, const char *name, int result, int count, 
 	assert_true(btf__add_func(kernel->btf, name, BTF_FUNC_STATIC, prototype) > 0);
 }
 
-/* As Linux 7.0 has it: what was a pointer to nothing is one to a structure. */
-static void add_hold(struct kernel *kernel, int last)
+/* last: its last parameter; 0: it has four. */
+static void add_hold_as(struct kernel *kernel, const char *name, int last)
 {
 	int keys[] = {kernel->structure, kernel->nothing, kernel->nothing}, callback, to;
 	int i, prototype = btf__add_func_proto(kernel->btf, kernel->number);
@@ -53,8 +54,13 @@ static void add_hold(struct kernel *kernel, int last)
 		btf__add_func_param(kernel->btf, "", keys[i]);
 	to = btf__add_ptr(kernel->btf, prototype);
 	callback = btf__add_typedef(kernel->btf, "bpf_task_work_callback_t", to);
-	add(kernel, HOLD, kernel->number, 5,
+	add(kernel, name, kernel->number, last ? 5 : 4,
 	    (int[]){kernel->structure, kernel->structure, kernel->nothing, callback, last});
+}
+
+static void add_hold(struct kernel *kernel, int last)
+{
+	add_hold_as(kernel, HOLD, last);
 }
 
 static struct btf *types_of(const void *object, size_t size)
@@ -142,6 +148,29 @@ static void test_another_number_of_parameters(void **state)
 	btf__free(kernel.btf);
 }
 
+/*
+ * As Linux 7.0 has it: what can be called is the function without the parameter that it fills in.
+ */
+static void test_a_parameter_is_filled_in(void **state)
+{
+	struct kernel kernel = kernel_new();
+	struct btf *own = kernel_types_of_probes(), *fitted;
+
+	(void)state;
+	add_hold(&kernel, kernel.structure);
+	assert_int_equal(kfunc_state(kernel.btf, own, HOLD), KFUNC_POINTERS);
+	add_hold_as(&kernel, RESUME, 0);
+	assert_int_equal(kfunc_state(kernel.btf, own, HOLD), KFUNC_CHANGED);
+	assert_int_equal(kfunc_state(kernel.btf, own, RESUME), KFUNC_SAME);
+	fitted = fit(&kernel);
+	assert_non_null(fitted);
+	assert_int_equal(kfunc_state(kernel.btf, fitted, HOLD), KFUNC_MISSING);
+	assert_int_equal(kfunc_state(kernel.btf, fitted, RESUME), KFUNC_SAME);
+	btf__free(fitted);
+	btf__free(own);
+	btf__free(kernel.btf);
+}
+
 static void test_a_number_for_a_pointer(void **state)
 {
 	struct kernel kernel = kernel_new();
@@ -175,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_the_same_stays),
 		cmocka_unit_test(test_a_pointer_leads_elsewhere),
 		cmocka_unit_test(test_another_number_of_parameters),
+		cmocka_unit_test(test_a_parameter_is_filled_in),
 		cmocka_unit_test(test_a_number_for_a_pointer),
 		cmocka_unit_test(test_what_is_no_object),
 	};
