@@ -14,19 +14,19 @@ build_packages="
 "
 
 # To test it: lint and the fuzzer; compilers and tools that make what is tested; the oracles; the web
-# page in a browser; other kernels.
+# page in a browser; other kernels. "A|B": one of them; where none is installed, the first that there is.
 test_packages="
-	clang-format clang-tidy lld libclang-rt-14-dev
+	clang-format clang-tidy lld libclang-rt-dev|libclang-rt-14-dev
 	python3-pytest python3-pytest-xdist
 	g++ musl-tools dwz xz-utils debuginfod
 	golang-go golang-google-grpc-dev libleveldb-dev rustc
 	linux-perf
 	lua5.1 lua5.2 lua5.3 lua5.4 liblua5.1-0 liblua5.4-0 luajit
-	openjdk-17-jdk-headless libtomcat10-java libjemalloc2 libjemalloc-dev
+	default-jdk-headless|openjdk-17-jdk-headless libtomcat10-java libjemalloc2 libjemalloc-dev
 	redis-tools nghttp2-server nghttp2-client curl apache2-utils python3-grpcio gunicorn nginx haproxy php-fpm procps
 	python3-aiohttp python3-uvicorn python3-uvloop python3-httpx
 	mariadb-server-core mariadb-client-core
-	nodejs node-acorn node-cjs-module-lexer node-undici libuv1
+	nodejs node-acorn node-cjs-module-lexer node-undici libuv1|libuv1t64
 	chromium chromium-driver python3-selenium
 	busybox-static cpio qemu-system-x86
 "
@@ -34,13 +34,41 @@ test_packages="
 # The page is built with npm; a Node.js that is no package of Debian brings its own.
 command -v npm >/dev/null || build_packages="$build_packages nodejs npm"
 
+# Those of "A|B".
+alternatives()
+{
+	echo "$1" | tr '|' ' '
+}
+
+# has_package A|B: is one installed?
+has_package()
+{
+	for package in $(alternatives "$1"); do
+		case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
+		installed) return 0 ;;
+		esac
+	done
+	return 1
+}
+
 missing_packages()
 {
-	for package in "$@"; do
-		case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
-		installed) ;;
-		*) echo "$package" ;;
-		esac
+	for wanted in "$@"; do
+		has_package "$wanted" || echo "$wanted"
+	done
+}
+
+# packages_to_be_had A|B…: of each the first that apt knows; the first one, for apt to complain of, where it knows none.
+packages_to_be_had()
+{
+	for wanted in "$@"; do
+		chosen=${wanted%%|*}
+		for package in $(alternatives "$wanted"); do
+			apt-cache policy "$package" | grep -q 'Candidate: [^(]' || continue
+			chosen=$package
+			break
+		done
+		echo "$chosen"
 	done
 }
 
@@ -59,5 +87,5 @@ install_packages()
 	fi
 	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
 		$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
-			install $missing
+			install $(packages_to_be_had $missing)
 }

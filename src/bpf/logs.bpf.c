@@ -9,6 +9,7 @@
 #include "filter.h"
 #include "logs_abi.h"
 #include "object.h"
+#include "opaque.h"
 #include "user_vectors.h"
 
 /* Bytes a second on each CPU that are copied at most; 0: all. Set before loading. */
@@ -116,11 +117,13 @@ static __always_inline __u8 kind_of_name(__u64 call, struct pt_regs___vectors *r
 	__u64 words[SOCKET_WORDS] = {}, at = 0;
 	struct user_message message;
 
-	if (call == SYSCALL_SENDTO)
+	if (call == SYSCALL_SENDTO) {
 		at = regs->r8;
-	else if (call == SYSCALL_SENDMSG &&
-		 !bpf_probe_read_user(&message, sizeof(message), (void *)regs->si))
+		OPAQUE(at); /* one load of either is nothing for the verifier */
+	} else if (call == SYSCALL_SENDMSG &&
+		   !bpf_probe_read_user(&message, sizeof(message), (void *)regs->si)) {
 		at = message.name;
+	}
 	if (!at || bpf_probe_read_user_str(words, sizeof(words),
 					   (void *)(at + sizeof(unsigned short))) <= 0)
 		return 0;

@@ -7,6 +7,7 @@
  * offsets are in bytes.
  */
 
+#include "opaque.h"
 #include "unwind_abi.h"
 
 /* How Python's frames hang together and where they meet the native stack; see python.h. */
@@ -120,7 +121,11 @@ enum python_variant {
 static inline __attribute__((always_inline)) __u64 python_number(const __u64 words[PYTHON_WORDS],
 								 __u32 code_number)
 {
-	return code_number && code_number <= PYTHON_WORDS ? words[code_number - 1] >> 32 : 0;
+	__u32 at = code_number - 1;
+
+	/* what is checked is what is used: the verifier knows no more */
+	OPAQUE(at);
+	return at < PYTHON_WORDS ? words[at] >> 32 : 0;
 }
 
 /*
