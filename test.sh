@@ -238,6 +238,13 @@ run_kernel()
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernel-$1" >>$results/checks
 }
 
+# What is read of all kernels, without booting them.
+run_types()
+{
+	tests/kernels/types.sh build | tee -a $results/checks
+	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed types" >>$results/checks
+}
+
 # Another kernel than the oldest, between it and the one at hand.
 run_kernel_of_turn()
 {
@@ -294,6 +301,7 @@ run_all()
 	beside tidy run_tidy_behind
 	part e2e e2e run_e2e
 	ended behind
+	part kernels types run_types
 	wants kernels && beside kernel-6.1 run_kernel 6.1
 	part e2e "e2e, sanitized" run_e2e_sanitized
 	wants kernels && beside kernel-6.12 run_kernel_of_turn 6.12

@@ -94,9 +94,9 @@ static __always_inline int python_found(struct unwind_walk *w, __u64 slot, __u64
 }
 
 /*
- * Where a search goes on. Read from memory, so that the verifier knows nothing of it: of an address
- * that was made from another one it keeps a range, and Linux 6.16 to 6.18 then go along all of the
- * words.
+ * Where a search goes on. Read from memory, so that the verifier knows nothing about it: of an
+ * address that was made from another one it keeps a range, and Linux 6.16 to 6.18 then go along all
+ * of the words.
  */
 static __always_inline __u64 python_scan_from(const struct unwind_walk *w)
 {

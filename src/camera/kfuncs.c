@@ -114,7 +114,7 @@ static bool both_opaque(const struct btf *kernel, uint32_t theirs, const struct 
 /*
  * Since Linux 7.0, a function whose last parameter the kernel fills in stands twice among its
  * types: without that parameter, and as NAME_impl with it. Programs call the first one: the other
- * is no symbol of the kernel (Documentation/bpf/kfuncs.rst, KF_IMPLICIT_ARGS).
+ * is not a symbol of the kernel (Documentation/bpf/kfuncs.rst, KF_IMPLICIT_ARGS).
  */
 static bool is_implicit(const struct btf *kernel, const char *name)
 {
@@ -220,8 +220,8 @@ static int open_object(void *bytes, size_t size, struct object *object)
 }
 
 /*
- * Renames a string in a table of them, "bpf_…" to "_pf_…", which is no function of a kernel, but a
- * name that the kernel accepts among types.
+ * Renames a string in a table of them, "bpf_…" to "_pf_…", a name of no function of any kernel, but
+ * one that the kernel accepts among types.
  */
 static void rename_in(char *table, size_t size, const char *name)
 {
