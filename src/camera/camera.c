@@ -21,6 +21,7 @@
 #include "camera/feature.h"
 #include "camera/filter.h"
 #include "camera/calls/holds.h"
+#include "camera/hung_files.h"
 #include "camera/kernel_types.h"
 #include "camera/losses.h"
 #include "camera/relief.h"
@@ -30,6 +31,7 @@
 #include "camera/sources.h"
 #include "camera/walkers.h"
 #include "probes.skel.h"
+#include "process/far_files.h"
 #include "process/program.h"
 #include "process/sideband.h"
 
@@ -51,6 +53,9 @@
 
 struct camera {
 	struct camera_options options;
+	struct far_files *far;
+	struct hung_files hung;
+	uint64_t far_returns; /* of its file systems, as far as they were reacted to */
 	struct sources sources;
 	struct kernel_types *types;
 	struct probes *probes;
@@ -211,6 +216,9 @@ static int set_up(struct camera *camera, struct fail *why)
 	};
 	int err = feature_demand(FEATURE_PROCESS_NUMBERS, why);
 
+	if (!err && far_files_new(&camera->far))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot record");
+	host.far = camera->far;
 	if (!err)
 		err = sources_make(&camera->sources, &host, options->sources, why);
 	if (!err && needs(camera, SOURCE_STACKS))
@@ -297,6 +305,7 @@ void camera_free(struct camera *camera)
 	walkers_free(camera->walkers);
 	probes__destroy(camera->probes);
 	kernel_types_free(camera->types);
+	far_files_free(camera->far);
 	free(camera);
 }
 
@@ -368,6 +377,7 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 {
 	struct samples_options options = {
 		.probes = camera->probes,
+		.far = camera->far,
 		.walkers = camera->walkers,
 		.tables_limit = camera->options.tables_limit ? camera->options.tables_limit
 							     : TABLES_LIMIT_DEFAULT,
@@ -437,6 +447,19 @@ static struct losses_taken take_losses(const struct camera *camera, struct film_
 	return losses_take(&counts, film);
 }
 
+/* Files whose file system did not answer are opened when it does again. */
+static void look_at_files(struct camera *camera, uint64_t now)
+{
+	const struct camera_options *options = &camera->options;
+	uint64_t returns = far_files_counts(camera->far).returns;
+
+	hung_files_look(&camera->hung, camera->far, now, options->say, options->say_context);
+	if (returns == camera->far_returns)
+		return;
+	camera->far_returns = returns;
+	samples_events_lost(camera->samples);
+}
+
 static int drain(struct camera *camera, uint64_t now, struct fail *why)
 {
 	int err;
@@ -449,6 +472,7 @@ static int drain(struct camera *camera, uint64_t now, struct fail *why)
 	if (now - camera->last_tidy < 1000000000ull)
 		return 0;
 	camera->last_tidy = now;
+	look_at_files(camera, now);
 	samples_tidy(camera->samples, now);
 	sources_tick(&camera->sources, now);
 	arrivals_tick(camera->arrivals, now);
@@ -536,6 +560,9 @@ int camera_stop(struct camera *camera, struct fail *why)
 	sources_finish(&camera->sources, camera->stopped);
 	take_losses(camera, camera->film);
 	samples_name_last(camera->samples);
+	/* what was lost when names were looked for, too */
+	take_losses(camera, camera->film);
+	look_at_files(camera, clock_ns());
 	samples_statistics(camera->samples, &camera->final);
 	/* it writes to the film until its end, and the film's owner is about to close that */
 	samples_free(camera->samples);
@@ -543,6 +570,12 @@ int camera_stop(struct camera *camera, struct fail *why)
 	camera->final_lost = film_lost(camera->film);
 	camera->final_unseen_ms = film_unseen_ms(camera->film);
 	return err;
+}
+
+size_t camera_hung(const struct camera *camera, uint64_t *since)
+{
+	*since = camera->hung.since;
+	return camera->hung.count;
 }
 
 void camera_statistics(const struct camera *camera, struct camera_statistics *statistics)

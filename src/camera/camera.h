@@ -35,6 +35,12 @@ struct camera_options {
 	struct symbol_options symbols;
 	struct happening_listener listener;
 	struct happening_limits limits; /* of what the listener gets */
+	/*
+	 * What is to be said while it records: that files are not read, say. The thread that
+	 * records calls it; may be null. The words may hold hostile names.
+	 */
+	void (*say)(void *context, const char *words);
+	void *say_context;
 };
 
 int camera_new(const struct camera_options *options, struct camera **camera, struct fail *why);
@@ -97,5 +103,11 @@ struct camera_statistics {
 	uint64_t held_longest; /* and for how long at most, ns */
 };
 void camera_statistics(const struct camera *camera, struct camera_statistics *statistics);
+
+/*
+ * How many file systems of targets do not answer, as it was known a second ago, and since when the
+ * first of them does not (ns of clock_ns()).
+ */
+size_t camera_hung(const struct camera *camera, uint64_t *since);
 
 #endif

@@ -45,6 +45,7 @@ struct owner {
 };
 
 struct jit_code {
+	struct far_files *far;
 	pid_t pid;
 	bool seen;	      /* it lived when it was looked at */
 	struct owner owner;   /* as it was then last */
@@ -171,7 +172,7 @@ static int find_map(struct jit_code *code, bool lives, struct fail *why)
 	if (lives)
 		snprintf(root, sizeof(root), "/proc/%d/root", (int)code->pid);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)inner);
-	fd = open_regular(root, path, false, &st);
+	fd = open_regular(code->far, root, path, false, &st);
 	if (fd == -ELOOP || fd == -EINVAL)
 		return fail(why, -EPERM, NULL, "%s of process %d is not a regular file: not read",
 			    path, (int)code->pid);
@@ -213,12 +214,12 @@ static int open_dump(struct jit_code *code, const struct procfs_mapping *mapping
 		.inode = mapping->inode,
 		.path = mapping->path,
 	};
-	int fd = image_open(&question), err;
 	struct stat st;
+	int fd = image_open(code->far, &question, &st), err;
 
 	if (fd < 0)
 		return fail_errno(why, fd, NULL, "%s of process %d", mapping->path, (int)code->pid);
-	err = fstat(fd, &st) ? -errno : check_owner(code, &st, mapping->path, why);
+	err = check_owner(code, &st, mapping->path, why);
 	if (err) {
 		close(fd);
 		return err;
@@ -282,12 +283,13 @@ static int find_files(struct jit_code *code, bool last, struct fail *why)
 	return err == -ENOENT && code->dump_fd >= 0 ? 0 : err;
 }
 
-struct jit_code *jit_code_new(pid_t pid)
+struct jit_code *jit_code_new(pid_t pid, struct far_files *far)
 {
 	struct jit_code *code = calloc(1, sizeof(*code));
 
 	if (!code)
 		return NULL;
+	code->far = far;
 	code->pid = pid;
 	code->map_fd = code->dump_fd = -1;
 	find_files(code, false, NULL);

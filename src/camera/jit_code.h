@@ -19,9 +19,13 @@
  * is gone.
  */
 struct jit_code;
+struct far_files;
 
-/* Null: no memory. pid is the recorder's number of the process. */
-struct jit_code *jit_code_new(pid_t pid);
+/*
+ * far: opens its files, may be null (process/far_files.h). Null: no memory. pid is the recorder's
+ * number of the process.
+ */
+struct jit_code *jit_code_new(pid_t pid, struct far_files *far);
 void jit_code_free(struct jit_code *code);
 
 /*

@@ -42,13 +42,13 @@ struct jit_names {
 	size_t forgotten;	 /* frames without a name, for that reason */
 };
 
-struct jit_names *jit_names_new(pid_t pid)
+struct jit_names *jit_names_new(pid_t pid, struct far_files *far)
 {
 	struct jit_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return NULL;
-	names->code = jit_code_new(pid);
+	names->code = jit_code_new(pid, far);
 	if (!names->code) {
 		free(names);
 		return NULL;

@@ -15,9 +15,10 @@
  * has a new age.
  */
 struct jit_names;
+struct far_files;
 
-/* Null: no memory. */
-struct jit_names *jit_names_new(pid_t pid);
+/* far: opens its files; it may be null (process/far_files.h). Null: no memory. */
+struct jit_names *jit_names_new(pid_t pid, struct far_files *far);
 void jit_names_free(struct jit_names *names);
 
 /* A frame of the film that was seen at address for the first time. False: no memory. */

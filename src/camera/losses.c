@@ -90,6 +90,8 @@ struct losses_taken losses_take(const struct losses_counts *counts, struct film_
 		{"unwind table: made later, as files are read for a part of the time only",
 		 samples->tables.put_off},
 		{"mapped file: it could not be opened", samples->unreadable_files},
+		{"file or memory of a process: its file system did not answer",
+		 samples->unanswered},
 		{"process, thread or mapping: too many of them", samples->refused},
 		{"event of a process or mapping: ring full, or no memory", counts->events_lost},
 		{"stack cut: no memory to keep its rest until it could be completed",

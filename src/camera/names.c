@@ -183,7 +183,7 @@ void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t add
 	names->is_settled = false;
 	/* its files are opened at once: a process that ends takes the way to them with it */
 	if (!jit) {
-		jit = jit_names_new(pid);
+		jit = jit_names_new(pid, symbols_far(names->symbols));
 		if (jit && !map_put(&names->by_pid, (uint64_t)pid, (uintptr_t)jit)) {
 			jit_names_free(jit);
 			jit = NULL;

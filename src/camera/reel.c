@@ -434,6 +434,8 @@ static uint64_t tell(struct reel *reel)
 	shown->lost = camera.lost + shown->unwritten;
 	shown->cpu_seconds = (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9;
 	shown->is_writing = reel->film.is_kept;
+	shown->hung = camera_hung(reel->camera, &shown->hung_since);
+	shown->seen = clock_ns();
 	memcpy(shown->path, reel->film.path, sizeof(shown->path));
 	pthread_mutex_unlock(&reel->lock);
 	if (unwritten)

@@ -98,8 +98,11 @@ struct reel_statistics {
 	uint64_t since;	    /* ns since 1970: when it began to record; 0: not yet */
 	uint64_t films;	    /* begun */
 	unsigned int frequency;
-	bool is_writing; /* a film: no disk is full */
-	char path[4096]; /* of the film that is being recorded; "": none is */
+	bool is_writing;     /* a film: no disk is full */
+	size_t hung;	     /* file systems of targets that do not answer, */
+	uint64_t hung_since; /* and since when, ns of clock_ns() */
+	uint64_t seen;	     /* when all this was so, the same; 0: not yet */
+	char path[4096];     /* of the film that is being recorded; "": none is */
 };
 
 /* From any thread. */

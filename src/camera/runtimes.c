@@ -205,7 +205,7 @@ static struct runtime_at place_of(const struct attached *attached, const struct 
 		.process = process,
 		.mapping = &attached->mapping,
 		.facts = attached->facts,
-		.memory = {runtime_read_process, (void *)(intptr_t)process->pid},
+		.memory = {process_read, (void *)process},
 	};
 }
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "camera/samples_state.h"
 #include "probes.skel.h"
+#include "process/far_files.h"
 
 /*
  * Time for reading files: saved up at most, and the part of a CPU that comes in. The whole machine
@@ -35,11 +36,13 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	};
 	const bool is_asked_for =
 		options->few_processes || options->symbols.lines || options->symbols.inlines;
+	struct symbol_options symbols = options->symbols;
 	int err = -ENOMEM;
 
 	if (!samples)
 		return fail_errno(why, err, NULL, "cannot record");
 	samples->film = film;
+	samples->far = options->far;
 	samples->films = 1;
 	samples->image_new = options->image_new;
 	samples->program_new = options->program_new;
@@ -55,8 +58,8 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 		samples_free(samples);
 		return err;
 	}
-	err = names_new(&options->symbols, film, options->probes, &samples->allowance,
-			&samples->names);
+	symbols.far = options->far;
+	err = names_new(&symbols, film, options->probes, &samples->allowance, &samples->names);
 	if (!err)
 		err = runtimes_new(film, spaces_pool(samples->spaces),
 				   bpf_map__fd(options->probes->maps.runtime_kept),
@@ -72,6 +75,7 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	samples->rows.film = film;
 	samples->rows.catalogue = samples->catalogue;
 	samples->rows.runtimes = samples->runtimes;
+	targets_read_far(samples->targets, options->far);
 	targets_ignore_strangers(samples->targets, options->few_processes);
 	*result = samples;
 	return 0;
@@ -538,6 +542,7 @@ void samples_statistics(const struct samples *samples, struct samples_statistics
 
 	*statistics = samples->statistics;
 	statistics->unreadable_files = counts.unopened_images;
+	statistics->unanswered = far_files_counts(samples->far).refused;
 	statistics->refused =
 		counts.refused_processes + counts.refused_threads + counts.refused_mappings;
 	names_statistics(samples->names, &statistics->frames_wanted, &statistics->frames_named);

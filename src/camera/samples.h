@@ -26,6 +26,7 @@ struct walkers;
 
 struct samples_options {
 	struct probes *probes;	 /* loaded */
+	struct far_files *far;	 /* opens files of targets; may be null */
 	struct walkers *walkers; /* of them; null: none walks a stack */
 	uint64_t tables_limit;	 /* bytes */
 	unsigned int rate;	 /* samples that come in per second and CPU */
@@ -49,7 +50,10 @@ void samples_free(struct samples *samples);
 /* Something happened in the life of a process. */
 void samples_event(struct samples *samples, const struct target_event *event);
 
-/* Events were lost: what is known of mappings may be wrong, and is read again when needed. */
+/*
+ * Events were lost, or files can be opened that could not be: what is known of mappings may be
+ * wrong, and is read again when needed.
+ */
 void samples_events_lost(struct samples *samples);
 
 /* The film's rows for a thread and its stack; 0: the film is full. */
@@ -227,6 +231,7 @@ struct samples_statistics {
 	uint64_t strangers[CAPTURE_SOURCE_COUNT];
 	uint64_t stale; /* stacks cut since mappings changed under them */
 	uint64_t unreadable_files, refused;
+	uint64_t unanswered; /* questions about files whose file system did not answer */
 	uint64_t frames_wanted, frames_named;
 	char refusal[CAMERA_REFUSAL_MAX]; /* runtimes_refusal() */
 	struct spaces_statistics tables;

@@ -42,6 +42,7 @@ struct filmed_process {
 
 struct samples {
 	struct film_writer *film;
+	struct far_files *far;
 	struct targets *targets;
 	struct spaces *spaces;
 	struct names *names;

@@ -43,6 +43,7 @@
  * Any of them may be null.
  */
 struct btf;
+struct far_files;
 struct probes;
 
 /* The most options of one source. */
@@ -71,6 +72,7 @@ struct source_settings {
 /* What all sources work with; the camera's. */
 struct source_host {
 	const struct selection *selection;
+	struct far_files *far; /* opens files of targets */
 	bool kernel_only, user_only;
 	bool live; /* the film is looked at while it grows: what goes on is reported as it does */
 	uint32_t ring_limit; /* bytes of each ring; 0: any */

@@ -320,9 +320,8 @@ static void look_for_jit_debug(struct spaces *spaces, struct space *space,
 	if (!space->jit_debug)
 		space->jit_debug = calloc(1, sizeof(*space->jit_debug));
 	if (space->jit_debug)
-		jit_debug_read(space->jit_debug, old, runtime_read_process,
-			       (void *)(intptr_t)process->pid, descriptor, spaces->pool,
-			       spaces->rules);
+		jit_debug_read(space->jit_debug, old, process_read, (void *)process, descriptor,
+			       spaces->pool, spaces->rules);
 	allowance_end(spaces->allowance, false, begin);
 }
 
@@ -432,8 +431,8 @@ bool spaces_is_waiting(const struct space *space)
 
 bool spaces_has_waited(const struct space *space)
 {
-	return space->jit_debug && jit_debug_has_begun(space->jit_debug, runtime_read_process,
-						       (void *)(intptr_t)space->process->pid);
+	return space->jit_debug &&
+	       jit_debug_has_begun(space->jit_debug, process_read, (void *)space->process);
 }
 
 void spaces_confirm(struct spaces *spaces, struct space *space, uint32_t exec_id)
@@ -550,8 +549,8 @@ int spaces_finish(struct spaces *spaces, struct space *space, const struct unwin
 		.rules = spaces->rule_memory,
 		.mappings = space->mappings,
 		.mapping_count = space->count,
-		.read_code = space->process->end ? NULL : runtime_read_process,
-		.context = (void *)(intptr_t)space->process->pid,
+		.read_code = space->process->end ? NULL : process_read,
+		.context = (void *)space->process,
 	};
 	const struct unwind_registers leaf = *at;
 	int end, err;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "camera/sources.h"
 #include "host/recorder.h"
+#include "host/say.h"
 #include "show/inspect.h"
 
 const struct inspect_limits inspect_usual_limits = {.text = 256, .elements = 16, .depth = 3};
@@ -121,7 +122,8 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 		  struct command *command, struct fail *why)
 {
 	struct sources_settings sources = sources_settings_usual();
-	struct camera_options options = {.selection = &o->common.selection, .sources = &sources};
+	struct camera_options options = {
+		.selection = &o->common.selection, .sources = &sources, .say = host_say_words};
 	struct recording recording = {.options = &o->common};
 	struct camera *camera = NULL;
 	int err;

@@ -16,6 +16,7 @@
 #include "cmd/source_options.h"
 #include "film/events.h"
 #include "host/recorder.h"
+#include "host/say.h"
 
 struct record_options {
 	struct recording_options common;
@@ -314,6 +315,7 @@ int cmd_record(int argc, char **argv)
 	}
 	o.camera.sources = &o.sources;
 	o.camera.selection = &o.common.selection;
+	o.camera.say = host_say_words;
 	start = recording_command(&o.common);
 	err = start.argv ? recording_check_command(start.argv, &command, &why) : 0;
 	if (!err && o.common.selection.command)

@@ -136,6 +136,9 @@ static void say_recorder(void *context, struct server_recorder *recorder)
 	recorder_state(serve->recorder, &state);
 	*recorder = (struct server_recorder){
 		.is_filming = state.is_filming,
+		.hung = (unsigned int)state.hung,
+		.hung_ns = state.hung_ns,
+		.still_ns = state.still_ns,
 		.samples = state.samples,
 		.lost = state.lost,
 		.cpu = state.load,

@@ -19,6 +19,7 @@
 #include "cmd/trace_sums.h"
 #include "cmd/trace_words.h"
 #include "host/recorder.h"
+#include "host/say.h"
 #include "show/call_long.h"
 #include "show/inspect.h"
 
@@ -123,7 +124,8 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 		  struct inspect *inspect, struct command *command, struct fail *why)
 {
 	struct sources_settings sources = sources_settings_usual();
-	struct camera_options options = {.selection = &o->common.selection, .sources = &sources};
+	struct camera_options options = {
+		.selection = &o->common.selection, .sources = &sources, .say = host_say_words};
 	struct recording recording = {.options = &o->common};
 	struct calls_statistics statistics;
 	struct camera *camera = NULL;

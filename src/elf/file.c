@@ -301,7 +301,7 @@ static int measure(struct elf_file *f)
 {
 	struct stat st;
 
-	if (fstat(f->fd, &st))
+	if (file_stat(f->fd, &st))
 		return -EIO;
 	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
 		return -ENOEXEC;

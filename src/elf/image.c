@@ -395,8 +395,10 @@ static int open_file(struct elf_image *image, struct fail *why)
 {
 	struct stat file;
 
-	if (fstat(image->fd, &file) < 0)
-		return fail_errno(why, -errno, NULL, "cannot look at the file");
+	int err = file_stat(image->fd, &file);
+
+	if (err)
+		return fail_errno(why, err, NULL, "cannot look at the file");
 	if (!S_ISREG(file.st_mode))
 		return fail(why, -ENOEXEC, NULL, "not a regular file");
 	image->size = (uint64_t)file.st_size;

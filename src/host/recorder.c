@@ -23,6 +23,8 @@
 /* Page faults for each stack: of a machine that does nothing but compile, some 200 a second. */
 #define FAULT_PERIOD 1021
 
+#define STILL_NS     15000000000ull
+
 struct recorder {
 	struct recorder_options options;
 	struct selection everything;
@@ -103,6 +105,7 @@ static int load(struct recorder *recorder, struct fail *why)
 		.tables_limit = TABLES_LIMIT,
 		.listener = {options->happened, options->context},
 		.limits = options->limits,
+		.say = host_say_words,
 	};
 	recorder_raise_descriptors();
 	return reel_new(&reel, &recorder->reel, why);
@@ -197,20 +200,31 @@ int recorder_ended(const struct recorder *recorder)
 	return recorder ? recorder->ended : -1;
 }
 
+/* It says how it is once a second, however busy the machine. */
+static bool is_still(const struct reel_statistics *statistics, uint64_t now)
+{
+	return statistics->seen && now > statistics->seen + STILL_NS;
+}
+
 void recorder_state(struct recorder *recorder, struct recorder_state *state)
 {
 	struct reel_statistics statistics;
+	uint64_t now;
 
 	*state = (struct recorder_state){0};
 	if (!recorder)
 		return;
 	reel_statistics(recorder->reel, &statistics);
+	now = clock_ns();
 	*state = (struct recorder_state){
 		.is_filming = statistics.is_writing,
 		.samples = statistics.samples,
 		.lost = statistics.lost,
 		.frequency = statistics.frequency,
 		.cpu_seconds = statistics.cpu_seconds,
+		.hung = statistics.hung,
+		.hung_ns = statistics.hung ? now - statistics.hung_since : 0,
+		.still_ns = is_still(&statistics, now) ? now - statistics.seen : 0,
 		.load = (double)atomic_load(&recorder->load) / 1e6,
 	};
 }

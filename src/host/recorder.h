@@ -74,6 +74,9 @@ struct recorder_state {
 	uint64_t samples, lost;
 	unsigned int frequency;
 	double cpu_seconds; /* of its thread */
+	size_t hung;	    /* file systems of targets that do not answer, */
+	uint64_t hung_ns;   /* and for how long the first of them */
+	uint64_t still_ns;  /* for how long it has recorded nothing, as it waits for something */
 	double load;	    /* cores that it kept busy between the last two of recorder_measure() */
 };
 

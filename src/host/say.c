@@ -21,6 +21,12 @@ void host_say(const char *format, ...)
 	funlockfile(stderr);
 }
 
+void host_say_words(void *context, const char *words)
+{
+	(void)context;
+	host_say("%s", words);
+}
+
 void host_say_fail(const struct fail *why, const char *then)
 {
 	host_say("%s%s%s%s", why->what, why->to_do[0] ? "; " : "", why->to_do, then);

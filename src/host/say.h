@@ -9,6 +9,9 @@
  */
 void host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, for those that take a function; context is not used. */
+void host_say_words(void *context, const char *words);
+
 /* What failed, what to do, and then the consequence, which may be "". */
 void host_say_fail(const struct fail *why, const char *then);
 

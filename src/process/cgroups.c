@@ -9,51 +9,24 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "process/mounts.h"
 #include "process/procfs.h"
 
 #define MOUNTINFO_BYTES_MAX (16 * 1024 * 1024)
 
-/* mountinfo writes space, tab, line end and backslash as \NNN. */
-static void undo_octal(char *s)
-{
-	char *to = s;
-
-	while (*s) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
-		    s[3] >= '0' && s[3] <= '7') {
-			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 4;
-		} else {
-			*to++ = *s++;
-		}
-	}
-	*to = 0;
-}
-
 bool cgroup_parse_mount(char *line, struct cgroup_mount *mount)
 {
-	char *field[5], *rest, *type, *save;
+	struct mount_line parsed;
 
-	line[strcspn(line, "\n")] = 0;
-	rest = strstr(line, " - ");
-	if (!rest)
+	if (!mount_parse(line, &parsed) ||
+	    (strcmp(parsed.type, "cgroup") && strcmp(parsed.type, "cgroup2")))
 		return false;
-	*rest = 0;
-	field[0] = strtok_r(line, " ", &save);
-	for (size_t i = 1; i < 5; i++)
-		field[i] = field[i - 1] ? strtok_r(NULL, " ", &save) : NULL;
-	type = strtok_r(rest + 3, " ", &save);
-	if (!field[4] || !type || (strcmp(type, "cgroup") && strcmp(type, "cgroup2")))
-		return false;
-	mount->v2 = !strcmp(type, "cgroup2");
-	mount->root = field[3];
-	mount->point = field[4];
-	strtok_r(NULL, " ", &save);
-	mount->options = strtok_r(NULL, " ", &save);
-	if (!mount->options)
-		return false;
-	undo_octal(mount->root);
-	undo_octal(mount->point);
+	*mount = (struct cgroup_mount){
+		.v2 = !strcmp(parsed.type, "cgroup2"),
+		.options = parsed.options,
+		.root = parsed.root,
+		.point = parsed.point,
+	};
 	return true;
 }
 

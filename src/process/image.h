@@ -51,6 +51,7 @@ struct image {
 	size_t memory_size;
 	bool is_elf;
 	bool is_of_root; /* only root can have written it */
+	bool is_far;	 /* its file system may not answer (process/far_files.h) */
 	uint8_t build_id[IMAGE_BUILD_ID_MAX];
 	uint32_t build_id_size;
 	struct image_segment *segments;

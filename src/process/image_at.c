@@ -28,9 +28,10 @@ static bool find_line(char *text, uint64_t address, struct procfs_mapping *found
 	return false;
 }
 
-static int fill(struct image *image, const struct image_question *question)
+static int fill(struct far_files *far, struct image *image, const struct image_question *question)
 {
 	char root[32] = "";
+	struct stat st;
 	int err;
 
 	image_root(question->pid, root, sizeof(root));
@@ -38,7 +39,7 @@ static int fill(struct image *image, const struct image_question *question)
 	image->path = strdup(question->path);
 	if (!image->root || !image->path)
 		return -ENOMEM;
-	image->fd = image_open(question);
+	image->fd = image_open(far, question, &st);
 	if (image->fd < 0) {
 		err = image->fd;
 		image->fd = -1;
@@ -47,7 +48,7 @@ static int fill(struct image *image, const struct image_question *question)
 	return image_read_elf(image);
 }
 
-int image_at(pid_t pid, uint64_t address, struct image *image)
+int image_at(struct far_files *far, pid_t pid, uint64_t address, struct image *image)
 {
 	struct procfs_mapping found;
 	struct buf text = {0};
@@ -59,8 +60,9 @@ int image_at(pid_t pid, uint64_t address, struct image *image)
 	if (!err) {
 		image->device = found.device;
 		image->inode = found.inode;
-		err = fill(image, &(struct image_question){pid, found.start, found.end,
-							   found.device, found.inode, found.path});
+		err = fill(far, image,
+			   &(struct image_question){pid, found.start, found.end, found.device,
+						    found.inode, found.path});
 	}
 	buf_free(&text);
 	if (err)

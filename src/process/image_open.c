@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 /*
  * btrfs and overlayfs show one device number in maps and another one in stat(2), and so may what
@@ -27,101 +27,75 @@ static bool device_is_vague(int fd)
 }
 
 /*
- * Whether what the place stands for is the mapped file. by_link: the kernel itself led there, and
- * an overlay may show an inode of the layer below.
+ * Whether what was opened is the mapped file; else closes it. by_link: the kernel itself led there,
+ * and an overlay may show an inode of the layer below. What a far file lies on is not asked.
  */
-static int check_place(int fd, const struct image_question *q, bool by_link)
+static int check_file(int fd, const struct image_question *q, bool by_link, const struct stat *st)
 {
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (st.st_ino == q->inode && st.st_dev == q->device)
-		return S_ISREG(st.st_mode) ? 0 : -ENXIO;
-	if ((st.st_ino == q->inode || by_link) && device_is_vague(fd))
-		return S_ISREG(st.st_mode) ? 0 : -ENXIO;
+	if (fd < 0 || (st->st_ino == q->inode && st->st_dev == q->device))
+		return fd;
+	if (st->st_ino == q->inode && file_is_far(fd))
+		return fd;
+	if ((st->st_ino == q->inode || by_link) && device_is_vague(fd))
+		return fd;
+	close(fd);
 	return -ESTALE;
 }
 
-/*
- * Turns a place (an O_PATH descriptor, which is closed) into a descriptor for reading. Opening in
- * two steps makes sure that what is opened is what was checked, since the open of a device or a
- * FIFO could do or await something.
- */
-static int open_place(int place, const struct image_question *q, bool by_link)
-{
-	char again[32];
-	int fd;
-
-	if (place < 0)
-		return -errno;
-	fd = check_place(place, q, by_link);
-	if (!fd) {
-		snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
-		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (fd < 0)
-			fd = -errno;
-	}
-	close(place);
-	return fd;
-}
-
-static int open_by_link(const struct image_question *q)
+static int open_by_link(struct far_files *far, const struct image_question *q, struct stat *st)
 {
 	char path[80];
+	int place;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)q->pid,
 		 q->start, q->end);
-	return open_place(open(path, O_PATH | O_CLOEXEC), q, true);
-}
-
-/* The links within a container's path must not lead out of the container. */
-static int open_in_root(const struct image_question *q, const char *path)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	char root_path[32];
-	int root, fd;
-
-	snprintf(root_path, sizeof(root_path), "/proc/%d/root", (int)q->pid);
-	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
+	place = open(path, O_PATH | O_CLOEXEC);
+	if (place < 0)
 		return -errno;
-	fd = open_place((int)syscall(SYS_openat2, root, path, &how, sizeof(how)), q, false);
-	close(root);
-	return fd;
+	return check_file(far_files_open(far, place, q->pid, q->device, q->path, st), q, true, st);
 }
 
-int image_open(const struct image_question *q)
+/* root: "", or of a container, out of which the links within the path must not lead. */
+static int open_by_path(struct far_files *far, const char *root, const struct image_question *q,
+			struct stat *st)
 {
-	int fd = open_by_link(q);
-
-	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || fd == -ENXIO || q->path[0] != '/')
-		return fd;
-	fd = open_in_root(q, q->path);
-	if (fd >= 0 || fd == -ENXIO)
-		return fd;
-	return open_place(open(q->path, O_PATH | O_CLOEXEC), q, false);
+	return check_file(far_files_open_path(far, root, q->path, true, st), q, false, st);
 }
 
-static bool same_file(const char *a, const char *b)
+int image_open(struct far_files *far, const struct image_question *q, struct stat *st)
 {
-	struct stat x, y;
+	int fd = open_by_link(far, q, st);
+	char root[32];
 
-	/* what can't be seen (no right to, or gone) counts as the same: there is nothing better */
-	if (stat(a, &x) || stat(b, &y))
-		return true;
-	return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || fd == -ENXIO || fd == -ETIMEDOUT ||
+	    q->path[0] != '/')
+		return fd;
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)q->pid);
+	fd = open_by_path(far, root, q, st);
+	if (fd >= 0 || fd == -ENXIO || fd == -ETIMEDOUT)
+		return fd;
+	return open_by_path(far, "", q, st);
+}
+
+/* What a link of /proc says, which asks no file system. */
+static bool reads_as(const char *link, char *to, size_t size)
+{
+	ssize_t length = readlink(link, to, size - 1);
+
+	to[length > 0 ? length : 0] = 0;
+	return length > 0;
 }
 
 void image_root(pid_t pid, char *root, size_t size)
 {
-	char namespace[32];
+	char path[32], own[64], its[64];
+	bool is_same;
 
-	snprintf(namespace, sizeof(namespace), "/proc/%d/ns/mnt", (int)pid);
+	/* what can't be seen (no right to, or gone) counts as the same: there is nothing better */
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	is_same = !reads_as(path, its, sizeof(its)) ||
+		  !reads_as("/proc/self/ns/mnt", own, sizeof(own)) || !strcmp(its, own);
 	snprintf(root, size, "/proc/%d/root", (int)pid);
-	if (same_file(namespace, "/proc/self/ns/mnt") && same_file(root, "/"))
+	if (is_same && (!reads_as(root, its, sizeof(its)) || !strcmp(its, "/")))
 		root[0] = 0;
 }

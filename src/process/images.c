@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "process/far_files.h"
 #include "process/image_elf.h"
 #include "process/image_open.h"
 #include "process/procfs.h"
@@ -28,12 +30,14 @@ struct entry {
 	uint64_t key;
 	struct entry *next; /* with the same key */
 	uint32_t tries;	    /* to open it, of those that failed */
+	bool is_silent;	    /* its file system did not answer */
 	uint64_t unused_since;
 	struct entry *older, *newer; /* in the list of unused ones */
 };
 
 struct images {
 	struct images_listener listener;
+	struct far_files *far;
 	struct map entries; /* key to struct entry */
 	uint32_t count;
 	struct {
@@ -61,6 +65,16 @@ int images_new(const struct images_listener *listener, struct images **images)
 	all->listener = *listener;
 	*images = all;
 	return 0;
+}
+
+void images_read_far(struct images *images, struct far_files *far)
+{
+	images->far = far;
+}
+
+struct far_files *images_far(const struct images *images)
+{
+	return images->far;
 }
 
 enum image_kind image_kind_of(const char *path, ino_t inode, const char **name)
@@ -119,9 +133,11 @@ static bool is_unchanged(struct entry *e)
 	struct image now = {.fd = e->image.fd};
 	struct image_identity identity;
 	struct stat st;
+	int err = file_stat(e->image.fd, &st);
 
-	if (fstat(e->image.fd, &st))
-		return false;
+	/* nothing is known to have changed while the file system does not answer */
+	if (err)
+		return err == -ETIMEDOUT;
 	identity = identity_of(&st);
 	if (identity.size != e->image.identity.size)
 		return false;
@@ -245,17 +261,17 @@ static int load_file(struct images *images, struct entry *e, const struct image_
 	int err;
 
 	question.path = image->path;
-	image->fd = image_open(&question);
+	image->is_far = far_files_is_far(images->far, q->pid, q->device);
+	image->fd = image_open(images->far, &question, &st);
 	while (image->fd == -EMFILE && drop_oldest_unused(images))
-		image->fd = image_open(&question);
+		image->fd = image_open(images->far, &question, &st);
 	if (image->fd < 0) {
 		if (image->fd == -ENXIO)
 			image->kind = IMAGE_SPECIAL;
+		e->is_silent = image->fd == -ETIMEDOUT;
 		image->fd = -1;
 		return 0;
 	}
-	if (fstat(image->fd, &st))
-		return -errno;
 	image->identity = identity_of(&st);
 	image->is_of_root = !st.st_uid && !(st.st_mode & S_IWOTH);
 	err = image_read_elf(image);
@@ -390,11 +406,13 @@ static struct image *take_existing(struct images *images, struct entry *e)
 
 /*
  * Whether it is worth to try the file again: it was mapped by a process that was gone before its
- * container's files could be reached, say, and this one may still live.
+ * container's files could be reached, say, and this one may still live. One whose file system did
+ * not answer costs next to nothing until it does.
  */
 static bool may_open_now(struct entry *e)
 {
-	return e->image.kind == IMAGE_FILE && e->image.fd < 0 && e->tries++ < OPEN_TRIES;
+	return e->image.kind == IMAGE_FILE && e->image.fd < 0 &&
+	       (e->is_silent || e->tries++ < OPEN_TRIES);
 }
 
 struct image *images_get(struct images *images, const struct image_question *q)

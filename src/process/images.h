@@ -16,6 +16,7 @@
  * and again (compilers, shells) would otherwise be opened and prepared each time.
  */
 struct images;
+struct far_files;
 
 struct images_listener {
 	void *context;
@@ -24,6 +25,10 @@ struct images_listener {
 };
 
 int images_new(const struct images_listener *listener, struct images **images);
+
+/* Their files are opened by far, which may be null and must outlive them (far_files.h). */
+void images_read_far(struct images *images, struct far_files *far);
+struct far_files *images_far(const struct images *images);
 
 /* Frees all images, used or not; image_gone() is called for each. */
 void images_free(struct images *images);

@@ -3,8 +3,10 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "process/procfs.h"
 
 #define MAPS_BYTES_MAX (16 * 1024 * 1024)
@@ -48,7 +50,12 @@ bool mapped_file_of(int fd, struct mapped_file *file)
 	void *place = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	struct own own = {.start = (uintptr_t)place};
 	struct buf text = {0};
+	struct stat st;
 
+	if (place == MAP_FAILED && file_is_far(fd) && !file_stat(fd, &st)) {
+		*file = (struct mapped_file){st.st_dev, st.st_ino};
+		return true;
+	}
 	if (place == MAP_FAILED)
 		return false;
 	if (!procfs_read_file("/proc/self/maps", MAPS_BYTES_MAX, &text))

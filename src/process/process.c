@@ -51,6 +51,10 @@ void tracked_publish(struct tracked *t)
 {
 	t->process.mappings = t->mappings.at;
 	t->process.mapping_count = t->mappings.count;
+	t->process.far_device = 0;
+	for (size_t i = 0; i < t->mappings.count && !t->process.far_device; i++)
+		if (t->mappings.at[i].image->is_far)
+			t->process.far_device = t->mappings.at[i].image->device;
 	t->process.generation++;
 }
 

@@ -29,6 +29,11 @@ int targets_new(const struct targets_listener *listener, struct targets **target
 	return 0;
 }
 
+void targets_read_far(struct targets *targets, struct far_files *far)
+{
+	images_read_far(targets->images, far);
+}
+
 /* Beside this many processes, the rest of a long command line is left out. */
 #define PROCESSES_MANY 8192
 
@@ -56,6 +61,8 @@ struct tracked *targets_enter(struct targets *targets, pid_t pid)
 		tracked_free(t, targets->images, 0);
 		t = NULL;
 	}
+	if (t)
+		t->process.far = images_far(targets->images);
 	if (t)
 		targets->living++;
 	else

@@ -19,6 +19,7 @@
  * struct process, with a new `exec` number.
  */
 struct targets;
+struct far_files;
 
 struct mapping {
 	uint64_t start, end;
@@ -45,7 +46,10 @@ struct process {
 	struct mapping *mappings; /* executable ones, sorted by start, not overlapping */
 	size_t mapping_count;
 	uint32_t generation; /* goes up with each change of mappings */
-	void *owner;	     /* what camera/ hangs on it; freed by listener->gone */
+	struct far_files
+		*far;	  /* reads its memory, if that may have to come from afar; may be null */
+	dev_t far_device; /* of code that it maps whose file system may not answer; 0: none */
+	void *owner;	  /* what camera/ hangs on it; freed by listener->gone */
 };
 
 /*
@@ -88,6 +92,9 @@ struct targets_listener {
 };
 
 int targets_new(const struct targets_listener *listener, struct targets **targets);
+
+/* Their files are opened by far, which may be null and must outlive them (process/far_files.h). */
+void targets_read_far(struct targets *targets, struct far_files *far);
 /*
  * The listener hears process_gone() for each living process (with end 0), image_gone() for each
  * image.
@@ -167,6 +174,13 @@ struct target_counts targets_counts(const struct targets *targets);
 
 /* Frees what ended before time and can no longer be asked for. UINT64_MAX: all that has ended. */
 void targets_forget_before(struct targets *targets, uint64_t time);
+
+/*
+ * Reads size bytes of its memory at address; context: the process. What is not in memory yet, and
+ * may be of a file system that does not answer, is read by the helper (process/far_files.h).
+ * Returns 0; -EFAULT: a part is not there, or not to be had; -ESRCH: it is gone.
+ */
+int process_read(void *process, void *to, size_t size, uint64_t address);
 
 /* The mapping that holds pc, or null. */
 struct mapping *process_mapping(const struct process *process, uint64_t pc);

@@ -27,6 +27,11 @@ static void put_counter(FILE *out, const char *name, const char *about, double v
 	put(out, "counter", name, about, value);
 }
 
+static uint64_t seconds_of(uint64_t ns)
+{
+	return ns / UINT64_C(1000000000);
+}
+
 static void put_recorder(FILE *out, const struct server_recorder *recorder)
 {
 	put_gauge(out, "stackcam_recorder_filming",
@@ -37,6 +42,11 @@ static void put_recorder(FILE *out, const struct server_recorder *recorder)
 		    (double)recorder->samples);
 	put_counter(out, "stackcam_recorder_lost_total", "Samples that were lost since the start",
 		    (double)recorder->lost);
+	put_gauge(out, "stackcam_recorder_hung_file_systems",
+		  "File systems of targets that do not answer", recorder->hung);
+	put_gauge(out, "stackcam_recorder_still_seconds",
+		  "For how long the recorder has recorded nothing, as it waits; 0: it records",
+		  (double)seconds_of(recorder->still_ns));
 	put_gauge(out, "stackcam_recorder_cpu_ratio", "What the recorder takes of one CPU",
 		  recorder->cpu);
 	put_gauge(out, "stackcam_recorder_frequency_hertz", "Samples of each CPU in a second",
@@ -100,6 +110,7 @@ int api_health(const struct http_request *request, struct answer *answer, struct
 	struct json j = {.out = answer->out};
 	struct server_recorder recorder = {.is_filming = true};
 	struct store_status store = {0};
+	char words[128];
 	bool is_well;
 
 	(void)why;
@@ -107,13 +118,27 @@ int api_health(const struct http_request *request, struct answer *answer, struct
 	if (state->recorder)
 		state->recorder(state->context, &recorder);
 	store_status(request->store, &store);
-	is_well = recorder.is_filming && !store.is_full;
+	is_well = recorder.is_filming && !recorder.still_ns && !store.is_full;
 	answer->status = is_well ? 200 : 503;
 	json_open(&j, NULL, '{');
-	json_text(&j, "status", is_well ? "ok" : "failing");
+	json_text(&j, "status", !is_well ? "failing" : recorder.hung ? "degraded" : "ok");
 	json_open(&j, "reasons", '[');
 	if (!recorder.is_filming)
 		json_text(&j, NULL, "no film is being written");
+	if (recorder.still_ns) {
+		snprintf(words, sizeof(words), "nothing has been recorded for %" PRIu64 " s",
+			 seconds_of(recorder.still_ns));
+		json_text(&j, NULL, words);
+	}
+	if (recorder.hung) {
+		snprintf(
+			words, sizeof(words),
+			"files on %u file system%s are not read, which %s not answered for %" PRIu64
+			" s",
+			recorder.hung, recorder.hung > 1 ? "s" : "",
+			recorder.hung > 1 ? "have" : "has", seconds_of(recorder.hung_ns));
+		json_text(&j, NULL, words);
+	}
 	if (store.is_full)
 		json_text(&j, NULL, "the disk of the store is full");
 	json_close(&j, ']');

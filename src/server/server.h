@@ -17,6 +17,11 @@ struct server;
 /* What the recorder of this machine says of itself. */
 struct server_recorder {
 	bool is_filming;
+	unsigned int hung; /* file systems of targets that do not answer, */
+	uint64_t hung_ns;  /* and for how long the first of them */
+	uint64_t
+		/* for how long nothing is recorded, as the recorder waits; 0: it does not */
+		still_ns;
 	uint64_t samples, lost; /* since it started */
 	double cpu;		/* its own use of the CPU: 0.01 is 1 % of one core */
 	uint32_t frequency;	/* samples per second and CPU */

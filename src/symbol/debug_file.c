@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "symbol/open_file.h"
 
@@ -115,13 +116,13 @@ static int try_path(const struct debug_search *s, const char *root, const char *
 		    const struct proof *proof, struct debug_file *found, struct fail *why)
 {
 	struct stat st, own;
-	int fd = open_regular(root, path, true, &st), err;
+	int fd = open_regular(s->far, root, path, true, &st), err;
 
 	if (fd < 0)
 		return -ENOENT;
 	/* a debug link may name the program itself */
-	if (s->main && s->main->fd >= 0 && !fstat(s->main->fd, &own) && own.st_dev == st.st_dev &&
-	    own.st_ino == st.st_ino) {
+	if (s->main && s->main->fd >= 0 && !file_stat(s->main->fd, &own) &&
+	    own.st_dev == st.st_dev && own.st_ino == st.st_ino) {
 		close(fd);
 		return -ENOENT;
 	}

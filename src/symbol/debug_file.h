@@ -21,7 +21,10 @@ struct debug_file {
 	struct elf_file file;
 };
 
+struct far_files;
+
 struct debug_search {
+	struct far_files *far;	     /* null: files are opened as ever (process/far_files.h) */
 	const struct elf_file *main; /* the program's file, or null */
 	const char *path;	     /* its path, as its process saw it; null: not known */
 	const char *root;	     /* what path is below; "" for ours, which is tried too */

@@ -188,6 +188,7 @@ static int list_stubs(struct listing *l)
 static int list_debug_file(struct listing *l, const struct symbols *symbols)
 {
 	const struct debug_search search = {
+		.far = symbols_far(symbols),
 		.main = l->main,
 		.path = l->image->path,
 		.root = l->image->root ? l->image->root : "",

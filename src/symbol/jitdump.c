@@ -79,11 +79,8 @@ struct window {
 static const uint8_t *window_at(struct window *w, uint64_t offset, size_t need, size_t *count)
 {
 	if (offset < w->offset || offset + need > w->offset + w->count) {
-		ssize_t n;
+		ssize_t n = file_read_some(w->fd, offset, w->bytes, sizeof(w->bytes));
 
-		do
-			n = pread(w->fd, w->bytes, sizeof(w->bytes), (off_t)offset);
-		while (n < 0 && errno == EINTR);
 		w->pieces++;
 		w->offset = offset;
 		w->count = n > 0 ? (size_t)n : 0;
@@ -233,8 +230,9 @@ int jitdump_read(struct jitdump *dump, int fd, uint64_t now)
 
 	if (dump->broken)
 		return -ENOEXEC;
-	if (fstat(fd, &st))
-		return -errno;
+	err = file_stat(fd, &st);
+	if (err)
+		return err;
 	if ((uint64_t)st.st_size < dump->read_to) {
 		/* written anew */
 		jitdump_free(dump);

@@ -69,11 +69,9 @@ static int read_lines(struct perf_map *map, int fd, bool last)
 	if (!buffer)
 		return -ENOMEM;
 	while (map->read_to + held < end) {
-		n = pread(fd, buffer + held, BUFFER - held, (off_t)(map->read_to + held));
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = file_read_some(fd, map->read_to + held, buffer + held, BUFFER - held);
 		if (n < 0)
-			err = -errno;
+			err = (int)n;
 		if (n <= 0)
 			break;
 		held += (size_t)n;
@@ -116,10 +114,10 @@ static bool is_the_same(const struct perf_map *map, int fd)
 int perf_map_read(struct perf_map *map, int fd, uint64_t now, bool last)
 {
 	struct stat st;
-	int err;
+	int err = file_stat(fd, &st);
 
-	if (fstat(fd, &st))
-		return -errno;
+	if (err)
+		return err;
 	if (!is_the_same(map, fd)) {
 		perf_map_free(map);
 		*map = (struct perf_map){.passed = map->passed};
@@ -142,7 +140,7 @@ bool perf_map_name(int fd, const struct code_entry *entry, struct code_name *nam
 {
 	char line[sizeof(name->function) + 64], *newline, *begin;
 	uint64_t start, size;
-	ssize_t n = pread(fd, line, sizeof(line) - 1, (off_t)entry->record);
+	ssize_t n = file_read_some(fd, entry->record, line, sizeof(line) - 1);
 
 	if (n <= 0)
 		return false;

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "symbol/sandbox_files.h"
 
 #if defined(__x86_64__)
@@ -121,63 +120,18 @@ static void quit(void)
 	_exit(1);
 }
 
-/* The parent's signal handlers must not run in this process. */
-static void forget_handlers(void)
-{
-	sigset_t none;
-
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
-	/* the user's ^C is the parent's business, and the end of this one follows */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static bool is_kept(int fd, const int *keep, size_t keep_count)
-{
-	for (size_t i = 0; i < keep_count; i++)
-		if (keep[i] == fd)
-			return true;
-	return false;
-}
-
-static int close_others(const int *keep, size_t keep_count)
-{
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
-
-	if (nothing < 0)
-		return -errno;
-	/* libraries say there what the parent says better */
-	for (int i = 0; i < 3; i++)
-		if (!is_kept(i, keep, keep_count) && dup2(nothing, i) < 0)
-			return -errno;
-	while (from < INT_MAX) {
-		int next = INT_MAX;
-
-		for (size_t i = 0; i < keep_count; i++)
-			if (keep[i] >= from && keep[i] < next)
-				next = keep[i];
-		if (next > from && close_range((unsigned int)from, (unsigned int)next - 1, 0))
-			return -errno;
-		from = next == INT_MAX ? next : next + 1;
-	}
-	return 0;
-}
-
 int sandbox_enter(const int *keep, size_t keep_count, size_t memory, unsigned int seconds,
 		  bool asks)
 {
 	uint64_t has = 0;
 	int err;
 
-	forget_handlers();
+	child_forget_handlers();
 	if (atexit(quit))
 		return -ENOMEM;
 	err = data_size(&has);
 	if (!err)
-		err = close_others(keep, keep_count);
+		err = child_close_others(keep, keep_count);
 	if (!err)
 		err = limit(RLIMIT_DATA, has + memory);
 	if (!err)

@@ -5,19 +5,24 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/file.h"
 #include "symbol/sandbox.h"
 
 #define WAIT_FACTOR  2		 /* seconds that are waited for one of its CPU */
 #define ANSWER_LIMIT (32u << 20) /* bytes that the child may say */
 #define KEEP_MAX     8
+#define REAP_MS	     1000
+#define CHECK_MS     500
+#define MEET_S	     5
 
 void sandbox_say(int pipe, struct buf *said)
 {
@@ -40,6 +45,9 @@ struct running {
 	int listener; /* what it asks for; -1: nothing */
 	const struct sandbox_files *files;
 	unsigned int opened;
+	const int *keep;
+	size_t keep_count;
+	bool is_far; /* some of them */
 };
 
 /* Waits for what the child says; -EAGAIN: it has only asked for a file. */
@@ -62,6 +70,22 @@ static int wait_for(struct running *child, int64_t left)
 	return -EAGAIN;
 }
 
+/*
+ * The same for a part of the time, if its files are far: then it may wait for one that does not
+ * come any more, which is asked for.
+ */
+static int wait_for_far(struct running *child, int64_t left)
+{
+	int err = wait_for(child, left < CHECK_MS ? left : CHECK_MS);
+
+	if (err != -ETIMEDOUT || left <= CHECK_MS)
+		return err;
+	for (size_t i = 0; i < child->keep_count; i++)
+		if (file_check(child->keep[i]))
+			return err;
+	return -EAGAIN;
+}
+
 /* Everything that comes until the pipe is closed. */
 static int hear(struct running *child, unsigned int seconds, struct buf *said)
 {
@@ -72,7 +96,8 @@ static int hear(struct running *child, unsigned int seconds, struct buf *said)
 	while (!err) {
 		ssize_t n;
 
-		err = wait_for(child, deadline - milliseconds());
+		err = child->is_far ? wait_for_far(child, deadline - milliseconds())
+				    : wait_for(child, deadline - milliseconds());
 		if (err == -EAGAIN) {
 			err = 0;
 			continue;
@@ -112,15 +137,36 @@ static void meet_parent(int meeting)
 /* Returns the listener, or -1. */
 static int meet_child(int meeting, pid_t child)
 {
+	const struct timeval patience = {.tv_sec = MEET_S};
 	int listener = -1;
 	char byte;
 
 	/* nothing comes where it could not enter the sandbox */
+	setsockopt(meeting, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (read(meeting, &byte, 1) == 1) {
 		listener = sandbox_files_listen(child);
 		(void)!write(meeting, &byte, 1);
 	}
 	return listener < 0 ? -1 : listener;
+}
+
+/*
+ * Of a far file the child reads the file itself, by the same number: its libraries do not ask a
+ * helper, and it may be left behind, which the recorder may not. False: it does not answer.
+ */
+static bool bring_near(int fd)
+{
+	char path[32];
+	int place, near;
+
+	if (!file_is_far(fd))
+		return true;
+	place = file_place(fd);
+	if (place < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+	near = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return near >= 0 && dup2(near, fd) == fd;
 }
 
 static _Noreturn void child(pid_t parent, int pipe, int meeting, const int *keep, size_t keep_count,
@@ -133,8 +179,11 @@ static _Noreturn void child(pid_t parent, int pipe, int meeting, const int *keep
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	for (size_t i = 0; i < keep_count && i < KEEP_MAX; i++)
+	for (size_t i = 0; i < keep_count && i < KEEP_MAX; i++) {
 		kept[i + 2] = keep[i];
+		if (!bring_near(keep[i]))
+			_exit(1);
+	}
 	if (keep_count <= KEEP_MAX)
 		err = sandbox_enter(kept, keep_count + 2, limits->memory, limits->cpu_seconds,
 				    meeting >= 0);
@@ -155,10 +204,16 @@ int sandbox_run(const int *keep, size_t keep_count, const struct sandbox_limits 
 		const struct sandbox_files *files, void (*work)(void *context, int pipe, int err),
 		void *context, struct buf *said)
 {
-	struct running running = {.listener = -1, .files = files};
+	struct running running = {
+		.listener = -1, .files = files, .keep = keep, .keep_count = keep_count};
 	pid_t parent = getpid(), pid;
 	int ends[2], meeting[2] = {-1, -1}, err;
 
+	for (size_t i = 0; i < keep_count; i++) {
+		running.is_far |= file_is_far(keep[i]);
+		if (file_check(keep[i]))
+			return -ETIMEDOUT;
+	}
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	err = files && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, meeting) ? -errno : 0;
@@ -188,7 +243,9 @@ int sandbox_run(const int *keep, size_t keep_count, const struct sandbox_limits 
 		close(running.listener);
 	if (err)
 		kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	/*
+	 * it ends by itself if nothing was wrong; if it waits for a file, later than is waited for
+	 */
+	child_reap(pid, REAP_MS);
 	return err;
 }

@@ -9,8 +9,9 @@
  * sandbox reads them.
  */
 struct split_files {
-	const char *root; /* what paths are below (open_file.h) */
-	const char *path; /* of the file that names them: relative ones are beside it */
+	struct far_files *far; /* null: files are opened as ever (process/far_files.h) */
+	const char *root;      /* what paths are below (open_file.h) */
+	const char *path;      /* of the file that names them: relative ones are beside it */
 };
 
 /* As struct sandbox_files has it; context: a struct split_files. */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/map.h"
 #include "symbol/batch.h"
 #include "symbol/debug_data.h"
@@ -113,6 +114,11 @@ const char *const *symbols_debug_directories(const struct symbols *symbols)
 	return symbols->options.debug_directories;
 }
 
+struct far_files *symbols_far(const struct symbols *symbols)
+{
+	return symbols->options.far;
+}
+
 const char *symbols_missing(const struct symbols *symbols)
 {
 	return symbols->missing.what;
@@ -128,7 +134,7 @@ int symbol_image_open(const char *root, const char *path, const uint8_t *build_i
 {
 	struct elf_file file;
 	struct stat st;
-	int fd = open_regular(root, path, true, &st), err;
+	int fd = open_regular(NULL, root, path, true, &st), err;
 
 	if (fd < 0)
 		return fd;
@@ -191,7 +197,7 @@ static void make_key(const struct lookup *l, struct image_key *key)
 	}
 	if (image->root)
 		key->root = hash_bytes(image->root, strlen(image->root));
-	if (image->fd >= 0 && !fstat(image->fd, &st)) {
+	if (image->fd >= 0 && !file_stat(image->fd, &st)) {
 		key->device = st.st_dev;
 		key->inode = st.st_ino;
 		key->size = st.st_size;
@@ -231,6 +237,7 @@ static const struct debug_file *find_debug_file(struct lookup *l, bool servers)
 	struct found_files *files = l->files;
 	struct symbols *s = l->symbols;
 	const struct debug_search search = {
+		.far = l->symbols->options.far,
 		.main = l->has_main ? &l->main : NULL,
 		.path = l->image->path,
 		.root = l->image->root,
@@ -415,12 +422,13 @@ static int ask_dwarf(struct lookup *l, const struct elf_file *file, const char *
 		     const char *path, struct fail *why)
 {
 	const struct debug_search search = {
+		.far = l->symbols->options.far,
 		.main = file,
 		.root = l->image->root,
 		.directories = l->symbols->options.debug_directories,
 	};
 	uint64_t *addresses = calloc(l->batch.count + 1, sizeof(*addresses));
-	struct split_files split = {root, path};
+	struct split_files split = {l->symbols->options.far, root, path};
 	const struct sandbox_files files = {split_files_open, &split};
 	struct debug_file alternate;
 	int err;
@@ -467,6 +475,7 @@ int symbols_debug_info(struct symbols *symbols, const struct symbol_image *image
 {
 	struct lookup l = {.symbols = symbols, .image = image};
 	struct debug_search search = {
+		.far = symbols->options.far,
 		.root = image->root,
 		.directories = symbols->options.debug_directories,
 	};

@@ -19,6 +19,7 @@
  * no name: never a neighbour's.
  */
 struct symbols;
+struct far_files;
 
 struct symbol_options {
 	bool lines;	 /* look up source file and line (DWARF) */
@@ -29,6 +30,7 @@ struct symbol_options {
 	 * time. Else it is 96 MiB and 5 s, and an image that took more is not asked again.
 	 */
 	bool thorough;
+	struct far_files *far; /* opens files; null: as ever (process/far_files.h) */
 	/* Directories like /usr/lib/debug, null-terminated; null: just that one. */
 	const char *const *debug_directories;
 };
@@ -109,6 +111,9 @@ char *symbol_demangle_short(const char *name);
  */
 int symbols_debug_info(struct symbols *symbols, const struct symbol_image *image, int *fd,
 		       int *alternate_fd, struct fail *why);
+
+/* What opens files, or null. */
+struct far_files *symbols_far(const struct symbols *symbols);
 
 /* Where debug files are looked for, as it was said to symbols_new(), or the usual place. */
 const char *const *symbols_debug_directories(const struct symbols *symbols);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/search.h"
 
 /* An image with more symbols than this has names for its functions. */
@@ -166,7 +167,7 @@ int decoder_find_lisp(struct decoder *d, uint64_t offset, struct code_function *
 
 	if (!code)
 		return -ENOMEM;
-	if (pread(d->fd, code, size, (off_t)(offset - size)) == (ssize_t)size)
+	if (file_read_at(d->fd, offset - size, code, size))
 		back = code_starts_of_lisp(code, size, offset);
 	free(code);
 	*function = (struct code_function){offset - back, back + 1};

@@ -165,7 +165,7 @@ static void set_probes(struct arrivals *arrivals, const struct held *held)
 	if (held->is_program && procfs_link(held->pid, "exe", program, sizeof(program)))
 		sources_program(arrivals->parts.sources, (pid_t)held->pid, program);
 	/* what cannot be read here is read again when its event comes, and its failure told */
-	if (image_at(held->pid, held->address, &image))
+	if (image_at(arrivals->parts.sources->host.far, held->pid, held->address, &image))
 		return;
 	arrivals->held_path = strdup(image.path);
 	arrivals_image(arrivals, held->pid, &image);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "bpf/calls_abi.h"
 #include "elf/file.h"
 
@@ -192,7 +193,7 @@ static int describe(const struct plan *plan, int fd, const char *path, const cha
 	struct stat st;
 
 	*image = (struct plan_image){.fd = fd};
-	if (fstat(fd, &st) || is_known(plan, st.st_dev, st.st_ino)) {
+	if (file_stat(fd, &st) || is_known(plan, st.st_dev, st.st_ino)) {
 		image_free(image);
 		return 0;
 	}
@@ -435,7 +436,7 @@ uint32_t plan_find(const struct plan *plan, const struct image *image)
 {
 	struct stat st;
 
-	if (image->kind != IMAGE_FILE || image->fd < 0 || fstat(image->fd, &st))
+	if (image->kind != IMAGE_FILE || image->fd < 0 || file_stat(image->fd, &st))
 		return UINT32_MAX;
 	for (uint32_t i = 0; i < plan->images.count; i++)
 		if (plan->images.at[i].inode == st.st_ino && plan->images.at[i].device == st.st_dev)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "camera/source.h"
 
 /* The most processes that are kept, and the most files that are known to need no probes. */
@@ -74,7 +75,7 @@ int probed_files_add(struct probed_files *files, const struct image *image)
 {
 	struct probed_file file = {.device = image->device, .inode = image->inode};
 
-	file.fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	file.fd = file_place(image->fd);
 	if (file.fd < 0)
 		return -1;
 	snprintf(file.path, sizeof(file.path), "/proc/self/fd/%d", file.fd);

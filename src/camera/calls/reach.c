@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/vec.h"
 #include "camera/calls/places.h"
 #include "process/mappers.h"
@@ -27,6 +29,7 @@ struct bound {
 
 struct reached {
 	uint32_t number;
+	int place; /* path leads through it */
 	char path[32];
 	struct mapped_file file;
 	bool has_file; /* else strangers cannot be looked for */
@@ -59,6 +62,8 @@ int reach_new(const struct reach_options *options, struct reach **result)
 
 static void free_image(struct reached *image)
 {
+	if (image->place >= 0)
+		close(image->place);
 	vec_free(&image->bound);
 	free(image->places);
 	free(image);
@@ -92,7 +97,9 @@ int reach_add(struct reach *reach, int fd, struct uprobe_place *places, size_t c
 		return -ENOMEM;
 	}
 	image->number = (uint32_t)(reach->images.count - 1);
-	snprintf(image->path, sizeof(image->path), "/proc/self/fd/%d", fd);
+	/* of one that cannot be had, each attaching fails */
+	image->place = file_place(fd);
+	snprintf(image->path, sizeof(image->path), "/proc/self/fd/%d", image->place);
 	image->has_file = count && mapped_file_of(fd, &image->file);
 	image->places = places;
 	image->count = count;

@@ -2,15 +2,15 @@
 #include "camera/inspect/code.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "probe/isa.h"
 
 bool inspect_code_is_return(int fd, uint64_t offset)
 {
 	uint8_t code[16];
 	struct isa_insn insn;
-	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
+	ssize_t got = file_read_some(fd, offset, code, sizeof(code));
 
 	return got > 0 && isa_read(&insn, code, (size_t)got) && isa_flow(&insn) == ISA_FLOW_RETURN;
 }
@@ -18,7 +18,7 @@ bool inspect_code_is_return(int fd, uint64_t offset)
 size_t inspect_code_stack_check(int fd, uint64_t offset)
 {
 	uint8_t code[64];
-	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
+	ssize_t got = file_read_some(fd, offset, code, sizeof(code));
 
 	return got > 0 ? isa_go_stack_check(code, (size_t)got) : 0;
 }
@@ -28,7 +28,7 @@ size_t inspect_code_branch_target_size(int fd, uint64_t offset)
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint8_t code[32];
 	struct isa_insn insn;
-	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
+	ssize_t got = file_read_some(fd, offset, code, sizeof(code));
 
 	if (got < 8 || memcmp(code, endbr64, sizeof(endbr64)) ||
 	    !isa_read(&insn, code + sizeof(endbr64), (size_t)got - sizeof(endbr64)) ||
@@ -42,7 +42,7 @@ bool inspect_code_only_compares(int fd, uint64_t offset, size_t size)
 	uint8_t code[64];
 	struct isa_insn insn;
 
-	if (!size || size > sizeof(code) || pread(fd, code, size, (off_t)offset) != (ssize_t)size)
+	if (!size || size > sizeof(code) || !file_read_at(fd, offset, code, size))
 		return false;
 	for (size_t at = 0; at < size; at += insn.length)
 		if (!isa_read(&insn, code + at, size - at) || !isa_only_compares(&insn))
@@ -54,7 +54,7 @@ size_t inspect_code_replaced_size(int fd, uint64_t offset)
 {
 	uint8_t code[16];
 	struct isa_insn insn;
-	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
+	ssize_t got = file_read_some(fd, offset, code, sizeof(code));
 
 	return got > 0 && isa_read(&insn, code, (size_t)got) && isa_cost(&insn) == ISA_COST_REPLACED
 		       ? insn.length

@@ -308,7 +308,7 @@ static void read_one(struct mem_go *go, const struct mem_go_film *to, struct go_
 		.is_first = !process->is_read,
 		.was_before = process->start < to->since,
 	};
-	const struct runtime_memory memory = {runtime_read_process, (void *)(intptr_t)process->pid};
+	const struct runtime_memory memory = {process_read, (void *)r.seen};
 	uint64_t pause;
 	int got = r.seen && !r.seen->end ? go_heap_read(&process->heap, &memory, process->bias,
 							&r.rate, take_bucket, &r)

@@ -101,7 +101,8 @@ static int prepare_running(struct source *source, struct fail *why)
 	err = mem_probes_new(source->host->probes, MEM_PLACES_MALLOC,
 			     (unsigned int)source->settings->values[BUDGET], &heap->probes);
 	if (!err && interval_of(source->settings) > 1 && source->host->selection->pid_count)
-		err = mem_inject_new(&heap->library, interval_of(source->settings), &heap->inject);
+		err = mem_inject_new(&heap->library, source->host->far,
+				     interval_of(source->settings), &heap->inject);
 	return err ? fail_errno(why, err, NULL, "cannot record allocations") : 0;
 }
 

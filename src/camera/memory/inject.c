@@ -41,13 +41,15 @@ struct injected {
 
 struct mem_inject {
 	const struct mem_library *library;
+	struct far_files *far;
 	uint64_t interval, born;
 	vec(struct injected) processes;
 	uint64_t own_new, left, other, refused, beyond, foreign;
 	uint64_t stopped; /* ns that first threads have stood still, all together */
 };
 
-int mem_inject_new(const struct mem_library *library, uint64_t interval, struct mem_inject **result)
+int mem_inject_new(const struct mem_library *library, struct far_files *far, uint64_t interval,
+		   struct mem_inject **result)
 {
 	struct mem_inject *inject = calloc(1, sizeof(*inject));
 	struct procfs_stat stat = {0};
@@ -56,6 +58,7 @@ int mem_inject_new(const struct mem_library *library, uint64_t interval, struct 
 		return -ENOMEM;
 	procfs_read_stat(getpid(), "stat", &stat);
 	inject->library = library;
+	inject->far = far;
 	inject->interval = interval;
 	inject->born = stat.start_ticks;
 	*result = inject;
@@ -112,8 +115,8 @@ static int carry_out(struct operation *operation)
 	for (int i = 0; i < TRIES && (err == -EAGAIN || err == -EFAULT); i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		err = mem_slots_read(&operation->slots, operation->process->pid, library->device,
-				     library->inode);
+		err = mem_slots_read(&operation->slots, operation->inject->far,
+				     operation->process->pid, library->device, library->inode);
 		if (err)
 			fail_errno(operation->why, err, NULL, "cannot read process %d",
 				   (int)operation->process->pid);

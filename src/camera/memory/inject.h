@@ -25,13 +25,14 @@
  * recording of the process sets them back at its end.
  */
 struct mem_inject;
+struct far_files;
 
 /*
- * library: stays the caller's. interval: mean bytes between samples, at least 2. Returns 0 or a
- * negative errno.
+ * library, far (process/far_files.h): stay the caller's. interval: mean bytes between samples, at
+ * least 2. Returns 0 or a negative errno.
  */
-int mem_inject_new(const struct mem_library *library, uint64_t interval,
-		   struct mem_inject **inject);
+int mem_inject_new(const struct mem_library *library, struct far_files *far, uint64_t interval,
+		   struct mem_inject **result);
 void mem_inject_free(struct mem_inject *inject);
 
 /*

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../inject/memory_places.h"
+#include "base/file.h"
 #include "base/vec.h"
 #include "bpf/mem_heap_abi.h"
 #include "camera/losses.h"
@@ -296,7 +297,7 @@ bool mem_otel_image(struct mem_otel *otel, pid_t pid, const struct image *image)
 	otel->unread += failed;
 	if (!count)
 		return false;
-	target.fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	target.fd = file_place(image->fd);
 	snprintf(target.path, sizeof(target.path), "/proc/self/fd/%d", target.fd);
 	if (target.fd < 0 || otel->targets.count == TARGETS_MAX ||
 	    !vec_push(&otel->targets, target)) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/vec.h"
 #include "bpf/mem_heap_abi.h"
 #include "camera/losses.h"
@@ -170,7 +171,7 @@ bool mem_probes_image(struct mem_probes *probes, pid_t pid, const struct image *
 		return false;
 	target.device = image->device;
 	target.inode = image->inode;
-	target.fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	target.fd = file_place(image->fd);
 	snprintf(target.path, sizeof(target.path), "/proc/self/fd/%d", target.fd);
 	if (target.fd < 0 || probes->targets.count == TARGETS_MAX ||
 	    !vec_push(&probes->targets, target)) {

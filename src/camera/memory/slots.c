@@ -195,8 +195,9 @@ static int read_image(struct mem_slots *slots, pid_t pid, const struct procfs_ma
 						.device = mapping->device,
 						.inode = mapping->inode,
 						.path = mapping->path};
-	int fd = image_open(&question), err;
 	struct elf_file file;
+	struct stat st;
+	int fd = image_open(slots->far, &question, &st), err;
 
 	if (fd < 0) {
 		slots->unread++;
@@ -280,9 +281,10 @@ static int take_protection(struct mem_slots *slots, pid_t pid, const struct proc
 	return 0;
 }
 
-int mem_slots_read(struct mem_slots *slots, pid_t pid, dev_t device, ino_t inode)
+int mem_slots_read(struct mem_slots *slots, struct far_files *far, pid_t pid, dev_t device,
+		   ino_t inode)
 {
-	struct but but = {.device = device, .inode = inode};
+	struct but but = {.slots.far = far, .device = device, .inode = inode};
 	int err = each_mapping(pid, take_image, &but.slots);
 
 	*slots = but.slots;

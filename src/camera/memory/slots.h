@@ -37,17 +37,22 @@ struct mem_slot_image {
 	bool is_linker;				  /* of glibc, which has a malloc() for itself */
 };
 
+struct far_files;
+
 struct mem_slots {
+	struct far_files *far;
 	vec(struct mem_slot) slots;
 	vec(struct mem_slot_image) images;
 	uint64_t unread; /* images that could not be read */
 };
 
 /*
- * Reads those of a process, but not of the image with that device and inode. Returns 0 or a
+ * Reads those of a process, but not of the image with that device and inode. far: opens its files,
+ * may be null (process/far_files.h). Returns 0 or a
  * negative errno; mem_slots_free() is due after both.
  */
-int mem_slots_read(struct mem_slots *slots, pid_t pid, dev_t device, ino_t inode);
+int mem_slots_read(struct mem_slots *slots, struct far_files *far, pid_t pid, dev_t device,
+		   ino_t inode);
 void mem_slots_free(struct mem_slots *slots);
 
 /* The same of one image, which is mapped there, and whose file is open. */

@@ -39,7 +39,7 @@ static void find_provider(struct looking *looking, pid_t pid)
 	static const uint64_t none[MEMORY_FUNCTIONS];
 
 	mem_library_find(&looking->library, MEMORY_LIBRARY, &looking->no_library);
-	looking->slots_err = mem_slots_read(&looking->slots, pid, looking->library.device,
+	looking->slots_err = mem_slots_read(&looking->slots, NULL, pid, looking->library.device,
 					    looking->library.inode);
 	if (!looking->slots_err)
 		looking->provider = mem_slots_provider(&looking->slots, none, none);

@@ -129,7 +129,7 @@ static int attach(struct requests_coroutines *coroutines, const struct pending *
 		.process = process,
 		.mapping = mapping,
 		.facts = p->facts,
-		.memory = {runtime_read_process, (void *)(intptr_t)p->pid},
+		.memory = {process_read, (void *)process},
 	};
 	struct python_data data = {0};
 	struct fail why;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "bpf/requests_abi.h"
 #include "elf/file.h"
 #include "probe/functions.h"
@@ -116,7 +117,7 @@ static uint64_t cheap_entry(const struct image *image, const struct probe_functi
 {
 	uint64_t begin = function->entry.offset - function->slide;
 	uint8_t code[64];
-	ssize_t got = pread(image->fd, code, sizeof(code), (off_t)begin);
+	ssize_t got = file_read_some(image->fd, begin, code, sizeof(code));
 	size_t jump = got > 0 ? isa_go_stack_jump(code, (size_t)got) : 0;
 
 	return jump ? begin + jump : function->entry.offset;
@@ -141,7 +142,7 @@ static uint64_t starts_entry(const struct image *image, const struct found_place
 	uint64_t begin = starts->entry.offset - starts->slide;
 	size_t size = starts->size < STARTS_CODE_MAX ? starts->size : STARTS_CODE_MAX;
 	uint8_t code[STARTS_CODE_MAX];
-	ssize_t got = queue ? pread(image->fd, code, size, (off_t)begin) : 0;
+	ssize_t got = queue ? file_read_some(image->fd, begin, code, size) : 0;
 	struct isa_insn insn;
 
 	for (size_t at = 0; got > 0 && at < (size_t)got; at += insn.length) {

@@ -66,7 +66,7 @@ static int tear_down(void **state)
 
 static const char *ask(struct sleeper *s, uint64_t address)
 {
-	struct jit_code *code = s->code ? s->code : jit_code_new(s->pid);
+	struct jit_code *code = s->code ? s->code : jit_code_new(s->pid, NULL);
 	struct code_question question = {.address = address, .time = clock_ns()};
 	static struct code_name name;
 	bool more;
@@ -162,7 +162,7 @@ static void kept_open(void **state)
 	struct sleeper *s = *state;
 
 	write_map(s, "1000 10 early\n");
-	s->code = jit_code_new(s->pid);
+	s->code = jit_code_new(s->pid, NULL);
 	assert_non_null(s->code);
 	write_map(s, "1000 10 early\n2000 10 at the end\n");
 	kill(s->pid, SIGKILL);
@@ -182,7 +182,7 @@ static void another_file(void **state)
 	char old[64];
 
 	snprintf(old, sizeof(old), "/tmp/stackcam-map-%d", (int)getpid());
-	s->code = jit_code_new(s->pid);
+	s->code = jit_code_new(s->pid, NULL);
 	assert_string_equal(ask(s, 0x1000), "");
 	assert_int_equal(s->err, -ENOENT);
 	write_map(s, "1000 10 one\n2000 10 two\n");

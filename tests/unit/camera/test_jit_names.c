@@ -34,7 +34,7 @@ static int set_up(void **state)
 	if (film_create(b->path, &info, &b->writer, NULL))
 		return -1;
 	b->image = film_add_image(b->writer, &words);
-	b->names = jit_names_new(getpid());
+	b->names = jit_names_new(getpid(), NULL);
 	*state = b;
 	return b->names ? 0 : -1;
 }

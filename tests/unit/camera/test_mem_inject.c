@@ -157,7 +157,7 @@ static void in_and_out(char *second)
 	unsigned int mapped = 0;
 	uint64_t begin, spent = 0;
 
-	assert_int_equal(mem_inject_new(&library, INTERVAL, &inject), 0);
+	assert_int_equal(mem_inject_new(&library, NULL, INTERVAL, &inject), 0);
 	start(&target, "INJECTED", second);
 	for (unsigned int i = 0; i < cycles(); i++) {
 		begin = clock_ns();
@@ -202,13 +202,14 @@ static void what_is_out_takes_no_samples(void **state)
 	struct mem_slots slots;
 
 	(void)state;
-	assert_int_equal(mem_inject_new(&library, INTERVAL, &inject), 0);
+	assert_int_equal(mem_inject_new(&library, NULL, INTERVAL, &inject), 0);
 	start(&target, "INJECTED", NULL);
 	put(inject, target.pid);
 	assert_int_equal(mem_map_find(target.pid, &library, 0, &bias, NULL), -EBUSY);
 	mem_inject_retract(inject);
 	assert_int_equal(mem_map_find(target.pid, &library, 0, &bias, NULL), 0);
-	assert_int_equal(mem_slots_read(&slots, target.pid, library.device, library.inode), 0);
+	assert_int_equal(mem_slots_read(&slots, NULL, target.pid, library.device, library.inode),
+			 0);
 	assert_true(slots.slots.count > 5);
 	vec_foreach (&slots.slots, slot)
 		for (int i = 0; i < MEMORY_FUNCTIONS; i++) {
@@ -238,7 +239,7 @@ static void a_recorder_may_be_killed(void **state)
 		int status;
 
 		if (!recorder) {
-			if (mem_inject_new(&library, INTERVAL, &inject))
+			if (mem_inject_new(&library, NULL, INTERVAL, &inject))
 				_exit(1);
 			for (;;) {
 				if (!mem_inject_put(inject, target.pid, NULL))
@@ -250,7 +251,7 @@ static void a_recorder_may_be_killed(void **state)
 		assert_int_equal(waitpid(recorder, &status, 0), recorder);
 		assert_true(WIFSIGNALED(status));
 	}
-	assert_int_equal(mem_inject_new(&library, INTERVAL, &inject), 0);
+	assert_int_equal(mem_inject_new(&library, NULL, INTERVAL, &inject), 0);
 	put(inject, target.pid);
 	wait_for_samples(target.pid, 0);
 	mem_inject_retract(inject);
@@ -266,7 +267,7 @@ static void without_a_recorder_samples_end(void **state)
 	uint64_t bias, at;
 
 	(void)state;
-	assert_int_equal(mem_inject_new(&library, INTERVAL, &inject), 0);
+	assert_int_equal(mem_inject_new(&library, NULL, INTERVAL, &inject), 0);
 	start(&target, "INJECTED", NULL);
 	put(inject, target.pid);
 	wait_for_samples(target.pid, 100);
@@ -297,7 +298,7 @@ static void what_cannot_be_is_refused(void **state)
 	int status;
 
 	(void)state;
-	assert_int_equal(mem_inject_new(&library, INTERVAL, &inject), 0);
+	assert_int_equal(mem_inject_new(&library, NULL, INTERVAL, &inject), 0);
 	start(&target, "INJECTED_STATIC", NULL);
 	assert_int_equal(mem_inject_put(inject, target.pid, &why), -ENOTSUP);
 	assert_non_null(strstr(why.what, "is linked statically"));

@@ -192,7 +192,7 @@ static void test_words_of_this_process(void **state)
 
 	(void)state;
 	free(malloc(1));
-	assert_int_equal(mem_slots_read(&slots, getpid(), 0, 0), 0);
+	assert_int_equal(mem_slots_read(&slots, NULL, getpid(), 0, 0), 0);
 	provider = mem_slots_provider(&slots, none, none);
 	assert_non_null(provider);
 	vec_foreach (&slots.slots, slot) {
