@@ -185,6 +185,7 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 		   struct fail *why)
 {
 	struct command_options start = recording_command(&o->common);
+	struct inspect_statistics statistics;
 	struct inspect *inspect = NULL;
 	int err = 0;
 
@@ -210,6 +211,12 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 	if (o->out && o->out != stderr && (fflush(o->out) || ferror(o->out)) && !err)
 		err = fail_errno(why, -EIO, NULL, "cannot write %s",
 				 o->text ? o->text : "to standard output");
+	if (!err) {
+		inspect_statistics(inspect, &statistics);
+		o->kept = (struct kept){statistics.calls, statistics.lost_ring +
+								  statistics.lost_open +
+								  statistics.lost_other};
+	}
 	if (!err && !o->common.quiet)
 		show_end(o, inspect);
 	if (o->out && o->text)
@@ -257,6 +264,7 @@ int cmd_inspect(int argc, char **argv)
 	err = o.summed && !o.summary ? fail_errno(&why, -ENOMEM, NULL, "cannot add up the calls")
 				     : inspect(&o, argc, argv, &command, &why);
 	status = recording_exit_status(&command, err, &why);
+	status = kept_exit_status(status, &o.kept, "calls");
 	command_free(&command);
 out:
 	vec_free(&o.patterns);

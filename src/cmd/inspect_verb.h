@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "camera/inspect/inspect.h"
+#include "cmd/kept.h"
 #include "cmd/recording.h"
 #include "cmd/verb.h"
 #include "film/events.h"
@@ -15,6 +16,7 @@
 /* What the command line of 'stackcam inspect' says, and what the verb has open. */
 struct inspect_verb {
 	struct recording_options common;
+	struct kept kept;
 	struct inspect_options inspect;
 	struct event_list events; /* beside it, into the film */
 	vec(struct plan_pattern) patterns;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "camera/camera.h"
 #include "camera/sources.h"
+#include "cmd/kept.h"
 #include "cmd/record_flight.h"
 #include "cmd/recording.h"
 #include "cmd/source_options.h"
@@ -298,7 +299,9 @@ int cmd_record(int argc, char **argv)
 	struct recording recording = {.options = &o.common};
 	struct command_environment environment = {0};
 	struct camera *camera = NULL;
+	struct camera_statistics statistics;
 	struct command_options start;
+	struct kept kept = {0};
 	struct fail why = {0};
 	int status = parse(argc, argv, &o), err;
 
@@ -343,8 +346,13 @@ int cmd_record(int argc, char **argv)
 	}
 	if (!err && !o.common.quiet)
 		show_end(&o, &recording.session, recording.film_bytes);
+	if (!err) {
+		camera_statistics(camera, &statistics);
+		kept = (struct kept){statistics.samples, statistics.lost};
+	}
 	camera_free(camera);
 	status = recording_exit_status(&command, err, &why);
+	status = kept_exit_status(status, &kept, "samples");
 	command_free(&command);
 out:
 	recording_options_free(&o.common);

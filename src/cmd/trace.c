@@ -128,6 +128,7 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 		.selection = &o->common.selection, .sources = &sources, .say = host_say_words};
 	struct recording recording = {.options = &o->common};
 	struct calls_statistics statistics;
+	struct camera_statistics whole;
 	struct camera *camera = NULL;
 	int err;
 
@@ -154,10 +155,13 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 		};
 		err = recording_run(&recording, why);
 	}
-	if (!err && !o->common.quiet) {
+	if (!err) {
 		calls_statistics(calls, &statistics);
-		trace_show_end(o->sums_only ? NULL : o->common.film, &recording, &statistics);
+		camera_statistics(camera, &whole);
+		o->kept = (struct kept){statistics.calls + whole.samples, whole.lost};
 	}
+	if (!err && !o->common.quiet)
+		trace_show_end(o->sums_only ? NULL : o->common.film, &recording, &statistics);
 	camera_free(camera);
 	return err;
 }
@@ -236,6 +240,7 @@ int cmd_trace(int argc, char **argv)
 		err = trace_sums_show(&sums, &why);
 	trace_sums_end(&sums);
 	status = recording_exit_status(&command, err, &why);
+	status = kept_exit_status(status, &o.kept, "calls");
 	command_free(&command);
 out:
 	trace_options_free(&o);

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "camera/calls/calls.h"
+#include "cmd/kept.h"
 #include "cmd/recording.h"
 #include "film/events.h"
 #include "show/call_long.h"
@@ -18,6 +19,7 @@
  */
 struct trace_options {
 	struct recording_options common;
+	struct kept kept;
 	struct event_list events; /* beside it, into the film */
 	struct calls_options calls;
 	vec(struct plan_pattern) patterns;
