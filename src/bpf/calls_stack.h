@@ -52,6 +52,18 @@ static __always_inline __u32 bucket_of(__u64 ns)
 }
 
 /*
+ * The sums are of a CPU, but where the kernel preempts (PREEMPT_LAZY, preempt=full) a thread that
+ * is in here is not alone on it.
+ */
+#define calls_add(sum, value) ((void)__sync_fetch_and_add(&(sum), value))
+
+/* The least or the most so far, which is `old` unless another thread has come between. */
+static __always_inline void calls_replace(__u64 *kept, __u64 old, __u64 value)
+{
+	__sync_val_compare_and_swap(kept, old, value);
+}
+
+/*
  * The open call that is of that number in frames ends. Not static, as --summary took the kernel's
  * verifier a second more otherwise, which is more than a short recording saves.
  */
@@ -60,6 +72,7 @@ __noinline int calls_sum_up(struct calls_thread *t, __u32 at, __u64 duration, __
 	struct calls_frame *frame = t ? frame_at(t, at) : NULL;
 	__u32 number, function, bucket;
 	struct calls_sum *sum;
+	__u64 min, max;
 	void *part;
 
 	if (!frame)
@@ -73,19 +86,21 @@ __noinline int calls_sum_up(struct calls_thread *t, __u32 at, __u64 duration, __
 		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_RING_FULL);
 		return 0;
 	}
-	if (!sum->calls || duration < sum->min)
-		sum->min = duration;
-	if (duration > sum->max)
-		sum->max = duration;
-	sum->calls++;
-	sum->inferred += !!(flags & CALLS_INFERRED);
-	sum->total += duration;
+	min = sum->min;
+	if (!sum->calls || duration < min)
+		calls_replace(&sum->min, min, duration);
+	max = sum->max;
+	if (duration > max)
+		calls_replace(&sum->max, max, duration);
+	calls_add(sum->calls, 1);
+	calls_add(sum->inferred, !!(flags & CALLS_INFERRED));
+	calls_add(sum->total, duration);
 	if (frame->flags & FRAME_RECURSIVE)
-		sum->recursive += duration;
-	sum->self += duration > frame->children ? duration - frame->children : 0;
-	sum->waited += t->waited - frame->waited;
+		calls_add(sum->recursive, duration);
+	calls_add(sum->self, duration > frame->children ? duration - frame->children : 0);
+	calls_add(sum->waited, t->waited - frame->waited);
 	if (bucket < CALLS_BUCKETS)
-		sum->buckets[bucket]++;
+		calls_add(sum->buckets[bucket], 1);
 	return 0;
 }
 
@@ -103,9 +118,10 @@ __noinline int calls_sum_up_beyond(__u32 number)
 		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_RING_FULL);
 		return 0;
 	}
-	sum->min = sum->calls ? sum->min : 0;
-	sum->calls++;
-	sum->inferred++;
+	if (!sum->calls)
+		sum->min = 0;
+	calls_add(sum->calls, 1);
+	calls_add(sum->inferred, 1);
 	capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_NO_TIME);
 	return 0;
 }

@@ -5,6 +5,9 @@
 #
 #	boot.sh BUILD [KERNEL…]	KERNEL: a series and parameters, as 6.19 or 6.19+preempt=full (default: each series)
 #
+# With SOAK_SECONDS a program that all sources look at runs at the end for as long. The parameter only=NAME, as in
+# 6.19+only=soak, has one test run.
+#
 # Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test, and what failed ones said to standard
 # error. Kernels are downloaded as Debian packages into BUILD/kernels and unpacked there, not installed.
 # shellcheck disable=SC1091,SC2086,SC2154
@@ -13,6 +16,7 @@ build=$(readlink -f "$1")
 shift
 here=$(dirname "$(readlink -f "$0")")
 cache=$build/kernels
+SOAK_SECONDS=${SOAK_SECONDS-}
 mkdir -p "$cache"
 . "$here/kernel.sh"
 
@@ -34,12 +38,12 @@ make_image()
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,usr/bin,usr/lib/x86_64-linux-gnu,lib64}
 	ln -s usr/lib "$root/lib"
 	cp "$(command -v busybox)" "$root/bin/"
-	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc ifconfig cut; do
+	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc ifconfig cut sed tr true rm ps wget dmesg; do
 		ln -s busybox "$root/bin/$applet"
 	done
 	add_program "$build/src/stackcam"
 	add_program "$(command -v flock)"
-	for program in omit deep signal forker waits locks dump grows allocates asks calls_tree calls_recursion calls_longjmp calls_exceptions inspected arguments uring uring_server; do
+	for program in omit deep signal forker waits locks dump grows allocates asks loaded soak calls_tree calls_recursion calls_longjmp calls_exceptions inspected arguments uring uring_server; do
 		add_program "$build/tests/programs/$program"
 	done
 	mkdir "$root/usr/inject"
@@ -70,7 +74,8 @@ boot()
 	case $1 in
 	*+*) parameters=$(echo "${1#*+}" | tr + ' ') ;;
 	esac
-	timeout 1200 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
+	[ -z "$SOAK_SECONDS" ] || parameters="$parameters soak=$SOAK_SECONDS"
+	timeout $((1800 + 3 * ${SOAK_SECONDS:-0})) qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
 		-kernel "$(kernel_of "${1%%+*}")" -initrd "$2" \
 		-append "console=ttyS0 quiet panic=-1 no_timer_check $parameters" </dev/null >"$3" 2>&1 || true
 }

@@ -6,13 +6,25 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
-cd /tmp
+cd /tmp || exit 1
+able=
+events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
 
-# test NAME COMMAND…
+# word NAME: what the kernel's command line says of it
+word()
+{
+	tr ' ' '\n' </proc/cmdline | sed -n "s/^$1=//p"
+}
+only=$(word only)
+soak_seconds=$(word soak)
+echo 1 >/proc/sys/kernel/panic_on_oops
+
+# test NAME COMMAND…; with only=NAME in the kernel's command line no other one
 test_case()
 {
 	name=$1
 	shift
+	[ "${only:-$name}" = "$name" ] || return
 	if "$@"; then
 		echo "passed $name"
 	else
@@ -28,9 +40,47 @@ share()
 			END { print (all ? int(100 * part / all) : 0) }'
 }
 
+# What doctor says, for the table of doc/kernels.md.
 doctor_agrees()
 {
-	stackcam doctor >doctor.txt && grep -q 'can record on-CPU profiles here' doctor.txt
+	stackcam doctor >doctor.txt && grep -q 'can record on-CPU profiles here' doctor.txt &&
+		awk '/^(ok|absent|missing|unknown) / { print "feature", $2, $1 }' doctor.txt
+}
+
+# Each event by itself: it is recorded, or what doctor says is missing is why not.
+events_are_as_doctor_says()
+{
+	wrong=
+	able=
+	sed -n 's/^\(missing\|absent\) *[^ ]* *(for [^)]*) //p' doctor.txt >why.txt
+	for event in $events; do
+		stackcam record -q -e "$event" -o event.film -- true 2>event.txt
+		status=$?
+		if [ $status = 0 ]; then
+			echo "feature -e_$event ok"
+			able="$able,$event"
+		elif [ $status = 3 ] && grep -qFf why.txt event.txt; then
+			echo "feature -e_$event missing"
+		else
+			echo "feature -e_$event failed"
+			cat event.txt
+			wrong="$wrong $event"
+		fi
+	done
+	[ -z "$wrong" ]
+}
+
+# With all sources that there are: programs of uprobes, which can be preempted, have no stack for each CPU. Also how much the verifier
+# walked for each program.
+no_stack_is_shared()
+{
+	# shellcheck disable=SC2016
+	stackcam record -q -e "${able#,}" -o all.film -- sh -c 'loaded $PPID >loaded.txt; echo $? >status.txt' >all.txt 2>&1
+	awk '$1 == "loaded" && $8 > most { most = $8; name = $2 } END { print "verified", name, most }' loaded.txt
+	[ "$(cat status.txt)" = 0 ] && grep -q 'requests_tls\|goroutines_site' loaded.txt || {
+		cat all.txt loaded.txt
+		return 1
+	}
 }
 
 chain_is_whole()
@@ -374,8 +424,40 @@ arguments_are_with_their_calls()
 	done
 }
 
+# All sources look at threads of which some preempt others in the probes; a tracer counts their calls. Nothing breaks, no
+# call is missed, and memory is what the program says.
+soak_is_survived()
+{
+	stackcam record -q -e "$(echo "$1" | sed 's/^,//')" -n soak -d $((2 * $2 + 60)) -o soak.film 2>soak.txt &
+	recorder=$!
+	stackcam trace -q --summary --max-rate 0 -f counted -o calls.film -- soak "$2" >said.txt 2>calls.txt
+	status=$?
+	kill -INT $recorder
+	wait $recorder && [ $status = 0 ] || {
+		cat soak.txt calls.txt said.txt
+		return 1
+	}
+	stackcam report calls.film >report.txt
+	stackcam report -e mem-alloc --format folded soak.film >>report.txt
+	stackcam report -e on-cpu --format folded soak.film >cpu.txt
+	cat said.txt soak.txt calls.txt
+	awk 'NR == FNR { said[$1] = $NF; next } $6 == "counted" { gsub(",", "", $5); calls = $5 } /;takes;malloc/ { bytes += $NF }
+		END { print calls, bytes; exit !(calls == said["calls"] && bytes > 0.7 * said["bytes"] && bytes < 1.3 * said["bytes"]) }' said.txt report.txt || {
+		cat report.txt
+		return 1
+	}
+	grep -q ';encrypts;' cpu.txt
+}
+
+kernel_has_no_complaint()
+{
+	! dmesg | grep -E 'BUG:|WARNING:|Oops|stall|blocked for more than'
+}
+
 uname -r
 test_case doctor doctor_agrees
+test_case events events_are_as_doctor_says
+test_case private-stacks no_stack_is_shared
 test_case chain chain_is_whole
 test_case recursion recursion_is_whole
 test_case signal signal_frames_are_crossed
@@ -409,5 +491,10 @@ test_case calls-exceptions exceptions_do_no_harm
 test_case calls-recursion recursion_is_survived
 test_case inspect values_are_shown
 test_case arguments arguments_are_with_their_calls
+if [ -n "$soak_seconds" ]; then
+	[ -n "$able" ] || able=$(stackcam doctor | grep -q 'ok *socket-calls' && echo "$events" || echo "$events" | sed 's/ requests//')
+	test_case soak soak_is_survived "$(echo "$able" | tr ' ' ,)" "$soak_seconds"
+fi
+test_case kernel-log kernel_has_no_complaint
 echo "passed the-end"
 poweroff -f
