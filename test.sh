@@ -14,6 +14,7 @@
 set -u
 cd "$(dirname "$(readlink -f "$0")")" || exit 1
 . scripts/packages.sh
+. tests/kernels/kernel.sh
 
 parts=${*:-lint unit replay e2e kernels}
 end_to_end_files=tests/e2e
@@ -231,10 +232,13 @@ run_e2e_sanitized()
 		--build=build-fuzz --programs=build/tests/programs -k "not 10000 and not 5000"
 }
 
-# run_kernel RELEASE: another kernel, under qemu; its package is downloaded the first time. It keeps one CPU busy, no more.
+# run_kernel KERNEL: another kernel, under qemu; its package is downloaded the first time. It keeps one CPU busy, no more.
+# At the end a program is looked at by all sources for SOAK_SECONDS: ten minutes, or less where there is a turn.
 run_kernel()
 {
-	tests/kernels/boot.sh build "$1" | tee -a $results/checks
+	local soak=600
+	[ -z "${STACKCAM_VARIANTS-}" ] || soak=40
+	SOAK_SECONDS=${SOAK_SECONDS:-$soak} tests/kernels/boot.sh build "$1" | tee -a $results/checks
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernel-$1" >>$results/checks
 }
 
@@ -245,10 +249,24 @@ run_types()
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed types" >>$results/checks
 }
 
-# Another kernel than the oldest, between it and the one at hand.
-run_kernel_of_turn()
+# Those that are due beside the oldest and the newest one, of the others and of all with full preemption: where the
+# environment says a turn, one.
+kernels_of_turn()
 {
-	[ -z "$(of_turn "$1")" ] || run_kernel "$1"
+	local others=${kernel_series#* } all
+	all=(${others% *} $(printf '%s+preempt=full ' $kernel_series))
+	case ${STACKCAM_VARIANTS-} in
+	*:*) echo "${all[${STACKCAM_VARIANTS#*:} % ${#all[@]}]}" ;;
+	*) echo "${all[@]}" ;;
+	esac
+}
+
+run_kernels_of_turn()
+{
+	local kernel
+	for kernel in $(kernels_of_turn); do
+		run_kernel "$kernel"
+	done
 }
 
 # Each fuzz target reads its corpus once.
@@ -302,11 +320,13 @@ run_all()
 	part e2e e2e run_e2e
 	ended behind
 	part kernels types run_types
-	wants kernels && beside kernel-6.1 run_kernel 6.1
+	wants kernels && beside kernel-oldest run_kernel "${kernel_series%% *}"
 	part e2e "e2e, sanitized" run_e2e_sanitized
-	wants kernels && beside kernel-6.12 run_kernel_of_turn 6.12
-	wants kernels && ended kernel-6.1
-	wants kernels && ended kernel-6.12
+	wants kernels && beside kernel-newest run_kernel "${kernel_series##* }"
+	wants kernels && ended kernel-oldest
+	wants kernels && beside kernels-of-turn run_kernels_of_turn
+	wants kernels && ended kernel-newest
+	wants kernels && ended kernels-of-turn
 	ended sanitized
 	ended tidy
 	part e2e "e2e, again what failed" run_again

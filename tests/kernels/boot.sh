@@ -89,7 +89,7 @@ for kernel; do
 	}
 	log=$cache/$kernel.log
 	boot "$kernel" "$image" "$log"
-	tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\) \(.*\)/\1 kernel-$kernel-\2/p"
+	tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\|skipped\) \(.*\)/\1 kernel-$kernel-\2/p"
 	said_of_failed "$log" | tail -n 200 >&2
 	grep -q '^passed the-end' "$log" || {
 		echo "failed kernel-$kernel: it did not come to its end"

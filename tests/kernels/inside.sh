@@ -428,19 +428,15 @@ arguments_are_with_their_calls()
 # call is missed, and memory is what the program says.
 soak_is_survived()
 {
-	stackcam record -q -e "$(echo "$1" | sed 's/^,//')" -n soak -d $((2 * $2 + 60)) -o soak.film 2>soak.txt &
-	recorder=$!
-	stackcam trace -q --summary --max-rate 0 -f counted -o calls.film -- soak "$2" >said.txt 2>calls.txt
-	status=$?
-	kill -INT $recorder
-	wait $recorder && [ $status = 0 ] || {
-		cat soak.txt calls.txt said.txt
+	stackcam record -q -e "$(echo "$1" | sed 's/^,//')" -o soak.film -- \
+		stackcam trace -q --summary --max-rate 0 -f counted -o calls.film -- soak "$2" >said.txt 2>soak.txt || {
+		cat soak.txt said.txt
 		return 1
 	}
 	stackcam report calls.film >report.txt
 	stackcam report -e mem-alloc --format folded soak.film >>report.txt
 	stackcam report -e on-cpu --format folded soak.film >cpu.txt
-	cat said.txt soak.txt calls.txt
+	cat said.txt soak.txt
 	awk 'NR == FNR { said[$1] = $NF; next } $6 == "counted" { gsub(",", "", $5); calls = $5 } /;takes;malloc/ { bytes += $NF }
 		END { print calls, bytes; exit !(calls == said["calls"] && bytes > 0.7 * said["bytes"] && bytes < 1.3 * said["bytes"]) }' said.txt report.txt || {
 		cat report.txt
@@ -473,13 +469,18 @@ fi
 test_case locks owners_of_locks_are_named lock owners_are_named
 test_case locks-of-files locks_of_files_are_told
 test_case lives lives_are_told
-test_case io_uring entries_of_io_uring_are_told
+if [ "$(uname -r | cut -d. -f1)" -lt 7 ]; then
+	test_case io_uring entries_of_io_uring_are_told
+	test_case requests-io_uring requests_of_io_uring_are_told
+else
+	echo "skipped requests-io_uring: as io_uring"
+	echo "skipped io_uring: since Linux 7 what is completed is in lists of another kind, which stackcam does not read"
+fi
 test_case holders owners_of_locks_are_named threads holders_are_told
 test_case memory-growth growth_is_told
 test_case allocations allocations_are_counted
 test_case logs what_is_logged_is_filmed
 test_case requests requests_are_told
-test_case requests-io_uring requests_of_io_uring_are_told
 test_case marked-requests marked_requests_are_told
 test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed
