@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC1091,SC2046,SC2086
-# Builds stackcam on a Debian 12 machine and starts "stackcam serve": it films the machine until Ctrl-C, and shows what
+# shellcheck disable=SC1091,SC2046,SC2086,SC2154
+# Builds stackcam on a Debian machine and starts "stackcam serve": it films the machine until Ctrl-C, and shows what
 # it saw on a page. Without a terminal it films for 10 seconds, shows what was hot, and ends.
 set -u
 cd "$(dirname "$(readlink -f "$0")")" || exit 1
@@ -31,6 +31,16 @@ quietly()
 	fi
 }
 
+# packages_elsewhere: what to do where there is no apt-get.
+packages_elsewhere()
+{
+	say "run.sh: there is no apt-get here. Install these (the names are Debian's):" $build_packages
+	say "In other distributions they have these names, which nobody has tried:"
+	say "  Fedora:" $fedora_packages
+	say "  Arch Linux:" $arch_packages
+	say "Then: meson setup build --buildtype=release && ninja -C build"
+} >&2
+
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
 	if command -v sudo >/dev/null; then
@@ -46,8 +56,7 @@ fi
 
 if [ -n "$(missing_packages $build_packages)" ]; then
 	if ! command -v apt-get >/dev/null; then
-		say "run.sh: this is no Debian (there is no apt-get): install these by other means," \
-			"then build with 'meson setup build && ninja -C build':" $build_packages >&2
+		packages_elsewhere
 		exit 1
 	fi
 	quietly "Installing what the build needs" install_packages $build_packages

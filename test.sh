@@ -6,6 +6,7 @@
 #	test.sh			all of them: lint unit replay e2e kernels
 #	test.sh PART…		these parts, also those that take long and are no part of all:
 #		tidy		clang-tidy on all files, its analyzer too; lint has that on those that changed, less deep
+#		distributions	builds on Debian 13 and films with that; what is downloaded stays in the build folder
 #		fuzz		each fuzz target runs for FUZZ_SECONDS (60); replay has them read their corpus
 #	test.sh changed		the parts, and of e2e the files, that what changed can reach (scripts/reach.py)
 #
@@ -25,9 +26,9 @@ if [ "$parts" = changed ]; then
 fi
 for part in $parts; do
 	case $part in
-	lint | tidy | unit | replay | fuzz | e2e | kernels) ;;
+	lint | tidy | unit | replay | fuzz | e2e | kernels | distributions) ;;
 	*)
-		echo "usage: test.sh [changed | lint | tidy | unit | replay | fuzz | e2e | kernels]…" >&2
+		echo "usage: test.sh [changed | lint | tidy | unit | replay | fuzz | e2e | kernels | distributions]…" >&2
 		exit 2
 		;;
 	esac
@@ -269,6 +270,13 @@ run_kernels_of_turn()
 	done
 }
 
+# Another Debian than this one, in a root of its own; its packages are downloaded the first time.
+run_distributions()
+{
+	mkdir -p build
+	chrt --idle 0 tests/distributions/build.sh build trixie | tee -a $results/checks
+}
+
 # Each fuzz target reads its corpus once.
 run_replay()
 {
@@ -323,6 +331,7 @@ run_all()
 	wants kernels && beside kernel-oldest run_kernel "${kernel_series%% *}"
 	part e2e "e2e, sanitized" run_e2e_sanitized
 	wants kernels && beside kernel-newest run_kernel "${kernel_series##* }"
+	part distributions distributions run_distributions
 	wants kernels && ended kernel-oldest
 	wants kernels && beside kernels-of-turn run_kernels_of_turn
 	wants kernels && ended kernel-newest

@@ -31,6 +31,27 @@ test_packages="
 	busybox-static cpio qemu-system-x86
 "
 
+# The same in distributions without apt. Untested: names only. (Ubuntu has Debian's names, but bpftool, which comes with
+# linux-tools-common and linux-tools-generic up to 24.04.)
+fedora_packages="
+	gcc glibc-devel kernel-headers meson ninja-build pkgconf-pkg-config python3
+	clang llvm bpftool libbpf-devel
+	elfutils-libelf-devel elfutils-devel elfutils-debuginfod-client-devel binutils-devel
+	capstone-devel pcre2-devel
+	libmicrohttpd-devel gnutls-devel libcurl-devel jansson-devel libnghttp2-devel
+	libzstd-devel zlib-devel xz-devel sqlite-devel
+	libcmocka-devel nodejs npm
+"
+arch_packages="
+	gcc glibc linux-api-headers meson ninja pkgconf python
+	clang llvm bpf libbpf
+	libelf debuginfod binutils
+	capstone pcre2
+	libmicrohttpd gnutls curl jansson libnghttp2
+	zstd zlib xz sqlite
+	cmocka nodejs npm
+"
+
 # The page is built with npm; a Node.js that is no package of Debian brings its own.
 command -v npm >/dev/null || build_packages="$build_packages nodejs npm"
 

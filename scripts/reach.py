@@ -40,6 +40,7 @@ REACH = (
     ("tests/fuzz/*", []),
     ("tests/kernels/*", []),
     ("tests/systemd/*", []),
+    ("tests/distributions/*", []),
     ("tests/e2e/page/test_*.py", None),
     ("tests/e2e/page/*", ["page"]),
     ("tests/e2e/test_*.py", None),

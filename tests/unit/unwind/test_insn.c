@@ -10,6 +10,11 @@
 #include "code_of_file.h"
 #include "unwind/insn.h"
 
+/* the name of "0f b9" since version 5 */
+#if CS_API_MAJOR < 5
+#define X86_INS_UD1 X86_INS_UD2B
+#endif
+
 #define SHOWN_MOST 40
 
 struct sweep {
@@ -74,7 +79,7 @@ static enum insn_kind kind_of(const cs_insn *cs)
 		{X86_INS_RETFQ, INSN_STOP},  {X86_INS_IRET, INSN_STOP},
 		{X86_INS_IRETD, INSN_STOP},  {X86_INS_IRETQ, INSN_STOP},
 		{X86_INS_HLT, INSN_STOP},    {X86_INS_UD2, INSN_STOP},
-		{X86_INS_UD2B, INSN_STOP},   {X86_INS_INT3, INSN_STOP},
+		{X86_INS_UD1, INSN_STOP},    {X86_INS_INT3, INSN_STOP},
 		{X86_INS_JMP, INSN_JUMP},    {X86_INS_LJMP, INSN_JUMP},
 		{X86_INS_NOP, INSN_NOP},
 	};
@@ -153,9 +158,9 @@ static bool is_same_operand(const struct insn_operand *o, const cs_x86_op *op, c
 		if (o->where != INSN_MEMORY)
 			return false;
 		/* the other segments begin at 0; half addresses are not followed */
-		if (op->mem.index != X86_REG_INVALID || op->mem.segment == X86_REG_FS ||
-		    op->mem.segment == X86_REG_GS || op->mem.base == X86_REG_INVALID ||
-		    x->addr_size == 4)
+		if ((op->mem.index != X86_REG_INVALID && op->mem.index != X86_REG_RIZ) ||
+		    op->mem.segment == X86_REG_FS || op->mem.segment == X86_REG_GS ||
+		    op->mem.base == X86_REG_INVALID || x->addr_size == 4)
 			return o->reg == -1;
 		return (x->prefix[1] && o->reg == -1) ||
 		       (o->reg == dwarf_of(op->mem.base) && o->number == op->mem.disp);
