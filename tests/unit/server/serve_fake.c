@@ -80,7 +80,13 @@ static void tell(void *context, struct server_recorder *recorder)
 {
 	const atomic_bool *is_failing = context;
 
-	*recorder = (struct server_recorder){!*is_failing, 1000, 1, 0.0025, 99};
+	*recorder = (struct server_recorder){
+		.is_filming = !*is_failing,
+		.samples = 1000,
+		.lost = 1,
+		.cpu = 0.0025,
+		.frequency = 99,
+	};
 }
 
 static void command(struct server *server, struct server_options *options, char *line)
