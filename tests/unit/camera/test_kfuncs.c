@@ -149,7 +149,7 @@ static void test_another_number_of_parameters(void **state)
 }
 
 /*
- * As Linux 7.0 has it: what can be called is the function without the parameter that it fills in.
+ * As Linux 7.0 has it: only the function without the parameter that it fills in can be called.
  */
 static void test_a_parameter_is_filled_in(void **state)
 {
@@ -161,11 +161,9 @@ static void test_a_parameter_is_filled_in(void **state)
 	assert_int_equal(kfunc_state(kernel.btf, own, HOLD), KFUNC_POINTERS);
 	add_hold_as(&kernel, RESUME, 0);
 	assert_int_equal(kfunc_state(kernel.btf, own, HOLD), KFUNC_CHANGED);
-	assert_int_equal(kfunc_state(kernel.btf, own, RESUME), KFUNC_SAME);
 	fitted = fit(&kernel);
 	assert_non_null(fitted);
 	assert_int_equal(kfunc_state(kernel.btf, fitted, HOLD), KFUNC_MISSING);
-	assert_int_equal(kfunc_state(kernel.btf, fitted, RESUME), KFUNC_SAME);
 	btf__free(fitted);
 	btf__free(own);
 	btf__free(kernel.btf);
