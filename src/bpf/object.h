@@ -353,7 +353,8 @@ enum object_what_at {
  */
 __weak __noinline int object_tell(__u64 fs, __u64 file, __u64 what, __u32 kind)
 {
-	struct capture_scratch *scratch = capture_begin(CAPTURE_KIND_SOURCE(kind));
+	struct capture_scratch *scratch =
+		capture_begin(CAPTURE_KIND_SOURCE(kind), CAPTURE_WALKER_NONE);
 	struct object_told *told;
 	__u32 number;
 

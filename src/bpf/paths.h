@@ -184,7 +184,7 @@ __weak __noinline int path_number(__u32 call, const struct path_arguments *argum
 
 	if (!arguments)
 		return 0;
-	scratch = capture_begin(CAPTURE_KIND_SOURCE(kind));
+	scratch = capture_begin(CAPTURE_KIND_SOURCE(kind), CAPTURE_WALKER_NONE);
 	if (!scratch)
 		return 0;
 	told = (struct object_told *)scratch->frames;

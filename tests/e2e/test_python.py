@@ -245,9 +245,10 @@ def test_compiled_code(lab, python):
     if version_of(python) >= (3, 15):
         assert_whole(made)
     else:
-        # its code has a frame pointer sometimes only: the other stacks are cut, four of ten here, and say so
+        # its code has a frame pointer sometimes only: the other stacks are cut, four to six of ten (as Debian's
+        # packages of 3.14 differ), and say so
         stacks = made.json()["stacks"]
-        assert stacks["truncated"] < 0.5 * stacks["samples"], made.explain()
+        assert stacks["truncated"] < 0.7 * stacks["samples"], made.explain()
     chain = ("<module>", "main", "shares", "once")
     whole = [(stack, value) for stack, value in made.folded() if "[jit]" in stack and not stack[0].startswith("[trunc")]
     assert whole, made.explain()
