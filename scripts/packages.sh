@@ -28,7 +28,7 @@ test_packages="
 	mariadb-server-core mariadb-client-core
 	nodejs node-acorn node-cjs-module-lexer node-undici libuv1|libuv1t64
 	chromium chromium-driver python3-selenium
-	busybox-static cpio qemu-system-x86
+	busybox-static cpio qemu-system-x86 lz4 zstd
 "
 
 # The same in distributions without apt. Untested: names only. (Ubuntu has Debian's names, but bpftool, which comes with

@@ -14,7 +14,7 @@ RELOCATIONS = ("FIELD_BYTE_OFFSET", "FIELD_BYTE_SIZE", "FIELD_EXISTS", "FIELD_SI
                "ENUMVAL_VALUE", "TYPE_MATCHES")
 
 # How Debian's kernels are compressed, by the first bytes.
-COMPRESSIONS = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz", b"\x1f\x8b": "gzip"}
+COMPRESSIONS = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz", b"\x1f\x8b": "gzip", b"\x02\x21\x4c\x18": "lz4"}
 
 
 def essential(name):
