@@ -235,6 +235,8 @@ struct process *targets_find(struct targets *targets, pid_t pid)
 
 	if (pid <= 0)
 		return NULL;
+	if (targets->is_ending)
+		return t ? &t->process : NULL;
 	if (t && t->process.end && procfs_read_stat(pid, "stat", &stat) &&
 	    !targets_is_over(&stat) &&
 	    procfs_ticks_to_ns(stat.start_ticks) + TICKS_NS > t->process.end) {
@@ -281,11 +283,11 @@ static void check_distrusted(struct targets *targets)
 	targets->some_distrusted = count == CHECKS_AT_ONCE;
 }
 
-static void free_ended(struct targets *targets, struct tracked *t)
+/* Nothing can be asked about it any more. */
+static void forget(struct targets *targets, struct tracked *t)
 {
 	if (t->process.owner)
 		tell(targets, process_gone, &t->process);
-	tracked_free(t, targets->images, t->process.end);
 }
 
 void targets_forget_before(struct targets *targets, uint64_t time)
@@ -303,10 +305,29 @@ void targets_forget_before(struct targets *targets, uint64_t time)
 		}
 		if (targets_lookup(targets, t->process.pid) == t)
 			map_remove(&targets->processes, (uint64_t)t->process.pid);
-		free_ended(targets, t);
+		forget(targets, t);
+		tracked_free(t, targets->images, t->process.end);
 	}
 	targets->ended.count = kept;
 	images_forget_before(targets->images, time);
+}
+
+/* Tells of the end of all. The listener may ask about any of them meanwhile: none is freed yet. */
+static void end_all(struct targets *targets)
+{
+	uint64_t pid, value;
+
+	targets->is_ending = true;
+	for (size_t i = 0; map_next(&targets->processes, &i, &pid, &value);) {
+		struct tracked *t = (struct tracked *)(uintptr_t)value;
+
+		if (t->process.end)
+			continue;
+		threads_clear(&targets->threads, t, NULL);
+		tell(targets, process_gone, &t->process);
+	}
+	vec_foreach (&targets->ended, t)
+		forget(targets, *t);
 }
 
 void targets_free(struct targets *targets)
@@ -315,21 +336,16 @@ void targets_free(struct targets *targets)
 
 	if (!targets)
 		return;
+	end_all(targets);
+	/* one of which it was found meanwhile that it has ended is among those below */
 	for (size_t i = 0; map_next(&targets->processes, &i, &pid, &value);) {
 		struct tracked *t = (struct tracked *)(uintptr_t)value;
 
-		if (t->process.end)
-			continue;
-		threads_clear(&targets->threads, t, NULL);
-		tell(targets, process_gone, &t->process);
-		/*
-		 * the listener may have asked about it, and it has ended: it is one of those below
-		 */
 		if (!t->process.end)
 			tracked_free(t, targets->images, 0);
 	}
 	vec_foreach (&targets->ended, t)
-		free_ended(targets, *t);
+		tracked_free(*t, targets->images, (*t)->process.end);
 	vec_free(&targets->ended);
 	map_free(&targets->processes);
 	threads_free(&targets->threads);

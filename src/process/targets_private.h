@@ -28,6 +28,7 @@ struct targets {
 	size_t living;
 	bool ignore_strangers;
 	bool some_distrusted;
+	bool is_ending;		     /* no process is met any more */
 	struct target_counts counts; /* the refused ones */
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -515,6 +516,53 @@ static void asked_about_at_the_end(void **state)
 	expect_heard("gone(0) gone(1) ");
 }
 
+static void ask_for_all(void *context, struct process *process)
+{
+	struct targets **targets = context;
+
+	hear("gone ");
+	for (pid_t pid = 1; pid < 5000; pid++)
+		targets_find(*targets, pid);
+	process->owner = NULL;
+}
+
+static void own_it(void *context, struct process *process, const struct process *parent)
+{
+	(void)parent;
+	process->owner = context;
+}
+
+/*
+ * A listener that hears of the end of one asks about all others, and about processes that it does
+ * not know.
+ */
+static void asked_about_others_at_the_end(void **state)
+{
+	static struct targets *targets;
+	const struct targets_listener listener = {
+		.context = &targets, .process_new = own_it, .process_gone = ask_for_all};
+	pid_t pids[3];
+
+	(void)state;
+	assert_int_equal(targets_new(&listener, &targets), 0);
+	for (size_t i = 0; i < 3; i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		assert_true(pids[i] > 0);
+		assert_non_null(targets_find(targets, pids[i]));
+	}
+	targets_free(targets);
+	expect_heard("gone gone gone ");
+	for (size_t i = 0; i < 3; i++) {
+		kill(pids[i], SIGKILL);
+		assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+}
+
 static void of_threads(void **state)
 {
 	uint64_t born;
@@ -584,6 +632,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(from_proc, start, end),
 		cmocka_unit_test_setup_teardown(gone_while_not_watched, start, end),
 		cmocka_unit_test_setup_teardown(asked_about_at_the_end, start, end),
+		cmocka_unit_test_setup_teardown(asked_about_others_at_the_end, start, end),
 		cmocka_unit_test_setup_teardown(of_threads, start, end),
 		cmocka_unit_test_setup_teardown(every_process, start, end),
 		cmocka_unit_test_setup_teardown(many, start, end),
