@@ -88,6 +88,21 @@ struct io_ring_ctx___uring {
 	struct list_head___uring timeout_list;
 };
 
+/* Since Linux 7.2 work is in queues, from the head on, with a node of their own among it. */
+struct mpscq___uring {
+	struct llist_node___uring stub;
+};
+
+struct io_uring_task___queue {
+	struct llist_node___uring *task_head;
+	struct mpscq___uring task_list;
+};
+
+struct io_ring_ctx___queue {
+	struct llist_node___uring *work_head;
+	struct mpscq___uring work_list;
+};
+
 struct io_task_work___uring {
 	struct llist_node___uring node;
 };
@@ -129,11 +144,18 @@ static __always_inline bool uring_is_known(void)
 	struct task_struct___uring *task = NULL;
 	struct io_kiocb___uring *request = NULL;
 	struct io_ring_ctx___uring *ring = NULL;
+	struct io_uring_task___queue *task_queue = NULL;
+	struct io_ring_ctx___queue *ring_queue = NULL;
+	bool has_lists = bpf_core_field_exists(task->io_uring->task_list.first) &&
+			 bpf_core_field_exists(ring->work_llist.first);
+	bool has_queues = bpf_core_field_exists(task_queue->task_head) &&
+			  bpf_core_field_exists(task_queue->task_list.stub) &&
+			  bpf_core_field_exists(ring_queue->work_head) &&
+			  bpf_core_field_exists(ring_queue->work_list.stub);
 
-	return bpf_core_field_exists(task->io_uring->task_list.first) &&
+	return (has_lists || has_queues) && bpf_core_field_exists(task->io_uring) &&
 	       bpf_core_field_exists(request->io_task_work.node) &&
 	       bpf_core_field_exists(request->work) && bpf_core_field_exists(request->ctx) &&
-	       bpf_core_field_exists(ring->work_llist.first) &&
 	       bpf_core_field_exists(ring->submit_state.compl_reqs.first) &&
 	       bpf_core_field_exists(ring->uring_lock.owner.counter) &&
 	       bpf_core_field_exists(ring->timeout_list) &&
@@ -186,15 +208,52 @@ static __always_inline __u64 uring_of_list(struct llist_node___uring *first, __u
 	return way.is_done ? way.found : 0;
 }
 
+/* The oldest piece of work of a queue; 0: it has none. */
+static __always_inline __u64 uring_of_queue(__u64 head, __u64 stub)
+{
+	return !head || head == stub ? (__u64)BPF_CORE_READ((struct llist_node___uring *)stub, next)
+				     : head;
+}
+
+static __always_inline __u64 uring_of_node(__u64 node)
+{
+	return node - bpf_core_field_offset(struct io_kiocb___uring, io_task_work.node);
+}
+
+/*
+ * As uring_of_work(), of queues: a thread that waits for entries of a ring may want several, and
+ * how many were there when one was added is not known; so only one that is alone has ended it.
+ */
+static __always_inline __u64 uring_of_queues(__u64 of_task, __u64 of_ring, __u32 flags)
+{
+	struct io_uring_task___queue *task = (void *)of_task;
+	struct io_ring_ctx___queue *ring = (void *)of_ring;
+	__u64 stub = of_task + bpf_core_field_offset(struct io_uring_task___queue, task_list.stub);
+	__u64 own = uring_of_queue((__u64)BPF_CORE_READ(task, task_head), stub);
+	__u64 local = 0, next = 0;
+
+	stub = of_ring + bpf_core_field_offset(struct io_ring_ctx___queue, work_list.stub);
+	if (flags & URING_SETUP_DEFER_TASKRUN)
+		local = uring_of_queue((__u64)BPF_CORE_READ(ring, work_head), stub);
+	if (local)
+		next = (__u64)BPF_CORE_READ((struct llist_node___uring *)local, next);
+	if (own)
+		return local ? 0 : uring_of_node(own);
+	return local && (!next || next == stub) ? uring_of_node(local) : 0;
+}
+
 /* Work for the thread itself, of any of its rings. */
 static __always_inline __u64 uring_of_work(__u64 of_task, __u64 of_ring)
 {
 	struct io_uring_task___uring *task = (void *)of_task;
 	struct io_ring_ctx___uring *ring = (void *)of_ring;
-	struct llist_node___uring *own = BPF_CORE_READ(task, task_list.first), *local = NULL;
-	__u32 wanted = 0;
+	__u32 wanted = 0, flags = BPF_CORE_READ(ring, flags);
+	struct llist_node___uring *own, *local = NULL;
 
-	if (BPF_CORE_READ(ring, flags) & URING_SETUP_DEFER_TASKRUN)
+	if (!bpf_core_field_exists(ring->work_llist.first))
+		return uring_of_queues(of_task, of_ring, flags);
+	own = BPF_CORE_READ(task, task_list.first);
+	if (flags & URING_SETUP_DEFER_TASKRUN)
 		local = BPF_CORE_READ(ring, work_llist.first);
 	if (bpf_core_field_exists(ring->cq_wait_nr))
 		wanted = BPF_CORE_READ(ring, cq_wait_nr.counter);
@@ -404,7 +463,7 @@ static __noinline __u64 uring_look_at(struct task_struct *task, __u64 entry, __u
 		(__u64)in_flight << OBJECT_IN_FLIGHT_AT;
 	if (!file)
 		return 0;
-	descriptor = descriptor_of_file((void *)file);
+	descriptor = descriptor_of_file(file);
 	if (!object_has_path(descriptor) && !object_is_socket(descriptor))
 		fd = poll_number(task, file, 0);
 	*what |= (__u64)descriptor << OBJECT_DESCRIPTOR_AT | fd;
