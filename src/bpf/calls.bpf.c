@@ -313,14 +313,17 @@ __noinline int calls_enter(__u64 cookie, __u64 sp, __u64 ip, __u32 session)
 	return ENTERED | (push(t, cookie, sp, ip, session, find_caller(t, sp)) ? WANTS_RETURN : 0);
 }
 
-/* Returns whether its return is wanted. */
-static __always_inline bool enter(__u64 cookie, __u64 sp, __u64 ip, bool session)
+/*
+ * Where it was called from, if that is wanted: then the program ends with it, and returns `result`.
+ */
+static __always_inline void enter_stack(void *ctx, enum capture_walker walker, void *table,
+					__u32 result)
 {
-	int entered = calls_enter(cookie, sp, ip, session);
+	struct capture_scratch *scratch =
+		calls_begin_stack(COOKIE_FLAGS(bpf_get_attach_cookie(ctx)), walker, result);
 
-	if (calls_have_stack && entered)
-		calls_take_stack(COOKIE_FLAGS(cookie));
-	return entered & WANTS_RETURN;
+	if (scratch)
+		capture_go(ctx, scratch, table);
 }
 
 /*
@@ -430,14 +433,12 @@ __noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
 	return 0;
 }
 
-CAPTURE_WHOLE(calls_session);
-
 SEC("uprobe")
 int calls_session(struct probe_regs *ctx)
 {
 	__u64 now, sp;
+	int entered, result;
 
-	capture_whole(ctx, calls_session);
 	if (session_is_return()) {
 		now = bpf_ktime_get_ns();
 		/* the return address is off the stack */
@@ -447,10 +448,12 @@ int calls_session(struct probe_regs *ctx)
 		leave(now, sp);
 		return 0;
 	}
-	return !enter(bpf_get_attach_cookie(ctx), ctx->sp, ctx->ip, true);
+	entered = calls_enter(bpf_get_attach_cookie(ctx), ctx->sp, ctx->ip, true);
+	result = !(entered & WANTS_RETURN);
+	if (calls_have_stack && entered)
+		enter_stack(ctx, CAPTURE_WALKER_SESSION, &walk_session, result);
+	return result;
 }
-
-CAPTURE_WHOLE(calls_site);
 
 SEC("uprobe")
 int calls_site(struct probe_regs *ctx)
@@ -458,14 +461,16 @@ int calls_site(struct probe_regs *ctx)
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	__u64 sp = ctx->sp + COOKIE_WORDS(cookie) * sizeof(__u64);
 	bool go = COOKIE_FLAGS(cookie) & CALLS_FUNCTION_GO;
+	int entered = 0;
 	__u64 now;
 
-	capture_whole(ctx, calls_site);
 	if (COOKIE_SITE(cookie) == CALLS_SITE_ENTRY) {
 		if (go)
 			calls_enter_go(cookie, ctx->r14, sp, ctx->ip);
 		else
-			enter(cookie, sp, ctx->ip, false);
+			entered = calls_enter(cookie, sp, ctx->ip, false);
+		if (calls_have_stack && entered)
+			enter_stack(ctx, CAPTURE_WALKER_UPROBE, &walk_uprobe, 0);
 		return 0;
 	}
 	now = bpf_ktime_get_ns();

@@ -2,9 +2,14 @@
 #ifndef BPF_CAPTURE_H
 #define BPF_CAPTURE_H
 
-/* Takes the stack of the current thread: what every probe calls. */
+/*
+ * The stack of the current thread: what every probe calls. The walk itself is elsewhere
+ * (capture_walk.h).
+ */
 
-#include "capture_unwind.h"
+#include "capture_maps.h"
+#include "capture_uprobes.h"
+#include "opaque.h"
 #include "restarted.h"
 
 /* What of a stack is wanted; set before loading. */
@@ -44,18 +49,6 @@ static __always_inline bool capture_registers(struct capture_scratch *scratch,
 	w->sp = regs->sp;
 	w->fp = regs->bp;
 	return true;
-}
-
-struct capture_loop {
-	struct unwind_walk *walk;
-};
-
-static long capture_loop_step(__u32 i, void *context)
-{
-	struct capture_loop *loop = context;
-
-	/* a bool, which the verifier wants to see */
-	return unwind_step(loop->walk) != 0;
 }
 
 /* How far up a process's own tables are looked for. */
@@ -122,78 +115,74 @@ static __always_inline void capture_walk_begin(struct unwind_walk *w, struct tas
 	w->tls = task->thread.fsbase;
 }
 
-/* Walks the user stack from the registers in scratch->walk; fills its part of the record. */
-static __always_inline void capture_walk(struct capture_scratch *scratch, struct task_struct *task)
+/* The user stack is to be walked, from the registers in scratch->walk. */
+static __always_inline void capture_wants_walk(struct capture_scratch *scratch)
 {
-	struct capture_record *record = &scratch->record;
-	struct unwind_walk *w = &scratch->walk;
-	struct capture_loop loop = {w};
-	struct space_value *value;
+	scratch->record.has_user = 1;
+	scratch->walks = CAPTURE_STAGE_BEGIN;
+}
 
-	capture_walk_begin(w, task);
-	w->has_runtime = 0;
-	w->again = 0;
-	w->assumed = 0;
-	w->finished = 0;
-	w->piece_at = 0;
-	w->asked = 0;
-	w->count = 0;
-	w->end = UNWIND_END_LATER;
-	w->uprobes = uprobes_page(task);
-	__builtin_memset(w->state, 0, sizeof(w->state));
-	__builtin_memset(&w->restart, 0, sizeof(w->restart));
-	w->mapping.start = w->mapping.end = 0;
-	scratch->window_start = ~0ull;
-	scratch->instance = 0;
-	/* also for the code that finishes the stack */
-	if (w->pc - w->uprobes < UNWIND_UPROBES_BYTES) {
-		capture_spoil_notes(scratch);
-		uprobes_put_back(scratch);
-	}
+/* There is no walker. Not static, so that it needs no stack of the program's own. */
+__weak __noinline int capture_not_walked(struct capture_scratch *scratch)
+{
+	if (!scratch)
+		return 0;
+	capture_count_loss(CAPTURE_KIND_SOURCE(scratch->record.head.kind), CAPTURE_LOSS_NO_WALKER);
+	capture_end(scratch);
+	return 0;
+}
 
-	value = capture_space(task);
-	if (!value) {
-		record->end = UNWIND_END_LATER;
-		return;
-	}
-	w->mappings = value->space.mappings;
-	w->mapping_count = value->space.count;
-	w->jit_runtime = value->space.jit_runtime;
-	w->jit_data = value->space.jit_data;
-	w->home_runtime = value->space.home_runtime;
-	w->home_data = value->space.home_data;
-	w->doubted = value->doubted != 0;
-	record->generation = w->generation = value->space.generation;
+/* Goes on as a walker; returns only if there is none. */
+static __always_inline void capture_go(void *ctx, struct capture_scratch *scratch, void *table)
+{
+	bpf_tail_call(ctx, table, 0);
+	capture_not_walked(scratch);
+}
 
-	/* a step may write nothing, when a runtime only prepares the next one */
-	w->end = UNWIND_END_STUCK;
-	bpf_loop(2 * UNWIND_FRAMES_MAX, capture_loop_step, &loop, 0);
-	/* an address that stays unknown must not have the stack copied again and again */
-	if (w->end == UNWIND_END_LATER) {
-		if (value->patience)
-			value->patience--;
-		else
-			w->end = UNWIND_END_UNKNOWN;
-	}
-	record->end = w->end;
-	record->user_frames = w->count;
-	record->assumed = w->assumed;
+/* What follows the walk: see capture_walk(). */
+static __always_inline void capture_then_send(struct capture_scratch *scratch, __u32 kernel,
+					      __u32 words, __u32 result)
+{
+	scratch->done = CAPTURE_DONE_NONE;
+	scratch->kernel_frames = kernel;
+	scratch->behind_words = words;
+	scratch->result = result;
 }
 
 /*
- * Walks from the registers that capture_registers() took. Of a 32-bit program only the leaf is
- * known.
+ * The last thing that a program does (in its own function, or what is inlined there: the kernel
+ * wants tail calls there). The user stack is walked, if it is wanted, and the kernel's appended, of
+ * `kernel` frames at most; the record is sent with that many words of scratch->behind, and the
+ * memory is given back. The program returns `result` then. table: walk_name of its walker.
  */
-static __always_inline void capture_user(struct capture_scratch *scratch, struct task_struct *task)
+static __always_inline void capture_walk(void *ctx, struct capture_scratch *scratch, void *table,
+					 __u32 kernel, __u32 words, __u32 result)
 {
-	if (CODE_SEGMENT(&scratch->entry) == USER_CS_64) {
-		capture_walk(scratch, task);
+	capture_then_send(scratch, kernel, words, result);
+	capture_go(ctx, scratch, table);
+}
+
+/* The same, but the program name_done sends what was found, and gives the memory back. */
+static __always_inline void capture_walk_then(void *ctx, struct capture_scratch *scratch,
+					      void *table, enum capture_done done)
+{
+	scratch->done = done;
+	scratch->result = 0;
+	capture_go(ctx, scratch, table);
+}
+
+/* Appends the kernel's frames to the user's, which are there: `most` of them. */
+static __always_inline void capture_kernel_stack(void *ctx, struct capture_scratch *scratch,
+						 __u32 most)
+{
+	__u32 user_frames = scratch->record.user_frames;
+	long bytes;
+
+	if (!most || most > CAPTURE_KERNEL_FRAMES_MAX || user_frames > UNWIND_FRAMES_MAX)
 		return;
-	}
-	scratch->walk.has_runtime = 0;
-	scratch->frames[0] = (__u32)scratch->entry.ip;
-	scratch->record.user_frames = 1;
-	scratch->record.end = UNWIND_END_32_BIT;
+	bytes = bpf_get_stack(ctx, &scratch->frames[user_frames], most * sizeof(__u64), 0);
+	if (bytes > 0)
+		scratch->record.kernel_frames = bytes / sizeof(__u64);
 }
 
 struct copy_loop {
@@ -282,7 +271,6 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 	loop.copy = bpf_map_lookup_elem(&capture_copy_map, &slot);
 	if (!loop.copy || __sync_val_compare_and_swap(&loop.copy->busy, 0, 1))
 		return false;
-	unwind_settle_rbx(w);
 	h = &loop.copy->handover;
 	capture_tell_walk(h, w);
 	h->tid = scratch->record.identity.tid;
@@ -361,30 +349,13 @@ static __always_inline bool capture_is_urgent(const struct capture_scratch *scra
 	       CAPTURE_YOUNG_NS;
 }
 
-/*
- * Sends the record, its frames and that many words behind them, and before it what is needed to
- * finish it. False: it was lost, which is counted.
- */
-static __always_inline bool capture_send_with(struct capture_scratch *scratch, __u32 words)
+/* Sends the record, its frames and that many words behind them. False: it was lost, and counted. */
+static __always_inline bool capture_put(struct capture_scratch *scratch, void *ring, __u32 words,
+					__u64 wake)
 {
 	struct capture_record *record = &scratch->record;
-	void *ring = capture_ring();
 	__u32 source = CAPTURE_KIND_SOURCE(record->head.kind), frames, size;
-	__u64 wake = BPF_RB_NO_WAKEUP;
 
-	if (!ring) {
-		capture_count_loss(source, CAPTURE_LOSS_NO_RING);
-		return false;
-	}
-	if (record->has_user && record->end == UNWIND_END_LATER) {
-		record->handed_over = capture_hand_over(scratch, ring);
-		if (!record->handed_over)
-			capture_count_loss(source, CAPTURE_LOSS_HANDOVER);
-		/* soon, before the process and what it has mapped are gone */
-		wake = BPF_RB_FORCE_WAKEUP;
-	}
-	if (capture_is_urgent(scratch))
-		wake = BPF_RB_FORCE_WAKEUP;
 	frames = record->user_frames + record->kernel_frames + words;
 	if (frames > CAPTURE_FRAMES_MAX)
 		frames = CAPTURE_FRAMES_MAX;
@@ -394,6 +365,46 @@ static __always_inline bool capture_send_with(struct capture_scratch *scratch, _
 		return true;
 	capture_count_loss(source, CAPTURE_LOSS_RING_FULL);
 	return false;
+}
+
+static __always_inline void *capture_ring_of(struct capture_scratch *scratch)
+{
+	void *ring = capture_ring();
+
+	if (!ring)
+		capture_count_loss(CAPTURE_KIND_SOURCE(scratch->record.head.kind),
+				   CAPTURE_LOSS_NO_RING);
+	return ring;
+}
+
+/* The same of a record that has no user stack: there is nothing to finish. */
+static __always_inline bool capture_send_plain(struct capture_scratch *scratch, __u32 words)
+{
+	void *ring = capture_ring_of(scratch);
+
+	return ring && capture_put(scratch, ring, words, BPF_RB_NO_WAKEUP);
+}
+
+/* The same, and before it what is needed to finish the user stack. */
+static __always_inline bool capture_send_with(struct capture_scratch *scratch, __u32 words)
+{
+	struct capture_record *record = &scratch->record;
+	void *ring = capture_ring_of(scratch);
+	__u64 wake = BPF_RB_NO_WAKEUP;
+
+	if (!ring)
+		return false;
+	if (record->has_user && record->end == UNWIND_END_LATER) {
+		record->handed_over = capture_hand_over(scratch, ring);
+		if (!record->handed_over)
+			capture_count_loss(CAPTURE_KIND_SOURCE(record->head.kind),
+					   CAPTURE_LOSS_HANDOVER);
+		/* soon, before the process and what it has mapped are gone */
+		wake = BPF_RB_FORCE_WAKEUP;
+	}
+	if (capture_is_urgent(scratch))
+		wake = BPF_RB_FORCE_WAKEUP;
+	return capture_put(scratch, ring, words, wake);
 }
 
 static __always_inline void capture_send(struct capture_scratch *scratch)

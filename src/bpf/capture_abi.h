@@ -22,6 +22,9 @@
  */
 #define CAPTURE_SCRATCHES 3
 
+/* And this many where they are interrupted for longer: other threads run meanwhile. */
+#define CAPTURE_SPARES 16
+
 /* The most bytes of stack that are handed over with a stack that user space must finish. */
 #define CAPTURE_COPY_MAX 65536
 
@@ -56,6 +59,50 @@ enum capture_source {
 	CAPTURE_SOURCES(X)
 #undef X
 	CAPTURE_SOURCE_COUNT
+};
+
+/*
+ * Where programs walk the user's stack: what they are called from, as the kernel lets a program go
+ * on as another one only if both are called from the same. NAME, name, the walker's section. Each
+ * has a table of programs, walk_name, and a program walker_name (walkers.bpf.c).
+ */
+#define CAPTURE_WALKERS(X)                       \
+	X(EVENT, event, "perf_event")            \
+	X(FAULT, fault, "perf_event")            \
+	X(UPROBE, uprobe, "uprobe")              \
+	X(SESSION, session, "uprobe")            \
+	X(WAKING, waking, "tp_btf/sched_waking") \
+	X(BACK, back, "tp_btf/sched_exit_tp")    \
+	X(RETURN, return, "tp_btf/sys_exit")     \
+	X(SIGNAL, signal, "tp_btf/signal_deliver")
+
+enum capture_walker {
+	CAPTURE_WALKER_NONE, /* it walks no stack */
+#define X(NAME, name, section) CAPTURE_WALKER_##NAME,
+	CAPTURE_WALKERS(X)
+#undef X
+	CAPTURE_WALKER_COUNT
+};
+
+/*
+ * What follows a walk where it is not just sent: NAME, name, of which walker. It is the program
+ * name_done.
+ */
+#define CAPTURE_DONES(X)                           \
+	X(OFF_CPU_WAKING, off_cpu_waking, waking)  \
+	X(OFF_CPU_BACK, off_cpu_back, back)        \
+	X(OFF_CPU_RETURN, off_cpu_return, return ) \
+	X(GOROUTINES, goroutines_site, uprobe)     \
+	X(INSPECT, inspect_site, uprobe)           \
+	X(INSPECT_SESSION, inspect_session, session)
+
+/* The entries of a table of programs: walkers by their runtime, and behind them what follows. */
+enum capture_done {
+	CAPTURE_DONE_NONE = 31, /* the record is sent */
+#define X(NAME, name, walker) CAPTURE_DONE_##NAME,
+	CAPTURE_DONES(X)
+#undef X
+	CAPTURE_WALK_ENTRIES
 };
 
 /* Every record begins with this. */
@@ -142,6 +189,7 @@ struct capture_handover {
 	X(RING_FULL, SAMPLE, "ring full: the recorder could not keep up")                          \
 	X(NO_RING, SAMPLE, "the CPU came online after the recording began")                        \
 	X(SCRATCH_BUSY, SAMPLE, "a probe interrupted others on the same CPU")                      \
+	X(NO_WALKER, SAMPLE, "sample: the program that walks its stack is not loaded")             \
 	X(HANDOVER, PART, "stack cut: no room to hand it over for completion")                     \
 	X(CALL_RING_FULL, SAMPLE, "call lost, ring full: the recorder could not keep up")          \
 	X(CALL_NO_RING, SAMPLE, "call lost: the CPU came online after the recording began")        \

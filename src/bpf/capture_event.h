@@ -34,33 +34,13 @@ static __always_inline void event_user_stack(struct bpf_perf_event_data *ctx,
 		return;
 	if (!IN_USER_MODE(ctx) && is_in_exception(&scratch->entry))
 		uprobes_undo_breakpoint(&scratch->walk, task);
-	scratch->record.has_user = 1;
-	capture_user(scratch, task);
+	capture_wants_walk(scratch);
 }
 
-static __always_inline void event_kernel_stack(struct bpf_perf_event_data *ctx,
-					       struct capture_scratch *scratch)
+/* How many of the kernel's frames are wanted, at most. */
+static __always_inline __u32 event_kernel_frames(struct bpf_perf_event_data *ctx)
 {
-	__u32 user_frames = scratch->record.user_frames;
-	long bytes;
-
-	if (!want_kernel || IN_USER_MODE(ctx))
-		return;
-	if (user_frames > UNWIND_FRAMES_MAX)
-		return;
-	bytes = bpf_get_stack(ctx, &scratch->frames[user_frames],
-			      CAPTURE_KERNEL_FRAMES_MAX * sizeof(__u64), 0);
-	if (bytes > 0)
-		scratch->record.kernel_frames = bytes / sizeof(__u64);
-}
-
-/* Both stacks, as far as they are wanted, for a record that has its identity. */
-static __always_inline void capture_event_stack(struct bpf_perf_event_data *ctx,
-						struct capture_scratch *scratch,
-						struct task_struct *task)
-{
-	event_user_stack(ctx, scratch, task);
-	event_kernel_stack(ctx, scratch);
+	return want_kernel && !IN_USER_MODE(ctx) ? CAPTURE_KERNEL_FRAMES_MAX : 0;
 }
 
 #endif

@@ -135,10 +135,20 @@ struct capture_notes {
 	__u64 memory[CAPTURE_MEMORY_WORDS]; /* what is there now, to compare it with */
 };
 
+/* The most words behind the frames of a record that capture_walk() sends. */
+#define CAPTURE_BEHIND_WORDS 80
+
 struct capture_scratch {
-	__u64 busy;
-	__u32 slot;		 /* which one of its CPU it is */
-	__u32 cpu;		 /* whose entries it uses, of maps with capture_cpus of them */
+	__u64 owner; /* capture_owner() of the thread that has claimed it; 0: free */
+	__u32 slot;  /* which one of its CPU it is */
+	__u32 cpu;   /* whose entries it uses, of maps with capture_cpus of them */
+	/* What becomes of the walk, in the same line of the cache: */
+	__u32 walks;	/* whether there is one, and how far it is: enum capture_stage */
+	__u32 done;	/* what follows: enum capture_done */
+	__u32 result;	/* of the program, at last */
+	__u32 argument; /* what it means is up to what follows */
+	/* where it is just sent: of the kernel's frames, at most, and of the words behind */
+	__u32 kernel_frames, behind_words;
 	struct probe_regs entry; /* registers with which the thread entered the kernel */
 	/* A piece of the thread's stack: one read serves the frames that lie in it. */
 	__u64 window_start;
@@ -148,14 +158,19 @@ struct capture_scratch {
 	__u64 window[CAPTURE_WINDOW_WORDS + CAPTURE_READ_WORDS]; /* the rest is for the verifier */
 	struct unwind_walk walk;
 	struct capture_notes notes;
+	__u64 behind[CAPTURE_BEHIND_WORDS];
 	struct capture_record record;
-	__u64 frames[CAPTURE_FRAMES_MAX]; /* right behind the record: they are sent as one */
+	/* right behind the record: they are sent as one; the rest is for the verifier */
+	__u64 frames[CAPTURE_FRAMES_MAX + CAPTURE_BEHIND_WORDS];
 };
 
-/* Of each CPU, in one array, since an entry is larger than a per-CPU map allows. */
+/*
+ * CAPTURE_SCRATCHES of each CPU, in one array, since an entry is larger than a per-CPU map allows;
+ * and behind them CAPTURE_SPARES for all.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CAPTURE_SCRATCHES);
+	__uint(max_entries, CAPTURE_SCRATCHES + CAPTURE_SPARES);
 	__type(key, __u32);
 	__type(value, struct capture_scratch);
 } capture_scratch_map SEC(".maps") __weak;
@@ -186,20 +201,31 @@ struct {
 } capture_copy_map SEC(".maps") __weak;
 
 /*
- * What programs of uprobes begin with: their frames are to lie on the stack of the thread that they
- * interrupt. Linux 6.13 and later may put them into memory that a CPU has for a program once, its
- * private stack, although such a program can be preempted there, and run again for another thread,
- * which then uses the same frames. A program with a tail call has no private stack. The table is
- * empty for ever: the program goes on. Those with capture_whole() have a tail call.
+ * Tables of programs, for each of CAPTURE_WALKERS. A program goes on as the walker in entry 0, and
+ * that as the one that knows the runtime whose code it meets; the record is sent by the last of
+ * them, or by the program in the entry of what follows. So the kernel verifies the walk, and each
+ * runtime's step, once for each place that programs are called from, and only those of runtimes
+ * that processes have (camera/walkers.c).
  */
-struct {
+struct capture_walk_map {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, CAPTURE_WALK_ENTRIES);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
-} capture_nothing SEC(".maps") __weak;
+};
 
-#define capture_on_own_stack(ctx) bpf_tail_call(ctx, &capture_nothing, 0)
+#define X(NAME, name, section) struct capture_walk_map walk_##name SEC(".maps") __weak;
+CAPTURE_WALKERS(X)
+#undef X
+
+/*
+ * What a program of uprobes that walks no stack begins with: its frames are to lie on the stack of
+ * the thread that it interrupts. Linux 6.13 and later may put them into memory that a CPU has for a
+ * program once, its private stack, although such a program can be preempted there, and run again
+ * for another thread, which then uses the same frames. A program with a tail call has no private
+ * stack. This entry is empty for ever: the program goes on.
+ */
+#define capture_on_own_stack(ctx) bpf_tail_call(ctx, &walk_uprobe, CAPTURE_DONE_NONE)
 
 /* The ring of this CPU, or null. */
 static __always_inline void *capture_ring(void)
@@ -260,30 +286,122 @@ static __always_inline void capture_count_loss(__u32 source, __u32 reason)
 	capture_count_losses(source, reason, 1);
 }
 
+enum capture_stage {
+	CAPTURE_STAGE_NONE, /* no user stack is wanted */
+	CAPTURE_STAGE_BEGIN,
+	CAPTURE_STAGE_WALKS,
+};
+
 /*
- * Claims memory of this CPU for a source; null: all is in use by probes that this one interrupted.
+ * By what the memory that a thread has claimed is found again: a program that others interrupt, and
+ * that interrupts none of its own kind in the same thread.
  */
-static __always_inline struct capture_scratch *capture_begin(__u32 source)
+static __always_inline __u64 capture_owner(__u32 walker)
 {
+	return (__u64)(walker + 1) << 32 | (__u32)bpf_get_current_pid_tgid();
+}
+
+/* Looks among the memory that belongs to no CPU for some whose owner is `from`: it is `to`'s. */
+struct capture_search {
+	__u64 from, to;
+	__u32 first, at; /* at: where it is; 0: nowhere */
+};
+
+static long capture_spare_step(__u32 i, void *context)
+{
+	struct capture_search *search = context;
+	__u32 at = search->first + i;
+	struct capture_scratch *scratch = bpf_map_lookup_elem(&capture_scratch_map, &at);
+
+	if (!scratch)
+		return 1;
+	if (scratch->owner != search->from ||
+	    __sync_val_compare_and_swap(&scratch->owner, search->from, search->to) != search->from)
+		return 0;
+	scratch->slot = CAPTURE_SCRATCHES;
+	scratch->cpu = bpf_get_smp_processor_id() % capture_cpus;
+	search->at = at + 1;
+	return 1;
+}
+
+/*
+ * A program that can be preempted (one of uprobes) keeps its memory meanwhile, and any number of
+ * threads may be that far on one CPU. Returns the number of the memory and one, 0: there is none.
+ */
+__weak __noinline int capture_spare(__u64 from, __u64 to)
+{
+	struct capture_search search = {from, to, capture_cpus * CAPTURE_SCRATCHES, 0};
+
+	bpf_loop(CAPTURE_SPARES, capture_spare_step, &search, 0);
+	return search.at;
+}
+
+/*
+ * Some that is free: its number and one; 0: there is none. Not static, so that it needs no stack of
+ * the program's own.
+ */
+__weak __noinline int capture_claim(__u32 walker)
+{
+	__u64 owner = capture_owner(walker);
 	struct capture_scratch *scratch;
-	__u32 cpu = bpf_get_smp_processor_id() % capture_cpus, i, slot;
+	__u32 cpu = bpf_get_smp_processor_id() % capture_cpus, i, at;
 
 	for (i = 0; i < CAPTURE_SCRATCHES; i++) {
-		slot = cpu * CAPTURE_SCRATCHES + i;
-		scratch = bpf_map_lookup_elem(&capture_scratch_map, &slot);
-		if (scratch && !__sync_val_compare_and_swap(&scratch->busy, 0, 1)) {
+		at = cpu * CAPTURE_SCRATCHES + i;
+		scratch = bpf_map_lookup_elem(&capture_scratch_map, &at);
+		if (scratch && !__sync_val_compare_and_swap(&scratch->owner, 0, owner)) {
 			scratch->slot = i;
 			scratch->cpu = cpu;
-			return scratch;
+			return at + 1;
 		}
 	}
-	capture_count_loss(source, CAPTURE_LOSS_SCRATCH_BUSY);
-	return NULL;
+	return 0;
+}
+
+/*
+ * Claims memory for a source, in a program from which that walker is called. null: all is in use,
+ * which is counted.
+ */
+static __always_inline struct capture_scratch *capture_begin(__u32 source, __u32 walker)
+{
+	__u32 at = capture_claim(walker);
+	struct capture_scratch *scratch;
+
+	/* what walks no stack soon gives it back, and has no room for this on its own stack */
+	if (!at && walker != CAPTURE_WALKER_NONE)
+		at = capture_spare(0, capture_owner(walker));
+	at--;
+	scratch = bpf_map_lookup_elem(&capture_scratch_map, &at);
+	if (scratch)
+		scratch->walks = CAPTURE_STAGE_NONE;
+	else
+		capture_count_loss(source, CAPTURE_LOSS_SCRATCH_BUSY);
+	return scratch;
+}
+
+/*
+ * What the program that this one goes on from has claimed. (A migration is disabled meanwhile: it
+ * is the same CPU.)
+ */
+static __always_inline struct capture_scratch *capture_claimed(__u32 walker)
+{
+	__u64 owner = capture_owner(walker);
+	struct capture_scratch *scratch;
+	__u32 cpu = bpf_get_smp_processor_id() % capture_cpus, i, at;
+
+	for (i = 0; i < CAPTURE_SCRATCHES; i++) {
+		at = cpu * CAPTURE_SCRATCHES + i;
+		scratch = bpf_map_lookup_elem(&capture_scratch_map, &at);
+		if (scratch && scratch->owner == owner)
+			return scratch;
+	}
+	at = capture_spare(owner, owner) - 1;
+	return bpf_map_lookup_elem(&capture_scratch_map, &at);
 }
 
 static __always_inline void capture_end(struct capture_scratch *scratch)
 {
-	__sync_lock_test_and_set(&scratch->busy, 0);
+	__sync_lock_test_and_set(&scratch->owner, 0);
 }
 
 #endif

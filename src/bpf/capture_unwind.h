@@ -296,33 +296,23 @@ static __always_inline void unwind_remember_words(const struct unwind_walk *w, _
 }
 
 /*
- * Whose steps are there: a bit of each enum unwind_runtime; set before loading. Most targets have
- * no runtime or one, and to verify the steps of all takes ten times as long as the rest of a
- * program that walks.
+ * Whose steps are in this program: a bit of each enum unwind_runtime; set before loading. None, or
+ * one.
  */
 const volatile __u32 capture_runtimes __weak;
 
-/*
- * A program is loaded without the steps of runtimes, and once more with those of the runtimes that
- * targets turn out to have (camera/walkers.c): then it goes on as what is in its slot. As long as
- * nothing is, it goes on by itself. The slot's name is the program's, with _whole.
- */
-#define CAPTURE_WHOLE(program)                         \
-	struct {                                       \
-		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
-		__uint(max_entries, 1);                \
-		__uint(key_size, sizeof(__u32));       \
-		__uint(value_size, sizeof(__u32));     \
-	} program##_whole SEC(".maps")
+/* Whether a runtime's step is here. Where it is elsewhere, the walk goes on there. */
+static __always_inline int capture_has_step(struct unwind_walk *w, enum unwind_runtime runtime)
+{
+	if (capture_runtimes >> runtime & 1)
+		return UNWIND_NATIVE;
+	if (w->absent >> runtime & 1)
+		return UNWIND_NEVER;
+	w->wants = runtime;
+	return UNWIND_ELSEWHERE;
+}
 
-/* Before anything that must not happen twice. */
-#define capture_whole(ctx, program)                              \
-	do {                                                     \
-		if (!capture_runtimes)                           \
-			bpf_tail_call(ctx, &program##_whole, 0); \
-	} while (0)
-
-/* The steps of the runtimes, in runtimes.bpf.c: verified once each, not at each call. */
+/* The steps of the runtimes, in walkers.bpf.c: verified once each, not at each call. */
 #define X(NAME, name) int runtime_##name(struct capture_scratch *s);
 UNWIND_RUNTIMES(X)
 #undef X

@@ -100,8 +100,7 @@ static __always_inline void user_stack(struct capture_scratch *scratch, struct t
 	/* no system call, but an exception: that may be of a probe's copy of an instruction */
 	if (scratch->entry.orig_ax == ~0ul)
 		uprobes_undo_breakpoint(&scratch->walk, task);
-	scratch->record.has_user = 1;
-	capture_user(scratch, task);
+	capture_wants_walk(scratch);
 }
 
 /*
@@ -115,38 +114,19 @@ static __always_inline __u32 signal_of_process(struct task_struct *task)
 }
 
 /*
- * Puts it behind the frames, and returns how many words that are; 0: there is no room. A function
- * of its own, so that its stack is not that of the walk, too.
+ * What is sent behind the frames of a thread that the OOM killer has ended; returns how many words
+ * that are. A function of its own, as it has a stack of its own.
  */
 static __noinline __u32 put_oom(struct capture_scratch *scratch)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 frames = scratch->record.user_frames;
 	struct deaths_oom oom = {};
 
-	if (frames > CAPTURE_FRAMES_MAX - sizeof(oom) / 8)
-		return 0;
-	oom_read(task, &oom);
-	for (__u32 i = 0; i < sizeof(oom) / 8; i++)
-		if (frames + i < CAPTURE_FRAMES_MAX)
-			scratch->frames[frames + i] = ((__u64 *)&oom)[i];
+	oom_read(bpf_get_current_task_btf(), &oom);
+	__builtin_memcpy(scratch->behind, &oom, sizeof(oom));
 	return sizeof(oom) / 8;
 }
 
-static __always_inline void send(struct capture_scratch *scratch)
-{
-	__u32 words = 0;
-
-	if (scratch->record.identity.key & DEATHS_OOM)
-		words = put_oom(scratch);
-	if (!words)
-		scratch->record.identity.key &= ~(__u64)DEATHS_OOM;
-	capture_send_with(scratch, words);
-}
-
 /* int sig, struct kernel_siginfo *info, struct k_sigaction *ka */
-CAPTURE_WHOLE(deaths_signal);
-
 SEC("tp_btf/signal_deliver")
 int deaths_signal(__u64 *ctx)
 {
@@ -157,7 +137,6 @@ int deaths_signal(__u64 *ctx)
 	struct capture_scratch *scratch;
 	enum filter_answer answer;
 
-	capture_whole(ctx, deaths_signal);
 	if (number < 1 || number > 64 || (number < 64 && HARMLESS & BIT(number)))
 		return 0;
 	if (BPF_CORE_READ(action, sa.sa_handler))
@@ -174,15 +153,14 @@ int deaths_signal(__u64 *ctx)
 	} else {
 		key |= DEATHS_OWN | origin(ctx[1], number, &value);
 	}
-	scratch = capture_begin(CAPTURE_SOURCE_DEATHS);
+	scratch = capture_begin(CAPTURE_SOURCE_DEATHS, CAPTURE_WALKER_SIGNAL);
 	if (!scratch)
 		return 0;
 	capture_identity(&scratch->record, DEATHS_THREAD, task, value);
 	scratch->record.identity.undecided = answer == FILTER_ASK;
 	scratch->record.identity.key = key;
 	user_stack(scratch, task);
-	send(scratch);
-	capture_end(scratch);
+	capture_walk(ctx, scratch, &walk_signal, 0, key & DEATHS_OOM ? put_oom(scratch) : 0, 0);
 	return 0;
 }
 

@@ -161,9 +161,13 @@ static __always_inline struct file___descriptor *descriptor_file(struct task_str
 	return descriptor_of_number(task, regs->di);
 }
 
-/* enum off_cpu_descriptor: what a file is. */
-static __noinline __u8 descriptor_of_file(struct file___descriptor *file)
+/*
+ * enum off_cpu_descriptor: what the file at an address is. Not static, so that the verifier looks
+ * at it once, and not at what follows once for each kind.
+ */
+__weak __noinline int descriptor_of_file(__u64 address)
 {
+	struct file___descriptor *file = (void *)address;
 	struct inode___descriptor *inode = BPF_CORE_READ(file, f_inode);
 	__u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
 
@@ -194,7 +198,7 @@ static __noinline __u8 descriptor_kind(struct task_struct *task, const struct pr
 {
 	struct file___descriptor *file = descriptor_file(task, regs);
 
-	return file ? descriptor_of_file(file) : OFF_CPU_FD_NONE;
+	return file ? descriptor_of_file((__u64)file) : OFF_CPU_FD_NONE;
 }
 
 #endif

@@ -87,7 +87,7 @@ static __always_inline void list(struct seq_file *seq, struct task_struct *task,
 	}
 	if (known->is_done)
 		return;
-	scratch = capture_begin(CAPTURE_SOURCE_DUMP);
+	scratch = capture_begin(CAPTURE_SOURCE_DUMP, CAPTURE_WALKER_NONE);
 	if (!scratch)
 		return;
 	known->switches = more->nvcsw + more->nivcsw;

@@ -77,9 +77,10 @@ static __always_inline void pay_for_stack(__u64 *paid, __u64 now)
 
 /* -- records ----------------------------------------------------------------------------------- */
 
-/* Walks from where a goroutine goes on, or from the registers of the current thread. */
-static __always_inline void walk(struct capture_scratch *scratch,
-				 const struct goroutines_image *image, __u64 g, bool wants_stack)
+/* The walk begins where a goroutine goes on, or with the registers of the current thread. */
+static __always_inline void want_walk(struct capture_scratch *scratch,
+				      const struct goroutines_image *image, __u64 g,
+				      bool wants_stack)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct unwind_walk *w = &scratch->walk;
@@ -91,16 +92,15 @@ static __always_inline void walk(struct capture_scratch *scratch,
 	     bpf_probe_read_user(&w->sp, sizeof(w->sp), (void *)(g + image->sp)) ||
 	     bpf_probe_read_user(&w->fp, sizeof(w->fp), (void *)(g + image->fp))))
 		return;
-	scratch->record.has_user = 1;
-	capture_walk(scratch, task);
+	capture_wants_walk(scratch);
 }
 
 /*
  * Begins a record. A wait is reported as one of the process's first thread: which thread a
  * goroutine runs on is chance.
  */
-static __always_inline void begin(struct capture_scratch *scratch, __u32 kind, __u64 g,
-				  const struct goroutines_state *state)
+static __always_inline void begin_record(struct capture_scratch *scratch, __u32 kind, __u64 g,
+					 const struct goroutines_state *state)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	struct capture_identity *identity = &scratch->record.identity;
@@ -151,38 +151,42 @@ static __always_inline void fill(struct goroutines_wait *wait, const struct goro
 	__builtin_memcpy(wait->readier_comm, state->readier_comm, sizeof(wait->readier_comm));
 }
 
-/*
- * Sends what is to be told of a goroutine; false: it was lost, which is counted. Called at one
- * place only, and inlined there: the verifier takes its time for each walk, and what walks has most
- * of the 512 bytes of stack that a program has before Linux 6.13.
- */
-static __always_inline bool tell(__u64 g, struct goroutines_state *state, __u32 kind)
+/* Begins the record of what happens to a goroutine, with its stack; null: there is no memory. */
+static __always_inline struct capture_scratch *begin(__u64 g, struct goroutines_state *state,
+						     __u32 kind)
 {
-	__u32 number = state->image, words = 0;
+	__u32 number = state->image;
 	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
-	struct capture_scratch *scratch = image ? capture_begin(CAPTURE_SOURCE_GOROUTINES) : NULL;
-	struct goroutines_wait *wait;
-	bool sent;
+	struct capture_scratch *scratch =
+		image ? capture_begin(CAPTURE_SOURCE_GOROUTINES, CAPTURE_WALKER_UPROBE) : NULL;
 
 	if (!scratch)
-		return false;
-	begin(scratch, kind, g, state);
+		return NULL;
+	begin_record(scratch, kind, g, state);
 	/* a turn that is reported for its lane alone is too short to have a stack of its own */
-	walk(scratch, image, g,
-	     kind != GOROUTINES_WAIT || state->told.tells || state->told.short_waited ||
-		     state->told.short_ready);
-	if (kind == GOROUTINES_WAIT) {
-		wait = wait_place(scratch);
-		if (!wait) {
-			capture_end(scratch);
-			return false;
-		}
-		fill(wait, image, g, state);
-		words = GOROUTINES_WAIT_WORDS;
-	}
-	sent = capture_send_with(scratch, words);
-	capture_end(scratch);
-	return sent;
+	want_walk(scratch, image, g,
+		  kind != GOROUTINES_WAIT || state->told.tells || state->told.short_waited ||
+			  state->told.short_ready);
+	return scratch;
+}
+
+/* Sends it, with its frames; false: it was lost, which is counted. */
+static __always_inline bool send(struct capture_scratch *scratch, __u64 g,
+				 struct goroutines_state *state, __u32 kind)
+{
+	__u32 number = state->image;
+	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
+	struct goroutines_wait *wait;
+
+	if (!image)
+		return false;
+	if (kind != GOROUTINES_WAIT)
+		return capture_send_with(scratch, 0);
+	wait = wait_place(scratch);
+	if (!wait)
+		return false;
+	fill(wait, image, g, state);
+	return capture_send_with(scratch, GOROUTINES_WAIT_WORDS);
 }
 
 /* Of a goroutine that is met; null: there is no room, which is counted. */
@@ -419,7 +423,19 @@ static __always_inline struct goroutines_state *happen(struct probe_regs *ctx, s
 	}
 }
 
-CAPTURE_WHOLE(goroutines_site);
+/* What happened is sent, or lost. */
+static __always_inline void end(struct lane_key *key, struct goroutines_state *state, __u32 place,
+				__u32 kind, bool sent)
+{
+	if (kind == GOROUTINES_READIER)
+		state->has_readier_stack = sent;
+	else if (!sent && place != GOROUTINES_EXIT)
+		put_off(state);
+	if (place == GOROUTINES_EXIT)
+		bpf_map_delete_elem(&goroutines_states, key);
+	else if (kind == GOROUTINES_WAIT)
+		lane_run(state);
+}
 
 SEC("uprobe")
 int goroutines_site(struct probe_regs *ctx)
@@ -430,9 +446,8 @@ int goroutines_site(struct probe_regs *ctx)
 	struct goroutines_state *state;
 	struct lane_key key;
 	__u32 kind = GOROUTINES_WAIT;
-	bool sent;
+	struct capture_scratch *scratch;
 
-	capture_whole(ctx, goroutines_site);
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == GOROUTINES_INJECT) {
@@ -447,15 +462,28 @@ int goroutines_site(struct probe_regs *ctx)
 	state = happen(ctx, &key, place, number, answer, &kind);
 	if (!state)
 		return 0;
-	sent = tell(key.at, state, kind);
-	if (kind == GOROUTINES_READIER)
-		state->has_readier_stack = sent;
-	else if (!sent && place != GOROUTINES_EXIT)
-		put_off(state);
-	if (place == GOROUTINES_EXIT)
-		bpf_map_delete_elem(&goroutines_states, &key);
-	else if (kind == GOROUTINES_WAIT)
-		lane_run(state);
+	scratch = begin(key.at, state, kind);
+	if (scratch)
+		capture_walk_then(ctx, scratch, &walk_uprobe, CAPTURE_DONE_GOROUTINES);
+	end(&key, state, place, kind, false);
+	return 0;
+}
+
+SEC("uprobe")
+int goroutines_site_done(struct probe_regs *ctx)
+{
+	struct capture_scratch *scratch = capture_claimed(CAPTURE_WALKER_UPROBE);
+	__u32 place = GOROUTINES_PLACE(bpf_get_attach_cookie(ctx)), kind;
+	struct lane_key key = lane_key_of(goroutine_at(ctx, place));
+	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, &key);
+
+	capture_on_own_stack(ctx);
+	if (!scratch)
+		return 0;
+	kind = scratch->record.head.kind;
+	if (state)
+		end(&key, state, place, kind, send(scratch, key.at, state, kind));
+	capture_end(scratch);
 	return 0;
 }
 

@@ -49,26 +49,27 @@ static __always_inline bool take_token(__u32 function, __u32 interval)
 	return false;
 }
 
-/* Sends where the call comes from, at the time of the record that follows. */
-__noinline int inspect_send_stack(__u64 now)
+/*
+ * Where the call comes from, at the time of the record that follows; null: there is no memory.
+ * `record` of inspect's memory follows it.
+ */
+static __always_inline struct capture_scratch *begin_stack(__u64 now, enum capture_walker walker,
+							   const struct inspect_scratch *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct capture_scratch *scratch;
 
 	if (!task->mm)
-		return 0;
-	scratch = capture_begin(CAPTURE_SOURCE_INSPECT);
+		return NULL;
+	scratch = capture_begin(CAPTURE_SOURCE_INSPECT, walker);
 	if (!scratch)
-		return 0;
+		return NULL;
 	capture_identity(&scratch->record, CAPTURE_INSPECT_STACK, task, 1);
 	scratch->record.head.time = now;
-	if (capture_registers(scratch, task)) {
-		scratch->record.has_user = 1;
-		capture_user(scratch, task);
-	}
-	capture_send(scratch);
-	capture_end(scratch);
-	return 0;
+	scratch->argument = s->number;
+	if (capture_registers(scratch, task))
+		capture_wants_walk(scratch);
+	return scratch;
 }
 
 /*
@@ -131,11 +132,16 @@ out:
 	return NULL;
 }
 
-/* At a place of a plan. False: the call is not kept. */
-static __always_inline bool at_site(struct probe_regs *ctx, __u32 plan)
+/*
+ * At a place of a plan. False: the call is not kept. Where its stack is wanted, the program ends
+ * with that, and with its record: done.
+ */
+static __always_inline bool at_site(struct probe_regs *ctx, __u32 plan, enum capture_walker walker,
+				    void *table, enum capture_done done)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer = filter_numbers(task->tgid, task->pid);
+	struct capture_scratch *scratch;
 	struct inspect_scratch *s;
 	__u64 now;
 
@@ -145,24 +151,48 @@ static __always_inline bool at_site(struct probe_regs *ctx, __u32 plan)
 	s = take_site(ctx, plan, now, answer, task);
 	if (!s)
 		return false;
-	if (inspect_stacks && s->begins)
-		inspect_send_stack(now);
+	scratch = inspect_stacks && s->begins ? begin_stack(now, walker, s) : NULL;
+	if (scratch)
+		capture_walk_then(ctx, scratch, table, done);
 	send(s);
 	release(s);
 	return true;
 }
 
-CAPTURE_WHOLE(inspect_site);
+/* The stack is walked: it is sent, and the record of the call behind it. */
+static __always_inline int at_site_done(enum capture_walker walker)
+{
+	struct capture_scratch *scratch = capture_claimed(walker);
+	struct inspect_scratch *s;
+	__u32 number;
+
+	if (!scratch)
+		return 0;
+	capture_send(scratch);
+	number = scratch->argument;
+	capture_end(scratch);
+	s = bpf_map_lookup_elem(&inspect_scratch_map, &number);
+	if (!s)
+		return 0;
+	send(s);
+	release(s);
+	return 0;
+}
 
 SEC("uprobe")
 int inspect_site(struct probe_regs *ctx)
 {
-	capture_whole(ctx, inspect_site);
-	at_site(ctx, (__u32)bpf_get_attach_cookie(ctx));
+	at_site(ctx, (__u32)bpf_get_attach_cookie(ctx), CAPTURE_WALKER_UPROBE, &walk_uprobe,
+		CAPTURE_DONE_INSPECT);
 	return 0;
 }
 
-CAPTURE_WHOLE(inspect_session);
+SEC("uprobe")
+int inspect_site_done(struct probe_regs *ctx)
+{
+	capture_on_own_stack(ctx);
+	return at_site_done(CAPTURE_WALKER_UPROBE);
+}
 
 /*
  * Where a function begins, and where it has returned, of which the next plan is. The kernel is not
@@ -173,9 +203,17 @@ int inspect_session(struct probe_regs *ctx)
 {
 	bool returns = session_is_return(), is_kept;
 
-	capture_whole(ctx, inspect_session);
-	is_kept = at_site(ctx, (__u32)bpf_get_attach_cookie(ctx) + returns);
+	is_kept = at_site(ctx, (__u32)bpf_get_attach_cookie(ctx) + returns, CAPTURE_WALKER_SESSION,
+			  &walk_session, CAPTURE_DONE_INSPECT_SESSION);
 	return !returns && !is_kept;
+}
+
+/* The call is kept: its return is wanted. */
+SEC("uprobe")
+int inspect_session_done(struct probe_regs *ctx)
+{
+	bpf_tail_call(ctx, &walk_session, CAPTURE_DONE_NONE);
+	return at_site_done(CAPTURE_WALKER_SESSION);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

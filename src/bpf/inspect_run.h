@@ -16,7 +16,8 @@
 struct inspect_scratch {
 	__u64 busy, woken_at; /* when user space was last woken by a record from here */
 	__u64 taken;	      /* bit n: step n has bytes */
-	__u32 used, next, begins, is_rejected, is_unknown, unused;
+	__u32 used, next, begins, is_rejected, is_unknown;
+	__u32 number;		      /* in inspect_scratch_map */
 	__u16 at[INSPECT_STEPS_MAX];  /* where a step's bytes begin */
 	__u16 got[INSPECT_STEPS_MAX]; /* how many, of those that have some */
 	struct inspect_record record;
@@ -43,8 +44,10 @@ static __always_inline struct inspect_scratch *claim(void)
 	for (i = 0; i < CAPTURE_SCRATCHES; i++) {
 		slot = cpu * CAPTURE_SCRATCHES + i;
 		s = bpf_map_lookup_elem(&inspect_scratch_map, &slot);
-		if (s && !__sync_val_compare_and_swap(&s->busy, 0, 1))
+		if (s && !__sync_val_compare_and_swap(&s->busy, 0, 1)) {
+			s->number = slot;
 			return s;
+		}
 	}
 	capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_SCRATCH_BUSY);
 	return NULL;

@@ -140,7 +140,7 @@ static __noinline __u8 kind_of(struct file___object *file, __u64 call, __u32 fd)
 		return LOGS_OUTPUT;
 	if (fd == 2)
 		return LOGS_ERROR;
-	descriptor = descriptor_of_file((void *)file);
+	descriptor = descriptor_of_file((__u64)file);
 	if (descriptor == OFF_CPU_FD_FILE)
 		return is_log(file) ? LOGS_FILE : 0;
 	if (descriptor != OFF_CPU_FD_UNIX_SOCKET)
@@ -281,8 +281,7 @@ __weak __noinline int logs_take(__u64 at, __u64 kind_and_fd, __u64 length, __u32
 	record->length = length > 0x7fffffff ? 0x7fffffff : length;
 	record->kind = kind;
 	record->is_whole = kind == LOGS_JOURNAL || kind == LOGS_SYSLOG;
-	record->object =
-		object_of(task, (void *)at, descriptor_of_file((void *)at), fd, LOGS_OBJECT);
+	record->object = object_of(task, (void *)at, descriptor_of_file(at), fd, LOGS_OBJECT);
 	bpf_loop(LOGS_PIECES_MAX, send_piece, &pieces, 0);
 	__sync_lock_test_and_set(&call->busy, 0);
 	return 0;

@@ -262,11 +262,11 @@ static __always_inline int lua_next_by_state(struct unwind_walk *w, const struct
 #define LUA_OPEN_MAX 16
 
 /* Whether a CallInfo is among those from `next` outwards: then it is that of an open call. */
-static __always_inline int lua_is_open(const struct unwind_walk *w, __u64 next, __u64 ci)
+UNWIND_APART int lua_is_open(const struct unwind_walk *w, __u64 next, __u64 ci)
 {
 	__u32 i;
 
-	for (i = 0; i < LUA_OPEN_MAX && next; i++) {
+	for (i = 0; w && i < LUA_OPEN_MAX && next; i++) {
 		if (next == ci)
 			return 1;
 		if (unwind_read_far(w, &next, sizeof(next), next + 16))

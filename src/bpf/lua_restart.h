@@ -30,25 +30,26 @@
 struct lua_scan {
 	struct unwind_walk *walk;
 	const struct lua_data *data;
-	__u64 at, to; /* of the word that is looked at next; not up to that one */
+	__u64 from, to; /* the words that are looked at */
+	__u64 at;	/* behind the one that was looked at last */
 	__u64 found;
 };
 
-/* For unwind_repeat(): whether a word is the address behind a call in Lua. */
+/*
+ * For unwind_repeat(): whether a word is the address behind a call in Lua. Where a word is follows
+ * from i (python_scan() says why).
+ */
 static long lua_scan(__u32 i, void *context)
 {
 	struct lua_scan *scan = context;
 	const struct lua_data *data = scan->data;
-	__u64 value;
+	__u64 at = scan->from + i * 8ull, value;
 
-	(void)i;
-	if (scan->at >= scan->to)
-		return 1;
-	if (unwind_read(scan->walk, &value, sizeof(value), scan->at)) {
+	scan->at = at + 8;
+	if (at >= scan->to || unwind_read(scan->walk, &value, sizeof(value), at)) {
 		scan->at = scan->to;
 		return 1;
 	}
-	scan->at += 8;
 	if (value - data->code >= data->code_size || !unwind_is_called(scan->walk, value) ||
 	    (data->by_state && lua_is_execute(data, value - 1)))
 		return 0;
@@ -84,10 +85,8 @@ static long lua_look_for_state(__u32 i, void *context)
 	struct lua_scan *scan = context;
 	__u64 state;
 
-	(void)i;
-	if (unwind_read(scan->walk, &state, sizeof(state), scan->at))
+	if (unwind_read(scan->walk, &state, sizeof(state), scan->from + i * 8ull))
 		return 1;
-	scan->at += 8;
 	if (!state || state & 7 || state >> 47 ||
 	    unwind_read_far(scan->walk, scan->walk->piece, 64, state + 8))
 		return 0;
@@ -105,10 +104,8 @@ static long lua_look_for_open(__u32 i, void *context)
 	const __u64 *open = scan->walk->piece;
 	__u64 word;
 
-	(void)i;
-	if (unwind_read(scan->walk, &word, sizeof(word), scan->at))
+	if (unwind_read(scan->walk, &word, sizeof(word), scan->from + i * 8ull))
 		return 1;
-	scan->at += 8;
 	scan->found =
 		word && (word == open[0] || word == open[1] || word == open[2] || word == open[3]);
 	return scan->found != 0;
@@ -136,9 +133,9 @@ static __always_inline int lua_restart(struct unwind_walk *w)
 
 	if (!d || r->why != UNWIND_RESTART_ENDED)
 		return UNWIND_NATIVE;
-	scan.at = r->found_sp ? r->found_sp : w->sp & ~7ull;
+	scan.from = r->found_sp ? r->found_sp : w->sp & ~7ull;
 	scan.to = (w->sp & ~7ull) + 8 * LUA_SCAN_WORDS_MAX;
-	OPAQUE(scan.at);
+	OPAQUE(scan.from);
 	unwind_repeat(LUA_SCAN_WORDS, lua_scan, &scan);
 	pc = scan.found;
 	sp = scan.at;
@@ -148,12 +145,12 @@ static __always_inline int lua_restart(struct unwind_walk *w)
 	r->found_sp = sp;
 	if (!pc)
 		return UNWIND_AGAIN;
+	scan.from = sp;
 	scan.found = 0;
 	unwind_repeat(LUA_STATE_WORDS, lua_look_for_state, &scan);
 	ci = scan.found && remembered[0] ? remembered[0] : scan.found;
 	if (ci && !d->by_state) {
 		lua_innermost(w, ci);
-		scan.at = sp;
 		scan.found = 0;
 		unwind_repeat(LUA_OPEN_WORDS, lua_look_for_open, &scan);
 	}

@@ -197,8 +197,6 @@ static __always_inline __u64 worth(struct task_struct *task, __u64 address,
 	return bytes;
 }
 
-CAPTURE_WHOLE(mem_grow);
-
 SEC("perf_event")
 int mem_grow(struct bpf_perf_event_data *ctx)
 {
@@ -208,21 +206,19 @@ int mem_grow(struct bpf_perf_event_data *ctx)
 	enum filter_answer answer = filter_current();
 	__u64 each, period = ctx->sample_period;
 
-	capture_whole(ctx, mem_grow);
 	if (answer == FILTER_NO || !task->mm)
 		return 0;
 	each = worth(task, ctx->addr, &kind);
 	if (!each)
 		return 0;
-	scratch = capture_begin(CAPTURE_SOURCE_MEM_GROW);
+	scratch = capture_begin(CAPTURE_SOURCE_MEM_GROW, CAPTURE_WALKER_FAULT);
 	if (!scratch)
 		return 0;
 	capture_identity(&scratch->record, MEM_GROW_FAULT, task, period * each);
 	scratch->record.identity.undecided = answer == FILTER_ASK;
 	scratch->record.identity.key = kind;
-	capture_event_stack(ctx, scratch, task);
-	capture_send(scratch);
-	capture_end(scratch);
+	event_user_stack(ctx, scratch, task);
+	capture_walk(ctx, scratch, &walk_fault, event_kernel_frames(ctx), 0, 0);
 	return 0;
 }
 

@@ -40,45 +40,30 @@ struct allocation {
 
 #define CLASS_WORDS (MEM_HEAP_CLASS_BYTES / 8)
 
-/* Where it cannot be read, it is empty. */
-static __always_inline void put_class(struct capture_scratch *scratch, const void *class)
+/* Sends a sample with its stack: the last thing that a program does. */
+static __always_inline void tell(void *ctx, struct task_struct *task, const struct allocation *made)
 {
-	__u64 at = scratch->record.user_frames;
-
-	/* the verifier wants an address that is calculated after this check */
-	__asm__ volatile("" : "+r"(at));
-	if (at < CAPTURE_FRAMES_MAX - CLASS_WORDS)
-		bpf_probe_read_user_str(&scratch->frames[at + 1], MEM_HEAP_CLASS_BYTES, class);
-}
-
-static __always_inline void tell(struct task_struct *task, const struct allocation *made)
-{
-	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_MEM_HEAP);
-	__u32 frames;
+	struct capture_scratch *scratch =
+		capture_begin(CAPTURE_SOURCE_MEM_HEAP, CAPTURE_WALKER_UPROBE);
 
 	if (!scratch)
 		return;
 	capture_identity(&scratch->record, made->kind, task, made->value);
 	scratch->record.identity.undecided = made->undecided;
 	scratch->record.identity.key = made->key;
-	if (want_user && capture_registers(scratch, task)) {
-		scratch->record.has_user = 1;
-		capture_user(scratch, task);
-	}
-	frames = scratch->record.user_frames;
-	if (frames < CAPTURE_FRAMES_MAX - 1) {
-		scratch->frames[frames] = made->interval;
-		scratch->frames[frames + 1] = made->size;
-	}
+	if (want_user && capture_registers(scratch, task))
+		capture_wants_walk(scratch);
+	scratch->behind[0] = made->interval;
+	scratch->behind[1] = made->size;
+	/* where it cannot be read, it is empty */
 	if (made->words == 1 + CLASS_WORDS)
-		put_class(scratch, made->class);
-	capture_send_with(scratch, made->words);
-	capture_end(scratch);
+		bpf_probe_read_user_str(&scratch->behind[1], MEM_HEAP_CLASS_BYTES, made->class);
+	capture_walk(ctx, scratch, &walk_uprobe, 0, made->words, 0);
 }
 
 /* bytes: with MEM_HEAP_UNFOLLOWED; address 0: it is not known. */
-static __always_inline void tell_alloc(struct task_struct *task, bool undecided, __u64 address,
-				       __u64 bytes, __u64 interval)
+static __always_inline void tell_alloc(void *ctx, struct task_struct *task, bool undecided,
+				       __u64 address, __u64 bytes, __u64 interval)
 {
 	const struct allocation made = {
 		.kind = MEM_HEAP_ALLOC,
@@ -89,7 +74,7 @@ static __always_inline void tell_alloc(struct task_struct *task, bool undecided,
 		.undecided = undecided,
 	};
 
-	tell(task, &made);
+	tell((void *)ctx, task, &made);
 }
 
 static __always_inline void tell_held(struct task_struct *task, bool undecided,
@@ -105,10 +90,8 @@ static __always_inline void tell_held(struct task_struct *task, bool undecided,
 		.undecided = undecided,
 	};
 
-	tell(task, &made);
+	tell((void *)ctx, task, &made);
 }
-
-CAPTURE_WHOLE(mem_heap_site);
 
 SEC("uprobe")
 int mem_heap_site(struct probe_regs *ctx)
@@ -117,7 +100,6 @@ int mem_heap_site(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer = filter_current();
 
-	capture_whole(ctx, mem_heap_site);
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == MEM_HEAP_PLACE_FREE || place == MEM_HEAP_PLACE_KEPT) {
@@ -127,7 +109,7 @@ int mem_heap_site(struct probe_regs *ctx)
 	if (place == MEM_HEAP_PLACE_OBJECT)
 		tell_held(task, answer == FILTER_ASK, ctx);
 	else
-		tell_alloc(task, answer == FILTER_ASK, ctx->di, ctx->dx, ctx->si);
+		tell_alloc(ctx, task, answer == FILTER_ASK, ctx->di, ctx->dx, ctx->si);
 	return 0;
 }
 
@@ -211,8 +193,6 @@ static __always_inline __u64 bytes_of_call(const struct probe_regs *ctx, __u64 c
 	}
 }
 
-CAPTURE_WHOLE(mem_heap_call);
-
 SEC("uprobe")
 int mem_heap_call(struct probe_regs *ctx)
 {
@@ -220,7 +200,6 @@ int mem_heap_call(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer;
 
-	capture_whole(ctx, mem_heap_call);
 	spend(MEM_HEAP_BUDGET_MALLOC, MEM_HEAP_CALL_COST_OF(cookie));
 	bytes = bytes_of_call(ctx, cookie);
 	/* more than there can be fails */
@@ -229,7 +208,8 @@ int mem_heap_call(struct probe_regs *ctx)
 	answer = filter_current();
 	if (answer == FILTER_NO || !is_sample(MEM_HEAP_BUDGET_MALLOC, bytes))
 		return 0;
-	tell_alloc(task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED, mem_heap_interval);
+	tell_alloc(ctx, task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED,
+		   mem_heap_interval);
 	return 0;
 }
 
@@ -237,8 +217,6 @@ int mem_heap_call(struct probe_regs *ctx)
  * A thread of a JVM gets a buffer for its objects, of which this one is the first, or an object
  * beside it. All that will be in the buffer counts as that one's, as in the JVM's own recordings.
  */
-CAPTURE_WHOLE(mem_heap_object);
-
 SEC("uprobe")
 int mem_heap_object(struct probe_regs *ctx)
 {
@@ -247,7 +225,6 @@ int mem_heap_object(struct probe_regs *ctx)
 	bool is_buffer = (cookie & MEM_HEAP_CALL_MASK) == MEM_HEAP_CALL_BUFFER;
 	enum filter_answer answer;
 
-	capture_whole(ctx, mem_heap_object);
 	spend(MEM_HEAP_BUDGET_JAVA, MEM_HEAP_CALL_COST_OF(cookie));
 	if (!bytes || bytes > 1ull << 46)
 		return 0;
@@ -264,7 +241,7 @@ int mem_heap_object(struct probe_regs *ctx)
 		.undecided = answer == FILTER_ASK,
 	};
 
-	tell(task, &made);
+	tell((void *)ctx, task, &made);
 	return 0;
 }
 
@@ -281,8 +258,6 @@ static const __u8 span_pages[] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,	1
 				  1, 2, 1, 2, 1, 2, 1, 3, 2, 3, 1, 3, 2, 3, 4,	5, 6,
 				  1, 7, 6, 5, 4, 3, 5, 7, 2, 9, 7, 5, 8, 3, 10, 7, 4};
 
-CAPTURE_WHOLE(mem_heap_span);
-
 SEC("uprobe")
 int mem_heap_span(struct probe_regs *ctx)
 {
@@ -290,7 +265,6 @@ int mem_heap_span(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer;
 
-	capture_whole(ctx, mem_heap_span);
 	spend(MEM_HEAP_BUDGET_GO, MEM_HEAP_CALL_COST_OF(cookie));
 	if ((cookie & MEM_HEAP_CALL_MASK) == MEM_HEAP_CALL_SPAN)
 		bytes = class < sizeof(span_pages) ? span_pages[class] * GO_PAGE : 0;
@@ -299,7 +273,8 @@ int mem_heap_span(struct probe_regs *ctx)
 	answer = filter_current();
 	if (answer == FILTER_NO || !is_sample(MEM_HEAP_BUDGET_GO, bytes))
 		return 0;
-	tell_alloc(task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED, mem_heap_interval);
+	tell_alloc(ctx, task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED,
+		   mem_heap_interval);
 	return 0;
 }
 
@@ -370,8 +345,6 @@ static __always_inline __u64 argument_of(struct probe_regs *ctx, __u64 cookie, _
 }
 
 /* The program has taken the sample, and says what it stands for. */
-CAPTURE_WHOLE(mem_heap_usdt);
-
 SEC("uprobe")
 int mem_heap_usdt(struct probe_regs *ctx)
 {
@@ -379,7 +352,6 @@ int mem_heap_usdt(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer = filter_current();
 
-	capture_whole(ctx, mem_heap_usdt);
 	if (answer == FILTER_NO)
 		return 0;
 	address = argument_of(ctx, cookie, 0);
@@ -389,7 +361,7 @@ int mem_heap_usdt(struct probe_regs *ctx)
 	}
 	bytes = argument_of(ctx, cookie, 2);
 	if (bytes && bytes <= 1ull << 46)
-		tell_alloc(task, answer == FILTER_ASK, address, bytes, 1);
+		tell_alloc(ctx, task, answer == FILTER_ASK, address, bytes, 1);
 	return 0;
 }
 

@@ -353,7 +353,8 @@ enum object_what_at {
  */
 __weak __noinline int object_tell(__u64 fs, __u64 file, __u64 what, __u32 kind)
 {
-	struct capture_scratch *scratch = capture_begin(CAPTURE_KIND_SOURCE(kind));
+	struct capture_scratch *scratch =
+		capture_begin(CAPTURE_KIND_SOURCE(kind), CAPTURE_WALKER_NONE);
 	struct object_told *told;
 	__u32 number;
 
@@ -368,7 +369,7 @@ __weak __noinline int object_tell(__u64 fs, __u64 file, __u64 what, __u32 kind)
 	told->operation = what >> OBJECT_OPERATION_AT;
 	told->in_flight = what >> OBJECT_IN_FLIGHT_AT;
 	told->number = number;
-	if (!capture_send_with(scratch, OBJECT_WORDS(told->bytes)))
+	if (!capture_send_plain(scratch, OBJECT_WORDS(told->bytes)))
 		number = 0;
 	capture_end(scratch);
 	return number;

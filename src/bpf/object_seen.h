@@ -92,7 +92,7 @@ __weak __noinline int object_look_at(struct object_seen *seen, __u64 address, __
 	is_same =
 		(__u64)file == seen->file && operations == seen->operations && inode == seen->inode;
 	if (!is_same)
-		descriptor = descriptor_of_file((void *)file);
+		descriptor = descriptor_of_file((__u64)file);
 	name = object_name((void *)file, descriptor);
 	if (is_same && name == seen->name && fd == seen->fd && seen->age == object_age())
 		return descriptor;

@@ -305,7 +305,7 @@ static __noinline void send_rest(struct task_struct *task, bool is_last)
 	if (!thread || (!thread->short_waited && !thread->short_ready))
 		return;
 	time = thread->short_waited + thread->short_ready;
-	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
+	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU, CAPTURE_WALKER_NONE);
 	if (!scratch) {
 		if (is_last)
 			capture_count_losses(CAPTURE_SOURCE_OFF_CPU, CAPTURE_LOSS_WAIT_REST,
@@ -372,47 +372,44 @@ int BPF_PROG(off_cpu_switch, bool preempt, struct task_struct *prev, struct task
 
 /* -- who wakes --------------------------------------------------------------------------------- */
 
-/* Walks the user stack from the registers that were taken, and the kernel's. */
-static __always_inline void walk(void *ctx, struct capture_scratch *scratch,
-				 struct task_struct *task, bool with_kernel)
-{
-	struct capture_record *record = &scratch->record;
-	__u32 user_frames;
-	long bytes;
-
-	if (record->has_user)
-		capture_user(scratch, task);
-	user_frames = record->user_frames;
-	if (!with_kernel || user_frames > UNWIND_FRAMES_MAX)
-		return;
-	bytes = bpf_get_stack(ctx, &scratch->frames[user_frames],
-			      (CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_BEHIND_WORDS) * sizeof(__u64),
-			      0);
-	if (bytes > 0)
-		record->kernel_frames = bytes / sizeof(__u64);
-}
-
-/* The stack of the current thread: one that it had before, or it is walked. */
-static __always_inline void take_stack(void *ctx, struct capture_scratch *scratch,
-				       struct task_struct *task, bool with_kernel)
+/*
+ * Whether the stack of the current thread has to be walked: not one that it had before. Its
+ * registers are read, and a walk is wanted if it has some.
+ */
+static __always_inline bool needs_walk(struct capture_scratch *scratch, struct task_struct *task,
+				       bool with_kernel)
 {
 	struct as_before_thread *thread = as_before_memory(task);
 	bool as_before = thread && as_before_find(scratch, thread, with_kernel);
 
+	scratch->argument = as_before;
 	if (as_before && !off_cpu_check)
-		return;
+		return false;
 	scratch->notes.count = 0;
 	scratch->notes.wanted = thread && !as_before && !thread->pause;
-	walk(ctx, scratch, task, with_kernel);
+	return true;
+}
+
+/* It was walked: the kernel's part follows, and what the next wait is compared with. */
+static __always_inline void end_walk(void *ctx, struct capture_scratch *scratch,
+				     struct task_struct *task, bool with_kernel)
+{
+	struct as_before_thread *thread = as_before_memory(task);
+
+	capture_kernel_stack(ctx, scratch,
+			     with_kernel ? CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_BEHIND_WORDS : 0);
 	if (thread && thread->pause)
 		thread->pause--;
-	else if (thread && !as_before)
+	else if (thread && !scratch->argument)
 		as_before_note(scratch, thread, with_kernel);
 	scratch->notes.wanted = 0;
 }
 
-/* The stack with which a thread ends the wait of another one. */
-static __noinline bool take_waker(__u32 tid, __u64 now)
+/*
+ * The stack with which a thread ends the wait of another one: its record is begun; null: it has
+ * none.
+ */
+static __noinline struct capture_scratch *begin_waker(__u32 tid, __u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct off_cpu_cpu *cpu = this_cpu();
@@ -420,42 +417,54 @@ static __noinline bool take_waker(__u32 tid, __u64 now)
 	struct capture_scratch *scratch;
 
 	if (task->flags & PF_KTHREAD || !task->mm || !want_user)
-		return false;
+		return NULL;
 	if (!filter_everything) {
 		thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 		if (!thread || thread->answer != FILTER_YES)
-			return false;
+			return NULL;
 	}
 	if (!cpu || stacks_ahead(cpu, now) >= BURST_NS / 2) {
 		capture_count_loss(CAPTURE_SOURCE_OFF_CPU, CAPTURE_LOSS_WAKER_STACK);
-		return false;
+		return NULL;
 	}
-	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
+	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU, CAPTURE_WALKER_WAKING);
 	if (!scratch)
-		return false;
+		return NULL;
 	pay_for_stack(cpu, now);
 	capture_identity(&scratch->record, OFF_CPU_WAKER, task, 0);
 	scratch->record.head.time = now;
 	scratch->record.identity.key = tid;
-	if (capture_registers(scratch, task)) {
-		scratch->record.has_user = 1;
-		take_stack(NULL, scratch, task, false);
-	}
-	if (!capture_send_with(scratch, 0))
-		as_before_not_sent(&scratch->record, task);
-	capture_end(scratch);
-	return true;
+	if (capture_registers(scratch, task))
+		capture_wants_walk(scratch);
+	return scratch;
 }
 
-CAPTURE_WHOLE(off_cpu_waking);
+static __always_inline void send_waker(struct capture_scratch *scratch)
+{
+	if (!capture_send_with(scratch, 0))
+		as_before_not_sent(&scratch->record, bpf_get_current_task_btf());
+	capture_end(scratch);
+}
+
+SEC("tp_btf/sched_waking")
+int off_cpu_waking_done(void *ctx)
+{
+	struct capture_scratch *scratch = capture_claimed(CAPTURE_WALKER_WAKING);
+
+	if (!scratch)
+		return 0;
+	end_walk(ctx, scratch, bpf_get_current_task_btf(), false);
+	send_waker(scratch);
+	return 0;
+}
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(off_cpu_waking, struct task_struct *task)
 {
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+	struct capture_scratch *scratch = NULL;
 	__u64 now, id;
 
-	capture_whole(ctx, off_cpu_waking);
 	if (!thread || (!filter_everything && thread->answer == FILTER_NO))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -471,21 +480,28 @@ int BPF_PROG(off_cpu_waking, struct task_struct *task)
 	bpf_get_current_comm(thread->waker_comm, sizeof(thread->waker_comm));
 	thread->waker_released =
 		off_cpu_locks ? lock_released(bpf_get_current_task_btf()) : LOCK_RELEASED_NONE;
-	thread->has_waker_stack = off_cpu_wakers && thread->waker_context == OFF_CPU_BY_THREAD &&
-				  take_waker(task->pid, now);
+	if (off_cpu_wakers && thread->waker_context == OFF_CPU_BY_THREAD)
+		scratch = begin_waker(task->pid, now);
+	thread->has_waker_stack = scratch != NULL;
+	if (!scratch)
+		return 0;
+	if (scratch->walks && needs_walk(scratch, bpf_get_current_task_btf(), false))
+		capture_walk_then(ctx, scratch, &walk_waking, CAPTURE_DONE_OFF_CPU_WAKING);
+	else
+		send_waker(scratch);
 	return 0;
 }
 
 /* -- the thread is back ------------------------------------------------------------------------ */
 
 /* The registers are also evidence, whether the stack is wanted or not. */
-static __always_inline void take_stacks(void *ctx, struct capture_scratch *scratch,
-					struct task_struct *task, bool with_kernel)
+static __always_inline void read_registers(struct capture_scratch *scratch,
+					   struct task_struct *task)
 {
 	evidence_begin(scratch);
-	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task))
-		scratch->record.has_user = want_user;
-	take_stack(ctx, scratch, task, with_kernel && want_kernel);
+	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task) &&
+	    want_user)
+		capture_wants_walk(scratch);
 }
 
 static __always_inline void take_wait(struct off_cpu_wait *wait, struct capture_scratch *scratch,
@@ -530,21 +546,12 @@ static __noinline void take_back(struct task_struct *task, struct off_cpu_coming
 	put_off(thread, coming);
 }
 
-/* Tells of a wait that is over, in the thread that had waited. */
-static __always_inline void tell(void *ctx, struct task_struct *task, struct off_cpu_coming *coming,
-				 bool with_kernel)
+/* Sends a wait, with the frames that it has. */
+static __always_inline void send_wait(struct capture_scratch *scratch, struct task_struct *task,
+				      struct off_cpu_coming *coming)
 {
-	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
-	struct off_cpu_wait *wait;
+	struct off_cpu_wait *wait = wait_place(scratch);
 
-	if (!scratch) {
-		take_back(task, coming);
-		return;
-	}
-	coming->tid = 0;
-	capture_identity(&scratch->record, OFF_CPU_WAIT, task, coming->woken - coming->out);
-	take_stacks(ctx, scratch, task, with_kernel);
-	wait = wait_place(scratch);
 	if (wait)
 		take_wait(wait, scratch, task, coming);
 	if (!wait || !capture_send_with(scratch, off_cpu_words(wait))) {
@@ -554,7 +561,26 @@ static __always_inline void tell(void *ctx, struct task_struct *task, struct off
 	capture_end(scratch);
 }
 
-CAPTURE_WHOLE(off_cpu_back);
+/* Begins with a wait that is over, in the thread that had waited. */
+static __always_inline void begin_wait(void *ctx, struct task_struct *task,
+				       struct off_cpu_coming *coming, enum capture_walker walker,
+				       void *table, enum capture_done done)
+{
+	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU, walker);
+	bool with_kernel = walker == CAPTURE_WALKER_BACK && want_kernel;
+
+	if (!scratch) {
+		take_back(task, coming);
+		return;
+	}
+	coming->tid = 0;
+	capture_identity(&scratch->record, OFF_CPU_WAIT, task, coming->woken - coming->out);
+	read_registers(scratch, task);
+	if (needs_walk(scratch, task, with_kernel))
+		capture_walk_then(ctx, scratch, table, done);
+	else
+		send_wait(scratch, task, coming);
+}
 
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(off_cpu_back, bool is_switch)
@@ -562,27 +588,56 @@ int BPF_PROG(off_cpu_back, bool is_switch)
 	struct off_cpu_cpu *cpu = this_cpu();
 	struct task_struct *task;
 
-	capture_whole(ctx, off_cpu_back);
 	if (!cpu || !cpu->coming.tid)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if ((__u32)task->pid == cpu->coming.tid)
-		tell(ctx, task, &cpu->coming, true);
+		begin_wait(ctx, task, &cpu->coming, CAPTURE_WALKER_BACK, &walk_back,
+			   CAPTURE_DONE_OFF_CPU_BACK);
+	return 0;
+}
+
+SEC("tp_btf/sched_exit_tp")
+int off_cpu_back_done(void *ctx)
+{
+	struct capture_scratch *scratch = capture_claimed(CAPTURE_WALKER_BACK);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct off_cpu_cpu *cpu = this_cpu();
+
+	if (!scratch || !cpu)
+		return 0;
+	end_walk(ctx, scratch, task, want_kernel);
+	send_wait(scratch, task, &cpu->coming);
 	return 0;
 }
 
 /* Instead of that. What the kernel did while the thread waited is not on its stack any more. */
-CAPTURE_WHOLE(off_cpu_return);
-
 SEC("tp_btf/sys_exit")
 int BPF_PROG(off_cpu_return, struct probe_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 
-	capture_whole(ctx, off_cpu_return);
 	if (thread && thread->later.tid)
-		tell(ctx, task, &thread->later, false);
+		begin_wait(ctx, task, &thread->later, CAPTURE_WALKER_RETURN, &walk_return,
+			   CAPTURE_DONE_OFF_CPU_RETURN);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int off_cpu_return_done(void *ctx)
+{
+	struct capture_scratch *scratch = capture_claimed(CAPTURE_WALKER_RETURN);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+
+	if (!scratch)
+		return 0;
+	end_walk(ctx, scratch, task, false);
+	if (thread)
+		send_wait(scratch, task, &thread->later);
+	else
+		capture_end(scratch);
 	return 0;
 }
 

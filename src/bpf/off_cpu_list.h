@@ -94,7 +94,7 @@ static __always_inline void list_waiting(struct seq_file *seq, struct task_struc
 	if (!thread || !listing_has_room(seq))
 		return;
 	/* before anything is taken from the thread that could not be told of */
-	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
+	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU, CAPTURE_WALKER_NONE);
 	if (!scratch)
 		return;
 	wait.short_waited = __sync_lock_test_and_set(&thread->short_waited, 0);

@@ -43,7 +43,7 @@ __weak __noinline int off_cpu_file_object(__u64 address)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_struct___object *more = (void *)task;
-	__u8 descriptor = descriptor_of_file((void *)address);
+	__u8 descriptor = descriptor_of_file(address);
 
 	return object_number((__u64)BPF_CORE_READ(more, fs), address,
 			     (__u64)descriptor << OBJECT_DESCRIPTOR_AT | ~0u, OFF_CPU_OBJECT,

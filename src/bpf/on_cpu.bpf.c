@@ -5,8 +5,6 @@
 
 const volatile __u64 on_cpu_period; /* ns that one sample stands for; set before loading */
 
-CAPTURE_WHOLE(on_cpu);
-
 SEC("perf_event")
 int on_cpu(struct bpf_perf_event_data *ctx)
 {
@@ -14,21 +12,19 @@ int on_cpu(struct bpf_perf_event_data *ctx)
 	struct capture_scratch *scratch;
 	enum filter_answer answer;
 
-	capture_whole(ctx, on_cpu);
 	/* the idle task: no thread runs */
 	if (!bpf_get_current_pid_tgid())
 		return 0;
 	answer = filter_current();
 	if (answer == FILTER_NO)
 		return 0;
-	scratch = capture_begin(CAPTURE_SOURCE_ON_CPU);
+	scratch = capture_begin(CAPTURE_SOURCE_ON_CPU, CAPTURE_WALKER_EVENT);
 	if (!scratch)
 		return 0;
 	capture_identity(&scratch->record, CAPTURE_ON_CPU, task, on_cpu_period);
 	scratch->record.identity.undecided = answer == FILTER_ASK;
-	capture_event_stack(ctx, scratch, task);
-	capture_send(scratch);
-	capture_end(scratch);
+	event_user_stack(ctx, scratch, task);
+	capture_walk(ctx, scratch, &walk_event, event_kernel_frames(ctx), 0, 0);
 	return 0;
 }
 

@@ -163,7 +163,7 @@ static __always_inline __u32 path_tell(struct capture_scratch *scratch, struct o
 	__builtin_memset(&scratch->record, 0, sizeof(scratch->record));
 	scratch->record.head.kind = kind;
 	scratch->record.head.time = bpf_ktime_get_ns();
-	if (!capture_send_with(scratch, OBJECT_WORDS(told->bytes)))
+	if (!capture_send_plain(scratch, OBJECT_WORDS(told->bytes)))
 		return 0;
 	bpf_map_update_elem(&object_numbers, &key, &number, BPF_ANY);
 	return number;
@@ -184,7 +184,7 @@ __weak __noinline int path_number(__u32 call, const struct path_arguments *argum
 
 	if (!arguments)
 		return 0;
-	scratch = capture_begin(CAPTURE_KIND_SOURCE(kind));
+	scratch = capture_begin(CAPTURE_KIND_SOURCE(kind), CAPTURE_WALKER_NONE);
 	if (!scratch)
 		return 0;
 	told = (struct object_told *)scratch->frames;

@@ -202,7 +202,7 @@ static __always_inline __u32 poll_ready(struct task_struct *task, bool is_select
 
 	if (!slot)
 		return 0;
-	descriptor = descriptor_of_file((void *)file);
+	descriptor = descriptor_of_file(file);
 	/* what has a name of its own is not known by its number */
 	if (!object_has_path(descriptor) && !object_is_socket(descriptor))
 		fd = poll_number(task, file, slot->seen.fd);

@@ -164,39 +164,41 @@ static __always_inline bool may_begin(const struct requests_socket *socket,
 	       (call->copied >= REQUESTS_LEAST && requests_begins_http2(call->data));
 }
 
-/*
- * How much of a call is wanted, of whose first bytes that many were copied. 0: none. *tell: the
- * call is worth a record.
- */
-static __always_inline __u32 wanted(struct requests_socket *socket, struct requests_call *call,
-				    __u32 direction, __u32 length, bool turned, bool *tell)
-{
-	__u32 seems = 0, room;
+/* Of what wanted() returns: the call is worth a record. */
+#define WANTED_RECORD (1u << 31)
 
-	*tell = true;
-	if (!socket->protocol || socket->protocol == REQUESTS_HTTP) {
-		call->wire.works.more.protocol =
-			usually(requests_is_http(call->data, call->copied)) ? REQUESTS_HTTP
+/*
+ * How much of a call is wanted, of whose first bytes that many were copied; and WANTED_RECORD. Not
+ * static, so that the verifier looks at it once.
+ */
+__weak __noinline __u32 wanted(struct requests_call *call, struct requests_socket *socket,
+			       __u32 direction, __u32 length, __u32 turned)
+{
+	__u32 seems = 0, room, record = WANTED_RECORD;
+
+	if (!call || !socket || direction > 1)
+		return 0;
+	if (!socket->protocol || socket->protocol == REQUESTS_HTTP)
+		seems = usually(requests_is_http(call->data, call->copied)) ? REQUESTS_HTTP
 			: may_begin(socket, call)
 				? requests_protocol_of(call->data, call->copied, length)
 				: REQUESTS_UNKNOWN;
-		/* read again, so that the verifier does not follow each protocol by itself */
-		seems = *(volatile __u8 *)&call->wire.works.more.protocol;
-	}
 	if (rarely(!socket->protocol)) {
 		socket->protocol = seems;
 		socket->asks = direction ^ requests_seems_answered(seems, call->data);
 		socket->strange = seems ? 0 : socket->strange + 1;
-		*tell = seems;
+		if (!seems)
+			record = 0;
 		socket->is_tls |= !seems && requests_is_tls(call->data, call->copied);
 	} else if (seems == REQUESTS_HTTP2 && requests_begins_http2(call->data)) {
 		/* a connection of HTTP/1 has gone over to HTTP/2 */
 		socket->protocol = seems;
 	}
 	if (requests_wants_all(socket->protocol))
-		return REQUESTS_COPY_MAX;
+		return record | REQUESTS_COPY_MAX;
 	if (socket->protocol != REQUESTS_HTTP)
-		return direction == socket->asks ? REQUESTS_COPY_MAX : REQUESTS_COPY_FIRST;
+		return record |
+		       (direction == socket->asks ? REQUESTS_COPY_MAX : REQUESTS_COPY_FIRST);
 	if (seems == REQUESTS_HTTP)
 		room = requests_is_answer(call->data) && !requests_is_switch(call->data)
 			       ? ANSWER_HEAD_MAX
@@ -207,7 +209,7 @@ static __always_inline __u32 wanted(struct requests_socket *socket, struct reque
 	else
 		room = turned ? 0 : socket->room[direction];
 	socket->room[direction] = room > length ? room - length : 0;
-	return room < length ? room : length;
+	return record | (room < length ? room : length);
 }
 
 static __always_inline void fill(struct requests_more *more, struct requests_socket *socket,
@@ -433,17 +435,17 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 				 enum filter_answer answer)
 {
 	struct requests_more *more = &call->wire.works.more;
-	bool tell = true;
-	__u32 want = 0;
+	__u32 want = WANTED_RECORD;
 
 	call->copied = 0;
 	if (length) {
 		requests_call_copy_first(call, length < REQUESTS_COPY_FIRST ? length
 									    : REQUESTS_COPY_FIRST);
-		want = wanted(socket, call, direction, length, turned, &tell);
+		want = wanted(call, socket, direction, length, turned);
 	}
-	if (!tell || !socket->protocol)
+	if (!(want & WANTED_RECORD) || !socket->protocol)
 		return;
+	want &= ~WANTED_RECORD;
 	/* behind what was moved, a buffer's pages need not be there */
 	if (want > length)
 		want = length;

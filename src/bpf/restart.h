@@ -133,7 +133,10 @@ static __always_inline int unwind_restart(struct unwind_walk *w)
 
 	w->mapping.runtime = w->home_runtime;
 	w->mapping.data = w->home_data;
-	moved = ++r->asked < UNWIND_RESTARTS_MAX ? unwind_runtime_restart(w) : UNWIND_NATIVE;
+	moved = r->asked + 1 < UNWIND_RESTARTS_MAX ? unwind_runtime_restart(w) : UNWIND_NATIVE;
+	if (moved == UNWIND_ELSEWHERE)
+		return 1;
+	r->asked++;
 	if (moved == UNWIND_AGAIN)
 		return 0;
 	fits = moved == UNWIND_MOVED && unwind_restart_fits(w);

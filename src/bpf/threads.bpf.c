@@ -140,7 +140,7 @@ static __noinline void introduce(struct task_struct *task, struct threads_thread
 		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_NO_RING);
 		return;
 	}
-	scratch = capture_begin(CAPTURE_SOURCE_THREADS);
+	scratch = capture_begin(CAPTURE_SOURCE_THREADS, CAPTURE_WALKER_NONE);
 	if (!scratch)
 		return;
 	record = &scratch->record;
@@ -640,9 +640,12 @@ int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task
 
 static __always_inline void take_stack(void *ctx, struct task_struct *task,
 				       const struct threads_thread *thread,
-				       struct threads_coming *coming, bool with_kernel)
+				       struct threads_coming *coming, enum capture_walker walker,
+				       void *table)
 {
-	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_THREADS);
+	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_THREADS, walker);
+	bool with_kernel = walker == CAPTURE_WALKER_BACK && want_kernel;
+	__u32 words;
 
 	coming->tid = 0;
 	if (!scratch)
@@ -650,13 +653,11 @@ static __always_inline void take_stack(void *ctx, struct task_struct *task,
 	capture_identity(&scratch->record, THREADS_STACK, task, coming->in);
 	scratch->record.identity.key = coming->thread;
 	scratch->record.identity.undecided = thread && thread->answer == FILTER_ASK;
-	switch_stack(ctx, scratch, task, with_kernel, THREADS_LOCK_WORDS);
-	capture_send_with(scratch,
-			  thread && thread->has_lock ? lock_put(scratch, &thread->lock) : 0);
-	capture_end(scratch);
+	switch_stack(scratch, task);
+	words = thread && thread->has_lock ? lock_put(scratch, &thread->lock) : 0;
+	capture_walk(ctx, scratch, table,
+		     with_kernel ? CAPTURE_KERNEL_FRAMES_MAX - THREADS_LOCK_WORDS : 0, words, 0);
 }
-
-CAPTURE_WHOLE(threads_back);
 
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(threads_back, bool is_switch)
@@ -664,28 +665,24 @@ int BPF_PROG(threads_back, bool is_switch)
 	struct threads_cpu *cpu = this_cpu();
 	struct task_struct *task;
 
-	capture_whole(ctx, threads_back);
 	if (!cpu || !cpu->coming.tid)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if ((__u32)task->pid == cpu->coming.tid)
 		take_stack(ctx, task, bpf_task_storage_get(&threads_storage, task, 0, 0),
-			   &cpu->coming, true);
+			   &cpu->coming, CAPTURE_WALKER_BACK, &walk_back);
 	return 0;
 }
 
 /* Instead of that. What the kernel did while the thread waited is not on its stack any more. */
-CAPTURE_WHOLE(threads_return);
-
 SEC("tp_btf/sys_exit")
 int BPF_PROG(threads_return, struct probe_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
 
-	capture_whole(ctx, threads_return);
 	if (thread && thread->later.tid)
-		take_stack(ctx, task, thread, &thread->later, false);
+		take_stack(ctx, task, thread, &thread->later, CAPTURE_WALKER_RETURN, &walk_return);
 	return 0;
 }
 

@@ -39,7 +39,8 @@ static __always_inline void list(struct seq_file *seq, struct task_struct *task,
 				 struct threads_thread *thread)
 {
 	struct task_struct___threads *more = (void *)task;
-	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_THREADS);
+	struct capture_scratch *scratch =
+		capture_begin(CAPTURE_SOURCE_THREADS, CAPTURE_WALKER_NONE);
 	struct threads_listed *listed;
 	__u32 object = 0;
 	bool runs;

@@ -60,11 +60,8 @@ static __always_inline bool lock_is_released(const struct threads_lock *lock)
 static __always_inline __u32 lock_put(struct capture_scratch *scratch,
 				      const struct threads_lock *lock)
 {
-	__u32 frames = scratch->record.user_frames + scratch->record.kernel_frames;
-
-	if (frames > CAPTURE_FRAMES_MAX - THREADS_LOCK_WORDS)
-		return 0;
-	__builtin_memcpy(&scratch->frames[frames], lock, sizeof(*lock));
+	_Static_assert(THREADS_LOCK_WORDS <= CAPTURE_BEHIND_WORDS, "a lock's words");
+	__builtin_memcpy(scratch->behind, lock, sizeof(*lock));
 	return THREADS_LOCK_WORDS;
 }
 

@@ -416,6 +416,8 @@ static __always_inline int unwind_advance(struct unwind_walk *w)
 	if (w->mapping.runtime && !(w->finished >> w->mapping.runtime & 1)) {
 		unwind_ask(w);
 		moved = unwind_runtime(w);
+		if (moved == UNWIND_ELSEWHERE)
+			return 1;
 		w->again = moved == UNWIND_AGAIN;
 		if (moved == UNWIND_NEVER)
 			key = at;
@@ -439,6 +441,8 @@ static __always_inline int unwind_step(struct unwind_walk *w)
 	if (w->restart.why)
 		return unwind_restart_here(w);
 	ended = unwind_advance(w);
+	if (w->wants)
+		return 1;
 	return ended || w->restart.guessed ? unwind_consider_restart(w, ended) : ended;
 }
 

@@ -200,7 +200,12 @@ struct unwind_walk {
 	__u64 assumed; /* address that was taken for code that a runtime has made; 0: none was */
 	struct unwind_mapping mapping; /* the last one found: the next frame is often in it too */
 	struct unwind_rule rule;       /* the last one */
-	__u64 tls;		       /* the thread pointer (fs base); 0: not known */
+	/*
+	 * enum unwind_runtime: the walk goes on elsewhere, where its step is; and bits of those
+	 * whose steps are nowhere
+	 */
+	__u32 wants, absent;
+	__u64 tls; /* the thread pointer (fs base); 0: not known */
 	/* What a runtime's step remembers from frame to frame, zero at first. */
 	__u64 state[UNWIND_RUNTIME_COUNT][2];
 	/*
@@ -227,6 +232,7 @@ enum unwind_moved {
 	UNWIND_AGAIN,	  /* it has pushed a frame and wants to be called again at the same place */
 	UNWIND_MOVED,	  /* it has pushed what there is here, and moved to the caller */
 	UNWIND_NEVER,	  /* nothing, and it need not be asked again of this code */
+	UNWIND_ELSEWHERE, /* its step is not here: w->wants (never in user space) */
 };
 
 #endif

@@ -103,7 +103,8 @@ static __always_inline __u64 object_of(const struct firing *f)
  */
 static __noinline int tell(struct firing *f, struct vthreads_state *state, __u8 flags)
 {
-	struct capture_scratch *scratch = state ? capture_begin(CAPTURE_SOURCE_VTHREADS) : NULL;
+	struct capture_scratch *scratch =
+		state ? capture_begin(CAPTURE_SOURCE_VTHREADS, CAPTURE_WALKER_NONE) : NULL;
 	struct vthreads_turn *turn;
 
 	if (!scratch)
@@ -334,10 +335,11 @@ static __always_inline void tell_made(void)
 }
 
 /* Sends the stack with which one waits. */
-static __always_inline void send_stack(__u64 number, __u64 now, __u8 undecided)
+static __always_inline void send_stack(void *ctx, __u64 number, __u64 now, __u8 undecided)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_VTHREADS);
+	struct capture_scratch *scratch =
+		capture_begin(CAPTURE_SOURCE_VTHREADS, CAPTURE_WALKER_UPROBE);
 
 	if (!scratch)
 		return;
@@ -345,12 +347,9 @@ static __always_inline void send_stack(__u64 number, __u64 now, __u8 undecided)
 	scratch->record.head.time = now;
 	scratch->record.identity.undecided = undecided;
 	scratch->record.identity.key = vthreads_stack_key(number, now);
-	if (want_user && capture_registers(scratch, task)) {
-		scratch->record.has_user = 1;
-		capture_walk(scratch, task);
-	}
-	capture_send(scratch);
-	capture_end(scratch);
+	if (want_user && capture_registers(scratch, task))
+		capture_wants_walk(scratch);
+	capture_walk(ctx, scratch, &walk_uprobe, 0, 0, 0);
 }
 
 /*
@@ -403,16 +402,13 @@ static __noinline int happen(struct probe_regs *ctx, struct firing *f)
 	}
 }
 
-CAPTURE_WHOLE(vthreads_site);
-
 SEC("uprobe")
 int vthreads_site(struct probe_regs *ctx)
 {
 	struct firing f = {};
 
-	capture_whole(ctx, vthreads_site);
 	if (happen(ctx, &f))
-		send_stack(f.key.at, f.now, f.undecided);
+		send_stack(ctx, f.key.at, f.now, f.undecided);
 	return 0;
 }
 

@@ -101,27 +101,15 @@ static bool needs(const struct camera *camera, enum source_needs what)
 }
 
 /*
- * Whether all that is filmed runs already: then running_follow() meets its runtimes before the
- * first event. Of what a child executes later, the first events may lack a runtime's frames.
+ * Whether the steps of all runtimes are loaded before the first event, instead of each when a
+ * process turns out to have it (walkers.h): where they cannot be later, and where the first events
+ * of what is executed later may not lack frames.
  */
-static bool all_run_already(const struct selection *selection)
+static bool loads_runtimes_at_once(const struct camera *camera)
 {
-	return selection->pid_count && !selection->tid_count && !selection->name_count &&
-	       !selection->cgroup_count && !selection->command;
-}
+	const struct selection *selection = camera->options.selection;
 
-/*
- * The runtimes that programs are loaded with; others come when they are met (walkers.h). A machine
- * has most of them, and what loads programs then does not read its full rings.
- */
-static uint32_t runtimes_at_once(const struct camera *camera)
-{
-	const struct camera_options *options = &camera->options;
-
-	if (options->loads_once || options->selection->whole_machine)
-		return WALKERS_ALL;
-	return needs(camera, SOURCE_RUNTIMES) && !all_run_already(options->selection) ? WALKERS_ALL
-										      : 0;
+	return camera->options.loads_once || (needs(camera, SOURCE_RUNTIMES) && selection->command);
 }
 
 static int load(struct camera *camera, struct fail *why)
@@ -137,7 +125,6 @@ static int load(struct camera *camera, struct fail *why)
 		return load_failed(-errno, why);
 	probes->rodata->want_user = !options->kernel_only;
 	probes->rodata->want_kernel = !options->user_only;
-	walkers_prepare(probes, runtimes_at_once(camera));
 	filter_prepare(probes, options->selection);
 	camera->sources.host.probes = probes;
 	camera->sources.host.types = kernel_types_all(camera->types);
@@ -153,15 +140,19 @@ static int load(struct camera *camera, struct fail *why)
 	probes->rodata->capture_cpus =
 		camera->cpus < SCRATCH_CPUS_MAX ? camera->cpus : SCRATCH_CPUS_MAX;
 	bpf_map__set_max_entries(probes->maps.capture_scratch_map,
-				 CAPTURE_SCRATCHES * probes->rodata->capture_cpus);
+				 CAPTURE_SCRATCHES * probes->rodata->capture_cpus + CAPTURE_SPARES);
 	bpf_map__set_max_entries(probes->maps.capture_rule_cache_map, probes->rodata->capture_cpus);
+	walkers_prepare(probes);
 	err = probes__load(probes);
 	camera->sources.host.types = NULL;
 	kernel_types_forget(camera->types);
+	if (!err)
+		err = walkers_new(probes, camera->types, &camera->walkers);
 	if (err)
 		return load_failed(err, why);
-	if (needs(camera, SOURCE_STACKS) && walkers_new(probes, camera->types, &camera->walkers))
-		return fail_errno(why, -ENOMEM, NULL, "cannot record");
+	/* one that is refused is said where a process has it */
+	if (loads_runtimes_at_once(camera))
+		walkers_need(camera->walkers, WALKERS_ALL);
 	return 0;
 }
 

@@ -10,54 +10,71 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf/capture_abi.h"
 #include "camera/kernel_types.h"
 #include "probes.skel.h"
+
+/* The entry of a walker without a runtime's step. */
+#define NATIVE 0
+
+/* Where programs walk: the program that does it, and its table. */
+struct place {
+	struct bpf_program *user; /* one that goes on there; null: none is loaded */
+	const char *walker, *table;
+};
 
 struct walkers {
 	struct probes *probes;
 	const struct kernel_types *types;
-	uint32_t known, refused; /* runtimes that they know, and those for which that has failed */
+	struct place places[CAPTURE_WALKER_COUNT];
+	uint32_t known, refused; /* runtimes whose steps are loaded, and those that are refused */
 };
 
-void walkers_prepare(struct probes *probes, uint32_t runtimes)
+void walkers_prepare(struct probes *probes)
 {
-	probes->rodata->capture_runtimes = runtimes;
+#define X(NAME, name, section) bpf_program__set_autoload(probes->progs.walker_##name, false);
+	CAPTURE_WALKERS(X)
+#undef X
+#define X(NAME, name, walker)                                                 \
+	bpf_program__set_autoload(probes->progs.name##_done,                  \
+				  bpf_program__autoload(probes->progs.name)); \
+	bpf_program__set_expected_attach_type(                                \
+		probes->progs.name##_done, bpf_program__expected_attach_type(probes->progs.name));
+	CAPTURE_DONES(X)
+#undef X
 }
 
-int walkers_new(struct probes *probes, const struct kernel_types *types, struct walkers **result)
+/* Whether a loaded program uses a map. */
+static bool uses(const struct bpf_program *program, const struct bpf_map *map)
 {
-	struct walkers *walkers = calloc(1, sizeof(*walkers));
+	uint32_t ids[256], size = sizeof(struct bpf_prog_info), i;
+	struct bpf_prog_info info = {.nr_map_ids = 256, .map_ids = (uintptr_t)ids};
+	struct bpf_map_info table = {0};
+	uint32_t table_size = sizeof(table);
 
-	if (!walkers)
-		return -ENOMEM;
-	walkers->probes = probes;
-	walkers->types = types;
-	walkers->known = probes->rodata->capture_runtimes;
-	*result = walkers;
-	return 0;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) ||
+	    bpf_obj_get_info_by_fd(bpf_map__fd(map), &table, &table_size))
+		return false;
+	for (i = 0; i < info.nr_map_ids && i < 256; i++)
+		if (ids[i] == table.id)
+			return true;
+	return false;
 }
 
-void walkers_free(struct walkers *walkers)
+/* Finds one of the loaded programs that walk there. */
+static void find_user(const struct walkers *walkers, struct place *place)
 {
-	free(walkers);
-}
+	struct bpf_map *table = bpf_object__find_map_by_name(walkers->probes->obj, place->table);
+	struct bpf_program *program;
 
-/* The map with a program's slot; null: it walks no stacks. */
-static struct bpf_map *slot_of(const struct probes *probes, const struct bpf_program *program)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "%s_whole", bpf_program__name(program));
-	return bpf_object__find_map_by_name(probes->obj, name);
-}
-
-/* The same program among those that are loaded; null: it is not. */
-static struct bpf_program *loaded(const struct walkers *walkers, const struct bpf_program *program)
-{
-	struct bpf_program *found =
-		bpf_object__find_program_by_name(walkers->probes->obj, bpf_program__name(program));
-
-	return found && bpf_program__fd(found) >= 0 ? found : NULL;
+	if (!table)
+		return;
+	bpf_object__for_each_program (program, walkers->probes->obj) {
+		if (bpf_program__fd(program) >= 0 && uses(program, table)) {
+			place->user = program;
+			return;
+		}
+	}
 }
 
 static bool is_constant(const struct bpf_map *map)
@@ -85,37 +102,53 @@ static int share_maps(const struct walkers *walkers, struct probes *fresh)
 	return err;
 }
 
-/* Those that walk, as they were loaded. */
+/* Of our programs only the walkers of places that have users. */
 static void choose_programs(const struct walkers *walkers, struct probes *fresh)
 {
-	struct bpf_program *program, *there;
-
-	bpf_object__for_each_program (program, fresh->obj) {
-		there = slot_of(fresh, program) ? loaded(walkers, program) : NULL;
-		bpf_program__set_autoload(program, there != NULL);
-		if (there)
-			bpf_program__set_expected_attach_type(
-				program, bpf_program__expected_attach_type(there));
-	}
-}
-
-/* From here on, the programs go on as those. */
-static int fill_slots(const struct walkers *walkers, const struct probes *fresh)
-{
 	struct bpf_program *program;
-	const uint32_t first = 0;
+	size_t i;
 
-	bpf_object__for_each_program (program, fresh->obj) {
-		int fd = bpf_program__fd(program);
+	bpf_object__for_each_program (program, fresh->obj)
+		bpf_program__set_autoload(program, false);
+	for (i = 1; i < CAPTURE_WALKER_COUNT; i++) {
+		const struct place *place = &walkers->places[i];
 
-		if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(slot_of(walkers->probes, program)),
-						   &first, &fd, BPF_ANY))
-			return -errno;
+		program = bpf_object__find_program_by_name(fresh->obj, place->walker);
+		if (!place->user || !program)
+			continue;
+		bpf_program__set_autoload(program, true);
+		bpf_program__set_expected_attach_type(
+			program, bpf_program__expected_attach_type(place->user));
 	}
-	return 0;
 }
 
-static int load(const struct walkers *walkers, uint32_t runtimes)
+static int fill(const struct walkers *walkers, const struct place *place, uint32_t entry,
+		const struct bpf_program *program)
+{
+	struct bpf_map *table = bpf_object__find_map_by_name(walkers->probes->obj, place->table);
+	int fd = bpf_program__fd(program);
+
+	return bpf_map_update_elem(bpf_map__fd(table), &entry, &fd, BPF_ANY) ? -errno : 0;
+}
+
+/* From here on, walks go on there. */
+static int fill_tables(const struct walkers *walkers, const struct probes *fresh, uint32_t entry)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 1; !err && i < CAPTURE_WALKER_COUNT; i++) {
+		const struct place *place = &walkers->places[i];
+
+		if (place->user)
+			err = fill(walkers, place, entry,
+				   bpf_object__find_program_by_name(fresh->obj, place->walker));
+	}
+	return err;
+}
+
+/* runtime: whose step the walkers have; NATIVE: none. */
+static int load(const struct walkers *walkers, uint32_t runtime)
 {
 	struct probes *fresh = kernel_types_open(walkers->types);
 	int err;
@@ -123,33 +156,96 @@ static int load(const struct walkers *walkers, uint32_t runtimes)
 	if (!fresh)
 		return -errno;
 	memcpy(fresh->rodata, walkers->probes->rodata, sizeof(*fresh->rodata));
-	fresh->rodata->capture_runtimes = runtimes;
+	fresh->rodata->capture_runtimes = runtime == NATIVE ? 0 : 1u << runtime;
 	err = share_maps(walkers, fresh);
 	if (!err) {
 		choose_programs(walkers, fresh);
 		err = probes__load(fresh);
 	}
 	if (!err)
-		err = fill_slots(walkers, fresh);
-	/* the slots keep what is in them */
+		err = fill_tables(walkers, fresh, runtime);
+	/* the tables keep what is in them */
 	probes__destroy(fresh);
 	return err;
 }
 
+/* What follows walks. */
+static int fill_dones(const struct walkers *walkers)
+{
+	const struct {
+		const struct bpf_program *program;
+		const char *table;
+		uint32_t entry;
+	} dones[] = {
+#define X(NAME, name, walker) \
+	{walkers->probes->progs.name##_done, "walk_" #walker, CAPTURE_DONE_##NAME},
+		CAPTURE_DONES(X)
+#undef X
+	};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < sizeof(dones) / sizeof(dones[0]); i++) {
+		const struct place place = {.table = dones[i].table};
+
+		if (bpf_program__fd(dones[i].program) >= 0)
+			err = fill(walkers, &place, dones[i].entry, dones[i].program);
+	}
+	return err;
+}
+
+int walkers_new(struct probes *probes, const struct kernel_types *types, struct walkers **result)
+{
+	static const struct place places[CAPTURE_WALKER_COUNT] = {
+#define X(NAME, name, section) [CAPTURE_WALKER_##NAME] = {NULL, "walker_" #name, "walk_" #name},
+		CAPTURE_WALKERS(X)
+#undef X
+	};
+	struct walkers *walkers = calloc(1, sizeof(*walkers));
+	bool has_users = false;
+	size_t i;
+	int err;
+
+	if (!walkers)
+		return -ENOMEM;
+	walkers->probes = probes;
+	walkers->types = types;
+	memcpy(walkers->places, places, sizeof(places));
+	for (i = 1; i < CAPTURE_WALKER_COUNT; i++) {
+		find_user(walkers, &walkers->places[i]);
+		has_users |= walkers->places[i].user != NULL;
+	}
+	err = has_users ? load(walkers, NATIVE) : 0;
+	if (!err)
+		err = fill_dones(walkers);
+	if (err)
+		free(walkers);
+	else
+		*result = walkers;
+	return err;
+}
+
+void walkers_free(struct walkers *walkers)
+{
+	free(walkers);
+}
+
 int walkers_need(struct walkers *walkers, uint32_t runtimes)
 {
-	uint32_t missing;
-	int err;
+	uint32_t missing, runtime;
+	int err = 0;
 
 	if (!walkers)
 		return 0;
 	missing = runtimes & ~(walkers->known | walkers->refused);
-	if (!missing)
-		return 0;
-	err = load(walkers, walkers->known | missing);
-	if (err)
-		walkers->refused |= missing;
-	else
-		walkers->known |= missing;
+	for (runtime = 1; runtime < UNWIND_RUNTIME_COUNT; runtime++) {
+		int failed = missing >> runtime & 1 ? load(walkers, runtime) : 0;
+
+		if (failed)
+			walkers->refused |= 1u << runtime;
+		else if (missing >> runtime & 1)
+			walkers->known |= 1u << runtime;
+		err = failed ? failed : err;
+	}
 	return err;
 }

@@ -5,24 +5,27 @@
 #include <stdint.h>
 
 /*
- * The programs that walk stacks: what they can do of language runtimes. For the kernel to verify
- * the steps of all runtimes takes ten times as long as the rest of such a program, and users wait
- * for it. So those of a runtime are loaded when the first process turns out to have it
- * (CAPTURE_WHOLE() in bpf/capture_unwind.h).
+ * The programs that walk stacks, for those that are called where something happens (bpf/capture.h).
+ * They are loaded without any step of a language runtime, and once more with that of each runtime
+ * when the first process turns out to have it: a runtime that no process has costs nothing, and the
+ * largest program has one of them.
  */
 struct kernel_types;
 struct probes;
 struct walkers;
 
-/* For walkers_prepare(): nothing can be loaded later. */
-#define WALKERS_ALL UINT32_MAX
+/* When it is chosen which programs are loaded: what follows walks is loaded with them. */
+void walkers_prepare(struct probes *probes);
 
-/* Before the probes are loaded: which runtimes they know from the beginning, as walkers_need(). */
-void walkers_prepare(struct probes *probes, uint32_t runtimes);
-
-/* probes: loaded; types: may be null. They stay the caller's. Returns 0 or -ENOMEM. */
+/*
+ * Loads the walkers of all loaded programs that walk. probes: loaded; types: may be null. They stay
+ * the caller's. Returns 0 or a negative errno.
+ */
 int walkers_new(struct probes *probes, const struct kernel_types *types, struct walkers **walkers);
 void walkers_free(struct walkers *walkers);
+
+/* For walkers_need() */
+#define WALKERS_ALL UINT32_MAX
 
 /*
  * Before the kernel side is shown code of these runtimes (bits of enum unwind_runtime): loads their

@@ -17,9 +17,9 @@ EVENTS = ("on-cpu,off-cpu,lock,threads,mem-grow,mem-alloc,mem-inuse,go-wait,go-l
 KPROBE = "2"  # BPF_PROG_TYPE_KPROBE: also all programs of uprobes
 
 
-def loaded(lab, pid):
-    """Name of a program to its type and how many of its functions have a private stack."""
-    done = subprocess.run([lab.program("loaded"), str(pid)], capture_output=True, text=True, check=False, timeout=PATIENCE)
+def loaded(lab):
+    """Name of each program of the machine to its type and how many of its functions have a private stack."""
+    done = subprocess.run([lab.program("loaded")], capture_output=True, text=True, check=False, timeout=PATIENCE)
     rows = [line.split() for line in done.stdout.splitlines()]
     if any(row[-1] == "-1" for row in rows):
         pytest.skip("this kernel does not show the code of programs")
@@ -33,9 +33,9 @@ def loaded(lab, pid):
     ("trace", ("--exit", "ret", "--args", "-f", "tail_first", "-n", "no-such-program")),
 ])
 def test_programs_of_uprobes_have_none(lab, verb, options):
-    with lab.beside(verb, *options) as (recorder, film):
+    with lab.beside(verb, *options) as (_, film):
         assert wait_until(film.begun)
-        programs = loaded(lab, recorder.pid)
+        programs = loaded(lab)
     kprobes = {name: private for name, (kind, private) in programs.items() if kind == KPROBE and name != "sample"}
     assert kprobes
     assert not any(kprobes.values()), kprobes

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * loaded PID: the BPF programs that a process has open, each with its type, how many instructions
- * the verifier has walked for it, and how many of its functions have a private stack.
+ * loaded: the BPF programs of this machine, each with its type, how many instructions the verifier
+ * has walked for it, and how many of its functions have a private stack. Those that only a table of
+ * programs holds are no recorder's descriptors, so all are read.
  *
  * Since Linux 6.13 the JIT may give the functions of a program a stack for each CPU, which two
  * threads share if one preempts the other in the program. The kernel takes programs of kprobe type
@@ -11,7 +12,6 @@
  * private stacks, and they can be seen. Ends with 0; 1: there is one in a program of kprobe type;
  * 2: the code cannot be read.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>
@@ -61,8 +61,8 @@ static int look_at(int fd, const char *what)
 	wanted.jited_prog_insns = (unsigned long)code;
 	if (code && info.jited_prog_len && !get_info(fd, &wanted) && wanted.jited_prog_insns)
 		count = private_stacks(code, info.jited_prog_len);
-	printf("%s %s type %u code %u verified %u private %d\n", what, info.name, info.type,
-	       info.jited_prog_len, info.verified_insns, count);
+	printf("%s %s type %u code %u verified %u missed %llu private %d\n", what, info.name,
+	       info.type, info.jited_prog_len, info.verified_insns, info.recursion_misses, count);
 	free(code);
 	return info.type == BPF_PROG_TYPE_KPROBE || count < 0 ? count : 0;
 }
@@ -84,57 +84,27 @@ static int sample(void)
 	return (int)bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* The number of the program behind a descriptor; 0: it is something else. */
-static unsigned int program_of(const char *folder, const char *name)
+int main(void)
 {
-	unsigned int id = 0;
-	char path[512], line[256];
-	FILE *file;
+	union bpf_attr next = {0};
+	int unknown = 0, bad = 0, count = 0, fd = sample();
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "prog_id: %u", &id) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return id;
-}
-
-static int compare(const void *a, const void *b)
-{
-	unsigned int first = *(const unsigned int *)a, second = *(const unsigned int *)b;
-
-	return (first > second) - (first < second);
-}
-
-int main(int argc, char **argv)
-{
-	unsigned int ids[4096], count = 0, last = 0;
-	int unknown = 0, bad = 0, fd = sample();
-	struct dirent *entry;
-	char folder[64];
-	DIR *dir;
-
-	if (argc != 2 || fd < 0 || look_at(fd, "sample") < 0)
+	if (fd < 0 || look_at(fd, "sample") < 0)
 		return 2;
-	snprintf(folder, sizeof(folder), "/proc/%s/fdinfo", argv[1]);
-	dir = opendir(folder);
-	while (dir && count < sizeof(ids) / sizeof(ids[0]) && (entry = readdir(dir)))
-		if ((ids[count] = program_of(folder, entry->d_name)))
-			count++;
-	qsort(ids, count, sizeof(ids[0]), compare);
-	for (unsigned int i = 0; i < count; i++) {
-		union bpf_attr attr = {.prog_id = ids[i]};
+	close(fd);
+	while (!bpf(BPF_PROG_GET_NEXT_ID, &next)) {
+		union bpf_attr attr = {.prog_id = next.next_id};
 		int found;
 
-		if (ids[i] == last)
-			continue;
-		last = ids[i];
+		next.start_id = next.next_id;
 		fd = (int)bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+		/* it may be gone */
+		if (fd < 0 && errno == ENOENT)
+			continue;
 		found = fd < 0 ? -1 : look_at(fd, "loaded");
 		unknown += found < 0;
 		bad += found > 0;
+		count++;
 		if (fd >= 0)
 			close(fd);
 	}
