@@ -85,7 +85,7 @@ _stackcam_options()
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
 			--no-randomize-addr -e --event --min-wait --wait-stacks --machine-rate --logs --logs-rate --markers --fault-period --mem-interval --mem-budget --mem-inject --mem-java --exact --go-min-wait
 			-F --frequency -d --duration -o --output --label --kernel-only --user-only
-			--lines --inlines --flight --flight-memory -q --quiet -h --help"
+			--lines --inlines --flight --flight-memory -q --quiet --verbose -h --help"
 		;;
 	trace)
 		echo "-p --pid -t --tid -n --name --cgroup --no-children -u --user
@@ -93,12 +93,12 @@ _stackcam_options()
 			-l --lib --no-lib --inside --list --limit --exit --depth --min-time --slower
 			--under --start-on --stop-on --args --redact --stack --summary --max-rate -e --event -d --duration -o --output --label
 			--live --text --timestamps --cpu --process --no-tid --no-on-cpu --flat --fold
-			--max-depth --color --no-color --raw -q --quiet -h --help"
+			--max-depth --color --no-color --raw -q --quiet --verbose -h --help"
 		;;
 	inspect)
 		echo "-p --pid -t --tid -n --name --cgroup --no-children --inside --list -u --user --no-randomize-addr
 			--when --rate --limit --no-end --exit -d --duration --string --elements --depth --stack --show --redact
-			--summary --json -e --event -o --output --label --live --text -q --quiet -h --help"
+			--summary --json -e --event -o --output --label --live --text -q --quiet --verbose -h --help"
 		;;
 	report)
 		echo "--format -o --output --sort --columns --limit --min-percent --wide --no-color
@@ -234,7 +234,7 @@ _stackcam_command_at()
 			return
 			;;
 		-a | -q | -h | --all | --no-children | --no-randomize-addr | --kernel-only | --user-only | --lines | \
-			--inlines | --quiet | --help) ;;
+			--inlines | --quiet | --verbose | --help) ;;
 		--list | --summary | --live | --timestamps | --cpu | --process | --no-tid | \
 			--no-on-cpu | --flat | --fold | --color | --no-color | --raw) ;;
 		-[ptneFdoflu] | --*)

@@ -22,14 +22,13 @@
 #include "camera/filter.h"
 #include "camera/calls/holds.h"
 #include "camera/hung_files.h"
-#include "camera/kernel_types.h"
+#include "camera/loaded.h"
 #include "camera/losses.h"
 #include "camera/relief.h"
 #include "camera/rings.h"
 #include "camera/running.h"
 #include "camera/samples.h"
 #include "camera/sources.h"
-#include "camera/walkers.h"
 #include "probes.skel.h"
 #include "process/far_files.h"
 #include "process/program.h"
@@ -37,12 +36,7 @@
 
 #define TABLES_LIMIT_DEFAULT (96ull << 20)
 #define SIDEBAND_PAGES	     64
-/* Stacks that can be handed over at the same moment, 64 KiB each; one per CPU on most machines. */
-#define COPIES_MAX 32u
-
-/* CPUs that have memory of their own for stacks in the making; on larger machines some share. */
-#define SCRATCH_CPUS_MAX 256
-#define RECORDER_NICE	 -20
+#define RECORDER_NICE	     -20
 
 /*
  * How long to read the rings may take before another thread empties them, and the longest time from
@@ -57,14 +51,13 @@ struct camera {
 	struct hung_files hung;
 	uint64_t far_returns; /* of its file systems, as far as they were reacted to */
 	struct sources sources;
-	struct kernel_types *types;
-	struct probes *probes;
+	struct probes *probes; /* loaded's */
 	struct bpf_link *follow[3];
 	struct bpf_link *mappings; /* null where the kernel lacks the tracepoint */
 	struct rings *rings;
 	struct sideband *sideband;
 	struct arrivals *arrivals; /* null: nothing is held until its probes are set */
-	struct walkers *walkers;   /* null: no stacks are taken */
+	struct loaded loaded;
 	struct samples *samples;
 	struct drain *drain;
 	struct relief *relief; /* null: not started, or stopped */
@@ -81,79 +74,27 @@ struct camera {
 	uint64_t final_unseen_ms;
 };
 
-static int load_failed(int err, struct fail *why)
-{
-	int missing;
-
-	/* then no feature can be tried, either */
-	if (err == -EMFILE)
-		return fail_errno(why, err, NULL, "cannot load the probes");
-	missing = features_explain(why);
-	if (missing)
-		return missing;
-	return fail_errno(why, err, "see 'stackcam doctor'",
-			  "cannot load the probes, although nothing that they need is missing");
-}
-
 static bool needs(const struct camera *camera, enum source_needs what)
 {
 	return sources_needs(&camera->sources) & what;
 }
 
-/*
- * Whether the steps of all runtimes are loaded before the first event, instead of each when a
- * process turns out to have it (walkers.h): where they cannot be later, and where the first events
- * of what is executed later may not lack frames.
- */
-static bool loads_runtimes_at_once(const struct camera *camera)
-{
-	const struct selection *selection = camera->options.selection;
-
-	return camera->options.loads_once || (needs(camera, SOURCE_RUNTIMES) && selection->command);
-}
-
 static int load(struct camera *camera, struct fail *why)
 {
 	const struct camera_options *options = &camera->options;
-	struct probes *probes;
-	int err;
+	const struct loading loading = {
+		.sources = &camera->sources,
+		.cpus = camera->cpus,
+		.online = camera->online,
+		.loads_once = options->loads_once,
+		.verbose = options->verbose,
+		.say = options->say,
+		.say_context = options->say_context,
+	};
+	int err = loaded_new(&loading, &camera->loaded, why);
 
-	libbpf_set_print(NULL);
-	camera->types = kernel_types_new();
-	probes = camera->probes = kernel_types_open(camera->types);
-	if (!probes)
-		return load_failed(-errno, why);
-	probes->rodata->want_user = !options->kernel_only;
-	probes->rodata->want_kernel = !options->user_only;
-	filter_prepare(probes, options->selection);
-	camera->sources.host.probes = probes;
-	camera->sources.host.types = kernel_types_all(camera->types);
-	sources_prepare(&camera->sources, camera->online);
-	bpf_program__set_autoload(probes->progs.mapping_placed, needs(camera, SOURCE_STACKS));
-	if (needs(camera, SOURCE_IMAGES))
-		holds_prepare(probes, options->selection);
-	else
-		holds_leave_out(probes);
-	bpf_map__set_max_entries(probes->maps.capture_rings, camera->cpus);
-	probes->rodata->capture_copies = camera->cpus < COPIES_MAX ? camera->cpus : COPIES_MAX;
-	bpf_map__set_max_entries(probes->maps.capture_copy_map, probes->rodata->capture_copies);
-	probes->rodata->capture_cpus =
-		camera->cpus < SCRATCH_CPUS_MAX ? camera->cpus : SCRATCH_CPUS_MAX;
-	bpf_map__set_max_entries(probes->maps.capture_scratch_map,
-				 CAPTURE_SCRATCHES * probes->rodata->capture_cpus + CAPTURE_SPARES);
-	bpf_map__set_max_entries(probes->maps.capture_rule_cache_map, probes->rodata->capture_cpus);
-	walkers_prepare(probes);
-	err = probes__load(probes);
-	camera->sources.host.types = NULL;
-	kernel_types_forget(camera->types);
-	if (!err)
-		err = walkers_new(probes, camera->types, &camera->walkers);
-	if (err)
-		return load_failed(err, why);
-	/* one that is refused is said where a process has it */
-	if (loads_runtimes_at_once(camera))
-		walkers_need(camera->walkers, WALKERS_ALL);
-	return 0;
+	camera->probes = camera->loaded.probes;
+	return err;
 }
 
 static int attach_follow(struct camera *camera, struct fail *why)
@@ -232,7 +173,7 @@ static int set_up(struct camera *camera, struct fail *why)
 	if (!err)
 		err = attach_follow(camera, why);
 	/* without it, stacks through what was replaced are cut when user space hears that */
-	if (!err && needs(camera, SOURCE_STACKS))
+	if (!err && bpf_program__autoload(camera->probes->progs.mapping_placed))
 		camera->mappings = bpf_program__attach(camera->probes->progs.mapping_placed);
 	return err;
 }
@@ -293,9 +234,7 @@ void camera_free(struct camera *camera)
 		close(camera->epoll);
 	sideband_close(camera->sideband);
 	rings_free(camera->rings);
-	walkers_free(camera->walkers);
-	probes__destroy(camera->probes);
-	kernel_types_free(camera->types);
+	loaded_free(&camera->loaded);
 	far_files_free(camera->far);
 	free(camera);
 }
@@ -338,7 +277,7 @@ static int start_sources(struct camera *camera, struct fail *why)
 	/* to read what runs already took its time, of which nothing is recorded */
 	film_begins(camera->film, clock_ns());
 	err = sources_start(&camera->sources, why);
-	if (err || !needs(camera, SOURCE_IMAGES))
+	if (err || !needs(camera, SOURCE_IMAGES) || camera->loaded.without_holds)
 		return err;
 	err = arrivals_new(&parts, &camera->arrivals, why);
 	drain_for(camera->drain, camera->arrivals);
@@ -369,7 +308,7 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 	struct samples_options options = {
 		.probes = camera->probes,
 		.far = camera->far,
-		.walkers = camera->walkers,
+		.walkers = camera->loaded.walkers,
 		.tables_limit = camera->options.tables_limit ? camera->options.tables_limit
 							     : TABLES_LIMIT_DEFAULT,
 		.rate = sources_rate(&camera->sources),

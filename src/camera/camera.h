@@ -28,6 +28,7 @@ struct camera_options {
 	const struct selection *selection;
 	const struct sources_settings *sources; /* which are on (camera/sources.h); copied */
 	bool kernel_only, user_only;
+	bool verbose;	 /* what is said of programs that the kernel refuses has its words, too */
 	bool loads_once; /* no program can be loaded once the camera is made */
 	bool names_soon; /* the film is looked at while it grows: names follow within seconds */
 	uint64_t tables_limit; /* bytes of unwind tables; 0: the default */

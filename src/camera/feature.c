@@ -58,6 +58,8 @@ static const struct known {
 				    "tracing entry and exit with one probe"},
 	[FEATURE_HOLD] = {"hold", feature_try_hold, false,
 			  "tracing the first calls of programs and libraries that start later"},
+	[FEATURE_PROGRAMS] = {"programs", feature_try_programs, false,
+			      "events that nothing above keeps from being recorded"},
 	[FEATURE_LOCKDOWN] = {"lockdown", feature_try_lockdown, true, "reading kernel memory"},
 	[FEATURE_CAP_BPF] = {"cap-bpf", feature_try_cap_bpf, false, "loading probes"},
 	[FEATURE_CAP_PERFMON] = {"cap-perfmon", feature_try_cap_perfmon, false, "sampling CPUs"},

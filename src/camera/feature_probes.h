@@ -25,6 +25,9 @@ feature_try feature_try_kernel, feature_try_process_numbers, feature_try_btf, fe
 	feature_try_cap_perfmon, feature_try_cap_sys_ptrace, feature_try_cap_syslog,
 	feature_try_cap_checkpoint_restore, feature_try_cap_dac_read_search;
 
+/* feature_programs.c: the programs of recordings themselves */
+feature_try feature_try_programs;
+
 /* What was found: the words are a format. */
 void feature_is_ok(struct feature *feature, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -132,13 +132,10 @@ static void refused(struct runtimes *runtimes, const struct runtime_type *type,
 
 static void need_steps(struct runtimes *runtimes, const struct runtime_type *type)
 {
-	int err = walkers_need(runtimes->walkers, 1u << type->id);
 	struct fail why = {0};
 
-	if (!err)
-		return;
-	fail_errno(&why, err, NULL, "cannot load the programs that walk its stacks");
-	refused(runtimes, type, &why);
+	if (walkers_need(runtimes->walkers, 1u << type->id, &why))
+		refused(runtimes, type, &why);
 }
 
 /* Looks into an image: which runtimes it has. */

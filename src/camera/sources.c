@@ -213,27 +213,53 @@ bool source_is_meant(struct source *source, const struct capture_identity *ident
 	return false;
 }
 
+static int make_one(struct sources *sources, enum capture_source number, struct fail *why)
+{
+	struct source *source = &sources->at[number];
+
+	if (!sources->settings.at[number].on)
+		return 0;
+	*source = (struct source){
+		.type = rows[number].type,
+		.host = &sources->host,
+		.settings = &sources->settings.at[number],
+	};
+	return source->type->make ? source->type->make(source, why) : 0;
+}
+
 int sources_make(struct sources *sources, const struct source_host *host,
 		 const struct sources_settings *settings, struct fail *why)
 {
+	int err = 0;
+
 	sources->host = *host;
 	sources->settings = *settings;
-	rows_foreach (number) {
-		struct source *source = &sources->at[number];
-		int err;
+	rows_foreach (number)
+		if (!err)
+			err = make_one(sources, number, why);
+	return err;
+}
 
-		if (!sources->settings.at[number].on)
-			continue;
-		*source = (struct source){
-			.type = rows[number].type,
-			.host = &sources->host,
-			.settings = &sources->settings.at[number],
-		};
-		err = source->type->make ? source->type->make(source, why) : 0;
-		if (err)
-			return err;
+static void free_one(struct source *source)
+{
+	if (source->type->free)
+		source->type->free(source);
+	*source = (struct source){0};
+}
+
+void sources_make_possible(struct sources *sources, const struct source_host *host)
+{
+	sources->host = *host;
+	sources->settings = sources_settings_usual();
+	for (int id = 0; id < EVENT_IDS; id++)
+		if (event_type((enum event_id)id)->is_recordable || id == EVENT_DUMP)
+			sources_turn_on(&sources->settings, event_type((enum event_id)id)->name);
+	rows_foreach (number) {
+		struct fail ignored;
+
+		if (make_one(sources, number, &ignored))
+			free_one(&sources->at[number]);
 	}
-	return 0;
 }
 
 unsigned int sources_needs(const struct sources *sources)
@@ -347,6 +373,38 @@ void sources_prepare(struct sources *sources, unsigned int cpus)
 	}
 }
 
+struct source *sources_owner(struct sources *sources, const char *name)
+{
+	rows_foreach (number)
+		if (sources->at[number].type &&
+		    !strncmp(name, rows[number].name, strlen(rows[number].name)))
+			return &sources->at[number];
+	return NULL;
+}
+
+void source_event_names(const struct source *source, char *to, size_t size)
+{
+	size_t length = 0;
+
+	to[0] = 0;
+	for (unsigned int i = 0; source->type->events[i] && length < size; i++)
+		if (source_wants(source, i))
+			length += (size_t)snprintf(to + length, size - length, "%s%s",
+						   length ? ", " : "", source->type->events[i]);
+}
+
+bool sources_leave_out(struct sources *sources, struct source *refused)
+{
+	bool is_only = true;
+
+	sources_foreach (sources, source)
+		is_only &= source == refused || source->type->with;
+	if (is_only)
+		return false;
+	free_one(refused);
+	return true;
+}
+
 int sources_attach(struct sources *sources, struct fail *why)
 {
 	int err = 0;
@@ -431,9 +489,7 @@ void sources_finish(struct sources *sources, uint64_t now)
 void sources_free(struct sources *sources)
 {
 	sources_foreach (sources, source)
-		if (source->type->free)
-			source->type->free(source);
-	memset(sources->at, 0, sizeof(sources->at));
+		free_one(source);
 }
 
 void sources_program(struct sources *sources, pid_t pid, const char *path)

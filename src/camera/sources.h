@@ -57,6 +57,8 @@ struct sources {
 /* host and settings are copied. */
 int sources_make(struct sources *sources, const struct source_host *host,
 		 const struct sources_settings *settings, struct fail *why);
+/* All that this machine allows, of events that need nothing to be chosen, with usual options. */
+void sources_make_possible(struct sources *sources, const struct source_host *host);
 unsigned int sources_needs(const struct sources *sources);
 unsigned int sources_rate(const struct sources *sources);
 /* Bytes of each CPU's ring, on that many CPUs. */
@@ -69,6 +71,17 @@ bool sources_ring_shares(const struct sources *sources, unsigned int cpus,
 			 uint32_t shares[CAPTURE_SOURCE_COUNT]);
 /* Also leaves out the others. cpus: as for the rings. */
 void sources_prepare(struct sources *sources, unsigned int cpus);
+
+/*
+ * The source that is on and has a program or map of that name (its own name comes first in theirs);
+ * null: it belongs to none of them.
+ */
+struct source *sources_owner(struct sources *sources, const char *name);
+/* Its events that were asked for: "lock, off-cpu". */
+void source_event_names(const struct source *source, char *to, size_t size);
+/* Before they are attached: one is off from here on. False: no other one is on; nothing is done. */
+bool sources_leave_out(struct sources *sources, struct source *refused);
+
 int sources_attach(struct sources *sources, struct fail *why);
 int sources_start(struct sources *sources, struct fail *why);
 void sources_take(struct sources *sources, const struct capture_head *head,

@@ -12,6 +12,7 @@
 
 #include "bpf/capture_abi.h"
 #include "camera/kernel_types.h"
+#include "camera/refusal.h"
 #include "probes.skel.h"
 
 /* The entry of a walker without a runtime's step. */
@@ -27,7 +28,8 @@ struct walkers {
 	struct probes *probes;
 	const struct kernel_types *types;
 	struct place places[CAPTURE_WALKER_COUNT];
-	uint32_t known, refused; /* runtimes whose steps are loaded, and those that are refused */
+	uint32_t known;				   /* runtimes whose steps are loaded: bits, */
+	struct fail refused[UNWIND_RUNTIME_COUNT]; /* and why those of others are not */
 };
 
 void walkers_prepare(struct probes *probes)
@@ -230,22 +232,36 @@ void walkers_free(struct walkers *walkers)
 	free(walkers);
 }
 
-int walkers_need(struct walkers *walkers, uint32_t runtimes)
+/* Loads the step of one runtime, or says why it is refused. */
+static int load_step(struct walkers *walkers, uint32_t runtime)
 {
-	uint32_t missing, runtime;
+	struct fail *why = &walkers->refused[runtime];
+	struct refusal refusal;
+	int err;
+
+	refusal_begin(&refusal);
+	err = load(walkers, runtime);
+	refusal_end();
+	walkers->known |= err ? 0 : 1u << runtime;
+	if (err && refusal.name[0])
+		return fail(why, err, NULL, "the kernel refuses %s: %s", refusal.name,
+			    refusal.words);
+	return err ? fail_errno(why, err, NULL, "cannot load the program that walks its stacks")
+		   : 0;
+}
+
+int walkers_need(struct walkers *walkers, uint32_t runtimes, struct fail *why)
+{
 	int err = 0;
 
-	if (!walkers)
-		return 0;
-	missing = runtimes & ~(walkers->known | walkers->refused);
-	for (runtime = 1; runtime < UNWIND_RUNTIME_COUNT; runtime++) {
-		int failed = missing >> runtime & 1 ? load(walkers, runtime) : 0;
+	for (uint32_t runtime = 1; walkers && runtime < UNWIND_RUNTIME_COUNT; runtime++) {
+		struct fail *refused = &walkers->refused[runtime];
 
-		if (failed)
-			walkers->refused |= 1u << runtime;
-		else if (missing >> runtime & 1)
-			walkers->known |= 1u << runtime;
-		err = failed ? failed : err;
+		if (!(runtimes >> runtime & 1) || walkers->known >> runtime & 1)
+			continue;
+		err = refused->err ? refused->err : load_step(walkers, runtime);
+		if (err)
+			*why = *refused;
 	}
 	return err;
 }

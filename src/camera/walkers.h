@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/fail.h"
+
 /*
  * The programs that walk stacks, for those that are called where something happens (bpf/capture.h).
  * They are loaded without any step of a language runtime, and once more with that of each runtime
@@ -30,9 +32,9 @@ void walkers_free(struct walkers *walkers);
 /*
  * Before the kernel side is shown code of these runtimes (bits of enum unwind_runtime): loads their
  * steps, if they are not there. That takes some ten ms. Returns 0 or a negative errno: they cannot
- * be loaded, stacks say that frames of theirs are missing, and it is not tried again. walkers may
- * be null.
+ * be loaded, stacks say that frames of theirs are missing, and it is not tried again. *why: what
+ * one of them lacks. walkers may be null.
  */
-int walkers_need(struct walkers *walkers, uint32_t runtimes);
+int walkers_need(struct walkers *walkers, uint32_t runtimes, struct fail *why);
 
 #endif

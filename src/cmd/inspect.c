@@ -123,7 +123,11 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 {
 	struct sources_settings sources = sources_settings_usual();
 	struct camera_options options = {
-		.selection = &o->common.selection, .sources = &sources, .say = host_say_words};
+		.selection = &o->common.selection,
+		.sources = &sources,
+		.verbose = o->common.verbose,
+		.say = host_say_words,
+	};
 	struct recording recording = {.options = &o->common};
 	struct camera *camera = NULL;
 	int err;

@@ -85,6 +85,7 @@ static const char help[] =
 	"      --text FILE         into this file, instead of standard output (with a COMMAND: "
 	"standard error)\n"
 	"  -q, --quiet             say nothing but calls and errors\n"
+	"      --verbose           where the kernel refuses a program of stackcam, say why\n"
 	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"

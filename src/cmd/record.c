@@ -72,6 +72,7 @@ static const char help[] =
 	"      --flight-memory SIZE\n"
 	"                          what these may take (default 64MB); the oldest go first\n"
 	"  -q, --quiet             say nothing but errors\n"
+	"      --verbose           where the kernel refuses a program of stackcam, say why\n"
 	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"
@@ -319,6 +320,7 @@ int cmd_record(int argc, char **argv)
 	o.camera.sources = &o.sources;
 	o.camera.selection = &o.common.selection;
 	o.camera.say = host_say_words;
+	o.camera.verbose = o.common.verbose;
 	start = recording_command(&o.common);
 	err = start.argv ? recording_check_command(start.argv, &command, &why) : 0;
 	if (!err && o.common.selection.command)

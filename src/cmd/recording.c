@@ -80,6 +80,9 @@ int recording_take_option(const char *verb, int option, struct recording_options
 	case 'q':
 		options->quiet = true;
 		return 0;
+	case RECORDING_OPT_VERBOSE:
+		options->verbose = true;
+		return 0;
 	case 'u':
 		command_user_free(options->user);
 		options->user = NULL;

@@ -27,6 +27,7 @@
 #define RECORDING_LONG_OPTIONS                                                               \
 	RECORDING_LONG_TARGETS, {"duration", required_argument, NULL, 'd'},                  \
 		{"output", required_argument, NULL, 'o'}, {"quiet", no_argument, NULL, 'q'}, \
+		{"verbose", no_argument, NULL, RECORDING_OPT_VERBOSE},                       \
 		{"user", required_argument, NULL, 'u'},                                      \
 		{"no-randomize-addr", no_argument, NULL, RECORDING_OPT_NO_RANDOMIZE_ADDR},   \
 		{"label", required_argument, NULL, RECORDING_OPT_LABEL},                     \
@@ -38,7 +39,8 @@ enum {
 	RECORDING_OPT_CGROUP = 1000,
 	RECORDING_OPT_NO_CHILDREN,
 	RECORDING_OPT_LABEL,
-	RECORDING_OPT_NO_RANDOMIZE_ADDR
+	RECORDING_OPT_NO_RANDOMIZE_ADDR,
+	RECORDING_OPT_VERBOSE
 };
 
 struct recording_options {
@@ -47,6 +49,7 @@ struct recording_options {
 	const char *film;
 	char labels[FILM_LABELS_SIZE]; /* of the film */
 	bool quiet;
+	bool verbose; /* the kernel's words, too */
 	/* of the command */
 	struct command_user *user;
 	bool no_randomize_addr;

@@ -16,6 +16,7 @@
 #include "film/events.h"
 #include "film/reader.h"
 #include "host/recorder.h"
+#include "host/say.h"
 #include "query/threads.h"
 #include "show/output.h"
 #include "show/threads.h"
@@ -156,6 +157,8 @@ static int record(const struct arguments *a, int argc, char **argv, const char *
 	struct fail ignored;
 	int err, closed;
 
+	options.say = host_say_words;
+	options.verbose = true;
 	sources_turn_on(&sources, event_type(EVENT_ON_CPU)->name);
 	sources_turn_on(&sources, event_type(EVENT_DUMP)->name);
 	sources_set_value(&sources, "frequency", FREQUENCY);

@@ -125,7 +125,11 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 {
 	struct sources_settings sources = sources_settings_usual();
 	struct camera_options options = {
-		.selection = &o->common.selection, .sources = &sources, .say = host_say_words};
+		.selection = &o->common.selection,
+		.sources = &sources,
+		.verbose = o->common.verbose,
+		.say = host_say_words,
+	};
 	struct recording recording = {.options = &o->common};
 	struct calls_statistics statistics;
 	struct camera_statistics whole;

@@ -83,6 +83,7 @@ static const char help[] =
 	"      --color, --no-color colours (default: on a terminal)\n"
 	"      --raw               the tracer's own cost is not subtracted\n"
 	"  -q, --quiet             say nothing but errors\n"
+	"      --verbose           where the kernel refuses a program of stackcam, say why\n"
 	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"

@@ -105,6 +105,7 @@ static int load(struct recorder *recorder, struct fail *why)
 		.tables_limit = TABLES_LIMIT,
 		.listener = {options->happened, options->context},
 		.limits = options->limits,
+		.verbose = true,
 		.say = host_say_words,
 	};
 	recorder_raise_descriptors();

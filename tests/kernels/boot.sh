@@ -5,7 +5,7 @@
 #
 #	boot.sh BUILD [KERNEL…]	KERNEL: a series and parameters, as 6.19 or 6.19+preempt=full (default: each series)
 #
-# With SOAK_SECONDS a program that all sources look at runs at the end for as long. The parameter only=NAME, as in
+# With SOAK_SECONDS a program that all sources look at runs at the end for as long. The parameter only=NAME,…, as in
 # 6.19+only=soak, has one test run.
 #
 # Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test, and what failed ones said to standard
