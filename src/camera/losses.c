@@ -65,6 +65,8 @@ static void take_of_source(struct losses_taken *taken, const struct losses_count
 	const struct loss others[] = {
 		{"sample: the process was gone before its control group was known",
 		 source->undecidable, event, true, source->also},
+		{"sample: its probe ran already on that CPU, and does not run twice there",
+		 sources_skipped(counts->sources, number), event, true, source->also},
 		{"user stack: the process was gone before it was known",
 		 counts->samples->strangers[number], event, false, source->also},
 	};

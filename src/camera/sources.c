@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/text.h"
@@ -34,6 +35,12 @@ static const struct row rows[CAPTURE_SOURCE_COUNT] = {
 #define rows_foreach(number)                                                                      \
 	for (enum capture_source number = CAPTURE_SOURCE_NONE + 1; number < CAPTURE_SOURCE_COUNT; \
 	     number++)
+
+/* Whether a program or map belongs to the source of that name. */
+static bool is_of(const char *source, const char *name)
+{
+	return !strncmp(name, source, strlen(source));
+}
 
 struct sources_settings sources_settings_usual(void)
 {
@@ -262,6 +269,25 @@ void sources_make_possible(struct sources *sources, const struct source_host *ho
 	}
 }
 
+uint64_t sources_skipped(const struct sources *sources, enum capture_source number)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	if (!sources->at[number].type || !sources->host.probes)
+		return 0;
+	bpf_object__for_each_program (program, sources->host.probes->obj) {
+		struct bpf_prog_info info = {0};
+		__u32 size = sizeof(info);
+
+		if (bpf_program__fd(program) >= 0 &&
+		    is_of(rows[number].name, bpf_program__name(program)) &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
 unsigned int sources_needs(const struct sources *sources)
 {
 	unsigned int needs = 0;
@@ -345,13 +371,12 @@ static void leave_out(struct probes *probes, const char *name)
 {
 	struct bpf_program *program;
 	struct bpf_map *map;
-	size_t length = strlen(name);
 
 	bpf_object__for_each_program (program, probes->obj)
-		if (!strncmp(bpf_program__name(program), name, length))
+		if (is_of(name, bpf_program__name(program)))
 			bpf_program__set_autoload(program, false);
 	bpf_object__for_each_map (map, probes->obj)
-		if (!strncmp(bpf_map__name(map), name, length))
+		if (is_of(name, bpf_map__name(map)))
 			bpf_map__set_autocreate(map, false);
 }
 
@@ -376,8 +401,7 @@ void sources_prepare(struct sources *sources, unsigned int cpus)
 struct source *sources_owner(struct sources *sources, const char *name)
 {
 	rows_foreach (number)
-		if (sources->at[number].type &&
-		    !strncmp(name, rows[number].name, strlen(rows[number].name)))
+		if (sources->at[number].type && is_of(rows[number].name, name))
 			return &sources->at[number];
 	return NULL;
 }

@@ -59,6 +59,11 @@ int sources_make(struct sources *sources, const struct source_host *host,
 		 const struct sources_settings *settings, struct fail *why);
 /* All that this machine allows, of events that need nothing to be chosen, with usual options. */
 void sources_make_possible(struct sources *sources, const struct source_host *host);
+/*
+ * How often the kernel did not run a program of a source as it ran already on that CPU: of a thread
+ * that was preempted there (Linux 7), or of one that the program has interrupted.
+ */
+uint64_t sources_skipped(const struct sources *sources, enum capture_source number);
 unsigned int sources_needs(const struct sources *sources);
 unsigned int sources_rate(const struct sources *sources);
 /* Bytes of each CPU's ring, on that many CPUs. */

@@ -282,6 +282,13 @@ what_is_logged_is_filmed()
 		stackcam report --format machine logs.film | grep -q 'memory available'
 }
 
+# Since Linux 7 a thread can be preempted in a probe of a tracepoint, and the kernel does not run that for another one on
+# the same CPU meanwhile. Here programs are slow, and it happens; that it did must be said.
+is_said_as_skipped()
+{
+	stackcam report -e requests --format json "$1" | grep -q 'its probe ran already on that CPU'
+}
+
 requests_are_told()
 {
 	if ! doctor_says 'ok *socket-calls'; then
@@ -295,7 +302,7 @@ requests_are_told()
 	fi
 	stackcam record -q -e requests -o asks.film -- asks 50 >/dev/null || return 1
 	stackcam report --format requests asks.film >asks.txt || return 1
-	[ "$(grep -c '^ *50 *0 *0 .* \(served\|made\)  *asks  *http  *GET /item/[*]$' asks.txt)" = 2 ] || {
+	[ "$(grep -c '^ *50 *0 *0 .* \(served\|made\)  *asks  *http  *GET /item/[*]$' asks.txt)" = 2 ] || is_said_as_skipped asks.film || {
 		cat asks.txt
 		return 1
 	}
@@ -312,7 +319,7 @@ requests_of_io_uring_are_told()
 		# shellcheck disable=SC2086
 		stackcam record -q -e requests -o served.film -- uring_server $way 4 10 >/dev/null || return 1
 		stackcam report --format requests served.film >served.txt || return 1
-		[ "$(grep -c '^ *40 *0 *0 .* \(served\|made\)  *uring_server  *http  *GET /item/[*]$' served.txt)" = 2 ] || {
+		[ "$(grep -c '^ *40 *0 *0 .* \(served\|made\)  *uring_server  *http  *GET /item/[*]$' served.txt)" = 2 ] || is_said_as_skipped served.film || {
 			echo "$way"
 			cat served.txt
 			return 1
@@ -320,7 +327,14 @@ requests_of_io_uring_are_told()
 	done
 }
 
-marked_requests_are_told()
+marked_# Since Linux 7 a thread can be preempted in a probe of a tracepoint, and the kernel does not run that for another one on
+# the same CPU meanwhile. Here programs are slow, and it happens; that it did must be said.
+is_said_as_skipped()
+{
+	stackcam report -e requests --format json "$1" | grep -q 'its probe ran already on that CPU'
+}
+
+requests_are_told()
 {
 	where=1
 	if ! doctor_says 'ok *socket-calls'; then

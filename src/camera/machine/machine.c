@@ -82,8 +82,7 @@ struct machine {
 	uint64_t last, next; /* reading */
 	int errors[FILES];   /* of the last reading */
 	uint64_t failed, damaged, unknown;
-	uint64_t unseen; /* requests for which a probe did not run, as it ran already on that CPU */
-	bool has_notes;	 /* this film says what could not be read */
+	bool has_notes; /* this film says what could not be read */
 };
 
 static uint64_t rate_of(const struct source *source)
@@ -384,29 +383,15 @@ static void tell_losses(struct source *source)
 		{"machine: requests to disks whose thread is not known", machine->unknown},
 		{"machine: readings of connections that failed", machine->failed},
 		{"machine: round-trip times of too many connections", machine->tcp.left_out},
-		{"machine: requests to disks that their probe did not see", machine->unseen},
 		{"machine: damaged records", machine->damaged},
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 }
 
-/* What the kernel itself left out. */
-static void count_unseen(struct source *source)
-{
-	struct machine *machine = source->state;
-	struct bpf_prog_info info = {0};
-	__u32 size = sizeof(info);
-	int fd = bpf_program__fd(source->host->probes->progs.machine_done);
-
-	if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
-		machine->unseen = info.recursion_misses;
-}
-
 static void tick(struct source *source, uint64_t now)
 {
 	(void)now;
-	count_unseen(source);
 	tell_losses(source);
 }
 
@@ -419,7 +404,6 @@ static void closing(struct source *source)
 		return;
 	machine->next = 0;
 	drained(source, clock_ns());
-	count_unseen(source);
 	machine_series_flush(machine->series);
 	tell_losses(source);
 }
@@ -440,8 +424,6 @@ static void detach(struct source *source)
 
 	if (!machine)
 		return;
-	if (machine->links.count)
-		count_unseen(source);
 	vec_foreach (&machine->links, link)
 		bpf_link__destroy(*link);
 	vec_free(&machine->links);
