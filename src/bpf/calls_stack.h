@@ -57,10 +57,20 @@ static __always_inline __u32 bucket_of(__u64 ns)
  */
 #define calls_add(sum, value) ((void)__sync_fetch_and_add(&(sum), value))
 
-/* The least or the most so far, which is `old` unless another thread has come between. */
-static __always_inline void calls_replace(__u64 *kept, __u64 old, __u64 value)
+/* How often another thread may come between two instructions of this one. */
+#define CALLS_TRIES 4
+
+/* The least or the most so far becomes `value`, if that is less or more; 0: there is none yet. */
+static __always_inline void calls_keep_extreme(__u64 *kept, __u64 value, bool is_least)
 {
-	__sync_val_compare_and_swap(kept, old, value);
+	for (__u32 i = 0; i < CALLS_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)kept;
+
+		if (old && (is_least ? value >= old : value <= old))
+			return;
+		if (__sync_val_compare_and_swap(kept, old, value) == old)
+			return;
+	}
 }
 
 /*
@@ -72,7 +82,6 @@ __noinline int calls_sum_up(struct calls_thread *t, __u32 at, __u64 duration, __
 	struct calls_frame *frame = t ? frame_at(t, at) : NULL;
 	__u32 number, function, bucket;
 	struct calls_sum *sum;
-	__u64 min, max;
 	void *part;
 
 	if (!frame)
@@ -86,12 +95,8 @@ __noinline int calls_sum_up(struct calls_thread *t, __u32 at, __u64 duration, __
 		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_RING_FULL);
 		return 0;
 	}
-	min = sum->min;
-	if (!sum->calls || duration < min)
-		calls_replace(&sum->min, min, duration);
-	max = sum->max;
-	if (duration > max)
-		calls_replace(&sum->max, max, duration);
+	calls_keep_extreme(&sum->min, duration, true);
+	calls_keep_extreme(&sum->max, duration, false);
 	calls_add(sum->calls, 1);
 	calls_add(sum->inferred, !!(flags & CALLS_INFERRED));
 	calls_add(sum->total, duration);

@@ -110,7 +110,9 @@ static int load(const struct loading *loading, struct loaded *loaded)
 	prepare_memory(loading, probes);
 	walkers_prepare(probes);
 	err = probes__load(probes);
-	return err ? err : walkers_new(probes, loaded->types, &loaded->walkers);
+	if (err || !needs(loading, SOURCE_STACKS))
+		return err;
+	return walkers_new(probes, loaded->types, &loaded->walkers);
 }
 
 static void unload(struct loaded *loaded)

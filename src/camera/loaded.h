@@ -29,9 +29,9 @@ struct loading {
 struct loaded {
 	struct kernel_types *types;
 	struct probes *probes;
-	struct walkers *walkers;
-	bool without_holds;    /* what starts later is not held until its probes are set */
-	bool without_mappings; /* what is mapped over code is noticed late */
+	struct walkers *walkers; /* null: no source takes stacks */
+	bool without_holds;	 /* what starts later is not held until its probes are set */
+	bool without_mappings;	 /* what is mapped over code is noticed late */
 };
 
 /*

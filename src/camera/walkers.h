@@ -20,8 +20,8 @@ struct walkers;
 void walkers_prepare(struct probes *probes);
 
 /*
- * Loads the walkers of all loaded programs that walk. probes: loaded; types: may be null. They stay
- * the caller's. Returns 0 or a negative errno.
+ * Loads the walkers of all loaded programs that walk; for where a source takes stacks. probes:
+ * loaded; types: may be null. They stay the caller's. Returns 0 or a negative errno.
  */
 int walkers_new(struct probes *probes, const struct kernel_types *types, struct walkers **walkers);
 void walkers_free(struct walkers *walkers);
