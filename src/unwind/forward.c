@@ -238,7 +238,7 @@ static bool at_function(const struct forward *f)
 {
 	const uint32_t at = f->now.at;
 
-	return makes_frame(f->r, f->piece, at) ||
+	return looks_like_start(f->r, f->piece, at) ||
 	       (at < f->piece->at + f->piece->size && padding(f->r, f->piece, at));
 }
 

@@ -10,6 +10,9 @@
 /* Bytes of code that are read of an image before stacks lead there. */
 #define CODE_MAX (1u << 20)
 
+/* Compilers align functions that are larger than that. */
+#define FUNCTION_ALIGNMENT 16
+
 /* A longer gap is read in parts. */
 #define PART (CODE_MAX / 8)
 
@@ -183,9 +186,45 @@ uint32_t padding(struct reading *r, const struct piece *p, uint32_t at)
 	return decode(r, p, at) && r->insn.kind == INSN_NOP ? r->insn.size : 0;
 }
 
-bool makes_frame(const struct reading *r, const struct piece *p, uint32_t at)
+/* "mov" from one register to another, of 64 bits. */
+static bool moves_register(const uint8_t *code)
 {
-	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};
+	return (code[0] & 0xf8) == 0x48 && code[1] == 0x89 && code[2] >= 0xc0;
+}
 
-	return p->at + p->size - at >= sizeof(frame) && !memcmp(r->code + at, frame, sizeof(frame));
+/*
+ * "push %r15", "push %r14", "push %r13", perhaps with an argument moved away in between: so begin
+ * functions that need all registers.
+ */
+static bool saves_registers(const uint8_t *code, size_t size)
+{
+	static const uint8_t registers[] = {0x57, 0x56, 0x55};
+
+	for (size_t i = 0; i < sizeof(registers); i++) {
+		if (i && size >= 3 && moves_register(code)) {
+			code += 3;
+			size -= 3;
+		}
+		if (size < 2 || code[0] != 0x41 || code[1] != registers[i])
+			return false;
+		code += 2;
+		size -= 2;
+	}
+	return true;
+}
+
+bool looks_like_start(const struct reading *r, const struct piece *p, uint32_t at)
+{
+	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5},
+			     endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const uint8_t *code = r->code + at;
+	const size_t size = p->at + p->size - at;
+
+	if (size < sizeof(frame))
+		return false;
+	if (!memcmp(code, frame, sizeof(frame)))
+		return true;
+	/* functions are aligned; endbr64 also stands behind setjmp() */
+	return (p->address + (at - p->at)) % FUNCTION_ALIGNMENT == 0 &&
+	       (!memcmp(code, endbr64, sizeof(endbr64)) || saves_registers(code, size));
 }

@@ -71,8 +71,11 @@ bool jumps(const struct insn *insn);
 /* The length of padding at a place: no-ops, traps, zeros. 0: it is none. */
 uint32_t padding(struct reading *r, const struct piece *p, uint32_t at);
 
-/* Whether a function makes its frame pointer there, as they begin; within one it stands nowhere. */
-bool makes_frame(const struct reading *r, const struct piece *p, uint32_t at);
+/*
+ * Whether a function begins there, by its first instructions: it makes its frame pointer, saves
+ * registers, or is a target of indirect calls (CET). Within a function they stand nowhere.
+ */
+bool looks_like_start(const struct reading *r, const struct piece *p, uint32_t at);
 
 /*
  * What follows a place tells what must hold there (forward.c): true, with the state.

@@ -4,6 +4,9 @@
 /* A frame larger than this is taken for a mistake. */
 #define FRAME_MAX (1 << 24)
 
+/* Frames with less than this need no loop that touches each page: no page is that small. */
+#define PAGE_MIN 4096
+
 static void set_sp(struct stack_state *s, int64_t sp)
 {
 	s->sp = sp > 0 && sp <= FRAME_MAX ? (int32_t)sp : 0;
@@ -212,14 +215,17 @@ static void load_address(struct stack_state *s, const struct insn_operand *to,
 			 const struct insn_operand *from)
 {
 	/* of the rounded stack itself: it only moves */
-	if (to->reg == STACK_RSP && s->rounded && from->reg == STACK_RSP)
+	if (to->reg == STACK_RSP && s->rounded && from->reg == STACK_RSP) {
 		move_sp(s, -from->number);
-	else
+	} else {
+		if (from->reg == STACK_RSP && from->number <= -PAGE_MIN && s->sp)
+			s->goal = place_of(s, from);
 		/*
 		 * "lea 8(%rsp), %r10" keeps the CFA before the stack is rounded; others are of
 		 * variables
 		 */
 		point(s, to->reg, to->size == 8 ? place_of(s, from) : 0, s->sp == 8);
+	}
 }
 
 /* What is called leaves only some registers as they were. */
@@ -257,12 +263,38 @@ static bool is_of_stack_pointer(const struct insn *insn)
 	       insn->from.where == INSN_NUMBER;
 }
 
+/* Of the loop that touches each page: "sub $4096, %rsp; orq $0, (%rsp); cmp %r11, %rsp". */
+static bool touches_page(const struct insn *insn)
+{
+	switch (insn->kind) {
+	case INSN_SUB:
+		return is_of_stack_pointer(insn);
+	case INSN_MOVE:
+		return insn->to.where == INSN_MEMORY;
+	case INSN_OTHER:
+		return !insn->writes;
+	default:
+		return false;
+	}
+}
+
+/* The loop's branch back is the only one, and not taken once the stack pointer is at its goal. */
+static void approach_goal(struct stack_state *s, const struct insn *insn)
+{
+	if (insn->kind == INSN_BRANCH)
+		set_sp(s, s->goal);
+	if (!touches_page(insn))
+		s->goal = 0;
+}
+
 void stack_step(struct stack_state *s, const struct insn *insn)
 {
 	const int64_t number = insn->from.number;
 
 	if (s->kind != STACK_PLAIN)
 		return;
+	if (s->goal)
+		approach_goal(s, insn);
 	switch (insn->kind) {
 	case INSN_PUSH:
 		push(s, insn);

@@ -15,6 +15,9 @@
  * Where a function rounds its stack pointer down, to keep vectors on its stack, the distance to the
  * CFA is lost. It then has a copy of the old stack pointer, in another register or on the rounded
  * stack: the copy is followed.
+ *
+ * Where a function touches each page of a large frame (-fstack-clash-protection), a loop moves the
+ * stack pointer down to what a register was given before.
  */
 
 enum stack_kind {
@@ -34,6 +37,7 @@ struct stack_state {
 	/* the same to where a stack pointer is stored (less than 0: above it), */
 	int32_t stored_at;
 	int32_t stored;	       /* and from the CFA to what it points to; 0: none is */
+	int32_t goal;	       /* to where such a loop moves rsp; 0: there is none */
 	uint8_t copy_register; /* DWARF number */
 	bool rounded;
 	uint8_t kind; /* enum stack_kind */

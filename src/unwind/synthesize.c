@@ -108,7 +108,7 @@ static bool leave_instruction(struct reading *r, uint32_t at, struct stack_state
  */
 static bool ends_behind_call(struct reading *r, const struct piece *p, uint32_t at)
 {
-	if (makes_frame(r, p, at) && !r->states[at] && !(r->marks[at] & STARTS)) {
+	if (looks_like_start(r, p, at) && !r->states[at] && !(r->marks[at] & STARTS)) {
 		r->marks[at] |= STARTS;
 		vec_push(&r->starts, at);
 		return true;

@@ -89,6 +89,34 @@ PLACE(nocfi_by_pointer)
 	add	$24, %rsp
 	ret
 
+	/* the same at once, twice: one saves its registers, the other one is for indirect calls */
+FUNCTION(nocfi_no_return_either)
+	sub	$0x100, %rsp
+	.skip	4, 0x90
+	call	nocfi_strange
+	.size	nocfi_no_return_either, . - nocfi_no_return_either
+	push	%r15
+	mov	%rdi, %r9
+	push	%r14
+	push	%r13
+PLACE(nocfi_saves_at_once)
+	nop
+	call	nocfi_strange
+	endbr64
+	push	%rbx
+PLACE(nocfi_target_at_once)
+	/* each page of a large frame is touched (-fstack-clash-protection) */
+	lea	-0x4000(%rsp), %r11
+1:
+	sub	$0x1000, %rsp
+	orq	$0, (%rsp)
+	cmp	%r11, %rsp
+	jne	1b
+PLACE(nocfi_touched)
+	sub	$0x188, %rsp
+PLACE(nocfi_touched_and_rest)
+	jmp	*%rax
+
 	/* the same, but this call does */
 FUNCTION(nocfi_returns)
 	push	%rax

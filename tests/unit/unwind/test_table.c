@@ -135,6 +135,10 @@ extern const char __executable_start[];
 	X(nocfi_clobbered, SP(8), RBP_LOST, RBX_LOST)                               \
 	X(nocfi_case, SP(48))                                                       \
 	X(nocfi_by_pointer, SP(32))                                                 \
+	X(nocfi_saves_at_once, SP(32))                                              \
+	X(nocfi_target_at_once, SP(16), RBX_AT_CFA(-16))                            \
+	X(nocfi_touched, SP(16400), RBX_AT_CFA(-16))                                \
+	X(nocfi_touched_and_rest, SP(16792), RBX_AT_CFA(-16))                       \
 	X(nocfi_behind_call, SP(16))                                                \
 	X(nocfi_called_itself, SP(16))                                              \
 	X(nocfi_here, SP(8))                                                        \
