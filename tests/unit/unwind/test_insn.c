@@ -227,6 +227,8 @@ static bool writes_count(const struct insn *insn, const cs_insn *cs)
 	case X86_INS_XCHG: /* a register with itself */
 		return cs->id == X86_INS_XCHG &&
 		       cs->detail->x86.operands[0].reg != cs->detail->x86.operands[1].reg;
+	case X86_INS_BSWAP: /* of two bytes it is undefined */
+		return cs->detail->x86.operands[0].size != 2;
 	}
 	return true;
 }
