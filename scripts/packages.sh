@@ -20,7 +20,7 @@ test_packages="
 	python3-pytest python3-pytest-xdist
 	g++ musl-tools dwz xz-utils debuginfod
 	golang-go golang-google-grpc-dev libleveldb-dev rustc
-	linux-perf libssl-dev
+	linux-perf libssl-dev libc6-dbg
 	lua5.1 lua5.2 lua5.3 lua5.4 liblua5.1-0 liblua5.4-0 luajit
 	default-jdk-headless|openjdk-17-jdk-headless libtomcat10-java libjemalloc2 libjemalloc-dev
 	redis-tools nghttp2-server nghttp2-client curl apache2-utils python3-grpcio gunicorn nginx haproxy php-fpm procps
