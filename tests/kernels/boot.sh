@@ -23,11 +23,39 @@ mkdir -p "$cache"
 # add_program FILE: the file and the libraries that it needs go into the image.
 add_program()
 {
-	local library
 	cp -L "$1" "$root/usr/bin/"
+	add_libraries "$1"
+}
+
+# add_libraries FILE: those that it needs.
+add_libraries()
+{
+	local library
 	for library in $(ldd "$1" 2>/dev/null | grep -oE '/[^ )]+'); do
 		mkdir -p "$root/$(dirname "$library")"
 		cp -Ln "$library" "$root/$library" 2>/dev/null || true
+	done
+}
+
+# add_languages: Debian's Python with uvloop, as far as echoes.py needs it, and of Java a small runtime. What is missing
+# here is not in the image.
+add_languages()
+{
+	local file modules
+	modules=$(/usr/bin/python3 -c 'import asyncio, encodings.idna, uvloop, sys
+for module in list(sys.modules.values()):
+	print(getattr(module, "__file__", None) or "")' 2>/dev/null) && add_program "$(readlink -f /usr/bin/python3)" &&
+		ln -s "$(basename "$(readlink -f /usr/bin/python3)")" "$root/usr/bin/python3" || modules=
+	for file in $modules; do
+		mkdir -p "$root/$(dirname "$file")"
+		cp -L "$file" "$root/$file"
+		case $file in *.so) add_program "$file" ;; esac
+	done
+	cp "$here"/soak/*.py "$here"/soak/*.sh "$root/usr/inject/"
+	jlink --add-modules java.base --strip-java-debug-attributes --output "$root/usr/java" >/dev/null 2>&1 &&
+		javac -d "$root/usr/java" "$here/soak/Churns.java" || rm -rf "$root/usr/java"
+	for file in "$root"/usr/java/bin/java "$root"/usr/java/lib/*.so "$root"/usr/java/lib/server/*.so; do
+		[ ! -e "$file" ] || add_libraries "$file"
 	done
 }
 
@@ -38,7 +66,7 @@ make_image()
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,usr/bin,usr/lib/x86_64-linux-gnu,lib64}
 	ln -s usr/lib "$root/lib"
 	cp "$(command -v busybox)" "$root/bin/"
-	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc ifconfig cut sed tr true rm ps wget dmesg; do
+	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc ifconfig cut sed tr true rm ps tail sort ls wget dmesg; do
 		ln -s busybox "$root/bin/$applet"
 	done
 	add_program "$build/src/stackcam"
@@ -47,6 +75,7 @@ make_image()
 		add_program "$build/tests/programs/$program"
 	done
 	mkdir "$root/usr/inject"
+	[ -z "$SOAK_SECONDS" ] || add_languages
 	cp "$build/inject/libstackcam-memory.so" "$root/usr/inject/"
 	# where Go is not, it is not tested
 	if [ -e "$build/tests/programs/waits_go-stripped" ]; then

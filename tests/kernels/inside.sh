@@ -474,6 +474,24 @@ soak_is_survived()
 	grep -q ';encrypts;' cpu.txt
 }
 
+# With all sources programs in Go, Python (asyncio, uvloop) and Java do what they do without, and each is seen, in its own
+# words.
+languages_are_survived()
+{
+	ifconfig lo up
+	stackcam record -q -e "$1" -o languages.film -- sh /usr/inject/languages.sh "$2" >said.txt 2>soak.txt || {
+		cat soak.txt said.txt
+		return 1
+	}
+	cat said.txt soak.txt
+	stackcam report -e on-cpu --format folded languages.film >cpu.txt
+	[ "$(grep -c '^[a-z]* 0 ' said.txt)" = 4 ] && grep -q '^asyncio 0 echoes [1-9]' said.txt && grep -q '^uvloop 0 echoes [1-9]' said.txt &&
+		grep -q '^java 0 churned [1-9]' said.txt && grep -q ';serves' cpu.txt && grep -q 'Churns.round' cpu.txt && grep -q ';main[.]' cpu.txt || {
+		sort -n -k2 -t' ' cpu.txt | tail -n 20
+		return 1
+	}
+}
+
 kernel_has_no_complaint()
 {
 	! dmesg | grep -E 'BUG:|WARNING:|Oops|stall|blocked for more than'
@@ -519,6 +537,11 @@ test_case arguments arguments_are_with_their_calls
 if [ -n "$soak_seconds" ]; then
 	[ -n "$able" ] || able=$(doctor_says 'ok *socket-calls' && echo "$events" || echo "$events" | sed 's/ requests//')
 	test_case soak soak_is_survived "$(echo "$able" | tr ' ' ,)" "$soak_seconds"
+	if [ -e /usr/java ] && [ -e /usr/bin/python3 ]; then
+		test_case soak-languages languages_are_survived "$(echo "$able" | tr ' ' ,)" "$soak_seconds"
+	else
+		echo "skipped soak-languages: there is no Python with uvloop, or no Java, where this was made"
+	fi
 fi
 test_case kernel-log kernel_has_no_complaint
 echo "passed the-end"
