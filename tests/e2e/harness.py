@@ -5,6 +5,7 @@ import contextlib
 import json
 import math
 import os
+import platform
 import select
 import signal
 import socket
@@ -275,6 +276,17 @@ def of_pyenv(name):
     if not found:
         pytest.skip(f"pyenv has no Python {name} here")
     return found[-1]
+
+
+def is_walked(lua):
+    """Whether frames of that Lua of the machine's are looked for: of 5.4 as gcc 14 compiles it they are not, so from
+    Debian 13 on."""
+    release = platform.freedesktop_os_release()
+    return "lua5.4" not in lua or (release["ID"], release.get("VERSION_ID")) == ("debian", "12")
+
+
+# One that is.
+LUA = "lua5.4" if is_walked("lua5.4") else "lua5.3"
 
 
 def spare_versions(fixture, spared, needed, **only):

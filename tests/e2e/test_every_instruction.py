@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, needs_root, of_pyenv, running, spare_versions
+from harness import PATIENCE, is_walked, needs_root, of_pyenv, running, spare_versions
 
 pytestmark = needs_root
 
@@ -80,12 +80,16 @@ def walked(request, *words, instructions=INSTRUCTIONS):
 # LuaJIT without its compiler, whose code has one frame for all that it runs
 @pytest.mark.parametrize("words", [("luajit", "-joff"), ("lua5.3",), ("lua5.4",)], ids=lambda words: words[0])
 def test_lua(request, words):
+    if not is_walked(words[0]):
+        pytest.skip("frames of this Lua are not looked for")
     seen = walked(request, *words, PROGRAMS / "callbacks.lua")
     assert seen.functions >= {"main chunk", "run"}, seen.functions
     assert seen.cut <= 0.005, seen.cut
     # 5.3: luaD_poscall()
     torn = [place for place in seen.torn if words != ("lua5.3",) or not lies_under_results(*place[1:])]
-    assert not torn, torn[:10]
+    # where lua_State leads to the frames, in instructions that change it: in 5.3 as gcc 14 compiles it, too
+    by_state = words == ("lua5.3",) and not is_walked("lua5.4")
+    assert len(torn) <= (INSTRUCTIONS / 100 if by_state else 0), torn[:10]
 
 
 @pytest.mark.parametrize("version", ["3.9", "debian", "3.12", "3.13"])

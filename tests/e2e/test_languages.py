@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, needs_root
+from harness import LUA, PATIENCE, needs_root
 
 pytestmark = needs_root
 
 SOAK = Path(__file__).resolve().parents[2] / "bench/soak-languages"
-NEEDS = {"python": ["/usr/bin/python3"], "java": ["java", "javac"], "lua": ["lua5.4"],
+NEEDS = {"python": ["/usr/bin/python3"], "java": ["java", "javac"], "lua": [LUA],
          "luajit": ["luajit"], "node": ["node"]}
 
 
@@ -24,7 +24,7 @@ def soaked(places):
     there = [name for name, commands in NEEDS.items() if all(map(shutil.which, commands))]
     build = places[0].parents[1]
     done = subprocess.run([sys.executable, "-B", SOAK, "--build", build, "--minutes", "0.1",
-                           "--only", ",".join(there)], capture_output=True, text=True,
+                           "--lua", LUA, "--only", ",".join(there)], capture_output=True, text=True,
                           timeout=2 * PATIENCE)
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()
             if re.match(r"\| (" + "|".join(there) + r") \|", line)]
