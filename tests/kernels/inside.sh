@@ -327,14 +327,61 @@ requests_of_io_uring_are_told()
 	done
 }
 
-marked_# Since Linux 7 a thread can be preempted in a probe of a tracepoint, and the kernel does not run that for another one on
-# the same CPU meanwhile. Here programs are slow, and it happens; that it did must be said.
-is_said_as_skipped()
+# The slowest request, whose parts add up to its time.
+requests_are_explained()
 {
-	stackcam report -e requests --format json "$1" | grep -q 'its probe ran already on that CPU'
+	doctor_says 'ok *socket-calls' || return 0
+	stackcam record -q -e requests,threads,on-cpu -o why.film -- asks 50 >/dev/null || return 1
+	stackcam explain --format json why.film | sed 's/.*"requests":\[{//' | tr '{' '\n' >why.txt
+	# parts have parts of their own, behind theirs
+	awk '/"unexplained":/ { sub(/.*"duration":/, ""); all = $0 + 0; sub(/.*"unexplained":/, ""); sum = $0 + 0 }
+		/^"kind":/ && depth == 1 { sub(/.*"duration":/, ""); sum += $0 + 0 }
+		{ line = $0; depth += gsub(/"parts":\[/, "", line) }
+		/"parts":\[\]/ { depth-- }
+		{ line = $0; depth -= gsub(/\}\]/, "", line) }
+		END { print all, sum; exit !(all > 0 && all == sum) }' why.txt >sum.txt || {
+		cat sum.txt why.txt
+		return 1
+	}
+	stackcam explain why.film | grep -q 'took .* in asks .*endpoint GET /item/'
 }
 
-requests_are_told()
+calls_are_replayed()
+{
+	stackcam trace -q -o calls.film -- calls_tree >said.txt || return 1
+	stackcam replay calls.film >replayed.txt || return 1
+	awk 'NR == FNR { if ($1 == "calls") said[$2] = $3; next }
+		/[(][)](;| \{)/ { sub(/.*[|] */, ""); sub(/[(][)].*/, ""); found[$0]++ }
+		END { for (name in said) { all++; if (found[name] != said[name]) wrong++ } exit wrong || !all }' said.txt replayed.txt || {
+		cat said.txt replayed.txt
+		return 1
+	}
+	stackcam diff calls.film calls.film >diff.txt && grep -q '^lost: *nothing' diff.txt
+}
+
+# It films the machine into its store, serves the page, and is well.
+machine_is_served()
+{
+	ifconfig lo up
+	mkdir store
+	stackcam serve --store store --listen 127.0.0.1:7171 --read-open 2>serve.txt &
+	server=$!
+	omit 120 >/dev/null &
+	load=$!
+	until wget -q -O flame.txt http://127.0.0.1:7171/api/v1/flame 2>/dev/null && grep -q '"c30"' flame.txt; do
+		kill -0 $server && kill -0 $load || break
+		sleep 1
+	done
+	wget -q -O health.txt http://127.0.0.1:7171/health
+	kill $load
+	kill -INT $server
+	wait $server && grep -q '"c30"' flame.txt && grep -q '"status":"ok"' health.txt || {
+		cat serve.txt health.txt
+		return 1
+	}
+}
+
+marked_requests_are_told()
 {
 	where=1
 	if ! doctor_says 'ok *socket-calls'; then
@@ -524,6 +571,9 @@ test_case allocations allocations_are_counted
 test_case logs what_is_logged_is_filmed
 test_case requests requests_are_told
 test_case marked-requests marked_requests_are_told
+test_case explain requests_are_explained
+test_case replay calls_are_replayed
+test_case serve machine_is_served
 test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed
 test_case calls calls_are_counted
