@@ -30,7 +30,7 @@ struct function {
 static const struct function java[] = {
 	{"java.util.concurrent.ThreadPoolExecutor.getTask", TAKES, NULL},
 	{"java.util.concurrent.ForkJoinPool.awaitWork", TAKES | AWAITS, NULL},
-	{"java.lang.ref.ReferenceQueue.remove", TAKES, NULL},
+	{"java.lang.ref.*ReferenceQueue.remove", TAKES, NULL}, /* 21 on: Native… */
 	{"java.lang.ref.Reference.waitForReferencePendingList", TAKES | AWAITS, NULL},
 	{"java.lang.VirtualThread.takeVirtualThreadListToUnblock", TAKES | AWAITS, NULL},
 	{"java.util.TimerThread.mainLoop", LOOPS, NULL},
