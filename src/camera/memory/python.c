@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Bytes of a function's code that are looked at. */
-#define CODE_MAX 192
+/* Bytes of a function's code that are looked at: compilers may put what it calls into it. */
+#define CODE_MAX 1024
 
 /* _PyRuntime is not larger. */
 #define RUNTIME_MAX (4 << 20)
@@ -95,21 +95,20 @@ static bool fits(const struct code codes[MEM_PYTHON_FUNCTIONS], uint64_t word)
 	return true;
 }
 
-uint64_t mem_python_words(const struct mem_python *python, const struct elf_file *file,
-			  enum mem_python_domain domain)
+/* other: words that the functions also use. */
+static uint64_t find_words(const struct mem_python *python, const struct elf_file *file,
+			   enum mem_python_domain domain, uint64_t other)
 {
 	struct code codes[MEM_PYTHON_FUNCTIONS];
 	uint64_t found = 0;
 
-	if (python->has_no_lock)
-		return 0;
 	for (int i = 0; i < MEM_PYTHON_FUNCTIONS; i++)
 		if (!read_code(python, file, domain, i, &codes[i]))
 			return 0;
 	for (size_t at = 1; at < codes[0].size; at++) {
 		uint64_t word = word_at(&codes[0], at);
 
-		if (!word || word == found || !fits(codes, word))
+		if (!word || word == found || word == other || !fits(codes, word))
 			continue;
 		/* two of them prove nothing */
 		if (found)
@@ -117,4 +116,16 @@ uint64_t mem_python_words(const struct mem_python *python, const struct elf_file
 		found = word;
 	}
 	return found;
+}
+
+uint64_t mem_python_words(const struct mem_python *python, const struct elf_file *file,
+			  enum mem_python_domain domain)
+{
+	uint64_t raw;
+
+	if (python->has_no_lock)
+		return 0;
+	raw = find_words(python, file, MEM_PYTHON_RAW, 0);
+	/* the others hand on to the raw ones what is too large for them */
+	return domain == MEM_PYTHON_RAW ? raw : find_words(python, file, domain, raw);
 }

@@ -146,6 +146,20 @@ static void test_two_prove_nothing(void **state)
 	assert_int_equal(mem_python_words(&python, &file, MEM_PYTHON_OBJ), 0);
 }
 
+/* Where the compiler has put what they call into them, they use the words of the raw ones, too. */
+static void test_what_hands_on_to_the_raw_ones(void **state)
+{
+	(void)state;
+	for (int i = 0; i < MEM_PYTHON_FUNCTIONS; i++) {
+		relative(MEM_PYTHON_RAW, i, 0x45c268);
+		of_runtime(MEM_PYTHON_OBJ, i, 0x318);
+		memmove(code_of(MEM_PYTHON_OBJ, i) + 26, code_of(MEM_PYTHON_OBJ, i) + 7, 13);
+		relative(MEM_PYTHON_OBJ, i, 0x45c268);
+	}
+	assert_int_equal(mem_python_words(&python, &file, MEM_PYTHON_RAW), 0x45c268);
+	assert_int_equal(mem_python_words(&python, &file, MEM_PYTHON_OBJ), RUNTIME + 0x318);
+}
+
 static void test_an_interpreter_without_a_lock(void **state)
 {
 	const Elf64_Sym symbol = {.st_value = BASE};
@@ -175,7 +189,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_words_from_the_instruction_on), TEST(test_words_of_the_runtime),
 		TEST(test_one_that_does_not_fit),	  TEST(test_two_prove_nothing),
-		TEST(test_an_interpreter_without_a_lock), TEST(test_functions_that_are_not_there),
+		TEST(test_what_hands_on_to_the_raw_ones), TEST(test_an_interpreter_without_a_lock),
+		TEST(test_functions_that_are_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
