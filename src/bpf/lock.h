@@ -147,9 +147,13 @@ static __always_inline void lock_read(struct task_struct *task, struct lock_evid
 	evidence->of_file = LOCK_OF_NO_FILE;
 	evidence->file_wait = 0;
 	evidence->words_read = LOCK_WORDS;
-	/* the end of a page may lie within */
-	if (bpf_probe_read_user(evidence->words, sizeof(evidence->words), at))
-		evidence->words_read = !bpf_probe_read_user(evidence->words, sizeof(__u32), at);
+	/* the beginning of a page may lie within, or its end */
+	if (bpf_probe_read_user(&evidence->before, LOCK_READ_BYTES, at - LOCK_BEFORE_BYTES)) {
+		evidence->before = 0;
+		if (bpf_probe_read_user(evidence->words, sizeof(evidence->words), at))
+			evidence->words_read =
+				!bpf_probe_read_user(evidence->words, sizeof(__u32), at);
+	}
 	lock_read_runtime(task, evidence);
 }
 

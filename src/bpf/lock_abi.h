@@ -52,6 +52,7 @@ enum lock_released {
 struct lock_evidence {
 	__u64 address;		   /* of the futex word; of a file's lock: the inode's number */
 	__u32 operation, expected; /* of the system call */
+	__u64 before;		   /* the 8 bytes before the address; 0: not read */
 	__u32 words[LOCK_WORDS];   /* from the address on */
 	__u8 words_read;	   /* how many of them could be read */
 	__u8 of_file;		   /* enum lock_of_file; then all else is of that, or 0 */
@@ -75,6 +76,10 @@ struct lock_evidence {
 	__u32 file_wait;  /* the kernel's side alone needs it */
 	__u32 unused_too;
 };
+
+/* What is before the address, and from there on: read at once. */
+#define LOCK_BEFORE_BYTES   sizeof(__u64)
+#define LOCK_READ_BYTES	    (LOCK_BEFORE_BYTES + LOCK_WORDS * sizeof(__u32))
 
 #define LOCK_EVIDENCE_WORDS (sizeof(struct lock_evidence) / 8)
 

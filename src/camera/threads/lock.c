@@ -202,6 +202,7 @@ static const uint8_t kinds_by_code[] = {
 	[LOCK_CODE_RUST_RWLOCK] = FILM_LOCK_RUST_RWLOCK,
 	[LOCK_CODE_PARKING_LOT] = FILM_LOCK_PARKING_LOT,
 	[LOCK_CODE_PYTHON] = FILM_LOCK_PYTHON,
+	[LOCK_CODE_PYTHON_PARKED] = FILM_LOCK_PYTHON,
 	[LOCK_CODE_GO] = FILM_LOCK_GO,
 	[LOCK_CODE_JAVA] = FILM_LOCK_JAVA,
 };
@@ -389,11 +390,17 @@ static void read_file(struct look *look)
 	look->row->sure = look->row->holder ? FILM_HOLDER_OWNER : FILM_HOLDER_NONE;
 }
 
+/* Bytes of another process, or negative. */
+static ssize_t read_remotely(pid_t pid, void *to, uint64_t address, size_t size)
+{
+	struct iovec here = {to, size}, there = {(void *)address, size};
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0);
+}
+
 bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
 	       struct lock_evidence *evidence)
 {
-	struct iovec to = {evidence->words, sizeof(evidence->words)};
-	struct iovec there = {(void *)wait->arguments[0], sizeof(evidence->words)};
 	ssize_t got = 0;
 
 	if (file_lock_look(pid, wait, goes_on, evidence))
@@ -407,9 +414,13 @@ bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
 		.operation = (uint32_t)wait->arguments[1],
 		.expected = (uint32_t)wait->arguments[2],
 	};
-	if (goes_on)
-		got = process_vm_readv(pid, &to, 1, &there, 1, 0);
+	if (goes_on && read_remotely(pid, &evidence->before, wait->arguments[0] - LOCK_BEFORE_BYTES,
+				     LOCK_BEFORE_BYTES) != LOCK_BEFORE_BYTES)
+		evidence->before = 0;
 	/* the end of a page may lie within: then what is before it has been read */
+	if (goes_on)
+		got = read_remotely(pid, evidence->words, wait->arguments[0],
+				    sizeof(evidence->words));
 	evidence->words_read = got > 0 ? (uint8_t)((size_t)got / sizeof(uint32_t)) : 0;
 	return true;
 }
@@ -453,6 +464,9 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	}
 	if (row->kind == FILM_LOCK_JAVA)
 		read_park(&look);
+	else if (look.code == LOCK_CODE_PYTHON_PARKED && evidence->before)
+		/* struct wait_entry: the address of the lock, then the semaphore */
+		row->address = evidence->before;
 	else if (look.process && row->kind != FILM_LOCK_PARKING_LOT)
 		row->place = place_of(&look);
 	return true;

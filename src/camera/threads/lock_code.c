@@ -25,9 +25,9 @@ struct lock_ranges {
 
 /*
  * Names as they stand in symbol tables. within: a part of a mangled name, as hashes and paths
- * differ by version. Sources: glibc's nptl, CPython's Python/thread_pthread.h, Rust's
- * library/std/src/sys (1.63 has another path than 1.80), the crate parking_lot, Go's
- * runtime/lock_futex.go.
+ * differ by version. Sources: glibc's nptl, CPython's Python/thread_pthread.h and
+ * Python/parking_lot.c, Rust's library/std/src/sys (1.63 has another path than 1.80), the crate
+ * parking_lot, Go's runtime/lock_futex.go.
  */
 static const struct {
 	const char *name;
@@ -55,6 +55,7 @@ static const struct {
 	{"sem_clockwait", false, LOCK_CODE_SEMAPHORE},
 	{"PyThread_acquire_lock", false, LOCK_CODE_PYTHON},
 	{"PyThread_acquire_lock_timed", false, LOCK_CODE_PYTHON},
+	{"_PyParkingLot_Park", false, LOCK_CODE_PYTHON_PARKED},
 	{"runtime.lock2", false, LOCK_CODE_GO},
 	{"runtime.notesleep", false, LOCK_CODE_EVENT},
 	{"runtime.notetsleep_internal", false, LOCK_CODE_EVENT},
@@ -94,6 +95,7 @@ static const struct {
 	{"Thread._wait_for_tstate_lock", false, LOCK_CODE_EVENT},
 	{"_wait_for_tstate_lock", false, LOCK_CODE_EVENT},
 	{"_worker", false, LOCK_CODE_EVENT},
+	{"_shutdown", false, LOCK_CODE_EVENT},
 	{"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.", true,
 	 LOCK_CODE_EVENT},
 	{"java.util.concurrent.locks.AbstractQueuedLongSynchronizer$ConditionObject.", true,
@@ -124,7 +126,7 @@ static bool has_code(const struct lock_frames *frames, enum lock_code code)
 
 enum lock_code lock_code_with(enum lock_code native, const struct lock_frames *frames)
 {
-	if (native == LOCK_CODE_PYTHON) {
+	if (native == LOCK_CODE_PYTHON || native == LOCK_CODE_PYTHON_PARKED) {
 		if (!frames->codes || frames->leaf == LOCK_CODE_UNKNOWN)
 			return LOCK_CODE_UNKNOWN;
 		return frames->leaf == LOCK_CODE_EVENT ? LOCK_CODE_EVENT : native;

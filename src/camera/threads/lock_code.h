@@ -24,6 +24,7 @@ enum lock_code {
 	LOCK_CODE_RUST_RWLOCK,
 	LOCK_CODE_PARKING_LOT,
 	LOCK_CODE_PYTHON,
+	LOCK_CODE_PYTHON_PARKED, /* the same since 3.13: a semaphore of the thread's own */
 	LOCK_CODE_GO,
 	LOCK_CODE_JAVA, /* a lock of java.util.concurrent */
 	LOCK_CODE_PARK, /* of Java: a thread waits for another one, for any reason */
