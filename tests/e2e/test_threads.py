@@ -84,7 +84,7 @@ def test_each_thread_waits_where_the_program_waits(lab, target):
         kinds = [frame["kind"] for frame in thread["stack"]]
         own = names(thread).index(function)
         assert kinds[0] == "kernel" and kinds[own:] == ["native"] * len(kinds[own:]), thread
-        assert names(thread)[-1] in ("_start", "clone3", "__clone"), thread
+        assert names(thread)[-1] in ("_start", "clone3", "__clone3", "__clone"), thread
 
 
 def taken_from_threads():
@@ -208,7 +208,7 @@ def test_a_thousand_threads(lab):
         answer = dump(lab, "-p", target.pid)
         crowd = [thread for thread in answer["threads"] if thread["comm"] == "crowd"]
         assert len(crowd) == 1000 and answer["loss"] == {}
-        assert all("wait_in_crowd" in names(thread) and names(thread)[-1] in ("clone3", "__clone") for thread in crowd)
+        assert all("wait_in_crowd" in names(thread) and names(thread)[-1] in ("clone3", "__clone3", "__clone") for thread in crowd)
         text = lab.run("threads", "-p", target.pid).stdout
         assert re.search(r"^  1,000 threads: (crowd \(\d+\), ){7}crowd \(\d+\) and 992 more$", text, re.M), text[:2000]
     finally:
