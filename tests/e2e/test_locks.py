@@ -148,7 +148,7 @@ def test_lock_and_holder_only_of_locks(lab):
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 # Of any vendor, by version: java-17-openjdk-amd64, temurin-25-jdk-amd64.
-JAVAS = {version: next(Path("/usr/lib/jvm").glob(f"*-{version}-*/bin/java"), None) for version in ("17", "25")}
+JAVAS = {version: next(Path("/usr/lib/jvm").glob(f"*-{version}-*/bin/java"), None) for version in ("17", "21", "25")}
 
 
 @contextlib.contextmanager
@@ -194,8 +194,8 @@ def long_ones(film, waiter, name):
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory):
     """Compiled by the oldest JDK, for all of them."""
-    compiler = next(java for java in JAVAS.values() if java).with_name("javac")
-    if not compiler.exists():
+    compiler = next((java.with_name("javac") for java in JAVAS.values() if java), None)
+    if not compiler or not compiler.exists():
         pytest.skip("there is no javac")
     folder = tmp_path_factory.mktemp("locks")
     subprocess.run([compiler, "-d", folder, PROGRAMS / "Locks.java"], check=True, timeout=PATIENCE)

@@ -175,7 +175,7 @@ def test_python(lab):
     assert {holders.get(tid) for tid in truths["gil"]} == {"last holder"}, holders
 
 
-@pytest.mark.parametrize("version", ["17"])
+@pytest.mark.parametrize("version", ["17", "21"])
 def test_java(lab, tmp_path, version):
     if not JAVAS[version]:
         pytest.skip(f"there is no JDK {version}")
