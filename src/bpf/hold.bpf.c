@@ -30,12 +30,17 @@ extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct b
 					      void *map,
 					      int (*callback)(struct bpf_map *, void *, void *),
 					      void *unused) __ksym __weak;
+/* since 7.0 */
+extern int
+bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *work, void *map,
+			      int (*callback)(struct bpf_map *, void *, void *)) __ksym __weak;
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *task) __ksym __weak;
 
 /* Set before loading. */
 const volatile __u64 hold_limit; /* ns */
 const volatile __s32 hold_recorder;
+const volatile bool hold_resumes; /* the kernel has bpf_task_work_schedule_resume() */
 
 /*
  * What the names of wanted programs begin with: most processes of the machine need not be asked
@@ -213,8 +218,11 @@ static __always_inline bool schedule(struct task_struct *task, __u32 number,
 {
 	struct hold_work *work = bpf_map_lookup_elem(&hold_works, &number);
 
-	return work &&
-	       !bpf_task_work_schedule_resume_impl(task, &work->work, &hold_works, step, NULL);
+	if (!work)
+		return false;
+	if (hold_resumes)
+		return !bpf_task_work_schedule_resume(task, &work->work, &hold_works, step);
+	return !bpf_task_work_schedule_resume_impl(task, &work->work, &hold_works, step, NULL);
 }
 
 /* It does not wait any longer. Unless user space has just let it go, it has to know. */

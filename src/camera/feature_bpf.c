@@ -412,12 +412,10 @@ void feature_try_hold(struct feature *f)
 		goto out;
 	}
 	feature_is_ok(f, "programs wait until their probes are set");
-	/*
-	 * Linux 7.0 has it without the suffix. It is not declared: libbpf 1.1.2 looks for what the
-	 * kernel lacks in all modules, which needs CAP_SYS_ADMIN, and refuses all programs without.
-	 */
-	if (!has_kfunc(kernel, own, "bpf_task_work_schedule_resume_impl"))
-		lacks_kfunc(f, "bpf_task_work_schedule_resume_impl");
+	/* its name since 7.0, and the one before */
+	if (!has_kfunc(kernel, own, "bpf_task_work_schedule_resume") &&
+	    !has_kfunc(kernel, own, "bpf_task_work_schedule_resume_impl"))
+		lacks_kfunc(f, "bpf_task_work_schedule_resume");
 	if (!has_kfunc(kernel, own, "bpf_task_from_pid"))
 		lacks_kfunc(f, "bpf_task_from_pid");
 	if (btf__find_by_name_kind(kernel, "btf_trace_vm_unmapped_area", BTF_KIND_TYPEDEF) < 0)

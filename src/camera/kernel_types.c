@@ -24,6 +24,7 @@ struct kernel_types {
 	int file; /* -1: none */
 	char path[32];
 	bool loads;   /* kernel_loads_try() */
+	bool resumes; /* it has bpf_task_work_schedule_resume() */
 	void *fitted; /* our programs with what this kernel's functions are; null: they fit */
 };
 
@@ -234,8 +235,11 @@ static void make_file(struct kernel_types *types)
 		types->path[0] = 0;
 	/* where that fails, libbpf says what does not fit */
 	object = probes__elf_bytes(&size);
-	if (own)
+	if (own) {
 		kfuncs_fit(object, size, types->all, own, &types->fitted);
+		types->resumes = kfunc_state(types->all, own, "bpf_task_work_schedule_resume") >=
+				 KFUNC_POINTERS;
+	}
 	btf__free(few);
 	btf__free(own);
 	vec_free(&chosen.ids);
@@ -311,7 +315,9 @@ struct probes *kernel_types_open(const struct kernel_types *types)
 		probes = open_fitted(types->fitted, &options);
 	else
 		probes = probes__open_opts(&options);
-	if (probes)
+	if (probes) {
 		probes->rodata->kernel_loads = types && types->loads;
+		probes->rodata->hold_resumes = types && types->resumes;
+	}
 	return probes;
 }

@@ -2,12 +2,13 @@
 #include "camera/kfuncs.h"
 
 #include <errno.h>
-#include <gelf.h>
+#include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <bpf/btf.h>
+#include <linux/bpf.h>
 
 /* How deep prototypes are compared, as libbpf does it. */
 #define DEPTH_MAX 32
@@ -179,58 +180,106 @@ static bool fit_pointers(struct btf_type *bytes, const struct btf *kernel, uint3
 	return true;
 }
 
-/* The object, and where in it is what has to be changed. */
+/* The object: its bytes, which are changed, and what says where they are. */
 struct object {
+	char *bytes;
+	size_t size;
+	Elf64_Shdr *sections;
+	size_t count;
 	char *types; /* of the section .BTF */
-	size_t types_size;
-	char *strings; /* of its symbols' names */
-	size_t strings_size;
+	Elf64_Sym *symbols;
+	size_t symbol_count;
+	const Elf64_Shdr *names; /* of symbols */
 };
+
+static bool is_within(const struct object *object, const Elf64_Shdr *section)
+{
+	return section->sh_offset <= object->size &&
+	       section->sh_size <= object->size - section->sh_offset;
+}
+
+static void find_sections(struct object *object, const Elf64_Shdr *names)
+{
+	for (size_t i = 0; i < object->count; i++) {
+		Elf64_Shdr *section = &object->sections[i];
+		const char *name = object->bytes + names->sh_offset + section->sh_name;
+
+		if (!is_within(object, section) || section->sh_name >= names->sh_size)
+			continue;
+		if (!strncmp(name, BTF_ELF_SEC, names->sh_size - section->sh_name)) {
+			object->types = object->bytes + section->sh_offset;
+		} else if (section->sh_type == SHT_SYMTAB && section->sh_link < object->count) {
+			object->symbols = (Elf64_Sym *)(object->bytes + section->sh_offset);
+			object->symbol_count = section->sh_size / sizeof(*object->symbols);
+			object->names = &object->sections[section->sh_link];
+		}
+	}
+}
 
 static int open_object(void *bytes, size_t size, struct object *object)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
-	Elf *elf;
+	Elf64_Ehdr *header = bytes;
 
-	elf_version(EV_CURRENT);
-	elf = elf_memory(bytes, size);
-	if (!elf || elf_getshdrstrndx(elf, &names)) {
-		elf_end(elf);
+	*object = (struct object){.bytes = bytes, .size = size};
+	if (size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shoff > size ||
+	    header->e_shnum > (size - header->e_shoff) / sizeof(Elf64_Shdr) ||
+	    header->e_shstrndx >= header->e_shnum)
 		return -EINVAL;
-	}
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header)
-					   ? elf_strptr(elf, names, header.sh_name)
-					   : NULL;
-
-		if (!name || header.sh_offset > size || header.sh_size > size - header.sh_offset)
-			continue;
-		if (!strcmp(name, BTF_ELF_SEC)) {
-			object->types = (char *)bytes + header.sh_offset;
-			object->types_size = header.sh_size;
-		} else if (header.sh_type == SHT_STRTAB && !strcmp(name, ".strtab")) {
-			object->strings = (char *)bytes + header.sh_offset;
-			object->strings_size = header.sh_size;
-		}
-	}
-	elf_end(elf);
-	return object->types && object->strings ? 0 : -EINVAL;
+	object->sections = (Elf64_Shdr *)(object->bytes + header->e_shoff);
+	object->count = header->e_shnum;
+	if (!is_within(object, &object->sections[header->e_shstrndx]))
+		return -EINVAL;
+	find_sections(object, &object->sections[header->e_shstrndx]);
+	return object->types && object->symbols && is_within(object, object->names) ? 0 : -EINVAL;
 }
 
-/*
- * Renames a string in a table of them, "bpf_…" to "_pf_…", a name of no function of any kernel, but
- * one that the kernel accepts among types.
- */
-static void rename_in(char *table, size_t size, const char *name)
+/* A call becomes r0 = 0; what asks for the address of the function finds 0 already. */
+static void take_out_use(const struct object *object, const Elf64_Shdr *code, uint64_t offset)
 {
-	size_t length = strlen(name) + 1, at;
+	struct bpf_insn *insn = (struct bpf_insn *)(object->bytes + code->sh_offset + offset);
 
-	/* each string has a zero before it */
-	for (at = 1; at + length <= size; at++)
-		if (!table[at - 1] && !memcmp(table + at, name, length))
-			table[at] = '_';
+	if (is_within(object, code) && offset + sizeof(*insn) <= code->sh_size &&
+	    insn->code == (BPF_JMP | BPF_CALL))
+		*insn = (struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K};
+}
+
+/* All that uses a symbol is taken out of a section of relocations. */
+static void take_out_uses(const struct object *object, Elf64_Shdr *section, size_t symbol)
+{
+	Elf64_Rel *all = (Elf64_Rel *)(object->bytes + section->sh_offset);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < section->sh_size / sizeof(*all); i++) {
+		if (ELF64_R_SYM(all[i].r_info) != symbol)
+			all[kept++] = all[i];
+		else
+			take_out_use(object, &object->sections[section->sh_info], all[i].r_offset);
+	}
+	section->sh_size = kept * sizeof(*all);
+}
+
+/* The symbol becomes a local one that nothing uses: libbpf looks for none of these. */
+static void hide_symbol(const struct object *object, const char *name)
+{
+	const char *names = object->bytes + object->names->sh_offset;
+
+	for (size_t i = 0; i < object->symbol_count; i++) {
+		Elf64_Sym *symbol = &object->symbols[i];
+
+		if (symbol->st_name >= object->names->sh_size || symbol->st_shndx != SHN_UNDEF ||
+		    strncmp(names + symbol->st_name, name,
+			    object->names->sh_size - symbol->st_name) != 0)
+			continue;
+		symbol->st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE);
+		for (size_t at = 0; at < object->count; at++) {
+			Elf64_Shdr *section = &object->sections[at];
+
+			if (section->sh_type == SHT_REL && is_within(object, section) &&
+			    section->sh_info < object->count)
+				take_out_uses(object, section, i);
+		}
+	}
 }
 
 static struct btf_type *in_object(const struct object *object, const struct btf *own, uint32_t id)
@@ -242,53 +291,96 @@ static struct btf_type *in_object(const struct object *object, const struct btf 
 	return (struct btf_type *)(object->types + header->hdr_len + header->type_off + at);
 }
 
-static void fit(const struct object *object, const struct btf *kernel, const struct btf *own,
-		const char *name, enum kfunc_state state)
+/* Whether the probes can call a function, once its pointers lead where the kernel's do. */
+static bool is_callable(const struct btf *kernel, const struct btf *own, const char *name,
+			const struct object *object)
 {
-	struct btf_type *bytes = in_object(object, own, prototype(own, name));
+	enum kfunc_state state = kfunc_state(kernel, own, name);
 
-	if (state == KFUNC_POINTERS && fit_pointers(bytes, kernel, prototype(kernel, name), own))
-		return;
-	rename_in(object->types, object->types_size, name);
-	rename_in(object->strings, object->strings_size, name);
+	if (state != KFUNC_POINTERS || !object)
+		return state >= KFUNC_POINTERS;
+	return fit_pointers(in_object(object, own, prototype(own, name)), kernel,
+			    prototype(kernel, name), own);
 }
 
 /*
- * How many functions of the kernel that the probes call have another prototype there; in an object,
- * which may be null, they are changed.
+ * A function that cannot be called becomes a type name of its prototype. Its place among the
+ * functions to look for becomes that of one that can be called; where none can, they all become
+ * members of a structure, which take the same bytes.
  */
-static unsigned int changed(const struct btf *kernel, const struct btf *own,
-			    const struct object *object)
+static void hide_type(const struct object *object, const struct btf *own, uint32_t id,
+		      struct btf_var_secinfo *place, uint32_t callable)
+{
+	in_object(object, own, id)->info = BTF_KIND_TYPEDEF << 24;
+	place->type = callable;
+}
+
+static void make_structure(struct btf_type *section, uint32_t number)
+{
+	uint16_t count = btf_vlen(section);
+	struct btf_member *members = btf_members(section);
+
+	for (uint16_t i = 0; i < count; i++)
+		members[i] = (struct btf_member){.type = number, .offset = i * 32u};
+	section->name_off = 0;
+	section->info = BTF_KIND_STRUCT << 24 | count;
+	section->size = count * 4u;
+}
+
+static uint32_t number_of_four_bytes(const struct btf *own)
+{
+	for (uint32_t id = 1; id < btf__type_cnt(own); id++) {
+		const struct btf_type *type = btf__type_by_id(own, id);
+
+		if (btf_is_int(type) && type->size == 4)
+			return id;
+	}
+	return 0;
+}
+
+/*
+ * How many functions of the kernel that the probes call have to be changed; in an object, which may
+ * be null, they are.
+ */
+static unsigned int change(const struct btf *kernel, const struct btf *own,
+			   const struct object *object)
 {
 	int id = btf__find_by_name_kind(own, ".ksyms", BTF_KIND_DATASEC);
 	const struct btf_type *section = id < 0 ? NULL : btf__type_by_id(own, (uint32_t)id);
+	struct btf_type *bytes = object && section ? in_object(object, own, (uint32_t)id) : NULL;
+	uint32_t callable = 0;
 	unsigned int count = 0;
-	uint16_t i;
 
-	for (i = 0; section && i < btf_vlen(section); i++) {
-		const struct btf_type *type =
-			btf__type_by_id(own, btf_var_secinfos(section)[i].type);
-		const char *name = btf__name_by_offset(own, type->name_off);
+	for (int round = 0; section && round < 2; round++)
+		for (uint16_t i = 0; i < btf_vlen(section); i++) {
+			uint32_t of = btf_var_secinfos(section)[i].type;
+			const struct btf_type *type = btf__type_by_id(own, of);
+			const char *name = btf__name_by_offset(own, type->name_off);
 
-		enum kfunc_state state = kfunc_state(kernel, own, name);
-
-		if (!btf_is_func(type) || state == KFUNC_SAME || state == KFUNC_MISSING)
-			continue;
-		count++;
-		if (object)
-			fit(object, kernel, own, name, state);
-	}
+			if (!btf_is_func(type))
+				continue;
+			if (!round) {
+				count += kfunc_state(kernel, own, name) != KFUNC_SAME;
+				if (is_callable(kernel, own, name, object))
+					callable = of;
+			} else if (object && !is_callable(kernel, own, name, object)) {
+				hide_symbol(object, name);
+				hide_type(object, own, of, &btf_var_secinfos(bytes)[i], callable);
+			}
+		}
+	if (bytes && !callable)
+		make_structure(bytes, number_of_four_bytes(own));
 	return count;
 }
 
 int kfuncs_fit(const void *bytes, size_t size, const struct btf *kernel, const struct btf *own,
 	       void **fitted)
 {
-	struct object object = {0};
+	struct object object;
 	int err;
 
 	*fitted = NULL;
-	if (!changed(kernel, own, NULL))
+	if (!change(kernel, own, NULL))
 		return 0;
 	*fitted = malloc(size);
 	if (!*fitted)
@@ -296,7 +388,7 @@ int kfuncs_fit(const void *bytes, size_t size, const struct btf *kernel, const s
 	memcpy(*fitted, bytes, size);
 	err = open_object(*fitted, size, &object);
 	if (!err) {
-		changed(kernel, own, &object);
+		change(kernel, own, &object);
 		return 0;
 	}
 	free(*fitted);

@@ -7,7 +7,8 @@
 /*
  * Functions of the kernel that the probes call (kfuncs). The kernel changes them as it likes, and
  * libbpf refuses all programs if one of them has another prototype than the probes declare, also if
- * no program that is loaded calls it (1.1.2: bpf_object__resolve_ksym_func_btf_id()).
+ * no program that is loaded calls it (1.1.2: bpf_object__resolve_ksym_func_btf_id()). It looks in
+ * all modules for one that the kernel lacks, which needs CAP_SYS_ADMIN, and refuses all without.
  */
 struct btf;
 
@@ -28,8 +29,8 @@ enum kfunc_state kfunc_state(const struct btf *kernel, const struct btf *own, co
  *
  *	- where a parameter points to nothing that has a name on one side, and to a structure on the
  *	  other, it becomes what the kernel has
- *	- a function that differs otherwise gets a name that no kernel has. All are weak: the probes
- *	  see that it is missing
+ *	- a function that differs otherwise, or that is missing, is hidden: libbpf does not look for
+ *	  it, and its address is 0, which the probes have to ask for before they call
  *
  * *fitted: the changed copy, which the caller frees; null: nothing has to be changed. Returns 0,
  * -ENOMEM, or -EINVAL: the bytes are no object of BPF programs.

@@ -63,6 +63,7 @@ make_image()
 {
 	local applet
 	root=$(mktemp -d)
+	chmod 755 "$root"
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,usr/bin,usr/lib/x86_64-linux-gnu,lib64}
 	ln -s usr/lib "$root/lib"
 	cp "$(command -v busybox)" "$root/bin/"
@@ -71,6 +72,7 @@ make_image()
 	done
 	add_program "$build/src/stackcam"
 	add_program "$(command -v flock)"
+	add_program "$(command -v setpriv)"
 	for program in omit deep signal forker waits locks dump grows allocates asks loaded soak calls_tree calls_recursion calls_longjmp calls_exceptions inspected arguments uring uring_server; do
 		add_program "$build/tests/programs/$program"
 	done

@@ -381,6 +381,29 @@ machine_is_served()
 	}
 }
 
+# As another user with the capabilities of the unit of systemd: each event that root can record, or what it lacks is said.
+few_privileges_are_enough()
+{
+	caps=-all,+bpf,+perfmon,+sys_ptrace,+syslog,+checkpoint_restore,+dac_read_search
+	mkdir -p few && chmod 777 few
+	# Debian's 3 asks for CAP_SYS_ADMIN
+	echo 2 >/proc/sys/kernel/perf_event_paranoid
+	for events in on-cpu off-cpu,threads,lock mem-alloc requests; do
+		case $events in
+		requests) doctor_says 'ok *socket-calls' || continue ;;
+		# before Linux 6.6 only root may set uprobes
+		mem-alloc) doctor_says 'ok *uprobe-multi' || continue ;;
+		esac
+		/usr/bin/setpriv --reuid=1000 --regid=1000 --clear-groups --inh-caps=$caps --ambient-caps=$caps --bounding-set=$caps \
+			stackcam record -q -e $events -d 1 -a -o few/few.film 2>few.txt || {
+			echo "$events"
+			cat few.txt
+			return 1
+		}
+		rm -f few/few.film
+	done
+}
+
 marked_requests_are_told()
 {
 	where=1
@@ -574,6 +597,7 @@ test_case marked-requests marked_requests_are_told
 test_case explain requests_are_explained
 test_case replay calls_are_replayed
 test_case serve machine_is_served
+test_case few-privileges few_privileges_are_enough
 test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed
 test_case calls calls_are_counted

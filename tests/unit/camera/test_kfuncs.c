@@ -104,11 +104,42 @@ static struct btf *fit(const struct kernel *kernel)
 static void test_what_is_the_same_stays(void **state)
 {
 	struct kernel kernel = kernel_new();
+	struct btf *fitted;
 
 	(void)state;
 	add_hold(&kernel, kernel.nothing);
 	add(&kernel, RELEASE, 0, 1, &kernel.structure);
-	assert_null(fit(&kernel));
+	fitted = fit(&kernel);
+	assert_non_null(fitted);
+	assert_int_equal(kfunc_state(kernel.btf, fitted, HOLD), KFUNC_SAME);
+	assert_int_equal(kfunc_state(kernel.btf, fitted, RELEASE), KFUNC_SAME);
+	/* no kernel has both names */
+	assert_int_equal(kfunc_state(kernel.btf, fitted, RESUME), KFUNC_MISSING);
+	btf__free(fitted);
+	btf__free(kernel.btf);
+}
+
+/* What is missing is not a function any more; where all are, their section has gone. */
+static void test_what_is_missing_is_hidden(void **state)
+{
+	struct kernel kernel = kernel_new();
+	struct btf *own = kernel_types_of_probes(), *fitted = fit(&kernel);
+
+	(void)state;
+	assert_true(btf__find_by_name_kind(own, CAST, BTF_KIND_FUNC) > 0);
+	assert_non_null(fitted);
+	assert_true(btf__find_by_name_kind(fitted, CAST, BTF_KIND_FUNC) < 0);
+	assert_true(btf__find_by_name_kind(fitted, ".ksyms", BTF_KIND_DATASEC) < 0);
+	assert_int_equal(btf__type_cnt(fitted), btf__type_cnt(own));
+	btf__free(fitted);
+	add(&kernel, RELEASE, 0, 1, &kernel.structure);
+	fitted = fit(&kernel);
+	assert_non_null(fitted);
+	assert_true(btf__find_by_name_kind(fitted, CAST, BTF_KIND_FUNC) < 0);
+	assert_true(btf__find_by_name_kind(fitted, ".ksyms", BTF_KIND_DATASEC) > 0);
+	assert_int_equal(kfunc_state(kernel.btf, fitted, RELEASE), KFUNC_SAME);
+	btf__free(fitted);
+	btf__free(own);
 	btf__free(kernel.btf);
 }
 
@@ -140,9 +171,8 @@ static void test_another_number_of_parameters(void **state)
 	fitted = fit(&kernel);
 	assert_non_null(fitted);
 	assert_int_equal(kfunc_state(kernel.btf, fitted, RELEASE), KFUNC_MISSING);
-	/* the others are as they were */
+	/* the other one is as it was */
 	assert_int_equal(kfunc_state(kernel.btf, fitted, HOLD), KFUNC_SAME);
-	assert_true(btf__find_by_name_kind(fitted, CAST, BTF_KIND_FUNC) > 0);
 	btf__free(fitted);
 	btf__free(own);
 	btf__free(kernel.btf);
@@ -200,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_the_same_stays),
+		cmocka_unit_test(test_what_is_missing_is_hidden),
 		cmocka_unit_test(test_a_pointer_leads_elsewhere),
 		cmocka_unit_test(test_another_number_of_parameters),
 		cmocka_unit_test(test_a_parameter_is_filled_in),
