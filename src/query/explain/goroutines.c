@@ -121,14 +121,18 @@ void explain_goroutines_free(struct explain_goroutines *goroutines)
 void goroutine_wait_words(const struct film *film, enum wait_class class, uint32_t stack,
 			  char *words, size_t size)
 {
-	static const char package[] = "sync.(*";
+	/* since 1.24 a mutex is of the second one */
+	static const char package[] = "sync.(*", internal[] = "internal/";
 
 	snprintf(words, size, "%s", wait_class_name(class));
 	for (uint32_t at = stack; at; at = film->stacks[at].parent) {
 		const char *name =
 			film->functions[film->frames[film->stacks[at].frame].function].name;
-		const char *type = name + sizeof(package) - 1;
+		const char *type;
 
+		if (!strncmp(name, internal, sizeof(internal) - 1))
+			name += sizeof(internal) - 1;
+		type = name + sizeof(package) - 1;
 		if (strncmp(name, package, sizeof(package) - 1) || !strchr(type, ')'))
 			continue;
 		snprintf(words, size, "sync.%.*s", (int)strcspn(type, ")"), type);

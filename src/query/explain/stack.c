@@ -19,12 +19,15 @@ static const char *const libraries[] = {
 
 /* Functions of languages' own libraries, and what runtimes make. */
 static const char *const functions[] = {
-	"[[]*",		  "java.*",	  "jdk.internal.*",    "sun.*",
-	"javax.*",	  "runtime.*",	  "sync.(*",	       "sync.*",
-	"internal/poll*", "syscall.*",	  "os.(*File)*",       "net.(*",
-	"time.Sleep",	  "std::sync::*", "std::sys::*",       "std::thread*",
-	"core::ops::*",	  "parking_lot*", "std::mutex*",       "std::condition*",
-	"__gthread*",	  "std::lock_*",  "std::unique_lock*", "<frozen *",
+	"[[]*",		  "java.*",	  "jdk.internal.*",
+	"sun.*",	  "javax.*",	  "runtime.*",
+	"sync.(*",	  "sync.*",	  "internal/sync.*",
+	"internal/poll*", "syscall.*",	  "os.(*File)*",
+	"net.(*",	  "time.Sleep",	  "std::sync::*",
+	"std::sys::*",	  "std::thread*", "core::ops::*",
+	"parking_lot*",	  "std::mutex*",  "std::condition*",
+	"__gthread*",	  "std::lock_*",  "std::unique_lock*",
+	"<frozen *",
 };
 
 static bool is_listed(const char *const *globs, size_t count, const char *name)
