@@ -125,7 +125,12 @@ sources()
 
 run_lint()
 {
-	check format sh -c 'clang-format --dry-run -Werror "$@"' format $(sources)
+	# another version formats in another way
+	if clang-format --version | grep -q " version 14\."; then
+		check format sh -c 'clang-format --dry-run -Werror "$@"' format $(sources)
+	else
+		echo "skipped format: only clang-format 14 decides" >>$results/checks
+	fi
 	check comment-width scripts/comment_width.py
 	check words scripts/words.py
 	# The page's types; its packages are those of the build and the compiler. Not where there is no page.
