@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/far_file.h"
 #include "process/far_helper.h"
+#include "process/far_worker.h"
 #include "process/mounts.h"
 #include "process/procfs.h"
 
@@ -227,21 +228,6 @@ static int64_t ask(struct far_files *far, struct far_order *order, const int *fd
 
 /* -- files ------------------------------------------------------------------------------------ */
 
-static int open_near(int place, struct stat *st)
-{
-	char path[32];
-	int fd;
-
-	if (fstat(place, st))
-		return -errno;
-	if (!S_ISREG(st->st_mode))
-		return -ENXIO;
-	/* O_NONBLOCK: a lease on the file must not make us wait for its holder */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
-}
-
 static int open_far(struct far_files *far, int place, dev_t device, const char *path,
 		    struct stat *st)
 {
@@ -268,7 +254,7 @@ int far_files_open(struct far_files *far, int place, pid_t pid, dev_t device, co
 		   struct stat *st)
 {
 	int fd = far_files_is_far(far, pid, device) ? open_far(far, place, device, path, st)
-						    : open_near(place, st);
+						    : far_open_place(place, st);
 
 	close(place);
 	return fd;
@@ -353,10 +339,10 @@ static int open_found(struct far_files *far, const struct mounts *mounts, int pl
 	const struct mount *mount;
 
 	if (!mounts->has_far)
-		return open_near(place, st);
+		return far_open_place(place, st);
 	mount = mount_of_place(mounts, place);
 	if (mount && !mount->is_far)
-		return open_near(place, st);
+		return far_open_place(place, st);
 	return open_far(far, place, mount ? mount->device : 0, path, st);
 }
 

@@ -13,7 +13,7 @@
 
 #define STACK_BYTES (128 * 1024)
 
-static int64_t open_again(int place, struct stat *st)
+int far_open_place(int place, struct stat *st)
 {
 	char path[32];
 	int fd;
@@ -23,6 +23,7 @@ static int64_t open_again(int place, struct stat *st)
 		return -errno;
 	if (!S_ISREG(st->st_mode))
 		return -ENXIO;
+	/* O_NONBLOCK: a lease on the file must not make us wait for its holder */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
@@ -67,7 +68,7 @@ static void work(struct far_job *job)
 {
 	switch (job->kind) {
 	case FAR_JOB_OPEN:
-		job->result = open_again(job->at, &job->st);
+		job->result = far_open_place(job->at, &job->st);
 		break;
 	case FAR_JOB_WALK:
 		job->result = walk(job->at, &job->order);

@@ -64,4 +64,11 @@ bool far_worker_is_done(struct far_worker *worker);
 /* False: it has done its job meanwhile. */
 bool far_worker_give_up(struct far_worker *worker);
 
+/*
+ * Opens the file at a place (a descriptor of O_PATH), in this thread, which waits as long as the
+ * file system does. Returns a descriptor, which is the caller's, with *st filled; or a negative
+ * errno, -ENXIO: it is not a regular file.
+ */
+int far_open_place(int place, struct stat *st);
+
 #endif
