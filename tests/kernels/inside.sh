@@ -332,14 +332,21 @@ requests_are_explained()
 {
 	doctor_says 'ok *socket-calls' || return 0
 	stackcam record -q -e requests,threads,on-cpu -o why.film -- asks 50 >/dev/null || return 1
-	stackcam explain --format json why.film | sed 's/.*"requests":\[{//' | tr '{' '\n' >why.txt
-	# parts have parts of their own, behind theirs
-	awk '/"unexplained":/ { sub(/.*"duration":/, ""); all = $0 + 0; sub(/.*"unexplained":/, ""); sum = $0 + 0 }
-		/^"kind":/ && depth == 1 { sub(/.*"duration":/, ""); sum += $0 + 0 }
-		{ line = $0; depth += gsub(/"parts":\[/, "", line) }
-		/"parts":\[\]/ { depth-- }
-		{ line = $0; depth -= gsub(/\}\]/, "", line) }
-		END { print all, sum; exit !(all > 0 && all == sum) }' why.txt >sum.txt || {
+	stackcam explain --format json why.film >why.txt || return 1
+	# what is right inside of the list of parts: these have parts of their own
+	awk '{ text = text $0 }
+		END { sub(/.*"requests":\[/, "", text)
+			match(text, /"duration":[0-9]+/); all = substr(text, RSTART + 11, RLENGTH - 11) + 0
+			match(text, /"unexplained":[0-9]+/); sum = substr(text, RSTART + 14, RLENGTH - 14) + 0
+			text = substr(text, index(text, "\"parts\":[") + 9)
+			for (i = 1; i <= length(text) && depth >= 0; i++) {
+				c = substr(text, i, 1)
+				if (!quoted && depth == 1 && substr(text, i, 11) == "\"duration\":") sum += substr(text, i + 11, 20) + 0
+				if (c == "\"" && substr(text, i - 1, 1) != "\\") quoted = !quoted
+				if (!quoted && (c == "{" || c == "[")) depth++
+				if (!quoted && (c == "}" || c == "]")) depth--
+			}
+			print all, sum; exit !(all > 0 && all == sum) }' why.txt >sum.txt || {
 		cat sum.txt why.txt
 		return 1
 	}
