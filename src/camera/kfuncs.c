@@ -235,7 +235,7 @@ static int open_object(void *bytes, size_t size, struct object *object)
 }
 
 /* A call becomes r0 = 0; what asks for the address of the function finds 0 already. */
-static void take_out_use(const struct object *object, const Elf64_Shdr *code, uint64_t offset)
+static void drop_use(const struct object *object, const Elf64_Shdr *code, uint64_t offset)
 {
 	struct bpf_insn *insn = (struct bpf_insn *)(object->bytes + code->sh_offset + offset);
 
@@ -245,7 +245,7 @@ static void take_out_use(const struct object *object, const Elf64_Shdr *code, ui
 }
 
 /* All that uses a symbol is taken out of a section of relocations. */
-static void take_out_uses(const struct object *object, Elf64_Shdr *section, size_t symbol)
+static void drop_uses(const struct object *object, Elf64_Shdr *section, size_t symbol)
 {
 	Elf64_Rel *all = (Elf64_Rel *)(object->bytes + section->sh_offset);
 	size_t kept = 0;
@@ -254,7 +254,7 @@ static void take_out_uses(const struct object *object, Elf64_Shdr *section, size
 		if (ELF64_R_SYM(all[i].r_info) != symbol)
 			all[kept++] = all[i];
 		else
-			take_out_use(object, &object->sections[section->sh_info], all[i].r_offset);
+			drop_use(object, &object->sections[section->sh_info], all[i].r_offset);
 	}
 	section->sh_size = kept * sizeof(*all);
 }
@@ -277,7 +277,7 @@ static void hide_symbol(const struct object *object, const char *name)
 
 			if (section->sh_type == SHT_REL && is_within(object, section) &&
 			    section->sh_info < object->count)
-				take_out_uses(object, section, i);
+				drop_uses(object, section, i);
 		}
 	}
 }

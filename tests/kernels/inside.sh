@@ -337,7 +337,6 @@ requests_are_explained()
 	awk '{ text = text $0 }
 		END { sub(/.*"requests":\[/, "", text)
 			match(text, /"duration":[0-9]+/); all = substr(text, RSTART + 11, RLENGTH - 11) + 0
-			match(text, /"unexplained":[0-9]+/); sum = substr(text, RSTART + 14, RLENGTH - 14) + 0
 			text = substr(text, index(text, "\"parts\":[") + 9)
 			for (i = 1; i <= length(text) && depth >= 0; i++) {
 				c = substr(text, i, 1)
