@@ -38,6 +38,15 @@ def boot(log):
     return said
 
 
+def boot_with_parts(log):
+    """The same with what boots of a part of the tests (only=…) have said since."""
+    said = boot(log)
+    for part in sorted(log.parent.glob(f"{log.stem}+only=*.log"), key=lambda part: part.stat().st_mtime):
+        if part.stat().st_mtime > log.stat().st_mtime:
+            said["test"].update(boot(part)["test"])
+    return said
+
+
 def series_of(name):
     release, *parameters = name.split("+")
     return [int(part) for part in release.split(".")], parameters
@@ -62,7 +71,7 @@ def main():
     build = Path(sys.argv[1])
     logs = sorted((log for log in build.glob("kernels/*.log") if "only=" not in log.name),
                   key=lambda log: series_of(log.stem))
-    boots = {log.stem.replace("+", " "): boot(log) for log in logs}
+    boots = {log.stem.replace("+", " "): boot_with_parts(log) for log in logs}
     # one that did not come to its end is a failed test, and says nothing of what works
     boots = {name: said for name, said in boots.items() if said["ended"]}
     lines = ["| | release | most instructions that the verifier walked for one program (its limit: 1,000,000) |",
