@@ -23,7 +23,7 @@
 /* CPUs that have memory of their own for stacks in the making; on larger machines some share. */
 #define SCRATCH_CPUS_MAX 256
 
-/* "the kernel refuses the program NAME: WORDS" */
+/* "the kernel refuses NAME: WORDS" */
 static void put_words(const struct loading *loading, const struct refusal *refusal, char *to,
 		      size_t size)
 {

@@ -269,19 +269,28 @@ void sources_make_possible(struct sources *sources, const struct source_host *ho
 	}
 }
 
+/* The source that is on and has a program or map of that name. */
+static enum capture_source owner_number(const struct sources *sources, const char *name)
+{
+	rows_foreach (number)
+		if (sources->at[number].type && is_of(rows[number].name, name))
+			return number;
+	return CAPTURE_SOURCE_NONE;
+}
+
 uint64_t sources_skipped(const struct sources *sources, enum capture_source number)
 {
 	struct bpf_program *program;
 	uint64_t sum = 0;
 
-	if (!sources->at[number].type || !sources->host.probes)
+	if (!sources->host.probes)
 		return 0;
 	bpf_object__for_each_program (program, sources->host.probes->obj) {
 		struct bpf_prog_info info = {0};
 		__u32 size = sizeof(info);
 
 		if (bpf_program__fd(program) >= 0 &&
-		    is_of(rows[number].name, bpf_program__name(program)) &&
+		    owner_number(sources, bpf_program__name(program)) == number &&
 		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
 			sum += info.recursion_misses;
 	}
@@ -400,10 +409,9 @@ void sources_prepare(struct sources *sources, unsigned int cpus)
 
 struct source *sources_owner(struct sources *sources, const char *name)
 {
-	rows_foreach (number)
-		if (sources->at[number].type && is_of(rows[number].name, name))
-			return &sources->at[number];
-	return NULL;
+	enum capture_source number = owner_number(sources, name);
+
+	return number == CAPTURE_SOURCE_NONE ? NULL : &sources->at[number];
 }
 
 void source_event_names(const struct source *source, char *to, size_t size)

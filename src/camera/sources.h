@@ -62,6 +62,7 @@ void sources_make_possible(struct sources *sources, const struct source_host *ho
 /*
  * How often the kernel did not run a program of a source as it ran already on that CPU: of a thread
  * that was preempted there (Linux 7), or of one that the program has interrupted.
+ * CAPTURE_SOURCE_NONE: of the programs that belong to all sources.
  */
 uint64_t sources_skipped(const struct sources *sources, enum capture_source number);
 unsigned int sources_needs(const struct sources *sources);

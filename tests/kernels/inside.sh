@@ -286,7 +286,7 @@ what_is_logged_is_filmed()
 # the same CPU meanwhile. Here programs are slow, and it happens; that it did must be said.
 is_said_as_skipped()
 {
-	stackcam report -e requests --format json "$1" | grep -q 'its probe ran already on that CPU'
+	uname -r | grep -q '^[789]\.' && stackcam report -e requests --format json "$1" | grep -q 'its probe ran already on that CPU'
 }
 
 requests_are_told()
