@@ -21,6 +21,12 @@ def pytest_addoption(parser):
     parser.addoption("--programs", help="where the programs are, if not in that folder")
 
 
+def pytest_configure(config):
+    """Go compiles as tests/programs/meson.build has it, into the same cache."""
+    cache = Path(config.getoption("--build")).resolve() / "go-cache"
+    os.environ.update(GOCACHE=str(cache), GO111MODULE="off", GOTOOLCHAIN="local", GOFLAGS="")
+
+
 def is_spared(item):
     """Whether its file spares it, as its version is much like others (harness.spare_versions)."""
     fixtures = [value for value in vars(item.module).values() if hasattr(value, "is_spared")]

@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import select
+import shutil
 import signal
 import socket
 import sqlite3
@@ -267,6 +268,14 @@ def unpack_packages(folder, *names):
         pytest.skip(f"Debian's {names[0]} could not be fetched")
     for package in folder.glob("*.deb"):
         subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
+
+
+def go_built(folder, name, text, *flags, **environment):
+    """A program of one file of Go; the standard library is compiled once, for all tests (conftest.pytest_configure)."""
+    go = shutil.which("go") or pytest.skip("Go is missing")
+    (folder / f"{name}.go").write_text(text)
+    subprocess.run([go, "build", *flags, "-o", name, f"{name}.go"], cwd=folder, check=True, env={**os.environ, **environment})
+    return folder / name
 
 
 def of_pyenv(name):

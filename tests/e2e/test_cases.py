@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, free_port, needs_root, running, wait_until
+from harness import PATIENCE, free_port, go_built, needs_root, running, wait_until
 from test_explain import EVENTS, ask, explained, film_has, listening_port, of_work, share, work_of
 
 pytestmark = needs_root
@@ -223,12 +223,8 @@ func main() {
 
 def test_a_go_mutex_that_is_held_long(lab, tmp_path):
     """Threads of the kernel say nothing of it: the goroutines' own waits do, with the stack that let the mutex go."""
-    go = shutil.which("go") or pytest.skip("Go is missing")
-    (tmp_path / "orders.go").write_text(GO)
-    subprocess.run([go, "build", "-o", "orders", "orders.go"], cwd=tmp_path, check=True,
-                   env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "GOCACHE": str(tmp_path / "cache")})
     port = free_port()
-    with running(tmp_path / "orders", port) as server:
+    with running(go_built(tmp_path, "orders", GO), port) as server:
         def is_served():
             with contextlib.suppress(OSError):
                 return ask(port, "/order/0", "")

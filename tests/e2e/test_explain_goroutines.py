@@ -2,12 +2,10 @@
 """The path of a request along the goroutines that its handler waits for: servers of Go with a planted cause."""
 
 import contextlib
-import shutil
-import subprocess
 
 import pytest
 
-from harness import free_port, needs_root, running, wait_until
+from harness import free_port, go_built, needs_root, running, wait_until
 from test_cases import filming, slow_beside
 from test_explain import ask, explained, film_has, share
 
@@ -139,12 +137,8 @@ ASKED = ("job", "gather", "fetch", "spread")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    go = shutil.which("go") or pytest.skip("Go is missing")
-    folder = tmp_path_factory.mktemp("go")
-    (folder / "orders.go").write_text(GO)
-    subprocess.run([go, "build", "-o", "orders", "orders.go"], cwd=folder, check=True,
-                   env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "GOCACHE": str(folder / "cache")})
-    with running(folder / "orders", *(ports := (free_port(), free_port()))) as process:
+    program = go_built(tmp_path_factory.mktemp("go"), "orders", GO)
+    with running(program, *(ports := (free_port(), free_port()))) as process:
         def is_served():
             with contextlib.suppress(OSError):
                 return all(ask(port, "/order/0", "") for port in ports)

@@ -39,8 +39,7 @@ def by_newer(lab, version, program):
         source = SOURCES / f"{program.partition('-')[0]}.go"
         flags = "-s -w" if "-" in program else ""
         subprocess.run([home / "bin" / "go", "build", "-ldflags", flags, "-o", made, source], check=True,
-                       cwd=SOURCES, env={**os.environ, "GOROOT": str(home), "GOCACHE": str(folder / "cache"),
-                                         "GO111MODULE": "off", "GOTOOLCHAIN": "local", "GOFLAGS": ""})
+                       cwd=SOURCES, env={**os.environ, "GOROOT": str(home), "GOCACHE": str(folder / "cache")})
     return made
 
 

@@ -152,7 +152,7 @@ GO = {"installed": None, "1.23": "bookworm bookworm-backports", "1.24": "trixie"
 
 
 def build_go(lab, version, source, program, *flags):
-    environment = {**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
+    environment = dict(os.environ)
     go = "go"
     if GO[version]:
         if "STACKCAM_EVERY_VERSION" not in os.environ:
@@ -160,7 +160,7 @@ def build_go(lab, version, source, program, *flags):
         root = suites.unpacked(lab.suites, GO[version], f"golang-{version}-go", f"golang-{version}-src")
         environment["GOROOT"] = str(root / "usr" / "lib" / f"go-{version}")
         go = f"{environment['GOROOT']}/bin/go"
-    environment["GOCACHE"] = str(lab.suites / f"go-cache-{version}")
+        environment["GOCACHE"] = str(lab.suites / f"go-cache-{version}")
     subprocess.run([go, "build", *flags, "-o", program, source], check=True, env=environment)
 
 

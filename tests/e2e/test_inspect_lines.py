@@ -2,7 +2,6 @@
 """stackcam inspect FILE:LINE and --show: each pass of a line once, with the values that the program printed there."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -39,9 +38,8 @@ BUILDS = {
 def build(source, command, program):
     if not shutil.which(command[0]):
         pytest.skip(f"no {command[0]}")
-    environment = {**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
     debug = [] if command[0] == "go" else ["-g"]
-    subprocess.run([*command, *debug, "-o", program, PROGRAMS / source], check=True, env=environment)
+    subprocess.run([*command, *debug, "-o", program, PROGRAMS / source], check=True)
     return program
 
 

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A leak is the first of what has grown, whatever else a program holds: the programs are those of bench/leaks."""
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from harness import needs_root
+from harness import go_built, needs_root
 
 pytestmark = needs_root
 
@@ -20,11 +18,7 @@ def command(language, folder):
         subprocess.run(["gcc", "-O2", "-g", "-fno-builtin", BENCH / "leaky.c", "-o", folder / "leaky"], check=True)
         return [folder / "leaky", "list"]
     if language == "Go":
-        if not shutil.which("go"):
-            pytest.skip("go is not installed")
-        subprocess.run(["go", "build", "-o", folder / "leaky", BENCH / "leaky_go.go"], check=True,
-                       env={**os.environ, "GOFLAGS": "", "GO111MODULE": "off"})
-        return [folder / "leaky", "map"]
+        return [go_built(folder, "leaky", (BENCH / "leaky_go.go").read_text()), "map"]
     return ["/usr/bin/python3", BENCH / "leaky.py", "cache"]
 
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import PATIENCE, needs_root, running
+from harness import PATIENCE, go_built, needs_root, running
 
 pytestmark = needs_root
 
@@ -102,8 +102,7 @@ def need(name):
 def built(folder, name, text, *command):
     source = folder / name
     source.write_text(text)
-    subprocess.run([*command, source], check=True, cwd=folder, timeout=PATIENCE,
-                   env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(folder / "cache"), "GOFLAGS": ""})
+    subprocess.run([*command, source], check=True, cwd=folder, timeout=PATIENCE)
     return folder
 
 
@@ -116,7 +115,7 @@ def of_rust(folder):
 
 
 def of_go(folder):
-    return [built(folder, "waits.go", GO, need("go"), "build", "-ldflags", "-s -w", "-o", "go") / "go"]
+    return [go_built(folder, "go", GO, "-ldflags", "-s -w")]
 
 
 def of_java(folder):

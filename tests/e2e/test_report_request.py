@@ -3,14 +3,12 @@
 
 import datetime
 import json
-import shutil
-import subprocess
 import sys
 import time
 
 import pytest
 
-from harness import needs_root
+from harness import go_built, needs_root
 from test_requests import BURN_AND_NAP, BURNS_AND_NAPS, CLIENT, nginx_server, node_server, of_process, requests_of, \
     serving  # noqa: F401 (a fixture)
 
@@ -150,15 +148,8 @@ def test_what_an_event_loop_did_for_others_is_said(lab, serving, make, tasks):
 
 @pytest.fixture
 def go_film(lab, serving, tmp_path):
-    go = shutil.which("go") or pytest.skip("go is missing")
-
-    def make(folder, port):
-        (folder / "server.go").write_text(GO)
-        subprocess.run([go, "build", "-o", "server", "server.go"], cwd=folder, check=True,
-                       env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "GOCACHE": str(tmp_path / "cache")})
-        return [str(folder / "server"), str(port)]
-
-    process, port, _ = serving(make)
+    program = go_built(tmp_path, "server", GO)
+    process, port, _ = serving(lambda _, port: [str(program), str(port)])
 
     def record(events):
         film = lab.record("-e", events, "-a", "--", sys.executable, "-c", AT_ONCE, port, hz=499)

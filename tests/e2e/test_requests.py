@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import free_port, needs_root, wait_until
+from harness import free_port, go_built, needs_root, wait_until
 
 pytestmark = needs_root
 
@@ -123,16 +123,8 @@ def node_server(folder, port):
     return [shutil.which("node") or pytest.skip("node is missing"), str(folder / "server.js"), str(port)]
 
 
-def go_program(folder, text, **environment):
-    go = shutil.which("go") or pytest.skip("go is missing")
-    (folder / "server.go").write_text(text)
-    subprocess.run([go, "build", "-o", "server", "server.go"], cwd=folder, check=True,
-                   env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "GOCACHE": str(folder / "cache"), **environment})
-    return [str(folder / "server")]
-
-
 def go_server(folder, port):
-    return [*go_program(folder, GO), str(port)]
+    return [str(go_built(folder, "server", GO)), str(port)]
 
 
 def nginx_server(folder, port, what="return 200 $request_uri;", behind=1):

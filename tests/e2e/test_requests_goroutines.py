@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import needs_root, wait_until
+from harness import go_built, needs_root, wait_until
 from test_cases import filming
 from test_explain import explained
 from test_inspect import GO, build_go
-from test_requests import CLIENT, asyncio_server, go_program, of_process, requests_of, serving  # pylint: disable=unused-import
+from test_requests import CLIENT, asyncio_server, of_process, requests_of, serving  # pylint: disable=unused-import
 
 pytestmark = needs_root
 
@@ -159,7 +159,7 @@ func main() {
 
 def test_a_program_that_makes_too_many_goroutines_is_left_alone(lab):
     """Then a part of its links is missing, and the film says so."""
-    program, = go_program(lab.folder, MANY)
+    program = str(go_built(lab.folder, "server", MANY))
     seen = lab.folder / "seen"
     with filming(lab, "-e", "requests", "--", program, seen) as film:
         def is_said():
@@ -405,7 +405,7 @@ func main() {
 def test_calls_of_grpc_are_of_the_goroutines_that_handle_them(lab, serving):
     if not Path(GOCODE, "src/google.golang.org/grpc").is_dir():
         pytest.skip("golang-google-grpc-dev is missing")
-    program, = go_program(lab.folder, GRPC, GOPATH=GOCODE, GO111MODULE="off")
+    program = str(go_built(lab.folder, "server", GRPC, GOPATH=GOCODE))
     _, plain, _ = serving(asyncio_server)
     _, behind, _ = serving(lambda _, port: [program, "behind", str(port)])
     process, port, _ = serving(lambda _, port: [program, "front", str(port), str(behind), str(plain)])

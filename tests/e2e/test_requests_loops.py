@@ -2,12 +2,11 @@
 """For which request an event loop makes another one, where it serves many at once and no id tells: right, or not known."""
 
 import shutil
-import subprocess
 import sys
 
 import pytest
 
-from harness import needs_root
+from harness import go_built, needs_root
 from test_requests import CLIENT, nginx_server, of_process, requests_of, serving  # noqa: F401 (a fixture)
 
 pytestmark = needs_root
@@ -153,11 +152,7 @@ def node_server(folder, port, behind, way):
 
 
 def go_server(folder, port, behind, way):
-    go = shutil.which("go") or pytest.skip("go is missing")
-    (folder / "server.go").write_text(GO)
-    subprocess.run([go, "build", "-o", "server", "server.go"], cwd=folder, check=True,
-                   env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "GOCACHE": str(folder / "cache")})
-    return [str(folder / "server"), str(port), str(behind), way]
+    return [str(go_built(folder, "server", GO)), str(port), str(behind), way]
 
 
 # Requests wait in it for one of few connections; it has no ids.

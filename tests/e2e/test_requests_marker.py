@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from harness import PATIENCE, free_port, needs_root, wait_until
+from harness import PATIENCE, free_port, go_built, needs_root, wait_until
 from test_requests_api import playing
 from test_serve import serving, wait_for_film
 
@@ -225,13 +225,9 @@ func main() {
 """
 
 
-@pytest.mark.skipif(not shutil.which("go"), reason="Go is missing")
 def test_goroutines(lab, server, tmp_path):
     """They go from thread to thread, and a client of net/http sends in others."""
-    (tmp_path / "marks.go").write_text(GO)
-    subprocess.run(["go", "build", "-o", tmp_path / "marks", tmp_path / "marks.go"], check=True,
-                   env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(tmp_path / "cache"), "GOFLAGS": ""})
-    film = lab.record(*MARKERS, "--", tmp_path / "marks", server)
+    film = lab.record(*MARKERS, "--", go_built(tmp_path, "marks", GO), server)
     answer = answer_of(lab, film)
     numbers = {r["number"]: r["id"] for r in marked(answer)}
     assert sorted(numbers.values()) == sorted(f"unit-{i}" for i in range(400))

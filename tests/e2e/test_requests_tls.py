@@ -3,12 +3,11 @@
 
 import json
 import os
-import shutil
 import subprocess
 
 import pytest
 
-from harness import needs_root, running, wait_until
+from harness import go_built, needs_root, running, wait_until
 from test_requests import of_process, requests_of, serving, tool  # pylint: disable=unused-import
 
 pytestmark = needs_root
@@ -56,10 +55,7 @@ def nginx(folder, port):
 
 def go(folder, port):
     make_certificate(folder)
-    (folder / "server.go").write_text(GO)
-    subprocess.run([shutil.which("go") or pytest.skip("go is missing"), "build", "-o", "server", "server.go"], cwd=folder,
-                   check=True, env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "GOCACHE": str(folder / "cache")})
-    return [str(folder / "server"), str(port), str(folder / "cert.pem"), str(folder / "key.pem")]
+    return [str(go_built(folder, "server", GO)), str(port), str(folder / "cert.pem"), str(folder / "key.pem")]
 
 
 @pytest.mark.parametrize("make", [nginx, go])

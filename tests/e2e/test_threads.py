@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, control_group, needs_root, running, wait_until
+from harness import PATIENCE, control_group, go_built, needs_root, running, wait_until
 
 pytestmark = needs_root
 
@@ -362,12 +362,7 @@ func main() { var p [2]int; syscall.Pipe(p[:]); rest(p[0]) }
 
 
 def go_program(folder):
-    if not shutil.which("go"):
-        pytest.skip("no Go here")
-    (folder / "rest.go").write_text(GO)
-    subprocess.run(["go", "build", "-o", folder / "rest", folder / "rest.go"], check=True,
-                   env=dict(os.environ, GO111MODULE="off", GOCACHE=str(folder / "cache")))
-    return running(folder / "rest")
+    return running(go_built(folder, "rest", GO))
 
 
 def test_go(lab, tmp_path):
