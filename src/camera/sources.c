@@ -258,12 +258,10 @@ void sources_make_possible(struct sources *sources, const struct source_host *ho
 {
 	sources->host = *host;
 	sources->settings = sources_settings_usual();
-	for (int id = 0; id < EVENT_IDS; id++)
-		if (event_type((enum event_id)id)->is_recordable || id == EVENT_DUMP)
-			sources_turn_on(&sources->settings, event_type((enum event_id)id)->name);
 	rows_foreach (number) {
 		struct fail ignored;
 
+		sources->settings.at[number].on = true;
 		if (make_one(sources, number, &ignored))
 			free_one(&sources->at[number]);
 	}

@@ -57,7 +57,10 @@ struct sources {
 /* host and settings are copied. */
 int sources_make(struct sources *sources, const struct source_host *host,
 		 const struct sources_settings *settings, struct fail *why);
-/* All that this machine allows, of events that need nothing to be chosen, with usual options. */
+/*
+ * All that this machine allows, with usual options and nothing chosen, so that its programs can be
+ * tried: it is loaded, and freed.
+ */
 void sources_make_possible(struct sources *sources, const struct source_host *host);
 /*
  * How often the kernel did not run a program of a source as it ran already on that CPU: of a thread

@@ -5,6 +5,7 @@ is said, and the rest is.
 """
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -83,6 +84,9 @@ def test_doctor_loads_what_it_says(lab):
     row = next(line for line in done.stdout.splitlines() if line.split()[1:2] == ["programs"])
     assert row.startswith("absent")
     assert "cannot record requests: the kernel refuses requests_sent: the test says no" in row
+    for source, program in ("calls", "calls_site"), ("inspect", "inspect_site"):
+        row = refused(lab, program, "doctor").stdout
+        assert re.search(rf"cannot record {source}.*: the kernel refuses {program}: the test says no", row)
     done = refused(lab, "walker_", "doctor")
     assert done.returncode == 3
     assert "stackcam cannot record here: programs: cannot record: the kernel refuses walker_" in done.stdout

@@ -78,6 +78,8 @@ struct plan *calls_plan(const struct calls *calls);
 bool calls_want_stacks(const struct calls *calls);
 
 void calls_prepare(struct calls *calls, struct probes *probes);
+/* All that any plan may need, where there is no plan: to try whether the kernel accepts it. */
+void calls_prepare_all(struct probes *probes);
 
 struct calls_camera {
 	struct probes *probes; /* loaded */

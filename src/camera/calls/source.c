@@ -5,6 +5,7 @@
 #include "film/events.h"
 #include "probes.skel.h"
 
+/* Null where programs are only tried (sources_make_possible()). */
 static struct calls *calls_of(const struct source *source)
 {
 	return source->settings->given;
@@ -12,8 +13,10 @@ static struct calls *calls_of(const struct source *source)
 
 static unsigned int needs(const struct source *source)
 {
+	const struct calls *calls = calls_of(source);
+
 	return SOURCE_IMAGES |
-	       (calls_want_stacks(calls_of(source)) ? SOURCE_STACKS | SOURCE_RUNTIMES : 0);
+	       (!calls || calls_want_stacks(calls) ? SOURCE_STACKS | SOURCE_RUNTIMES : 0);
 }
 
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
@@ -24,7 +27,10 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 
 static void prepare(struct source *source)
 {
-	calls_prepare(calls_of(source), source->host->probes);
+	if (calls_of(source))
+		calls_prepare(calls_of(source), source->host->probes);
+	else
+		calls_prepare_all(source->host->probes);
 }
 
 static int start(struct source *source, struct fail *why)

@@ -23,6 +23,7 @@
 /* Plans of functions in files that targets map later. */
 #define LATE_PLANS 256
 
+/* Null where programs are only tried (sources_make_possible()). */
 static struct inspect *inspect_of(const struct source *source)
 {
 	return source->settings->given;
@@ -30,17 +31,22 @@ static struct inspect *inspect_of(const struct source *source)
 
 static unsigned int needs(const struct source *source)
 {
+	const struct inspect *inspect = inspect_of(source);
+
 	return SOURCE_IMAGES |
-	       (inspect_of(source)->options.stacks ? SOURCE_STACKS | SOURCE_RUNTIMES : 0);
+	       (!inspect || inspect->options.stacks ? SOURCE_STACKS | SOURCE_RUNTIMES : 0);
 }
 
 /* What a few calls can take; to fill a large ring with zeros takes the kernel 20 ms. */
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 {
-	const struct inspect_options *options = &inspect_of(source)->options;
-	uint32_t most = (options->stacks ? 4 : 2) * rings_bytes_for_calls(cpus);
-	uint32_t bytes = rings_bytes_for_samples(1, cpus);
+	const struct inspect_options *options =
+		inspect_of(source) ? &inspect_of(source)->options : NULL;
+	uint32_t bytes = rings_bytes_for_samples(1, cpus), most;
 
+	if (!options)
+		return bytes;
+	most = (options->stacks ? 4 : 2) * rings_bytes_for_calls(cpus);
 	while (bytes < most && (!options->calls || bytes / RECORD_BYTES < options->calls))
 		bytes *= 2;
 	return bytes;
@@ -49,7 +55,8 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 static struct uprobe_programs programs_of(const struct source *source)
 {
 	struct probes *probes = source->host->probes;
-	bool returns = inspect_of(source)->options.plan.exit == PROBE_WISH_RETURN;
+	const struct inspect *inspect = inspect_of(source);
+	bool returns = !inspect || inspect->options.plan.exit == PROBE_WISH_RETURN;
 
 	return (struct uprobe_programs){
 		.session = returns ? probes->progs.inspect_session : NULL,
@@ -57,11 +64,8 @@ static struct uprobe_programs programs_of(const struct source *source)
 	};
 }
 
-static void prepare(struct source *source)
+static void set_sizes(const struct inspect *inspect, struct probes *probes)
 {
-	struct inspect *inspect = inspect_of(source);
-	struct probes *probes = source->host->probes;
-	struct uprobe_programs programs = programs_of(source);
 	uint32_t plans = INSPECT_PLANS_MAX;
 
 	/* as long as functions are being listed, all of them may be needed */
@@ -69,12 +73,27 @@ static void prepare(struct source *source)
 		plans = (uint32_t)inspect->plans.count + LATE_PLANS;
 	bpf_map__set_max_entries(probes->maps.inspect_plans, plans);
 	bpf_map__set_max_entries(probes->maps.inspect_buckets, plans);
+}
+
+static void prepare(struct source *source)
+{
+	struct inspect *inspect = inspect_of(source);
+	struct probes *probes = source->host->probes;
+	struct uprobe_programs programs = programs_of(source);
+	struct uprobe_ways ways;
+
+	if (inspect) {
+		set_sizes(inspect, probes);
+		ways = inspect->ways;
+	} else {
+		uprobe_ways_probe(&ways);
+	}
 	bpf_map__set_max_entries(probes->maps.inspect_scratch_map,
 				 CAPTURE_SCRATCHES * (uint32_t)libbpf_num_possible_cpus());
-	probes->rodata->inspect_stacks = inspect->options.stacks;
-	probes->rodata->inspect_traced = inspect->options.traced != NULL;
+	probes->rodata->inspect_stacks = !inspect || inspect->options.stacks;
+	probes->rodata->inspect_traced = inspect && inspect->options.traced;
 	bpf_program__set_autoload(probes->progs.inspect_session, programs.session != NULL);
-	uprobes_prepare(&programs, &inspect->ways);
+	uprobes_prepare(&programs, &ways);
 }
 
 static bool is_target(void *context, pid_t pid)
