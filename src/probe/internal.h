@@ -109,8 +109,9 @@ enum unnamed_of {
 int add_unnamed(struct spans *spans, const struct symbol_image *image, enum unnamed_of of);
 
 /*
- * Whether nothing is called there but functions that call nothing, the stack pointer only moves by
- * what the instructions say, and no instruction looks at the return address. 1, 0, or -ENOMEM.
+ * Whether nothing is called there but functions that call nothing, and no way leads to the return
+ * addresses of these: none that the function's own instructions, or those of what it calls, go. 1,
+ * 0, or -ENOMEM.
  */
 int is_leaf(struct spans *spans, struct span *span);
 

@@ -48,8 +48,29 @@ struct isa_stack {
 
 void isa_stack_step(struct isa_stack *stack, const struct isa_insn *insn);
 
-/* Does it name the place of the return address in memory, as far as the stack is known? */
-bool isa_names_return(const struct isa_stack *stack, const struct isa_insn *insn);
+/*
+ * The stack of a function none of whose addresses is known outside (x86_sealed.c), in bytes below
+ * the place of its return address: of the stack pointer, and of the word that keeps its caller's
+ * rbp, or 0. fp: what rbp is: such a distance, or one of the others.
+ */
+struct isa_sealed {
+	int32_t sp, fp, saved;
+};
+#define ISA_SEALED_CALLERS -1 /* as at the entry */
+#define ISA_SEALED_OTHER   -2 /* nothing that leads to the stack */
+#define ISA_SEALED_UNKNOWN -3
+
+/*
+ * Goes on behind an instruction, which is read from code. False: it could get at the return
+ * address, or let another one get there. Calls and jumps are the caller's to judge.
+ */
+bool isa_sealed_step(struct isa_sealed *stack, const struct isa_insn *insn, const uint8_t *code);
+
+/*
+ * Another way leads to the same place. False: the stack is not the same. *changes: less is known
+ * now.
+ */
+bool isa_sealed_join(struct isa_sealed *stack, const struct isa_sealed *other, bool *changes);
 
 /* Can it change a general register? Where that is not clear, it can. */
 bool isa_may_write(const struct isa_insn *insn, uint8_t reg);

@@ -322,26 +322,6 @@ void isa_stack_step(struct isa_stack *s, const struct isa_insn *insn)
 	}
 }
 
-bool isa_names_return(const struct isa_stack *stack, const struct isa_insn *insn)
-{
-	uint8_t mod = insn->modrm >> 6, base = insn->modrm & 7;
-	int32_t depth;
-
-	if (!insn->has_modrm || mod == 3 || insn->rex & 1)
-		return false;
-	if (base == RSP) {
-		if ((insn->sib >> 3 & 7) != RSP || insn->rex & 2)
-			return false; /* with an index */
-		base = insn->sib & 7;
-	}
-	if (base == RBP && !mod)
-		return false; /* no base at all */
-	if (base != RSP && base != RBP)
-		return false;
-	depth = base == RSP ? stack->sp : stack->fp;
-	return depth != ISA_STACK_UNKNOWN && insn->displacement == depth;
-}
-
 bool isa_is_system_call(const struct isa_insn *insn)
 {
 	uint8_t o = insn->opcode;

@@ -125,6 +125,10 @@ static void test_return(void **state)
  */
 static void test_leaves(void **state)
 {
+	static const char *const others[] = {
+		"ns::h",	   "tail_method",	  "leaf_switches",     "leaf_looks",
+		"leaf_looks_late", "leaf_looks_by_frame", "leaf_walks",	       "leaf_calls_walker",
+		"leaf_pops",	   "leaf_calls_thunk",	  "leaf_thunk_inline", "leaf_leaves"};
 	const struct probe_question question = {.own = true, .calm = true};
 	struct look l;
 
@@ -134,12 +138,10 @@ static void test_leaves(void **state)
 	assert_int_equal(look_for(&l, "ns::g")->exit, PROBE_EXIT_RETURN);
 	assert_int_equal(look_for(&l, "leaf_frame")->exit, PROBE_EXIT_RETURN);
 	assert_int_equal(look_for(&l, "leaf_early")->exit, PROBE_EXIT_RETURN);
-	assert_int_equal(look_for(&l, "ns::h")->exit, PROBE_EXIT_RET);
-	assert_int_equal(look_for(&l, "tail_method")->exit, PROBE_EXIT_RET);
-	assert_int_equal(look_for(&l, "leaf_switches")->exit, PROBE_EXIT_RET);
-	assert_int_equal(look_for(&l, "leaf_looks")->exit, PROBE_EXIT_RET);
-	assert_int_equal(look_for(&l, "leaf_looks_by_frame")->exit, PROBE_EXIT_RET);
-	assert_int_equal(look_for(&l, "leaf_leaves")->exit, PROBE_EXIT_RET);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		print_message("%s\n", others[i]);
+		assert_int_equal(look_for(&l, others[i])->exit, PROBE_EXIT_RET);
+	}
 	look_away(&l);
 }
 

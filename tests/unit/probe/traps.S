@@ -80,6 +80,76 @@ _start:
 2:	ret
 	truth leaf_looks_by_frame, 1b, 0, FAST, RET, 2b
 
+	/* the same behind its first end, where only the way there tells how deep it is, */
+	function leaf_looks_late
+1:	push %rbx
+	test %rdi, %rdi
+	je 3f
+	pop %rbx
+2:	ret
+3:	mov 8(%rsp), %rax
+	pop %rbx
+4:	ret
+	truth leaf_looks_late, 1b, 0, FAST, RET, 2b, 4b
+
+	/* by a copy of the frame pointer, as what walks the stack does, */
+	function leaf_walks
+1:	push %rbp
+	mov %rsp, %rbp
+	mov %rbp, %rdx
+3:	mov 8(%rdx), %rax
+	mov (%rdx), %rdx
+	test %rdx, %rdx
+	jne 3b
+	pop %rbp
+2:	ret
+	truth leaf_walks, 1b, 0, FAST, RET, 2b
+
+	/* calling what does, */
+	function leaf_calls_walker
+1:	push %rbx
+	call leaf_walks
+	pop %rbx
+2:	ret
+	truth leaf_calls_walker, 1b, 0, FAST, RET, 2b
+
+	/* taking it off the stack and putting it back, */
+	function leaf_pops
+	pop %rax
+1:	push %rax
+2:	ret
+	truth leaf_pops, leaf_pops, 0, SLOW, RET, 2b
+
+	/* calling a thunk, of its own or of all, through which it calls anything, */
+	function __x86_indirect_thunk_rax
+	call 1f
+2:	pause
+	lfence
+	jmp 2b
+1:	mov %rax, (%rsp)
+	ret
+	.size __x86_indirect_thunk_rax, . - __x86_indirect_thunk_rax
+	function leaf_calls_thunk
+1:	push %rbx
+	call __x86_indirect_thunk_rax
+	pop %rbx
+2:	ret
+	truth leaf_calls_thunk, 1b, 0, FAST, RET, 2b
+
+	function leaf_thunk_inline
+1:	push %rbx
+	jmp 6f
+3:	call 5f
+4:	pause
+	lfence
+	jmp 4b
+5:	mov %rax, (%rsp)
+7:	ret
+6:	call 3b
+	pop %rbx
+2:	ret
+	truth leaf_thunk_inline, 1b, 0, FAST, RET, 2b, 7b
+
 	/* and in the kernel, where it may get a handler */
 	function leaf_leaves
 1:	push %rbx
