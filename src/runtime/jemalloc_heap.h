@@ -20,12 +20,16 @@ struct jemalloc_page {
 	uint8_t bytes[RESIDENT_PAGE];
 };
 
+#define JEMALLOC_LEVELS_MAX 3
+
 /* One reading of a heap. All zero: there is none. */
 struct jemalloc_heap {
 	uint64_t root;	/* of the tree that leads from a page to its extent */
+	bool is_wide;	/* it was built for addresses of 57 bits, else for 48 */
 	bool is_known;	/* its extents are those of 5.3: what of them is in use can be read */
 	uint32_t looks; /* extents that were read */
-	struct jemalloc_page top, leaf, extent; /* of the tree, and of what describes extents */
+	struct jemalloc_page nodes[JEMALLOC_LEVELS_MAX]; /* of each level, leaves last */
+	struct jemalloc_page extent;			 /* of what describes extents */
 };
 
 /* What jemalloc has at an address. */

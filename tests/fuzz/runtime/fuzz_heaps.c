@@ -56,23 +56,34 @@ static bool may_be_own(void *context, uint64_t at, uint64_t bytes)
 
 #define ROOT_BYTES (2u << 20)
 
-/* The tree wherever it may be, and then at the beginning of the input. */
+static void look_at_extents(struct resident *memory, uint64_t end, struct jemalloc_heap *heap)
+{
+	struct jemalloc_extent extent;
+
+	for (uint64_t at = BASE; at < end; at += RESIDENT_PAGE) {
+		if (jemalloc_heap_extent(memory, heap, at, end, &extent))
+			check(extent.bytes >= RESIDENT_PAGE && extent.in_use <= extent.bytes);
+		jemalloc_heap_own(memory, at);
+	}
+}
+
+/* The tree wherever it may be, and then either one at the beginning of the input. */
 static void look_for_jemalloc(struct resident *memory, uint64_t end)
 {
 	const uint64_t samples[] = {BASE, BASE + RESIDENT_PAGE};
 	const struct jemalloc_search search = {BASE, BASE + 2 * ROOT_BYTES, samples, 2, may_be_own,
 					       NULL};
-	struct jemalloc_extent extent;
 	struct jemalloc_heap heap;
 
-	if (jemalloc_heap_find(memory, &search, &heap))
+	if (jemalloc_heap_find(memory, &search, &heap)) {
 		check(heap.root >= BASE && heap.root < end);
-	else
-		heap.root = BASE;
-	for (uint64_t at = BASE; at < end; at += RESIDENT_PAGE) {
-		if (jemalloc_heap_extent(memory, &heap, at, end, &extent))
-			check(extent.bytes >= RESIDENT_PAGE && extent.in_use <= extent.bytes);
-		jemalloc_heap_own(memory, at);
+		look_at_extents(memory, end, &heap);
+		return;
+	}
+	heap.root = BASE;
+	for (int is_wide = 0; is_wide < 2; is_wide++) {
+		heap.is_wide = is_wide;
+		look_at_extents(memory, end, &heap);
 	}
 }
 

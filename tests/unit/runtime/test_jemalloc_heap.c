@@ -9,8 +9,8 @@
 
 #define DATA	   0x7f0000000000ull /* of the library, with the root at ROOT */
 #define ROOT_BYTES (8ull << 18)
-#define DATA_BYTES (ROOT_BYTES + 0x10000)
 #define ROOT	   (DATA + 0x1238)
+#define NODE	   0x7f1000400080ull
 #define LEAF	   0x7f1000000040ull
 #define OF_EXTENTS 0x7f1000800000ull /* their descriptions, 128 bytes each */
 #define HEAP	   0x7f2000000000ull
@@ -56,6 +56,30 @@ static int read_made(void *context, void *to, size_t size, uint64_t address)
 	return 0;
 }
 
+/* As jemalloc is built for addresses of 57 bits, with three levels; else for 48, with two. */
+static bool is_wide;
+
+static uint64_t root_bytes(void)
+{
+	return is_wide ? 8ull << 15 : ROOT_BYTES;
+}
+
+/* The word of the root that leads to the heap. */
+static uint64_t in_root(void)
+{
+	return ROOT + 8 * (is_wide ? HEAP >> 42 & 0x7fff : HEAP >> 30 & 0x3ffff);
+}
+
+static void element(uint64_t at, uint64_t description, uint64_t class, uint64_t flags)
+{
+	if (!is_wide) {
+		set(LEAF + 8 * (at >> 12 & 0x3ffff), class << 48 | description | flags);
+		return;
+	}
+	set(LEAF + 16 * (at >> 12 & 0x7fff), description);
+	set(LEAF + 16 * (at >> 12 & 0x7fff) + 8, class << 5 | flags);
+}
+
 struct made_extent {
 	uint64_t at, size, class, is_slab, state, free;
 };
@@ -65,7 +89,7 @@ static void extent(unsigned int number, const struct made_extent *e)
 {
 	uint64_t at = HEAP + e->at, description = OF_EXTENTS + 128 * (uint64_t)number;
 
-	set(LEAF + 8 * (at >> 12 & 0x3ffff), e->class << 48 | description | e->is_slab);
+	element(at, description, e->class, e->state << 2 | e->is_slab);
 	set(description, e->is_slab << 12 | e->state << 17 | e->class << 20 | e->free << 28 | 5);
 	set(description + 8, at + (e->is_slab ? 0 : 0x340));
 	set(description + 16, e->size | 7);
@@ -75,7 +99,9 @@ static struct resident begin(void)
 {
 	memset(&made, 0, sizeof(made));
 	set(DATA, 17);
-	set(ROOT + 8 * (HEAP >> 30 & 0x3ffff), LEAF);
+	set(in_root(), is_wide ? NODE : LEAF);
+	if (is_wide)
+		set(NODE + 8 * (HEAP >> 27 & 0x7fff), LEAF);
 	/* a slab of 256 regions of 16 bytes */
 	extent(0, &(struct made_extent){0, 4096, 1, 1, 0, 56});
 	extent(1, &(struct made_extent){4096, 3 * 4096, 39, 0, 0, 0});
@@ -86,7 +112,7 @@ static struct resident begin(void)
 static bool is_own(void *context, uint64_t at, uint64_t bytes)
 {
 	(void)context;
-	return at == LEAF && bytes == ROOT_BYTES;
+	return at == (is_wide ? NODE : LEAF) && bytes == root_bytes();
 }
 
 static bool find_in(struct resident *memory, uint64_t bytes, struct jemalloc_heap *heap)
@@ -99,7 +125,7 @@ static bool find_in(struct resident *memory, uint64_t bytes, struct jemalloc_hea
 
 static bool find(struct resident *memory, struct jemalloc_heap *heap)
 {
-	return find_in(memory, DATA_BYTES, heap);
+	return find_in(memory, root_bytes() + 0x10000, heap);
 }
 
 static void the_tree_is_found(void **state)
@@ -117,12 +143,17 @@ static void the_tree_is_found(void **state)
 	assert_int_equal(heap.root, 0);
 	set(OF_EXTENTS + 8, HEAP);
 	assert_true(find(&memory, &heap));
-	assert_false(find_in(&memory, ROOT_BYTES, &heap));
-	assert_false(find_in(&memory, ROOT_BYTES - 8, &heap));
-	/* a leaf that cannot be one */
-	set(ROOT + 8 * (HEAP >> 30 & 0x3ffff), LEAF + 64);
+	assert_false(find_in(&memory, root_bytes(), &heap));
+	assert_false(find_in(&memory, root_bytes() - 8, &heap));
+	/* a node that cannot be one */
+	set(in_root(), (is_wide ? NODE : LEAF) + 64);
 	assert_false(find(&memory, &heap));
-	set(ROOT + 8 * (HEAP >> 30 & 0x3ffff), LEAF);
+	set(in_root(), is_wide ? NODE : LEAF);
+	if (is_wide) {
+		set(NODE + 8 * (HEAP >> 27 & 0x7fff), LEAF + 8);
+		assert_false(find(&memory, &heap));
+		set(NODE + 8 * (HEAP >> 27 & 0x7fff), LEAF);
+	}
 	/* another version */
 	set(OF_EXTENTS, 1 << 18);
 	assert_true(find(&memory, &heap));
@@ -205,6 +236,20 @@ static void blocks_of_its_own(void **state)
 	free(memory.bytes);
 }
 
+static int with_48_bits(void **state)
+{
+	(void)state;
+	is_wide = false;
+	return 0;
+}
+
+static int with_57_bits(void **state)
+{
+	(void)state;
+	is_wide = true;
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,5 +259,6 @@ int main(void)
 		cmocka_unit_test(blocks_of_its_own),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("48 bits", tests, with_48_bits, NULL) +
+	       cmocka_run_group_tests_name("57 bits", tests, with_57_bits, NULL);
 }
