@@ -54,7 +54,8 @@ void handle_connection(void *context, struct MHD_Connection *connection, void **
 		       enum MHD_ConnectionNotificationCode what)
 {
 	struct server *server = context;
-	const union MHD_ConnectionInfo *info, *address;
+	const union MHD_ConnectionInfo *info;
+	struct peer peer;
 
 	spent_go_on(server);
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -62,11 +63,11 @@ void handle_connection(void *context, struct MHD_Connection *connection, void **
 		*watched = NULL;
 		return;
 	}
+	/* each call may overwrite what the one before it has returned, and does since 1.0 */
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	peer = peer_of(info ? info->client_addr : NULL);
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	*watched = info ? watch_add(server->watch, info->connect_fd,
-				    peer_of(address ? address->client_addr : NULL))
-			: NULL;
+	*watched = info ? watch_add(server->watch, info->connect_fd, peer) : NULL;
 }
 
 /*

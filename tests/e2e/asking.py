@@ -143,6 +143,7 @@ def certificate(folder, name, issuer=None, *more):
     key, path = folder / f"{name}.key", folder / f"{name}.pem"
     words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
              "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+             "-addext", "keyUsage=digitalSignature,keyCertSign",  # Python 3.13 refuses those without
              "-keyout", key, "-out", path]
     for extension in more:
         words += ["-addext", extension]
