@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/tokens.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,10 +17,6 @@
 #include "base/text.h"
 
 static const char blanks[] = " \t\r";
-
-enum {
-	SECRET_BYTES = 24, /* of a token that is made */
-};
 
 /* Where a line is, for who has to change it. */
 struct place {
@@ -201,24 +198,42 @@ const struct token *tokens_to_write(const struct tokens *tokens)
 	return NULL;
 }
 
+int token_new(char text[TOKEN_NEW_SIZE])
+{
+	uint8_t secret[(TOKEN_NEW_SIZE - 1) / 2];
+
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return -EIO;
+	text_hex(text, TOKEN_NEW_SIZE, secret, sizeof(secret));
+	explicit_bzero(secret, sizeof(secret));
+	return 0;
+}
+
+void token_put_fragment(struct buf *to, const char *token)
+{
+	buf_put_text(to, "#token=");
+	for (const char *c = token; *c; c++)
+		if (isalnum((unsigned char)*c) || strchr("-._~", *c))
+			buf_put_u8(to, (uint8_t)*c);
+		else
+			buf_printf(to, "%%%02X", (unsigned char)*c);
+}
+
 static int write_tokens(int fd)
 {
 	static const char *const allows[] = {"read", "write"};
-	uint8_t secret[SECRET_BYTES];
-	char hex[2 * SECRET_BYTES + 1];
+	char text[TOKEN_NEW_SIZE];
 	int err = 0;
 
 	dprintf(fd, "# Made by stackcam serve. Clients with the first one may read, clients with "
 		    "the second may send films.\n");
 	for (size_t i = 0; !err && i < 2; i++) {
-		if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
-			return -EIO;
-		text_hex(hex, sizeof(hex), secret, sizeof(secret));
+		err = token_new(text);
 		errno = EIO;
-		err = dprintf(fd, "%s %s\n", hex, allows[i]) < 0 ? -errno : 0;
+		if (!err && dprintf(fd, "%s %s\n", text, allows[i]) < 0)
+			err = -errno;
 	}
-	explicit_bzero(secret, sizeof(secret));
-	explicit_bzero(hex, sizeof(hex));
+	explicit_bzero(text, sizeof(text));
 	return !err && fsync(fd) ? -errno : err;
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/vec.h"
 
@@ -24,6 +25,7 @@ enum {
 	TOKEN_HOST_MAX = 255,
 	TOKENS_MAX = 4096,	/* in a file */
 	TOKENS_BYTES = 4 << 20, /* of a file */
+	TOKEN_NEW_SIZE = 49,	/* of a text that token_new() makes, with its end */
 };
 
 struct token {
@@ -58,6 +60,15 @@ void tokens_free(struct tokens *tokens);
 /* The first that allows it; null: none does. */
 const struct token *tokens_to_read(const struct tokens *tokens);
 const struct token *tokens_to_write(const struct tokens *tokens);
+
+/* Makes a secret of 24 random bytes, as hex digits. Returns 0 or -EIO. */
+int token_new(char text[TOKEN_NEW_SIZE]);
+
+/*
+ * Appends "#token=TOKEN", which opens the page behind an address. Browsers keep this part to
+ * themselves. The text's end is not appended.
+ */
+void token_put_fragment(struct buf *to, const char *token);
 
 /* Makes a file with a token of each kind, that its owner alone can read. -EEXIST: there is one. */
 int tokens_make(const char *path, struct fail *why);

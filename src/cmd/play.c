@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/temporary.h"
 #include "base/text.h"
+#include "base/tokens.h"
 #include "film/reader.h"
 #include "server/server.h"
 #include "show/words.h"
@@ -37,15 +39,16 @@ static const struct option long_options[] = {
 
 static const char help[] =
 	"usage: stackcam play [OPTION…] [FILM]\n\n"
-	"Opens a film (default: stackcam.film) in the web page, which this machine alone can see.\n"
-	"Prints the page's address and serves it until Ctrl-C.\n\n"
+	"Opens a film (default: stackcam.film) in the web page. Prints the page's address, with a\n"
+	"token that others on this machine do not have, and serves the page until Ctrl-C.\n\n"
 	"      --port N          serve at that port (default: one that is free)\n"
 	"      --open            open the page in the browser\n"
 	"  -h, --help            this text\n\n"
 	"Examples:\n"
 	"  stackcam play --open server.film\n"
 	"  stackcam play --port 7171 server.film      then, from another machine:\n"
-	"                                             ssh -L 7171:localhost:7171 HOST\n";
+	"                                             ssh -L 7171:localhost:7171 HOST\n"
+	"                                             and open the printed address there\n";
 
 struct arguments {
 	const char *film;
@@ -82,11 +85,11 @@ static int parse(struct arguments *a, int argc, char **argv)
 	return 0;
 }
 
-/* The browser is the desktop's own affair: it gets nothing of ours but the address. */
-static void open_page(const char *address)
+/* The browser is the desktop's own affair: it gets nothing of ours but the name of a file. */
+static void start_browser(const char *file)
 {
 	extern char **environ;
-	char command[] = "xdg-open", *argv[] = {command, (char *)address, NULL};
+	char command[] = "xdg-open", *argv[] = {command, (char *)file, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
@@ -104,6 +107,45 @@ static void open_page(const char *address)
 		fputs("stackcam: cannot start xdg-open: open the address above\n", stderr);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
+}
+
+/* Writes a page that leads to the address. */
+static int write_lead(const char *path, const char *address)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	errno = EIO;
+	if (dprintf(fd,
+		    "<!DOCTYPE html><meta charset=\"utf-8\"><title>stackcam</title>"
+		    "<meta http-equiv=\"refresh\" content=\"0;url=%s\">",
+		    address) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/*
+ * Opens the page in the browser. Every user can read the command line of a program, so that the
+ * token must not stand there: the browser gets a file that leads to the address, and which only its
+ * owner can read. *lead is to be removed later.
+ */
+static void open_page(const char *address, struct temporary *lead)
+{
+	struct fail why = {0};
+	int err = temporary_make("stackcam.html", lead, &why);
+
+	if (!err) {
+		err = write_lead(lead->path, address);
+		if (err)
+			fail_errno(&why, err, "open the address above", "cannot write %s",
+				   lead->path);
+	}
+	if (err)
+		fail_print(&why);
+	else
+		start_browser(lead->path);
 }
 
 static bool is_growing(struct store *store)
@@ -161,36 +203,71 @@ struct look {
 	char host[256]; /* where it was filmed */
 };
 
+/* All whose signals wait_for_end() takes. */
+static void take_signals(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGHUP);
+	sigaddset(signals, SIGCHLD);
+	sigprocmask(SIG_BLOCK, signals, NULL);
+}
+
+/* Prints the address, and serves until the end. */
+static int show(const struct arguments *a, const struct server *server, const char *token,
+		const sigset_t *signals, struct store *store)
+{
+	struct temporary lead = {0};
+	struct buf address = {0};
+	int err = 0;
+
+	buf_put_text(&address, server_address(server));
+	token_put_fragment(&address, token);
+	buf_put_u8(&address, 0);
+	if (address.failed) {
+		err = -ENOMEM;
+	} else {
+		printf("%s\n", (const char *)address.at);
+		fflush(stdout);
+		if (a->open)
+			open_page((const char *)address.at, &lead);
+		wait_for_end(signals, store);
+	}
+	temporary_remove(&lead);
+	buf_free(&address);
+	return err;
+}
+
+/*
+ * A film may be its owner's alone, while each user of this machine can reach the socket: a token
+ * that is made for this run opens the page.
+ */
 static int serve(const struct arguments *a, const struct look *look, struct store *store,
 		 struct fail *why)
 {
-	struct server_options options = {
+	char token[TOKEN_NEW_SIZE], tokens[TOKEN_NEW_SIZE + sizeof(" read")];
+	const struct server_options options = {
 		.port = (uint16_t)a->port,
+		.tokens = tokens,
 		.store = store,
 		.host = look->host,
 		.one_film = true,
-		.read_open = true,
 	};
 	struct server *server;
 	sigset_t signals;
-	int err;
+	int err = token_new(token);
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
+	if (err)
+		return fail_errno(why, err, NULL, "cannot make a token");
+	snprintf(tokens, sizeof(tokens), "%s read", token);
+	take_signals(&signals);
 	err = server_start(&options, &server, why);
 	if (err)
 		return err;
-	printf("%s\n", server_address(server));
-	fflush(stdout);
-	if (a->open)
-		open_page(server_address(server));
-	wait_for_end(&signals, store);
+	err = show(a, server, token, &signals, store);
 	server_stop(server);
-	return 0;
+	return err ? fail_errno(why, err, NULL, "cannot show the page's address") : 0;
 }
 
 /* Also says that the film was cut off. */

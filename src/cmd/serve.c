@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verb.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -384,17 +383,6 @@ static char *token_to_read(const struct serve *serve)
 	return text;
 }
 
-/* As the part of an address that a browser keeps to itself. */
-static void put_fragment(struct buf *to, const char *token)
-{
-	buf_put_text(to, "#token=");
-	for (const char *c = token; *c; c++)
-		if (isalnum((unsigned char)*c) || strchr("-._~", *c))
-			buf_put_u8(to, (uint8_t)*c);
-		else
-			buf_printf(to, "%%%02X", (unsigned char)*c);
-}
-
 /*
  * Where the page is. The address opens it as it stands where a person sits before a terminal; a log
  * may be read by others, and says where the token is.
@@ -407,7 +395,7 @@ static void say_ready(const struct serve *serve)
 	struct buf fragment = {0};
 
 	if (token && is_person)
-		put_fragment(&fragment, token);
+		token_put_fragment(&fragment, token);
 	buf_put_u8(&fragment, 0);
 	host_say("%s; the page is at %s%s, the films are in %s",
 		 serve->recorder ? "filming this machine" : "nothing is filmed here",

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The web server before a store that answers from nothing (tests/unit/server/fake_store.c), and how it is asked."""
 
+import contextlib
 import http.client
 import json
+import signal
 import socket
 import subprocess
 import tempfile
+import urllib.parse
 
 import pytest
+
+from harness import as_from_a_terminal
 
 READ, WRITE = "0123456789abcdef-to-read", "0123456789abcdef-to-write"
 # What servers have that films are sent to, and that everybody may ask.
@@ -94,6 +99,48 @@ class Server:
         status = self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
         return status
+
+
+class Player(Server):
+    """A server of `stackcam play`, and the token of its address."""
+
+    def __init__(self, stackcam, film, *options, **more):
+        more.setdefault("stdin", subprocess.DEVNULL)
+        self.process = subprocess.Popen([stackcam, "play", *options, film], stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=as_from_a_terminal, **more)
+        self.link = self.process.stdout.readline().strip()
+        address, _, self.token = self.link.partition("#token=")
+        self.reach(address)
+
+    def request(self, path, method="GET", body=None, headers=None, **options):
+        return super().request(path, method, body, {"Authorization": f"Bearer {self.token}", **(headers or {})}, **options)
+
+    def get(self, what, **query):
+        """(status, body) of a question to the API."""
+        status, _, body = self.request(f"/api/v1/{what}?{urllib.parse.urlencode(query)}")
+        return status, body
+
+    def ask(self, what, **query):
+        """The answer to a question to the API."""
+        status, body = self.get(what, **query)
+        assert status == 200, body
+        return json.loads(body)
+
+    def end(self):
+        """By Ctrl-C; its exit status."""
+        self.process.send_signal(signal.SIGINT)
+        status = self.process.wait(timeout=PATIENCE)
+        self.process.stdout.close()
+        return status
+
+
+@contextlib.contextmanager
+def playing(stackcam, film, *options, **more):
+    player = Player(stackcam, film, *options, **more)
+    try:
+        yield player
+    finally:
+        assert player.end() == 0
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """stackcam play: one film, served."""
 
-import contextlib
 import json
+import os
 import signal
+import stat
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from asking import PATIENCE, WRITE, Server, send_film, value_of
-from harness import as_from_a_terminal, needs_root, wait_until
+from asking import PATIENCE, WRITE, playing, send_film, value_of
+from harness import needs_root, wait_until
 from openapi import Api
 
 
@@ -28,25 +30,11 @@ def film(places, tmp_path):
     return path
 
 
-@contextlib.contextmanager
-def playing(lab, film, *options):
-    """A server of `stackcam play`, which is ended by Ctrl-C."""
-    process = subprocess.Popen([lab.stackcam, "play", *options, film], stdout=subprocess.PIPE, text=True,
-                               stdin=subprocess.DEVNULL, preexec_fn=as_from_a_terminal)
-    server = Server.__new__(Server)
-    server.process = process
-    server.reach(process.stdout.readline().strip())
-    yield server
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=PATIENCE) == 0
-    process.stdout.close()
-
-
 def test_play_says_what_report_says(lab, film):
     api = Api()
     wanted = json.loads(lab.run("report", "--format", "json", film).stdout)
     before = film.read_bytes()
-    with playing(lab, film) as server:
+    with playing(lab.stackcam, film) as server:
         status = server.json("/api/v1/status")
         assert (status["one_film"], status["read_only"], status["filming"]) == (True, True, False)
         answer = server.json("/api/v1/functions?limit=20000")
@@ -80,7 +68,7 @@ def test_play_what_is_not_there(lab, film, tmp_path):
     assert lab.run("play", tmp_path / "text.film").returncode == 1
     assert lab.run("play", "--port", "65536").returncode == 2
     assert lab.run("play", film, film).returncode == 2
-    with playing(lab, film) as server:
+    with playing(lab.stackcam, film) as server:
         done = lab.run("play", "--port", str(server.port), film)
         assert done.returncode == 1 and "--port" in done.stderr
 
@@ -93,7 +81,7 @@ def test_a_film_that_is_being_recorded(lab):
 
     with lab.recording("-e", "on-cpu", "-a") as (recorder, film):
         assert wait_until(film.begun)
-        with playing(lab, film.path) as server:
+        with playing(lab.stackcam, film.path) as server:
             first = status_of(server)
             assert first["growing"] and not first["cut_off"]
             assert wait_until(lambda: status_of(server)["store"]["last"] > first["store"]["last"] + 3)
@@ -103,3 +91,40 @@ def test_a_film_that_is_being_recorded(lab):
             answer = server.json("/api/v1/functions?limit=1")
             assert not status_of(server)["cut_off"]
     assert answer["sum"]["samples"] == film.json()["stacks"]["samples"]
+
+
+def test_only_the_token_of_its_address_opens_a_film(lab, film):
+    """Each user of the machine can reach the socket, also of a film that its owner alone may read."""
+    film.chmod(0o600)
+    api = Api()
+    with playing(lab.stackcam, film) as player:
+        # the page itself has nothing of the film
+        assert player.request("/", headers={"Authorization": ""})[0] == 200
+        for method, path, operation in api.operations():
+            required = [p for p in api.parameters(operation) if p.get("required")]
+            query = "&".join(f"{p['name']}={value_of(p)}" for p in required)
+            for authorization in ("", "Bearer " + "0" * len(player.token)):
+                status, _, body = player.request(f"{path}?{query}", method, headers={"Authorization": authorization})
+                assert status == (403 if method == "POST" else 401) or path == "/health", (path, status, body)
+        assert player.ask("status")["one_film"]
+        command = Path(f"/proc/{player.process.pid}/cmdline").read_text()
+        assert player.token not in command and len(player.token) >= 32
+    with playing(lab.stackcam, film) as again:
+        assert again.token != player.token
+
+
+def test_the_browser_gets_the_token_in_a_file_of_its_owner_s(lab, film, tmp_path):
+    """Command lines are for all to read."""
+    programs, temporary, seen = tmp_path / "programs", tmp_path / "temporary", tmp_path / "seen"
+    programs.mkdir()
+    temporary.mkdir()
+    browser = programs / "xdg-open"
+    browser.write_text('#!/bin/sh\n(stat -c %a "$@"; echo "$@"; cat "$@") > "$SEEN.new"\nmv "$SEEN.new" "$SEEN"\n')
+    browser.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "TMPDIR": str(temporary), "SEEN": str(seen)}
+    with playing(lab.stackcam, film, "--open", env=environment) as player:
+        assert wait_until(seen.exists)
+        mode, argument, page = seen.read_text().split("\n", 2)
+        assert mode == "600" and player.token not in argument and f"url={player.link}\"" in page
+        assert stat.S_IMODE(Path(argument).parent.stat().st_mode) == 0o700
+    assert not list(temporary.iterdir())

@@ -2,35 +2,28 @@
 """A film of calls, as "play" answers it: the same numbers as "report" prints."""
 import json
 import subprocess
-import urllib.request
 
 import pytest
+
+from asking import playing
 
 
 @pytest.fixture(scope="module", params=[(), ("--summary",)], ids=["calls", "sums"])
 def played(request, shared_lab, places, tmp_path_factory):
-    """What "report" says of a film, and the address of its page."""
+    """What "report" says of a film, and its player."""
     stackcam, programs = places
     film = tmp_path_factory.mktemp("film") / "calls.film"
     program = programs / "calls_tree"
     subprocess.run([stackcam, "trace", *request.param, "-o", film, "--", program], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
     report = json.loads(subprocess.check_output([stackcam, "report", "--format", "json", film], timeout=60))
-    with subprocess.Popen([stackcam, "play", film], stdout=subprocess.PIPE, text=True) as play:
-        try:
-            yield report, play.stdout.readline().strip()
-        finally:
-            play.terminate()
-
-
-def ask(address, question):
-    with urllib.request.urlopen(f"{address}api/v1/{question}", timeout=30) as answer:
-        return json.load(answer)
+    with playing(stackcam, film) as player:
+        yield report, player
 
 
 def test_the_numbers_are_those_of_report(played):
-    report, address = played
-    answer = ask(address, "calls?limit=20000")
+    report, player = played
+    answer = player.ask("calls", limit=20000)
     assert answer["unit"] == "ns"
     assert answer["summary"] == report["calls"]["summary"]
     assert answer["calls"] == sum(row["calls"] for row in answer["functions"]) == report["calls"]["calls"] > 0
@@ -43,5 +36,5 @@ def test_the_numbers_are_those_of_report(played):
 
 
 def test_status_names_the_event(played):
-    _, address = played
-    assert "calls" in ask(address, "status")["events"]
+    _, player = played
+    assert "calls" in player.ask("status")["events"]

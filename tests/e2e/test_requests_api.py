@@ -6,12 +6,12 @@ import re
 import signal
 import subprocess
 import sys
-import urllib.error
 import urllib.parse
 import urllib.request
 
 import pytest
 
+import asking
 from harness import free_port, needs_root, wait_until
 from openapi import Api
 from test_requests import CLIENT, PYTHON, nginx_server, python_server, serving  # noqa: F401 (a fixture)
@@ -59,19 +59,15 @@ def count_of(lab, film):
 @contextlib.contextmanager
 def playing(lab, film):
     """A function that asks the API of a film, and checks the answer against its description."""
-    server = subprocess.Popen([lab.stackcam, "play", film.path], stdout=subprocess.PIPE, text=True)
-    address, api = server.stdout.readline().strip(), Api()
+    api = Api()
+    with asking.playing(lab.stackcam, film.path) as player:
+        def ask(path=PATH, expected=200, **what):
+            status, _, body = player.request(f"{path}?{urllib.parse.urlencode(what)}")
+            assert status == expected, body
+            api.check_answer("GET", path, status, "application/json", body)
+            return json.loads(body)
 
-    def ask(path=PATH, **what):
-        with urllib.request.urlopen(f"{address}{path[1:]}?{urllib.parse.urlencode(what)}", timeout=20) as answer:
-            body = answer.read()
-        api.check_answer("GET", path, 200, "application/json", body)
-        return json.loads(body)
-
-    yield ask
-    server.terminate()
-    server.wait(timeout=20)
-    server.stdout.close()
+        yield ask
 
 
 @pytest.fixture(scope="module")
@@ -134,18 +130,12 @@ def test_a_request_is_explained(shared_lab, asked, told, film):
     one, = asked(EXPLAIN, request=slowest["number"])["requests"]
     assert one == verb["requests"][0]
     assert one["duration"] == sum(part["duration"] for part in one["parts"]) >= one["unexplained"]
-    with pytest.raises(urllib.error.HTTPError) as error:
-        asked(EXPLAIN, request="none")
-    assert error.value.code == 404 and b"no film of this time has such a request" in error.value.read()
-    error.value.close()
+    assert "no film of this time has such a request" in asked(EXPLAIN, 404, request="none")["error"]
 
 
 @pytest.mark.parametrize("wrong", [{"role": "both"}, {"limit": 1001}, {"steps": -1}, {"least": "x"}])
 def test_wrong_questions_are_refused(asked, wrong):
-    with pytest.raises(urllib.error.HTTPError) as error:
-        asked(**wrong)
-    assert error.value.code == 400
-    error.value.close()
+    assert asked(expected=400, **wrong)["error"]
 
 
 def test_what_was_done_for_one_request(shared_lab, asked, told, film):
@@ -159,9 +149,8 @@ def test_what_was_done_for_one_request(shared_lab, asked, told, film):
     assert flame["nodes"]["total"][0] == flame["sum"]["total"] < asked("/api/v1/flame", event="threads")["sum"]["total"]
     rows = asked("/api/v1/functions", event="threads", request=slowest["number"])["functions"]
     assert {row["name"] for row in rows} <= {row["name"] for row in flame["functions"]}
-    with pytest.raises(urllib.error.HTTPError) as error:
-        asked("/api/v1/flame", event="threads", request="none")
-    assert error.value.code == 404 and b"no film of this time has the request 'none'" in error.value.read()
+    refused = asked("/api/v1/flame", 404, event="threads", request="none")
+    assert "no film of this time has the request 'none'" in refused["error"]
 
 
 def test_services_and_which_asked_which(lab, serving):  # noqa: F811

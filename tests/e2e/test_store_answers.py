@@ -3,45 +3,13 @@
 
 import json
 import os
-import re
-import select
-import subprocess
-import time
-import urllib.parse
-import urllib.request
 
 import pytest
 
-from harness import PATIENCE, as_from_a_terminal, needs_root
+from asking import playing
+from harness import needs_root
 
 pytestmark = needs_root
-
-
-class Playing:
-    """A film that is played."""
-
-    def __init__(self, lab, film):
-        self.process = subprocess.Popen([lab.stackcam, "play", str(film)], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                        preexec_fn=as_from_a_terminal)
-        said, deadline = "", time.monotonic() + PATIENCE
-        while not (found := re.search(r"http://[0-9.:]+", said)):
-            readable, _, _ = select.select([self.process.stdout], [], [],
-                                           max(deadline - time.monotonic(), 0))
-            piece = os.read(self.process.stdout.fileno(), 4096) if readable else b""
-            assert piece, f"no address: {said}"
-            said += piece.decode(errors="replace")
-        self.url = found[0]
-
-    def get(self, path, **query):
-        query = urllib.parse.urlencode(query)
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=PATIENCE) as answer:
-            return json.load(answer)
-
-    def end(self):
-        self.process.kill()
-        self.process.wait(timeout=PATIENCE)
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +18,8 @@ def filmed(shared_lab):
     film = shared_lab.record("-a", "--", "python3", "-c",
                              "import json, re\nfor i in range(300):\n"
                              " re.sub('a|b', 'c', json.dumps(list(range(3000))))", hz=199)
-    playing = Playing(shared_lab, film.path)
-    yield film, playing
-    playing.end()
+    with playing(shared_lab.stackcam, film.path) as player:
+        yield film, player
 
 
 def as_rows(functions):
@@ -66,9 +33,9 @@ def as_rows(functions):
 
 
 def compare(filmed, options, query, by_films):
-    film, playing = filmed
+    film, player = filmed
     report = film.json(*options)
-    answer = playing.get("functions", limit=10000, **query)
+    answer = player.ask("functions", limit=10000, **query)
     assert answer["sum"]["by_films"] is by_films
     assert answer["sum"]["total"] == report["event"]["total"] > 0
     assert answer["sum"]["samples"] == report["stacks"]["samples"]
@@ -89,12 +56,9 @@ def test_whole(filmed):
 def test_a_wait_of_seconds_has_its_stack(shared_lab):
     """The film has it in several rows, of which only the last one has its stack."""
     film = shared_lab.record("-e", "threads", "--", "sleep", "2.5")
-    playing = Playing(shared_lab, film.path)
-    try:
-        compare((film, playing), ("-e", "threads"), {"event": "threads"}, False)
-        answer = playing.get("functions", event="threads", limit=10000)
-    finally:
-        playing.end()
+    with playing(shared_lab.stackcam, film.path) as player:
+        compare((film, player), ("-e", "threads"), {"event": "threads"}, False)
+        answer = player.ask("functions", event="threads", limit=10000)
     assert any("nanosleep" in row["name"] and row["total"] > 2_490_000_000 for row in answer["functions"])
 
 
@@ -115,23 +79,23 @@ def test_native(filmed):
 
 
 def test_services_add_up(filmed):
-    _, playing = filmed
-    whole = playing.get("series", limit=10000)
+    _, player = filmed
+    whole = player.ask("series", limit=10000)
     assert whole["others"] == 0
     assert sum(series["total"] for series in whole["series"]) == whole["sum"]["total"]
     services = {series["service"] for series in whole["series"]}
-    parts = [playing.get("functions", service=service)["sum"] for service in sorted(services)]
+    parts = [player.ask("functions", service=service)["sum"] for service in sorted(services)]
     assert sum(part["total"] for part in parts) == whole["sum"]["total"]
     assert sum(part["samples"] for part in parts) == whole["sum"]["samples"]
-    timeline = playing.get("timeline", group="service", rows=100)
+    timeline = player.ask("timeline", group="service", rows=100)
     assert sum(sum(row["values"]) for row in timeline["rows"]) == whole["sum"]["total"]
 
 
 def test_what_was_filmed_of_each_step(filmed):
     """Steps that were filmed in part say so, by the index's minutes as by the films."""
-    _, playing = filmed
+    _, player = filmed
     for steps in 1, 7:
-        timeline = playing.get("timeline", steps=steps)
+        timeline = player.ask("timeline", steps=steps)
         of_steps, step, at = timeline["filmed"], timeline["step"], timeline["sum"]
         assert len(of_steps) == len(timeline["rows"][0]["values"])
         assert sum(of_steps) == pytest.approx(at["filmed"], abs=0.01) and at["filmed"] > 0
@@ -140,20 +104,20 @@ def test_what_was_filmed_of_each_step(filmed):
 
 def test_losses(filmed):
     """What was lost is told by the reasons that a report has."""
-    film, playing = filmed
-    answer = playing.get("losses")
+    film, player = filmed
+    answer = player.ask("losses")
     assert {loss["reason"]: loss["count"] for loss in answer["losses"]} == film.json()["loss"]
     assert answer["lost"] == sum(film.json()["loss"].values())
 
 
 def test_places(filmed):
     """The builds of a function, and its lines, add up to what it has."""
-    _, playing = filmed
-    rows = playing.get("functions", sort="total")["functions"]
+    _, player = filmed
+    rows = player.ask("functions", sort="total")["functions"]
     row = next(row for row in rows if row["kind"] == "native" and row["image"])
-    places = playing.get("places", name=row["name"], image=row["image"])
+    places = player.ask("places", name=row["name"], image=row["image"])
     assert (places["self"], places["total"]) == (row["self"], row["total"])
     assert sum(build["total"] for build in places["builds"]) == row["total"]
     assert len(places["builds"][0]["build_id"]) == 40
-    assert sum(line["self"] for line in playing.get("places", name=row["name"], image=row["image"],
+    assert sum(line["self"] for line in player.ask("places", name=row["name"], image=row["image"],
                                                     limit=1000)["lines"]) == row["self"]

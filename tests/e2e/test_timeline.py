@@ -3,13 +3,12 @@
 import json
 import os
 import subprocess
-import urllib.error
 import urllib.parse
-import urllib.request
 from pathlib import Path
 
 import pytest
 
+from asking import Player
 from openapi import Api
 
 MS = 1_000_000
@@ -21,32 +20,15 @@ SAMPLE = {  # what tests/unit/query/make_turns.c says of "sample": class, ms
 }
 
 
-class Played:
-    def __init__(self, stackcam, film):
-        self.process = subprocess.Popen([stackcam, "play", film], stdout=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip()
-        self.api = Api()
+class Played(Player):
+    """Its answers of the timeline are held to their description."""
+    api = Api()
 
-    def get(self, what, **ask):
-        """An answer, held to its description."""
-        path = f"/api/v1/timeline/{what}"
-        status, body = self.answer(what, **ask)
+    def of_timeline(self, what, **query):
+        status, headers, body = self.request(f"/api/v1/timeline/{what}?{urllib.parse.urlencode(query)}")
         assert status == 200, body
-        self.api.check_answer("GET", path, status, "application/json", body)
+        self.api.check_answer("GET", f"/api/v1/timeline/{what}", status, headers["Content-Type"], body)
         return json.loads(body)
-
-    def answer(self, what, **ask):
-        query = urllib.parse.urlencode(ask)
-        try:
-            with urllib.request.urlopen(f"{self.address}api/v1/timeline/{what}?{query}", timeout=60) as answer:
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(timeout=20)
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +44,7 @@ def sample(places, make_turns, tmp_path_factory):
     subprocess.run([make_turns, "sample", film], check=True)
     played = Played(places[0], film)
     yield played
-    played.close()
+    played.end()
 
 
 def runs_of(answer, tid):
@@ -78,7 +60,7 @@ def runs_of(answer, tid):
 
 
 def test_each_slice_is_what_it_was(sample):
-    answer = sample.get("slices", **{"from": START, "to": START + 0.1, "pixel": EXACT, "lanes": "10.10,10.11"})
+    answer = sample.of_timeline("slices", **{"from": START, "to": START + 0.1, "pixel": EXACT, "lanes": "10.10,10.11"})
     assert answer["base"] == str(START * 10**9)
     for tid, slices in SAMPLE.items():
         at, expected = 0, []
@@ -89,7 +71,7 @@ def test_each_slice_is_what_it_was(sample):
 
 
 def test_lanes_add_up_to_the_time(sample):
-    answer = sample.get("lanes", steps=10)
+    answer = sample.of_timeline("lanes", steps=10)
     assert answer["threads"] == len(answer["lanes"]) == 3 and not answer["cut"]
     lanes = {lane["tid"]: lane for lane in answer["lanes"]}
     for tid, slices in SAMPLE.items():
@@ -112,8 +94,8 @@ def test_merged_runs_cover_each_ns_once(sample, first, length):
     """A thousand slices of 100 us each, in pixels of a millisecond: all are counted, and none is twice."""
     ask = {"from": f"{START}.{first * MS:09}", "to": f"{START}.{(first + length) * MS:09}" if first + length < 1000 else
            START + 1, "lanes": "12.12"}
-    exact = runs_of(sample.get("slices", pixel=EXACT, **ask), 12)
-    merged = runs_of(sample.get("slices", pixel=MS, **ask), 12)
+    exact = runs_of(sample.of_timeline("slices", pixel=EXACT, **ask), 12)
+    merged = runs_of(sample.of_timeline("slices", pixel=MS, **ask), 12)
     for runs in (exact, merged):
         assert runs[0][1] == 0 and runs[-1][2] == length * MS
         assert all(before[2] == after[1] for before, after in zip(runs, runs[1:]))
@@ -123,16 +105,16 @@ def test_merged_runs_cover_each_ns_once(sample, first, length):
 
 def test_lanes_with_their_runs(sample):
     """The first picture in one answer: of the first lanes what the route of slices says."""
-    answer = sample.get("lanes", shown=2, pixel=MS)
+    answer = sample.of_timeline("lanes", shown=2, pixel=MS)
     assert ["runs" in lane for lane in answer["lanes"]] == [True, True, False]
-    drawn = sample.get("slices", **{"from": START, "to": f"{START}.100000001", "lanes": "10.10,10.11", "pixel": MS})
+    drawn = sample.of_timeline("slices", **{"from": START, "to": f"{START}.100000001", "lanes": "10.10,10.11", "pixel": MS})
     assert {lane["tid"]: lane["runs"] for lane in answer["lanes"][:2]} == {lane["tid"]: lane["runs"] for lane in drawn["lanes"]}
-    assert not any("runs" in lane for lane in sample.get("lanes", pixel=MS)["lanes"])
-    assert b"pixels" in sample.answer("lanes", shown=2, pixel=1)[1]
+    assert not any("runs" in lane for lane in sample.of_timeline("lanes", pixel=MS)["lanes"])
+    assert b"pixels" in sample.get("timeline/lanes", shown=2, pixel=1)[1]
 
 
 def test_states_of_an_area(sample):
-    answer = sample.get("states", **{"from": f"{START}.020", "to": f"{START}.050", "lanes": "10.10,10.11"})
+    answer = sample.of_timeline("states", **{"from": f"{START}.020", "to": f"{START}.050", "lanes": "10.10,10.11"})
     states = {answer["classes"][row["class"]]: row for row in answer["states"]}
     assert {name: row["sum"] // MS for name, row in states.items()} == {
         "lock": 20, "woken": 5, "on-cpu": 20 + 5, "hole": 10}
@@ -144,7 +126,7 @@ def test_states_of_an_area(sample):
 
 def test_one_slice_and_its_evidence(sample):
     at = START * 10**9 + 20 * MS
-    answer = sample.get("slice", lane_pid=10, lane_tid=10, at=f"{START}.020000000")
+    answer = sample.of_timeline("slice", lane_pid=10, lane_tid=10, at=f"{START}.020000000")
     slice = answer["slice"]
     assert int(answer["base"]) == at
     assert (at + slice["start"] - START * 10**9, at + slice["end"] - START * 10**9) == (10 * MS, 40 * MS)
@@ -154,10 +136,10 @@ def test_one_slice_and_its_evidence(sample):
     assert slice["object"] == "mutex 0x7f0000000040 of server (10)"
     assert slice["holder"] == {"pid": 10, "tid": 11, "comm": "worker"} and slice["holder_sure"] == "owner"
     assert [frame["name"] for frame in slice["stack"]] == ["</script><b>lock()", "main"]
-    assert sample.get("slice", lane_pid=10, lane_tid=11, at=f"{START}.050")["slice"]["cpu"] is None
-    assert sample.get("slice", lane_pid=10, lane_tid=11, at=f"{START}.090")["slice"]["open_end"]
+    assert sample.of_timeline("slice", lane_pid=10, lane_tid=11, at=f"{START}.050")["slice"]["cpu"] is None
+    assert sample.of_timeline("slice", lane_pid=10, lane_tid=11, at=f"{START}.090")["slice"]["open_end"]
     for nothing in ({"lane_pid": 10, "lane_tid": 99, "at": f"{START}.020"}, {"lane_pid": 10, "lane_tid": 10, "at": START - 5}):
-        assert sample.get("slice", **nothing)["slice"] is None
+        assert sample.of_timeline("slice", **nothing)["slice"] is None
 
 
 @pytest.mark.parametrize("what, ask, words", [
@@ -180,7 +162,7 @@ def test_one_slice_and_its_evidence(sample):
     ("slice", {"lane_pid": 1, "lane_tid": 1, "at": "</script>"}, "not a time"),
 ])
 def test_wrong_questions(sample, what, ask, words):
-    status, body = sample.answer(what, **ask)
+    status, body = sample.get(f"timeline/{what}", **ask)
     error = json.loads(body)["error"]
     # what is not in the store is not found
     assert status in ((400, 404) if "event" in ask else (400,)) and words in error, error
@@ -193,14 +175,13 @@ def test_a_film_without_slices(places, make_turns, tmp_path):
     subprocess.run([make_film, "1000", "10", "10", film], check=True)
     played = Played(places[0], film)
     try:
-        with urllib.request.urlopen(f"{played.address}api/v1/status", timeout=20) as answer:
-            assert [type["slices"] for type in json.load(answer)["event_types"]] == [False]
-        status, body = played.answer("lanes")
+        assert [type["slices"] for type in played.ask("status")["event_types"]] == [False]
+        status, body = played.get("timeline/lanes")
         assert status in (400, 404) and b"threads" in body
-        status, body = played.answer("lanes", event="on-cpu")
+        status, body = played.get("timeline/lanes", event="on-cpu")
         assert status == 400 and b"has no slices" in body
     finally:
-        played.close()
+        played.end()
 
 
 def test_many_slices(places, make_turns, tmp_path):
@@ -209,21 +190,21 @@ def test_many_slices(places, make_turns, tmp_path):
     subprocess.run([make_turns, "1000000", "40", film], check=True)
     played = Played(places[0], film)
     try:
-        whole = played.get("lanes")
+        whole = played.of_timeline("lanes")
         first, middle = START, START + whole["length"] / 2e9
         sums = [0] * len(whole["classes"])
         for ask in ({"from": first, "to": f"{middle:.9f}"}, {"from": f"{middle:.9f}", "to": START + whole["length"] // 10**9 + 1}):
-            for row in played.get("states", **ask)["states"]:
+            for row in played.of_timeline("states", **ask)["states"]:
                 sums[row["class"]] += row["sum"]
         assert sums == [sum(lane["ns"][i] for lane in whole["lanes"]) for i in range(len(sums))]
         assert {sum(lane["ns"]) for lane in whole["lanes"]} == {sum(whole["lanes"][0]["ns"])}
         lanes = ",".join(f"{lane['pid']}.{lane['tid']}" for lane in whole["lanes"])
-        drawn = played.get("slices", **{"from": START, "to": START + whole["length"] // 10**9 + 1, "lanes": lanes,
+        drawn = played.of_timeline("slices", **{"from": START, "to": START + whole["length"] // 10**9 + 1, "lanes": lanes,
                                         "pixel": whole["length"] // 1000})
         for lane in whole["lanes"]:
             assert sum(count for *_, count in runs_of(drawn, lane["tid"])) == sum(lane["slices"])
     finally:
-        played.close()
+        played.end()
 
 
 def test_states_are_the_same_however_many_threads_sum_them_up(places, make_turns, tmp_path):
@@ -244,10 +225,10 @@ def test_a_real_film_says_the_same_everywhere(places, tmp_path):
     subprocess.run([places[0], "record", "-q", "-e", "threads", "-o", film, "--", "sh", "-c", script], check=True, timeout=100)
     played = Played(places[0], film)
     try:
-        whole = played.get("lanes", shown=50, pixel=1_000_000)
+        whole = played.of_timeline("lanes", shown=50, pixel=1_000_000)
         names = whole["classes"]
         sums = [sum(lane["ns"][i] for lane in whole["lanes"]) for i in range(len(names))]
-        states = {row["class"]: row for row in played.get("states")["states"]}
+        states = {row["class"]: row for row in played.of_timeline("states")["states"]}
         assert {i: row["sum"] for i, row in states.items()} == {i: ns for i, ns in enumerate(sums) if ns}
         assert {i: row["count"] for i, row in states.items()} == {
             i: n for i in range(len(names)) if (n := sum(lane["slices"][i] for lane in whole["lanes"]))}
@@ -265,9 +246,9 @@ def test_a_real_film_says_the_same_everywhere(places, tmp_path):
         longest = max((run for run in runs if run[2] == names.index("child")), key=lambda run: run[1])
         start = sum(run[0] + run[1] for run in runs[:runs.index(longest)]) + longest[0]
         at = int(whole["base"]) + start + longest[1] // 2
-        slice = played.get("slice", lane_pid=shell["pid"], lane_tid=shell["tid"], at=f"{at // 10**9}.{at % 10**9:09}")["slice"]
+        slice = played.of_timeline("slice", lane_pid=shell["pid"], lane_tid=shell["tid"], at=f"{at // 10**9}.{at % 10**9:09}")["slice"]
         # Debian 13's shell waits for a child that it has begun until that executes its command, too
         assert slice["name"] == "child" and slice["call"] in ("wait4", "vfork")
         assert slice["end"] - slice["start"] == longest[1]
     finally:
-        played.close()
+        played.end()

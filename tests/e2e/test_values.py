@@ -4,11 +4,10 @@
 import json
 import re
 import subprocess
-import urllib.error
-import urllib.request
 
 import pytest
 
+from asking import playing
 from harness import needs_root, wait_until
 
 pytestmark = needs_root
@@ -207,30 +206,24 @@ def test_the_page_s_answers(lab, tmp_path):
     film = tmp_path / "x.film"
     run(lab, "inspect", "count", "show", "-o", film, "--", lab.program("inspected"), 300)
     calls = shown(lab, film)
-    with subprocess.Popen([lab.stackcam, "play", film], stdout=subprocess.PIPE, text=True) as play:
-        try:
-            address = play.stdout.readline().strip()
+    with playing(lab.stackcam, film) as player:
+        def ask(question):
+            return player.json(f"/api/v1/values?{question}")
 
-            def ask(question):
-                with urllib.request.urlopen(f"{address}api/v1/values?{question}", timeout=30) as answer:
-                    return json.load(answer)
-            answer = ask("function=count&value=name&limit=1000&values=5")
-            counts = [call for call in calls if call["function"] == "count"]
-            assert answer["count"] == len(counts) == len(answer["calls"]) == 300
-            assert sorted(one["duration"] for one in answer["calls"]) == sorted(call["latency_ns"] for call in counts)
-            durations = [one["duration"] for one in answer["calls"]]
-            assert durations == sorted(durations, reverse=True)
-            function, = answer["functions"]
-            of = {column["of"]: column for column in function["columns"]}
-            assert of["n"]["distinct"] == 300 and len(of["n"]["values"]) == 5 and of["n"]["others"]["calls"] == 295
-            assert {row["value"]: row["calls"] for row in answer["heat"]["rows"]} == {'"odd"': 150, '"even"': 150}
-            one, = ask("function=count&search=n%3D17,%20")["calls"]
-            assert (one["arguments"], one["results"]) == ('n=17, name="odd"', "18")
-            starts = [one["start"] for one in ask("sort=latest&limit=7")["calls"]]
-            assert len(starts) == 7 and starts == sorted(starts, reverse=True)
-            least = sorted(durations)[200]
-            assert ask(f"function=count&least={least}")["count"] == sum(one >= least for one in durations)
-            with pytest.raises(urllib.error.HTTPError):
-                ask("by=arg.n")
-        finally:
-            play.terminate()
+        answer = ask("function=count&value=name&limit=1000&values=5")
+        counts = [call for call in calls if call["function"] == "count"]
+        assert answer["count"] == len(counts) == len(answer["calls"]) == 300
+        assert sorted(one["duration"] for one in answer["calls"]) == sorted(call["latency_ns"] for call in counts)
+        durations = [one["duration"] for one in answer["calls"]]
+        assert durations == sorted(durations, reverse=True)
+        function, = answer["functions"]
+        of = {column["of"]: column for column in function["columns"]}
+        assert of["n"]["distinct"] == 300 and len(of["n"]["values"]) == 5 and of["n"]["others"]["calls"] == 295
+        assert {row["value"]: row["calls"] for row in answer["heat"]["rows"]} == {'"odd"': 150, '"even"': 150}
+        one, = ask("function=count&search=n%3D17,%20")["calls"]
+        assert (one["arguments"], one["results"]) == ('n=17, name="odd"', "18")
+        starts = [one["start"] for one in ask("sort=latest&limit=7")["calls"]]
+        assert len(starts) == 7 and starts == sorted(starts, reverse=True)
+        least = sorted(durations)[200]
+        assert ask(f"function=count&least={least}")["count"] == sum(one >= least for one in durations)
+        assert player.error("/api/v1/values?by=arg.n")[0] == 400

@@ -8,6 +8,7 @@ import urllib.parse
 import pytest
 
 import answers
+import asking
 import browser
 import harness
 from app import services
@@ -408,11 +409,11 @@ def test_a_real_film(page, places, tmp_path):
     busy = "import time; end = time.monotonic() + 1\nwhile time.monotonic() < end: sum(range(1000))"
     subprocess.run([stackcam, "record", "-F", "499", "-o", film, "--", "/usr/bin/python3", "-c", busy],
                    check=True, timeout=harness.PATIENCE, stderr=subprocess.DEVNULL)
-    with subprocess.Popen([stackcam, "play", film], stdout=subprocess.PIPE, text=True) as play:
+    with asking.playing(stackcam, film) as player:
         try:
-            address = play.stdout.readline().strip()
-            page.driver.get(address)
+            page.driver.get(player.link)
             page.until(lambda: services(page))
+            assert "token" not in page.driver.current_url
             assert "one film" in page.text("footer.cost")
             page.all(".groups tbody tr")[0].click()
             page.sees("python3", ".flame-table")
@@ -420,6 +421,5 @@ def test_a_real_film(page, places, tmp_path):
             page.sees("The rate changed")
             page.until(lambda: page.all(".flame-row"))
         finally:
-            play.terminate()
             page.driver.get("about:blank")
     browser.requests(page.driver)  # they went to that server

@@ -304,7 +304,7 @@ export const en = {
 	},
 	token: {
 		title: 'Who is asking?',
-		why: 'This stackcam requires a token to read. The address that stackcam serve prints on a terminal contains one, and so does its token file: that of --token-file, or the file tokens in its store.',
+		why: 'This stackcam requires a token to read. The address that stackcam play prints contains one, as does the address that stackcam serve prints on a terminal. The token file of stackcam serve has it, too: that of --token-file, or the file tokens in its store.',
 		wrong: 'That token is not the right one.',
 		label: 'Token',
 		enter: 'Enter',

@@ -314,7 +314,7 @@ export const zh: Text = {
 	},
 	token: {
 		title: '需要令牌',
-		why: '此 stackcam 只在收到读取令牌（read）时应答。令牌在 stackcam serve 于终端打印的地址末尾，也在令牌文件中：其 --token-file 所指的文件，或影片存储目录中的 tokens。',
+		why: '此 stackcam 只在收到读取令牌（read）时应答。令牌在 stackcam play 打印的地址末尾；stackcam serve 的令牌在它于终端打印的地址末尾，也在令牌文件中：其 --token-file 所指的文件，或影片存储目录中的 tokens。',
 		wrong: '令牌不正确。',
 		label: '令牌',
 		enter: '进入',
