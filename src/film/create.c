@@ -109,8 +109,20 @@ static int put_aside(const char *path, struct fail *why)
 	return moved ? cannot_create(why, moved, path) : err;
 }
 
-/* Puts the film that is at path aside. An empty file stays, is locked, and is in *fd. */
-static int make_way(const char *path, int *fd, struct fail *why)
+/* Whether the file that is open is still the one of that name. */
+static bool is_at(const struct stat *open, const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && st.st_dev == open->st_dev && st.st_ino == open->st_ino;
+}
+
+/*
+ * Puts the film that is at path aside, or removes the file if it is empty: it may belong to another
+ * user, who could read and change the film that is written into it. *fd: what was there, whose lock
+ * keeps other recorders away until the new film has its own.
+ */
+static int make_way(const char *path, bool *replaces, int *fd, struct fail *why)
 {
 	struct stat st;
 	int err;
@@ -130,19 +142,30 @@ static int make_way(const char *path, int *fd, struct fail *why)
 		return fail(why, -EEXIST, "choose another name, or remove the file",
 			    "cannot create the film %s: a file that is not a film is there", path);
 	err = lock(*fd, path, why);
+	if (!err && !is_at(&st, path))
+		err = fail(why, -EBUSY, "end that recording first, or choose another name",
+			   "cannot write the film %s: another stackcam has just begun to", path);
 	if (err)
 		return err;
-	if (!st.st_size) {
-		/* those of a film that was not closed would be taken for those of the new one */
-		err = database_remove_side_files(path);
-		return err ? cannot_create(why, err, path) : 0;
-	}
+	if (!st.st_size)
+		return unlink(path) ? cannot_create(why, -errno, path) : 0;
 	err = put_aside(path, why);
-	if (!err) {
-		close(*fd);
-		*fd = -1;
-	}
+	*replaces = !err;
 	return err;
+}
+
+/*
+ * A link leads where its owner wants: only one of this user, or of root, is followed. Links to what
+ * does not exist are never followed.
+ */
+static int check_link(const char *path, struct fail *why)
+{
+	struct stat st;
+
+	if (lstat(path, &st) || !S_ISLNK(st.st_mode) || !st.st_uid || st.st_uid == geteuid())
+		return 0;
+	return fail(why, -EPERM, OTHER_NAME,
+		    "cannot create the film %s: a symbolic link of another user is there", path);
 }
 
 int film_create_tables(sqlite3 *db)
@@ -190,21 +213,20 @@ static int create_new(const char *path, int *fd, struct fail *why)
 	return lock(*fd, path, why);
 }
 
-int film_create_file(const char *path, char **absolute, int *fd, struct film_made *made,
-		     struct fail *why)
+int film_create_file(const char *path, char **absolute, int *fd, bool *replaces, struct fail *why)
 {
 	char *there = realpath(path, NULL);
-	int err;
+	int err = check_link(path, why), before = -1;
+	bool is_new;
 
-	*made = (struct film_made){0};
+	*replaces = false;
 	*fd = -1;
 	*absolute = NULL;
-	err = there ? make_way(there, fd, why) : 0;
-	if (!err && *fd < 0) {
-		made->replaces = there;
+	if (!err && there)
+		err = make_way(there, replaces, &before, why);
+	if (!err)
 		err = create_new(there ? there : path, fd, why);
-		made->is_new = !err;
-	}
+	is_new = !err;
 	if (!err) {
 		*absolute = there ? strdup(there) : realpath(path, NULL);
 		err = *absolute ? database_remove_side_files(*absolute) : -errno;
@@ -214,15 +236,17 @@ int film_create_file(const char *path, char **absolute, int *fd, struct film_mad
 			cannot_create(why, err, path);
 	}
 	if (err) {
-		if (made->is_new && *absolute)
+		if (is_new && *absolute)
 			(void)!database_remove(*absolute);
-		if (made->replaces)
+		if (*replaces)
 			film_put_back(there);
 		if (*fd >= 0)
 			close(*fd);
 		free(*absolute);
 		*absolute = NULL;
 	}
+	if (before >= 0)
+		close(before);
 	free(there);
 	return err;
 }

@@ -16,17 +16,11 @@
 /* What is behind the name of a film that another one has replaced. */
 #define FILM_REPLACED ".old"
 
-struct film_made {
-	bool is_new;   /* the file was made here; an empty one that was there was used otherwise */
-	bool replaces; /* a film, which is behind FILM_REPLACED now */
-};
-
 /*
- * Creates a film with its tables, all empty. What is there must be a film, which gets another name,
- * as perf does it, or empty.
+ * Creates a film with its tables, all empty, as a new file of this user. What is there must be a
+ * film, which gets another name, as perf does it (*replaces), or empty, which is removed.
  */
-int film_create_file(const char *path, char **absolute, int *fd, struct film_made *made,
-		     struct fail *why);
+int film_create_file(const char *path, char **absolute, int *fd, bool *replaces, struct fail *why);
 
 /* The film that was replaced has its name again; 0 or a negative errno. */
 int film_put_back(const char *path);

@@ -152,8 +152,8 @@ int film_close_counted(struct film_writer *w, uint64_t now, uint64_t *samples, s
 
 void film_close_failed(struct film_writer *w, uint64_t now, bool in_any_case)
 {
-	if (w->disk && w->made.is_new)
-		film_disk_drop(w->disk, in_any_case, w->made.replaces);
+	if (w->disk)
+		film_disk_drop(w->disk, in_any_case, w->replaces);
 	film_close_counted(w, now, NULL, NULL);
 }
 
@@ -245,7 +245,7 @@ int film_create(const char *path, const struct film_info *info, struct film_writ
 		struct fail *why)
 {
 	struct film_writer *w = new_writer();
-	struct film_made made;
+	bool replaces;
 	char *absolute;
 	int err, fd;
 
@@ -256,12 +256,12 @@ int film_create(const char *path, const struct film_info *info, struct film_writ
 		*writer = w;
 		return 0;
 	}
-	err = film_create_file(path, &absolute, &fd, &made, why);
+	err = film_create_file(path, &absolute, &fd, &replaces, why);
 	if (err) {
 		free_writer(w);
 		return err;
 	}
-	w->made = made;
+	w->replaces = replaces;
 	err = film_disk_start(absolute, fd, &w->disk, why);
 	if (err) {
 		close(fd);
@@ -277,7 +277,7 @@ int film_create(const char *path, const struct film_info *info, struct film_writ
 	}
 	if (err)
 		(void)!database_remove(absolute);
-	if (err && made.replaces)
+	if (err && replaces)
 		film_put_back(absolute);
 	free(absolute);
 	return err;

@@ -288,6 +288,10 @@ static void test_flipped_bytes(void **state)
 	remove_folder();
 }
 
+enum {
+	NOBODY = 65534,
+};
+
 /* Runs check() in a process that has no rights but those of everyone. */
 static int as_nobody(int (*check)(const char *path), const char *path)
 {
@@ -295,7 +299,7 @@ static int as_nobody(int (*check)(const char *path), const char *path)
 	int status;
 
 	if (!pid) {
-		if (!geteuid() && setresuid(65534, 65534, 65534))
+		if (!geteuid() && setresuid(NOBODY, NOBODY, NOBODY))
 			_exit(99);
 		_exit(check(path));
 	}
@@ -524,6 +528,19 @@ static int cannot_create(const char *path)
 	return film_create(path, &test_info, &w, &why) == -EACCES && why.to_do[0] ? 0 : 1;
 }
 
+/* Makes it, removes what is there. Returns a descriptor. */
+static int empty_file_of_nobody(const char *path)
+{
+	int fd;
+
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	assert_true(fd >= 0);
+	assert_int_equal(fchown(fd, NOBODY, NOBODY), 0);
+	assert_int_equal(fchmod(fd, 0666), 0);
+	return fd;
+}
+
 static void test_create(void **state)
 {
 	const char *path = new_path();
@@ -550,7 +567,7 @@ static void test_create(void **state)
 	assert_int_equal(chmod(folder, 0700), 0);
 	assert_int_equal(files_in(folder), 0);
 
-	/* over an empty file; over a film that is being read; over one that was killed */
+	/* instead of an empty file; over a film that is being read; over one that was killed */
 	write_file(path, "", 0);
 	write_seconds(path, 1);
 	old = open_film(path);
@@ -587,6 +604,28 @@ static void test_create(void **state)
 	assert_not_created(path, -EBUSY, "another stackcam is writing it");
 	assert_int_equal(film_open_for_naming(path, &w, NULL), -EBUSY);
 	close_film(w, 6 * SECOND);
+
+	/* an empty file of another user does not become a film that the user can read */
+	if (!geteuid()) {
+		const int before = empty_file_of_nobody(path);
+
+		write_seconds(path, 3);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_uid, 0);
+		assert_int_equal(st.st_mode & 07777, 0600);
+		assert_int_equal(fstat(before, &st), 0);
+		assert_int_equal(st.st_size, 0);
+		close(before);
+
+		snprintf(other, sizeof(other), "%s/theirs", folder);
+		assert_int_equal(symlink(path, other), 0);
+		assert_int_equal(lchown(other, NOBODY, NOBODY), 0);
+		assert_not_created(other, -EPERM, "link of another user");
+		unlink(other);
+		film = open_film(path);
+		check_seconds(film, 3);
+		film_free(film);
+	}
 
 	/* a link to a film is written where it points */
 	snprintf(other, sizeof(other), "%s/link", folder);
