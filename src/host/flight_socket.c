@@ -4,37 +4,25 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#define NAME "stackcam-flight-%d"
+#include "host/own_socket.h"
 
 enum {
 	PATIENCE_MS = 5000, /* for a client's reason */
-	WAITING_MAX = 4,
 };
 
 struct flight_socket {
 	struct flight *flight;
 	pthread_t thread;
-	int fd, end;
+	struct own_socket own;
+	int end;
 };
-
-/* The abstract name of a process's socket. Returns the size of the address. */
-static socklen_t address_of(pid_t pid, struct sockaddr_un *address)
-{
-	int length;
-
-	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, NAME, (int)pid);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
 
 /* Root, or the user that this process belongs to. */
 static bool may_ask(int fd)
@@ -101,53 +89,51 @@ static void answer(struct flight_socket *socket, int fd)
 static void *serve(void *context)
 {
 	struct flight_socket *socket = context;
-	struct pollfd fds[] = {{.fd = socket->fd, .events = POLLIN},
+	struct pollfd fds[] = {{.fd = socket->own.fd, .events = POLLIN},
 			       {.fd = socket->end, .events = POLLIN}};
 
 	pthread_setname_np(pthread_self(), "keep");
 	for (;;) {
 		int fd;
 
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			return NULL;
-		if (fds[1].revents)
-			return NULL;
-		fd = fds[0].revents ? accept4(socket->fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+		if ((poll(fds, 2, -1) < 0 && errno != EINTR) || fds[1].revents)
+			break;
+		fd = fds[0].revents ? accept4(socket->own.fd, NULL, NULL, SOCK_CLOEXEC) : -1;
 		if (fd < 0)
 			continue;
 		answer(socket, fd);
 		close(fd);
 	}
+	/* here: the thread that ends this one may be confined to another folder by now */
+	own_socket_close(&socket->own);
+	return NULL;
 }
 
 int flight_socket_start(struct flight *flight, struct flight_socket **result, struct fail *why)
 {
 	struct flight_socket *made = calloc(1, sizeof(*made));
-	struct sockaddr_un address;
-	socklen_t size = address_of(getpid(), &address);
-	int err = 0;
+	int err;
 
 	*result = NULL;
 	if (!made)
 		return fail_errno(why, -ENOMEM, NULL, "cannot wait for 'stackcam keep'");
 	made->flight = flight;
 	made->end = eventfd(0, EFD_CLOEXEC);
-	made->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (made->end < 0 || made->fd < 0 || bind(made->fd, (struct sockaddr *)&address, size) ||
-	    listen(made->fd, WAITING_MAX))
-		err = -errno;
-	if (!err)
+	err = made->end < 0 ? fail_errno(why, -errno, NULL, "cannot wait for 'stackcam keep'")
+			    : own_socket_listen(&made->own, why);
+	if (!err) {
 		err = -pthread_create(&made->thread, NULL, serve, made);
-	if (err) {
-		if (made->fd >= 0)
-			close(made->fd);
-		if (made->end >= 0)
-			close(made->end);
-		free(made);
-		return fail_errno(why, err, NULL, "cannot wait for 'stackcam keep'");
+		if (!err) {
+			*result = made;
+			return 0;
+		}
+		own_socket_close(&made->own);
+		fail_errno(why, err, NULL, "cannot wait for 'stackcam keep'");
 	}
-	*result = made;
-	return 0;
+	if (made->end >= 0)
+		close(made->end);
+	free(made);
+	return err;
 }
 
 void flight_socket_free(struct flight_socket *socket)
@@ -156,7 +142,6 @@ void flight_socket_free(struct flight_socket *socket)
 		return;
 	eventfd_write(socket->end, 1);
 	pthread_join(socket->thread, NULL);
-	close(socket->fd);
 	close(socket->end);
 	free(socket);
 }
@@ -173,22 +158,15 @@ static int take_answer(const char *words, pid_t pid, char *path, size_t size, st
 int flight_socket_ask(pid_t pid, const char *reason, char *path, size_t size, struct fail *why)
 {
 	char words[FLIGHT_SOCKET_ANSWER_MAX] = "";
-	struct sockaddr_un address;
-	socklen_t length = address_of(pid, &address);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err = 0;
+	int fd = own_socket_connect(pid, why), err = 0;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, length))
-		err = fail(why, -errno,
-			   "name one of 'stackcam record --flight' or 'stackcam agent --camera'",
-			   "process %d has no flight recorder: %s", (int)pid, strerror(errno));
-	if (!err) {
-		/* one that refuses answers, and does not wait for this */
-		(void)!send(fd, reason, strlen(reason), MSG_NOSIGNAL);
-		(void)!shutdown(fd, SHUT_WR);
-		if (!read_all(fd, words, sizeof(words), -1))
-			err = fail(why, -EIO, NULL, "process %d gave no answer", (int)pid);
-	}
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return fd;
+	/* one that refuses answers, and does not wait for this */
+	(void)!send(fd, reason, strlen(reason), MSG_NOSIGNAL);
+	(void)!shutdown(fd, SHUT_WR);
+	if (!read_all(fd, words, sizeof(words), -1))
+		err = fail(why, -EIO, NULL, "process %d gave no answer", (int)pid);
+	close(fd);
 	return err ? err : take_answer(words, pid, path, size, why);
 }

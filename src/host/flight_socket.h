@@ -5,10 +5,9 @@
 #include "host/flight.h"
 
 /*
- * How 'stackcam keep --pid' reaches a flight recorder on its machine: a Unix socket with an
- * abstract name, which has the number of the process. It needs no file, and is gone with the
- * process. Root and the user that the process belongs to may ask. A client sends a reason, of one
- * line or nothing, and shuts down its side; it gets "film PATH" or "error WHY".
+ * How 'stackcam keep --pid' reaches a flight recorder on its machine (own_socket.h). Root and the
+ * user that the process belongs to may ask. A client sends a reason, of one line or nothing, and
+ * shuts down its side; it gets "film PATH" or "error WHY".
  */
 struct flight_socket;
 

@@ -141,7 +141,7 @@ def test_who_may_ask(lab, tmp_path):
     with crashing(lab, NAME) as program, \
             flying(lab, tmp_path / "a.film", "--flight", "6s", "-e", "threads", "-p", program.pid) as recorder:
         refused = lab.run("keep", "--pid", recorder.pid, user=NOBODY, group=NOBODY, extra_groups=[], preexec_fn=None)
-        assert refused.returncode == 1 and "only root" in refused.stderr, refused.stderr
+        assert refused.returncode == 3 and "only root" in refused.stderr, refused.stderr
         long = lab.run("keep", "--pid", recorder.pid, "--reason", 501 * "x")
         assert long.returncode == 1 and "500 bytes" in long.stderr, long.stderr
         control = lab.run("keep", "--pid", recorder.pid, "--reason", "a\x1b[31m")
