@@ -257,8 +257,17 @@ bool values_variant(const struct values *values, const struct value_type *type, 
  * -- conventions: put the places of a function's parameters (or results) ------------------------
  */
 
+/* What is known of a function of Go but for its DWARF. */
+struct abi_go {
+	const char *name;
+	uint32_t minor; /* of the version, 1.x */
+	bool has_registers;
+	int64_t width; /* bytes on the caller's stack that Go's table says; -1: it does not */
+};
+
+/* At first, the places are those that DWARF says for the function's first instruction. */
 void abi_go_params(const struct values *values, struct value_param *params, size_t count,
-		   bool has_registers);
+		   const struct abi_go *go);
 void abi_sysv_params(const struct values *values, const struct value_function *function,
 		     struct value_param *params, size_t count);
 void abi_sysv_result(const struct values *values, const struct value_function *function,

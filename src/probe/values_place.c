@@ -134,6 +134,33 @@ uint64_t values_size(Dwarf_Die *die)
 		       : 8;
 }
 
+/*
+ * Go's compiler writes expressions as blocks, which libdw takes for lists of DWARF 2: on the
+ * caller's stack, which is all that is of use of them.
+ */
+static void place_block(const struct values_place *place, Dwarf_Attribute *attribute,
+			struct value_param *param)
+{
+	Dwarf_Block block;
+	struct bytes b;
+	int64_t offset = 0;
+
+	if (values_is_list(attribute) || dwarf_formblock(attribute, &block) || !block.length)
+		return;
+	b = (struct bytes){block.data, block.data + block.length, false};
+	switch (bytes_u8(&b)) {
+	case DW_OP_call_frame_cfa:
+		break;
+	case DW_OP_fbreg:
+		offset = bytes_svarint(&b);
+		break;
+	default:
+		return;
+	}
+	if (!b.failed && !bytes_left(&b))
+		place_in_frame(place, false, param, offset);
+}
+
 void values_place_param(const struct values_place *place, Dwarf_Die *die, struct value_param *param)
 {
 	Dwarf_Attribute attribute;
@@ -146,4 +173,6 @@ void values_place_param(const struct values_place *place, Dwarf_Die *die, struct
 	if (dwarf_getlocation_addr(&attribute, place->address, &ops, &count, 1) == 1)
 		place_by_ops(place, values_is_list(&attribute), param, ops, count,
 			     values_size(die));
+	else
+		place_block(place, &attribute, param);
 }

@@ -381,7 +381,8 @@ static void say_function(struct values_reader *r, Dwarf_Die *unit, const struct 
 	if (!begins_at(&function, asked->address))
 		return;
 	find_attach(r, unit, asked, &f);
-	place.address = f.attach;
+	/* where the probe of Go's is, the convention says more (abi_go.c) */
+	place.address = f.language == VALUE_LANGUAGE_GO ? asked->address : f.attach;
 	count = read_params(r, &place, params);
 	if (f.language == VALUE_LANGUAGE_RUST || f.language == VALUE_LANGUAGE_C ||
 	    f.language == VALUE_LANGUAGE_CPP)

@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "probe/values_reader.h"
 #include "symbol/dwarf_find.h"
 #include "symbol/sandbox_child.h"
 
@@ -417,17 +418,8 @@ static void kind_of(struct types *types, Dwarf_Die *outer, Dwarf_Die *die, struc
 void types_say_member(struct buf *to, const char *name, int64_t offset, uint32_t type,
 		      const uint8_t bits[3])
 {
-	if (name)
-		buf_put(to, name, strnlen(name, VALUES_NAME_MAX));
-	buf_put_u8(to, 0);
-	/* SLEB128 */
-	for (bool more = true; more;) {
-		uint8_t byte = offset & 0x7f;
-
-		offset >>= 7;
-		more = !((offset == 0 && !(byte & 0x40)) || (offset == -1 && (byte & 0x40)));
-		buf_put_u8(to, byte | (more ? 0x80 : 0));
-	}
+	values_say_text(to, name);
+	values_say_signed(to, offset);
 	buf_put_varint(to, type);
 	buf_put(to, bits, 3);
 }
@@ -493,9 +485,30 @@ static uint32_t members_of(struct types *types, Dwarf_Die *die, unsigned int poi
 	return count;
 }
 
+static bool begins_with(Dwarf_Die *die, const char *text)
+{
+	const char *name = dwarf_diename(die);
+
+	return name && !strncmp(name, text, strlen(text));
+}
+
+/*
+ * In a generic function of Go, types are ".param0" …, which are names of others. All pointers are
+ * of one shape, "go.shape.*uint8": what they lead to is not known.
+ */
+static Dwarf_Die without_param(const struct types *types, Dwarf_Die die)
+{
+	Dwarf_Die next;
+
+	return types->is_go && dwarf_tag(&die) == DW_TAG_typedef && begins_with(&die, ".param") &&
+			       type_of(&die, &next)
+		       ? next
+		       : die;
+}
+
 static void say_type(struct types *types, const struct pending_type *pending, struct buf *to)
 {
-	Dwarf_Die outer = pending->die, die = pending->die, part;
+	Dwarf_Die outer = without_param(types, pending->die), die = outer, part;
 	struct value_type type = {.kind = VALUE_VOID};
 	struct buf members = {0}, name = {0};
 	bool cut = false;
@@ -506,8 +519,8 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 		kind_of(types, &outer, &die, &type);
 		if (type.kind == VALUE_STRUCT && types_variants(&die, &part))
 			type.kind = VALUE_VARIANT;
-		if (type.kind == VALUE_POINTER || type.kind == VALUE_REFERENCE ||
-		    type.kind == VALUE_GO_MAP)
+		if ((type.kind == VALUE_POINTER && !begins_with(&outer, "go.shape.*")) ||
+		    type.kind == VALUE_REFERENCE || type.kind == VALUE_GO_MAP)
 			target = types_number_of(types, &die, pending->pointers + 1);
 		else if (type.kind == VALUE_ARRAY)
 			target = types_number_of(types, &die, pending->pointers);

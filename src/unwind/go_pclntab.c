@@ -82,6 +82,7 @@ bool go_table_function(const struct go_table *t, uint64_t number, struct go_func
 	return number < t->count && get_start(t, number, &f->start) &&
 	       get_start(t, number + 1, &f->end) && f->end > f->start &&
 	       get_record(t, number, &f->record) && get_u32(t, f->record + r->name, &f->name) &&
+	       get_u32(t, f->record + r->name + 4, &f->width) &&
 	       get_u32(t, f->record + r->pcsp, &f->pcsp) &&
 	       get_u32(t, f->record + r->pcfile, &f->pcfile) &&
 	       get_u32(t, f->record + r->pcln, &f->pcln) &&

@@ -49,6 +49,7 @@ struct go_function {
 	uint64_t start, end;	     /* with the padding behind it */
 	uint64_t record;	     /* where struct _func lies in the table */
 	uint32_t name;		     /* offset for go_table_name() */
+	uint32_t width;		     /* of what it has on its caller's stack; 2^31 and more: no */
 	uint32_t pcsp, pcfile, pcln; /* 0: it has none, being C code, for example */
 	uint32_t unit, pcdatas;
 	uint8_t funcdatas, flags;

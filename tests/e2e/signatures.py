@@ -2,6 +2,7 @@
 """Generates programs that call functions of many signatures with values that are known, in C, C++, Go and Rust."""
 
 import random
+import re
 
 STRUCT_C = {  # name: members
     "Small": [("x", "int"), ("y", "short")],
@@ -218,6 +219,191 @@ class MakerGo:
             body.append(f"\t\tf{i}(" + ", ".join(v.text for v in values) + ")")
             expected[f"main.f{i}"] = ([v.shown for v in values], [v.shown for v in results])
         lines += ["func main() {", f"\tfor i := 0; i < {calls}; i++ {{", *body, "\t}", "}"]
+        return "\n".join(lines) + "\n", expected
+
+
+ARGUMENTS_GO = ["int", "int8", "uint16", "string", "bool", "float64", "float32", "Point", "Named", "Deep", "Ref", "[]int",
+                "[2]int16", "[1]int32", "map[string]int32", "any", "error", "uint64", "One"]  # of types
+OF_TYPES_GO = ["T", "U", "[]T", "*U", "map[string]T", "[2]U", "[1]T", "Pair[T,U]", "*Pair[U,T]", "Box[T]", "Box[Pair[T,U]]"]
+RECEIVERS_GO = ["struct { A T; N int16; B U }", "struct { P *T; L []U }", "[]T", "map[string]U", "int64", "float64", "string",
+                "[3]T", "struct { A, B, C, D, E, F, G, H, I int; T T; u *U }", "struct { Box[T]; u *U }"]
+GENERIC_GO = r"re:^main[.].*\b[gRE][0-9]+\b"  # the functions of MakerGoGeneric's programs
+WAYS_GO = ["plain", "interface", "value", "expression", "embedded"]  # how a method is called
+
+
+def without_types(name):
+    """The name of a function of Go without the arguments of types: "main.(*R1).M"."""
+    return re.sub(r"\[[^\[\]]*\]", "", name) if "[" not in re.sub(r"\[[^\[\]]*\]", "", name) else \
+        without_types(re.sub(r"\[[^\[\]]*\]", "", name))
+
+
+class Opaque:
+    """A pointer whose type is an argument of a type: shown as an address, as all pointers are of one shape."""
+
+    def __init__(self, target):
+        self.target = target
+
+    def __eq__(self, shown):
+        return shown == self.target or (isinstance(shown, str) and re.fullmatch("0x[0-9a-f]+", shown) is not None)
+
+    def __repr__(self):
+        return f"a pointer to {self.target}"
+
+
+class Expected:
+    """Of calls of one function: the receiver (None: it has none), parameters with their names, and results (None: any)."""
+
+    def __init__(self, receiver, names, values, results):
+        self.receiver, self.names, self.values, self.results = receiver, names, values, results
+
+    def pairs(self, shown):
+        """What is expected and what is shown of the arguments. Parameters without a name may be missing."""
+        receivers = [one for one in shown if one["name"] in ("r", ".this")]
+        others = [one for one in shown if one["name"] not in ("r", ".this")]
+        yield from ((self.receiver, one) for one in receivers)
+        if len(others) == len(self.names):
+            yield from zip(self.values, others)
+        else:
+            yield from ((self.values[self.names.index(one["name"])], one) for one in others)
+
+
+class MakerGoGeneric(MakerGo):
+    """
+    Generic functions, methods and closures, called directly, through interfaces, as values and embedded, and functions with
+    parameters without a name. What is expected is by the function's name without types, an Expected.
+    """
+
+    def value(self, kind):
+        if kind == "Ref":
+            value = self.value("Named")
+            return Value(f"at({value.text})", Opaque(value.shown))
+        if kind.startswith(("Pair[", "Box[")):
+            first, second = {"Pair": "A", "Box": "V"}[kind.split("[")[0]], "B"
+            parts, depth = [""], 0
+            for c in kind[kind.index("[") + 1:-1]:
+                depth += (c == "[") - (c == "]")
+                if c == "," and not depth:
+                    parts.append("")
+                else:
+                    parts[-1] += c
+            values = dict(zip((first, second), map(self.value, parts)))
+            return Value(f"{kind}{{" + ", ".join(v.text for v in values.values()) + "}", {n: v.shown for n, v in values.items()})
+        return super().value(kind)
+
+    def kinds(self, most):
+        r = self.random
+        return [r.choice(OF_TYPES_GO if r.random() < 0.6 else KINDS_GO) for _ in range(r.randrange(0, most))]
+
+    def concrete(self, kind, types):
+        return re.sub(r"\b[TU]\b", lambda match: types[match.group()], kind)
+
+    def body(self, names, values):
+        """Statements that keep, move or ignore the parameters, and the return."""
+        r, lines = self.random, ["count++"]
+        for name in names:
+            chance = r.random()
+            if chance < 0.3:
+                lines.append(f"use({name})")
+            elif chance < 0.45:  # it is moved to the heap
+                lines.append(f"sink = &{name}")
+            elif chance < 0.55:
+                lines.append(f"defer use({name})")
+        return "\n\t".join([*lines, "return " + ", ".join(values)])
+
+    def signature(self, types, most):
+        """Kinds, names and values of parameters and results, as the source has them."""
+        r, kinds, backs = self.random, self.kinds(most), self.kinds(3)
+        names = ["_" if r.random() < 0.12 else f"p{n}" for n in range(len(kinds))]
+        params = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds))
+        values = [self.value(self.concrete(kind, types)) for kind in kinds]
+        # what a generic function returns, it has got from elsewhere
+        results = [self.value(self.concrete(kind, types)) for kind in backs]
+        return params, backs, names, values, results
+
+    def function(self, i, lines, body, expected):
+        r, types = self.random, {name: self.random.choice(ARGUMENTS_GO) for name in "TU"}
+        params, backs, names, values, results = self.signature(types, 7)
+        made = "[" + types["T"] + ", " + types["U"] + "]"
+        named = [name for name in names if name != "_"]
+        shown = [value.shown for value in values]
+        has_closure = r.random() < 0.3
+        for n, (kind, value) in enumerate(zip(backs, results)):
+            lines.append(f"var back{i}_{n} interface{{}} = box{{&[]{self.concrete(kind, types)}{{{value.text}}}[0]}}")
+        returned = [f"*back{i}_{n}.(box).p.(*{kind})" for n, kind in enumerate(backs)]
+        if has_closure:
+            inner, _, inner_names, inner_values, _ = self.signature(types, 5)
+            text = self.body([n for n in inner_names if n != "_"], [])
+            lines.append(f"//go:noinline\nfunc g{i}[T, U any]({params}) func({inner}) {{\n\tvar t T\n\treturn func({inner}) {{ use(t); "
+                         + text.replace("\n\t", "; ") + " }\n}")
+            body.append(f"g{i}{made}(" + ", ".join(v.text for v in values) + ")(" + ", ".join(v.text for v in inner_values) + ")")
+            expected[f"main.g{i}"] = Expected(None, names, shown, None)
+            expected[f"main.g{i}.func1"] = Expected(None, inner_names, [value.shown for value in inner_values], [])
+            return
+        inlined = r.random() < 0.2  # somewhere; also called
+        text = self.body([] if inlined else named, returned)
+        lines.append(("" if inlined else "//go:noinline\n") + f"func g{i}[T, U any]({params}) ({', '.join(backs)}) {{\n\t{text}\n}}")
+        call = "(" + ", ".join(v.text for v in values) + ")"
+        if inlined or r.random() < 0.3:
+            body.append(f"{{ f := g{i}{made}; if count < 0 {{ f = nil }}; f{call} }}")
+        if not inlined:
+            body.append(f"g{i}{made}{call}")
+        expected[f"main.g{i}"] = Expected(None, names, shown, [v.shown for v in results])
+
+    def method(self, i, lines, body, expected):
+        r, types = self.random, {name: self.random.choice(ARGUMENTS_GO) for name in "TU"}
+        kind, is_pointer, way = r.choice(RECEIVERS_GO), r.random() < 0.5, r.choice(WAYS_GO)
+        params, backs, names, values, results = self.signature(types, 6)
+        made = f"R{i}[" + types["T"] + ", " + types["U"] + "]"
+        if kind.startswith("struct { A T"):
+            a, n, b = self.value(types["T"]), self.value("int16"), self.value(types["U"])
+            made_of, shown = f"{{{a.text}, {n.text}, {b.text}}}", {"A": a.shown, "N": n.shown, "B": b.shown}
+        elif kind.startswith("struct { P"):
+            p, inner = self.value("*" + types["T"]), self.value("[]" + types["U"])
+            made_of, shown = f"{{{p.text}, {inner.text}}}", {"P": p.shown, "L": inner.shown}
+        elif kind.startswith("struct { A, B"):
+            numbers, t = [r.randrange(-99, 99) for _ in "ABCDEFGHI"], self.value(types["T"])
+            made_of = "{" + ", ".join(map(str, numbers)) + f", {t.text}, nil}}"
+            shown = {**dict(zip("ABCDEFGHI", numbers)), "T": t.shown, "u": None}
+        elif kind.startswith("struct { Box"):
+            t = self.value(f"Box[{types['T']}]")
+            made_of, shown = f"{{{t.text}, nil}}", {"Box": t.shown, "u": None}
+        else:
+            one = self.value(self.concrete(kind, types))
+            made_of, shown = f"({one.text})", one.shown
+        receiver = "*" if is_pointer else ""
+        for n, (back, value) in enumerate(zip(backs, results)):
+            lines.append(f"var mback{i}_{n} interface{{}} = box{{&[]{self.concrete(back, types)}{{{value.text}}}[0]}}")
+        text = self.body([n for n in ["r", *names] if n != "_"],
+                         [f"*mback{i}_{n}.(box).p.(*{back})" for n, back in enumerate(backs)])
+        lines.append(f"type R{i}[T, U any] {kind}")
+        lines.append(f"type E{i}[T, U any] struct {{ K int; R{i}[T, U] }}")
+        lines.append(f"type I{i}[T, U any] interface {{ M({params}) ({', '.join(backs)}) }}")
+        lines.append(f"//go:noinline\nfunc (r {receiver}R{i}[T, U]) M({params}) ({', '.join(backs)}) {{\n\t{text}\n}}")
+        call = "(" + ", ".join(v.text for v in values) + ")"
+        of = "[" + types["T"] + ", " + types["U"] + "]"
+        body.append(f"{{ r := {made}{made_of}; " + {
+            "plain": f"r.M{call}", "value": f"f := r.M; if count < 0 {{ f = nil }}; f{call}",
+            "expression": f"f := ({receiver}{made}).M; if count < 0 {{ f = nil }}; f({'&' * is_pointer}r{', ' * bool(values)}{call[1:]}",
+            "interface": f"var x I{i}{of} = {'&' * is_pointer}r; if count < 0 {{ x = nil }}; x.M{call}",
+            "embedded": f"e := E{i}{of}{{7, r}}; var x I{i}{of} = &e; if count < 0 {{ x = nil }}; x.M{call}"}[way] + " }")
+        values, results = [v.shown for v in values], [v.shown for v in results]
+        for name in (f"main.R{i}.M", f"main.(*R{i}).M", f"main.R{i}.M-fm", f"main.(*R{i}).M-fm"):
+            expected[name] = Expected(shown, names, values, results)
+        for name in (f"main.(*E{i}).M", f"main.E{i}.M"):
+            expected[name] = Expected({"K": 7, f"R{i}": shown}, names, values, results)
+
+    def program(self, functions, calls=1):
+        r, expected, body = self.random, {}, []
+        lines = ["package main", 'import "errors"', "type any = interface{}", "type box struct { p interface{} }",
+                 "var sink interface{}", "var count int", 'var unused = errors.New("")',
+                 "type Ref = *Named", "type Pair[A, B any] struct { A A; B B }", "type Box[V any] struct { V V }"]
+        lines += [f"type {name} struct {{ " + "; ".join(f"{n} {t}" for n, t in members) + " }"
+                  for name, members in STRUCT_GO.items()]
+        lines.append("func at[T any](v T) *T { return &v }")
+        lines.append("//go:noinline\nfunc use(v ...interface{}) { sink = v }")
+        for i in range(functions):
+            (self.method if r.random() < 0.5 else self.function)(i, lines, body, expected)
+        lines += ["func main() {", f"\tfor i := 0; i < {calls}; i++ {{", *(f"\t\t{one}" for one in body), "\t}", "}"]
         return "\n".join(lines) + "\n", expected
 
 

@@ -81,8 +81,20 @@ static bool is_wanted(const struct inspect *inspect, const struct plan_function 
 	return same;
 }
 
-/* What is to be known of a Go program's runtime. */
-static void learn_go(struct inspect_image *image, int fd)
+/* What the function at an address has on its caller's stack; -1: Go's table does not say. */
+static int64_t width_of(const struct go_table *table, uint64_t address)
+{
+	struct go_function f;
+
+	return go_table_function(table, go_table_find(table, address), &f) && f.start == address &&
+			       f.width <= INT32_MAX
+		       ? (int64_t)f.width
+		       : -1;
+}
+
+/* What is to be known of a Go program's runtime, and of functions; widths: one for each. */
+static void learn_go(struct inspect_image *image, int fd, const uint64_t *addresses, size_t count,
+		     int64_t *widths)
 {
 	const struct go_records *records;
 	struct elf_image elf;
@@ -97,6 +109,8 @@ static void learn_go(struct inspect_image *image, int fd)
 		records = go_records_of(table.minor);
 		image->go_minor = table.minor;
 		image->goid_at = records ? records->goid : 0;
+		for (size_t i = 0; i < count; i++)
+			widths[i] = width_of(&table, addresses[i]);
 	}
 	elf_image_close(&elf);
 }
@@ -166,6 +180,25 @@ static bool add_words(struct inspect_image *image, struct inspect_function *f)
 	return true;
 }
 
+static void place_go(const struct inspect_image *image, struct inspect_function *f,
+		     struct value_param *params)
+{
+	const struct abi_go go = {
+		.name = f->name,
+		.minor = image->go_minor,
+		.has_registers = image->go_minor >= GO_REGISTERS && !strstr(f->name, ".abi0"),
+		.width = f->go_width,
+	};
+	uint32_t kept = 0;
+
+	abi_go_params(&image->values, params, f->value.params, &go);
+	/* without optimisation, DWARF has them */
+	for (uint32_t i = 0; i < f->value.params; i++)
+		if (!params[i].name || strcmp(params[i].name, ".dict") != 0)
+			params[kept++] = params[i];
+	f->value.params = kept;
+}
+
 static void place_params(const struct inspect_image *image, struct inspect_function *f,
 			 struct value_param *params)
 {
@@ -175,8 +208,7 @@ static void place_params(const struct inspect_image *image, struct inspect_funct
 	bool has_home = false;
 
 	if (f->value.language == VALUE_LANGUAGE_GO) {
-		abi_go_params(values, params, count,
-			      image->go_minor >= GO_REGISTERS && !strstr(f->name, ".abi0"));
+		place_go(image, f, params);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -430,7 +462,8 @@ static int add_or_keep(struct inspect *inspect, struct inspect_image *image,
 
 /* The parameters of all functions come to rest before any of them is pointed to. */
 static int add_functions(struct inspect *inspect, struct inspect_image *image, uint32_t number,
-			 const uint64_t *addresses, size_t count, struct fail *why)
+			 const uint64_t *addresses, const int64_t *widths, size_t count,
+			 struct fail *why)
 {
 	const struct plan_function *all;
 	const struct plan_image *file;
@@ -447,6 +480,7 @@ static int add_functions(struct inspect *inspect, struct inspect_image *image, u
 			.name = one->probe->name,
 			.image = number,
 			.in_plan = file->first + (uint32_t)i,
+			.go_width = -1,
 		};
 		const uint64_t *at;
 
@@ -454,6 +488,8 @@ static int add_functions(struct inspect *inspect, struct inspect_image *image, u
 			continue;
 		at = bsearch(&one->probe->address, addresses, count, sizeof(*addresses),
 			     compare_addresses);
+		if (at)
+			f.go_width = widths[at - addresses];
 		if (image->has_dwarf && at && image->values.functions)
 			f.value = image->values.functions[at - addresses];
 		if (!f.value.is_known && !add_words(image, &f))
@@ -489,6 +525,7 @@ int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why
 	const struct plan_image *file;
 	struct inspect_image image = {0};
 	vec(uint64_t) addresses = {0};
+	int64_t *widths = NULL;
 	size_t total, images, kept = 0;
 	bool is_go = false;
 	int err = 0;
@@ -509,12 +546,17 @@ int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why
 			addresses.at[kept++] = addresses.at[i];
 	if (inspect->options.place_count)
 		is_go |= is_go_file(file);
+	widths = malloc((kept + 1) * sizeof(*widths));
+	if (!err && !widths)
+		err = fail_errno(why, -ENOMEM, NULL, "cannot inspect");
+	for (size_t i = 0; i < kept && !err; i++)
+		widths[i] = -1;
 	if (!err && is_go)
-		learn_go(&image, file->fd);
+		learn_go(&image, file->fd, addresses.at, kept, widths);
 	if (!err && (kept || inspect->options.place_count))
 		err = read_values(inspect, file, addresses.at, kept, is_go, &image);
 	if (!err && kept)
-		err = add_functions(inspect, &image, number, addresses.at, kept, why);
+		err = add_functions(inspect, &image, number, addresses.at, widths, kept, why);
 	/* all parameters are at rest */
 	if (!err)
 		err = inspect_add_lines(inspect, &image, file, number, why);
@@ -523,5 +565,6 @@ int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why
 	if (err)
 		values_free(&image.values);
 	vec_free(&addresses);
+	free(widths);
 	return err;
 }

@@ -27,6 +27,7 @@ struct inspect_function {
 	uint32_t image;
 	uint32_t in_plan; /* number of the function there */
 	struct value_function value;
+	int64_t go_width;	    /* as struct abi_go has it */
 	struct value_param *params; /* in the image's values */
 	uint32_t entry_plan, plans; /* numbers of its plans: the entry's, then the exits' */
 	struct inspect_part *parts; /* --show: what is shown of the arguments; null: all is */

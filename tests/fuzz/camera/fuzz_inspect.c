@@ -11,6 +11,14 @@
 #include "camera/inspect/decode.h"
 #include "show/inspect.h"
 
+/* A method of a generic type, which has a dictionary. */
+static const struct abi_go go = {
+	.name = "main.(*T[go.shape.int]).M",
+	.minor = 19,
+	.has_registers = true,
+	.width = -1,
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define FUNCTIONS 8
@@ -114,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			if (!f->params)
 				continue;
-			abi_go_params(&values, params, f->params, true);
+			abi_go_params(&values, params, f->params, &go);
 			inspect_add_params(&builder, params, f->params, false);
 			show(&taken, params, f->params, false, out);
 			show(&taken, params, f->params, true, out);

@@ -11,6 +11,14 @@
 #include "probe/shapes.h"
 #include "probe/values.h"
 
+/* A method of a generic type, which has a dictionary. */
+static const struct abi_go go = {
+	.name = "main.(*T[go.shape.int]).M",
+	.minor = 19,
+	.has_registers = true,
+	.width = -1,
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(int holds)
@@ -101,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (uint32_t k = 0; k < f->params; k++)
 			abi_rust_result(&values, f, &params[k]);
 		check_places(params, f->params);
-		abi_go_params(&values, params, f->params, true);
+		abi_go_params(&values, params, f->params, &go);
 		check_places(params, f->params);
 	}
 	values_free(&values);
