@@ -9,6 +9,9 @@ struct visit {
 	uint64_t clip;	  /* the walk goes back no further in it */
 	size_t at;	  /* its slice that was looked at last; HISTORY_NONE: none yet */
 	bool is_at_begin; /* of the work that led on: before that it did other work */
+	/* the same of the thread that it led to last: by then, that one had other work */
+	bool had_waker_begun;
+	uint64_t woken; /* when the waits ended of which it came to the first piece */
 };
 
 struct walk {
@@ -152,10 +155,10 @@ static bool may_have_run(const struct histories *histories, uint32_t thread, uin
 	return slice->kind == SLICE_ON_CPU || slice->kind == SLICE_HOLE;
 }
 
-/* Whether the lock's holder is to be followed, which has not ended the wait. */
-static bool is_held(struct walk *w, const struct history_slice *slice)
+/* Whether a thread is to be followed that has not ended the wait by then, as a lock's holder. */
+static bool can_lead_on(struct walk *w, const struct history_slice *slice)
 {
-	return slice->flags & HISTORY_HELD && !is_visited(w, slice->waker) &&
+	return !is_visited(w, slice->waker) &&
 	       histories_find(w->histories, slice->waker, w->now - 1) != HISTORY_NONE &&
 	       !is_too_deep(w);
 }
@@ -194,7 +197,8 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	    slice->waker == slice->thread)
 		return false;
 	if (slice->flags & (FILM_WAIT_OPEN | HISTORY_HELD))
-		return !(slice->flags & HISTORY_ACCEPTS) && is_held(w, slice);
+		return slice->flags & HISTORY_HELD && !(slice->flags & HISTORY_ACCEPTS) &&
+		       can_lead_on(w, slice);
 	if (slice->context != FILM_WAIT_BY_THREAD && slice->context != FILM_WAIT_BY_EITHER)
 		return false;
 	/*
@@ -203,17 +207,26 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	if (is_of_disk(slice) ||
 	    (is_for_anything(slice) && (w->depth > 1 || !w->idle) && !is_passed_on(w, slice)))
 		return false;
+	/* the last one was ended by its waker; of the time before it says as much */
+	if (slice->flags & HISTORY_RETRIED)
+		return !is_visited(w, slice->waker) && !is_too_deep(w);
 	return may_have_run(w->histories, slice->waker, w->now) && !is_too_deep(w);
 }
 
 static bool follow(struct walk *w, size_t at, uint64_t start)
 {
 	const struct history_slice *slice = &w->histories->slices[at];
-	const struct visit *visit = &w->visits[w->depth - 1];
+	struct visit *visit = &w->visits[w->depth - 1];
+	bool is_retried = slice->flags & HISTORY_RETRIED;
+
+	if (!is_retried || !visit->woken)
+		visit->woken = w->now;
+
 	struct critical_wait wait = {
 		.slice = at,
 		.start = start,
 		.end = w->now < w->to ? w->now : w->to,
+		.woken = visit->woken,
 		.parent = visit->wait,
 		.depth = (uint32_t)w->depth - 1,
 		.thread = visit->thread,
@@ -230,7 +243,9 @@ static bool follow(struct walk *w, size_t at, uint64_t start)
 		.wait = counts ? (uint32_t)w->path->waits.count : visit->wait,
 		.clip = start,
 		.at = HISTORY_NONE,
+		.is_at_begin = is_retried && visit->had_waker_begun,
 	};
+	visit->had_waker_begun = false;
 	return true;
 }
 
@@ -319,6 +334,15 @@ static void begin_behind(struct walk *w, uint32_t thread)
 		w->now = w->to;
 }
 
+/* Comes back to the thread that waited. */
+static void leave(struct walk *w)
+{
+	bool is_at_begin = w->visits[--w->depth].is_at_begin;
+
+	if (w->depth)
+		w->visits[w->depth - 1].had_waker_begun = is_at_begin;
+}
+
 int critical_find(struct critical_path *path, const struct histories *histories, uint32_t thread,
 		  uint64_t from, uint64_t to, bool idle)
 {
@@ -332,7 +356,7 @@ int critical_find(struct critical_path *path, const struct histories *histories,
 		struct visit *visit = &w.visits[w.depth - 1];
 
 		if (w.now <= visit->clip)
-			w.depth--;
+			leave(&w);
 		else if (!step(&w, visit))
 			return -ENOMEM;
 	}

@@ -59,6 +59,7 @@ struct explain_served;
 struct critical_wait {
 	size_t slice;	     /* of the histories; HISTORY_NONE: of none */
 	uint64_t start, end; /* the part that counts */
+	uint64_t woken;	     /* when the last one of those that are one wait ended */
 	uint32_t parent;     /* place of the wait that led to it, and 1; 0: of the thread itself */
 	uint32_t depth;	     /* 0: of the thread itself */
 	uint32_t thread;     /* that waited; of a goroutine it is that one, not its thread */

@@ -33,6 +33,8 @@ enum history_flag {
 	HISTORY_NAMES = 1u << 28,
 	/* for a lock whose holder waits for the next connection: for its turn to do so */
 	HISTORY_ACCEPTS = 1u << 27,
+	/* its time was over, and its thread waited on: its waker is that of the last such wait */
+	HISTORY_RETRIED = 1u << 26,
 };
 
 /* Whether the thread waited for new work, or was stopped. */

@@ -58,6 +58,9 @@ static int put_part(struct teller *t, const struct explain_part *part, unsigned 
 		buf_printf(&words, " (%llu times, at most %s)", (unsigned long long)part->count,
 			   longest);
 	}
+	if (part->retries)
+		buf_printf(&words, " (begun anew %llu time%s, when its timeout was over)",
+			   (unsigned long long)part->retries, part->retries == 1 ? "" : "s");
 	if (part->first && depth + 1 < DEPTH_SHOWN)
 		buf_put_text(&words, part->queue ? ":" : ", which spent");
 	err = put_words(t->out, &words);

@@ -147,6 +147,7 @@ static void put_part(struct writer *w, const struct explain_part *part)
 	explain_evidence_words(w->e, part, &words);
 	put_words(w, "evidence", &words);
 	json_u64(&w->j, "count", part->count);
+	json_u64(&w->j, "retries", part->retries);
 	json_u64(&w->j, "longest", part->longest);
 	json_bool(&w->j, "likely", part->is_likely || part->is_passed_on);
 	put_stack(w, part);

@@ -624,6 +624,9 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 				    "a guess");
 	if (part->is_likely)
 		buf_put_text(words, "; an interrupt may have ended it instead");
+	if (part->retries)
+		buf_put_text(words, "; waits whose timeout was over, and which began anew for the "
+				    "same at once, are one with the last of them");
 }
 
 const char *explain_kind(const struct explainer *e, const struct explain_part *part)

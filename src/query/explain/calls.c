@@ -300,6 +300,7 @@ static int put_before(struct calls *c, const struct explain_served *other, uint6
 		.slice = HISTORY_NONE,
 		.start = from,
 		.end = to,
+		.woken = to,
 		.parent = wait,
 		.depth = c->to->waits.at[wait - 1].depth + 1,
 		.thread = other->answerer,
@@ -357,6 +358,7 @@ static int put_call(struct calls *c, const struct critical_step *step, uint64_t 
 		.slice = step->slice,
 		.start = start,
 		.end = end,
+		.woken = end,
 		.parent = step->wait,
 		.depth = step->wait ? c->to->waits.at[step->wait - 1].depth + 1 : 0,
 		.thread = step->thread,
@@ -414,9 +416,9 @@ static int put_earlier(struct calls *c, const struct critical_step *step)
 	int err = 0;
 
 	last = c->depth < CALLS_DEPTH_MAX
-		       ? explain_served_at(&c->e->requests, step->thread, wait->end - 1)
+		       ? explain_served_at(&c->e->requests, step->thread, wait->woken - 1)
 		       : NULL;
-	while (!err && last && worker_of(c, last, &begun) == step->thread &&
+	while (!err && last && start < step->end && worker_of(c, last, &begun) == step->thread &&
 	       (other = explain_same_connection(&c->e->requests, last, start, step->end))) {
 		uint64_t from = within(other->start, start, step->end);
 		uint64_t end = within(other->end, from, step->end);

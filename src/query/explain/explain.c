@@ -12,6 +12,7 @@
 #include "query/explain/name_servers.h"
 #include "query/explain/parts.h"
 #include "query/explain/peers.h"
+#include "query/explain/retries.h"
 
 bool explain_is_condition(const struct history_slice *slice)
 {
@@ -53,8 +54,10 @@ static int load_evidence(struct explainer *e, struct fail *why)
 	if (err)
 		return err;
 	explain_locks_hold(&e->locks, &e->histories);
-	if (explain_accept_locks_mark(&e->locks, &e->histories))
+	if (explain_accept_locks_mark(&e->locks, &e->histories) ||
+	    explain_stacks_init(&e->stacks, e->film))
 		return fail_errno(why, -ENOMEM, NULL, "cannot explain");
+	explain_retries_mark(&e->histories, &e->stacks);
 	return 0;
 }
 
@@ -126,8 +129,6 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 		err = log_lines_read(&e->logs, film, &(struct filter){0}, e->from, e->to, NULL,
 				     why);
 	object_keys_init(&e->objects, film);
-	if (!err && explain_stacks_init(&e->stacks, film))
-		err = fail_errno(why, -ENOMEM, NULL, "cannot explain");
 	for (size_t i = 0; !err && i < e->histories.count && !e->is_whole_machine; i++)
 		e->is_whole_machine = is_of_the_kernel(film, &e->histories.slices[i]);
 	return err;

@@ -49,7 +49,7 @@ struct explain_part {
 	bool is_passed_on;
 	bool is_call;	  /* its waker served the request that was made */
 	bool is_in_queue; /* its parent has a queue: each part there names its thread */
-	bool is_in_call;  /* its parent is a call: its thread had that work */
+	bool is_in_call;  /* its parent is a call, or a queue: its thread had that work */
 	/*
 	 * Of a wait for a lock: the most threads that had waited for it, too, and held it one after
 	 * the other before this one, and which had it when those began to wait; 0: there were none
@@ -57,7 +57,10 @@ struct explain_part {
 	uint32_t queue, first_holder;
 	uint32_t thread, waker; /* whose time it is, and which thread ended it; 0: not known */
 	uint64_t duration, count, longest;
-	size_t slice; /* of the histories: the longest one; HISTORY_NONE: there is none */
+	/* of waits whose time was over, and that began anew for the same: how many times; */
+	uint64_t retries, run; /* ns of the last ones that are one wait so */
+	bool was_retried;      /* of those added last */
+	size_t slice;	       /* of the histories: the longest one; HISTORY_NONE: there is none */
 	/* of a wait: of the longest one that has a stack, and how long that is; 0: none has */
 	uint32_t stack;
 	uint64_t stack_longest;

@@ -94,11 +94,26 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 	return hash_bytes(key, sizeof(key));
 }
 
+/*
+ * Whether a time belongs to the wait of which a part got the last piece: each piece but the last
+ * one of a wait is one that began anew. Waits that led on come from the end backwards.
+ */
+static bool goes_on(struct explain_part *part, const struct history_slice *slice)
+{
+	bool is_retried = slice && slice->flags & HISTORY_RETRIED;
+	bool result = part->count && (part->is_followed ? is_retried : part->was_retried);
+
+	part->was_retried = is_retried;
+	part->retries += is_retried;
+	return result;
+}
+
 /* The part that a time is of: its place, and 1; 0: no memory. */
 static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start, uint64_t end)
 {
 	const struct history_slice *slice = slice_at(s, like->slice);
 	uint64_t length = end - start, key;
+	bool is_of_last;
 	struct explain_part *part;
 	const uint64_t *known;
 
@@ -111,12 +126,14 @@ static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start
 		return 0;
 	part = known ? &s->x->parts.at[*known] : vec_last(&s->x->parts);
 	part->duration += length;
+	is_of_last = goes_on(part, slice);
 	/* of a request that others waited for in several pieces, it is one */
-	part->count += !like->before || part->counted != like->before;
+	part->count += !is_of_last && (!like->before || part->counted != like->before);
 	part->counted = like->before;
 	part->is_likely |= like->is_likely;
-	if (length > part->longest) {
-		part->longest = length;
+	part->run = is_of_last ? part->run + length : length;
+	if (part->run > part->longest) {
+		part->longest = part->run;
 		part->slice = like->slice;
 		part->waker = like->waker;
 		part->lock = like->lock;
@@ -381,7 +398,8 @@ static void mark_parents(struct summing *s)
 
 	for (size_t i = s->first; i < s->x->parts.count; i++) {
 		all[i].is_in_queue = all[i].parent && all[all[i].parent - 1].queue;
-		all[i].is_in_call = all[i].parent && all[all[i].parent - 1].is_call;
+		all[i].is_in_call = all[i].parent && (all[all[i].parent - 1].is_call ||
+						      all[all[i].parent - 1].is_queue);
 	}
 }
 

@@ -135,6 +135,42 @@ uint32_t explain_stack_function(const struct explain_stacks *stacks, uint32_t st
 	return function_of(stacks->film, &stacks->film->frames[stacks->paths[stack].frame]);
 }
 
+/* The innermost frame of a stack that is not one of the kernel; 0: none. */
+static uint32_t of_user(const struct explain_stacks *stacks, uint32_t stack)
+{
+	const struct film *film = stacks->film;
+
+	while (stack && film->frames[stacks->paths[stack].frame].kind == FILM_FRAME_KERNEL)
+		stack = stacks->paths[stack].parent;
+	return stack;
+}
+
+static bool are_of_a_function(const struct film_frame *a, const struct film_frame *b)
+{
+	if (a->function || b->function)
+		return a->function == b->function;
+	return a->image == b->image && (a->start ? a->start == b->start : a->address == b->address);
+}
+
+bool explain_stacks_are_alike(const struct explain_stacks *stacks, uint32_t a, uint32_t b)
+{
+	const struct film_frame *frames = stacks->film->frames;
+	const struct film_stack *paths = stacks->paths;
+
+	if (stacks->fold.into) {
+		a = stacks->fold.into[a];
+		b = stacks->fold.into[b];
+	}
+	a = of_user(stacks, a);
+	b = of_user(stacks, b);
+	while (a != b && a && b &&
+	       are_of_a_function(&frames[paths[a].frame], &frames[paths[b].frame])) {
+		a = paths[a].parent;
+		b = paths[b].parent;
+	}
+	return a == b;
+}
+
 const char *explain_stack_image(const struct explain_stacks *stacks, uint32_t stack)
 {
 	const struct film *film = stacks->film;

@@ -2,6 +2,7 @@
 #ifndef QUERY_EXPLAIN_STACK_H
 #define QUERY_EXPLAIN_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "film/reader.h"
@@ -32,6 +33,9 @@ uint32_t explain_stack_own(struct explain_stacks *stacks, uint32_t stack);
  * language's library and was inlined, the one around it.
  */
 uint32_t explain_stack_function(const struct explain_stacks *stacks, uint32_t stack);
+
+/* Whether two stacks, neither of which is 0, have the same functions outside of the kernel. */
+bool explain_stacks_are_alike(const struct explain_stacks *stacks, uint32_t a, uint32_t b);
 
 /* What the innermost frame of a stack is called. Returns to, "" for stack 0. */
 const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t stack, char *to,

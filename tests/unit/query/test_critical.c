@@ -103,6 +103,30 @@ static void follows_a_poll_of_a_thread_that_has_work(void **state)
 			    "2 cpu 0-20; 2 network 20-70; 2 cpu 70-90; 1 cpu 90-100");
 }
 
+static void follows_waits_that_begin_anew_to_what_ended_the_last(void **state)
+{
+	struct graph g;
+
+	(void)state;
+	begin(&g);
+	add_wait(&g, 1, 0, 40, WAIT_LOCK, 2);
+	g.slices[0].flags |= HISTORY_RETRIED;
+	add(&g, 1, 40, 42, SLICE_ON_CPU);
+	add_wait(&g, 1, 42, 80, WAIT_LOCK, 2);
+	add(&g, 1, 80, 100, SLICE_ON_CPU);
+	/* it does not run when the first one is over */
+	add_wait(&g, 2, 0, 60, WAIT_DISK, 0);
+	add(&g, 2, 60, 100, SLICE_ON_CPU);
+	assert_string_equal(tell(&g, 1, 0, 100), "2 device 0-40; 1 cpu 40-42; 2 device 42-60; "
+						 "2 cpu 60-80; 1 cpu 80-100");
+	/* its work came within the last one: what it did before does not lead to the first */
+	g.slices[4].kind = SLICE_WAIT + WAIT_POLL;
+	g.slices[4].start = 45;
+	add(&g, 3, 0, 100, SLICE_ON_CPU);
+	assert_string_equal(tell(&g, 1, 0, 100), "2 earlier 0-40; 1 cpu 40-42; 2 earlier 42-45; "
+						 "2 idle 45-60; 2 cpu 60-80; 1 cpu 80-100");
+}
+
 static void follows_a_lock_to_what_its_holder_did(void **state)
 {
 	struct graph g;
@@ -503,6 +527,7 @@ static void graphs_have_no_phantoms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(follows_waits_that_begin_anew_to_what_ended_the_last),
 		cmocka_unit_test(follows_a_lock_to_what_its_holder_did),
 		cmocka_unit_test(follows_a_poll_of_a_thread_that_has_work),
 		cmocka_unit_test(goes_no_further_than_new_work),
