@@ -83,7 +83,7 @@ _stackcam_options()
 	case $1 in
 	record)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
-			--no-randomize-addr -e --event --min-wait --wait-stacks --machine-rate --logs --logs-rate --markers --fault-period --mem-interval --mem-budget --mem-inject --mem-java --exact --go-min-wait
+			--no-randomize-addr -e --event --min-wait --wait-stacks --machine-rate --logs --logs-rate --markers --keep-query --fault-period --mem-interval --mem-budget --mem-inject --mem-java --exact --go-min-wait
 			-F --frequency -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines --flight --flight-memory -q --quiet --verbose -h --help"
 		;;
@@ -131,12 +131,12 @@ _stackcam_options()
 			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
 			--camera-slow --camera-failed --camera-hourly
-			-e --event -F --frequency --markers --no-record --label --service --user --config -h --help"
+			-e --event -F --frequency --markers --keep-query --no-record --label --service --user --config -h --help"
 		;;
 	keep) echo "--reason --pid --to --token-file --tls-ca -h --help" ;;
 	agent)
 		echo "--to --pyroscope --otlp --pprof-dir --token-file --tls-ca --tls-cert --tls-key --pyroscope-push
-			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --markers --span
+			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --markers --keep-query --span
 			-d --duration --host --label --service --camera --camera-events --camera-time
 			--camera-memory --camera-after --camera-hang --camera-queue --camera-cpu
 			--camera-pressure --camera-slow --camera-failed --camera-hourly

@@ -54,7 +54,7 @@ struct source_option {
 	const char *name;     /* of the long option: "frequency" */
 	char letter;	      /* of the short one; 0: none */
 	bool is_time;	      /* in ns; else a number */
-	const char *argument; /* "HZ" */
+	const char *argument; /* "HZ"; null: none, and the value is 1 where it stands */
 	const char *help;
 	uint64_t least, most, usual;
 };

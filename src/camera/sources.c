@@ -126,6 +126,10 @@ int sources_set(struct sources_settings *settings, const char *name, const char 
 
 	if (!option)
 		return fail(why, -ENOENT, NULL, "no source of events has an option --%s", name);
+	if (!option->argument) {
+		sources_set_value(settings, name, 1);
+		return 0;
+	}
 	if (option->is_time)
 		err = text_parse_time(text, 1000000000, &value);
 	else

@@ -22,8 +22,9 @@ bool sources_turn_on(struct sources_settings *settings, const char *event);
 void sources_turn_on_list(struct sources_settings *settings, const struct event_list *list);
 
 /*
- * Sets an option to what a user wrote. Returns 0, or -EINVAL with *why filled: "-F takes a number
- * from 1 to 10000, not 'x'"; -ENOENT: no source has an option of that name.
+ * Sets an option to what a user wrote; text: null, if it takes no argument. Returns 0, or -EINVAL
+ * with *why filled: "-F takes a number from 1 to 10000, not 'x'"; -ENOENT: no source has an option
+ * of that name.
  */
 int sources_set(struct sources_settings *settings, const char *option, const char *text,
 		struct fail *why);

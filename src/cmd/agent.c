@@ -77,7 +77,7 @@ static int load_recorder(struct agent *agent, struct fail *why)
 	const struct recorder_options options = {
 		.events = &agent->options.common.events,
 		.frequency = agent->options.common.frequency,
-		.markers = agent->options.common.markers,
+		.requests = agent->options.common.requests,
 		.span_ns = agent->options.span,
 		.hostname = agent->host,
 		.labels = agent->options.common.labels,
@@ -97,7 +97,7 @@ static int load_flight(struct agent *agent, struct fail *why)
 	const struct camera_names names = {agent->host, agent->options.common.labels,
 					   (const char *)agent->command.at};
 
-	return camera_load_flight(&agent->options.camera, agent->options.common.markers, &names,
+	return camera_load_flight(&agent->options.camera, &agent->options.common.requests, &names,
 				  &agent->flight, why);
 }
 

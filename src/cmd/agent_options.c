@@ -59,6 +59,7 @@ static const char help[] =
 	"      --markers 0|1|2       requests that programs mark by lines to /dev/null; 0: none; "
 	"1\n"
 	"                            (default): where the kernel shows such writes alone; 2: all\n"
+	"      --keep-query          keep the values of query strings, which may be secrets\n"
 	"      --span TIME           how much is sent at once (default 10s)\n"
 	"  -d, --duration TIME       end after this time\n"
 	"      --host NAME           what this machine is called (default: its own name)\n"

@@ -147,7 +147,7 @@ void camera_file_taken(struct camera_flight *flight)
 	flight->events.yields = true;
 }
 
-int camera_load_flight(struct camera_flight *camera, const char *markers,
+int camera_load_flight(struct camera_flight *camera, const struct recorder_requests *requests,
 		       const struct camera_names *names, struct flight **flight, struct fail *why)
 {
 	const struct happening_limits *limits = &camera->limits;
@@ -155,7 +155,7 @@ int camera_load_flight(struct camera_flight *camera, const char *markers,
 	struct flight_options options = {
 		.selection = &camera->programs,
 		.events = &camera->events,
-		.markers = markers,
+		.requests = *requests,
 		.host = names->host,
 		.labels = names->labels,
 		.command = names->command,

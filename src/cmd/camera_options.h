@@ -10,6 +10,7 @@
 #include "camera/happening.h"
 #include "film/events.h"
 #include "process/select.h"
+#include "host/recorder.h"
 
 /* What a verb's options say of its flight recorder (host/flight.h). */
 struct camera_flight {
@@ -115,11 +116,11 @@ struct camera_names {
 };
 
 /*
- * Loads the flight recorder that the options want, if any: else *flight is null. They, and markers
+ * Loads the flight recorder that the options want, if any: else *flight is null. They, and requests
  * (as in struct recorder_options), must live as long as it. Returns 0 or a negative errno with *why
  * filled.
  */
-int camera_load_flight(struct camera_flight *camera, const char *markers,
+int camera_load_flight(struct camera_flight *camera, const struct recorder_requests *requests,
 		       const struct camera_names *names, struct flight **flight, struct fail *why);
 
 /* What is recorded by itself goes on without it: says that it has ended. */

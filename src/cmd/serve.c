@@ -61,7 +61,7 @@ static int load_recorder(struct serve *serve, struct fail *why)
 	const struct recorder_options options = {
 		.events = &serve->options.common.events,
 		.frequency = serve->options.common.frequency,
-		.markers = serve->options.common.markers,
+		.requests = serve->options.common.requests,
 		.span_ns = FILM_NS,
 		.aligned = true,
 		.names_soon = true,
@@ -82,7 +82,7 @@ static int load_flight(struct serve *serve, struct fail *why)
 	const struct camera_names names = {serve->host, serve->options.common.labels,
 					   (const char *)serve->command.at};
 
-	return camera_load_flight(&serve->options.camera, serve->options.common.markers, &names,
+	return camera_load_flight(&serve->options.camera, &serve->options.common.requests, &names,
 				  &serve->flight, why);
 }
 

@@ -53,6 +53,7 @@ static const char help[] =
 	"      --markers 0|1|2       requests that programs mark by lines to /dev/null; 0: none; "
 	"1\n"
 	"                            (default): where the kernel shows such writes alone; 2: all\n"
+	"      --keep-query          keep the values of query strings, which may be secrets\n"
 	"      --no-record           films nothing: keeps and shows what agents send\n"
 	"      --label KEY=VALUE     stands at all that is filmed here, e.g. env=prod; may be "
 	"repeated\n"

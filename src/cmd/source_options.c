@@ -20,7 +20,7 @@ static void add(void *context, const struct source_option *option)
 	}
 	o->rows[o->own + o->count] = (struct option){
 		.name = option->name,
-		.has_arg = required_argument,
+		.has_arg = option->argument ? required_argument : no_argument,
 		.val = option->letter ? option->letter : FIRST_VALUE + (int)o->count,
 	};
 	o->of[o->count++] = option;
@@ -75,7 +75,7 @@ static void print_option(void *context, const struct source_option *option)
 	char name[64], letter[] = {'-', option->letter, ',', 0};
 
 	snprintf(name, sizeof(name), "  %-3s --%s %s", option->letter ? letter : "", option->name,
-		 option->argument);
+		 option->argument ? option->argument : "");
 	fprintf(help->out, "%-*s", help->column, name);
 	if (strlen(name) >= (size_t)help->column)
 		fprintf(help->out, "\n%*s", help->column, "");

@@ -450,7 +450,7 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 	struct recorder_options recorder = {
 		.events = options->events,
 		.sources = options->sources,
-		.markers = options->markers,
+		.requests = options->requests,
 		.selection = options->selection,
 		.thread = "camera",
 		.span_ns = options->time / 2 < FILM_NS ? options->time / 2 : FILM_NS,

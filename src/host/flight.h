@@ -11,6 +11,7 @@
 #include "film/events.h"
 #include "process/select.h"
 #include "store/keep.h"
+#include "host/recorder.h"
 #include "store/store.h"
 
 /*
@@ -31,7 +32,7 @@ struct flight_options {
 	const struct selection *selection; /* must live as long as the flight recorder, as all */
 	const struct event_list *events;
 	const struct sources_settings *sources; /* of these events; null: as usual */
-	const char *markers;			/* as in struct recorder_options */
+	struct recorder_requests requests;
 	const char *host, *labels, *command;
 	uint64_t time;	/* ns that are kept at most */
 	uint64_t bytes; /* of memory that films take at most */

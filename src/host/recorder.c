@@ -66,8 +66,9 @@ static struct sources_settings usual_sources(const struct recorder_options *opti
 	sources_turn_on_list(&sources, options->events);
 	if (options->frequency)
 		sources_set_value(&sources, "frequency", options->frequency);
-	if (options->markers)
-		sources_set(&sources, "markers", options->markers, NULL);
+	if (options->requests.markers)
+		sources_set(&sources, "markers", options->requests.markers, NULL);
+	sources_set_value(&sources, "keep-query", options->requests.keep_query);
 	sources_set_value(&sources, "wait-stacks", WAIT_STACKS);
 	sources_set_value(&sources, "fault-period", FAULT_PERIOD);
 	return sources;

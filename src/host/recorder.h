@@ -25,6 +25,12 @@
  */
 struct recorder;
 
+/* What requests are, and what is kept of them. */
+struct recorder_requests {
+	const char *markers; /* as --markers takes it; null: the usual ones */
+	bool keep_query;
+};
+
 /* Strings must live as long as the recorder. next, done and context: as in struct reel_options. */
 struct recorder_options {
 	const struct event_list *events;
@@ -35,10 +41,10 @@ struct recorder_options {
 	const struct selection *selection; /* null: the whole machine */
 	const char *thread;		   /* its name; null: recorder */
 	unsigned int frequency;		   /* Hz; 0: the usual one */
-	const char *markers;		   /* as --markers takes it; null: the usual ones */
-	uint64_t span_ns;		   /* of a film */
-	bool aligned;	 /* films begin at multiples of the span in wall time, UTC */
-	bool names_soon; /* films are looked at while they grow */
+	struct recorder_requests requests;
+	uint64_t span_ns; /* of a film */
+	bool aligned;	  /* films begin at multiples of the span in wall time, UTC */
+	bool names_soon;  /* films are looked at while they grow */
 	const char *hostname, *labels, *command;
 	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
 	void (*done)(void *context, const char *path, int err, const struct fail *why);

@@ -27,7 +27,7 @@ static int take_markers(struct settings_common *common, const char *value, struc
 {
 	struct sources_settings tried = sources_settings_usual();
 
-	common->markers = value;
+	common->requests.markers = value;
 	return sources_set(&tried, "markers", value, why);
 }
 
@@ -52,6 +52,9 @@ static int take(const struct settings *settings, int option, const char *value, 
 		return identity_add(common->identity, value, why);
 	case SETTING_MARKERS:
 		return take_markers(common, value, why);
+	case SETTING_KEEP_QUERY:
+		common->requests.keep_query = true;
+		return 0;
 	case 'e':
 		return event_list_parse_more(value, &common->events, why);
 	case 'F':
@@ -154,7 +157,8 @@ void settings_say_kept(const struct settings_common *before, const struct settin
 	const struct setting_kept common[] = {
 		{"event", !event_list_is_same(&before->events, &now->events)},
 		{"frequency", before->frequency != now->frequency},
-		{"markers", settings_differ(before->markers, now->markers)},
+		{"markers", settings_differ(before->requests.markers, now->requests.markers)},
+		{"keep-query", before->requests.keep_query != now->requests.keep_query},
 		{"label", settings_differ(before->labels, now->labels)},
 		{"user", settings_differ(before->user, now->user)},
 	};

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "film/events.h"
+#include "host/recorder.h"
 #include "store/identity.h"
 
 struct option;
@@ -19,10 +20,10 @@ struct option;
 
 /* What such verbs have in common, and the options that it comes from. */
 struct settings_common {
-	struct event_list events;  /* -e; none: the usual one */
-	unsigned int frequency;	   /* -F */
-	const char *markers;	   /* --markers, a value that it takes; null: the usual one */
-	const char *token_file;	   /* null: none */
+	struct event_list events;	   /* -e; none: the usual one */
+	unsigned int frequency;		   /* -F */
+	struct recorder_requests requests; /* --markers, a value that it takes; --keep-query */
+	const char *token_file;		   /* null: none */
 	const char *user;	   /* whom it becomes once it films; null: it stays who it is */
 	char *labels;		   /* as film/labels.h has them; null: none */
 	struct identity *identity; /* how services are called: rules of the command line first */
@@ -37,6 +38,7 @@ enum {
 	SETTING_SERVICE,
 	SETTING_CONFIG,
 	SETTING_MARKERS,
+	SETTING_KEEP_QUERY,
 };
 
 /* For the table of options of a verb; 'e' and 'F' are short options as well. */
@@ -45,6 +47,7 @@ enum {
 		{"event", required_argument, NULL, 'e'},               \
 		{"frequency", required_argument, NULL, 'F'},           \
 		{"markers", required_argument, NULL, SETTING_MARKERS}, \
+		{"keep-query", no_argument, NULL, SETTING_KEEP_QUERY}, \
 		{"label", required_argument, NULL, SETTING_LABEL},     \
 		{"service", required_argument, NULL, SETTING_SERVICE}, \
 		{"user", required_argument, NULL, SETTING_USER},       \

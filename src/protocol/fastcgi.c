@@ -206,9 +206,11 @@ static void tell_request(struct reading *r)
 	if (!params.target.size)
 		params.target = params.script;
 	if (params.target.size) {
-		http_put_target(&request, method, params.target.at, params.target.size);
+		http_put_target(&request, method, params.target.at, params.target.size,
+				r->sink->keep_query);
 	} else {
-		http_put_target(&request, method, "<unknown path>", strlen("<unknown path>"));
+		http_put_target(&request, method, "<unknown path>", strlen("<unknown path>"),
+				false);
 		r->sink->losses->no_path++;
 	}
 	/* what it says is not compared: its headers have other names */

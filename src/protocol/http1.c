@@ -200,7 +200,8 @@ static void take_head(struct reading *r, const uint8_t *data, size_t size, bool 
 {
 	struct http_head head;
 
-	if (!http_head_read(data, size, &head) || head.is_request != (r->number == SIDE_REQUESTS)) {
+	if (!http_head_read(data, size, r->sink->keep_query, &head) ||
+	    head.is_request != (r->number == SIDE_REQUESTS)) {
 		r->sink->losses->strange++;
 		r->side->where = UNTIL_HEAD;
 		r->side->in_message = false;

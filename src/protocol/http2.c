@@ -203,7 +203,8 @@ static void take_asked(struct reading *r, struct fields *fields, uint32_t id)
 	if (!*fields->method)
 		strcpy(fields->method, fields->is_grpc ? "POST" : "?");
 	if (fields->has_target) {
-		http_put_target(request, fields->method, fields->target, fields->target_size);
+		http_put_target(request, fields->method, fields->target, fields->target_size,
+				r->sink->keep_query);
 	} else {
 		r->sink->losses->no_path++;
 		request->says = 0;

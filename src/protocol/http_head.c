@@ -243,12 +243,12 @@ static struct part path_of(const struct part *target)
 }
 
 void http_put_target(struct protocol_request *request, const char *method, const char *target,
-		     size_t size)
+		     size_t size, bool keep_query)
 {
 	const struct part all = {target, size}, path = path_of(&all);
 	size_t length = strlen(method);
 
-	if (!protocol_put_text(request->path, sizeof(request->path), target, size))
+	if (!protocol_put_target(request->path, sizeof(request->path), target, size, keep_query))
 		request->flags |= FILM_REQUEST_PATH_CUT;
 	request->says += hash_u64(hash_bytes(path.at, path.size) ^ hash_bytes(method, length));
 	if (length + 1 >= sizeof(request->endpoint))
@@ -259,7 +259,8 @@ void http_put_target(struct protocol_request *request, const char *method, const
 }
 
 /* "GET /path HTTP/1.1"; of one that is cut, the version may be missing. */
-static bool read_request_line(const struct part *line, bool cut, struct http_head *head)
+static bool read_request_line(const struct part *line, bool cut, bool keep_query,
+			      struct http_head *head)
 {
 	const char *method = method_of((const uint8_t *)line->at, line->size), *end;
 	struct protocol_request *request = &head->request;
@@ -285,7 +286,7 @@ static bool read_request_line(const struct part *line, bool cut, struct http_hea
 		return false;
 	head->is_head = !strcmp(method, "HEAD");
 	head->is_connect = !strcmp(method, "CONNECT");
-	http_put_target(request, method, target.at, target.size);
+	http_put_target(request, method, target.at, target.size, keep_query);
 	if (!end)
 		request->flags |= FILM_REQUEST_PATH_CUT;
 	return true;
@@ -307,7 +308,7 @@ static bool read_status_line(const struct part *line, struct http_head *head)
 	return head->status >= 100 && head->status <= 599;
 }
 
-bool http_head_read(const uint8_t *data, size_t size, struct http_head *head)
+bool http_head_read(const uint8_t *data, size_t size, bool keep_query, struct http_head *head)
 {
 	struct part rest = {(const char *)data, size}, line;
 	bool whole_line, ok;
@@ -319,7 +320,7 @@ bool http_head_read(const uint8_t *data, size_t size, struct http_head *head)
 	if (!whole_line)
 		line = rest, rest.size = 0;
 	if (head->is_request)
-		ok = read_request_line(&line, !whole_line, head);
+		ok = read_request_line(&line, !whole_line, keep_query, head);
 	else
 		ok = read_status_line(&line, head);
 	if (!ok)

@@ -31,8 +31,8 @@ bool http_begins(const uint8_t *data, size_t size, bool *is_request);
  */
 size_t http_head_end(const uint8_t *data, size_t size);
 
-/* Reads a head of that many bytes, maybe cut. False: it is none. */
-bool http_head_read(const uint8_t *data, size_t size, struct http_head *head);
+/* Reads a head of that many bytes, maybe cut. False: it is none. keep_query: as of the sink. */
+bool http_head_read(const uint8_t *data, size_t size, bool keep_query, struct http_head *head);
 
 /* Keeps the id of a header that carries one, if the request has none that says more. */
 void http_take_id(struct protocol_request *request, const char *name, size_t name_size,
@@ -47,6 +47,6 @@ void http_say_header(struct protocol_request *request, const char *name, size_t 
 
 /* The path and the endpoint of a request for a target, of a method that is short. */
 void http_put_target(struct protocol_request *request, const char *method, const char *target,
-		     size_t size);
+		     size_t size, bool keep_query);
 
 #endif

@@ -87,6 +87,7 @@ struct protocol_sink {
 	void (*done)(void *context, bool sure);
 	void *context;
 	struct protocol_losses *losses;
+	bool keep_query; /* values in addresses are kept in a request's path */
 };
 
 struct protocol {
@@ -110,13 +111,25 @@ const struct protocol *protocol_of_kernel(uint8_t number);
 /* -- what several of them need ----------------------------------------------------------------- */
 
 /*
- * Puts a path into an endpoint: without its query, and with a star for what looks like a number or
- * an id. Returns the new length.
+ * Puts a path into an endpoint: without its query, and with a star for what looks like a number,
+ * an id or a secret. Returns the new length.
  */
 size_t protocol_put_path(char *to, size_t size, size_t length, const char *path, size_t bytes);
 
 /* The same of a key of a store: "user:12", "user12". */
 size_t protocol_put_key(char *to, size_t size, size_t length, const char *key, size_t bytes);
+
+/*
+ * Copies the target of a request without secrets: values of its query, unless keep_query, and long
+ * random parts of its path become stars. False: it was cut.
+ */
+bool protocol_put_target(char *to, size_t size, const char *target, size_t bytes, bool keep_query);
+
+/* Whether a word is like a secret: long, and not like words that people choose. */
+bool protocol_is_random(const char *word, size_t length);
+
+/* Makes stars of such words of a text, between these characters. */
+void protocol_hide_random(char *text, const char *separators);
 
 /* Copies a text of that many bytes, without control characters. False: it was cut. */
 bool protocol_put_text(char *to, size_t size, const void *text, size_t bytes);

@@ -14,6 +14,9 @@
 
 #define KERNEL_REDIS 2 /* REQUESTS_REDIS */
 
+/* What is between the parts of a key; not what may be in a secret. */
+#define PARTS " :/|,{}"
+
 enum {
 	LINE_MAX_BYTES = 64,	/* what is looked at of a line */
 	WORD_MAX = 64,		/* of a command's name, and of its key */
@@ -183,6 +186,9 @@ static void tell_request(struct reading *r)
 		length = (size_t)snprintf(raw, sizeof(raw), "%s %.*s", name, (int)side->sizes[1],
 					  side->words[1]);
 		protocol_put_key(request.endpoint, sizeof(request.endpoint), 0, raw, length);
+		protocol_hide_random(request.endpoint, PARTS);
+		protocol_hide_random(raw, PARTS);
+		length = strlen(raw);
 	} else {
 		length = (size_t)snprintf(raw, sizeof(raw), "%s", name);
 		protocol_put_text(request.endpoint, sizeof(request.endpoint), raw, length);

@@ -4,9 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A word that has this many characters, and digits among them, is an id. */
-#define ID_LEAST 16
-
 /* One of hexadecimal digits alone. */
 #define HEX_LEAST 8
 
@@ -38,11 +35,9 @@ static bool is_id(const char *word, size_t length)
 		else
 			others++;
 	}
-	if (!digits)
-		return false;
-	if (!others && (!hex || length >= HEX_LEAST))
+	if (digits && !others && (!hex || length >= HEX_LEAST))
 		return true;
-	return length >= ID_LEAST && digits >= 4;
+	return protocol_is_random(word, length);
 }
 
 /* The length of a word without the number at its end, "user" of "user12"; of a version all. */

@@ -376,10 +376,10 @@ while connection.recv(65536):
 """
 
 
-def send_raw(lab, answers, *pieces):
+def send_raw(lab, answers, *pieces, options=()):
     server = Raw(sum(map(len, pieces)), answers)
     server.start()
-    film = lab.record("-e", "requests", "--", sys.executable, "-c", SENDER, server.port,
+    film = lab.record("-e", "requests", *options, "--", sys.executable, "-c", SENDER, server.port,
                       *(piece.hex() for piece in pieces))
     return film, requests_of(lab, film)
 
@@ -390,10 +390,17 @@ def test_heads_may_come_in_pieces(lab):
     answers = (b"HTTP/1.1 503 Busy\r\nConte", b"nt-Length: 5\r\n\r\nab", b"cde")
     _, answer = send_raw(lab, answers, *pieces)
     request, = answer["requests"]
-    assert request["endpoint"] == "POST /orders/*" and request["path"] == "/orders/17?x=1"
+    assert request["endpoint"] == "POST /orders/*" and request["path"] == "/orders/17?x=*"
     assert request["id"] == "0af7651916cd43dd8448eb211c80319c" and request["id_kind"] == "traceparent"
     assert request["status"] == 503 and request["failed"] and not request["open"]
     assert request["sent"] == sum(map(len, pieces)) and request["received"] == sum(map(len, answers))
+
+
+@pytest.mark.parametrize("options,path", [((), "/find?q=*&key=*"), (("--keep-query",), "/find?q=shoes&key=hunter2")])
+def test_values_in_addresses_are_kept_only_where_that_is_asked_for(lab, options, path):
+    _, answer = send_raw(lab, [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"] * 2, b"GET /find?q=shoes&key=hunter2 HTTP/1.1\r\n\r\n",
+                         b"GET /reset/4bf92f3577b34da6 HTTP/1.1\r\n\r\n", options=options)
+    assert {(r["endpoint"], r["path"]) for r in answer["requests"]} == {("GET /find", path), ("GET /reset/*", "/reset/*")}
 
 
 def test_an_answer_to_what_was_not_understood_is_not_said_to_be_from_before(lab):

@@ -91,7 +91,7 @@ def test_requests_are_those_of_the_servers_own_log(lab, site, tmp_path):
     (tmp_path / "long").write_bytes(b"a" * 100_000)
     cookie = "c" * 5000
     curl = f"{tool('curl')} -s -o /dev/null"
-    film = lab.record("-e", "requests", "-p", ",".join(map(str, [nginx.pid, *workers])), "--", "sh", "-c", f"""
+    film = lab.record("-e", "requests", "--keep-query", "-p", ",".join(map(str, [nginx.pid, *workers])), "--", "sh", "-c", f"""
         for i in $(seq 50); do {curl} -H "X-Request-Id: one-$i" {url}/small.php?n=$i {url}/big.php?n=$i; done
         for i in $(seq 5); do {curl} {url}/down.php {url}/none.php; done
         {curl} --data-binary @{tmp_path}/long {url}/small.php?posted; {curl} -H 'Cookie: {cookie}' {url}/small.php?cookie""")
@@ -123,7 +123,7 @@ def test_explain_goes_through_php_to_what_it_asked(lab, site, serving):
         assert wait_until(film.begun)
         asked = [tool("curl"), "-s", f"{url}/asks.php?port={port}"]
         assert wait_until(lambda: subprocess.run(asked, check=True, capture_output=True).stdout == b"slept"
-                          and film_has(lab, film, f"/asks.php?port={port}", 90_000_000))
+                          and film_has(lab, film, "/asks.php?port=*", 90_000_000))
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(timeout=PATIENCE) == 0
     request, = explained(lab, film, "-p", nginx.pid)

@@ -50,7 +50,7 @@ def paths_of(requests):
 def test_requests_of_http2_are_those_of_the_servers_log(lab, serving):
     process, port, folder = serving(nghttpd)
     url = f"http://127.0.0.1:{port}"
-    film = lab.record("-e", "requests", "-a", "--", "sh", "-c",
+    film = lab.record("-e", "requests", "--keep-query", "-a", "--", "sh", "-c",
                       f"{tool('h2load')} -n 2000 -c 10 -m 50 {url}/small; {tool('h2load')} -n 40 -c 2 -m 10 {url}/big;"
                       f"{tool('nghttp')} -n {url}/small?by=nghttp; {tool('nghttp')} -n -d {folder}/big {url}/small?sent;"
                       f"for i in 1 2 3 4 5; do {tool('curl')} -s --http2-prior-knowledge '{url}/none?'$i; done")

@@ -8,12 +8,15 @@
 
 struct probes;
 
-/* --markers, and the one without a name that ends them. */
-extern const struct source_option requests_marker_options[];
+enum requests_markers {
+	MARKERS_NEVER,
+	MARKERS_FREE,	/* where other system calls cost nothing more */
+	MARKERS_ALWAYS, /* else as each of them ends */
+};
 
 /*
  * Before programs are loaded: leaves out those by which markers are not to be seen. where: the
- * value of --markers.
+ * value of --markers (enum requests_markers).
  */
 void requests_marker_prepare(struct probes *probes, uint64_t where);
 

@@ -38,6 +38,33 @@
 /* The most endpoints of a film; what comes then has one for all of its role and protocol. */
 #define ENDPOINTS_MAX 4096
 
+enum {
+	MARKERS,
+	KEEP_QUERY,
+};
+
+static const struct source_option options[] = {
+	[MARKERS] =
+		{
+			.name = "markers",
+			.argument = "0|1|2",
+			.help = "of requests: those that programs mark by lines to /dev/null; "
+				"0: none; 1 (default): where the kernel shows such writes alone; "
+				"2: also where each system call of the machine is looked at for it",
+			.least = MARKERS_NEVER,
+			.most = MARKERS_ALWAYS,
+			.usual = MARKERS_FREE,
+		},
+	[KEEP_QUERY] =
+		{
+			.name = "keep-query",
+			.help = "of requests: keep the values of query strings, which may be "
+				"secrets",
+			.most = 1,
+		},
+	{0},
+};
+
 struct requests {
 	vec(struct bpf_link *) links;
 	struct requests_track *track;
@@ -255,7 +282,7 @@ static void prepare(struct source *source)
 {
 	probed_files_prepare(source->host->probes->progs.requests_tls_site);
 	probed_files_prepare(source->host->probes->progs.requests_uvloop_site);
-	requests_marker_prepare(source->host->probes, source->settings->values[0]);
+	requests_marker_prepare(source->host->probes, source->settings->values[MARKERS]);
 }
 
 /* A number that no other machine has, and this one only until it is started again. */
@@ -288,6 +315,7 @@ static int attach(struct source *source, struct fail *why)
 		.has_goroutines = has_goroutines,
 		.context = source,
 		.machine = number_of_machine(),
+		.keep_query = source->settings->values[KEEP_QUERY],
 	};
 	bool bind = !source->host->selection->whole_machine;
 	int err;
@@ -613,7 +641,7 @@ static const char *const events[] = {"requests", NULL};
 const struct source_type source_requests = {
 	.events = events,
 	.needs = needs,
-	.options = requests_marker_options,
+	.options = options,
 	.make = make,
 	.ring_bytes = ring_bytes,
 	.prepare = prepare,

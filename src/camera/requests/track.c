@@ -357,6 +357,7 @@ static struct protocol_sink sink_of(struct taking *taking)
 		.done = take_done,
 		.context = taking,
 		.losses = &taking->track->counts.protocols,
+		.keep_query = taking->track->to.keep_query,
 	};
 }
 

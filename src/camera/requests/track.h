@@ -39,6 +39,7 @@ struct requests_to {
 	 */
 	bool (*has_goroutines)(void *context, pid_t pid);
 	void *context;
+	bool keep_query; /* as of struct protocol_sink */
 	/* a number that this machine has since it was started, and most likely no other one */
 	uint64_t machine;
 };

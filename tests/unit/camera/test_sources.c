@@ -39,13 +39,18 @@ static void takes_options_within_their_limits(void **state)
 		assert_int_equal(sources_value(&settings, "frequency"), 999);
 	}
 	assert_int_equal(sources_set(&settings, "frequence", "99", &why), -ENOENT);
+	assert_int_equal(sources_value(&settings, "keep-query"), 0);
+	assert_int_equal(sources_set(&settings, "keep-query", NULL, &why), 0);
+	assert_int_equal(sources_value(&settings, "keep-query"), 1);
 }
 
 static void take_option(void *context, const struct source_option *option)
 {
 	unsigned int *count = context;
 
-	assert_non_null(option->argument);
+	/* 1 where it stands */
+	if (!option->argument)
+		assert_true(!option->usual && option->most == 1);
 	assert_non_null(option->help);
 	assert_true(option->least <= option->usual && option->usual <= option->most);
 	++*count;

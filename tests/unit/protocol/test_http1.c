@@ -252,6 +252,8 @@ static void test_endpoints(void **state)
 		{"*", "*"},
 		{"/%41bc", "/*"},
 		{"/x;jsessionid=1", "/x"},
+		{"/reset/kQxWzPfLmBtRvYcN", "/reset/*"},
+		{"/shop.v1.Orders/GetUserAccountDetails", "/shop.v1.Orders/GetUserAccountDetails"},
 	};
 
 	(void)state;
@@ -268,9 +270,58 @@ static void test_endpoints(void **state)
 	}
 }
 
+/* No value of a query, and no part that looks random. */
+static void test_targets(void **state)
+{
+	static const char *const cases[][2] = {
+		{"/find?q=shoes&page=2", "/find?q=*&page=*"},
+		{"/find?session_secret=hunter2", "/find?session_secret=*"},
+		{"/find?empty=&q=a=b&c", "/find?empty=&q=*&c"},
+		{"/find?8f3a9c", "/find?*"},
+		{"/find?{\"user\":\"x\"}", "/find?*"},
+		{"/find?a=1;b=hidden&c=2#top", "/find?a=*&c=*"},
+		{"/find?4bf92f3577b34da6a3ce929d0e0e4736=1", "/find?*=*"},
+		{"/find?", "/find?"},
+		{"/find?a=?&b=/x", "/find?a=*&b=*"},
+		{"/x;jsessionid=81FA2/y;v=1?z=2", "/x;jsessionid=*/y;v=*?z=*"},
+		{"/reset/4bf92f3577b34da6", "/reset/*"},
+		{"/f/dGhpcyBpcyBhIHNlY3JldA/a.txt", "/f/*/a.txt"},
+		{"/u/123e4567-e89b-12d3-a456-426614174000", "/u/*"},
+		{"/reset/kQxWzPfLmBtRvYcN", "/reset/*"},
+		{"/orders/17/items/3", "/orders/17/items/3"},
+		{"/how-to-cook-a-very-long-goose", "/how-to-cook-a-very-long-goose"},
+		{"/shop.v1.Orders/GetUserAccountDetails", "/shop.v1.Orders/GetUserAccountDetails"},
+		{"http://me:hunter2@host:80/p", "http://*@host:80/p"},
+		{"http://host/p?a=b@c", "http://host/p?a=*"},
+		{"host:443", "host:443"},
+		{"*", "*"},
+		{"", ""},
+	};
+	char to[64], small[8];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_true(protocol_put_target(to, sizeof(to), cases[i][0], strlen(cases[i][0]),
+						false));
+		assert_string_equal(to, cases[i][1]);
+	}
+	/* what is asked for; a path's secrets are not */
+	assert_true(
+		protocol_put_target(to, sizeof(to), "/f/4bf92f3577b34da6;a=b?q=shoes", 31, true));
+	assert_string_equal(to, "/f/*;a=b?q=shoes");
+	/* what does not fit, and what ends early */
+	assert_false(protocol_put_target(small, sizeof(small), "/find?q=shoes", 13, false));
+	assert_string_equal(small, "/find?q");
+	assert_true(protocol_put_target(to, sizeof(to), "/a\0b?c=d", 9, false));
+	assert_string_equal(to, "/a");
+	assert_true(protocol_put_target(to, sizeof(to), "/a\nb", 4, false));
+	assert_string_equal(to, "/a?b");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_one_after_the_other),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_pipelines),

@@ -116,6 +116,7 @@ static void test_redis_keys(void **state)
 		{"job-a26f9d1e-beef-4c3e-9f2d-deadbeefcafe", "GET job-*"},
 		{"beefcafe-dead-beef-dead-beefcafedead:x1", "GET *:x*"},
 		{"rate{u1}", "GET rate{u*}"},
+		{"session:kQxWz-PfLmB_tRvYcN", "GET session:*"},
 	};
 
 	(void)state;
