@@ -5,7 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "film/load.h"
+#include "film/schema.h"
 
 /*
  * Whether another process has the lock of a film's recorder (film/create.h). A child asks: to close
@@ -30,5 +33,27 @@ static bool is_locked(const char *path)
 
 void film_look_at_end(struct film *film)
 {
+	struct film *now;
+
 	film->is_cut_off = film->is_open && !is_locked(film->private->path);
+	/* or it was closed since it was read: the next reading has its end */
+	if (film->is_cut_off && !film_open_info(film->private->path, &now, NULL)) {
+		film->is_cut_off = now->is_open;
+		film_free(now);
+	}
+}
+
+int film_make_single(const char *path)
+{
+	sqlite3 *db = NULL;
+	int err,
+		rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = film_sql_distrust(db);
+	if (rc == SQLITE_OK)
+		rc = film_sql_run(db, "PRAGMA journal_mode = DELETE");
+	err = film_sql_errno(db, rc);
+	sqlite3_close(db);
+	return err;
 }

@@ -51,6 +51,7 @@ struct film_private {
 	struct film_block *blocks;
 	size_t block_count;
 	bool is_followed;	     /* film_catch_up() will read on */
+	bool is_shared;		     /* db has locks that keep the recorder from closing the film */
 	struct film_reading reading; /* of one that is followed */
 	/* while one block is looked at, the next ones are read */
 	struct film_unpacker unpackers[AHEAD_PLACES];

@@ -185,6 +185,7 @@ static int make_readable(struct film_private *p, struct fail *why)
 	int err = look(p->db, p->path, &state, why);
 	int rc;
 
+	p->is_shared = false;
 	if (err)
 		return err;
 	if (!state.wal_there && state.needed > state.size)
@@ -196,6 +197,7 @@ static int make_readable(struct film_private *p, struct fail *why)
 		rc = open_immutable(p->path, &p->db);
 		return rc == SQLITE_OK ? 0 : cannot_open(why, film_sql_errno(p->db, rc), p->path);
 	}
+	p->is_shared = state.write_ahead;
 	rc = first_read(p->db, p->path);
 	switch (rc & 0xff) {
 	case SQLITE_OK:
@@ -236,11 +238,12 @@ int film_enter(struct film_private *p, struct fail *why)
 
 /*
  * A film that is being recorded can become a single file only in a moment in which no process has
- * it open: then it is opened again each time.
+ * it open: then it is opened again each time. Whether its side file is there, or is empty, does
+ * not matter: it may be closed at this very moment.
  */
 void film_leave(struct film_private *p)
 {
-	if (!p->path || !p->db || !has_wal(p->path))
+	if (!p->path || !p->db || (!p->is_shared && !p->is_followed))
 		return;
 	sqlite3_close(p->db);
 	p->db = NULL;

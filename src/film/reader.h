@@ -52,6 +52,11 @@ struct film {
 int film_open(const char *path, struct film **film, struct fail *why);
 /* Finds out whether the recorder of a film that is open is gone. */
 void film_look_at_end(struct film *film);
+/*
+ * Ends the side files that a recorder left beside a film that it closed, as readers were in its
+ * way. 0 or a negative errno: -EBUSY while readers are.
+ */
+int film_make_single(const char *path);
 /* Loads nothing but info, which takes a part of the time: all else is as in an empty film. */
 int film_open_info(const char *path, struct film **film, struct fail *why);
 /* The same with events and losses. */
@@ -99,6 +104,8 @@ uint64_t film_block_count(const struct film *film);
 uint64_t film_settled_count(const struct film *film);
 /* The time until which those before film_settled_count() have all samples that were committed. */
 uint64_t film_settled_until(const struct film *film);
+/* The time whose samples of an event the first blocks have, up to that number. */
+uint64_t film_event_until(const struct film *film, uint32_t event, uint64_t blocks);
 
 /*
  * The same for calls: those that end in [from, to), blocks in the order of writing: the calls of

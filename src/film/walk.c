@@ -308,6 +308,25 @@ uint64_t film_settled_until(const struct film *film)
 	return until;
 }
 
+uint64_t film_event_until(const struct film *film, uint32_t event, uint64_t blocks)
+{
+	const struct film_private *p = film->private;
+	uint64_t has = 0, until = film->info.end;
+
+	for (size_t i = 0; i < p->block_count; i++) {
+		const struct film_block *block = &p->blocks[i];
+
+		if (block->event != event || !film_kind(block->kind)->stack)
+			continue;
+		if ((uint64_t)block->id > blocks)
+			until = block->span.t0 < until ? block->span.t0 : until;
+		else
+			has = block->span.t1 > has ? block->span.t1 : has;
+	}
+	/* blocks may overlap a little: the time of a sample counts where the sample does */
+	return has > until ? has : until;
+}
+
 static int give_calls(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
 	return walk->take.calls(context, &block->view.calls);
