@@ -278,6 +278,8 @@ static void end_film(struct reel *reel, const struct reel_film *film, uint64_t e
 		add_unwritten(reel, samples - film->samples);
 	if (!closing) {
 		film_close(film->writer, end, NULL);
+		if (film->is_kept && reel->options.done)
+			reel->options.done(reel->options.context, film->path, 0, NULL);
 		return;
 	}
 	closing->reel = reel;

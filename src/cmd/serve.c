@@ -56,6 +56,16 @@ static int next_film(void *context, uint64_t now, char *path, size_t size, struc
 	return store_film_path(serve->store, serve->host, now, path, size, why);
 }
 
+static void film_done(void *context, const char *path, int err, const struct fail *why)
+{
+	struct serve *serve = context;
+
+	/* the recorder reports trouble itself */
+	(void)err;
+	(void)why;
+	store_film_done(serve->store, path);
+}
+
 static int load_recorder(struct serve *serve, struct fail *why)
 {
 	const struct recorder_options options = {
@@ -69,6 +79,7 @@ static int load_recorder(struct serve *serve, struct fail *why)
 		.labels = serve->options.common.labels,
 		.command = (const char *)serve->command.at,
 		.next = next_film,
+		.done = film_done,
 		.context = serve,
 	};
 

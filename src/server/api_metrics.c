@@ -64,6 +64,9 @@ static void put_store(FILE *out, const struct store_status *store)
 		  "Where the films begin; 0: there are none", (double)store->first / SECOND);
 	put_gauge(out, "stackcam_store_last_timestamp_seconds",
 		  "Where the films end; 0: there are none", (double)store->last / SECOND);
+	put_gauge(out, "stackcam_store_behind_seconds",
+		  "Until so long ago sums have all that was filmed or sent",
+		  (double)store->behind / SECOND);
 	put_gauge(out, "stackcam_store_full", "1: the disk was full when last written to",
 		  store->is_full);
 	put_gauge(out, "stackcam_store_films_later", "Films of a later version, which are not read",

@@ -162,9 +162,13 @@ int asked_begin(struct asked *asked, struct store *store, const struct store_ask
 		err = pick_time(asked, why);
 	if (err)
 		return err;
-	asked->complete_until =
-		store_complete_until(store, ask->host, asked->from, asked->to, false);
-	asked->read_until = store_complete_until(store, ask->host, asked->from, asked->to, true);
+	/* of what the index answers: whole minutes */
+	asked->complete_until = store_complete_until(
+		store, &(struct store_span){ask->host, asked->event_name, asked->first * NS_MINUTE,
+					    asked->end * NS_MINUTE, false});
+	asked->read_until =
+		store_complete_until(store, &(struct store_span){ask->host, asked->event_name,
+								 asked->from, asked->to, true});
 	return pick_series(asked, why);
 }
 
@@ -244,26 +248,18 @@ void filmed_add(struct filmed *filmed, uint64_t first, uint64_t last)
 	filmed->until = last;
 }
 
+static void take_filmed(void *context, uint64_t first, uint64_t last)
+{
+	filmed_add(context, first, last);
+}
+
+/* The time of the samples that the index has, and of no others. */
 static int sum_filmed(const struct asked *a, struct index_reader *reader, struct store_sum *sum)
 {
-	struct filmed filmed = {
-		.until = sum->from,
-		.end = sum->complete_until,
-		.steps = a->steps,
-	};
-	sqlite3_stmt *row = NULL;
-	int rc = sql_open(reader->db, &row,
-			  "SELECT first, last FROM film WHERE last >= ?1 AND first < ?2"
-			  " AND (?3 = '' OR host = ?3) ORDER BY first",
-			  "iit", (int64_t)sum->from, (int64_t)sum->to,
-			  a->ask->host ? a->ask->host : "");
+	struct filmed filmed = {.until = sum->from, .end = sum->to, .steps = a->steps};
+	const struct index_filmed_ask ask = {a->ask->host, a->event, sum->from, sum->to};
+	int rc = index_filmed_each(reader, &ask, take_filmed, &filmed);
 
-	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-		filmed_add(&filmed, (uint64_t)sqlite3_column_int64(row, 0),
-			   (uint64_t)sqlite3_column_int64(row, 1));
-		rc = SQLITE_OK;
-	}
-	sqlite3_finalize(row);
 	sum->filmed = filmed.sum;
 	return rc;
 }
@@ -315,10 +311,7 @@ int asked_sum(const struct asked *a, struct index_reader *reader, struct store_s
 
 	sum->from = sum->complete_from = a->first * NS_MINUTE;
 	sum->to = a->end * NS_MINUTE;
-	/* whole minutes may end after what was asked */
-	sum->complete_until = a->complete_until < a->to && a->complete_until < sum->to
-				      ? a->complete_until
-				      : sum->to;
+	sum->complete_until = a->complete_until;
 	sum->unit = a->unit;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(row);
@@ -331,5 +324,5 @@ int asked_sum(const struct asked *a, struct index_reader *reader, struct store_s
 		rc = sum_lost(a, reader, sum);
 	if (rc == SQLITE_OK)
 		rc = sum_filmed(a, reader, sum);
-	return rc == SQLITE_DONE ? 0 : index_failed(a->index, reader->db, rc, why);
+	return rc == SQLITE_OK ? 0 : index_failed(a->index, reader->db, rc, why);
 }

@@ -67,9 +67,9 @@ struct store_sum {
 	 */
 	uint64_t complete_from, complete_until;
 	/*
-	 * ns from `from` to complete_until of which there are films of the hosts that were asked
-	 * for: what an average is of. A gap within one film counts as filmed. Where films were
-	 * read, of those.
+	 * ns from `from` to `to` that were filmed of the hosts that were asked for, with the event,
+	 * and whose samples are in the answer: what an average is of. A gap within
+	 * one film counts as filmed.
 	 */
 	uint64_t filmed;
 	bool by_films; /* the index could not answer */

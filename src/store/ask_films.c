@@ -72,6 +72,7 @@ struct listed {
 	uint64_t first; /* ns since 1970: it begins then, or later */
 	uint64_t last;	/* its end, as far as it is known before it is read */
 	bool is_growing;
+	bool is_read; /* it has what was asked for, and it is in the answer */
 };
 struct film_list {
 	vec(struct listed) all;
@@ -97,7 +98,10 @@ static size_t gcd(size_t a, size_t b)
 	return a;
 }
 
-#define FILMS_OF_TIME " FROM film WHERE last >= ?1 AND first < ?2 AND (?3 = '' OR host = ?3)"
+/* Those that have the event: of others nothing is to be read, or to be missing. */
+#define FILMS_OF_TIME                                                           \
+	" FROM film WHERE last >= ?1 AND first < ?2 AND (?3 = '' OR host = ?3)" \
+	" AND instr(events, ',' || ?4 || ',')"
 
 int64_t ask_count_films(const struct asked *a, struct fail *why)
 {
@@ -108,8 +112,8 @@ int64_t ask_count_films(const struct asked *a, struct fail *why)
 
 	if (err)
 		return err;
-	rc = sql_open(reader->db, &row, "SELECT count(*)" FILMS_OF_TIME, "iit", (int64_t)a->from,
-		      (int64_t)a->to, a->ask->host ? a->ask->host : "");
+	rc = sql_open(reader->db, &row, "SELECT count(*)" FILMS_OF_TIME, "iiti", (int64_t)a->from,
+		      (int64_t)a->to, a->ask->host ? a->ask->host : "", (int64_t)a->event);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(row);
 	if (rc == SQLITE_ROW)
@@ -153,7 +157,7 @@ static int add_growing(void *context, const struct store_growing *found)
 		}
 	}
 	return list_add(g->list, (struct listed){(char *)found->name, (char *)found->host,
-						 found->first, UINT64_MAX, true})
+						 found->first, UINT64_MAX, true, false})
 		       ? 0
 		       : -ENOMEM;
 }
@@ -171,15 +175,17 @@ static int list_films(const struct asked *a, struct film_list *list, struct stor
 	/* of the films that are read, the losses are known without the index */
 	sum->lost = sum->lost_samples = 0;
 	rc = sql_open(reader->db, &row,
-		      "SELECT name, host, first, last" FILMS_OF_TIME " ORDER BY first, name", "iit",
-		      (int64_t)a->from, (int64_t)a->to, a->ask->host ? a->ask->host : "");
+		      "SELECT name, host, first, last" FILMS_OF_TIME " ORDER BY first, name",
+		      "iiti", (int64_t)a->from, (int64_t)a->to, a->ask->host ? a->ask->host : "",
+		      (int64_t)a->event);
 	while (!err && rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
 		char *name = (char *)sqlite3_column_text(row, 0);
 		char *host = (char *)sqlite3_column_text(row, 1);
 
 		if (!list_add(list, (struct listed){name ? name : "", host ? host : "",
 						    (uint64_t)sqlite3_column_int64(row, 2),
-						    (uint64_t)sqlite3_column_int64(row, 3), false}))
+						    (uint64_t)sqlite3_column_int64(row, 3), false,
+						    false}))
 			err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
 		rc = SQLITE_OK;
 	}
@@ -212,8 +218,7 @@ static bool is_single(const struct listed *listed)
  * The time that a film covers: one that is being recorded has what was committed until it was
  * opened.
  */
-static void note_time(const struct film *film, const char *path, struct listed *listed,
-		      struct store_sum *sum)
+static void note_time(const struct film *film, struct listed *listed, struct store_sum *sum)
 {
 	int64_t start, end;
 
@@ -223,10 +228,10 @@ static void note_time(const struct film *film, const char *path, struct listed *
 	listed->first = start < 0 ? 0 : (uint64_t)start;
 	listed->last = (uint64_t)end;
 	/*
-	 * the recorder of a store's film that does not grow, but has a log beside it, was killed:
-	 * there will be no more
+	 * the recorder of a store's film that does not grow, but was not closed, was killed: there
+	 * will be no more
 	 */
-	if (!folder_has_wal(path) || (!listed->is_growing && !is_single(listed)))
+	if (!film->is_open || (!listed->is_growing && !is_single(listed)))
 		return;
 	if ((uint64_t)end < sum->complete_until)
 		sum->complete_until = (uint64_t)end < sum->from ? sum->from : (uint64_t)end;
@@ -266,7 +271,7 @@ static int note_states(const struct asked *a, const struct ask_film *of, struct 
 	return err;
 }
 
-static int ask_film(const struct asked *a, struct film *film, const struct listed *listed,
+static int ask_film(const struct asked *a, struct film *film, struct listed *listed,
 		    struct store_sum *sum, int (*take)(void *context, const struct ask_film *film),
 		    void *context, struct fail *why)
 {
@@ -284,6 +289,7 @@ static int ask_film(const struct asked *a, struct film *film, const struct liste
 
 	if (!of.event || !has_labels(a, film))
 		return 0;
+	listed->is_read = true;
 	if (index_series_begin(&finder, a->index, film, listed->host, NULL))
 		err = -ENOMEM;
 	chosen.known = calloc(film->process_count + 1ull, 1);
@@ -371,18 +377,17 @@ static void leave_unread(const struct asked *a, const struct film_list *list, si
 		sum->complete_until = sum->complete_from;
 }
 
-/* The time that those before that one cover. */
-static uint64_t filmed_of(const struct asked *a, struct film_list *list, size_t to,
+/* The time of the samples that were read. */
+static uint64_t filmed_of(const struct asked *a, struct film_list *list,
 			  const struct store_sum *sum)
 {
-	struct filmed filmed = {.until = sum->from,
-				.end = a->is_spread ? sum->to : sum->complete_until,
-				.steps = a->steps};
+	struct filmed filmed = {.until = sum->from, .end = sum->to, .steps = a->steps};
 
-	if (to)
-		qsort(list->all.at, to, sizeof(*list->all.at), by_begin);
-	for (size_t i = 0; i < to; i++)
-		filmed_add(&filmed, list->all.at[i].first, list->all.at[i].last);
+	if (list->all.count)
+		qsort(list->all.at, list->all.count, sizeof(*list->all.at), by_begin);
+	vec_foreach (&list->all, film)
+		if (film->is_read)
+			filmed_add(&filmed, film->first, film->last);
 	return filmed.sum;
 }
 
@@ -408,7 +413,7 @@ static int open_listed(const struct asked *a, film_opener *open, struct listed *
 	else
 		err = ask_film(a, film, listed, sum, take, context, why);
 	if (film)
-		note_time(film, path, listed, sum);
+		note_time(film, listed, sum);
 	film_free(film);
 	free(path);
 	return err;
@@ -451,7 +456,7 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 		err = 0;
 	leave_unread(a, &list, i, sum);
 	/* how far they reach is known at the end */
-	sum->filmed = filmed_of(whole, &list, i, sum);
+	sum->filmed = filmed_of(whole, &list, sum);
 	map_free(&seen);
 	list_free(&list);
 	return err;

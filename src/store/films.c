@@ -36,6 +36,7 @@ static void film_entry_free(struct store_film *film)
 	free(film->name);
 	free(film->host);
 	free(film->agent);
+	free(film->events);
 	store_unfollow(film);
 	free(film);
 }

@@ -63,7 +63,7 @@ int folder_each_film(const char *root,
 /* Bytes of a film with its side files; 0: it is not there. */
 uint64_t folder_bytes(const char *root, const char *name, unsigned int *mode);
 
-/* Whether a film is being written, or was when its recorder was killed. */
+/* Whether SQLite's log lies beside a film: it says nothing of whether the film grows. */
 bool folder_has_wal(const char *path);
 
 /* Removes a film and its side files, and what folders are empty then. */

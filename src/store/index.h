@@ -157,12 +157,17 @@ void index_status(struct index *index, struct index_status *status);
 /* For store/ask*.c: store.c and indexing.c define them. */
 struct index *store_index(struct store *store); /* shared: for index_free() */
 /*
- * The time within [from, to], ns since 1970, until which the index has all samples of a host's
- * films (null: of all hosts); is_read: the caller reads those films that the index knows itself. To
- * be called before the index is asked.
+ * The time within [from, to], ns since 1970, until which the index has all samples of an event
+ * (null: of those that are filmed all the time) and of a host's films (null: of all hosts);
+ * is_read: the caller reads those films that the index knows itself. To be called before the index
+ * is asked.
  */
-uint64_t store_complete_until(struct store *store, const char *host, uint64_t from, uint64_t to,
-			      bool is_read);
+struct store_span {
+	const char *host, *event;
+	uint64_t from, to;
+	bool is_read;
+};
+uint64_t store_complete_until(struct store *store, const struct store_span *span);
 /*
  * Films of a host (null: of all) and of that time that a later version of stackcam wrote: they are
  * not read.

@@ -499,6 +499,8 @@ static int add_in_transaction(struct index *index, const struct index_film *of, 
 		err = add_samples(&a, blocks);
 	adding_free(&a);
 	if (!err)
+		err = index_filmed_add(index, of->host, film, index_blocks_of(of, film), why);
+	if (!err)
 		err = index_film_set(index, of, film, id, why);
 	return err;
 }

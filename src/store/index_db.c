@@ -27,9 +27,14 @@ static const char schema[] =
 	"CREATE TABLE hour_minutes(key INTEGER PRIMARY KEY, data);"
 	"CREATE TABLE service_hour(key INTEGER PRIMARY KEY, samples, total, truncated, guessed, n,"
 	" minutes, data);"
-	/* first, last: ns since 1970; blocks: how many of the film's blocks were added */
-	"CREATE TABLE film(id INTEGER PRIMARY KEY, name UNIQUE, host, first, last, blocks);"
+	/*
+	 * first, last: ns since 1970; blocks: how many of the film's blocks were added; events:
+	 * those that it has, as ",1,4,"
+	 */
+	"CREATE TABLE film(id INTEGER PRIMARY KEY, name UNIQUE, host, first, last, blocks, events);"
 	"CREATE INDEX film_host ON film(host, last);"
+	"CREATE TABLE filmed(host, event, first, last, PRIMARY KEY(host, event, first))"
+	" WITHOUT ROWID;"
 	"CREATE TABLE film_lost(film, event, count, PRIMARY KEY(film, event)) WITHOUT ROWID;"
 	"CREATE TABLE lost(host, event, hour, count, PRIMARY KEY(host, event, hour)) WITHOUT ROWID;"
 	/* aside: where the film that is missing lies; so it is one gap, how often it may be told */

@@ -46,19 +46,40 @@ uint64_t index_blocks_of(const struct index_film *of, const struct film *film)
 	return of->is_growing ? film_settled_count(film) : film_block_count(film);
 }
 
+/* Which events a film has, as the table film has them. Those beyond the limit are not known. */
+static void events_of(struct index *index, const struct film *film,
+		      char to[INDEX_EVENTS_MAX * 4 + 2])
+{
+	size_t used = (size_t)sprintf(to, ",");
+	uint8_t seen[INDEX_EVENTS_MAX + 1] = {0};
+
+	for (uint32_t i = 1; i < film->event_count; i++) {
+		int err = 0;
+		uint32_t event = index_event(index, &film->events[i], &err);
+
+		/* several of a film's may have one name */
+		if (!err && event && !seen[event])
+			used += (size_t)sprintf(to + used, "%u,", event);
+		seen[event] = 1;
+	}
+}
+
 static int put_film(struct index *index, const char *name, const char *host,
 		    const struct film *film, uint64_t blocks, int64_t *id)
 {
 	uint64_t first = wall_of(film, film->info.start), last = wall_of(film, film->info.end);
+	char events[INDEX_EVENTS_MAX * 4 + 2];
 	int rc;
 
+	events_of(index, film, events);
 	if (*id)
 		return sql_run(index->db,
-			       "UPDATE film SET host = ?, first = ?, last = ?, blocks = ?"
-			       " WHERE id = ?",
-			       "tiiii", host, (int64_t)first, (int64_t)last, (int64_t)blocks, *id);
-	rc = sql_run(index->db, "INSERT INTO film VALUES(NULL, ?, ?, ?, ?, ?)", "ttiii", name, host,
-		     (int64_t)first, (int64_t)last, (int64_t)blocks);
+			       "UPDATE film SET host = ?, first = ?, last = ?, blocks = ?,"
+			       " events = ? WHERE id = ?",
+			       "tiiiti", host, (int64_t)first, (int64_t)last, (int64_t)blocks,
+			       events, *id);
+	rc = sql_run(index->db, "INSERT INTO film VALUES(NULL, ?, ?, ?, ?, ?, ?)", "ttiiit", name,
+		     host, (int64_t)first, (int64_t)last, (int64_t)blocks, events);
 	*id = sqlite3_last_insert_rowid(index->db);
 	return rc;
 }

@@ -431,6 +431,8 @@ int index_remove_hour(struct index *index, const char *host, uint64_t hour, stru
 			     "DELETE FROM lost_minute WHERE host = ? AND minute BETWEEN ? AND ?",
 			     "tii", host, (int64_t)(hour * HOUR_MINUTES),
 			     (int64_t)(hour * HOUR_MINUTES + HOUR_MINUTES - 1));
+	if (rc == SQLITE_OK)
+		rc = index_filmed_remove_hour(index, host, hour);
 	for (uint32_t event = 1; event < index->event_count; event++)
 		for (uint32_t i = 1; rc == SQLITE_OK && i < d->series.count; i++)
 			if (!strcmp(dictionary_series_at(d, i)->host, host))

@@ -23,7 +23,7 @@
  * What is asked is hour and minute together: neither has anything of the other.
  */
 #define INDEX_APPLICATION_ID 0x53434d49 /* "SCMI" */
-#define INDEX_SCHEMA_VERSION 3
+#define INDEX_SCHEMA_VERSION 4
 
 #define NS_MINUTE	     60000000000ull
 #define NS_HOUR		     (60 * NS_MINUTE)
@@ -148,6 +148,23 @@ uint32_t index_event(struct index *index, const struct film_event *event, int *e
  * had them in it. In a transaction.
  */
 int index_remove_hour(struct index *index, const char *host, uint64_t hour, struct fail *why);
+
+/*
+ * index_filmed.c: the time of which the sums of a host and event are, in ns since 1970. Of a film:
+ * as far as its first blocks reach, up to that number, which were added to the sums. In a
+ * transaction; remove: SQLite's code.
+ */
+int index_filmed_add(struct index *index, const char *host, const struct film *film,
+		     uint64_t blocks, struct fail *why);
+int index_filmed_remove_hour(struct index *index, const char *host, uint64_t hour);
+/* Spans that have a part in [from, to), in the order of their begin. Returns SQLite's code. */
+struct index_filmed_ask {
+	const char *host; /* null: all */
+	uint32_t event;
+	uint64_t from, to;
+};
+int index_filmed_each(struct index_reader *reader, const struct index_filmed_ask *ask,
+		      void (*take)(void *context, uint64_t first, uint64_t last), void *context);
 
 /* A connection with a read transaction; give it back, also where the answer failed. */
 int index_reader_take(struct index *index, struct index_reader **reader, struct fail *why);

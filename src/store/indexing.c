@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "store/room.h"
 
-/* A growing film without a write for this many ticks was closed. */
-#define QUIET_TICKS 2
+/* A film that is not there yet at that look never will be. */
+#define LOOKS_FOR_FIRST 12
 
 /*
  * To look at a growing film takes one LOOK_PART-th of the time of a CPU. On a machine that meets
@@ -35,41 +35,69 @@ uint64_t store_kin_of(const struct film_info *info)
 	return kin ? kin : 1;
 }
 
-uint64_t store_until_of(const struct film *film, const char *path, bool was_closed)
+uint64_t store_until_of(const struct film *film)
 {
 	int64_t until;
 
-	/* now, too: by then it may have been begun */
-	if (was_closed && !folder_has_wal(path))
+	if (!film->is_open || film->is_cut_off)
 		return UINT64_MAX;
 	if (__builtin_add_overflow(film_settled_until(film), film->info.wall_offset, &until))
 		return 0;
 	return until < 0 ? 0 : (uint64_t)until;
 }
 
-uint64_t store_complete_until(struct store *store, const char *host, uint64_t from, uint64_t to,
-			      bool is_read)
+static bool event_list_has(const char *events, const char *name)
 {
-	uint64_t until = to;
+	while (*events && strcmp(events, name) != 0)
+		events += strlen(events) + 1;
+	return *events != 0;
+}
 
-	pthread_mutex_lock(&store->lock);
-	if (store->is_single && !is_read && store->single_until < until)
+/* Where a film ends at the latest; 0: that is not known. What is sent may reach over its hour. */
+static uint64_t end_of(const struct store_film *film)
+{
+	if (film->last || film->is_part)
+		return film->last;
+	return film->start + 2 * NS_PER_HOUR;
+}
+
+/* Of a film that the index has not all of: whether it may have something of what is meant. */
+static bool may_add_to(const struct store_film *film, const struct store_span *span)
+{
+	const uint64_t end = film->is_growing ? 0 : end_of(film);
+
+	/* readers of films know those that grow, and those that were looked at once */
+	if ((span->is_read && (film->last || film->is_growing)) || film->start >= span->to ||
+	    (end && end < span->from) || (span->host && strcmp(span->host, film->host) != 0))
+		return false;
+	return !film->events || (span->event && event_list_has(film->events, span->event));
+}
+
+uint64_t store_complete_of(const struct store *store, const struct store_span *span)
+{
+	uint64_t until = span->to;
+
+	if (store->is_single && !span->is_read && store->single_until < until)
 		until = store->single_until;
 	vec_foreach (&store->films, at) {
 		const struct store_film *film = *at;
 		uint64_t has = film->until > film->start ? film->until : film->start;
 
-		/* readers of films know those that grow, and those that were looked at once */
-		if (film->is_indexed || film->until == UINT64_MAX ||
-		    (is_read && (film->last || film->is_growing)) || film->start >= to ||
-		    (film->last && film->last < from && !film->is_growing) ||
-		    (host && strcmp(host, film->host) != 0))
-			continue;
-		if (has < until)
+		if (!film->is_indexed && film->until != UINT64_MAX && has < until &&
+		    may_add_to(film, span))
 			until = has;
 	}
+	return until < span->from ? span->from : until;
+}
+
+uint64_t store_complete_until(struct store *store, const struct store_span *span)
+{
+	uint64_t until;
+
+	pthread_mutex_lock(&store->lock);
+	until = store_complete_of(store, span);
 	pthread_mutex_unlock(&store->lock);
-	return until < from ? from : until;
+	return until;
 }
 
 int store_each_growing(struct store *store, uint64_t before,
@@ -118,7 +146,7 @@ static int cannot_open(struct store *store, struct store_film *film, int err, st
 	switch (-err) {
 	case ENOENT:
 		/* the recorder was given its name, and has not begun it yet */
-		return film->is_growing && film->quiet < QUIET_TICKS
+		return film->is_growing && ++film->absent < LOOKS_FOR_FIRST
 			       ? 0
 			       : store_drop_gone(store, film, why);
 	case EBADMSG:
@@ -179,56 +207,81 @@ static int open_film(struct store_film *film, const char *path, struct film **op
 	return film->is_growing ? film_follow(path, open, why) : film_open(path, open, why);
 }
 
+/*
+ * The index has what an open film had when it was opened. Whether more will come its own words say:
+ * its recorder writes them with its last samples.
+ */
+static void note_indexed(struct store *store, struct store_film *film, const struct film *open,
+			 bool grows)
+{
+	pthread_mutex_lock(&store->lock);
+	film->kin = store_kin_of(&open->info);
+	film->last = open->info.end + (uint64_t)open->info.wall_offset;
+	film->is_indexed = !grows;
+	film->until = grows ? store_until_of(open) : UINT64_MAX;
+	store_resize(store, film);
+	pthread_mutex_unlock(&store->lock);
+}
+
 static int index_film(struct store *store, struct store_film *film, struct fail *why)
 {
 	struct store_sender sender = {film->host, film->agent, film->number};
-	bool was_growing = film->is_growing;
-	struct index_film of = {film->name, film->host, film->is_part ? &sender : NULL, was_growing,
+	struct index_film of = {film->name, film->host, film->is_part ? &sender : NULL, false,
 				&film->builds};
 	char path[PATH_MAX];
 	struct film *open;
 	uint64_t begin, used = clock_thread_ns();
-	bool was_closed;
 	int err = store_path_of(store, film->name, path, sizeof(path));
 
 	if (err)
 		return fail_errno(why, err, NULL, "cannot read %s", film->name);
 	begin = clock_ns();
-	was_closed = !folder_has_wal(path);
 	err = open_film(film, path, &open, why);
 	if (err)
 		return cannot_open(store, film, err, why);
+	of.is_growing = film->is_growing && open->is_open;
 	err = index_add(store->index, &of, open, why);
-	pthread_mutex_lock(&store->lock);
-	if (!err) {
-		film->kin = store_kin_of(&open->info);
-		film->last = open->info.end + (uint64_t)open->info.wall_offset;
-		film->is_indexed = !was_growing;
-		film->until = was_growing ? store_until_of(open, path, was_closed) : UINT64_MAX;
-		store_resize(store, film);
-	}
-	pthread_mutex_unlock(&store->lock);
-	if (was_growing && !err)
+	if (!err)
+		note_indexed(store, film, open, of.is_growing);
+	if (of.is_growing && !err)
 		film->followed = open;
 	else
 		drop_open(film, open);
-	film->again = was_growing ? begin + look_pause(clock_thread_ns() - used, film->until) : 0;
+	film->again = of.is_growing ? begin + look_pause(clock_thread_ns() - used, film->until) : 0;
 	return err ? cannot_add(store, film, path, err, why) : 0;
 }
 
-static void look_whether_closed(struct store *store, struct store_film *film)
+void store_film_done(struct store *store, const char *path)
+{
+	size_t length = strlen(store->path);
+	struct store_film *film = NULL;
+
+	pthread_mutex_lock(&store->lock);
+	if (!strncmp(path, store->path, length) && path[length] == '/')
+		film = store_find(store, path + length + 1);
+	if (film)
+		film->is_done = true;
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* Films that their recorder has closed are as all others from now on. */
+static void take_done(struct store *store, struct store_film *film)
+{
+	pthread_mutex_lock(&store->lock);
+	film->has_side_files = film->is_growing && film->is_done;
+	film->is_growing = film->is_growing && !film->is_done;
+	pthread_mutex_unlock(&store->lock);
+	if (!film->is_growing)
+		store_unfollow(film);
+}
+
+/* Readers may have been in the recorder's way. */
+static void tidy(struct store *store, struct store_film *film)
 {
 	char path[PATH_MAX];
 
-	if (!film->is_growing || store_path_of(store, film->name, path, sizeof(path)))
-		return;
-	film->quiet = folder_has_wal(path) ? 0 : film->quiet + 1;
-	if (film->quiet <= QUIET_TICKS)
-		return;
-	store_unfollow(film);
-	pthread_mutex_lock(&store->lock);
-	film->is_growing = false;
-	pthread_mutex_unlock(&store->lock);
+	if (!store_path_of(store, film->name, path, sizeof(path)))
+		film->has_side_files = folder_has_wal(path) && film_make_single(path) == -EBUSY;
 }
 
 /* What is being recorded first, then the newest. */
@@ -258,8 +311,10 @@ int store_index_films(struct store *store, uint64_t deadline, bool is_tick, stru
 	for (size_t i = 0; i < count && clock_ns() < deadline; i++) {
 		struct fail failed = {0};
 
-		if (is_tick)
-			look_whether_closed(store, films[i]);
+		if (films[i]->is_growing)
+			take_done(store, films[i]);
+		if (is_tick && films[i]->has_side_files)
+			tidy(store, films[i]);
 		if (films[i]->is_indexed || (films[i]->is_growing && clock_ns() < films[i]->again))
 			continue;
 		err = index_film(store, films[i], &failed);

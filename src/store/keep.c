@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "film/labels.h"
@@ -203,6 +204,23 @@ int store_keep_at(const char *folder, const struct store_keep *keep, const char 
 	return err;
 }
 
+/* The names of a film's events, one after the other (store_film.events); null: not known. */
+static char *events_of(const char *path)
+{
+	struct buf names = {0};
+	struct film *film;
+
+	if (film_open_losses(path, &film, NULL))
+		return NULL;
+	for (uint32_t i = 1; i < film->event_count; i++)
+		buf_put(&names, film->events[i].name, strlen(film->events[i].name) + 1);
+	buf_put_u8(&names, 0);
+	film_free(film);
+	if (names.failed)
+		buf_free(&names);
+	return (char *)names.at;
+}
+
 int store_keep(struct store *store, const struct store_keep *keep, char *path, size_t size,
 	       struct fail *why)
 {
@@ -211,9 +229,12 @@ int store_keep(struct store *store, const struct store_keep *keep, char *path, s
 
 	/* not before: what has a name and no file for long is taken for gone */
 	if (!err)
-		err = store_film_path(store, keep->host, keep->start, path, size, why);
-	if (!err)
+		err = store_known_path(store, keep->host, keep->start, events_of(made), path, size,
+				       why);
+	if (!err) {
 		err = put_in_place(made, path, why);
+		store_film_done(store, path);
+	}
 	clean_up(store->path, keep);
 	return err ? err : store_keep_mark(store, keep->host, keep->time, keep->reason, why);
 }

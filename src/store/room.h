@@ -34,14 +34,18 @@ struct store_film {
 	uint64_t came;	/* ns of CLOCK_MONOTONIC, of parts; 0: it was there at the start */
 	uint64_t kin;	/* films with different ones cannot become one film; 0: not known yet */
 	uint64_t bytes;
-	uint64_t again;	    /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
-	unsigned int quiet; /* ticks in which no process seemed to write a growing one */
-	bool is_part;	    /* in the inbox */
-	bool is_growing;    /* the recorder of this process writes it */
-	bool is_packed;	    /* all of its hour, in large blocks: its mode says that it is done */
-	bool is_indexed;    /* the whole film */
-	bool is_refused;    /* it cannot be merged with others */
-	bool is_later;	    /* a later version of stackcam wrote it: it stays as it is */
+	uint64_t again; /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
+	/* the names of its events, each with its 0, an empty one at the end; null: not known */
+	char *events;
+	unsigned int absent; /* looks at a growing one that was not there */
+	bool is_part;	     /* in the inbox */
+	bool is_growing;     /* the recorder of this process writes it */
+	bool is_done;	     /* of a growing one: the recorder says that it has closed the film */
+	bool has_side_files; /* it was closed beside readers, and may not be a single file yet */
+	bool is_packed;	     /* all of its hour, in large blocks: its mode says that it is done */
+	bool is_indexed;     /* the whole film */
+	bool is_refused;     /* it cannot be merged with others */
+	bool is_later;	     /* a later version of stackcam wrote it: it stays as it is */
 	/* a growing one as the index has it, and the builds of its programs: store_tick()'s */
 	struct film *followed;
 	struct index_builds builds;
@@ -118,6 +122,13 @@ int store_path_of(const struct store *store, const char *name, char *to, size_t 
 void store_say(const struct store *store, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * store.c: as store_film_path(), of a film whose events are known before it is read: the list, as
+ * in struct store_film, is the store's from then on.
+ */
+int store_known_path(struct store *store, const char *host, uint64_t time, char *events, char *to,
+		     size_t size, struct fail *why);
+
 /* films.c: with the lock held. */
 struct store_film *store_find(struct store *store, const char *name);
 /* Adds a film with what its name says; null: no memory, or it has no name of a film. */
@@ -160,17 +171,17 @@ void store_remove_aside(const struct store *store);
 
 /*
  * indexing.c: films that are new or grow get into the index, until the clock shows deadline.
- * is_tick: those without a write for some ticks have been closed.
+ * is_tick: what is to be done less often is done, too.
  */
 int store_index_films(struct store *store, uint64_t deadline, bool is_tick, struct fail *why);
 /* Forgets what is held of a growing film to go on with it. */
 void store_unfollow(struct store_film *film);
 
-/*
- * indexing.c: what store_film.until is of an open film that is in the index now; was_closed: no
- * process wrote it before it was opened.
- */
-uint64_t store_until_of(const struct film *film, const char *path, bool was_closed);
+/* indexing.c: what store_film.until is of an open film that is in the index now. */
+uint64_t store_until_of(const struct film *film);
+
+/* indexing.c: as store_complete_until() of store/index.h, with the lock held. */
+uint64_t store_complete_of(const struct store *store, const struct store_span *span);
 
 /* indexing.c: what must be the same of films that are to become one. */
 uint64_t store_kin_of(const struct film_info *info);

@@ -49,6 +49,8 @@ static uint64_t count_later(const struct store *store)
 /* With the store's lock held: what the index does not know. */
 static struct store_status look_at_films(const struct store *store)
 {
+	const uint64_t now = clock_wall();
+
 	return (struct store_status){
 		.films = store->films.count,
 		.bytes = store->bytes,
@@ -57,6 +59,7 @@ static struct store_status look_at_films(const struct store *store)
 		.taken = store->taken,
 		.again = store->again,
 		.removed = store->removed,
+		.behind = now - store_complete_of(store, &(struct store_span){.to = now}),
 		.is_full = store->is_full,
 		.is_growing = store->single_grows,
 		.is_cut_off = store->single_is_cut_off,

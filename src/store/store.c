@@ -217,20 +217,19 @@ int store_open(const struct store_options *options, struct store **result, struc
 static int index_single(struct store *store, struct fail *why)
 {
 	struct film *film;
-	struct index_film of = {.name = store->path, .is_growing = folder_has_wal(store->path)};
-	uint64_t until;
+	struct index_film of = {.name = store->path};
 	int err = film_open(store->path, &film, why);
 
 	if (err)
 		return err;
 	film_look_at_end(film);
 	of.host = *film->info.hostname ? film->info.hostname : "film";
+	of.is_growing = film->is_open && !film->is_cut_off;
 	err = index_add(store->index, &of, film, why);
-	until = store_until_of(film, store->path, !of.is_growing);
 	if (!err) {
 		pthread_mutex_lock(&store->lock);
-		store->single_until = until;
-		store->single_grows = film->is_open && !film->is_cut_off;
+		store->single_until = store_until_of(film);
+		store->single_grows = of.is_growing;
 		store->single_is_cut_off = film->is_cut_off;
 		pthread_mutex_unlock(&store->lock);
 	}
@@ -340,24 +339,37 @@ static int give_path(struct store *store, const char *folder, uint64_t time, cha
 	return 0;
 }
 
-int store_film_path(struct store *store, const char *host, uint64_t time, char *to, size_t size,
-		    struct fail *why)
+int store_known_path(struct store *store, const char *host, uint64_t time, char *events, char *to,
+		     size_t size, struct fail *why)
 {
 	char folder[FOLDER_HOST_MAX + 1];
 	int err;
 
 	if (store->is_single)
-		return fail(why, -EROFS, NULL, "nothing is recorded here: one film is shown");
-	err = folder_of_host(host, folder, why);
-	if (err)
+		err = fail(why, -EROFS, NULL, "nothing is recorded here: one film is shown");
+	else
+		err = folder_of_host(host, folder, why);
+	if (err) {
+		free(events);
 		return err;
+	}
 	pthread_mutex_lock(&store->lock);
 	store->own = hash_bytes(host, strlen(host));
 	err = give_path(store, folder, time, to, size);
+	if (!err)
+		(*vec_last(&store->films))->events = events;
 	pthread_mutex_unlock(&store->lock);
-	return err ? fail_errno(why, store_note(store, err), NULL, "cannot begin a film in %s",
-				store->path)
-		   : 0;
+	if (!err)
+		return 0;
+	free(events);
+	return fail_errno(why, store_note(store, err), NULL, "cannot begin a film in %s",
+			  store->path);
+}
+
+int store_film_path(struct store *store, const char *host, uint64_t time, char *to, size_t size,
+		    struct fail *why)
+{
+	return store_known_path(store, host, time, NULL, to, size, why);
 }
 
 /* The first error counts, and keeps from nothing else. */

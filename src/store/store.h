@@ -59,6 +59,12 @@ int store_configure(struct store *store, const struct store_options *options, st
 int store_film_path(struct store *store, const char *host, uint64_t time, char *to, size_t size,
 		    struct fail *why);
 
+/*
+ * The recorder of this machine has closed the film at that path, or will write none there: what is
+ * there is all that there will be. From any thread.
+ */
+void store_film_done(struct store *store, const char *path);
+
 /* The sender of a film: a film whose number is not above the agent's last one was taken before. */
 struct store_sender {
 	const char *host; /* as the sender calls itself: hostile */
@@ -108,7 +114,8 @@ struct store_status {
 		later;
 	uint64_t taken, again; /* films of agents since the start */
 	uint64_t removed;      /* by age and size since the start */
-	bool is_full;	       /* the disk was full when last written to */
+	uint64_t behind; /* ns: until so long ago answers of the index have all that was filmed */
+	bool is_full;	 /* the disk was full when last written to */
 	/* of a store of one film, when it was last looked at: it is being recorded, */
 	bool is_growing;
 	bool is_cut_off; /* or its recorder did not come to its end */

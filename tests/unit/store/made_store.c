@@ -22,14 +22,10 @@ struct index *store_index(struct store *store)
 	return index_share(store->index);
 }
 
-uint64_t store_complete_until(struct store *store, const char *host, uint64_t from, uint64_t to,
-			      bool is_read)
+uint64_t store_complete_until(struct store *store, const struct store_span *span)
 {
 	(void)store;
-	(void)host;
-	(void)from;
-	(void)is_read;
-	return to;
+	return span->to;
 }
 
 uint32_t store_count_later(struct store *store, const char *host, uint64_t from, uint64_t to)

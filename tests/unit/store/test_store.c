@@ -177,6 +177,7 @@ static void test_paths_for_the_recorder(void **state)
 	/* while it is recorded, and once that is over */
 	tick(store, BEGIN + 100);
 	assert_int_equal(indexed(store), 2 * SAMPLES);
+	store_film_done(store, path);
 	for (int i = 0; i < 6; i++)
 		tick(store, BEGIN + 3600 + 200);
 	assert_int_equal(look().films, 1);

@@ -72,7 +72,7 @@ export function ratesOf(answer: TimelineAnswer, row: TimelineRow, { level }: Eve
 
 /** Until when an answer has all that was filmed. */
 export function untilOf({ from, to, complete_until: until }: Pick<Sum, 'from' | 'to' | 'complete_until'>): number {
-	return until > from ? Math.min(until, to) : to;
+	return until < from ? to : Math.min(until, to);
 }
 
 /** Since when. */
