@@ -38,6 +38,9 @@ route_function api_requests;
 /* api_values.c */
 route_function api_values;
 
+/* api_search.c */
+route_function api_search;
+
 /* api_services.c */
 route_function api_services;
 

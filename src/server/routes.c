@@ -36,6 +36,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/values", .answer = api_values},
 	{"GET", "/api/v1/diff", .answer = api_diff},
 	{"GET", "/api/v1/sandwich", .answer = api_sandwich},
+	{"GET", "/api/v1/search", .answer = api_search},
 	{"GET", "/api/v1/places", .answer = api_places},
 	{"GET", "/api/v1/processes", .answer = api_processes},
 	{"GET", "/api/v1/losses", .answer = api_losses},

@@ -195,8 +195,38 @@ def test_pruned_flames_add_up(server):
         assert shown + answer["hidden"] == len(whole["nodes"]["self"])
 
 
+def test_a_search_finds_what_the_graph_leaves_out(server):
+    """All frames are searched, not those that were sent."""
+    sent = server.json("/api/v1/flame?service=large&nodes=100&functions=1&limit=5")
+    assert sent["hidden"] > 10_000
+    known = {row["name"]: row for row in server.json("/api/v1/functions?service=large&limit=20000")["functions"]}
+    found = server.json("/api/v1/search?service=large&text=%22d%22")
+    drawn = sent["labels"]["name"].index("d")
+    assert found["frames"] > 4000 > 100 * sent["nodes"]["label"].count(drawn)
+    assert found["functions"] == [known["d"]] and found["functions_found"] == 1
+    assert found["total"] == known["d"]["total"] > 0
+    # all of it: nothing counts twice
+    found = server.json("/api/v1/search?service=large&text=*&limit=3")
+    assert found["total"] == sent["sum"]["total"] and len(found["functions"]) == 3
+    assert found["functions_found"] == len(known)
+    found = server.json("/api/v1/search?text=PARSE&hide=image:/usr/bin/shop")
+    assert (found["total"], found["frames"], found["functions"]) == (0, 0, [])
+    found = server.json("/api/v1/search?text=parse&from=100&to=200&before_from=7&before_to=9")
+    assert found["before_total"] > 0 and found["functions"][0]["before_total"] > 0
+
+
+@pytest.mark.parametrize("query, words", [
+    ("", "is what is searched for"), ("text=", "is what is searched for"), ("text=" + "x" * 257, "at most 256"),
+    ("text=/(/", "regular expression"), ("text=(&regex=1", "regular expression"), ("text=x&regex=2", "from 0 to 1"),
+    ("text=x&hide=" + "y" * 4097, "longer than"), ("text=x&hide=" + "y%0a" * 65, "at most 64"),
+], ids=range(8))
+def test_strict_searches(server, query, words):
+    status, error = server.error(f"/api/v1/search?{query}")
+    assert (status, words in error) == (400, True), error
+
+
 def test_hostile_names_are_data(server):
-    for path in ("flame", "functions", "sandwich?name=parse", "series", "timeline?group=host", "processes", "losses",
+    for path in ("flame", "functions", "search?text=alert", "sandwich?name=parse", "series", "timeline?group=host", "processes", "losses",
                  "places?name=parse", "diff?functions=1", "export?format=json", "export?format=speedscope",
                  "export?format=json&before_from=-2h"):
         status, _, body = server.request(f"/api/v1/{path}")

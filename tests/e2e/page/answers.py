@@ -21,6 +21,9 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(cpus=True)        lanes of CPUs, too: above all others
     server.behave(beside=True)      what the machine did beside the lanes of threads, and what threads logged
     server.behave(summary=True)     of calls only sums were kept
+    server.behave(part=True)        a profile of which only a part is sent: a search finds more
+    server.behave(thin=3)           so many seconds of the last minute were filmed, in which all was busy
+    server.behave(idle={"on-cpu"})  of these events there is nothing
 """
 import gzip
 import json
@@ -57,12 +60,13 @@ class Api(OfThreads, OfRequests):
 
     def sum_of(self, ask, total, prefix=""):
         first = self.first()
+        until = NOW if self.server.film and not self.server.growing else NOW - LATE
         at_from = seconds_of(ask.get(prefix + "from", str(first)))
         at_to = seconds_of(ask.get(prefix + "to", str(NOW)))
         return {"from": at_from, "to": at_to, "samples": total // 10_000_000, "total": total, "truncated": 3,
                 "guessed": 12, "lost": 7, "lost_samples": 4, "unit": "ns", "complete_from": at_from,
-                "complete_until": min(at_to, NOW - LATE),
-                "filmed": max(min(at_to, NOW - LATE) - max(at_from, first), 0), "by_films": False,
+                "complete_until": min(at_to, until),
+                "filmed": max(min(at_to, until) - max(at_from, first), 0), "by_films": False,
                 "films_damaged": 0, "films_unread": 0}
 
     def first(self):
@@ -97,6 +101,8 @@ class Api(OfThreads, OfRequests):
                       for stack, weight in stacks]
         if ask.get("by") == "lock":
             stacks = [([(self.locks_of()[i % 2], "", "mark")] + stack, weight) for i, (stack, weight) in enumerate(stacks)]
+        if ask.get("event", "on-cpu") in self.server.idle:
+            return Profile([], 0)
         other = {name: ask.get(prefix + name, ask.get(name)) for name in ("host", "service", "version", "label")}
         total = sum(self.cpus(other).values()) * max(at["complete_until"] - at["from"], 0) * 1e9 * self.server.busy
         return Profile(stacks, total if at["to"] > self.first() else 0)
@@ -159,6 +165,8 @@ class Api(OfThreads, OfRequests):
         step = (at["to"] - at["from"]) / steps
         begins = [at["from"] + i * step for i in range(steps)]
         filmed = [max(0, min(begin + step, at["complete_until"]) - max(begin, self.first())) for begin in begins]
+        if self.server.thin:
+            filmed[-1] = self.server.thin
         rows = []
         for service, cpus in self.cpus(ask).items():
             name = {"service": service, "host": SERVICES.get(service, ("web-1",))[0],
@@ -167,6 +175,8 @@ class Api(OfThreads, OfRequests):
             values = [max(0, int(cpus * step * 1e9 * (1 + 0.5 * math.sin(i / steps * 9 + cpus * 20) +
                                                      (0.8 if 0.6 < i / steps < 0.66 else 0)))) for i in range(steps)]
             values = [int(value * part / step) for value, part in zip(values, filmed)]
+            if self.server.thin:
+                values[-1] = int(20e9 * filmed[-1])
             same = next((row for row in rows if row["name"] == name), None)
             if same:
                 same["values"] = [a + b for a, b in zip(same["values"], values)]
@@ -188,11 +198,21 @@ class Api(OfThreads, OfRequests):
 
     def flame(self, ask):
         profile = self.profile(ask)
-        functions = {"functions": profile.rows()} if ask.get("functions") == "1" else {}
+        functions = {"functions": profile.rows()[:3 if self.server.part else None]} if ask.get("functions") == "1" else {}
         if "request" in ask:
             functions["request"] = {"id": ask["request"], "shared": 2, "not_known": 1500,
                                     "not_linked": ["tasks of asyncio"] if self.server.unlinked else []}
-        return {"sum": self.sum_of(ask, profile.total), "unit": "ns", **profile.flame(), **functions}
+        return {"sum": self.sum_of(ask, profile.total), "unit": "ns", **profile.flame(), **functions,
+                **({"hidden": 230_000} if self.server.part else {})}
+
+    def search(self, ask):
+        """What is not sent matches, too: 400 more frames with as much again, in three functions."""
+        profile = self.profile(ask)
+        rows = [row for row in profile.rows() if ask["text"].lower() in row["name"].lower()]
+        total = sum(row["total"] for row in rows)
+        rows += [{**rows[0], "name": f"{ask['text']}_{i}", "self": 0, "total": 1000} for i in range(3)] if rows else []
+        return {"sum": self.sum_of(ask, profile.total), "unit": "ns", "frames": 400 + len(rows), "total": total * 2,
+                "functions": rows, "functions_found": len(rows) + 2}
 
     def calls(self, ask):
         """A server of 400 requests, of which each hundredth waits; made of powers of two, 2^power: so many."""
@@ -400,7 +420,7 @@ class AnswerServer(ThreadingHTTPServer):
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
                events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", keeps=1, more_marks=0, young=0, deployed=False,
-               cut=False, cpus=False, beside=False, cut_off=False, growing=False, short=0):
+               cut=False, cpus=False, beside=False, cut_off=False, growing=False, short=0, part=False, thin=0, idle=()):
         self.release()
         self.more_marks = more_marks
         self.kept, self.keeps = kept, keeps
@@ -411,6 +431,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
         self.cut_off, self.growing, self.short = cut_off, growing, short
         self.only_short = False
+        self.part, self.thin, self.idle = part, thin, set(idle)
         self.new_versions = 0  # so many marks of them, each minute one
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual

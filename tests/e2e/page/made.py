@@ -44,12 +44,14 @@ STACKS = [
 # Words for events, as src/film/events.c has them.
 EVENTS = {"on-cpu": ("On-CPU", "CPUs", "samples"), "off-cpu": ("Off-CPU", "threads waiting", "waits"),
           "lock": ("Locks", "threads waiting for locks", "waits"),
+          "mem-grow": ("Memory growth", "bytes/s", "faults"),
           "calls": ("Calls", "threads", "calls"), "threads": ("Threads", "threads waiting", "turns")}
 
 
 def event_type(name):
     title, rate, noun = EVENTS.get(name, (name, "threads", "samples"))
-    return {"name": name, "unit": "ns", "title": title, "rate": rate, "rate_scale": 10**9, "noun": noun, "about": "",
+    unit, scale = ("bytes", 1) if rate == "bytes/s" else ("ns", 10**9)
+    return {"name": name, "unit": unit, "title": title, "rate": rate, "rate_scale": scale, "noun": noun, "about": "",
             "calls": name == "calls", "level": False, "interval": name in ("off-cpu", "lock", "threads", "requests"), "locks": name == "lock",
             "slices": name == "threads", "requests": name == "requests", "usual": name == "on-cpu"}
 

@@ -84,6 +84,37 @@ def test_rates_are_of_what_was_filmed(page):
         page.sees(words, ".chart figcaption")
 
 
+def test_the_last_seconds_of_a_minute_are_no_peak(page):
+    page.server.behave(thin=3)
+    page.open("?from=-1h&to=now")
+    page.until(lambda: page.all(".groups tbody tr"))
+    for row in page.all(".groups tbody tr"):
+        assert float(row.find_elements("css selector", "td")[2].text.split()[0]) < 2, row.text
+    page.server.behave(thin=40)  # of which more is known
+    page.open("?from=-1h&to=now")
+    page.until(lambda: page.all(".groups tbody tr"))
+    assert float(page.all(".groups tbody tr td.less")[0].text.split()[0]) > 10
+
+
+def test_labels_of_a_chart_are_whole(page):
+    """"512 MB/s" has room beside the chart."""
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const {fillText} = CanvasRenderingContext2D.prototype;
+        window.labels = [];
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+            const {a, e} = this.getTransform(), wide = this.measureText(text).width;
+            const left = this.textAlign === 'right' ? x - wide : this.textAlign === 'center' ? x - wide / 2 : x;
+            labels.push([text, a * left + e]);
+            return fillText.call(this, text, x, y, ...more);
+        };"""})
+    page.server.behave(events=["mem-grow"])
+    page.open("?event=mem-grow&from=-1h&to=now")
+    page.until(lambda: page.all(".groups tbody tr"))
+    labels = page.until(lambda: [label for label in page.run("return window.labels") if "B/s" in label[0]])
+    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    assert all(left >= 0 for _, left in labels) and any("MB/s" in text for text, _ in labels), labels
+
+
 def test_the_numbers_under_the_pointer(page):
     page.open()
     page.until(lambda: page.find(".u-over"))

@@ -47,6 +47,28 @@ def test_heat_map(page):
     page.until(lambda: "part_from" not in page.link())
 
 
+def test_a_range_with_one_end(page):
+    """From then on until now: for the heat map, the export, the link and the comparison, too."""
+    page.open("?view=profile&from=-15m&service=api.service")
+    page.asks("flame", **{"from": "-15m", "to": "now"})
+    page.until(lambda: page.find("#as-heat").is_enabled())
+    page.click("#export")
+    page.click("[role=menuitem][data-key=folded]")
+    page.asks("export", format="folded", **{"from": "-15m", "to": "now"})
+    page.click("#as-heat")
+    page.asks("heat", **{"from": "-15m", "to": "now"})
+    page.until(lambda: page.all("#heat"))
+    page.run("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    page.click("#copy-link")
+    page.sees("Copied", "#copy-link")
+    link = page.run("return window.copied")
+    assert "NaN" not in link and f"to={answers.NOW}"[:-2] in link, link
+    page.open(f"?view=profile&to={answers.NOW - 600}")
+    page.asks("flame", **{"from": str(answers.NOW - 4200), "to": str(answers.NOW - 600)})
+    page.open("?view=compare&from=-15m")
+    page.asks("diff", **{"from": "-15m", "to": "now", "before_from": "-1800s", "before_to": "-900s"})
+
+
 def test_heat_maps_are_of_an_hour_at_most(page):
     page.open("?view=profile&from=-1d&to=now&heat=1")
     page.asks("timeline", **{"from": "-1d"})
@@ -271,3 +293,48 @@ def test_details_of_both_sides_of_a_comparison(page):
         page.asks("places", **wanted)
         page.keys(Keys.ESCAPE)
         page.until(lambda: not page.all(".details"))
+
+
+def test_a_search_finds_what_was_not_sent(page):
+    """Of 250,000 nodes the page has some: the server searches all of them."""
+    page.server.behave(part=True)
+    page.open("?view=profile&search=json")
+    page.asks("search", text="json", event="on-cpu", limit="1000")
+    assert page.server.questions("search")[-1].keys() & {"regex", "hide"} == set()
+    page.sees("in 405 frames, 2 of them drawn", ".flame-search output")
+    page.sees("json_2", ".flame-table")
+    page.sees("and 2 more functions", ".flame-table")
+    share = page.text(".flame-search output")
+    assert "(70.00%)" in share, share  # twice what is drawn
+    page.click(".flame-search [aria-pressed]")
+    page.asks("search", text="json", regex="1")
+    page.find(".flame-search input").send_keys(Keys.ESCAPE)
+    page.until(lambda: "json_2" not in page.text(".flame-table"))
+    # one letter after the other is one question
+    before = len(page.server.questions("search"))
+    page.find(".flame-search input").send_keys("malloc")
+    page.asks("search", text="malloc")
+    assert len(page.server.questions("search")) - before < 6
+
+
+def test_a_search_says_what_it_has_so_far(page):
+    page.server.behave(part=True, hold={"search"})
+    page.open("?view=profile&search=json")
+    page.sees("at least", ".flame-search output")
+    page.sees("searching all frames", ".flame-search output")
+    page.server.release()
+    page.sees("2 of them drawn", ".flame-search output")
+    assert "at least" not in page.text(".flame-search output")
+
+
+def test_what_is_all_there_is_searched_here(page):
+    page.open("?view=profile&search=json")
+    page.sees("in 2 frames", ".flame-search output")
+    assert not page.server.questions("search") and "drawn" not in page.text(".flame-search output")
+
+
+def test_both_sides_of_a_comparison_are_searched(page):
+    page.server.behave(part=True)
+    page.open("?view=compare&beside=1&search=json")
+    page.until(lambda: len(page.server.questions("search")) >= 2)
+    page.until(lambda: page.text(".flame-panes").count("2 of them drawn") == 2)

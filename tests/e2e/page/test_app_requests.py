@@ -5,7 +5,7 @@ import browser
 import pytest
 
 START = answers.NOW - 12  # of the film, which is 12 s long
-FILM = {"film": True, "events": ["on-cpu", "threads", "requests"]}
+FILM = {"film": True, "events": ["on-cpu", "off-cpu", "threads", "requests"]}
 
 
 @pytest.fixture
@@ -104,13 +104,29 @@ def test_from_a_request_to_its_thread(requests):
 def test_from_a_request_to_its_profile(requests):
     requests.click("#request-profile-0")
     number = f"{2000:016x}"
-    requests.asks("flame", event="on-cpu", request=number)
+    # its waits first, and beside them what it computed
+    requests.until(lambda: {ask["event"] for ask in requests.server.questions("flame") if ask.get("request") == number}
+                   == {"on-cpu", "off-cpu"})
+    assert (requests.link()["event"], requests.link()["other"]) == ("off-cpu", "on-cpu")
     requests.until(lambda: requests.all("#of-request .chip"))
     assert number in requests.text("#of-request") and "2 other requests" in requests.text("#of-request")
     assert not requests.all("#of-request .not-linked")
     requests.click("#of-request button")
     requests.until(lambda: not requests.all("#of-request"))
     assert "of_request" not in requests.link()
+
+
+def test_a_request_that_slept_shows_its_waits(requests):
+    requests.server.idle = {"on-cpu"}
+    requests.click("#request-profile-0")
+    requests.sees("On-CPU: nothing here", "main")
+    requests.until(lambda: requests.all(".flame-panel canvas"))
+    requests.sees("ImagingResample", ".flame-table")
+    # and one that only computed, what it computed
+    requests.server.idle = {"off-cpu"}
+    requests.open(requests.driver.current_url.removeprefix(requests.server.address()))
+    requests.sees("Off-CPU: nothing here", "main")
+    requests.sees("ImagingResample", ".flame-table")
 
 
 def test_the_profile_of_a_request_says_which_tasks_share_its_threads(requests):

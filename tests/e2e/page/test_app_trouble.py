@@ -60,6 +60,33 @@ def test_slow_answers(page):
     assert not page.all("[role=progressbar]")
 
 
+def test_what_is_shown_is_of_the_question_or_is_marked(page):
+    """Of another time it stands dimmed until the answer is here; of another event its numbers would mean nothing."""
+    page.open("?view=profile&from=-1h&to=now")
+    page.sees("ImagingResample", ".flame-table")
+    assert not page.all(".answers.old")
+    page.server.hold, page.server.released = {"flame"}, type(page.server.released)()
+    page.keys("3")
+    page.until(lambda: page.all(".answers.old .flame-panel"))
+    page.until(lambda: float(page.find(".answers.old .graph-area").value_of_css_property("opacity")) < 0.5)
+    assert page.all("[role=progressbar]")
+    page.server.release()
+    page.until(lambda: not page.all(".answers.old"))
+    page.server.hold, page.server.released = {"flame"}, type(page.server.released)()
+    page.choose("event", "off-cpu")
+    page.until(lambda: not page.all(".flame-panel"))
+    page.server.release()
+    page.sees("ImagingResample", ".flame-table")
+    # nor are live numbers those of another time
+    page.open("?live=1&from=-15m&to=now")
+    page.until(lambda: services(page))
+    page.server.hold, page.server.released = {"timeline"}, type(page.server.released)()
+    page.keys("2")
+    page.until(lambda: page.all(".answers.old .groups"))
+    page.server.release()
+    page.until(lambda: not page.all(".answers.old"))
+
+
 def test_an_answer_that_is_not_wanted_any_more(page):
     """The first question is answered after the second one: what is shown is of the second."""
     page.open()

@@ -3,9 +3,11 @@
 #include "../prelude.h"
 
 #include "query/flame_prune.h"
+#include "query/frame_search.h"
 #include "query/report.h"
 #include "query/sandwich.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,6 +233,154 @@ static void test_sandwich(void **state)
 	free_made(&m);
 }
 
+static const char *const searched_names[] = {
+	"all",	      "json::parse(char const*)", "JSON_free", "malloc", "[unknown]", "a*b",
+	"tcp_sendmsg"};
+enum {
+	SEARCHED = sizeof(searched_names) / sizeof(searched_names[0]),
+};
+
+static uint32_t below(struct made *m, uint32_t parent, const char *name)
+{
+	const struct label label = {
+		.name = name,
+		.image = !strcmp(name, "malloc") ? "/usr/lib/libc.so.6" : "/srv/api",
+		.kind = FILM_FRAME_NATIVE,
+		.file = !strcmp(name, "JSON_free") ? "src/json.c" : "",
+		.line = !strcmp(name, "JSON_free") ? 120 : 0,
+	};
+	uint32_t node = tree_child(&m->tree, parent, label_intern(&m->tree.labels, &label), false);
+
+	assert_int_not_equal(node, 0);
+	return node;
+}
+
+static void search(const struct made *m, const struct functions *functions, const char *text,
+		   const char *hide, struct frame_matches *matches)
+{
+	struct frame_search *search;
+	struct fail why;
+
+	assert_int_equal(frame_search_new(text, false, hide, &search, &why), 0);
+	assert_int_equal(frame_search_run(search, &m->tree, &m->flame, functions, matches, &why),
+			 0);
+	frame_search_free(search);
+}
+
+/* "3 frames 30: malloc JSON_free" */
+static void finds_without(const struct made *m, const char *text, const char *hide,
+			  const char *wanted)
+{
+	struct functions functions;
+	struct frame_matches matches;
+	char found[500];
+	size_t used;
+
+	assert_int_equal(functions_of(&m->tree, &m->flame, &functions), 0);
+	functions_sort(&functions);
+	search(m, &functions, text, hide, &matches);
+	used = (size_t)snprintf(found, sizeof(found),
+				"%lu in %lu:", (unsigned long)matches.total[TREE_NOW],
+				(unsigned long)matches.frames);
+	for (size_t i = 0; i < matches.of.count; i++)
+		used += (size_t)snprintf(found + used, sizeof(found) - used, " %s",
+					 matches.of.at[i].label->name);
+	assert_string_equal(found, wanted);
+	functions_free(&matches.of);
+	functions_free(&functions);
+}
+
+static void finds(const struct made *m, const char *text, const char *wanted)
+{
+	finds_without(m, text, NULL, wanted);
+}
+
+/* As web/test/search.test.ts tries the page's own. */
+static void test_the_language_of_searches(void **state)
+{
+	struct made m = {0};
+
+	(void)state;
+	start(&m);
+	for (uint32_t i = 1; i < SEARCHED; i++)
+		m.tree.nodes.at[below(&m, 0, searched_names[i])].self[TREE_NOW] = 1u << i;
+	finish(&m, false);
+	finds(&m, "json", "6 in 2: JSON_free json::parse(char const*)");
+	finds(&m, "all", "8 in 1: malloc"); /* the root is not a frame */
+	finds(&m, "\"malloc\"", "8 in 1: malloc");
+	finds(&m, "\"mallo\"", "0 in 0:");
+	finds(&m, "*parse*", "2 in 1: json::parse(char const*)");
+	finds(&m, "TCP*s*MSG", "64 in 1: tcp_sendmsg");
+	finds(&m, "tcp*sendmsg_*", "0 in 0:");
+	finds(&m, "a*b", "32 in 1: a*b");
+	finds(&m, "*c*c*", "2 in 1: json::parse(char const*)");
+	finds(&m, "*",
+	      "126 in 6: tcp_sendmsg a*b [unknown] malloc JSON_free json::parse(char const*)");
+	finds(&m, "[un", "16 in 1: [unknown]");
+	finds(&m, "/^json/", "2 in 1: json::parse(char const*)");
+	finds(&m, "/^json/i", "6 in 2: JSON_free json::parse(char const*)");
+	finds(&m, "image:libc*", "8 in 1: malloc");
+	finds(&m, "image:/usr", "8 in 1: malloc");
+	finds(&m, "file:json.c:12", "4 in 1: JSON_free");
+	finds(&m, "file:", "4 in 1: JSON_free");
+	finds(&m, "//", "0 in 0:");
+	finds_without(&m, "json", "\"JSON_free\"\n/(/", "2 in 1: json::parse(char const*)");
+	finds_without(&m, "json", "*free\nimage:api", "0 in 0:");
+	free_made(&m);
+}
+
+static void test_wrong_searches(void **state)
+{
+	char many[3 * FRAME_SEARCH_HIDDEN_MAX + 3] = "";
+	struct frame_search *search;
+	struct fail why;
+
+	(void)state;
+	assert_int_equal(frame_search_new("/(/", false, NULL, &search, &why), -EINVAL);
+	assert_int_equal(frame_search_new("(", true, NULL, &search, &why), -EINVAL);
+	assert_null(search);
+	for (int i = 0; i <= FRAME_SEARCH_HIDDEN_MAX; i++)
+		strcat(many, "x\n");
+	assert_int_equal(frame_search_new("x", false, many, &search, &why), -EINVAL);
+	assert_int_equal(frame_search_new("x", false, many + 2, &search, &why), 0);
+	frame_search_free(search);
+}
+
+/* A pruned copy would have a part of what a search finds. */
+static void test_searches_find_what_is_not_sent(void **state)
+{
+	struct made m = {0};
+	struct functions functions;
+	struct frame_matches matches;
+	uint64_t total = 0, before = 0, frames = 0;
+
+	(void)state;
+	fill_at_random(&m, 1, false);
+	assert_int_equal(functions_of(&m.tree, &m.flame, &functions), 0);
+	for (uint32_t i = 1; i < m.flame.count; i++) {
+		uint32_t up = i;
+
+		if (strcmp(m.flame.nodes[i].name, "c") != 0)
+			continue;
+		frames++;
+		do
+			up = m.flame.nodes[up].parent;
+		while (up && strcmp(m.flame.nodes[up].name, "c") != 0);
+		total += up ? 0 : m.flame.nodes[i].total;
+		before += up ? 0 : m.flame.nodes[i].before_total;
+	}
+	search(&m, &functions, "\"c\"", NULL, &matches);
+	assert_true(frames > 100);
+	assert_int_equal(matches.frames, frames);
+	assert_int_equal(matches.total[TREE_NOW], total);
+	assert_int_equal(matches.total[TREE_BEFORE], before);
+	assert_int_equal(matches.of.count, 1);
+	assert_int_equal(matches.of.at[0].total[TREE_NOW], total);
+	functions_free(&matches.of);
+	functions_free(&functions);
+	free_made(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +388,9 @@ int main(void)
 		cmocka_unit_test(test_any_number_of_nodes),
 		cmocka_unit_test(test_an_empty_one),
 		cmocka_unit_test(test_sandwich),
+		cmocka_unit_test(test_the_language_of_searches),
+		cmocka_unit_test(test_wrong_searches),
+		cmocka_unit_test(test_searches_find_what_is_not_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,18 @@ export interface CallsAnswer extends Pick<FlameAnswer, 'sum' | 'unit' | 'labels'
 	calls: number;
 }
 
+/** What a search matches in all of a profile, of which a FlameAnswer has the largest nodes alone. */
+export interface SearchAnswer {
+	sum: Sum;
+	unit: string;
+	/** Nodes that match, and what they have together: one inside of another counts once. */
+	frames: number;
+	total: number;
+	before_total?: number;
+	functions: FunctionRow[];
+	functions_found: number;
+}
+
 export interface SandwichAnswer {
 	sum: Sum;
 	unit: string;

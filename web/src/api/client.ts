@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks the server. Addresses are relative, so that the page also works behind a proxy's path.
+import type { FlameState } from '../flame/contract';
 import type { Filters, Link, Shape, Side } from '../state/link';
 import type { Range } from '../state/range';
 
@@ -138,4 +139,9 @@ export function withBefore(query: URLSearchParams, before: Side): URLSearchParam
 
 export function profileAsk(link: Link, range: Range, more: More = {}): URLSearchParams {
 	return withShape(askOf(link.event, range, link.filters, { request: link.ofRequest, ...more }), link.shape);
+}
+
+/** What a search asks beside what the profile itself asks. */
+export function withSearch(query: URLSearchParams, { search, isRegex, hide }: FlameState, limit: number): URLSearchParams {
+	return put(query, { text: search, regex: isRegex ? 1 : '', hide: hide.join('\n'), limit });
 }

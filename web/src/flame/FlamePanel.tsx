@@ -6,7 +6,7 @@ import { copyText } from '../parts/copy';
 import { useKeys } from '../parts/keys';
 import { flameText as words } from '../text/flame';
 import { Colours } from './colours';
-import type { Colouring, FlamePanelProps, FlameState, FunctionName, Show } from './contract';
+import type { Colouring, FlamePanelProps, FlameState, FunctionName, Searched, Show } from './contract';
 import './flame.css';
 import { Crumbs } from './crumbs';
 import type { Facts } from './facts';
@@ -56,16 +56,28 @@ function usePanes({ panes, state, theme }: FlamePanelProps) {
 	return { query, isHidden, models, matches, zoomed, colours };
 }
 
-/** "1.2 s (12.00%) in 12 frames, 30.00% of zoomed, before 10.00%" */
-function foundWords({ tree, matches, zoomed }: PaneModel & { matches: Matches }, unit: string): string {
-	const total = matches.total(tree.total, 0);
-	const share = percent(total, tree.total[0]!);
-	const parts = [words.found(`${formatOf(unit)(total)} (${share})`, matches.count, count(matches.count))];
+/**
+ * "1.2 s (12.00%) in 12 frames, 30.00% of zoomed, before 10.00%": of all there is, and how many of these are drawn; of
+ * the drawn ones alone, which are not all, it is said that it is at least that.
+ */
+function foundWords({ tree, matches, zoomed }: PaneModel & { matches: Matches }, unit: string, searched: Searched | null): string {
+	const all = searched?.answer ?? null;
+	const total = all ? all.total : matches.total(tree.total, 0);
+	const before = all ? all.before_total ?? 0 : tree.beforeTotal ? matches.total(tree.beforeTotal, 0) : 0;
+	const frames = all ? all.frames : matches.count;
+	const found = words.found(`${formatOf(unit)(total)} (${percent(total, all ? all.sum.total : tree.total[0]!)})`, frames, count(frames));
+	const parts = [searched && !all ? words.atLeast(found) : found];
 
-	if (zoomed)
-		parts.push(words.foundOfZoomed(percent(matches.total(tree.total, zoomed), tree.total[zoomed]!)));
+	if (all && all.frames > matches.count)
+		parts.push(words.foundDrawn(count(matches.count)));
+	if (zoomed) {
+		const share = words.foundOfZoomed(percent(matches.total(tree.total, zoomed), tree.total[zoomed]!));
+		parts.push(searched ? words.atLeast(share) : share);
+	}
 	if (tree.beforeTotal)
-		parts.push(words.foundBefore(percent(matches.total(tree.beforeTotal, 0), tree.beforeTotal[0]!)));
+		parts.push(words.foundBefore(percent(before, tree.beforeTotal[0]!)));
+	if (searched && !all)
+		parts.push(searched.error ? words.notSearched(safe(searched.error)) : words.searching);
 	return parts.join(', ');
 }
 
@@ -87,7 +99,8 @@ export function FlamePanel(props: FlamePanelProps) {
 	const canSandwich = !!onFocus && !hasBefore && panes.length === 1; // of two sides there is none
 	const found = models.map((model, i) => {
 		const hits = matches[i];
-		return hits ? foundWords({ ...model, matches: hits, zoomed: zoomed[i]! }, panes[i]!.answer.unit) : '';
+		return hits ? foundWords({ ...model, matches: hits, zoomed: zoomed[i]! }, panes[i]!.answer.unit,
+			props.searched?.[i] ?? null) : '';
 	});
 
 	const selectIn = (pane: number) => ({ facts, view }: GraphHandle, to: number, how: Selecting): void => {
@@ -109,6 +122,7 @@ export function FlamePanel(props: FlamePanelProps) {
 		onState({ hide: [...new Set([...state.hide, quoted(safe(name))])] }, true);
 	/** What stands for one function in the search marks it in the table, which still shows all. */
 	const marked = state.isRegex ? '' : unquoted(state.search);
+	const searched = query.test && !marked ? props.searchedFunctions ?? null : null;
 	const search = ({ name }: FunctionName) => onState({ isRegex: false, sandwich: null,
 		search: marked === safe(name) ? '' : quoted(safe(name)) });
 
@@ -179,7 +193,8 @@ export function FlamePanel(props: FlamePanelProps) {
 				onState={onState as (change: Partial<FlameState>) => void} onMatch={match} onReset={reset} />
 			{props.hasCrumbs && <Crumbs model={models[0]!} zoomed={zoomed[0]!} onZoom={zoomIn(models[0]!)} />}
 			<div class={`flame-views flame-show-${state.show}`}>
-				{hasTable && <Table functions={functions} unit={last.unit} whole={whole}
+				{hasTable && <Table functions={searched?.answer?.functions ?? functions}
+					found={searched?.answer?.functions_found ?? null} unit={last.unit} whole={whole}
 					before={before} isDiff={hasBefore} sort={state.sort}
 					test={marked ? null : query.test} marked={marked} isHidden={isHidden}
 					onSort={(sort) => onState({ sort })} onChoose={search}

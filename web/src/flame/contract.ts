@@ -6,9 +6,9 @@
 //
 // What is drawn follows from the properties alone: the panel keeps nothing that a link should
 // restore. Names in answers are hostile: they become text nodes or canvas text, after safe().
-import type { FlameAnswer, FunctionRow, SandwichAnswer } from '../api/answers';
+import type { FlameAnswer, FunctionRow, SandwichAnswer, SearchAnswer } from '../api/answers';
 
-export type { FlameAnswer, FunctionRow, SandwichAnswer } from '../api/answers';
+export type { FlameAnswer, FunctionRow, SandwichAnswer, SearchAnswer } from '../api/answers';
 
 export type Theme = 'light' | 'dark';
 export type Show = 'table' | 'both' | 'graph';
@@ -80,6 +80,14 @@ export interface Pane {
 	answer: FlameAnswer;
 }
 
+/** A search in all of a profile. */
+export interface Searched {
+	/** Null: not here yet, or failed. */
+	answer: SearchAnswer | null;
+	/** Why it failed; '': it did not. */
+	error: string;
+}
+
 export interface FlamePanelProps {
 	/** One, or two beside each other that share the state. A comparison is one with before_total. */
 	panes: Pane[];
@@ -92,6 +100,10 @@ export interface FlamePanelProps {
 	sandwich: SandwichAnswer | null;
 	state: FlameState;
 	theme: Theme;
+	/** What the search finds in all of each pane, where the graph has only a part; null: the graph has all. */
+	searched?: (Searched | null)[];
+	/** The same of the functions; null: they are all there. */
+	searchedFunctions?: Searched | null;
 	/** A step that "back" undoes (a zoom, a sandwich) is pushed, small changes are not. */
 	onState(change: Partial<FlameState>, isStep?: boolean): void;
 	/** Whether the way to the zoomed frame stands above the graph. */

@@ -13,6 +13,8 @@ const ROW = 28; // pixels; flame.css has the same
 
 interface TableProps {
 	functions: FunctionRow[] | null;
+	/** How many the search found, with those that are not listed; null: the listed ones that fit. */
+	found: number | null;
 	unit: string;
 	whole: number;
 	before: number; // of the other side, in its own unit
@@ -115,10 +117,12 @@ export function Table(props: TableProps) {
 							onAt={() => setAt(from + i)} />)}
 				</div>
 			</div>
+			{props.found !== null && rows.length > 0 && props.found > rows.length && <p class="flame-none" role="row">
+				<span role="gridcell">{words.moreFunctions(count(props.found - rows.length))}</span></p>}
 			{!rows.length && <p class="flame-none" role="row"><span role="gridcell">
 				{functions ? words.noFunctions : words.loading}</span></p>}
 		</div>
-		<span class="flame-spoken" role="status">{test ? words.functionsFound(count(rows.length)) : ''}</span>
+		<span class="flame-spoken" role="status">{test ? words.functionsFound(count(props.found ?? rows.length)) : ''}</span>
 	</>;
 }
 

@@ -13,7 +13,7 @@ import { placesOf } from '../state/ranks';
 import { zone } from '../state/zone';
 import { text } from '../text/text';
 import { drawMarks, marksAt, MoreMarks, useMarks, wordsOf } from './marks';
-import { howFilmed, type Rate, ratesOf, rateOf, untilOf } from './units';
+import { howFilmed, isThin, type Rate, ratesOf, rateOf, untilOf } from './units';
 
 /** Rows that have a colour of their own; the rest is drawn as others. */
 const COLOURED = palette.light.image.length - 1;
@@ -50,16 +50,16 @@ function drawingOf(answer: TimelineAnswer, rows: TimelineRow[], event: EventType
 	const rates = rows.map((row) => ratesOf(answer, row, event));
 	const steps = rates[0]?.length ?? 0;
 	const moments = Array.from({ length: steps }, (_, i) => answer.sum.from + i * answer.step);
-	const stacked: number[][] = [];
+	const stacked: (number | null)[][] = [];
 	let below: number[] = Array(steps).fill(0);
 	for (const rate of rates) {
 		below = below.map((value, i) => value + rate[i]!);
-		stacked.unshift(below);
+		stacked.unshift(below.map((value, i) => (isThin(answer, event, i) ? null : value)));
 	}
 	if (steps) { // where the last step ends
 		moments.push(answer.sum.to);
 		for (const line of stacked)
-			line.push(line[steps - 1]!);
+			line.push(line[steps - 1] ?? null);
 	}
 	return { data: [moments, ...stacked], rates };
 }
@@ -92,12 +92,12 @@ function drawComing(plot: uPlot, { sum }: TimelineAnswer): void {
 	plot.ctx.fillRect(from, top, to - from, height);
 }
 
-/** What was not filmed stands on the same ground: that nothing is known is not the same as nothing. */
-function drawUnfilmed(plot: uPlot, answer: TimelineAnswer): void {
+/** What was not filmed stands on the same ground: that little is known is not the same as nothing. */
+function drawUnfilmed(plot: uPlot, answer: TimelineAnswer, event: EventType): void {
 	const { from, to } = answer.sum, { top, height } = plot.bbox;
 	plot.ctx.fillStyle = colourOf('--raised');
 	answer.filmed.forEach((_, i) => {
-		if (howFilmed(answer, i) !== 'nothing')
+		if (howFilmed(answer, i) !== 'nothing' && !isThin(answer, event, i))
 			return;
 		const left = plot.valToPos(from + i * answer.step, 'x', true);
 		const right = plot.valToPos(Math.min(from + (i + 1) * answer.step, to), 'x', true);
@@ -117,6 +117,17 @@ function drawMarked(plot: uPlot, span: Span | null): void {
 	plot.ctx.fillStyle = colourOf('--accent');
 	plot.ctx.fillRect(from, top, 2, height);
 	plot.ctx.fillRect(to - 2, top, 2, height);
+}
+
+const AXIS_LEAST = 54, AXIS_MORE = 14; // pixels; the tick, and room beside it
+
+/** As wide as the longest of its labels, so that none is cut. */
+function axisWidth({ ctx }: uPlot, labels: string[] | null, font: string): number {
+	ctx.save();
+	ctx.font = font;
+	const widest = Math.max(0, ...(labels ?? []).map((label) => ctx.measureText(label).width));
+	ctx.restore();
+	return Math.max(AXIS_LEAST, Math.ceil(widest) + AXIS_MORE);
 }
 
 interface Events {
@@ -151,7 +162,7 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 		axes: [
 			{ ...axis, space: 70, size: 24,
 				values: (_, splits, __, ___, apart) => momentText(splits, apart) },
-			{ ...axis, space: 28, size: 54,
+			{ ...axis, space: 28, size: (plot, labels) => axisWidth(plot, labels, font),
 				values: (_, splits) => splits.map((value) => (value ? rate.mark(value) : '0')) },
 		],
 		series: [{}, ...rows.map((row) => {
@@ -163,7 +174,7 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 		hooks: {
 			drawClear: [(plot) => {
 				drawComing(plot, shown.current.answer);
-				drawUnfilmed(plot, shown.current.answer);
+				drawUnfilmed(plot, shown.current.answer, shown.current.event);
 				drawMarked(plot, shown.current.marked);
 			}],
 			draw: [(plot) => drawMarks(plot, shown.current.marks, colourOf('--ink'), colourOf('--ground'))],
@@ -182,6 +193,7 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 
 interface Shown {
 	answer: TimelineAnswer;
+	event: EventType;
 	marks: Mark[];
 	marked: Span | null;
 }
@@ -207,8 +219,8 @@ export function Chart({ answer, theme, height, what = '', marked = null, onSelec
 	const events = useRef<Events>({ onSelect, onCursor: setIndex });
 	events.current = { onSelect, onCursor: setIndex };
 	const { marks, others } = useMarks(answer.sum);
-	const shown = useRef<Shown>({ answer, marks, marked });
-	shown.current = { answer, marks, marked };
+	const shown = useRef<Shown>({ answer, event, marks, marked });
+	shown.current = { answer, event, marks, marked };
 
 	const rows = useMemo(() => foldRows(answer.rows), [answer]);
 	const drawing = useMemo(() => drawingOf(answer, rows, event), [answer, rows, event.name]);

@@ -10,7 +10,7 @@ import { labelsOf } from './ask_bar';
 import { coloursOf, type RowColours } from './chart';
 import { moveRow } from './rows';
 import { Sparkline } from './sparkline';
-import { amountOf, averageOf, rateOf, ratesOf } from './units';
+import { amountOf, averageOf, peakOf, rateOf, ratesOf } from './units';
 
 const SHOWN = 100; // rows, until all are asked for
 
@@ -47,7 +47,7 @@ function groupsOf(series: SeriesAnswer | null, timeline: TimelineAnswer, group: 
 	}
 	return [...totals, ...small].filter(([name, total]) => name !== '' && total > 0).map(([name, total]) => {
 		const row = rows.get(name) ?? null;
-		return { name, total, row, peak: row ? Math.max(0, ...ratesOf(timeline, row, type)) : 0 };
+		return { name, total, row, peak: row ? peakOf(timeline, type, ratesOf(timeline, row, type)) : 0 };
 	});
 }
 
@@ -125,6 +125,7 @@ function Row({ answer, of, colours, onPick }: {
 	const { event: type } = usePage();
 	const { sum } = answer;
 	const rates = of.row ? ratesOf(answer, of.row, type) : [];
+	const peak = peakOf(answer, type, rates);
 	const name = safe(of.name) || text.chart.others;
 	const share = sum.total > 0 ? of.total / sum.total : 0;
 	const { format } = rateOf(type);
@@ -138,9 +139,9 @@ function Row({ answer, of, colours, onPick }: {
 		}}>
 		<td class="text"><i class="swatch" style={{ background: colours(of.name) }} />{name}</td>
 		<td>{format(averageOf(answer, of.total, type))}</td>
-		<td class="less">{rates.length > 0 && format(Math.max(...rates))}</td>
+		<td class="less">{rates.length > 0 && format(peak)}</td>
 		<td class="less">{amountOf(type, sum.total)(of.total)}</td>
 		<td class="share"><span class="bar" style={{ '--part': share }} />{percent(of.total, sum.total)}</td>
-		<td class="trend">{rates.length > 0 && <Sparkline values={rates} most={Math.max(...rates, 0)} />}</td>
+		<td class="trend">{rates.length > 0 && <Sparkline values={rates.map((rate) => Math.min(rate, peak))} most={peak} />}</td>
 	</tr>;
 }

@@ -53,9 +53,11 @@ export function Answers({ asked, isSilent, children }: {
 }) {
 	const isLoading = asked.some((one) => one.isLoading);
 	const isFirst = asked.some((one) => one.isLoading && !one.answer);
+	const isOld = asked.some((one) => one.isOld);
 	const failed = asked.find((one) => one.error);
-	return <div class="answers" aria-busy={isLoading}>
-		{(!isSilent || isFirst) && <Progress isLoading={isLoading} isFirst={isFirst} />}
+	// what is drawn is of the question before, under the words of this one
+	return <div class={isOld ? 'answers old' : 'answers'} aria-busy={isLoading}>
+		{(!isSilent || isFirst || isOld) && <Progress isLoading={isLoading} isFirst={isFirst} />}
 		{failed && <Failure asked={failed} />}
 		{children}
 	</div>;

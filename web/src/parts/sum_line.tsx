@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an answer stands for, and what is missing in it: stands beside its numbers.
-import type { Sum } from '../api/answers';
+import type { EventType, Sum } from '../api/answers';
 import { count, partOf } from '../format';
 import { filmed, usePage } from '../state/page';
 import { clockOf, spanText, within } from '../state/range';
@@ -8,10 +8,13 @@ import { text } from '../text/text';
 import { Losses } from './losses';
 import { amountOf, averageOf, isLate, rateOf, sinceOf, untilOf } from './units';
 
-export function SumLine({ sum }: { sum: Sum }) {
-	const { event, status } = usePage();
+/** event: that of the page, if it is not given; name: which of several it is. */
+export function SumLine({ sum, name = '', ...of }: { sum: Sum; event?: EventType; name?: string }) {
+	const { event: usual, status } = usePage();
+	const event = of.event ?? usual;
 	const words = text.profile;
 	return <div class="sum">
+		{name && <span>{name}</span>}
 		<b>{amountOf(event, sum.total)(sum.total)}</b>
 		{!event.level && <span>{words.average(rateOf(event).format(averageOf({ sum }, sum.total, event)))}</span>}
 		<span>{spanText(within(sum, filmed(status)))}</span>

@@ -34,7 +34,8 @@ export function rateOf({ unit, rate, rate_scale: scale, level }: EventType): Rat
 	const format = formatOf(unit);
 	const small = (v: number) => (v > 0 && v < 10 && format(v) === count(v) ? v.toFixed(2) : format(v));
 	const short = (v: number) => (level ? format(v) : text.chart.perSecond(small(v)));
-	return { name: rate, format: short, short, mark: short };
+	// "10 MB/s", not "10.0 MB/s"
+	return { name: rate, format: short, short, mark: (v) => short(v).replace(/\.0+(?= )/, '') };
 }
 
 const MINUTES_FROM = 600, HOURS_FROM = 36000; // seconds
@@ -63,6 +64,18 @@ const NEARLY = 0.95; // of a step, which is filmed as a whole: films begin and e
 export function howFilmed(answer: TimelineAnswer, i: number): Filmed {
 	const part = answer.filmed[i] ?? 0, whole = Math.min(answer.step, answer.sum.to - answer.sum.from - i * answer.step);
 	return part >= whole * NEARLY ? 'all' : part > 0 ? 'part' : 'nothing';
+}
+
+const THIN = 0.25; // of a step
+
+/** Of the last step, which grows still, a few seconds say nothing about a minute: what their rate is may be noise. */
+export function isThin({ filmed, step }: TimelineAnswer, { level }: EventType, i: number): boolean {
+	return !level && i > 0 && i === filmed.length - 1 && filmed[i]! < step * THIN;
+}
+
+/** The highest of a row's rates. */
+export function peakOf(answer: TimelineAnswer, type: EventType, rates: number[]): number {
+	return Math.max(0, ...rates.filter((_, i) => !isThin(answer, type, i)));
 }
 
 /** A row's values per second; of a level, as they are. */

@@ -2,7 +2,7 @@
 // The slowest requests of what was chosen; each leads to what its thread did meanwhile.
 import { count, formatOf, safe } from '../format';
 import { isHere } from '../parts/click';
-import { slicesEvent, usualEvent } from '../state/events';
+import { slicesEvent, usualEvent, waitsEvent } from '../state/events';
 import { type Link, writeLink } from '../state/link';
 import { usePage } from '../state/page';
 import { explainText } from '../text/explain';
@@ -24,9 +24,12 @@ export function timelineOf(link: Link, row: RequestRow, origin: Origin): Link {
 		from: origin.wordOf(start - more), to: origin.wordOf(row.end + more) } };
 }
 
-/** Its profile: what was done for it; of one that was made: what its thread did in its time. */
-export function profileOf(link: Link, row: RequestRow, origin: Origin, event: string): Link {
-	return { ...link, view: 'profile', event, isLive: false,
+/**
+ * Its profile: what was done for it; of one that was made: what its thread did in its time. A slow request has mostly
+ * waited: its waits stand first, beside what it computed.
+ */
+export function profileOf(link: Link, row: RequestRow, origin: Origin, event: string, waits: string): Link {
+	return { ...link, view: 'profile', event: waits || event, other: waits ? event : '', isLive: false,
 		range: { from: origin.wordOf(row.end - row.duration), to: origin.wordOf(row.end) },
 		...(row.role === 'served' ? { ofRequest: row.number } :
 			{ filters: { ...link.filters, pid: String(row.pid), tid: String(row.tid) } }) };
@@ -58,7 +61,7 @@ export function aroundOf(row: RequestRow, origin: Origin): { from: string; to: s
 export function Slowest({ answer, onWhy }: { answer: RequestsAnswer; onWhy(row: RequestRow): void }) {
 	const { link, status } = usePage();
 	const ns = formatOf('ns'), bytes = formatOf('bytes'), origin = new Origin(BigInt(answer.base));
-	const hasSlices = slicesEvent(status) !== '', event = usualEvent(status);
+	const hasSlices = slicesEvent(status) !== '', event = usualEvent(status), waits = waitsEvent(status);
 	return <div class="wide requests-table" tabIndex={0} role="group" aria-label={words.slowest}>
 		<table class="rows folds" id="slowest">
 			<thead><tr>
@@ -80,7 +83,7 @@ export function Slowest({ answer, onWhy }: { answer: RequestsAnswer; onWhy(row: 
 					{hasSlices && row.role === 'served' && <button type="button" class="quiet" id={`request-why-${i}`}
 						title={explainText.whyHint} onClick={() => onWhy(row)}>{explainText.why}</button>}
 					{hasSlices && <Go id={`request-timeline-${i}`} to={timelineOf(link, row, origin)} title={words.timelineHint}>{words.timeline}</Go>}
-					{event && <Go id={`request-profile-${i}`} to={profileOf(link, row, origin, event)} title={words.profileHint}>{words.profile}</Go>}
+					{event && <Go id={`request-profile-${i}`} to={profileOf(link, row, origin, event, waits)} title={words.profileHint}>{words.profile}</Go>}
 				</span></td>
 			</tr>)}</tbody>
 		</table>

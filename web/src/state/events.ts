@@ -41,6 +41,13 @@ export function requestsEvent(status: Status | null): string {
 	return status?.event_types.find(({ requests }) => requests)?.name ?? '';
 }
 
+/** The event of waits; '': none was filmed. */
+export function waitsEvent(status: Status | null): string {
+	const all = (status?.event_types ?? []).filter(({ interval, slices, requests, locks }) => interval && !slices && !requests && !locks);
+	// why a thread waited, before that it waited for a CPU or for work
+	return (all.find(({ name }) => name === 'off-cpu') ?? all[0])?.name ?? '';
+}
+
 /** All that there are, calls last. */
 export function typesOf(status: Status | null): EventType[] {
 	const types = (status?.event_types ?? []).map(({ name }) => typeOf(status, name));

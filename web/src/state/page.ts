@@ -6,7 +6,7 @@ import type { EventType, SeriesRow, Status } from '../api/answers';
 import type { Theme } from '../flame/contract';
 import { isOfCalls, requestsEvent, slicesEvent, typeOf, typesOf, usualEvent } from './events';
 import { type Link, readLink, type ViewName, VIEWS, writeLink } from './link';
-import { type Range, rangeOf, secondsOf, type Span, spanOf, USUAL_RANGE, wordOf } from './range';
+import { type Range, rangeOf, secondsOf, type Span, spanOf, USUAL_RANGE, withBothEnds, wordOf } from './range';
 
 export interface Page {
 	link: Link;
@@ -131,7 +131,9 @@ function usualRange(status: Status | null): Range {
 }
 
 export function rangeOfLink(link: Link, status: Status | null): Range {
-	return link.range.from || status?.one_film ? link.range : usualRange(status);
+	const whole = status?.one_film ? filmed(status) : null;
+	const range = withBothEnds(link.range, whole ? wordOf(whole.to) : 'now');
+	return range.from || status?.one_film ? range : usualRange(status);
 }
 
 export function spanOfLink(link: Link, status: Status | null): Span | null {

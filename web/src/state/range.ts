@@ -46,6 +46,13 @@ export function spanOf(range: Range, now: number): Span | null {
 	return to > from ? { from, to } : null;
 }
 
+/** The same with both ends, where one of them is left out: until now, or an hour until then. end: of one film. */
+export function withBothEnds(range: Range, end = 'now'): Range {
+	if (range.from && !range.to)
+		return { from: range.from, to: end };
+	return range.to && !range.from ? { from: before(range.to, 3600), to: range.to } : range;
+}
+
 export function isRelative(range: Range): boolean {
 	return range.to === 'now' || range.from.startsWith('-');
 }

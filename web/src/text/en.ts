@@ -215,6 +215,7 @@ export const en = {
 		average: (rate: string) => `${rate} on average`,
 		until: (clock: string) => `complete until ${clock}`,
 		untilHint: 'What was filmed later is still on its way; averages are of the time that was filmed until then.',
+		nothingOf: (event: string) => `${event}: nothing here`,
 		ofRequest: (id: string) => `Request ${id}`,
 		shared: (n: string, time: string) => `with ${many(n, 'other request')} on the same threads, without ${time} of short waits`,
 		pruned: (n: string) => `Drawn as [smaller]: ${many(n, 'small frame')}.`,

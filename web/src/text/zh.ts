@@ -225,6 +225,7 @@ export const zh: Text = {
 		average: (rate) => `平均 ${rate}`,
 		until: (clock) => `完整到 ${clock}`,
 		untilHint: '之后的数据仍在路上；平均值只算到此刻为止。',
+		nothingOf: (event) => `${event}：此处没有`,
 		ofRequest: (id) => `请求 ${id}`,
 		shared: (n, time) => `含同一线程上另外 ${n} 个请求，不含 ${time} 的短等待`,
 		pruned: (n) => `${n} 个小帧合并显示为 [smaller]。`,

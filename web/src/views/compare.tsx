@@ -16,10 +16,11 @@ import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { CustomRange } from '../parts/range_bar';
 import { Sides } from '../parts/sides';
+import { useSearch } from '../parts/use_search';
 import { amountOf, averageOf, rateOf, sinceOf, untilOf } from '../parts/units';
 import type { Filters, Side } from '../state/link';
 import { filmed, type Page, usePage } from '../state/page';
-import { lengthOf, lengthText, type Range, rangeBefore, rangeOf, secondsOf, spanOf, spanText } from '../state/range';
+import { lengthOf, lengthText, type Range, rangeBefore, rangeOf, secondsOf, spanOf, spanText, withBothEnds } from '../state/range';
 import { text } from '../text/text';
 
 const DAY = 86400;
@@ -41,7 +42,7 @@ function sidesOf({ link, range, status }: Page): { now: Range; before: Side } {
 	} else {
 		previous = rangeBefore(range, lengthOf(range));
 	}
-	return { now, before: link.before ?? sideOf(previous, link.filters) };
+	return { now, before: link.before ? { ...link.before, range: withBothEnds(link.before.range) } : sideOf(previous, link.filters) };
 }
 
 /** In which order answers stand that need no comparison: "before" is a side as any other. */
@@ -56,11 +57,15 @@ export function Compare() {
 	const [frame, showFrame] = useDetails();
 	const asked = useAnswer<FlameAnswer>('diff',
 		withBefore(profileAsk(link, now, { nodes: NODES, functions: 1, limit: FUNCTIONS }), before), beat);
-	const left = useAnswer<FlameAnswer>(link.isBeside ? 'flame' : null, profileAsk(
-		{ ...link, filters: filtersOf(link.filters, before) }, before.range, { nodes: NODES }), beat);
+	const linkBefore = { ...link, filters: filtersOf(link.filters, before) };
+	const left = useAnswer<FlameAnswer>(link.isBeside ? 'flame' : null, profileAsk(linkBefore, before.range, { nodes: NODES }), beat);
 	const right = useAnswer<FlameAnswer>(link.isBeside ? 'flame' : null,
 		profileAsk(link, now, { nodes: NODES }), beat);
 	const { answer } = asked;
+	const isCut = (side: FlameAnswer | null) => !!side && (side.hidden > 0 || (side.functions?.length ?? 0) >= FUNCTIONS);
+	const searched = useSearch(isCut(answer), withBefore(profileAsk(link, now), before), link.flame, FUNCTIONS, beat);
+	const searchedLeft = useSearch(isCut(left.answer), profileAsk(linkBefore, before.range), link.flame, 1, beat);
+	const searchedRight = useSearch(isCut(right.answer), profileAsk(link, now), link.flame, 1, beat);
 	const state: FlameState = { ...link.flame, sandwich: null, sort: link.changeSort,
 		colour: link.isBeside ? link.flame.colour : link.changeColour };
 	const change = ({ colour, sort, ...part }: Partial<FlameState>, isStep = false) => go({
@@ -95,6 +100,7 @@ export function Compare() {
 			{answer && !isNothing && <Changed now={now} before={before} beforeFilters={beforeFilters} />}
 			{panes && !isNothing && <div class="graph-area">
 				<FlamePanel panes={panes} functions={answer?.functions ?? null} sandwich={null} state={state}
+					searched={link.isBeside ? [searchedLeft, searchedRight] : [searched]} searchedFunctions={searched}
 					theme={theme} onState={change} onDetails={showFrame}
 					onFocus={({ name }) => go({ filters: { ...link.filters, focus: exactly(name) } })} />
 				{frame && <Details frame={frame} unit={panes[0]!.answer.unit} whole={null} steps={0}

@@ -18,10 +18,11 @@ import { HeatMap } from '../parts/heat_map';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
+import { useSearch } from '../parts/use_search';
 import { shapeFor, slicesEvent, typeOf, typesOf } from '../state/events';
 import { writeLink } from '../state/link';
 import { usePage } from '../state/page';
-import { rangeOf, spanOf, stepsOf } from '../state/range';
+import { rangeOf, spanOf, stepsOf, withBothEnds } from '../state/range';
 import { text } from '../text/text';
 import { timelineText } from '../text/timeline';
 import { NO_TIMELINE } from '../timeline/link';
@@ -35,7 +36,7 @@ export function Profile() {
 	const { link, range: all, span, beat, theme, go, status, event } = usePage();
 	const canHeat = !!span && span.to - span.from <= HEAT_MOST;
 	const isHeat = link.isHeat && canHeat;
-	const range = isHeat && link.part.from ? link.part : all;
+	const range = isHeat && link.part.from ? withBothEnds(link.part, all.to) : all;
 	const steps = stepsOf(span, link.isFine);
 	const [nodes, setNodes] = useState(NODES);
 	const [frame, showFrame] = useDetails();
@@ -43,18 +44,25 @@ export function Profile() {
 	const timeline = useAnswer<TimelineAnswer>('timeline',
 		askOf(link.event, all, link.filters, { group: 'none', steps }), beat);
 	const heat = useAnswer<HeatAnswer>(isHeat ? 'heat' : null, askOf(link.event, all, link.filters), beat);
-	const beside = useAnswer<FlameAnswer>(link.other ? 'flame' : null,
-		profileAsk({ ...link, event: link.other, shape: shapeFor(status, link.other, link.shape) }, range, { nodes }), beat);
+	const linkBeside = { ...link, event: link.other, shape: shapeFor(status, link.other, link.shape) };
+	const beside = useAnswer<FlameAnswer>(link.other ? 'flame' : null, profileAsk(linkBeside, range,
+		{ nodes, functions: 1, limit: FUNCTIONS }), beat);
 	const flame = useAnswer<FlameAnswer>('flame', profileAsk(link, range, { nodes, functions: 1, limit: FUNCTIONS,
 		sort: link.flame.sort === 'total' ? 'total' : 'self' }), beat);
 	const around = useAnswer<SandwichAnswer>(sandwich && 'sandwich', profileAsk(link, range,
 		{ name: sandwich?.name, image: sandwich?.image, nodes }), beat);
 	const locks = useAnswer<LocksAnswer>(event.locks ? 'locks' : null, askOf(link.event, range, link.filters), beat);
 	const { answer } = flame;
+	const hasCutFunctions = (answer?.functions?.length ?? 0) >= FUNCTIONS;
+	const searched = useSearch(!!answer && (answer.hidden > 0 || hasCutFunctions), profileAsk(link, range), link.flame, FUNCTIONS, beat);
+	const searchedBeside = useSearch((beside.answer?.hidden ?? 0) > 0, profileAsk(linkBeside, range), link.flame, FUNCTIONS, beat);
 	const others = typesOf(status).filter(({ name, calls }) => !calls && name !== link.event);
-	const panes = !answer ? [] : link.other && beside.answer ?
-		[{ title: safe(event.title), answer }, { title: safe(typeOf(status, link.other).title), answer: beside.answer }] :
-		[{ title: '', answer }];
+	// of two events that one may have nothing of, such as a request that slept, what there is is shown
+	const sides = !answer ? [] : [{ title: safe(event.title), answer, searched, event },
+		...(link.other && beside.answer ? [{ title: safe(typeOf(status, link.other).title), answer: beside.answer,
+			searched: searchedBeside, event: typeOf(status, link.other) }] : [])];
+	const filled = sides.filter((side) => side.answer.sum.total > 0);
+	const panes = sides.length > 1 && filled.length > 0 ? filled : sides.slice(0, 1);
 	// the same time and threads, slice by slice
 	const toTimeline = { view: 'timeline' as const, range, isLive: false, timeline: NO_TIMELINE };
 	const change = (part: Partial<FlameState>, isStep = false) =>
@@ -70,9 +78,11 @@ export function Profile() {
 			{answer?.request && <span class="hint">{text.profile.shared(count(answer.request.shared), formatOf('ns')(answer.request.not_known))}</span>}
 		</div>}
 		<Answers asked={[flame, timeline, around, heat, beside, locks]} isSilent={link.isLive}>
-			{answer && (answer.sum.total === 0 && range === all ? <NothingFilmed sum={answer.sum} /> : <>
+			{answer && (filled.length === 0 && range === all ? !beside.isLoading && <NothingFilmed sum={answer.sum} /> : <>
 				<div class="row spread">
-					<SumLine sum={answer.sum} />
+					<div>{sides.map((side) => side.answer.sum.total > 0 || sides.length === 1 ?
+						<SumLine key={side.event.name} sum={side.answer.sum} event={side.event} name={sides.length > 1 ? side.title : ''} /> :
+						<p key={side.event.name} class="hint">{text.profile.nothingOf(side.title)}</p>)}</div>
 					{slicesEvent(status) && <a class="button" id="profile-timeline" title={timelineText.toTimelineHint}
 						href={writeLink({ ...link, ...toTimeline })} onClick={(click) => {
 							if (!isHere(click))
@@ -99,18 +109,19 @@ export function Profile() {
 						</select></label>}
 				</div>
 				{isHeat && heat.answer && <HeatMap answer={heat.answer} theme={theme}
-					part={spanOf(link.part, 0)} onPart={(part) => go({ part: rangeOf(part), isLive: false,
+					part={spanOf(withBothEnds(link.part, all.to), Date.now() / 1000)} onPart={(part) => go({ part: rangeOf(part), isLive: false,
 						...(all.to === 'now' && span ? { range: rangeOf(span) } : {}) })} />}
 				{!isHeat && timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>}
 				{event.locks && locks.answer && <LockTable answer={locks.answer} />}
-				{answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> :
+				{filled.length === 0 ? <NothingFilmed sum={answer.sum} /> :
 				<div class="graph-area">
-					<FlamePanel panes={panes} functions={answer.functions ?? null}
+					<FlamePanel panes={panes} functions={panes[0]!.answer.functions ?? null}
+						searched={panes.map((side) => side.searched)} searchedFunctions={panes[0]!.searched}
 						sandwich={around.answer} state={link.flame} theme={theme} onState={change}
 						onDetails={showFrame}
 						onFocus={({ name }) => go({ filters: { ...link.filters, focus: exactly(name) } })} />
-					{frame && <Details frame={frame} unit={answer.unit} whole={timeline.answer} steps={steps}
+					{frame && <Details frame={frame} unit={(panes[frame.pane] ?? panes[0]!).answer.unit} whole={timeline.answer} steps={steps}
 						onClose={() => showFrame(null)} />}
 				</div>}
 				{answer.hidden > 0 && <p class="hint">{text.profile.pruned(count(answer.hidden))}{' '}
