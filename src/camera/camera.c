@@ -533,6 +533,7 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->rules = samples.tables.rules;
 	memcpy(statistics->refusal, samples.refusal, sizeof(statistics->refusal));
 	statistics->ring_bytes = rings_bytes(camera->rings);
+	statistics->run_ns = sources_run_ns(&camera->sources);
 	statistics->held = held.count;
 	statistics->held_longest = held.longest;
 }

@@ -100,6 +100,7 @@ struct camera_statistics {
 		[CAMERA_REFUSAL_MAX];
 	uint64_t table_bytes, ring_bytes;
 	unsigned int tables, rules;
+	uint64_t run_ns;       /* that its programs ran in the kernel, as far as it times them */
 	uint64_t held;	       /* times that a process waited for its probes, */
 	uint64_t held_longest; /* and for how long at most, ns */
 };

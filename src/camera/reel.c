@@ -435,6 +435,7 @@ static uint64_t tell(struct reel *reel)
 		shown->unwritten += camera.samples - reel->film.samples;
 	shown->lost = camera.lost + shown->unwritten;
 	shown->cpu_seconds = (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9;
+	shown->run_ns = camera.run_ns;
 	shown->is_writing = reel->film.is_kept;
 	shown->hung = camera_hung(reel->camera, &shown->hung_since);
 	shown->seen = clock_ns();

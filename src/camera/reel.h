@@ -95,6 +95,7 @@ struct reel_statistics {
 	uint64_t lost;	    /* samples that are in no film */
 	uint64_t unwritten; /* of lost: since no film could be written */
 	double cpu_seconds; /* of the thread that records */
+	uint64_t run_ns;    /* of its programs in the kernel, as far as it times them */
 	uint64_t since;	    /* ns since 1970: when it began to record; 0: not yet */
 	uint64_t films;	    /* begun */
 	unsigned int frequency;

@@ -280,6 +280,16 @@ static enum capture_source owner_number(const struct sources *sources, const cha
 	return CAPTURE_SOURCE_NONE;
 }
 
+/* Fills what the kernel says of a program; false: it is not loaded. */
+static bool is_loaded(const struct bpf_program *program, struct bpf_prog_info *info)
+{
+	int fd = bpf_program__fd(program);
+	__u32 size = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, info, &size);
+}
+
 uint64_t sources_skipped(const struct sources *sources, enum capture_source number)
 {
 	struct bpf_program *program;
@@ -288,13 +298,27 @@ uint64_t sources_skipped(const struct sources *sources, enum capture_source numb
 	if (!sources->host.probes)
 		return 0;
 	bpf_object__for_each_program (program, sources->host.probes->obj) {
-		struct bpf_prog_info info = {0};
-		__u32 size = sizeof(info);
+		struct bpf_prog_info info;
 
-		if (bpf_program__fd(program) >= 0 &&
-		    owner_number(sources, bpf_program__name(program)) == number &&
-		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+		if (owner_number(sources, bpf_program__name(program)) == number &&
+		    is_loaded(program, &info))
 			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
+uint64_t sources_run_ns(const struct sources *sources)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	if (!sources->host.probes)
+		return 0;
+	bpf_object__for_each_program (program, sources->host.probes->obj) {
+		struct bpf_prog_info info;
+
+		if (is_loaded(program, &info))
+			sum += info.run_time_ns;
 	}
 	return sum;
 }

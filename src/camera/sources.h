@@ -69,6 +69,8 @@ void sources_make_possible(struct sources *sources, const struct source_host *ho
  * CAPTURE_SOURCE_NONE: of the programs that belong to all sources.
  */
 uint64_t sources_skipped(const struct sources *sources, enum capture_source number);
+/* ns that all programs have run, of the time in which the kernel timed them (BPF_ENABLE_STATS). */
+uint64_t sources_run_ns(const struct sources *sources);
 unsigned int sources_needs(const struct sources *sources);
 unsigned int sources_rate(const struct sources *sources);
 /* Bytes of each CPU's ring, on that many CPUs. */

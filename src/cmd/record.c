@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/own.h"
 #include "base/text.h"
 #include "camera/camera.h"
 #include "camera/sources.h"
@@ -234,7 +235,7 @@ static void show_progress(void *context, uint64_t elapsed_ns)
 	text_count(samples, sizeof(samples), statistics.samples);
 	fprintf(stderr, "\r\033[K%.0f s, %s samples, %llu lost, recorder at %.1f %% of one CPU",
 		seconds, samples, (unsigned long long)statistics.lost,
-		recording_own_cpu_seconds() / seconds * 100);
+		own_cpu_seconds() / seconds * 100);
 }
 
 /* Why a film of these events has nothing in it, as far as that is known. */

@@ -172,15 +172,6 @@ int recording_check_command(char *const *argv, struct command *command, struct f
 			  "cannot execute '%s'", argv[0]);
 }
 
-double recording_own_cpu_seconds(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
 /* A command that was to be filmed, and was not found to be one when it was to be executed. */
 static bool never_ran(const struct session *session)
 {

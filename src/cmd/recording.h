@@ -85,8 +85,6 @@ struct command_options recording_command(const struct recording_options *options
 int recording_create_film(const char *path, const char *labels, int argc, char **argv,
 			  struct film_writer **film, struct fail *why);
 
-double recording_own_cpu_seconds(void);
-
 /* A recording from its start until its film is closed. */
 struct recording {
 	const struct recording_options *options;

@@ -17,6 +17,7 @@
 #include "base/privileges.h"
 #include "base/tokens.h"
 #include "cmd/serve_options.h"
+#include "host/cost.h"
 #include "host/drop.h"
 #include "host/flight.h"
 #include "host/keeper.h"
@@ -42,6 +43,7 @@ struct serve {
 
 	struct recorder *recorder; /* null: nothing is filmed */
 	struct flight *flight;	   /* null: there is no flight recorder */
+	struct cost *cost;
 	struct store *store;
 	struct keeper *keeper;
 	struct server *server;
@@ -142,8 +144,10 @@ static void say_recorder(void *context, struct server_recorder *recorder)
 {
 	struct serve *serve = context;
 	struct recorder_state state;
+	struct cost_figures cost;
 
 	recorder_state(serve->recorder, &state);
+	cost_now(serve->cost, &cost);
 	*recorder = (struct server_recorder){
 		.is_filming = state.is_filming,
 		.hung = (unsigned int)state.hung,
@@ -151,7 +155,10 @@ static void say_recorder(void *context, struct server_recorder *recorder)
 		.still_ns = state.still_ns,
 		.samples = state.samples,
 		.lost = state.lost,
-		.cpu = state.load,
+		.cpu = cost.cpu,
+		.bpf = cost.bpf,
+		.bpf_seconds = cost.bpf_seconds,
+		.has_bpf = cost.has_bpf,
 		.frequency = state.frequency,
 	};
 }
@@ -303,10 +310,14 @@ static int start_flight(struct serve *serve, struct fail *why)
 static int start(struct serve *serve, struct fail *why)
 {
 	const uint64_t also = to_listen(&serve->options);
-	int err = serve->options.no_record ? 0 : load_recorder(serve, why);
+	int err = cost_new(&serve->cost, why);
 
+	if (!err && !serve->options.no_record)
+		err = load_recorder(serve, why);
 	if (!err)
 		err = load_flight(serve, why);
+	if (!err)
+		cost_of(serve->cost, serve->recorder, serve->flight);
 	if (!err)
 		err = become_user(&serve->options, why);
 	if (!err)
@@ -323,7 +334,7 @@ static int start(struct serve *serve, struct fail *why)
 	if (!err)
 		err = drop_to_others(serve->options.store, also, why);
 	if (!err)
-		err = keeper_start(serve->store, serve->recorder, &serve->keeper, why);
+		err = keeper_start(serve->store, serve->cost, &serve->keeper, why);
 	return err ? err : start_server(serve, why);
 }
 
@@ -341,6 +352,7 @@ static int stop(struct serve *serve, struct fail *why)
 	if (flight_join(serve->flight, err ? &(struct fail){0} : why) && !err)
 		err = -EIO;
 	keeper_free(serve->keeper);
+	cost_free(serve->cost);
 	flight_free(serve->flight);
 	recorder_free(serve->recorder);
 	store_free(serve->store);

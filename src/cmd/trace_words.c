@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/own.h"
 #include "base/text.h"
 
 void trace_warn(const char *words)
@@ -21,7 +22,7 @@ void trace_show_progress(void *context, uint64_t elapsed_ns)
 	calls_statistics(context, &statistics);
 	text_count(calls, sizeof(calls), statistics.calls);
 	fprintf(stderr, "\r\033[K%.0f s, %s calls of %zu functions, recorder at %.1f %% of one CPU",
-		seconds, calls, statistics.functions, recording_own_cpu_seconds() / seconds * 100);
+		seconds, calls, statistics.functions, own_cpu_seconds() / seconds * 100);
 }
 
 static void show_losses(const struct calls_statistics *calls,

@@ -600,4 +600,5 @@ void flight_state(struct flight *flight, struct flight_state *state)
 	state->is_filming = recorder.is_filming && !is_over;
 	state->lost = recorder.lost;
 	state->cpu_seconds = recorder.cpu_seconds;
+	state->run_ns = recorder.run_ns;
 }

@@ -96,6 +96,7 @@ struct flight_state {
 	uint64_t crowded;    /* films that had to go before their time, as memory was full */
 	uint64_t lost;	     /* samples */
 	double cpu_seconds;  /* of the thread that records */
+	uint64_t run_ns;     /* as in struct recorder_state */
 };
 void flight_state(struct flight *flight, struct flight_state *state);
 

@@ -17,7 +17,7 @@
 
 struct keeper {
 	struct store *store;
-	struct recorder *recorder;
+	struct cost *cost;
 	pthread_t thread;
 	int end; /* eventfd: it is to end */
 	bool failed;
@@ -48,7 +48,7 @@ static void *keep(void *context)
 	pthread_setname_np(pthread_self(), "keeper");
 	do {
 		tick(keeper);
-		recorder_measure(keeper->recorder);
+		cost_measure(keeper->cost);
 		for (int i = 0; !is_ended && i < FOLLOWS; i++) {
 			is_ended = poll(&end, 1, TICK_MS / (FOLLOWS + 1)) > 0;
 			/* what is wrong shows at the next tick */
@@ -59,8 +59,7 @@ static void *keep(void *context)
 	return NULL;
 }
 
-int keeper_start(struct store *store, struct recorder *recorder, struct keeper **result,
-		 struct fail *why)
+int keeper_start(struct store *store, struct cost *cost, struct keeper **result, struct fail *why)
 {
 	struct keeper *keeper = calloc(1, sizeof(*keeper));
 	int err;
@@ -69,7 +68,7 @@ int keeper_start(struct store *store, struct recorder *recorder, struct keeper *
 	if (!keeper)
 		return fail_errno(why, -ENOMEM, NULL, "cannot start a thread");
 	keeper->store = store;
-	keeper->recorder = recorder;
+	keeper->cost = cost;
 	keeper->end = eventfd(0, EFD_CLOEXEC);
 	err = keeper->end < 0 ? errno : pthread_create(&keeper->thread, NULL, keep, keeper);
 	if (err) {

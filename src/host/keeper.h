@@ -3,17 +3,16 @@
 #define HOST_KEEPER_H
 
 #include "base/fail.h"
-#include "host/recorder.h"
+#include "host/cost.h"
 #include "store/store.h"
 
 /*
- * A thread that does a store's housekeeping, and measures the recorder (null: nothing is filmed).
+ * A thread that does a store's housekeeping, and measures what the process takes.
  */
 struct keeper;
 
-/* store and recorder must outlive it. *keeper is null after an error. */
-int keeper_start(struct store *store, struct recorder *recorder, struct keeper **keeper,
-		 struct fail *why);
+/* store and cost must outlive it. *keeper is null after an error. */
+int keeper_start(struct store *store, struct cost *cost, struct keeper **keeper, struct fail *why);
 
 /* It is to end; from any thread. Null is allowed, as in the next. */
 void keeper_stop(struct keeper *keeper);

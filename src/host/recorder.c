@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -38,10 +37,6 @@ struct recorder {
 	int ended; /* eventfd */
 	int err;   /* what ended it, of the thread until then */
 	struct fail failed;
-
-	atomic_uint load;	 /* millionths of one core */
-	double last_cpu_seconds; /* of recorder_measure(), as the next */
-	uint64_t last_measured;
 };
 
 static void tell_trouble(void *context, const struct fail *why)
@@ -227,24 +222,8 @@ void recorder_state(struct recorder *recorder, struct recorder_state *state)
 		.hung = statistics.hung,
 		.hung_ns = statistics.hung ? now - statistics.hung_since : 0,
 		.still_ns = is_still(&statistics, now) ? now - statistics.seen : 0,
-		.load = (double)atomic_load(&recorder->load) / 1e6,
+		.run_ns = statistics.run_ns,
 	};
-}
-
-void recorder_measure(struct recorder *recorder)
-{
-	struct recorder_state state;
-	uint64_t now = clock_ns();
-
-	if (!recorder)
-		return;
-	recorder_state(recorder, &state);
-	if (recorder->last_measured && now > recorder->last_measured)
-		atomic_store(&recorder->load,
-			     (unsigned int)((state.cpu_seconds - recorder->last_cpu_seconds) *
-					    1e15 / (double)(now - recorder->last_measured)));
-	recorder->last_measured = now;
-	recorder->last_cpu_seconds = state.cpu_seconds;
 }
 
 void recorder_raise_descriptors(void)

@@ -83,14 +83,11 @@ struct recorder_state {
 	size_t hung;	    /* file systems of targets that do not answer, */
 	uint64_t hung_ns;   /* and for how long the first of them */
 	uint64_t still_ns;  /* for how long it has recorded nothing, as it waits for something */
-	double load;	    /* cores that it kept busy between the last two of recorder_measure() */
+	uint64_t run_ns; /* of its programs in the kernel, as far as it times them (host/cost.h) */
 };
 
 /* From any thread. */
 void recorder_state(struct recorder *recorder, struct recorder_state *state);
-
-/* To be called some times a minute, by one thread. */
-void recorder_measure(struct recorder *recorder);
 
 /*
  * One descriptor per image, ring and probe: as many as are allowed, but not for a command that is

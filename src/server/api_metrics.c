@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/own.h"
 #include "server/api.h"
 #include "server/internal.h"
-#include "server/own.h"
 
 #define SECOND 1e9
 
@@ -47,8 +47,11 @@ static void put_recorder(FILE *out, const struct server_recorder *recorder)
 	put_gauge(out, "stackcam_recorder_still_seconds",
 		  "For how long the recorder has recorded nothing, as it waits; 0: it records",
 		  (double)seconds_of(recorder->still_ns));
-	put_gauge(out, "stackcam_recorder_cpu_ratio", "What the recorder takes of one CPU",
-		  recorder->cpu);
+	put_gauge(out, "stackcam_recorder_cpu_ratio",
+		  "What recording, answering and BPF programs take of one CPU", recorder->cpu);
+	if (recorder->has_bpf)
+		put_counter(out, "stackcam_recorder_bpf_seconds_total",
+			    "Time that BPF programs ran in the kernel", recorder->bpf_seconds);
 	put_gauge(out, "stackcam_recorder_frequency_hertz", "Samples of each CPU in a second",
 		  (double)recorder->frequency);
 }
@@ -97,7 +100,8 @@ int api_metrics(const struct http_request *request, struct answer *answer, struc
 	fputs("# HELP stackcam_build_info The version that runs\n# TYPE stackcam_build_info gauge\n"
 	      "stackcam_build_info{version=\"" STACKCAM_VERSION "\"} 1\n",
 	      out);
-	put_counter(out, "process_cpu_seconds_total", "User and system time", own_cpu_seconds());
+	put_counter(out, "process_cpu_seconds_total", "User and system time",
+		    own_cpu_seconds() + own_helpers_cpu_seconds());
 	put_gauge(out, "process_resident_memory_bytes", "Resident memory", (double)own_rss_bytes());
 	put_gauge(out, "process_start_time_seconds", "Start, since 1970",
 		  (double)state->started / SECOND);

@@ -4,11 +4,11 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/own.h"
 #include "film/events.h"
 #include "openapi.h"
 #include "server/api.h"
 #include "server/internal.h"
-#include "server/own.h"
 #include "server/put.h"
 
 #define SECOND_NS 1000000000ull
@@ -23,6 +23,10 @@ static void put_recorder(struct json *j, const struct server_recorder *recorder)
 	json_u64(j, "samples", recorder->samples);
 	json_u64(j, "lost", recorder->lost);
 	json_double(j, "cpu", recorder->cpu);
+	if (recorder->has_bpf)
+		json_double(j, "cpu_bpf", recorder->bpf);
+	else
+		json_null(j, "cpu_bpf");
 	json_u64(j, "frequency", recorder->frequency);
 	json_close(j, '}');
 }
@@ -131,7 +135,8 @@ int api_status(const struct http_request *request, struct answer *answer, struct
 	put_recorder(&j, &recorder);
 	put_camera(&j, state);
 	json_open(&j, "process", '{');
-	json_double(&j, "cpu_seconds", own_cpu_seconds());
+	json_double(&j, "cpu_seconds", own_cpu_seconds() + own_helpers_cpu_seconds());
+	json_double(&j, "bpf_seconds", recorder.bpf_seconds);
 	json_u64(&j, "rss_bytes", own_rss_bytes());
 	json_close(&j, '}');
 	put_events(&j, request->store);

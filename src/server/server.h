@@ -23,8 +23,12 @@ struct server_recorder {
 		/* for how long nothing is recorded, as the recorder waits; 0: it does not */
 		still_ns;
 	uint64_t samples, lost; /* since it started */
-	double cpu;		/* its own use of the CPU: 0.01 is 1 % of one core */
-	uint32_t frequency;	/* samples per second and CPU */
+	/* what recording, answering and its BPF programs take: 0.01 is 1 % of one core */
+	double cpu;
+	double bpf;	    /* of cpu: BPF programs, */
+	double bpf_seconds; /* and since the start */
+	bool has_bpf;	    /* false: the kernel does not time them, they are not in cpu */
+	uint32_t frequency; /* samples per second and CPU */
 };
 
 /* The flight recorder of this machine. */

@@ -299,6 +299,54 @@ def check_threads(tasks, way):
         assert task["Uid"].split() == [str(0 if way == "root" else NOBODY)] * 4
 
 
+# Two processes that wake each other: the recorder's programs run at each switch.
+PING_PONG = """
+import os
+a, b = os.pipe(), os.pipe()
+if os.fork():
+    while os.write(a[1], b"x") and os.read(b[0], 1): pass
+while os.read(a[0], 1) and os.write(b[1], b"x"): pass
+"""
+
+
+def cost_of(pid):
+    """Seconds: when, what the process took with its children that ended, what its BPF programs ran, by the kernel."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    ran = {}
+    for entry in Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(OSError):
+            info = dict(line.split(":", 1) for line in entry.read_text().splitlines() if ":" in line)
+            if "run_time_ns" in info:
+                ran[info["prog_id"]] = int(info["run_time_ns"])
+    return (time.monotonic(), sum(int(word) for word in words[11:15]) / os.sysconf("SC_CLK_TCK"), sum(ran.values()) / 1e9)
+
+
+@needs_root
+def test_it_says_what_all_of_it_takes(lab, tmp_path):
+    """Threads that answer, and BPF programs, too: as the kernel counts them."""
+    with subprocess.Popen(["/usr/bin/python3", "-c", PING_PONG], start_new_session=True) as busy, \
+            serving(lab, tmp_path / "store", "-e", "on-cpu,off-cpu", "--camera", "python3*") as serve:
+        try:
+            assert wait_until(lambda: serve.get("status")["recorder"])
+            begin = cost_of(serve.pid)
+            first = serve.get("status")
+            shares = []
+            while len(shares) < 3:  # of none, of ten seconds, of twenty
+                serve.get("flame", **{"from": "-1m"})
+                status = serve.get("status")
+                if status["recorder"] and status["recorder"]["cpu"] not in shares:
+                    end, last = cost_of(serve.pid), status
+                    shares.append(status["recorder"]["cpu"])
+        finally:
+            os.killpg(busy.pid, signal.SIGKILL)
+    elapsed, cpu, bpf = (b - a for a, b in zip(begin, end))
+    assert bpf > 0.02 * elapsed and cpu > 0.02 * elapsed
+    assert last["recorder"]["cpu"] == pytest.approx((cpu + bpf) / elapsed, rel=0.1)
+    assert last["recorder"]["cpu_bpf"] == pytest.approx(bpf / elapsed, rel=0.1)
+    assert last["process"]["cpu_seconds"] - first["process"]["cpu_seconds"] == pytest.approx(cpu, rel=0.1)
+    assert last["process"]["bpf_seconds"] - first["process"]["bpf_seconds"] == pytest.approx(bpf, rel=0.1)
+
+
 @needs_root
 def test_damaged_films_are_set_aside(lab, tmp_path):
     """They are a gap; the rest is served. An index that is damaged is made again."""

@@ -23,6 +23,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(summary=True)     of calls only sums were kept
     server.behave(part=True)        a profile of which only a part is sent: a search finds more
     server.behave(thin=3)           so many seconds of the last minute were filmed, in which all was busy
+    server.behave(bpf=None)         the kernel does not time BPF programs
     server.behave(idle={"on-cpu"})  of these events there is nothing
 """
 import gzip
@@ -116,8 +117,8 @@ class Api(OfThreads, OfRequests):
                 "events": self.server.events,
                 "event_types": [event_type(name) for name in self.server.events],
                 "recorder": None if self.server.film else
-                {"samples": 1_284_331, "lost": 7, "cpu": 0.0042, "frequency": 99},
-                "process": {"cpu_seconds": 431.5, "rss_bytes": 58_300_000},
+                {"samples": 1_284_331, "lost": 7, "cpu": 0.0042, "cpu_bpf": self.server.bpf, "frequency": 99},
+                "process": {"cpu_seconds": 431.5, "bpf_seconds": 12.5, "rss_bytes": 58_300_000},
                 "store": {"films": 30 if has else 0, "bytes": 61_200_000, "first": self.first() if has else 0,
                           "last": NOW if has else 0, "hosts": 2, "series": 5, "set_aside": 0, "later": 0, "taken": 0,
                           "again": 0, "removed": 0, "full": False}}
@@ -420,7 +421,7 @@ class AnswerServer(ThreadingHTTPServer):
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
                events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", keeps=1, more_marks=0, young=0, deployed=False,
-               cut=False, cpus=False, beside=False, cut_off=False, growing=False, short=0, part=False, thin=0, idle=()):
+               cut=False, cpus=False, beside=False, cut_off=False, growing=False, short=0, part=False, thin=0, idle=(), bpf=0.0011):
         self.release()
         self.more_marks = more_marks
         self.kept, self.keeps = kept, keeps
@@ -431,7 +432,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
         self.cut_off, self.growing, self.short = cut_off, growing, short
         self.only_short = False
-        self.part, self.thin, self.idle = part, thin, set(idle)
+        self.part, self.thin, self.idle, self.bpf = part, thin, set(idle), bpf
         self.new_versions = 0  # so many marks of them, each minute one
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual

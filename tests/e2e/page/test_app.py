@@ -27,8 +27,10 @@ def test_overview_says_who_used_what(page):
     assert "0.687 CPUs" in first and "49.71%" in first
     assert page.find(".chart canvas").is_displayed()
     costs = page.text("footer.cost")
-    assert "filming web-1" in costs and "0.42% of one CPU, 58.3 MB memory, 99 Hz" in costs
+    assert "filming web-1" in costs and "0.42% of one CPU (BPF programs 0.11%), 58.3 MB memory, 99 Hz" in costs
     assert "1,284,331 samples, 7 lost" in costs and "30 films, 61.2 MB" in costs
+    page.server.bpf = None
+    page.sees("without BPF programs: to time them takes CAP_SYS_ADMIN", "footer.cost")
     page.click("[name=group-host]")
     page.until(lambda: services(page) == ["web-1", "db-1"] or services(page) == ["db-1", "web-1"])
     assert page.link() == {"group": "host"}

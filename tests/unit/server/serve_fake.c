@@ -85,6 +85,9 @@ static void tell(void *context, struct server_recorder *recorder)
 		.samples = 1000,
 		.lost = 1,
 		.cpu = 0.0025,
+		.bpf = 0.001,
+		.bpf_seconds = 2.5,
+		.has_bpf = true,
 		.frequency = 99,
 	};
 }

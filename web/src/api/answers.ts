@@ -269,8 +269,8 @@ export interface Status {
 	read_only: boolean;
 	events: string[];
 	event_types: EventType[];
-	recorder: { samples: number; lost: number; cpu: number; frequency: number } | null;
-	process: { cpu_seconds: number; rss_bytes: number };
+	recorder: { samples: number; lost: number; cpu: number; cpu_bpf: number | null; frequency: number } | null;
+	process: { cpu_seconds: number; bpf_seconds: number; rss_bytes: number };
 	store: {
 		films: number;
 		bytes: number;

@@ -15,6 +15,7 @@ export function Cost({ status }: { status: Status }) {
 		<span><b class={status.filming ? 'on' : ''}>
 			{status.one_film ? words.film : status.filming ? words.filming(safe(status.host)) : words.notFilming}</b></span>
 		{recorder && <span id="recorder">{words.costs}: <b>{words.cpu(percent(recorder.cpu, 1))}</b>
+			{' '}<span title={words.bpfHint}>({recorder.cpu_bpf === null ? words.noBpf : words.bpf(percent(recorder.cpu_bpf, 1))})</span>
 			, {words.memory(bytes(process.rss_bytes))}, {words.frequency(count(recorder.frequency))}</span>}
 		{recorder && <span id="recorded">{words.since(`${dayOf(status.started)} ${clockOf(status.started, false)}`)}: {' '}
 			{words.recorded(count(recorder.samples))}, {' '}

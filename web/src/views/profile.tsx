@@ -58,7 +58,7 @@ export function Profile() {
 	const searchedBeside = useSearch((beside.answer?.hidden ?? 0) > 0, profileAsk(linkBeside, range), link.flame, FUNCTIONS, beat);
 	const others = typesOf(status).filter(({ name, calls }) => !calls && name !== link.event);
 	// of two events that one may have nothing of, such as a request that slept, what there is is shown
-	const sides = !answer ? [] : [{ title: safe(event.title), answer, searched, event },
+	const sides = !answer ? [] : [{ title: link.other ? safe(event.title) : '', answer, searched, event },
 		...(link.other && beside.answer ? [{ title: safe(typeOf(status, link.other).title), answer: beside.answer,
 			searched: searchedBeside, event: typeOf(status, link.other) }] : [])];
 	const filled = sides.filter((side) => side.answer.sum.total > 0);
@@ -80,9 +80,9 @@ export function Profile() {
 		<Answers asked={[flame, timeline, around, heat, beside, locks]} isSilent={link.isLive}>
 			{answer && (filled.length === 0 && range === all ? !beside.isLoading && <NothingFilmed sum={answer.sum} /> : <>
 				<div class="row spread">
-					<div>{sides.map((side) => side.answer.sum.total > 0 || sides.length === 1 ?
-						<SumLine key={side.event.name} sum={side.answer.sum} event={side.event} name={sides.length > 1 ? side.title : ''} /> :
-						<p key={side.event.name} class="hint">{text.profile.nothingOf(side.title)}</p>)}</div>
+					{sides.length < 2 ? <SumLine sum={answer.sum} /> : <div>{sides.map((side) => side.answer.sum.total > 0 ?
+						<SumLine key={side.event.name} sum={side.answer.sum} event={side.event} name={side.title} /> :
+						<p key={side.event.name} class="hint">{text.profile.nothingOf(side.title)}</p>)}</div>}
 					{slicesEvent(status) && <a class="button" id="profile-timeline" title={timelineText.toTimelineHint}
 						href={writeLink({ ...link, ...toTimeline })} onClick={(click) => {
 							if (!isHere(click))

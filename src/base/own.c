@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/own.h"
+#include "base/own.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-double own_cpu_seconds(void)
+static double cpu_seconds(int whose)
 {
 	struct rusage use;
 
-	if (getrusage(RUSAGE_SELF, &use))
+	if (getrusage(whose, &use))
 		return 0;
 	return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
 	       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+}
+
+double own_cpu_seconds(void)
+{
+	return cpu_seconds(RUSAGE_SELF);
+}
+
+double own_helpers_cpu_seconds(void)
+{
+	return cpu_seconds(RUSAGE_CHILDREN);
 }
 
 /* The second number of /proc/self/statm, in pages. */
