@@ -30,6 +30,7 @@ struct film_info {
 	uint64_t start, end; /* end: of the last commit */
 	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start */
 	const char *labels;  /* that a user gave: "env=prod,zone=a" (film/labels.h), "": none */
+	const char *roles;   /* of functions (film/roles.h); "", or to write null: none is known */
 };
 
 /* What is counted or timed, e.g. {"on-cpu", "ns", 99}. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "film/labels.h"
+#include "film/roles.h"
 #include "film/loading.h"
 #include "film/processes.h"
 #include "film/schema.h"
@@ -81,6 +82,8 @@ static void take_meta(struct film_row *r)
 		take_open(r);
 	else
 		loader_of(r)->meta_known--;
+	if (name && !r->err && !strcmp(name, FILM_ROLES_ROW))
+		info->roles = row_text(r, 1);
 	if (name && !r->err && !strncmp(name, FILM_LABEL_ROW, strlen(FILM_LABEL_ROW)))
 		take_label(r, name + strlen(FILM_LABEL_ROW));
 }
@@ -355,7 +358,8 @@ static void take_over(struct loader *l)
 					.kernel = "",
 					.arch = "",
 					.command = "",
-					.labels = ""};
+					.labels = "",
+					.roles = ""};
 }
 
 static void hand_over(struct loader *l)

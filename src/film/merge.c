@@ -113,6 +113,7 @@ static int begin(struct film_merge *merge, const struct film_info *first, struct
 	merge->info.arch = keep(merge, first->arch, &ok);
 	merge->info.command = keep(merge, first->command, &ok);
 	merge->info.labels = keep(merge, first->labels, &ok);
+	merge->info.roles = keep(merge, first->roles, &ok);
 	if (!ok)
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge films");
 	info = merge->info;

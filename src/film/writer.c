@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "film/roles.h"
 #include "film/writer.h"
 
 #include <errno.h>
@@ -221,6 +222,8 @@ static void put_info(struct film_writer *w, const struct film_info *info)
 	film_put_row(rows, FILM_ROW_META_NUMBER, "open", (uint64_t)1);
 	if (info->labels)
 		put_labels(w, info->labels);
+	if (info->roles && *info->roles)
+		film_put_row(rows, FILM_ROW_META_TEXT, FILM_ROLES_ROW, film_fit(w, info->roles));
 }
 
 int film_create_in_memory(const struct film_info *info, struct film_writer **writer,

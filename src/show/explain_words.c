@@ -430,6 +430,24 @@ static void function_words(struct explainer *e, const struct explain_part *part,
 	caller_words(e, part, count, words);
 }
 
+/* ", as control group /system.slice/app is at its limit" */
+static void group_words(const struct explainer *e, uint32_t thread, struct buf *words)
+{
+	const struct film_process *of = &e->film->processes[e->film->threads[thread].process];
+
+	buf_printf(words, ", as control group %s is at its limit",
+		   *of->cgroup ? of->cgroup : NAME_UNKNOWN);
+}
+
+/* Of time on a CPU in which the kernel freed memory for what a function had asked for. */
+static void reclaim_words(struct explainer *e, const struct explain_part *part, struct buf *words)
+{
+	buf_put_text(words, "on CPU in the kernel, which freed memory (reclaim)");
+	function_words(e, part, words);
+	if (part->for_group * 2 > part->reclaiming)
+		group_words(e, part->thread, words);
+}
+
 static void ready_words(const struct explainer *e, const struct explain_part *part,
 			const struct history_slice *slice, struct buf *words)
 {
@@ -553,6 +571,10 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 				    "what that thread did (record with -e threads)");
 		return;
 	}
+	if (part->is_reclaim) {
+		reclaim_words(e, part, words);
+		return;
+	}
 	if (part->kind == SLICE_ON_CPU) {
 		buf_put_text(words, "on CPU");
 		function_words(e, part, words);
@@ -633,6 +655,8 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 {
 	if (part->is_of_connection)
 		return "connection";
+	if (part->is_reclaim)
+		return "reclaim";
 	if (part->is_queue)
 		return "queue";
 	switch ((enum critical_end)part->ended) {
@@ -666,6 +690,7 @@ const char *explain_kind_words(const char *kind)
 {
 	static const char *const sentences[][2] = {
 		{"on-cpu", "time on CPU"},
+		{"reclaim", "the kernel's freeing of memory"},
 		{"ready", "time ready but not running"},
 		{"queue", "time behind other requests"},
 		{"connection", "earlier requests of a connection"},

@@ -55,7 +55,7 @@ static int load_evidence(struct explainer *e, struct fail *why)
 		return err;
 	explain_locks_hold(&e->locks, &e->histories);
 	if (explain_accept_locks_mark(&e->locks, &e->histories) ||
-	    explain_stacks_init(&e->stacks, e->film))
+	    explain_stacks_init(&e->stacks, e->film) || roles_init(&e->roles, e->film))
 		return fail_errno(why, -ENOMEM, NULL, "cannot explain");
 	explain_retries_mark(&e->histories, &e->stacks);
 	return 0;
@@ -141,6 +141,7 @@ void explainer_free(struct explainer *e)
 	explain_locks_free(&e->locks);
 	served_goroutines_free(&e->goroutines);
 	explain_stacks_free(&e->stacks);
+	roles_free(&e->roles);
 	explain_requests_free(&e->requests);
 	occupants_free(&e->occupants);
 	log_lines_free(&e->logs);

@@ -12,6 +12,7 @@
 #include "query/filter.h"
 #include "query/objects.h"
 #include "query/occupants.h"
+#include "query/roles.h"
 #include "query/served_goroutines.h"
 #include "query/unlinked.h"
 
@@ -47,6 +48,7 @@ struct explain_part {
 	bool is_likely; /* an interrupt may have ended it instead, in some cases */
 	/* its waker has the result, which this thread's loop passed on */
 	bool is_passed_on;
+	bool is_reclaim;  /* of time on a CPU: the kernel freed memory in it */
 	bool is_call;	  /* its waker served the request that was made */
 	bool is_in_queue; /* its parent has a queue: each part there names its thread */
 	bool is_in_call;  /* its parent is a call, or a queue: its thread had that work */
@@ -71,6 +73,8 @@ struct explain_part {
 	/* of time on a CPU: what ran, most first; samples: all of them */
 	struct explain_function functions[EXPLAIN_NAMED];
 	uint64_t samples;
+	/* of those: in which the kernel freed memory, and for the limit of a control group */
+	uint64_t reclaiming, for_group;
 	/* of time in the run queue: the threads that ran on that CPU, longest first, */
 	struct explain_behind behind[EXPLAIN_NAMED];
 	uint64_t beside; /* and ns in which the film has no thread there */
@@ -104,6 +108,7 @@ struct explainer {
 	struct explain_locks locks;
 	struct served_goroutines goroutines;
 	struct explain_stacks stacks;
+	struct roles roles; /* of functions on stacks */
 	struct object_keys objects;
 	struct explain_requests requests;
 	bool is_whole_machine; /* threads of the kernel are in the film, so all are */

@@ -24,6 +24,7 @@ struct summing {
 
 struct ran {
 	uint32_t part, stack; /* stack: of which the innermost frame ran */
+	bool is_reclaim;
 };
 
 /* The kind of a wait for an answer of which no slice is known. */
@@ -256,10 +257,20 @@ static bool add_samples(struct summing *s, const struct critical_step *step, uin
 		explain_samples_in(&s->e->samples, thread, step->start, step->end, &count);
 
 	s->x->parts.at[part].samples += count;
-	for (size_t i = 0; i < count; i++)
-		if (!vec_push(&s->ran, (struct ran){part, explain_stack_own(&s->e->stacks,
-									    sample[i].stack)}))
+	for (size_t i = 0; i < count; i++) {
+		const struct ran ran = {
+			.part = part,
+			.stack = explain_stack_own(&s->e->stacks, sample[i].stack),
+			.is_reclaim = roles_has(&s->e->roles, sample[i].stack, FILM_ROLE_RECLAIM),
+		};
+
+		s->x->parts.at[part].reclaiming += ran.is_reclaim;
+		s->x->parts.at[part].for_group +=
+			ran.is_reclaim &&
+			roles_has(&s->e->roles, sample[i].stack, FILM_ROLE_RECLAIM_GROUP);
+		if (!vec_push(&s->ran, ran))
 			return false;
+	}
 	return true;
 }
 
@@ -332,6 +343,51 @@ static void keep_function(struct explain_part *part, struct explain_function fun
 		part->functions[i] = function;
 		function = before;
 	}
+}
+
+/* With fewer samples, their share says nothing. */
+#define RECLAIM_LEAST 3
+
+/*
+ * Of time on a CPU in which the kernel freed memory, for a function that needed some, makes a part
+ * of its own, in proportion to the samples, if these are a tenth of all. Returns its place and 1,
+ * 0: there is none, or no memory for it.
+ */
+static uint32_t split_reclaim(struct explanation *x, uint32_t place)
+{
+	struct explain_part *part = &x->parts.at[place], split = *part;
+
+	if (part->reclaiming < RECLAIM_LEAST || part->reclaiming * 10 < part->samples)
+		return 0;
+	split.is_reclaim = true;
+	split.samples = part->reclaiming;
+	split.duration = (uint64_t)((__int128)part->duration * part->reclaiming / part->samples);
+	if (split.duration == part->duration) {
+		part->is_reclaim = true;
+		return 0;
+	}
+	if (!split.duration || !vec_push(&x->parts, split))
+		return 0;
+	part = &x->parts.at[place];
+	part->duration -= split.duration;
+	part->samples -= split.samples;
+	return (uint32_t)x->parts.count;
+}
+
+static int split_all_reclaim(struct summing *s)
+{
+	size_t count = s->x->parts.count;
+	uint32_t *into = calloc(count + 1, sizeof(*into));
+
+	if (!into)
+		return -ENOMEM;
+	for (size_t i = s->first; i < count; i++)
+		into[i] = split_reclaim(s->x, (uint32_t)i);
+	vec_foreach (&s->ran, ran)
+		if (ran->is_reclaim && into[ran->part])
+			ran->part = into[ran->part] - 1;
+	free(into);
+	return 0;
 }
 
 static void sum_functions(struct summing *s)
@@ -452,6 +508,8 @@ int explain_sum_up(struct explainer *e, const struct critical_path *path, uint32
 		err = -ENOMEM;
 	for (size_t i = 0; !err && i < path->steps.count; i++)
 		err = add_step(&s, &path->steps.at[i]);
+	if (!err)
+		err = split_all_reclaim(&s);
 	if (!err) {
 		sum_functions(&s);
 		sum_behind(&s);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_ROLES_H
+#define QUERY_ROLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "film/reader.h"
+#include "film/roles.h"
+
+/* By stack of a film, which roles its functions have. All zero: none has any. */
+struct roles {
+	uint32_t *of_stack; /* a bit for each of enum film_role; null: none has any */
+};
+
+/* 0 or -ENOMEM; roles_free() is needed in either case. */
+int roles_init(struct roles *roles, const struct film *film);
+void roles_free(struct roles *roles);
+
+/* Whether a function on a stack has a role. */
+static inline bool roles_has(const struct roles *roles, uint32_t stack, enum film_role role)
+{
+	return roles->of_stack && roles->of_stack[stack] >> role & 1;
+}
+
+#endif
