@@ -123,6 +123,8 @@ def test_a_jvm_that_starts_later(lab, java, classes):
         with allocating(java, "-Xmx256m", "-cp", classes) as first:
             assert wait_until(lambda: knows(film, "idle") or recorder.poll() is not None)
             let_it_allocate(first)
+            # names are read from its memory: one that ends right behind its last function has none for that
+            assert wait_until(lambda: knows(film, "tables"))
         with allocating(java, "-Xmx256m", "-cp", classes) as target:
             truth = let_it_allocate(target)
             # as much as is asked for below: an early sample may lack its Java frames
