@@ -387,6 +387,77 @@ machine_is_served()
 	}
 }
 
+# An agent's films arrive at a server that films nothing.
+films_are_sent()
+{
+	ifconfig lo up
+	echo "$(printf '%032d' 7) write" >tokens
+	chmod 600 tokens
+	stackcam serve --no-record --store arrived --listen 127.0.0.1:7272 --token-file tokens --read-open 2>receiver.txt &
+	server=$!
+	omit 120 >/dev/null &
+	load=$!
+	stackcam agent --to http://127.0.0.1:7272 --token-file tokens --spool spool --span 2s 2>agent.txt &
+	agent=$!
+	until wget -q -O flame.txt http://127.0.0.1:7272/api/v1/flame 2>/dev/null && grep -q '"c30"' flame.txt; do
+		kill -0 $server && kill -0 $agent || break
+		# on a busy machine it ends before films arrive
+		kill -0 $load 2>/dev/null || {
+			omit 120 >/dev/null &
+			load=$!
+		}
+		sleep 1
+	done
+	kill $load
+	kill -INT $agent
+	wait $agent
+	kill -INT $server
+	wait $server && grep -q '"c30"' flame.txt || {
+		cat receiver.txt agent.txt
+		return 1
+	}
+}
+
+# A flight recorder keeps its last seconds when it is asked to; what it wrote is played, and resolves.
+last_seconds_are_kept()
+{
+	ifconfig lo up
+	omit 120 >/dev/null &
+	load=$!
+	stackcam record -q --flight 30s -e threads,on-cpu -p $load -o flight.film 2>flight.txt &
+	recorder=$!
+	until kept=$(stackcam keep --pid $recorder --reason asked 2>keep.txt); do
+		kill -0 $recorder && kill -0 $load || break
+		sleep 1
+	done
+	kill $load
+	kill -INT $recorder
+	wait $recorder
+	[ -n "$kept" ] && stackcam resolve --no-debuginfod "$kept" >resolved.txt 2>&1 && [ "$(share "$kept" ';c30' 'main;c1;c2;c3')" -ge 90 ] &&
+		film_is_played "$kept" || {
+		cat flight.txt keep.txt resolved.txt played.txt
+		return 1
+	}
+}
+
+film_is_played()
+{
+	stackcam play "$1" >played.txt 2>&1 &
+	player=$!
+	until grep -q 'http://' played.txt; do
+		kill -0 $player || return 1
+		sleep 1
+	done
+	# the address may end with a token
+	address=$(sed -n '/http:/{s|.*\(http://[^ ]*\).*|\1|p;q}' played.txt)
+	base=$(echo "$address" | sed 's|\(http://[^/]*\).*|\1|')
+	token=$(echo "$address" | sed -n 's|.*token=\([^&]*\).*|\1|p')
+	wget -q -O played-flame.txt ${token:+--header "Authorization: Bearer $token"} "$base/api/v1/flame"
+	kill -INT $player
+	wait $player
+	grep -q '"c30"' played-flame.txt
+}
+
 # As another user with the capabilities of the unit of systemd: each event that root can record, or what it lacks is said.
 few_privileges_are_enough()
 {
@@ -603,6 +674,8 @@ test_case marked-requests marked_requests_are_told
 test_case explain requests_are_explained
 test_case replay calls_are_replayed
 test_case serve machine_is_served
+test_case agent films_are_sent
+test_case keep last_seconds_are_kept
 test_case few-privileges few_privileges_are_enough
 test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed
