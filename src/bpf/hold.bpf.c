@@ -44,13 +44,16 @@ const volatile bool hold_resumes; /* the kernel has bpf_task_work_schedule_resum
 
 /*
  * What the names of wanted programs begin with: most processes of the machine need not be asked
- * about.
+ * about. And those of libraries that are to be held: most are looked at while they run.
  */
-#define HOLD_NAMES	4
+#define HOLD_NAMES	8
 #define HOLD_NAME_BYTES 16
 
 const volatile __u32 hold_name_count; /* 0: any */
 const volatile char hold_names[HOLD_NAMES][HOLD_NAME_BYTES];
+
+const volatile __u32 hold_library_count; /* 0: any */
+const volatile char hold_libraries[HOLD_NAMES][HOLD_NAME_BYTES];
 
 /* The recorder ends, and answers no more. */
 __u32 hold_over;
@@ -141,10 +144,36 @@ static __always_inline void free_slot(struct hold_slot *slot)
 	__sync_lock_test_and_set(&slot->state, HOLD_FREE);
 }
 
+/* Does it begin as one of those names does? */
+static __always_inline bool has_prefix(const volatile char names[HOLD_NAMES][HOLD_NAME_BYTES],
+				       __u32 count, const char *name)
+{
+	__u32 i, j;
+
+	if (!count)
+		return true;
+	for (i = 0; i < HOLD_NAMES && i < count; i++) {
+		for (j = 0; j < HOLD_NAME_BYTES; j++)
+			if (!names[i][j] || names[i][j] != name[j])
+				break;
+		if (j == HOLD_NAME_BYTES || !names[i][j])
+			return true;
+	}
+	return false;
+}
+
+/* name: HOLD_NAME_BYTES, all zero; one that is longer is cut */
+static __always_inline void read_name(struct file *file, char *name)
+{
+	bpf_probe_read_kernel_str(name, HOLD_NAME_BYTES,
+				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
+}
+
 struct found_mapping {
 	struct hold_file file;
 	__u64 start, offset;
 	__u32 mode;
+	char name[HOLD_NAME_BYTES];
 };
 
 static long find_file(struct task_struct *task, struct vm_area_struct *area, void *context)
@@ -158,6 +187,7 @@ static long find_file(struct task_struct *task, struct vm_area_struct *area, voi
 	found->start = BPF_CORE_READ(area, vm_start);
 	found->offset = BPF_CORE_READ(area, vm_pgoff);
 	name_file(file, &found->file);
+	read_name(file, found->name);
 	return 0;
 }
 
@@ -185,7 +215,8 @@ static __always_inline enum waits maps_elf(struct task_struct *task, __u64 addre
 
 	if (err)
 		return err == -EBUSY ? WAITS_PERHAPS : WAITS_NOT;
-	if ((found.mode & S_IFMT) != S_IFREG || found.start != address || found.offset)
+	if ((found.mode & S_IFMT) != S_IFREG || found.start != address || found.offset ||
+	    !has_prefix(hold_libraries, hold_library_count, found.name))
 		return WAITS_NOT;
 	*file = found.file;
 	return !bpf_map_lookup_elem(&hold_known, file) &&
@@ -348,36 +379,18 @@ static __always_inline void hold(struct task_struct *task, __u32 kind, __u64 add
 	free_slot(slot);
 }
 
-/* Does it begin as one of the wanted names does? */
-static __always_inline bool has_prefix(const char *name)
-{
-	__u32 i, j;
-
-	if (!hold_name_count)
-		return true;
-	for (i = 0; i < HOLD_NAMES && i < hold_name_count; i++) {
-		for (j = 0; j < HOLD_NAME_BYTES; j++)
-			if (!hold_names[i][j] || hold_names[i][j] != name[j])
-				break;
-		if (j == HOLD_NAME_BYTES || !hold_names[i][j])
-			return true;
-	}
-	return false;
-}
-
 /* A process that user space has to decide on goes by its name, or by that of its file. */
 static __always_inline bool may_be_wanted(struct task_struct *task, struct file *exe)
 {
 	char name[HOLD_NAME_BYTES] = {};
 
 	bpf_get_current_comm(name, sizeof(name));
-	if (has_prefix(name))
+	if (has_prefix(hold_names, hold_name_count, name))
 		return true;
 	__builtin_memset(name, 0, sizeof(name));
-	bpf_probe_read_kernel_str(name, sizeof(name),
-				  BPF_CORE_READ(exe, f_path.dentry, d_name.name));
+	read_name(exe, name);
 	/* both are cut at 15 bytes */
-	return has_prefix(name);
+	return has_prefix(hold_names, hold_name_count, name);
 }
 
 /* The task executes a program. Is it one without probes, which may need some? */

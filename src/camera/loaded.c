@@ -87,6 +87,21 @@ static void prepare_memory(const struct loading *loading, struct probes *probes)
 	bpf_map__set_max_entries(probes->maps.capture_rule_cache_map, probes->rodata->capture_cpus);
 }
 
+static void prepare_holds(const struct loading *loading, const struct loaded *loaded,
+			  struct probes *probes)
+{
+	struct holds_libraries libraries = {0};
+
+	if (!needs(loading, SOURCE_IMAGES) || loaded->without_holds) {
+		holds_leave_out(probes);
+		return;
+	}
+	libraries.any = !sources_libraries(loading->sources, libraries.names,
+					   sizeof(libraries.names) / sizeof(libraries.names[0]),
+					   &libraries.count);
+	holds_prepare(probes, loading->sources->host.selection, &libraries);
+}
+
 /* Opens the programs that are needed, and loads them and what follows walks. */
 static int load(const struct loading *loading, struct loaded *loaded)
 {
@@ -103,10 +118,7 @@ static int load(const struct loading *loading, struct loaded *loaded)
 	filter_prepare(probes, host->selection);
 	sources_prepare(loading->sources, loading->online);
 	bpf_program__set_autoload(probes->progs.mapping_placed, maps);
-	if (needs(loading, SOURCE_IMAGES) && !loaded->without_holds)
-		holds_prepare(probes, host->selection);
-	else
-		holds_leave_out(probes);
+	prepare_holds(loading, loaded, probes);
 	prepare_memory(loading, probes);
 	walkers_prepare(probes);
 	err = probes__load(probes);

@@ -128,7 +128,12 @@ enum source_image {
 
 struct source_type {
 	const char *const
-		*events;  /* names, ending with a null; the first is what its losses are of */
+		*events; /* names, ending with a null; the first is what its losses are of */
+	/*
+	 * SOURCE_IMAGES: what the names of libraries begin with that it must probe before they run,
+	 * ending with a null. The others it probes as soon as it learns of them. Null: any library.
+	 */
+	const char *const *libraries;
 	const char *with; /* it is on, too, where this event of another one is; null: none */
 	const struct source_option *options; /* ending with one without a name; null: it has none */
 

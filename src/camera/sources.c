@@ -336,6 +336,27 @@ unsigned int sources_needs(const struct sources *sources)
 	return needs;
 }
 
+bool sources_libraries(const struct sources *sources, const char **names, size_t max, size_t *count)
+{
+	*count = 0;
+	rows_foreach (number) {
+		const struct source *source = &sources->at[number];
+		const char *const *name = source->type ? source->type->libraries : NULL;
+
+		if (!source->type || !source->type->needs ||
+		    !(source->type->needs(source) & SOURCE_IMAGES))
+			continue;
+		if (!name)
+			return false;
+		for (; *name; name++) {
+			if (*count == max)
+				return false;
+			names[(*count)++] = *name;
+		}
+	}
+	return true;
+}
+
 unsigned int sources_rate(const struct sources *sources)
 {
 	unsigned int rate = 0;

@@ -72,6 +72,12 @@ uint64_t sources_skipped(const struct sources *sources, enum capture_source numb
 /* ns that all programs have run, of the time in which the kernel timed them (BPF_ENABLE_STATS). */
 uint64_t sources_run_ns(const struct sources *sources);
 unsigned int sources_needs(const struct sources *sources);
+/*
+ * Adds what the names of libraries begin with that must be probed before they run, with at most max
+ * names, to *names. Returns false where any library must.
+ */
+bool sources_libraries(const struct sources *sources, const char **names, size_t max,
+		       size_t *count);
 unsigned int sources_rate(const struct sources *sources);
 /* Bytes of each CPU's ring, on that many CPUs. */
 uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus);

@@ -2,6 +2,7 @@
 #include "camera/calls/holds.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,9 +18,11 @@
 #include "probes.skel.h"
 
 /*
- * How long a program may be held. A program of others must not wait for long; a command that runs
- * to be traced may, until thousands of its functions have been looked at.
+ * How long a program may be held. One that was not chosen waits for a moment only, and one of
+ * others not for long; a command that runs to be traced may, until thousands of its functions have
+ * been looked at.
  */
+#define LIMIT_OF_ANY_NS	    10000000ull
 #define LIMIT_OF_OTHERS_NS  100000000ull
 #define LIMIT_OF_COMMAND_NS 2000000000ull
 
@@ -68,20 +71,43 @@ static void list_names(struct probes *probes, const struct selection *selection)
 	probes->rodata->hold_name_count = (uint32_t)selection->name_count;
 }
 
-void holds_prepare(struct probes *probes, const struct selection *selection)
+/* Returns whether there is one to be held. */
+static bool list_libraries(struct probes *probes, const struct holds_libraries *libraries)
+{
+	_Static_assert(sizeof(libraries->names) / sizeof(libraries->names[0]) ==
+			       sizeof(probes->rodata->hold_libraries) /
+				       sizeof(probes->rodata->hold_libraries[0]),
+		       "a row for each name");
+
+	if (libraries->any)
+		return true;
+	for (size_t i = 0; i < libraries->count; i++)
+		snprintf((char *)probes->rodata->hold_libraries[i],
+			 sizeof(probes->rodata->hold_libraries[i]), "%s", libraries->names[i]);
+	probes->rodata->hold_library_count = (uint32_t)libraries->count;
+	return libraries->count;
+}
+
+static uint64_t limit_of(const struct selection *selection)
+{
+	if (selection->whole_machine)
+		return LIMIT_OF_ANY_NS;
+	return selection->command ? LIMIT_OF_COMMAND_NS : LIMIT_OF_OTHERS_NS;
+}
+
+void holds_prepare(struct probes *probes, const struct selection *selection,
+		   const struct holds_libraries *libraries)
 {
 	bool can = has_feature(FEATURE_HOLD);
 
 	bpf_program__set_autoload(probes->progs.hold_exec, can);
-	bpf_program__set_autoload(probes->progs.hold_map, can);
+	bpf_program__set_autoload(probes->progs.hold_map, list_libraries(probes, libraries) && can);
 	/* children of a thread are not meant */
 	bpf_program__set_autoload(probes->progs.hold_fork, can && !selection->tid_count);
 	bpf_program__set_autoload(probes->progs.hold_tell_exec, !can);
 	bpf_map__set_autocreate(probes->maps.hold_works, can);
 	probes->rodata->hold_recorder = getpid();
-	if (can)
-		probes->rodata->hold_limit =
-			selection->command ? LIMIT_OF_COMMAND_NS : LIMIT_OF_OTHERS_NS;
+	probes->rodata->hold_limit = limit_of(selection);
 	list_names(probes, selection);
 }
 

@@ -18,8 +18,16 @@
 struct holds;
 struct probes;
 
+/* Of libraries, only those are held whose names begin with one of these. */
+struct holds_libraries {
+	bool any; /* all are held, whatever they are called */
+	size_t count;
+	const char *names[8];
+};
+
 /* To be called between open and load: what is held, and for how long. */
-void holds_prepare(struct probes *probes, const struct selection *selection);
+void holds_prepare(struct probes *probes, const struct selection *selection,
+		   const struct holds_libraries *libraries);
 
 /* Instead, for a recording that sets no probes into programs. */
 void holds_leave_out(struct probes *probes);

@@ -416,6 +416,8 @@ static void free_state(struct source *source)
 
 static const char *const events[] = {"go-wait", "go-queue", "go-idle", "go-lanes", NULL};
 
+static const char *const libraries[] = {NULL};
+
 static const struct source_option options[] = {
 	{"go-min-wait", 0, true, "TIME",
 	 "of go-wait: the shortest wait that has a stack of its own (default 50us)", 0, 1000000000,
@@ -425,6 +427,7 @@ static const struct source_option options[] = {
 
 const struct source_type source_goroutines = {
 	.events = events,
+	.libraries = libraries,
 	.options = options,
 	.needs = needs,
 	.rate = rate,

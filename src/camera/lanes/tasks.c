@@ -238,8 +238,11 @@ static int attach(struct source *source, struct fail *why)
 
 static const char *const events[] = {"task-lanes", NULL};
 
+static const char *const libraries[] = {"_asyncio.", "libpython", NULL};
+
 const struct source_type source_tasks = {
 	.events = events,
+	.libraries = libraries,
 	.needs = needs,
 	.prepare = prepare,
 	.attach = attach,

@@ -257,8 +257,11 @@ static int attach(struct source *source, struct fail *why)
 
 static const char *const events[] = {"vthread-lanes", NULL};
 
+static const char *const libraries[] = {"libjvm.so", NULL};
+
 const struct source_type source_vthreads = {
 	.events = events,
+	.libraries = libraries,
 	.needs = needs,
 	.rate = rate,
 	.prepare = prepare,

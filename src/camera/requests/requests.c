@@ -638,8 +638,11 @@ static void process_gone(struct source *source, pid_t pid)
 
 static const char *const events[] = {"requests", NULL};
 
+static const char *const libraries[] = {"libssl", "_ssl.", "loop.", NULL};
+
 const struct source_type source_requests = {
 	.events = events,
+	.libraries = libraries,
 	.needs = needs,
 	.options = options,
 	.make = make,
