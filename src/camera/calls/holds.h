@@ -20,7 +20,7 @@ struct probes;
 
 /* Of libraries, only those are held whose names begin with one of these. */
 struct holds_libraries {
-	bool any; /* all are held, whatever they are called */
+	bool any; /* all are held, under any name */
 	size_t count;
 	const char *names[8];
 };
