@@ -18,6 +18,7 @@
 #include "host/kept_lately.h"
 #include "host/recorder.h"
 #include "host/say.h"
+#include "host/say_rarely.h"
 #include "host/triggers.h"
 #include "host/lookout.h"
 #include "store/keep.h"
@@ -33,7 +34,6 @@
 
 /* How long a film that is asked for may take to be closed: its names are looked up. */
 #define CLOSE_NS (30 * SECOND_NS)
-#define SAY_NS	 SECOND_NS
 
 enum {
 	WANTS_MAX = 64, /* of those that wait to be kept */
@@ -74,8 +74,8 @@ struct flight {
 	uint64_t ended;		 /* the end of the last one that was closed */
 	struct flight_state counts;
 	struct kept_lately lately;
-	uint64_t said[HAPPENINGS]; /* when the log last had one of each kind that was not kept */
-	bool stop, is_over;	   /* it is to end; the recorder has */
+	struct say_rarely refused[HAPPENINGS]; /* what the log says of those that are not kept */
+	bool stop, is_over;		       /* it is to end; the recorder has */
 };
 
 /* The ring: with the lock held */
@@ -409,6 +409,7 @@ static void happened(void *context, const struct happening *happening)
 	char words[REASON_MAX];
 	const struct trigger *trigger = trigger_of(happening, words, sizeof(words));
 	const char *refused;
+	uint64_t more = 0;
 	bool is_said;
 
 	if (!trigger)
@@ -417,11 +418,14 @@ static void happened(void *context, const struct happening *happening)
 	refused = want_happening(flight, trigger, happening, words);
 	flight->counts.refused += refused != NULL;
 	/* requests may fail by the thousand */
-	is_said = refused && happening->time >= flight->said[happening->kind] + SAY_NS;
-	if (is_said)
-		flight->said[happening->kind] = happening->time;
+	is_said = refused && say_rarely(&flight->refused[happening->kind], happening->time, &more);
 	pthread_mutex_unlock(&flight->lock);
-	if (is_said)
+	if (!is_said)
+		return;
+	if (more)
+		host_say("%s; %s; before it %llu more of that kind", words, refused,
+			 (unsigned long long)more);
+	else
 		host_say("%s; %s", words, refused);
 }
 
@@ -487,23 +491,6 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 	return 0;
 }
 
-static int keep_in_store(void *context, const struct store_keep *films, char *path, size_t size,
-			 struct fail *why)
-{
-	return store_keep(context, films, path, size, why);
-}
-
-static int mark_in_store(void *context, const char *host, uint64_t time, const char *reason,
-			 struct fail *why)
-{
-	return store_keep_mark(context, host, time, reason, why);
-}
-
-struct flight_place flight_place_in_store(struct store *store)
-{
-	return (struct flight_place){keep_in_store, mark_in_store, store};
-}
-
 int flight_start(struct flight *flight, const struct flight_place *place, struct fail *why)
 {
 	const struct lookout_options lookout = {
@@ -547,6 +534,20 @@ int flight_ended(const struct flight *flight)
 	return flight ? recorder_ended(flight->recorder) : -1;
 }
 
+/* Those of the last minute, which no line has counted. */
+static void say_refused(struct flight *flight)
+{
+	uint64_t more = 0;
+
+	pthread_mutex_lock(&flight->lock);
+	for (size_t i = 0; i < HAPPENINGS; i++)
+		more += flight->refused[i].more;
+	pthread_mutex_unlock(&flight->lock);
+	if (more)
+		host_say("other things that happened and were not kept: %llu",
+			 (unsigned long long)more);
+}
+
 int flight_join(struct flight *flight, struct fail *why)
 {
 	int err;
@@ -556,6 +557,7 @@ int flight_join(struct flight *flight, struct fail *why)
 	lookout_free(flight->lookout);
 	flight->lookout = NULL;
 	err = recorder_join(flight->recorder, why);
+	say_refused(flight);
 	pthread_mutex_lock(&flight->lock);
 	flight->is_over = true;
 	pthread_cond_broadcast(&flight->changed);
