@@ -36,7 +36,10 @@ struct store_ask {
 	 */
 	uint32_t nodes_max, functions_max;
 	uint64_t
-		/* ns that reading films may take; 0: as below. One film is always read. */
+		/*
+		 * ns of a CPU that reading films may take, and STORE_WAIT times as many in all; 0:
+		 * as below. One film is always read.
+		 */
 		patience;
 	const atomic_bool *
 		/*
@@ -51,8 +54,9 @@ static inline bool store_ask_is_gone(const struct store_ask *ask)
 	return ask->gone && atomic_load_explicit(ask->gone, memory_order_relaxed);
 }
 
-/* so that, with what is made of them, an answer is there within two seconds */
+/* so that, with what is made of them, an answer of an idle machine is there within two seconds */
 #define STORE_PATIENCE 1500000000ull
+#define STORE_WAIT     6 /* on a machine that has more to do */
 
 /* What all answers say of the samples that they stand for. */
 struct store_sum {

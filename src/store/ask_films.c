@@ -419,14 +419,37 @@ static int open_listed(const struct asked *a, film_opener *open, struct listed *
 	return err;
 }
 
+/*
+ * What reading may take: CPU time, as on a machine that is overloaded a client would else get a
+ * small part of what there is, after the same work; but no client waits for ever.
+ */
+struct budget {
+	uint64_t cpu, wall; /* when it began */
+	uint64_t most;
+};
+
+static struct budget begin_budget(const struct store_ask *ask)
+{
+	return (struct budget){clock_thread_ns(), clock_ns(),
+			       ask->patience ? ask->patience : STORE_PATIENCE};
+}
+
+/* The next one takes about as long as the films before it did. */
+static bool has_time(const struct budget *budget, size_t films)
+{
+	uint64_t cpu = clock_thread_ns() - budget->cpu, wall = clock_ns() - budget->wall;
+
+	return !films || (cpu + cpu / films < budget->most &&
+			  (wall + wall / films) / STORE_WAIT < budget->most);
+}
+
 int ask_films(const struct asked *whole, film_opener *open, struct store_sum *sum,
 	      int (*take)(void *context, const struct ask_film *film), void *context,
 	      struct fail *why)
 {
 	struct asked asked = *whole;
 	const struct asked *a = &asked;
-	uint64_t begin = clock_ns(), used = 0;
-	uint64_t patience = a->ask->patience ? a->ask->patience : STORE_PATIENCE;
+	struct budget budget;
 	struct film_list list = {0};
 	struct map seen = {0};
 	size_t i = 0;
@@ -444,12 +467,11 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 	sum->to = a->to;
 	sum->complete_until = a->read_until;
 	sum->by_films = true;
-	/* the next one takes about as long as those before it did */
-	while (!err && i < list.all.count && (!i || used + used / i < patience)) {
+	budget = begin_budget(a->ask);
+	while (!err && i < list.all.count && has_time(&budget, i)) {
 		err = asked_still(a, why);
 		if (!err)
 			err = open_listed(a, open, &list.all.at[i++], sum, take, context, why);
-		used = clock_ns() - begin;
 	}
 	pthread_rwlock_unlock(&a->index->files);
 	if (err == ASK_ENOUGH)

@@ -416,7 +416,9 @@ static void ask_something(struct run *r)
 	unsigned int length = 1 + chance(r, lengths[chance(r, 6)]);
 	uint64_t to = r->now - (chance(r, 2) ? 0 : chance(r, 3600)), from;
 	int host = (int)chance(r, HOSTS + 1) - 1;
-	struct store_ask ask = {.host = host < 0 ? NULL : hosts[host]};
+	/* at times there is time for one film alone */
+	struct store_ask ask = {.host = host < 0 ? NULL : hosts[host],
+				.patience = chance(r, 3) ? 0 : 1};
 
 	to = to <= r->begin ? r->now : to;
 	from = to - length < r->begin ? r->begin : to - length;

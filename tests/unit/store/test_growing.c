@@ -24,7 +24,7 @@ struct written {
 	uint32_t stack;
 };
 
-static struct written begin_film(struct store *store, uint64_t at)
+static struct written begin_film(struct store *store, uint64_t at, const char *event_name)
 {
 	struct written f = {.start = at * SECOND};
 	struct film_info info = {.version = "1",
@@ -34,7 +34,7 @@ static struct written begin_film(struct store *store, uint64_t at)
 				 .command = "stackcam serve",
 				 .cpus = 1,
 				 .start = f.start};
-	struct film_event event = {"on-cpu", "ns", "cpu-clock", 10};
+	struct film_event event = {event_name, "ns", "cpu-clock", 10};
 	struct film_process process = {.pid = 7, .start = 5, .comm = "app", .exe = "/usr/bin/app"};
 	struct film_thread thread = {.process = 1, .tid = 7, .start = 5, .comm = "app"};
 	struct film_image image = {FILM_IMAGE_FILE, "/usr/bin/app", {1, 2}, 2};
@@ -93,7 +93,7 @@ static struct store_sum ask(struct store *store, uint64_t from, uint64_t to)
 static void test_turn_beside_a_reader(void **state)
 {
 	struct store *store = open_store(0, 0);
-	struct written first = begin_film(store, BEGIN), second;
+	struct written first = begin_film(store, BEGIN, "on-cpu"), second;
 	struct store_sum sum;
 	sqlite3 *reader;
 
@@ -105,7 +105,7 @@ static void test_turn_beside_a_reader(void **state)
 			 SQLITE_OK);
 	assert_int_equal(sqlite3_exec(reader, "SELECT * FROM meta", NULL, NULL, NULL), SQLITE_OK);
 	put_seconds(&first, 60, 120);
-	second = begin_film(store, BEGIN + 120);
+	second = begin_film(store, BEGIN + 120, "on-cpu");
 	assert_int_equal(film_close(first.w, first.start + 120 * SECOND, NULL), -EBUSY);
 	assert_true(folder_has_wal(first.path));
 	store_film_done(store, first.path);
@@ -132,7 +132,7 @@ static void test_turn_beside_a_reader(void **state)
 static void test_its_own_word(void **state)
 {
 	struct store *store = open_store(0, 0);
-	struct written f = begin_film(store, BEGIN);
+	struct written f = begin_film(store, BEGIN, "on-cpu");
 
 	(void)state;
 	put_seconds(&f, 0, 60);
@@ -154,7 +154,7 @@ static void test_its_own_word(void **state)
 static void test_given_up(void **state)
 {
 	struct store *store = open_store(0, 0);
-	struct written f = begin_film(store, BEGIN);
+	struct written f = begin_film(store, BEGIN, "on-cpu");
 	struct store_sum sum;
 
 	(void)state;
@@ -190,6 +190,45 @@ static void test_never_begun(void **state)
 	store_free(store);
 }
 
+/*
+ * Films that the flight recorder keeps lack the event: they are not read, however many there are,
+ * and no answer is less complete for them.
+ */
+static void test_beside_kept_films(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct written f = begin_film(store, BEGIN, "on-cpu");
+	const char *all = "*";
+	struct question by_films = {.filter.comms = {.at = &all, .count = 1}};
+	struct store_ask ask = {.from = BEGIN * SECOND,
+				.to = (BEGIN + 300) * SECOND,
+				.question = &by_films,
+				.patience = 1};
+	struct store_answer answer = {0};
+
+	(void)state;
+	put_seconds(&f, 0, 300);
+	assert_int_equal(film_close(f.w, f.start + 300 * SECOND, NULL), 0);
+	store_film_done(store, f.path);
+	for (uint64_t i = 0; i < 20; i++) {
+		struct written kept = begin_film(store, BEGIN + 10 * i, "threads");
+
+		put_seconds(&kept, 0, 10);
+		assert_int_equal(film_close(kept.w, kept.start + 10 * SECOND, NULL), 0);
+		store_film_done(store, kept.path);
+	}
+	look_again(store, BEGIN + 310);
+	assert_int_equal(store_flame(store, &ask, &answer, NULL), 0);
+	assert_true(answer.sum.by_films);
+	assert_int_equal(answer.sum.films_unread, 0);
+	assert_int_equal(answer.sum.complete_from, BEGIN * SECOND);
+	assert_int_equal(answer.sum.complete_until, (BEGIN + 300) * SECOND);
+	assert_int_equal(answer.sum.total, 300 * SECOND);
+	assert_int_equal(answer.sum.filmed, 300 * SECOND);
+	store_answer_free(&answer);
+	store_free(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +236,7 @@ int main(void)
 		KEPT_TEST(test_its_own_word),
 		KEPT_TEST(test_given_up),
 		KEPT_TEST(test_never_begun),
+		KEPT_TEST(test_beside_kept_films),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
