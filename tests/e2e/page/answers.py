@@ -65,10 +65,11 @@ class Api(OfThreads, OfRequests):
         at_from = seconds_of(ask.get(prefix + "from", str(first)))
         at_to = seconds_of(ask.get(prefix + "to", str(NOW)))
         return {"from": at_from, "to": at_to, "samples": total // 10_000_000, "total": total, "truncated": 3,
-                "guessed": 12, "lost": 7, "lost_samples": 4, "unit": "ns", "complete_from": at_from,
+                "guessed": 12, "lost": 7, "lost_samples": 4, "unit": "ns",
+                "complete_from": at_from + (min(at_to, until) - at_from) / 2 if self.server.partial else at_from,
                 "complete_until": min(at_to, until),
                 "filmed": max(min(at_to, until) - max(at_from, first), 0), "by_films": False,
-                "films_damaged": 0, "films_unread": 0}
+                "films_damaged": 0, "films_unread": self.server.partial}
 
     def first(self):
         return NOW - 12 if self.server.film else NOW - (self.server.young or 30 * HOUR)
@@ -436,6 +437,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.new_versions = 0  # so many marks of them, each minute one
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
+        self.partial = 0  # older films that no answer had time for
         self.unread = 0  # films that places and processes had no time for
         self.hold = set(hold)
         self.released = threading.Event()

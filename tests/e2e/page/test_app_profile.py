@@ -198,7 +198,22 @@ def test_what_is_on_its_way_is_said(page):
     page.sees("complete until 14:32:02", ".sum")
     page.open(f"?from={answers.NOW - 900}&to={answers.NOW - 60}")
     page.until(lambda: services(page))
-    assert not page.all("#complete")
+    assert not page.all(".coming")
+
+
+def test_each_view_says_which_part_it_has(page):
+    """Answers that lack the older half of a range: numbers, charts and comparisons are of the other one."""
+    views = {"profile": ".sum", "profile&heat=1": ".heat figcaption", "compare": ".sums", "requests": ".sum"}
+    page.server.partial = 3
+    for view, place in views.items():
+        page.open(f"?view={view}&from=-10m&to=now")
+        page.sees("complete since 14:27:0", place)
+        page.sees("3 older films not read", place)
+    page.server.partial = 0
+    for view, place in views.items():
+        page.open(f"?view={view}&from=-10m&to=now")
+        page.until(lambda place=place: page.all(place))
+        assert not page.all(".unread"), view
 
 
 def test_sandwich(page):

@@ -13,6 +13,7 @@ import { placesOf } from '../state/ranks';
 import { zone } from '../state/zone';
 import { text } from '../text/text';
 import { drawMarks, marksAt, MoreMarks, useMarks, wordsOf } from './marks';
+import { Missing } from './missing';
 import { howFilmed, isThin, type Rate, ratesOf, rateOf, untilOf } from './units';
 
 /** Rows that have a colour of their own; the rest is drawn as others. */
@@ -278,7 +279,8 @@ interface ReadoutProps {
 /** The numbers below the pointer, largest first; without one, what the chart is of. */
 function Readout({ answer, rows, rates, rate, colours, index, marks }: ReadoutProps) {
 	if (index === null)
-		return <figcaption><b>{rate.name}</b> <span class="hint">{text.chart.hint}</span></figcaption>;
+		return <figcaption><b>{rate.name}</b> <span class="hint">{text.chart.hint}</span>{' '}
+			{answer.sum.films_unread > 0 && <Missing sum={answer.sum} />}</figcaption>;
 	const at = rates.map((row) => row[index] ?? 0);
 	const moment = answer.sum.from + index * answer.step, filmed = howFilmed(answer, index);
 	return <figcaption>

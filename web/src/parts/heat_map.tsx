@@ -6,6 +6,7 @@ import type { Theme } from '../flame/contract';
 import { usePage } from '../state/page';
 import { clockOf, type Span } from '../state/range';
 import { text } from '../text/text';
+import { Missing } from './missing';
 import { rateOf } from './units';
 
 const ROW = 4; // pixels
@@ -92,7 +93,7 @@ export function HeatMap({ answer, theme, part, onPart }: {
 		[answer, column, theme, chosen?.[0], chosen?.[1]]);
 
 	return <figure class="chart heat" aria-label={text.heat.name}>
-		<figcaption>{over === null ? <><b>{rate.name}</b> <span class="hint">{text.heat.hint}</span></> : <>
+		<figcaption>{over === null ? <><b>{rate.name}</b> <span class="hint">{text.heat.hint}</span> <Missing sum={answer.sum} /></> : <>
 			<b>{clockOf(moment)}{(moment % 1).toFixed(2).slice(1)}</b>
 			<span><b>{rate.format((answer.cells[over] ?? 0) * (event.level ? 1 : rows))}</b></span></>}
 		</figcaption>

@@ -3,10 +3,11 @@
 import type { EventType, Sum } from '../api/answers';
 import { count, partOf } from '../format';
 import { filmed, usePage } from '../state/page';
-import { clockOf, spanText, within } from '../state/range';
+import { spanText, within } from '../state/range';
 import { text } from '../text/text';
 import { Losses } from './losses';
-import { amountOf, averageOf, isLate, rateOf, sinceOf, untilOf } from './units';
+import { Missing } from './missing';
+import { amountOf, averageOf, rateOf } from './units';
 
 /** event: that of the page, if it is not given; name: which of several it is. */
 export function SumLine({ sum, name = '', ...of }: { sum: Sum; event?: EventType; name?: string }) {
@@ -18,13 +19,9 @@ export function SumLine({ sum, name = '', ...of }: { sum: Sum; event?: EventType
 		<b>{amountOf(event, sum.total)(sum.total)}</b>
 		{!event.level && <span>{words.average(rateOf(event).format(averageOf({ sum }, sum.total, event)))}</span>}
 		<span>{spanText(within(sum, filmed(status)))}</span>
-		{isLate(sum) && <span id="complete" title={words.untilHint}>{words.until(clockOf(untilOf(sum)))}</span>}
 		<span>{words.counted(count(sum.samples), event.noun)}</span>
 		{sum.guessed > 0 && <span title={words.guessedHint}>{words.guessed(partOf(sum.guessed, sum.samples))}</span>}
 		<Losses sum={sum} />
-		{sum.films_damaged > 0 && <span class="warn">{words.damaged(count(sum.films_damaged))}</span>}
-		{sum.films_unread > 0 &&
-			<span class="warn" id="unread" title={words.unreadHint}>
-				{words.since(clockOf(sinceOf(sum)))}: {words.unread(count(sum.films_unread))}</span>}
+		<Missing sum={sum} />
 	</div>;
 }

@@ -9,6 +9,7 @@ import { CALL_COLUMNS, type CallSort, inOrder, sameFunction, valueOf } from '../
 import { baseName, count, formatOf, quantile, safe } from '../format';
 import { AskBar } from '../parts/ask_bar';
 import { Losses } from '../parts/losses';
+import { Missing } from '../parts/missing';
 import { Answers, Notice } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { usePage } from '../state/page';
@@ -53,6 +54,7 @@ function Filled({ answer }: { answer: CallsAnswer }) {
 			<span>{words.functions(count(answer.functions.length + answer.functions_hidden))}</span>
 			<span>{spanText(answer.sum)}</span>
 			<Losses sum={answer.sum} />
+			<Missing sum={answer.sum} />
 			{answer.summary && <span class="warn" title={words.summaryHint}>{words.summary}</span>}
 		</div>
 		<div class="calls-area">

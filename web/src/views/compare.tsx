@@ -17,6 +17,7 @@ import { NothingFilmed } from '../parts/nothing';
 import { CustomRange } from '../parts/range_bar';
 import { Sides } from '../parts/sides';
 import { useSearch } from '../parts/use_search';
+import { Missing } from '../parts/missing';
 import { amountOf, averageOf, rateOf, sinceOf, untilOf } from '../parts/units';
 import type { Filters, Side } from '../state/link';
 import { filmed, type Page, usePage } from '../state/page';
@@ -188,7 +189,7 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 	const change = rates[0]! > 0 ? rates[1]! / rates[0]! - 1 : NaN;
 	const row = (name: string, sum: Sum, rate: number) => <tr>
 		<th>{name}</th>
-		<td class="text">{spanText({ from: sinceOf(sum), to: untilOf(sum) })}</td>
+		<td class="text">{spanText({ from: sinceOf(sum), to: untilOf(sum) })} <Missing sum={sum} /></td>
 		<td class="less">{lengthText(untilOf(sum) - sinceOf(sum))}</td>
 		<td>{format(sum.total)}</td>
 		<td>{formatRate(rate)}</td>

@@ -5,6 +5,7 @@ import { useAnswer } from '../api/use_answer';
 import { count, formatOf, safe } from '../format';
 import { AskBar } from '../parts/ask_bar';
 import { Losses } from '../parts/losses';
+import { Missing } from '../parts/missing';
 import { Answers, Notice } from '../parts/notice';
 import type { ExplainAnswer } from '../explain/answers';
 import { ExplainPanel } from '../explain/panel';
@@ -74,6 +75,7 @@ function Filled({ answer }: { answer: RequestsAnswer }) {
 			{answer.open > 0 && <span title={words.openHint}>{words.openOf(count(answer.open))}</span>}
 			<span>{spanText(answer.sum)}</span>
 			<Losses sum={answer.sum} event={requestsEvent(status)} />
+			<Missing sum={answer.sum} />
 			{answer.cut && <span class="warn">{words.cut}</span>}
 			<div class="segments" role="group" aria-label={words.role}>
 				{ROLES.map((role) => <button type="button" key={role} id={`role-${role || 'all'}`} aria-pressed={own.role === role}
