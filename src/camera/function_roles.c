@@ -14,7 +14,7 @@
  */
 static const struct {
 	enum film_role role;
-	enum film_frame_kind kind;
+	unsigned int kind; /* enum film_frame_kind, or FILM_ROLES_OF_THREAD */
 	const char *glob;
 } functions[] = {
 	{FILM_ROLE_RECLAIM, FILM_FRAME_KERNEL, "try_to_free_*pages"},
@@ -46,15 +46,14 @@ static const struct {
 	{FILM_ROLE_CLIENT_WRITE, FILM_FRAME_NATIVE, "net_real_write*"},
 	{FILM_ROLE_SLEEP, FILM_FRAME_NATIVE, "pg_sleep"},
 	{FILM_ROLE_SLEEP, FILM_FRAME_NATIVE, "Item_func_sleep::*"},
-	{FILM_ROLE_SAFEPOINT, FILM_FRAME_NATIVE, "SafepointSynchronize::begin*"},
-	{FILM_ROLE_SAFEPOINT, FILM_FRAME_NATIVE, "SafepointSynchronize::synchronize_threads*"},
+	{FILM_ROLE_SAFEPOINT, FILM_ROLES_OF_THREAD, "VM Thread"},
 };
 
 void function_roles(struct buf *text)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-		buf_printf(text, "%s %u %s\n", film_role_name(functions[i].role),
-			   (unsigned int)functions[i].kind, functions[i].glob);
+		buf_printf(text, "%s %u %s\n", film_role_name(functions[i].role), functions[i].kind,
+			   functions[i].glob);
 	buf_put_u8(text, 0);
 	if (text->failed)
 		buf_free(text);

@@ -28,6 +28,9 @@ enum film_role {
 
 #define FILM_ROLES_ROW "roles"
 
+/* In the place of a frame's kind: the pattern is for the name of a thread. */
+#define FILM_ROLES_OF_THREAD 0
+
 /* "reclaim" … */
 const char *film_role_name(enum film_role role);
 

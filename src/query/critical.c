@@ -11,6 +11,8 @@ struct visit {
 	bool is_at_begin; /* of the work that led on: before that it did other work */
 	/* the same of the thread that it led to last: by then, that one had other work */
 	bool had_waker_begun;
+	/* it holds what is waited for: what it does meanwhile is no other work */
+	bool holds;
 	uint64_t woken; /* when the waits ended of which it came to the first piece */
 };
 
@@ -62,6 +64,9 @@ static bool is_of_disk(const struct history_slice *slice)
 {
 	enum wait_class class = slice_wait_class(slice->kind);
 
+	/* a file of FUSE is waited for as one on a disk, and its daemon answers */
+	if (slice->flags & (HISTORY_FUSE | HISTORY_BY_PROCESS))
+		return false;
 	return class == WAIT_DISK || (class == WAIT_FAULT && slice->flags & FILM_WAIT_IOWAIT);
 }
 
@@ -97,6 +102,9 @@ static enum critical_end end_of_wait(const struct walk *w, const struct history_
 	     (slice->context || histories_is_goroutine(w->histories, slice->thread))) ||
 	    (class == WAIT_LOCK &&
 	     (slice->context == FILM_WAIT_BY_INTERRUPT || slice->context == FILM_WAIT_BY_SOFTIRQ)))
+		return CRITICAL_TIMER;
+	/* the network works in soft interrupts; a hard one is the timer's, if nothing was ready */
+	if (class == WAIT_POLL && slice->context == FILM_WAIT_BY_INTERRUPT && !slice->object)
 		return CRITICAL_TIMER;
 	if (is_of_network(class) && slice->context != FILM_WAIT_BY_THREAD)
 		return CRITICAL_NETWORK;
@@ -213,6 +221,62 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	return may_have_run(w->histories, slice->waker, w->now) && !is_too_deep(w);
 }
 
+/*
+ * Whether the waker of a wait is the one that held what was waited for all the time, so far as is
+ * known. Of a request, what a transaction did before is known better (query/explain/calls.c).
+ */
+static bool holds(const struct walk *w, const struct history_slice *slice)
+{
+	return slice->flags & HISTORY_HELD ||
+	       (!w->idle && slice->flags & (HISTORY_ROW | HISTORY_TABLE));
+}
+
+/*
+ * Whether a thread was made at now, by another one that ran then and is not on the way: *maker.
+ * What it does from then on was that one's work before.
+ */
+static bool is_made(const struct walk *w, const struct visit *visit, size_t at, uint32_t *maker)
+{
+	const struct history_slice *slices = w->histories->slices;
+	size_t first = w->histories->first[visit->thread];
+	const struct history_slice *slice = &slices[first];
+
+	if (w->depth < 2 || w->depth > CRITICAL_DEPTH_MAX || at != HISTORY_NONE ||
+	    first == w->histories->first[visit->thread + 1] || slice->kind != SLICE_WOKEN ||
+	    slice->start != w->now || slice->context != FILM_WAIT_BY_THREAD || !slice->waker)
+		return false;
+	*maker = slice->waker;
+	return !is_visited(w, *maker) && may_have_run(w->histories, *maker, w->now);
+}
+
+/* Goes on in the thread that made the one that is visited. */
+static bool follow_maker(struct walk *w, uint32_t maker)
+{
+	const struct visit *visit = &w->visits[w->depth - 1];
+	const struct critical_wait wait = {
+		.slice = w->histories->first[visit->thread],
+		.start = visit->clip,
+		.end = w->now < w->to ? w->now : w->to,
+		.woken = w->now,
+		.parent = visit->wait,
+		.depth = (uint32_t)w->depth - 1,
+		.thread = visit->thread,
+		.waker = maker,
+		.is_made = true,
+	};
+	bool counts = wait.start < wait.end;
+
+	if (counts && !vec_push(&w->path->waits, wait))
+		return false;
+	w->visits[w->depth++] = (struct visit){
+		.thread = maker,
+		.wait = counts ? (uint32_t)w->path->waits.count : visit->wait,
+		.clip = visit->clip,
+		.at = HISTORY_NONE,
+	};
+	return true;
+}
+
 static bool follow(struct walk *w, size_t at, uint64_t start)
 {
 	const struct history_slice *slice = &w->histories->slices[at];
@@ -244,6 +308,7 @@ static bool follow(struct walk *w, size_t at, uint64_t start)
 		.clip = start,
 		.at = HISTORY_NONE,
 		.is_at_begin = is_retried && visit->had_waker_begun,
+		.holds = holds(w, slice),
 	};
 	visit->had_waker_begun = false;
 	return true;
@@ -288,9 +353,12 @@ static bool step(struct walk *w, struct visit *visit)
 	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &w->histories->slices[at];
 	uint64_t start = visit->clip;
 	enum critical_end ended;
+	uint32_t maker;
 
 	if (visit->is_at_begin)
 		return put(w, visit, start, HISTORY_NONE, CRITICAL_EARLIER);
+	if (is_made(w, visit, at, &maker))
+		return follow_maker(w, maker);
 	if (!slice || slice->end < w->now) {
 		if (slice && slice->end > start)
 			start = slice->end;
@@ -302,7 +370,7 @@ static bool step(struct walk *w, struct visit *visit)
 		start = slice->start;
 	if (slice->kind == SLICE_RUNNING)
 		return step_in_thread(w, visit, at, start);
-	visit->is_at_begin = w->depth > 1 && history_is_idle(slice);
+	visit->is_at_begin = w->depth > 1 && history_is_idle(slice) && !visit->holds;
 	if (is_followed(w, slice))
 		return follow(w, at, start);
 	ended = end_of(w, slice);

@@ -67,6 +67,7 @@ struct critical_wait {
 	bool is_likely;	     /* an interrupt may have ended it instead */
 	/* of an event loop: its waker has what a task waited for, since before the loop waited */
 	bool is_passed_on;
+	bool is_made;			 /* until the waker made the thread */
 	bool is_call;			 /* the waker served the request */
 	const struct explain_made *made; /* the request whose answer was waited for; null */
 	/* another request, which the waker served before it received this one; null */

@@ -35,6 +35,18 @@ enum history_flag {
 	HISTORY_ACCEPTS = 1u << 27,
 	/* its time was over, and its thread waited on: its waker is that of the last such wait */
 	HISTORY_RETRIED = 1u << 26,
+	/* as for a disk, but another process ended it, as the daemon of a file system does */
+	HISTORY_BY_PROCESS = 1u << 25,
+	/* by the roles of functions (query/explain/by_roles.h): for the daemon of a file system, */
+	HISTORY_FUSE = 1u << 19,
+	/* for a lock of a database: of a row, or of a table, */
+	HISTORY_ROW = 1u << 24,
+	HISTORY_TABLE = 1u << 23,
+	/* for a client: for its next command, or until it takes an answer */
+	HISTORY_CLIENT_READ = 1u << 22,
+	HISTORY_CLIENT_WRITE = 1u << 21,
+	/* its thread stops all others of its process: the waker is the one that stopped last */
+	HISTORY_SAFEPOINT = 1u << 20,
 };
 
 /* Whether the thread waited for new work, or was stopped. */
@@ -42,7 +54,9 @@ static inline bool history_is_idle(const struct history_slice *slice)
 {
 	if (slice->flags & HISTORY_ACCEPTS)
 		return true;
-	return slice_is_wait(slice->kind) && !(slice->flags & (HISTORY_ASKED | HISTORY_NAMES)) &&
+	return slice_is_wait(slice->kind) &&
+	       !(slice->flags & (HISTORY_ASKED | HISTORY_NAMES | HISTORY_ROW | HISTORY_TABLE |
+				 HISTORY_CLIENT_WRITE)) &&
 	       wait_class_is_idle(slice_wait_class(slice->kind));
 }
 

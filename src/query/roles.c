@@ -50,8 +50,7 @@ static void parse_all(const char *text, struct lines *lines)
 	}
 }
 
-static uint32_t roles_of(const struct lines *lines, const struct film_frame *frame,
-			 const char *name)
+static uint32_t roles_of(const struct lines *lines, unsigned long kind, const char *name)
 {
 	uint32_t roles = 0;
 
@@ -59,8 +58,7 @@ static uint32_t roles_of(const struct lines *lines, const struct film_frame *fra
 		const struct line *line = &lines->all[i];
 
 		/* most names differ there already, and a film has many */
-		if (line->kind == frame->kind && *line->glob == *name &&
-		    !fnmatch(line->glob, name, 0))
+		if (line->kind == kind && *line->glob == *name && !fnmatch(line->glob, name, 0))
 			roles |= 1u << line->role;
 	}
 	return roles;
@@ -70,12 +68,12 @@ static uint32_t roles_of(const struct lines *lines, const struct film_frame *fra
 static void find(const struct film *film, const struct lines *lines, uint32_t *frames)
 {
 	for (uint32_t i = 1; i < film->frame_count; i++)
-		frames[i] = roles_of(lines, &film->frames[i],
+		frames[i] = roles_of(lines, film->frames[i].kind,
 				     film->functions[film->frames[i].function].name);
 	for (size_t i = 0; i < film->inline_count; i++) {
 		const struct film_inline *outer = &film->inlines[i];
 
-		frames[outer->frame] |= roles_of(lines, &film->frames[outer->frame],
+		frames[outer->frame] |= roles_of(lines, film->frames[outer->frame].kind,
 						 film->functions[outer->function].name);
 	}
 }
@@ -85,8 +83,9 @@ int roles_init(struct roles *roles, const struct film *film)
 	struct lines *lines = calloc(1, sizeof(*lines));
 	uint32_t *frames = calloc(film->frame_count + 1ull, sizeof(*frames));
 
-	*roles = (struct roles){calloc(film->stack_count + 1ull, sizeof(*roles->of_stack))};
-	if (!lines || !frames || !roles->of_stack) {
+	*roles = (struct roles){calloc(film->stack_count + 1ull, sizeof(*roles->of_stack)),
+				calloc(film->thread_count + 1ull, sizeof(*roles->of_thread))};
+	if (!lines || !frames || !roles->of_stack || !roles->of_thread) {
 		free(lines);
 		free(frames);
 		return -ENOMEM;
@@ -98,6 +97,8 @@ int roles_init(struct roles *roles, const struct film *film)
 	for (uint32_t i = 1; lines->count && i < film->stack_count; i++)
 		roles->of_stack[i] =
 			roles->of_stack[film->stacks[i].parent] | frames[film->stacks[i].frame];
+	for (uint32_t i = 1; lines->count && i < film->thread_count; i++)
+		roles->of_thread[i] = roles_of(lines, FILM_ROLES_OF_THREAD, film->threads[i].comm);
 	free(lines);
 	free(frames);
 	return 0;
@@ -106,5 +107,6 @@ int roles_init(struct roles *roles, const struct film *film)
 void roles_free(struct roles *roles)
 {
 	free(roles->of_stack);
+	free(roles->of_thread);
 	*roles = (struct roles){0};
 }

@@ -8,9 +8,9 @@
 #include "film/reader.h"
 #include "film/roles.h"
 
-/* By stack of a film, which roles its functions have. All zero: none has any. */
+/* Which roles the functions on a film's stacks have, and its threads. All zero: none has any. */
 struct roles {
-	uint32_t *of_stack; /* a bit for each of enum film_role; null: none has any */
+	uint32_t *of_stack, *of_thread; /* by id: a bit for each of enum film_role; or null */
 };
 
 /* 0 or -ENOMEM; roles_free() is needed in either case. */
@@ -21,6 +21,13 @@ void roles_free(struct roles *roles);
 static inline bool roles_has(const struct roles *roles, uint32_t stack, enum film_role role)
 {
 	return roles->of_stack && roles->of_stack[stack] >> role & 1;
+}
+
+/* Whether a thread has a role by its name. */
+static inline bool roles_of_thread_has(const struct roles *roles, uint32_t thread,
+				       enum film_role role)
+{
+	return roles->of_thread && roles->of_thread[thread] >> role & 1;
 }
 
 #endif

@@ -247,6 +247,40 @@ static void goroutine_words(const struct explainer *e, const struct explain_part
 		buf_printf(words, waits[class], call_of(e, slice));
 }
 
+/* What a wait is by the functions on its stack; false: they say no more than its system call. */
+static bool put_role(const struct explainer *e, const struct explain_part *part,
+		     const struct history_slice *slice, struct buf *words)
+{
+	if (slice->flags & HISTORY_ROW)
+		buf_put_text(words, "waiting for a row lock");
+	else if (slice->flags & HISTORY_TABLE)
+		buf_put_text(words, "waiting for a table lock");
+	else if (slice->flags & HISTORY_SAFEPOINT)
+		buf_put_text(words, "waiting until all threads have stopped");
+	else if (slice->flags & (HISTORY_FUSE | HISTORY_BY_PROCESS))
+		buf_printf(words, "waiting for %s in %s",
+			   slice->flags & HISTORY_FUSE ? "the daemon of a FUSE file system"
+						       : "the process that serves a file",
+			   call_of(e, slice));
+	else if (slice->flags & HISTORY_CLIENT_READ)
+		buf_put_text(words, part->holds ? "idle in transaction: waiting for the next "
+						  "command of its client"
+						: "waiting for the next command of its client");
+	else if (slice->flags & HISTORY_CLIENT_WRITE)
+		buf_put_text(words, "sending to a client that reads slowly");
+	else
+		return false;
+	if (!(slice->flags & (HISTORY_ROW | HISTORY_TABLE)) && slice->object) {
+		buf_put_text(words, slice->flags & (HISTORY_CLIENT_READ | HISTORY_CLIENT_WRITE)
+					    ? " on "
+					    : " of ");
+		object_words(e, slice, words);
+	}
+	if (slice->flags & (HISTORY_CLIENT_READ | HISTORY_CLIENT_WRITE))
+		peer_words(e, part, words);
+	return true;
+}
+
 static void wait_part_words(struct explainer *e, const struct explain_part *part,
 			    const struct history_slice *slice, struct buf *words)
 {
@@ -254,6 +288,9 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 
 	if (slice->state == FILM_WAIT_GOROUTINE) {
 		goroutine_words(e, part, slice, words);
+	} else if (put_role(e, part, slice, words)) {
+		/* where in the database, or in the kernel, says no more */
+		return;
 	} else if (class == WAIT_LOCK) {
 		buf_put_text(words, "waiting");
 		place_words(e, part->stack, words);
@@ -309,10 +346,13 @@ static void waker_words(const struct explainer *e, const struct explain_part *pa
 		buf_printf(words, " when %s began, and released by ",
 			   part->count == 1 ? "it" : "the longest");
 	} else {
-		buf_put_text(words, part->ended == CRITICAL_OPEN || is_holder ? ", held by "
-				    : part->is_call			      ? ", served by "
-				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
-									      : ", ended by ");
+		buf_put_text(words,
+			     slice_of(e, part) && slice_of(e, part)->flags & HISTORY_SAFEPOINT
+				     ? ", last "
+			     : part->ended == CRITICAL_OPEN || is_holder ? ", held by "
+			     : part->is_call				 ? ", served by "
+			     : part->kind == SLICE_WAIT + WAIT_LOCK	 ? " until a wake by "
+									 : ", ended by ");
 	}
 	explain_thread_words(e, part->waker, part->thread, words);
 	if (part->is_likely)
@@ -564,6 +604,11 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 		passed_on_words(e, part, words);
 		return;
 	}
+	if (part->is_made) {
+		buf_put_text(words, "until it was made by ");
+		explain_thread_words(e, part->waker, part->thread, words);
+		return;
+	}
 	if (!slice || part->kind == SLICE_HOLE)
 		return;
 	if (part->ended == CRITICAL_RUNNING) {
@@ -588,7 +633,7 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 		shared_words(e, part, words);
 		return;
 	}
-	if (part->ended == CRITICAL_IDLE && part->parent && !part->is_in_call)
+	if (part->ended == CRITICAL_IDLE && part->parent && !part->is_in_call && !part->holds)
 		buf_put_text(words, "it had no work yet: ");
 	wait_part_words(e, part, slice, words);
 	cause_words(e, part, words);
@@ -651,6 +696,19 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 				    "same at once, are one with the last of them");
 }
 
+/* Null: the functions on its stack say nothing. */
+static const char *kind_by_role(const struct history_slice *slice)
+{
+	return !slice_is_wait(slice->kind)			    ? NULL
+	       : slice->flags & HISTORY_ROW			    ? "row-lock"
+	       : slice->flags & HISTORY_TABLE			    ? "table-lock"
+	       : slice->flags & HISTORY_SAFEPOINT		    ? "stopping"
+	       : slice->flags & (HISTORY_FUSE | HISTORY_BY_PROCESS) ? "served-file"
+	       : slice->flags & HISTORY_CLIENT_READ		    ? "client"
+	       : slice->flags & HISTORY_CLIENT_WRITE		    ? "slow-client"
+								    : NULL;
+}
+
 const char *explain_kind(const struct explainer *e, const struct explain_part *part)
 {
 	if (part->is_of_connection)
@@ -677,8 +735,12 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 		return "request";
 	if (part->ended == CRITICAL_READY)
 		return "ready";
+	if (part->is_made)
+		return "made";
 	if (is_safepoint(e, part))
 		return "safepoint";
+	if (part->slice != HISTORY_NONE && kind_by_role(slice_of(e, part)))
+		return kind_by_role(slice_of(e, part));
 	if (part->slice != HISTORY_NONE && slice_of(e, part)->flags & HISTORY_NAMES)
 		return "name-server";
 	if (part->slice != HISTORY_NONE && !part->lock && explain_is_condition(slice_of(e, part)))
@@ -691,6 +753,13 @@ const char *explain_kind_words(const char *kind)
 	static const char *const sentences[][2] = {
 		{"on-cpu", "time on CPU"},
 		{"reclaim", "the kernel's freeing of memory"},
+		{"row-lock", "waiting for row locks"},
+		{"table-lock", "waiting for table locks"},
+		{"stopping", "the time until all threads had stopped"},
+		{"served-file", "waiting for the process that serves a file"},
+		{"client", "waiting for its client"},
+		{"slow-client", "sending to a client that reads slowly"},
+		{"made", "the time until its thread was made"},
 		{"ready", "time ready but not running"},
 		{"queue", "time behind other requests"},
 		{"connection", "earlier requests of a connection"},

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """stackcam explain: causes that the kernel, other processes or a database have, which it must name first."""
 
+import contextlib
+import os
+import shutil
 import subprocess
 
-from harness import needs_root
-from test_explain import EVENTS, explained, is_of_machine
+import pytest
+
+from harness import PATIENCE, needs_root, running
+from test_explain import EVENTS, explained, is_of_machine, of_work
+from test_explain_retries import film_beside, first_of, known, statement
 from test_flight import memory_group
+from test_requests import postgres  # noqa: F401: a fixture
 
 pytestmark = needs_root
 
@@ -26,7 +33,7 @@ static __attribute__((noipa)) void touch_all(const volatile char *at, size_t siz
 
 int main(int argc, char **argv)
 {
-	size_t size = 256ul << 20;
+	size_t size = 96ul << 20;
 	int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
 	char *at;
 
@@ -35,7 +42,7 @@ int main(int argc, char **argv)
 	at = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED || madvise(at, size, MADV_RANDOM))
 		return 1;
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		touch_all(at, size);
 	return sum == 1;
 }
@@ -65,3 +72,181 @@ def test_the_kernel_frees_memory_for_a_group_at_its_limit(lab, tmp_path):
     assert found["functions"][0]["name"] == rest["functions"][0]["name"] == "touch_all", found
     assert f"{group.name} is at its limit" in found["words"], found
     assert found["samples"] + rest["samples"] > 20, (found, rest)
+
+
+@contextlib.contextmanager
+def served(lab):
+    """A file of a file system that a process serves."""
+    folder, point = lab.folder / "files", lab.folder / "point"
+    folder.mkdir()
+    point.mkdir()
+    (folder / "data").write_bytes(os.urandom(8 << 20))
+    server = subprocess.Popen([lab.program("fuse_server"), folder, point], stdout=subprocess.PIPE)
+    try:
+        if not server.stdout.readline():
+            pytest.skip("no file system of FUSE can be mounted here")
+        yield point / "data"
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+        subprocess.run(["umount", "-l", point], check=False, capture_output=True)
+
+
+def test_a_file_of_fuse_is_waited_for_by_its_daemon(lab):
+    """And no other process is said to have kept a disk busy."""
+    with served(lab) as path:
+        film = lab.record("-a", *EVENTS, "--", "cp", path, "/dev/null", hz=99)
+    reader, = explained(lab, film, "-n", "cp")
+    found = [part for part in reader["parts"] if part["kind"] == "served-file"]
+    assert found and all(part["waker"]["comm"] == "fuse_server" for part in found), reader["parts"]
+    assert any(str(path) in part["words"] and part["parts"] for part in found), found
+    # a disk that nothing waits for is no disk that others kept busy
+    assert not reader["disk_users"] or any(part["kind"] == "disk" for part in reader["parts"]), reader["disk_users"]
+
+
+BORN = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int done;
+
+static void *answer(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	done = 1;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&mutex);
+	return unused;
+}
+
+static __attribute__((noipa)) void prepare(void)
+{
+	usleep(500000);
+}
+
+static void *make(void *unused)
+{
+	pthread_t thread;
+
+	pthread_setname_np(pthread_self(), "maker");
+	prepare();
+	pthread_create(&thread, NULL, answer, NULL);
+	pthread_join(thread, NULL);
+	return unused;
+}
+
+int main(void)
+{
+	pthread_t maker;
+
+	pthread_create(&maker, NULL, make, NULL);
+	pthread_setname_np(pthread_self(), "handler");
+	pthread_mutex_lock(&mutex);
+	while (!done)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+	pthread_join(maker, NULL);
+	return 0;
+}
+"""
+
+
+def test_a_thread_that_was_made_during_the_wait(lab, tmp_path):
+    """It leads to the thread that made it, and to what that one did before."""
+    program = build(tmp_path, BORN, "born")
+
+    def cause_of():
+        request, = explained(lab, lab.record(*EVENTS, "--", program), "-n", "handler")
+        return causes(request)[0], request
+
+    cause, request = known(cause_of)
+    assert cause["kind"] == "condition" and cause["duration"] > 400_000_000, request["parts"]
+    made = first_of(cause)
+    assert made["kind"] == "made" and made["waker"]["comm"] == "maker" and "made by maker" in made["words"], cause
+    did = first_of(made)
+    assert did["kind"] == "sleep" and "prepare" in did["stack"], made
+    assert not request["unexplained"], request["parts"]
+
+
+def test_a_row_lock_of_a_transaction_whose_client_is_slow(lab, postgres, tmp_path):  # noqa: F811
+    """With requests, and by the lives of threads alone."""
+    place, data, port = postgres
+    psql = f"{place}/psql -q -h 127.0.0.1 -p {port} -U postgres"
+    blocked = f"{psql} -Atc \"select 1 from pg_stat_activity where wait_event_type = 'Lock'\""
+    script = tmp_path / "rows.sh"
+    script.write_text(f"""
+(
+	echo 'begin; update pgbench_branches set bbalance = bbalance + 1;'
+	until {blocked} | grep -q 1; do :; done
+	sleep 1.5
+	echo 'commit;'
+) | {psql} &
+until {psql} -Atc "select 1 from pg_stat_activity where state = 'idle in transaction'" | grep -q 1; do :; done
+{psql} -c 'update pgbench_branches set bbalance = bbalance + 2'
+wait
+""")
+    server = int((data / "postmaster.pid").read_text().split()[0])
+    cause, request = known(lambda: statement(lab, film_beside(lab, server, script), "update pgbench_branches*", 1_000_000_000))
+    assert cause["kind"] == "row-lock" and cause["words"].startswith("waiting for a row lock"), cause
+    assert of_work(cause, request) > 0.9, request["parts"]
+    did = first_of(cause)
+    assert did["kind"] == "client" and did["words"].startswith("idle in transaction"), cause
+
+
+STOPS = """
+public class Stops {
+	static volatile long sink;
+	static final long[] numbers = new long[1 << 14];
+
+	/* a counted loop: the compiler leaves out the question whether to stop */
+	static long grind() {
+		long sum = 0;
+		for (int i = 0; i < 50000000; i++)
+			sum += numbers[i & 16383] * i;
+		return sum;
+	}
+
+	static void handle() {
+		try {
+			for (;;) {
+				Thread.sleep(20);
+				System.gc();
+			}
+		} catch (InterruptedException e) {
+		}
+	}
+
+	public static void main(String[] unused) throws Exception {
+		Thread grinder = new Thread(() -> { for (;;) sink = grind(); }, "grinder");
+		Thread handler = new Thread(Stops::handle, "handler");
+		grinder.setDaemon(true);
+		handler.setDaemon(true);
+		grinder.start();
+		handler.start();
+		Thread.sleep(3000);
+		System.out.println("ready");
+		System.out.flush();
+		Thread.sleep(100000);
+	}
+}
+"""
+
+
+def test_the_java_thread_that_did_not_stop(lab, tmp_path):
+    """The time until all threads have stopped leads to the one that stopped last, and to what it did."""
+    if not shutil.which("javac"):
+        pytest.skip("no Java compiler")
+    (tmp_path / "Stops.java").write_text(STOPS)
+    subprocess.run(["javac", "-d", tmp_path, tmp_path / "Stops.java"], check=True, timeout=PATIENCE)
+    with running("java", "-XX:+UseSerialGC", "-XX:-UseCountedLoopSafepoints", "-Xmx64m", "-cp", tmp_path, "Stops") as target:
+        film = lab.record(*EVENTS, "-p", target.pid, "-d", 5, hz=499)
+    handler, = explained(lab, film, "-n", "handler")
+    pauses = [part for part in handler["parts"] if part["kind"] == "safepoint"]
+    stops = [part for pause in pauses for part in pause["parts"] if part["kind"] == "stopping"]
+    assert stops and stops[0]["waker"]["comm"] == "grinder" and "last grinder" in stops[0]["words"], handler["parts"]
+    did = first_of(stops[0])
+    assert did["kind"] == "on-cpu" and did["functions"][0]["name"] == "Stops.grind", stops

@@ -405,6 +405,35 @@ static const struct explain_made *made_above(const struct calls *c,
 }
 
 /*
+ * What a thread did in a time in which it held a lock of a database, and served no request: it
+ * mostly waited for its client's next command. What else that was is not explained.
+ */
+static bool put_between(struct calls *c, const struct critical_step *step, uint64_t from,
+			uint64_t to)
+{
+	const struct histories *h = &c->e->histories;
+	const struct history_slice *of = slice_of(c, c->to->waits.at[step->wait - 1].slice);
+	size_t i = histories_find(h, step->thread, from);
+
+	if (!of || !(of->flags & (HISTORY_ROW | HISTORY_TABLE)) || i == HISTORY_NONE)
+		return put(c, step, from, to);
+	for (; from < to && i < h->first[step->thread + 1]; i++) {
+		const struct history_slice *slice = &h->slices[i];
+		struct critical_step did = *step;
+		uint64_t end = within(slice->end, from, to);
+
+		if (slice_is_wait(slice->kind) && slice->flags & HISTORY_CLIENT_READ) {
+			did.slice = i;
+			did.ended = CRITICAL_IDLE;
+		}
+		if (from < end && !put(c, &did, from, end))
+			return false;
+		from = end;
+	}
+	return put(c, step, from, to);
+}
+
+/*
  * What a thread did before it had the work in which it ended a wait is not the cause; but what came
  * by the same connection may be, as a transaction that holds what was waited for until it ends.
  */
@@ -423,7 +452,7 @@ static int put_earlier(struct calls *c, const struct critical_step *step)
 		uint64_t from = within(other->start, start, step->end);
 		uint64_t end = within(other->end, from, step->end);
 
-		if (!put(c, step, start, from))
+		if (!put_between(c, step, start, from))
 			return -ENOMEM;
 		if (from < end && worker_of(c, other, &begun) == other->answerer)
 			err = put_before(c, other, from, end, step->wait, true);
@@ -431,7 +460,7 @@ static int put_earlier(struct calls *c, const struct critical_step *step)
 			err = -ENOMEM;
 		start = end;
 	}
-	return err || put(c, step, start, step->end) ? err : -ENOMEM;
+	return err || put_between(c, step, start, step->end) ? err : -ENOMEM;
 }
 
 /* A thread that sleeps until another one sees its answer come waits for that answer. */

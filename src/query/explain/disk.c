@@ -5,7 +5,8 @@
 static bool is_of_disk(const struct history_slice *slice)
 {
 	/* threads of the kernel write what others gave them */
-	return slice->kind == SLICE_WAIT + WAIT_DISK && !(slice->flags & FILM_WAIT_KERNEL);
+	return slice->kind == SLICE_WAIT + WAIT_DISK &&
+	       !(slice->flags & (FILM_WAIT_KERNEL | HISTORY_FUSE | HISTORY_BY_PROCESS));
 }
 
 /* A wait of another thread: its part within the waits of the thread that is explained. */
@@ -74,7 +75,9 @@ void explain_disk_users(const struct explainer *e, const struct explanation *x,
 	/* that others had the CPUs says nothing of disks */
 	while (part && !slice_is_wait(x->parts.at[part - 1].kind))
 		part = x->parts.at[part - 1].next;
-	if (!part || x->parts.at[part - 1].kind != SLICE_WAIT + WAIT_DISK)
+	if (!part || x->parts.at[part - 1].kind != SLICE_WAIT + WAIT_DISK ||
+	    x->parts.at[part - 1].slice == HISTORY_NONE ||
+	    !is_of_disk(&h->slices[x->parts.at[part - 1].slice]))
 		return;
 	for (uint32_t thread = 1; thread < h->film->thread_count; thread++)
 		if (thread != x->thread)

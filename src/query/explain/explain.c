@@ -8,6 +8,7 @@
 #include "film/events.h"
 #include "query/explain/accept_locks.h"
 #include "query/explain/asked.h"
+#include "query/explain/by_roles.h"
 #include "query/explain/calls.h"
 #include "query/explain/name_servers.h"
 #include "query/explain/parts.h"
@@ -54,8 +55,10 @@ static int load_evidence(struct explainer *e, struct fail *why)
 	if (err)
 		return err;
 	explain_locks_hold(&e->locks, &e->histories);
+	if (roles_init(&e->roles, e->film) || explain_by_roles(&e->histories, &e->roles))
+		return fail_errno(why, -ENOMEM, NULL, "cannot explain");
 	if (explain_accept_locks_mark(&e->locks, &e->histories) ||
-	    explain_stacks_init(&e->stacks, e->film) || roles_init(&e->roles, e->film))
+	    explain_stacks_init(&e->stacks, e->film))
 		return fail_errno(why, -ENOMEM, NULL, "cannot explain");
 	explain_retries_mark(&e->histories, &e->stacks);
 	return 0;

@@ -48,8 +48,10 @@ struct explain_part {
 	bool is_likely; /* an interrupt may have ended it instead, in some cases */
 	/* its waker has the result, which this thread's loop passed on */
 	bool is_passed_on;
+	bool is_made;	  /* not a wait: until its waker made the thread */
 	bool is_reclaim;  /* of time on a CPU: the kernel freed memory in it */
 	bool is_call;	  /* its waker served the request that was made */
+	bool holds;	  /* its parent is a wait for what its thread held */
 	bool is_in_queue; /* its parent has a queue: each part there names its thread */
 	bool is_in_call;  /* its parent is a call, or a queue: its thread had that work */
 	/*

@@ -49,8 +49,8 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 	uint64_t key[] = {
 		part->parent,
 		(uint64_t)part->kind << 24 | (uint64_t)part->ended << 16 |
-			(uint64_t)part->is_passed_on << 10 | (uint64_t)part->is_of_connection << 9 |
-			(uint64_t)part->is_followed << 8 |
+			(uint64_t)part->is_made << 11 | (uint64_t)part->is_passed_on << 10 |
+			(uint64_t)part->is_of_connection << 9 | (uint64_t)part->is_followed << 8 |
 			(slice && slice_is_wait(slice->kind) && !part->made ? slice->descriptor
 									    : 0),
 		(uint64_t)part->thread << 32 | (part->is_followed ? part->waker : 0),
@@ -233,6 +233,7 @@ static bool add_waits(struct summing *s)
 			.is_call = wait->is_call,
 			.is_likely = wait->is_likely,
 			.is_passed_on = wait->is_passed_on,
+			.is_made = wait->is_made,
 			.thread = wait->thread,
 			.waker = wait->waker,
 			.slice = wait->slice,
@@ -448,11 +449,22 @@ static void sum_behind(struct summing *s)
 	}
 }
 
+/* Whether the thread of a wait's parts holds what was waited for. */
+static bool is_held(const struct summing *s, const struct explain_part *part)
+{
+	const struct history_slice *slice = slice_at(s, part->slice);
+
+	return slice && slice_is_wait(slice->kind) &&
+	       (slice->flags & (HISTORY_ROW | HISTORY_TABLE | HISTORY_HELD) ||
+		(part->lock && part->lock->holder && part->lock->holder == part->waker));
+}
+
 static void mark_parents(struct summing *s)
 {
 	struct explain_part *all = s->x->parts.at;
 
 	for (size_t i = s->first; i < s->x->parts.count; i++) {
+		all[i].holds = all[i].parent && is_held(s, &all[all[i].parent - 1]);
 		all[i].is_in_queue = all[i].parent && all[all[i].parent - 1].queue;
 		all[i].is_in_call = all[i].parent && (all[all[i].parent - 1].is_call ||
 						      all[all[i].parent - 1].is_queue);

@@ -210,6 +210,45 @@ static void does_not_follow_what_cannot_be(void **state)
 			    "1 timer 80-90");
 }
 
+/* What the first one waits for is done by a thread that the third one makes meanwhile. */
+static void follows_a_thread_that_was_made_to_its_maker(void **state)
+{
+	struct graph g;
+
+	(void)state;
+	begin(&g);
+	add_wait(&g, 1, 0, 80, WAIT_LOCK, 2);
+	add(&g, 1, 80, 100, SLICE_ON_CPU);
+	add(&g, 2, 50, 60, SLICE_WOKEN)->waker = 3;
+	g.slices[2].context = FILM_WAIT_BY_THREAD;
+	add(&g, 2, 60, 90, SLICE_ON_CPU);
+	add_wait(&g, 3, 0, 40, WAIT_DISK, 0);
+	add(&g, 3, 40, 70, SLICE_ON_CPU);
+	assert_string_equal(tell(&g, 1, 0, 100), "3 device 0-40; 3 cpu 40-50; 2 ready 50-60; "
+						 "2 cpu 60-80; 1 cpu 80-100");
+	/* the film does not have its maker then */
+	g.slices[5].start = 55;
+	assert_string_equal(tell(&g, 1, 0, 100),
+			    "2 absent 0-50; 2 ready 50-60; 2 cpu 60-80; 1 cpu 80-100");
+}
+
+/* One that holds a lock has that all the time: what it waits for meanwhile is no other work. */
+static void follows_a_holder_through_its_waits_for_events(void **state)
+{
+	struct graph g;
+
+	(void)state;
+	begin(&g);
+	add_wait(&g, 1, 0, 90, WAIT_POLL, 2);
+	g.slices[0].flags |= HISTORY_ROW;
+	add(&g, 1, 90, 100, SLICE_ON_CPU);
+	add(&g, 2, 0, 20, SLICE_ON_CPU);
+	add_wait(&g, 2, 20, 70, WAIT_POLL, 0);
+	add(&g, 2, 70, 100, SLICE_ON_CPU);
+	assert_string_equal(tell(&g, 1, 0, 100),
+			    "2 cpu 0-20; 2 idle 20-70; 2 cpu 70-90; 1 cpu 90-100");
+}
+
 static void marks_what_is_lost_or_was_not_there(void **state)
 {
 	struct graph g;
@@ -326,6 +365,7 @@ struct window {
 	const struct window *outer;
 	uint32_t thread;
 	uint64_t from, to; /* [from, to) of the waiter's wait */
+	bool holds;	   /* what the waiter waits for */
 };
 
 static bool is_on_the_way(const struct window *w, uint32_t thread)
@@ -367,7 +407,8 @@ static struct cause cause_of(const struct graph *g, const struct window *w, uint
 	struct window inner = {w};
 
 	/* new work came to a waker behind this ns: it is not what the waiter waited for */
-	for (size_t i = g->first[w->thread]; w->outer && i < g->first[w->thread + 1]; i++)
+	for (size_t i = g->first[w->thread]; w->outer && !w->holds && i < g->first[w->thread + 1];
+	     i++)
 		if (is_idle(&g->slices[i]) && g->slices[i].start > ns &&
 		    g->slices[i].start < w->to && !has_cause(g, w, &g->slices[i]))
 			return (struct cause){w->thread, HISTORY_NONE, true};
@@ -376,6 +417,7 @@ static struct cause cause_of(const struct graph *g, const struct window *w, uint
 	inner.thread = slice->waker;
 	inner.from = slice->start > w->from ? slice->start : w->from;
 	inner.to = slice->end;
+	inner.holds = slice->flags & HISTORY_HELD;
 	return cause_of(g, &inner, ns);
 }
 
@@ -533,6 +575,8 @@ int main(void)
 		cmocka_unit_test(goes_no_further_than_new_work),
 		cmocka_unit_test(follows_the_worker_of_a_pool_to_whose_work_it_does),
 		cmocka_unit_test(does_not_follow_what_cannot_be),
+		cmocka_unit_test(follows_a_thread_that_was_made_to_its_maker),
+		cmocka_unit_test(follows_a_holder_through_its_waits_for_events),
 		cmocka_unit_test(marks_what_is_lost_or_was_not_there),
 		cmocka_unit_test(follows_goroutines_into_their_threads),
 		cmocka_unit_test(follows_a_task_through_its_loop_to_the_thread_that_worked),
