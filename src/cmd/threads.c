@@ -161,6 +161,8 @@ static int record(const struct arguments *a, int argc, char **argv, const char *
 	options.verbose = true;
 	sources_turn_on(&sources, event_type(EVENT_ON_CPU)->name);
 	sources_turn_on(&sources, event_type(EVENT_DUMP)->name);
+	/* what they wait for, and who holds it */
+	sources_turn_on(&sources, event_type(EVENT_THREADS)->name);
 	sources_set_value(&sources, "frequency", FREQUENCY);
 	options.sources = &sources;
 	options.selection = &a->common.selection;

@@ -17,6 +17,7 @@ struct gathering {
 	vec(struct thread_state) states;
 	struct film *film;
 	struct wait_classes classes;
+	const struct thread_waits *waits;
 	/* Of threads that ran: */
 	struct map running;  /* thread: its place in states */
 	vec(uint64_t) apart; /* by place in states: between the moment and its stack */
@@ -48,6 +49,9 @@ static int take_state(struct gathering *g, const struct film_waits *waits, size_
 	}
 	if (!state.call)
 		state.call = "";
+	/* one that runs, or could, waits for nothing */
+	if (g->waits->all && !runs(&state) && state.state != FILM_WAIT_READY)
+		state.wait = g->waits->all[state.thread];
 	if (!vec_push(&g->states, state) || !vec_push(&g->apart, APART_MAX))
 		return -ENOMEM;
 	if (runs(&state) && !map_put(&g->running, state.thread, g->states.count - 1))
@@ -91,6 +95,14 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+/* What they wait for: that which is not known comes first. */
+static int by_wait(const struct thread_wait *a, const struct thread_wait *b)
+{
+	int order = strcmp(a->object ? a->object : "", b->object ? b->object : "");
+
+	return order ? order : compare(a->holder, b->holder);
+}
+
 /* Those that are alike beside each other, in order of tid. */
 static int by_likeness(const void *left, const void *right, void *context)
 {
@@ -108,6 +120,8 @@ static int by_likeness(const void *left, const void *right, void *context)
 		order = compare(a->number, b->number);
 	if (!order)
 		order = compare(a->class, b->class);
+	if (!order)
+		order = by_wait(&a->wait, &b->wait);
 	return order ? order : compare(film->threads[a->thread].tid, film->threads[b->thread].tid);
 }
 
@@ -132,7 +146,7 @@ static int by_first(const void *left, const void *right)
 static bool is_alike(const struct thread_state *a, const struct thread_state *b)
 {
 	return a->process == b->process && a->stack == b->stack && a->state == b->state &&
-	       a->number == b->number && a->class == b->class;
+	       a->number == b->number && a->class == b->class && !by_wait(&a->wait, &b->wait);
 }
 
 static int order(struct gathering *g)
@@ -196,7 +210,7 @@ static int gather(struct gathering *g, const struct thread_dump *dump, struct fa
 int thread_dump_make(struct film *film, const struct shape *shape, struct thread_dump *dump,
 		     struct fail *why)
 {
-	struct gathering g = {.film = film};
+	struct gathering g = {.film = film, .waits = &dump->waits};
 	int err;
 
 	*dump = (struct thread_dump){
@@ -211,7 +225,9 @@ int thread_dump_make(struct film *film, const struct shape *shape, struct thread
 	    view_count_losses(&dump->losses, film, dump->event, 0))
 		return fail_errno(why, -ENOMEM, NULL, "cannot list the threads");
 	dump->paths = dump->fold.paths ? dump->fold.paths : film->stacks;
-	err = gather(&g, dump, why);
+	err = thread_waits_load(film, &dump->waits, why);
+	if (!err)
+		err = gather(&g, dump, why);
 	wait_classes_free(&g.classes);
 	map_free(&g.running);
 	vec_free(&g.apart);
@@ -229,6 +245,7 @@ int thread_dump_make(struct film *film, const struct shape *shape, struct thread
 void thread_dump_free(struct thread_dump *dump)
 {
 	free(dump->threads);
+	thread_waits_free(&dump->waits);
 	view_free_reasons(&dump->losses);
 	frame_labels_free(&dump->frames);
 	labels_free(&dump->labels);

@@ -6,6 +6,7 @@
 #include "query/fold.h"
 #include "query/labels.h"
 #include "query/reasons.h"
+#include "query/thread_waits.h"
 #include "query/wait_class.h"
 
 /*
@@ -22,7 +23,8 @@ struct thread_state {
 	uint16_t number;	  /* of the system call, and 1; 0: in none */
 	const char *call;	  /* its name; "": in none, or it has none */
 	enum wait_class class;
-	size_t group; /* those that are alike have the place of the first of them */
+	struct thread_wait wait; /* all zero: what it waits for is not known */
+	size_t group;		 /* those that are alike have the place of the first of them */
 };
 
 struct thread_dump {
@@ -39,6 +41,7 @@ struct thread_dump {
 	uint64_t from, to; /* the first and the last moment */
 	struct view_reasons losses;
 	/* private */
+	struct thread_waits waits;
 	struct fold fold;
 	struct labels labels;
 };

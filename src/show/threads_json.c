@@ -51,6 +51,29 @@ static void put_state(struct json *j, const struct thread_state *state)
 		json_u64(j, "waited", state->since);
 }
 
+static void put_wait(struct json *j, const struct film *film, const struct thread_wait *wait)
+{
+	const struct film_thread *holder = &film->threads[wait->holder];
+	const struct film_process *peer = &film->processes[wait->peer];
+
+	if (wait->object)
+		json_text(j, "object", wait->object);
+	if (wait->holder) {
+		json_open(j, "holder", '{');
+		json_u64(j, "tid", holder->tid);
+		json_text(j, "comm", holder->comm);
+		json_close(j, '}');
+	}
+	if (wait->is_dead)
+		json_bool(j, "deadlock", true);
+	if (wait->peer) {
+		json_open(j, "peer", '{');
+		json_u64(j, "pid", peer->pid);
+		json_text(j, "comm", peer->comm);
+		json_close(j, '}');
+	}
+}
+
 static int put_thread(struct json *j, struct thread_dump *dump, const struct thread_state *state)
 {
 	const struct film_thread *thread = &dump->film->threads[state->thread];
@@ -66,6 +89,7 @@ static int put_thread(struct json *j, struct thread_dump *dump, const struct thr
 	words_rfc3339(&dump->film->info, state->time, time, sizeof(time));
 	json_text(j, "time", time);
 	put_state(j, state);
+	put_wait(j, dump->film, &state->wait);
 	json_open(j, "stack", '[');
 	for (uint32_t at = state->stack; !err && at; at = dump->paths[at].parent)
 		err = put_frame(j, dump, &dump->paths[at]);

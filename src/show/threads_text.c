@@ -59,8 +59,39 @@ static void put_times(FILE *out, const struct thread_state *threads, size_t coun
 	put_duration(out, longest);
 }
 
+static void put_thread(FILE *out, const struct film *film, uint32_t id)
+{
+	const struct film_thread *thread = &film->threads[id];
+
+	text_print_safe(out, *thread->comm ? thread->comm : "?");
+	fprintf(out, " (%u)", thread->tid);
+}
+
+/* ", for mutex guard in app, held by flusher (412)" */
+static void put_wait(FILE *out, const struct film *film, const struct thread_wait *wait)
+{
+	const struct film_process *peer = &film->processes[wait->peer];
+
+	if (!wait->object)
+		return;
+	fputs(", for ", out);
+	text_print_safe(out, wait->object);
+	if (wait->holder) {
+		fputs(", held by ", out);
+		put_thread(out, film, wait->holder);
+	}
+	if (wait->is_dead)
+		fputs(": a deadlock, as that one waits for this thread", out);
+	if (wait->peer) {
+		fputs(", with ", out);
+		text_print_safe(out, *peer->comm ? peer->comm : "?");
+		fprintf(out, " (%u) at its other end", peer->pid);
+	}
+}
+
 /* What those that are alike do. */
-static void put_state(FILE *out, const struct thread_state *threads, size_t count)
+static void put_state(FILE *out, const struct film *film, const struct thread_state *threads,
+		      size_t count)
 {
 	static const char *const words[] = {
 		[FILM_WAIT_RUNS] = "running",	 [FILM_WAIT_READY] = "ready, waits for a CPU",
@@ -82,14 +113,7 @@ static void put_state(FILE *out, const struct thread_state *threads, size_t coun
 			fprintf(out, " (system call %u)", first->number - 1u);
 	}
 	put_times(out, threads, count);
-}
-
-static void put_thread(FILE *out, const struct thread_dump *dump, const struct thread_state *state)
-{
-	const struct film_thread *thread = &dump->film->threads[state->thread];
-
-	text_print_safe(out, *thread->comm ? thread->comm : "?");
-	fprintf(out, " (%u)", thread->tid);
+	put_wait(out, film, &first->wait);
 }
 
 static void put_names(FILE *out, const struct thread_dump *dump, const struct thread_state *threads,
@@ -104,7 +128,7 @@ static void put_names(FILE *out, const struct thread_dump *dump, const struct th
 	for (size_t i = 0; i < count && i < NAMED_MAX; i++) {
 		if (i)
 			fputs(", ", out);
-		put_thread(out, dump, &threads[i]);
+		put_thread(out, dump->film, threads[i].thread);
 	}
 	if (count > NAMED_MAX) {
 		text_count(words, sizeof(words), count - NAMED_MAX);
@@ -185,7 +209,7 @@ int show_threads_text(struct thread_dump *dump, bool each, FILE *out)
 		fputs("\n  ", out);
 		put_names(out, dump, first, count);
 		fputs("\n    ", out);
-		put_state(out, first, count);
+		put_state(out, dump->film, first, count);
 		fputc('\n', out);
 		err = put_stack(out, dump, first);
 	}

@@ -2,13 +2,14 @@
 """stackcam explain: causes that the kernel, other processes or a database have, which it must name first."""
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
 
 import pytest
 
-from harness import PATIENCE, needs_root, running
+from harness import PATIENCE, needs_root, running, wait_until
 from test_explain import EVENTS, explained, is_of_machine, of_work
 from test_explain_retries import film_beside, first_of, known, statement
 from test_flight import memory_group
@@ -250,3 +251,27 @@ def test_the_java_thread_that_did_not_stop(lab, tmp_path):
     assert stops and stops[0]["waker"]["comm"] == "grinder" and "last grinder" in stops[0]["words"], handler["parts"]
     did = first_of(stops[0])
     assert did["kind"] == "on-cpu" and did["functions"][0]["name"] == "Stops.grind", stops
+
+
+def test_threads_names_a_deadlock_and_a_child(lab):
+    with running(lab.program("cases"), 60, "deadlock") as target:
+        assert wait_until(lambda: len(deadlocked(lab, target.pid)) == 2)
+        threads = deadlocked(lab, target.pid)
+        assert {(thread["comm"], thread["object"], thread["holder"]["comm"]) for thread in threads} == {
+            ("handler", "mutex stock_lock in cases", "restocker"), ("restocker", "mutex orders_lock in cases", "handler")}, threads
+        text = lab.run("threads", "-p", target.pid).stdout
+        assert "for mutex stock_lock in cases, held by restocker (" in text and "a deadlock, as that one waits" in text, text
+    with running("sh", "-c", "echo ready; sleep 100; true") as target:
+        assert wait_until(target.children)
+        shell, = [thread for thread in threads_of(lab, target.pid) if thread["pid"] == target.pid]
+        assert shell["wait"] == "child" and "child" in shell["object"], shell
+        target.process.kill()
+        subprocess.run(["kill", *map(str, target.children())], check=False)
+
+
+def threads_of(lab, pid):
+    return json.loads(lab.run("threads", "--format", "json", "-p", pid).stdout)["threads"]
+
+
+def deadlocked(lab, pid):
+    return [thread for thread in threads_of(lab, pid) if thread.get("deadlock")]
