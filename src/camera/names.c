@@ -256,12 +256,14 @@ static void start_found(void *context, size_t index, uint64_t start, uint64_t si
 			 waiting->addresses.at[index], start);
 }
 
-static void start_guessed(void *context, size_t index, uint64_t start, uint64_t size)
+static void start_guessed(void *context, size_t index, uint64_t start, bool is_sure)
 {
 	static const struct film_name decoded = {.file = FILM_START_DECODED};
 	const struct unnamed *unnamed = context;
 
-	start_found(context, index, start, size);
+	start_found(context, index, start, 0);
+	if (!is_sure)
+		unnamed->starts[index] = 0; /* a name of what is there may be a neighbour's */
 	film_name_frame(unnamed->naming->names->film, unnamed->naming->waiting->frames.at[index],
 			&decoded, 1);
 }
@@ -274,17 +276,13 @@ static void start_named(void *context, size_t index, const struct symbol_name *f
 	name_found(context, index, &name, 1);
 }
 
-/*
- * A symbol without a size names only the place where it is: where a function begins, it is that
- * function's name.
- */
 static void name_starts(struct unnamed *unnamed, const struct symbol_image *file)
 {
 	struct waiting *waiting = unnamed->naming->waiting;
 	size_t count = waiting->addresses.count;
 
-	symbols_of_image(unnamed->naming->names->symbols, file, unnamed->starts, count, start_named,
-			 unnamed->naming, NULL);
+	symbols_of_starts(unnamed->naming->names->symbols, file, waiting->addresses.at,
+			  unnamed->starts, count, start_named, unnamed->naming, NULL);
 	drop_named(waiting);
 }
 

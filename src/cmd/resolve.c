@@ -78,6 +78,7 @@ struct naming {
 	struct symbols *symbols;
 	vec(struct wanted) wanted; /* sorted by image */
 	const struct wanted *part; /* those of the image that is asked about */
+	uint64_t *starts;	   /* of their functions, of those without a name; 0: not known */
 	struct lack of_all, of_part;
 	bool another_build; /* stood where a file was looked for */
 };
@@ -171,6 +172,7 @@ static void take_names(void *context, size_t index, const struct symbol_name *na
 	const struct film_frame *frame = &n->film->frames[id];
 	struct film_name *film_names;
 
+	n->starts[index] = 0;
 	/* a name that it has already is not worth a new row */
 	if (frame->function && !names[0].file && count == 1)
 		return;
@@ -240,6 +242,9 @@ static int ask_image(struct naming *n, const uint64_t *addresses, size_t count, 
 					   "build id, and no debug file was found"
 					 : symbols_missing(n->symbols));
 	n->another_build |= asked.fd == -ESTALE;
+	if (!err)
+		err = symbols_of_starts(n->symbols, &asked, addresses, n->starts, count, take_names,
+					n, NULL);
 	if (asked.fd >= 0)
 		close(asked.fd);
 	return err;
@@ -248,18 +253,22 @@ static int ask_image(struct naming *n, const uint64_t *addresses, size_t count, 
 /* Names what can be named of one image. Returns 0 or a negative errno with *why filled. */
 static int name_image(struct naming *n, size_t count, struct fail *why)
 {
-	uint64_t *addresses = calloc(count, sizeof(*addresses));
+	uint64_t *addresses = calloc(2 * count, sizeof(*addresses));
 	struct lack *lack = &n->of_part;
 	struct fail missing = {0};
 	int err;
 
 	if (!addresses)
 		return fail_errno(why, -ENOMEM, NULL, "cannot name frames");
+	n->starts = addresses + count;
 	*lack = (struct lack){0};
 	for (size_t i = 0; i < count; i++) {
 		const struct film_frame *frame = &n->film->frames[n->part[i].frame];
 
 		addresses[i] = frame->address;
+		/* where decoding has found a start, it is a guess */
+		if (strcmp(frame->file, FILM_START_DECODED) != 0)
+			n->starts[i] = frame->function ? 0 : frame->start;
 		lack->names += !frame->function;
 		lack->lines += n->arguments->symbols.lines && !frame->file[0];
 	}

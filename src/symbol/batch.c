@@ -51,8 +51,9 @@ int batch_make(struct batch *b, const uint64_t *addresses, size_t count)
 	for (i = 0; i < count; i++) {
 		b->places[i] = sorted[i].index;
 		if (!i || sorted[i].address != sorted[i - 1].address)
-			b->at[b->count++] =
-				(struct question){.address = sorted[i].address, .first = i};
+			b->at[b->count++] = (struct question){.address = sorted[i].address,
+							      .start = sorted[i].address,
+							      .first = i};
 		b->at[b->count - 1].repeats++;
 	}
 	err = 0;

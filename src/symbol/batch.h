@@ -22,12 +22,15 @@ enum symbol_kind {
 struct symbol_claim {
 	uint64_t start;
 	enum symbol_kind kind;
-	bool resolver;	 /* STT_GNU_IFUNC: the name of what it chooses, not of itself */
+	bool resolver; /* STT_GNU_IFUNC: the name of what it chooses, not of itself */
+	bool sizeless;
 	uint8_t binding; /* 2 global, 1 weak, 0 local */
 };
 
 struct question {
 	uint64_t address;
+	uint64_t start;	       /* of the function around it, as far as it is known */
+	uint64_t border;       /* the last one before it, in any table of symbols */
 	size_t first, repeats; /* its places in batch->places */
 	char *name;	       /* the best one so far, as the table spells it; null: none */
 	struct symbol_claim claim;

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Assembly functions without a size are seldom longer; a name is not worth a lie. */
-#define SIZELESS_REACH (64u << 10)
-
 /*
  * Several times what the largest programs have; a table with more, or one whose names lie so that
  * each needs a system call of its own, was made to waste time.
@@ -16,24 +13,17 @@
 #define STRING_READS_MAX (1u << 17)
 
 /*
- * For the question at the same place in the batch: the nearest symbol that begins between the
- * question before it (exclusive) and itself. Carrying the maximum from left to right afterwards
- * gives the nearest symbol before each address without having sorted the table.
+ * borders: for the question at the same place in the batch, the last address at which a symbol
+ * begins or one with a size ends, of those between the question before it (exclusive) and itself.
+ * Carrying the maximum from left to right afterwards gives the last border before each address
+ * without having sorted the table.
  */
-struct before {
-	bool any, sizeless;
-	uint64_t sized_start;	   /* of any symbol with a size, if any */
-	struct symbol_claim claim; /* of the symbol without a size, if sizeless */
-	uint64_t section_end;
-	char *name;
-};
-
 struct pass {
 	struct batch *batch;
-	struct before *before;
+	uint64_t *borders;
 	struct elf_strings strings;
 	struct elf_walk walk;
-	bool complete;
+	bool starts; /* only symbols without a size are asked for */
 };
 
 static bool claim_of(const struct elf_file *f, const Elf64_Sym *s, struct symbol_claim *claim,
@@ -56,12 +46,14 @@ static bool claim_of(const struct elf_file *f, const Elf64_Sym *s, struct symbol
 		claim->resolver = true;
 		break;
 	case STT_NOTYPE:
+	case STT_OBJECT: /* GHC's functions, too */
 		claim->kind = SYMBOL_LABEL;
 		break;
 	default:
 		return false;
 	}
 	claim->binding = elf_symbol_binding(s);
+	claim->sizeless = !s->st_size;
 	return true;
 }
 
@@ -106,93 +98,78 @@ static char *read_name(struct pass *p, const Elf64_Sym *s, enum symbol_kind kind
 	return copy;
 }
 
-static int take_sized(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
-		      uint64_t end, size_t first)
+static int take(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim, size_t i)
 {
-	struct before *before = &p->before[first];
-	struct batch *b = p->batch;
-	bool no_memory = false;
-
-	if (s->st_size < end - s->st_value)
-		end = s->st_value + s->st_size;
-	for (size_t i = first; i < b->count && b->at[i].address < end; i++) {
-		char *name;
-
-		if (!b->work)
-			return -E2BIG;
-		b->work--;
-		if (!batch_wants(&b->at[i], claim))
-			continue;
-		name = read_name(p, s, claim->kind, &no_memory);
-		if (no_memory)
-			return -ENOMEM;
-		if (name)
-			batch_take(&b->at[i], claim, name);
-	}
-	if (!before->any || before->sized_start < s->st_value)
-		before->sized_start = s->st_value;
-	before->any = true;
-	return 0;
-}
-
-static int take_sizeless(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
-			 uint64_t section_end, size_t first)
-{
-	struct before *before = &p->before[first];
-	/* the question that holds the best symbol for this place */
-	struct question best = {.name = before->name, .claim = before->claim};
+	struct question *q = &p->batch->at[i];
 	bool no_memory = false;
 	char *name;
 
-	if (before->sizeless && before->claim.start > s->st_value)
+	if (!batch_wants(q, claim))
 		return 0;
 	name = read_name(p, s, claim->kind, &no_memory);
-	if (!name)
-		return no_memory ? -ENOMEM : 0;
-	if (before->sizeless && before->claim.start < s->st_value) {
-		free(best.name);
-		best.name = NULL;
-	}
-	batch_take(&best, claim, name);
-	before->name = best.name;
-	before->claim = best.claim;
-	before->section_end = section_end;
-	before->sizeless = true;
-	return 0;
+	if (name)
+		batch_take(q, claim, name);
+	return no_memory ? -ENOMEM : 0;
 }
 
-/* Gives what no symbol with a size holds to the nearest one without, as far as that reaches. */
-static int settle_sizeless(struct pass *p)
+static bool work(struct batch *b)
+{
+	if (!b->work)
+		return false;
+	b->work--;
+	return true;
+}
+
+static int take_sized(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
+		      uint64_t end, size_t first)
 {
 	struct batch *b = p->batch;
-	struct before last = {0};
+	int err = 0;
 
-	for (size_t i = 0; i < b->count; i++) {
-		const struct before *before = &p->before[i];
-		struct question *q = &b->at[i];
-		uint64_t reach = p->complete ? SIZELESS_REACH : 1;
-		char *name;
+	for (size_t i = first; i < b->count && b->at[i].address < end && !err; i++)
+		err = work(b) ? take(p, s, claim, i) : -E2BIG;
+	return err;
+}
 
-		if (before->any && (!last.any || before->sized_start > last.sized_start)) {
-			last.any = true;
-			last.sized_start = before->sized_start;
-		}
-		if (before->sizeless) {
-			last.sizeless = true;
-			last.claim = before->claim;
-			last.section_end = before->section_end;
-			last.name = before->name;
-		}
-		if (q->settled || q->name || !last.sizeless ||
-		    (last.any && last.sized_start >= last.claim.start) ||
-		    q->address >= last.section_end || q->address - last.claim.start >= reach)
-			continue;
-		name = strdup(last.name);
-		if (!name)
-			return -ENOMEM;
-		batch_take(q, &last.claim, name);
+/* Questions whose functions begin at the symbol. */
+static int take_sizeless(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
+			 size_t first)
+{
+	struct batch *b = p->batch;
+	int err = 0;
+
+	for (size_t i = first; i < b->count && b->at[i].start <= s->st_value && !err; i++) {
+		if (!work(b))
+			err = -E2BIG;
+		else if (b->at[i].start == s->st_value)
+			err = take(p, s, claim, i);
 	}
-	return 0;
+	return err;
+}
+
+static void put_border(struct pass *p, uint64_t address)
+{
+	size_t at = batch_find(p->batch, address);
+
+	if (at < p->batch->count && p->borders[at] < address)
+		p->borders[at] = address;
+}
+
+/* What a symbol without a size names ends where another symbol begins, or one with a size ends. */
+static void drop_beyond_borders(struct pass *p)
+{
+	uint64_t border = 0;
+
+	for (size_t i = 0; i < p->batch->count; i++) {
+		struct question *q = &p->batch->at[i];
+
+		border = p->borders[i] > border ? p->borders[i] : border;
+		q->border = border > q->border ? border : q->border;
+		if (q->settled || !q->name || !q->claim.sizeless || q->border <= q->claim.start)
+			continue;
+		free(q->name);
+		q->name = NULL;
+	}
 }
 
 static int walk_table(struct pass *p, const struct elf_file *file)
@@ -203,26 +180,31 @@ static int walk_table(struct pass *p, const struct elf_file *file)
 
 	while (!err && elf_walk_symbol(&p->walk, &s)) {
 		struct symbol_claim claim;
-		uint64_t section_end;
+		uint64_t end;
 		size_t first;
 
 		if (seen++ == SYMBOLS_MAX || p->strings.reads > STRING_READS_MAX)
 			return -E2BIG;
-		if (!claim_of(file, &s, &claim, &section_end))
+		if (!claim_of(file, &s, &claim, &end))
 			continue;
+		if (s.st_size < end - s.st_value)
+			end = s.st_value + s.st_size;
 		first = batch_find(p->batch, s.st_value);
 		if (first == p->batch->count)
 			continue;
-		if (s.st_size)
-			err = take_sized(p, &s, &claim, section_end, first);
+		put_border(p, s.st_value);
+		if (!s.st_size)
+			err = take_sizeless(p, &s, &claim, first);
+		else if (p->starts)
+			put_border(p, end);
 		else
-			err = take_sizeless(p, &s, &claim, section_end, first);
+			err = take_sized(p, &s, &claim, end, first);
 	}
 	return err;
 }
 
-int elf_symbols_answer(const struct elf_file *file, uint32_t type, bool complete,
-		       struct batch *batch, struct fail *why)
+int elf_symbols_answer(const struct elf_file *file, uint32_t type, bool starts, struct batch *batch,
+		       struct fail *why)
 {
 	const struct elf_section *table = elf_file_section_of_type(file, type);
 	struct pass *p;
@@ -234,21 +216,17 @@ int elf_symbols_answer(const struct elf_file *file, uint32_t type, bool complete
 	if (!p)
 		goto out;
 	p->batch = batch;
-	p->complete = complete;
-	p->before = calloc(batch->count + 1, sizeof(*p->before));
-	if (!p->before)
+	p->starts = starts;
+	p->borders = calloc(batch->count + 1, sizeof(*p->borders));
+	if (!p->borders)
 		goto out;
 	elf_strings_begin(&p->strings, file, &file->sections[table->link]);
 	elf_walk_begin(&p->walk, file, table);
 	err = walk_table(p, file);
-	if (!err)
-		err = settle_sizeless(p);
+	drop_beyond_borders(p);
 out:
-	if (p && p->before)
-		for (size_t i = 0; i < batch->count; i++)
-			free(p->before[i].name);
 	if (p)
-		free(p->before);
+		free(p->borders);
 	free(p);
 	if (err == -E2BIG)
 		return fail(why, err, "the file is broken or made to mislead",

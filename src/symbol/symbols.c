@@ -73,6 +73,7 @@ struct lookup {
 	struct dwarf_answers dwarf;
 	struct go_symbols go;
 	bool is_go;
+	bool starts; /* of symbols_of_starts() */
 };
 
 static const char *const usual_directories[] = {"/usr/lib/debug", NULL};
@@ -308,7 +309,7 @@ static int answer_from_debug_data(struct lookup *l, struct fail *why)
 	}
 	if (!files->data || elf_file_open_memory(&data, files->data, files->data_size))
 		return 0;
-	err = elf_symbols_answer(&data, SHT_SYMTAB, false, &l->batch, why);
+	err = elf_symbols_answer(&data, SHT_SYMTAB, l->starts, &l->batch, why);
 	elf_file_close(&data);
 	return err;
 }
@@ -336,9 +337,11 @@ static int answer_from_debug_file(struct lookup *l, struct fail *why)
 			     l->files->why_not.what);
 		return 0;
 	}
-	err = go_on(l, elf_symbols_answer(&debug->file, SHT_SYMTAB, true, &l->batch, why), why);
+	err = go_on(l, elf_symbols_answer(&debug->file, SHT_SYMTAB, l->starts, &l->batch, why),
+		    why);
 	if (!err && !l->has_main && batch_settle(&l->batch))
-		err = go_on(l, elf_symbols_answer(&debug->file, SHT_DYNSYM, false, &l->batch, why),
+		err = go_on(l,
+			    elf_symbols_answer(&debug->file, SHT_DYNSYM, l->starts, &l->batch, why),
 			    why);
 	return err;
 }
@@ -388,13 +391,14 @@ static int answer_functions(struct lookup *l, struct fail *why)
 {
 	int err = 0;
 
-	if (l->has_main)
+	if (l->has_main && !l->starts)
 		err = answer_from_go(l);
 	if (err || !batch_settle(&l->batch))
 		return err;
 	if (l->has_main) {
-		err = go_on(l, elf_symbols_answer(&l->main, SHT_SYMTAB, true, &l->batch, why), why);
-		if (!err)
+		err = go_on(l, elf_symbols_answer(&l->main, SHT_SYMTAB, l->starts, &l->batch, why),
+			    why);
+		if (!err && !l->starts)
 			err = elf_plt_answer(&l->main, &l->batch);
 	}
 	if (err || !batch_settle(&l->batch))
@@ -405,7 +409,7 @@ static int answer_functions(struct lookup *l, struct fail *why)
 	/* these two complete each other: neither is settled before both were asked */
 	err = go_on(l, answer_from_debug_data(l, why), why);
 	if (!err)
-		err = go_on(l, elf_symbols_answer(&l->main, SHT_DYNSYM, false, &l->batch, why),
+		err = go_on(l, elf_symbols_answer(&l->main, SHT_DYNSYM, l->starts, &l->batch, why),
 			    why);
 	return err ? err : answer_rest_from_go(l);
 }
@@ -598,7 +602,7 @@ static int answer(struct lookup *l, symbol_found *found, void *context, struct f
 
 	if (!batch_settle(&l->batch))
 		l->symbols->missing = (struct fail){0};
-	if (!err && (options->lines || options->inlines) && !is_all_go(&l->batch))
+	if (!err && !l->starts && (options->lines || options->inlines) && !is_all_go(&l->batch))
 		err = answer_lines(l, &words);
 	for (size_t i = 0; i < l->batch.count && !err; i++) {
 		if (l->batch.at[i].go)
@@ -611,11 +615,20 @@ static int answer(struct lookup *l, symbol_found *found, void *context, struct f
 		   : 0;
 }
 
-int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
-		     const uint64_t *addresses, size_t count, symbol_found *found, void *context,
-		     struct fail *why)
+static void set_starts(struct batch *b, const uint64_t *starts)
 {
-	struct lookup l = {.symbols = symbols, .image = image, .main.fd = -1};
+	for (size_t i = 0; i < b->count; i++) {
+		uint64_t start = starts[b->places[b->at[i].first]];
+
+		b->at[i].start = start <= b->at[i].address ? start : 0;
+	}
+}
+
+static int ask(struct symbols *symbols, const struct symbol_image *image, const uint64_t *addresses,
+	       const uint64_t *starts, size_t count, symbol_found *found, void *context,
+	       struct fail *why)
+{
+	struct lookup l = {.symbols = symbols, .image = image, .main.fd = -1, .starts = starts};
 	int err;
 
 	symbols->missing = (struct fail){0};
@@ -629,6 +642,8 @@ int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
 	if (err) {
 		fail_errno(why, err, NULL, "naming functions");
 	} else {
+		if (starts)
+			set_starts(&l.batch, starts);
 		l.files = find_files(&l);
 		err = answer(&l, found, context, why);
 		if (l.is_go)
@@ -638,4 +653,18 @@ int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
 	}
 	elf_file_close(&l.main);
 	return err;
+}
+
+int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
+		     const uint64_t *addresses, size_t count, symbol_found *found, void *context,
+		     struct fail *why)
+{
+	return ask(symbols, image, addresses, NULL, count, found, context, why);
+}
+
+int symbols_of_starts(struct symbols *symbols, const struct symbol_image *image,
+		      const uint64_t *addresses, const uint64_t *starts, size_t count,
+		      symbol_found *found, void *context, struct fail *why)
+{
+	return ask(symbols, image, addresses, starts, count, found, context, why);
 }

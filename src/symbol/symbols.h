@@ -69,6 +69,15 @@ int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
 		     struct fail *why);
 
 /*
+ * The same for addresses that symbols_of_image() has no name for: what lies in a function that
+ * begins at starts[i] (0: not known) has the name of a symbol without a size there, unless another
+ * symbol lies in between.
+ */
+int symbols_of_starts(struct symbols *symbols, const struct symbol_image *image,
+		      const uint64_t *addresses, const uint64_t *starts, size_t count,
+		      symbol_found *found, void *context, struct fail *why);
+
+/*
  * What was missing at the last call of symbols_of_image(), in words: "no debug file …". "":
  * nothing. The words live until the next call.
  */

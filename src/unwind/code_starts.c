@@ -27,6 +27,8 @@ struct sweep {
 	bool leaps;	     /* it jumps to where a register or memory says */
 };
 
+typedef vec(size_t) places;
+
 static bool is_in(const struct sweep *s, uint64_t address)
 {
 	return address >= s->of->address && address - s->of->address < s->of->size;
@@ -203,6 +205,42 @@ int code_starts_add(const struct code_starts_of *of, code_functions *functions)
 	err = tell(&s, functions);
 	free(s.marks);
 	return err;
+}
+
+/* Goes on from a place until the code ends, or meets what was seen. */
+static bool follow(struct sweep *s, size_t at, size_t to, places *open, bool *leads)
+{
+	*leads = false;
+	while (at < s->of->size && !s->marks[at] && decode(s, at)) {
+		const struct insn insn = s->insn;
+		uint64_t target = insn.target;
+
+		s->marks[at] = START;
+		*leads |= to >= at && to - at < insn.size;
+		if (insn.has_target && target < s->of->size &&
+		    (insn.kind == INSN_BRANCH || (insn.kind == INSN_JUMP && target < at)) &&
+		    !vec_push(open, (size_t)target))
+			return false;
+		at += insn.size;
+		/* a function that does not return was called */
+		if (*leads || insn_ends(&insn) || (insn.kind == INSN_CALL && padding(s, at)))
+			break;
+	}
+	return true;
+}
+
+bool code_leads_to(const uint8_t *code, size_t size, size_t to)
+{
+	const struct code_starts_of of = {.code = code, .size = size};
+	struct sweep s = {.of = &of, .marks = calloc(size + 1, 1)};
+	places open = {0};
+	bool leads = false, good = s.marks && vec_push(&open, 0);
+
+	while (good && !leads && open.count)
+		good = follow(&s, open.at[--open.count], to, &open, &leads);
+	vec_free(&open);
+	free(s.marks);
+	return good && leads;
 }
 
 size_t code_starts_of_lisp(const uint8_t *code, size_t size, uint64_t address)

@@ -41,6 +41,12 @@ struct code_starts_of {
 int code_starts_add(const struct code_starts_of *of, code_functions *functions);
 
 /*
+ * Does the code lead from its first byte to the instruction that holds the byte `to`, other than by
+ * a jump forward that is always taken? (That may lead to another function.)
+ */
+bool code_leads_to(const uint8_t *code, size_t size, size_t to);
+
+/*
  * The start of the function of compiled Lisp around an address (SBCL): its code lies in a file that
  * is not an ELF image, with data in between, which makes decoding from somewhere before useless.
  * Each function begins on a border of 16 bytes by popping the return address to where its frame has

@@ -41,7 +41,8 @@ static int read_symbols(struct decoder *d)
 	if (err || count > SYMBOLS_MAX)
 		return 0;
 	d->known = calloc(count + 1, sizeof(*d->known));
-	if (!d->known)
+	d->borders = calloc(2 * count + 1, sizeof(*d->borders));
+	if (!d->known || !d->borders)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		Elf64_Sym s;
@@ -49,10 +50,15 @@ static int read_symbols(struct decoder *d)
 
 		memcpy(&s, symbols.at + i * sizeof(s), sizeof(s));
 		type = ELF64_ST_TYPE(s.st_info);
-		if (s.st_shndx != SHN_UNDEF && s.st_shndx < SHN_LORESERVE &&
-		    (type == STT_FUNC || type == STT_GNU_IFUNC))
+		if (s.st_shndx == SHN_UNDEF || s.st_shndx >= SHN_LORESERVE ||
+		    (type > STT_FUNC && type != STT_GNU_IFUNC))
+			continue;
+		if (type == STT_FUNC || type == STT_GNU_IFUNC)
 			d->known[d->known_count++] = s.st_value;
+		d->borders[d->border_count++] = s.st_value;
+		d->borders[d->border_count++] = s.st_value + s.st_size;
 	}
+	qsort(d->borders, d->border_count, sizeof(*d->borders), by_number);
 	qsort(d->known, d->known_count, sizeof(*d->known), by_number);
 	return 0;
 }
@@ -70,6 +76,7 @@ void decoder_close(struct decoder *d)
 	if (d->is_open)
 		elf_image_close(&d->image);
 	free(d->known);
+	free(d->borders);
 }
 
 /* The known function around an address, or null. */
@@ -96,6 +103,17 @@ static void tidy(struct decoded *decoded)
 		all->at[kept++] = all->at[i];
 	}
 	all->count = kept < DECODED_FUNCTIONS_MAX ? kept : DECODED_FUNCTIONS_MAX;
+}
+
+/* A function does not go on where a symbol begins or ends. */
+static void limit_by_symbols(const struct decoder *d, uint64_t address, struct decoded_gap *gap)
+{
+	size_t next = search_first(d->border_count, i, d->borders[i] <= address);
+
+	if (next && d->borders[next - 1] > gap->start)
+		gap->start = d->borders[next - 1];
+	if (next < d->border_count && d->borders[next] < gap->end)
+		gap->end = d->borders[next];
 }
 
 /* Where sections say what is code, a gap ends with its section. */
@@ -152,12 +170,27 @@ int decoder_find(struct decoder *d, const struct decoded_gap *gap, uint64_t addr
 	int err = 0;
 
 	if (!known && d->decoded->code < DECODED_CODE_MAX && limit(&d->image, address, &limited)) {
+		limit_by_symbols(d, address, &limited);
 		err = decode_around(d, limited, address);
 		known = find(d->decoded, address);
 	}
 	if (known)
 		*function = *known;
 	return err ? err : known != NULL;
+}
+
+bool decoder_leads_to(const struct decoder *d, const struct code_function *function,
+		      uint64_t address)
+{
+	size_t size = function->size < 2 * CODE_STARTS_REACH ? function->size : 0;
+	uint8_t *code = malloc(size + 1);
+	bool leads;
+
+	leads = code && size &&
+		elf_image_read_code(&d->image, function->start, code, size) == size &&
+		code_leads_to(code, size, address - function->start);
+	free(code);
+	return leads;
 }
 
 int decoder_find_lisp(struct decoder *d, uint64_t offset, struct code_function *function)

@@ -32,12 +32,18 @@ struct decoder {
 	struct elf_image image;
 	bool is_open;
 	uint64_t *known; /* sorted starts that symbols tell */
-	size_t known_count, known_room;
+	/* sorted: where a symbol of any kind begins, or one with a size ends */
+	uint64_t *borders;
+	size_t known_count, border_count;
 };
 
 /* 0 or a negative errno; decoder_close() is due after both. */
 int decoder_open(struct decoder *decoder, int fd, const void *memory, size_t size);
 void decoder_close(struct decoder *decoder);
+
+/* Does the code of a function that was found certainly lead to an address in it? */
+bool decoder_leads_to(const struct decoder *decoder, const struct code_function *function,
+		      uint64_t address);
 
 /*
  * The function around an address of the gap. 1: *function is it, 0: not found, or a negative errno.

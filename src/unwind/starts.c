@@ -197,7 +197,7 @@ static const struct start *covering(const struct starts_image *image, uint64_t a
 /* Those that no function covers, by decoding. */
 static int decode_rest(struct starts *starts, struct starts_image *image,
 		       const struct starts_of *of, const uint64_t *addresses, size_t count,
-		       unwind_function_found *guessed, void *context)
+		       starts_guessed *guessed, void *context)
 {
 	struct decoder decoder = {.decoded = &image->decoded, .fd = of->fd};
 	size_t before = decoded_bytes(&image->decoded);
@@ -212,7 +212,9 @@ static int decode_rest(struct starts *starts, struct starts_image *image,
 		err = image->is_no_elf ? decoder_find_lisp(&decoder, addresses[i], &function)
 				       : decoder_find(&decoder, &gap, addresses[i], &function);
 		if (err > 0)
-			guessed(context, i, function.start, function.size);
+			guessed(context, i, function.start,
+				image->is_no_elf ||
+					decoder_leads_to(&decoder, &function, addresses[i]));
 		err = err > 0 ? 0 : err;
 	}
 	decoder_close(&decoder);
@@ -221,8 +223,8 @@ static int decode_rest(struct starts *starts, struct starts_image *image,
 }
 
 int starts_find(struct starts *starts, const struct starts_of *of, const uint64_t *addresses,
-		size_t count, unwind_function_found *found, unwind_function_found *guessed,
-		void *context, struct fail *why)
+		size_t count, unwind_function_found *found, starts_guessed *guessed, void *context,
+		struct fail *why)
 {
 	struct starts_image *image;
 	struct decoded_gap gap;

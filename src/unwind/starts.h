@@ -34,14 +34,17 @@ struct starts_of {
 	size_t size;
 };
 
+/* is_sure: the code at start leads to the address, so that both are of one function. */
+typedef void starts_guessed(void *context, size_t index, uint64_t start, bool is_sure);
+
 /*
  * Calls found() at most once for each address that a function covers; guessed(), if it is not null,
  * for those that none covers, where decoding the code tells where their function begins
  * (decoded.h). 0 or a negative errno with *why filled.
  */
 int starts_find(struct starts *starts, const struct starts_of *of, const uint64_t *addresses,
-		size_t count, unwind_function_found *found, unwind_function_found *guessed,
-		void *context, struct fail *why);
+		size_t count, unwind_function_found *found, starts_guessed *guessed, void *context,
+		struct fail *why);
 void starts_forget(struct starts *starts, uint64_t number); /* the image is gone */
 void starts_free(struct starts *starts);
 

@@ -101,6 +101,70 @@ def test_a_symbol_without_a_size_is_a_whole_function(shared_lab):
     assert [name for name, (self, _) in shares.items() if self > 0.005] == ["memcpy"], film.explain()
 
 
+NEIGHBOURS = """
+	.text
+	.type nothing, @function
+nothing: ret
+	.type object, @object
+object:
+	mov $200000000, %ecx
+1:	dec %ecx
+	jnz 1b
+	jmp *%r14
+	.p2align 4
+	.type sized, @function
+sized:
+	mov $100000000, %ecx
+1:	dec %ecx
+	jnz 1b
+	jmp *%r12
+	.size sized, . - sized
+	.quad 0x0000000100000004, 0x1b, 0x2aa70000
+nameless:
+	mov $700000000, %ecx
+2:	dec %ecx
+	jnz 2b
+	jmp *%r13
+	.p2align 4
+	.globl main
+	.type main, @function
+main:
+	push %r12
+	push %r13
+	push %r14
+	lea place(%rip), %rax
+	mov (%rax), %r12
+	lea back(%rip), %r13
+	lea next(%rip), %r14
+	jmp object
+next:	jmp sized
+back:	pop %r14
+	pop %r13
+	pop %r12
+	xor %eax, %eax
+	ret
+	.size main, . - main
+	.data
+place:	.quad nameless
+	.section .note.GNU-stack, "", @progbits
+"""
+
+
+def test_nobody_gets_the_time_of_a_neighbour_without_a_name(lab, tmp_path):
+    """Data lie between, the size of a symbol counts, and what is called an object is one, too."""
+    (tmp_path / "near.S").write_text(NEIGHBOURS)
+    subprocess.run(["cc", "-o", "whole", "near.S"], cwd=tmp_path, check=True)
+    subprocess.run(["objcopy", "-N", "nameless", "whole", "near"], cwd=tmp_path, check=True)
+    film = lab.record("--", tmp_path / "near")
+    selfs = {function["name"]: function["self"] for function in film.json()["functions"]}
+    total = sum(selfs.values())
+    of = {name: selfs.get(name, 0) / total for name in ("nothing", "object", "sized", "main")}
+    assert of["nothing"] == of["main"] == 0, selfs
+    assert 0.1 < of["object"] < 0.3 and 0.04 < of["sized"] < 0.2, selfs
+    unnamed = sum(value for name, value in selfs.items() if name.startswith("near+0x"))
+    assert 0.5 < unnamed / total < 0.85, selfs
+
+
 def test_of_a_32_bit_program_the_leaf_is_known(shared_lab):
     film = shared_lab.record("--", shared_lab.program("compat"))
     stacks = {stack: value for stack, value in film.folded() if "[kernel]" not in stack}

@@ -54,19 +54,19 @@ static void check_names(const struct batch *b)
 	}
 }
 
-static void answer(const struct elf_file *f, bool complete)
+static void answer(const struct elf_file *f, bool starts)
 {
 	uint64_t addresses[ADDRESSES];
 	struct batch batch;
 	int err;
 
 	check(!batch_make(&batch, addresses, choose_addresses(f, addresses)));
-	err = elf_symbols_answer(f, SHT_SYMTAB, complete, &batch, NULL);
+	err = elf_symbols_answer(f, SHT_SYMTAB, starts, &batch, NULL);
 	check(err == 0 || err == 1 || err == -E2BIG);
 	check_names(&batch);
 	check(!elf_plt_answer(f, &batch));
 	batch_settle(&batch);
-	err = elf_symbols_answer(f, SHT_DYNSYM, false, &batch, NULL);
+	err = elf_symbols_answer(f, SHT_DYNSYM, starts, &batch, NULL);
 	check(err == 0 || err == 1 || err == -E2BIG);
 	check_names(&batch);
 	batch_free(&batch);

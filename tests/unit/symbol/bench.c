@@ -185,6 +185,24 @@ const char *bench_ask_image(struct bench *b, const struct symbol_image *image,
 	return text;
 }
 
+const char *bench_ask_start(struct bench *b, const char *file, uint64_t address, uint64_t start)
+{
+	static char text[4096];
+	const struct symbol_options none = {0};
+	struct symbol_image image = {.path = bench_path(b, file), .root = ""};
+	struct symbols *symbols;
+
+	text[0] = 0;
+	image.fd = open(image.path, O_RDONLY | O_CLOEXEC);
+	assert_true(image.fd >= 0);
+	assert_int_equal(symbols_new(&none, &symbols), 0);
+	assert_int_equal(symbols_of_starts(symbols, &image, &address, &start, 1, take, text, NULL),
+			 0);
+	symbols_free(symbols);
+	close(image.fd);
+	return text;
+}
+
 const char *bench_ask(struct bench *b, const char *file, const struct symbol_options *options,
 		      uint64_t address)
 {

@@ -45,6 +45,9 @@ uint64_t bench_size(struct bench *b, const char *file, const char *symbol);
 const char *bench_ask(struct bench *b, const char *file, const struct symbol_options *options,
 		      uint64_t address);
 
+/* The same of what lies in a function that begins at start (symbols_of_starts()). */
+const char *bench_ask_start(struct bench *b, const char *file, uint64_t address, uint64_t start);
+
 /* The same with an image as the caller describes it. */
 const char *bench_ask_image(struct bench *b, const struct symbol_image *image,
 			    const struct symbol_options *options, uint64_t address);

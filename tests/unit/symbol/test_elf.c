@@ -63,39 +63,45 @@ static void gaps(void **state)
 	assert_string_equal(bench_ask(b, "b.so", NULL, end), "");
 }
 
-/* Assembly without sizes: up to the next symbol, but not over the end of one with a size. */
+/*
+ * Assembly without sizes: where it is, and in a function that begins there, up to the next symbol
+ * of any kind.
+ */
 static void sizeless(void **state)
 {
 	struct bench *b = *state;
-	uint64_t label, sized, far;
+	uint64_t label, typed, sized, object;
 
 	bench_write(b, "a.s",
-		    ".text\n.globl label,typed,far\n"
+		    ".text\n.globl label,typed,object\n"
 		    "label: .skip 40, 0x90\n"
 		    ".type typed,@function\ntyped: .skip 24, 0x90\n"
 		    ".type sized,@function\nsized: .skip 16, 0x90\n.size sized,.-sized\n"
 		    " .skip 32, 0x90\n"
-		    "far: .skip 0x18000, 0x90\n"
-		    ".section .other,\"ax\"\nelsewhere: .skip 8, 0x90\n");
+		    ".type object,@object\nobject: .skip 0x18000, 0x90\n");
 	bench_run(b, "cc -shared -nostdlib -o a.so a.s");
 	label = bench_address(b, "a.so", "label");
+	typed = bench_address(b, "a.so", "typed");
 	sized = bench_address(b, "a.so", "sized");
-	far = bench_address(b, "a.so", "far");
+	object = bench_address(b, "a.so", "object");
 	assert_string_equal(bench_ask(b, "a.so", NULL, label), "label");
-	assert_string_equal(bench_ask(b, "a.so", NULL, label + 39), "label");
+	assert_string_equal(bench_ask(b, "a.so", NULL, label + 39), "");
 	assert_string_equal(bench_ask(b, "a.so", NULL, label + 40), "typed");
-	assert_string_equal(bench_ask(b, "a.so", NULL, sized - 1), "typed");
-	assert_string_equal(bench_ask(b, "a.so", NULL, sized), "sized");
+	assert_string_equal(bench_ask(b, "a.so", NULL, sized + 15), "sized");
 	assert_string_equal(bench_ask(b, "a.so", NULL, sized + 16), "");
-	assert_string_equal(bench_ask(b, "a.so", NULL, far - 1), "");
-	assert_string_equal(bench_ask(b, "a.so", NULL, far + 0xffff), "far");
-	assert_string_equal(bench_ask(b, "a.so", NULL, far + 0x10000), "");
-	assert_string_equal(bench_ask(b, "a.so", NULL, bench_address(b, "a.so", "elsewhere") + 8),
-			    "");
-	/* .dynsym alone does not tell where a function without a size ends */
+	assert_string_equal(bench_ask(b, "a.so", NULL, object), "object");
+	assert_string_equal(bench_ask_start(b, "a.so", label + 39, label), "label");
+	assert_string_equal(bench_ask_start(b, "a.so", label + 39, label + 1), "");
+	assert_string_equal(bench_ask_start(b, "a.so", label + 39, 0), "");
+	assert_string_equal(bench_ask_start(b, "a.so", label + 40, label), "");
+	assert_string_equal(bench_ask_start(b, "a.so", sized - 1, typed), "typed");
+	assert_string_equal(bench_ask_start(b, "a.so", sized + 17, typed), "");
+	/* the size of a symbol counts */
+	assert_string_equal(bench_ask_start(b, "a.so", sized + 16, sized), "");
+	assert_string_equal(bench_ask_start(b, "a.so", object + 0x17fff, object), "object");
 	bench_run(b, "strip -o b.so a.so");
 	assert_string_equal(bench_ask(b, "b.so", NULL, label), "label");
-	assert_string_equal(bench_ask(b, "b.so", NULL, label + 1), "");
+	assert_string_equal(bench_ask_start(b, "b.so", label + 1, label), "label");
 }
 
 static void best_of_several(void **state)
