@@ -97,7 +97,7 @@ static __noinline void enter_by_jump(struct calls_thread *t, struct calls_lane *
 		}
 		frame = frame_at(t, frame->below);
 	}
-	calls_pop_some(t, again ? again : 1, now);
+	calls_pop_some(t, again ? again : 1, now, CALLS_INFERRED);
 }
 
 /* Is the function open already on the lane that the thread is on? */
@@ -125,10 +125,19 @@ __noinline int calls_is_recursive(struct calls_thread *t, __u32 function)
  */
 #define RETURNS_MAX 64
 
-/* kept: flags of the frame (enum frame_flag), beside those that the cookie brings */
-static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp, __u64 ip,
-				 bool session, __u16 kept)
+/* A function that begins. */
+struct beginning {
+	__u64 cookie, sp, ip;
+	__u64 returns_to;
+	__u32 session;
+	__u32 kept; /* flags of its frame (enum frame_flag), beside those that the cookie brings */
+};
+
+static __always_inline bool push(struct calls_thread *t, const struct beginning *b)
 {
+	const __u64 cookie = b->cookie, sp = b->sp, ip = b->ip, address = b->returns_to;
+	const bool session = b->session;
+	__u16 kept = b->kept;
 	struct calls_lane *lane = lane_now(t);
 	__u32 function = COOKIE_FUNCTION(cookie), flags = COOKIE_FLAGS(cookie), number;
 	struct calls_frame *frame;
@@ -158,6 +167,12 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 	if (flags) {
 		if (flags & CALLS_FUNCTION_INFERRED)
 			kept |= FRAME_INFERRED;
+		if (flags & CALLS_FUNCTION_LEAVES)
+			kept |= FRAME_INFERRED | FRAME_JUMPED;
+		if (flags & CALLS_FUNCTION_CALLER)
+			kept |= FRAME_PARTLY;
+		if (flags & CALLS_FUNCTION_MAY_LEAVE)
+			kept |= FRAME_MAY_LEAVE;
 		if (flags & CALLS_FUNCTION_RETURN) {
 			kept |= FRAME_RETURN;
 			lane->returns++;
@@ -173,10 +188,9 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 		kept |= FRAME_RECURSIVE;
 	frame->sp = sp;
 	frame->ip = ip;
+	frame->returns_to = address;
 	frame->function = function;
 	frame->flags = kept;
-	if (kept & FRAME_INFERRED)
-		frame->returns_to = returns_to(t, sp);
 	if (calls_summary) {
 		open = &t->open[function & 63];
 		if (*open != 255)
@@ -194,31 +208,65 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 }
 
 /*
- * A function begins where one is open: has that one jumped to it, or ended unseen, and its caller
- * has called another one? A return address that the kernel has put there tells; if it cannot be
- * read, calls further in that have ended unseen do.
+ * A function begins where one is open that the kernel has been asked for: has that one jumped to
+ * it, or ended unseen, and its caller has called another one? A return address that the kernel has
+ * put there tells; if it cannot be read, calls further in that have ended unseen do.
  */
-static __always_inline bool is_jump(const struct calls_frame *open, __u64 sp, bool unseen)
+static __always_inline bool is_jump(const struct calls_frame *open, __u64 address, bool unseen)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 returns_to, trampoline;
+	__u64 trampoline;
 
-	/* jumps out of functions whose exits are probed one by one are among these */
 	if (!(open->flags & FRAME_RETURN))
 		return false;
 	trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
-	if (!trampoline || bpf_probe_read_user(&returns_to, sizeof(returns_to), (const void *)sp))
+	if (!trampoline || !address)
 		return !unseen;
-	return returns_to == trampoline;
+	return address == trampoline;
 }
 
-/* A function begins where open calls have a stack pointer that is not higher. */
-__noinline int calls_enter_above(struct calls_thread *t, __u64 cookie, __u64 sp)
+enum joins {
+	JOINS_NOT = 1, /* it has ended, and its caller has called the one that begins */
+	JOINS_MAYBE,
+	JOINS, /* it has jumped to it */
+};
+
+/*
+ * The same, where the end of the one that is open is not seen. What returns to the same place was
+ * called by the same instruction, which calls one function only if it says so.
+ */
+static __noinline int joins(struct calls_thread *t, __u32 function, __u64 sp, __u64 address)
+{
+	struct calls_frame *top = frame_at(t, lane_now(t)->top), *first = top, *frame = top;
+	__u32 i;
+
+	if (!top || !address || top->returns_to != address)
+		return JOINS_NOT;
+	for (i = 0; i <= TAIL_CALLS_MAX; i++) {
+		if (!frame || frame->sp != sp)
+			break;
+		/* it is called again, or the ring of jumps has closed */
+		if (frame->function == function)
+			return frame == top ? JOINS_NOT : JOINS;
+		first = frame;
+		frame = frame_at(t, frame->below);
+	}
+	if (is_only_called(first, address))
+		return JOINS;
+	return top->flags & (FRAME_JUMPED | FRAME_MAY_LEAVE) ? JOINS_MAYBE : JOINS_NOT;
+}
+
+/*
+ * A function begins where open calls have a stack pointer that is not higher. Returns flags of its
+ * frame (enum frame_flag).
+ */
+__noinline int calls_enter_above(struct calls_thread *t, __u32 function, __u64 sp, __u64 address)
 {
 	struct calls_frame *top;
 	struct calls_lane *lane;
 	__u64 now = bpf_ktime_get_ns();
 	bool unseen = false;
+	int answer = JOINS;
 
 	if (!t)
 		return 0;
@@ -231,23 +279,29 @@ __noinline int calls_enter_above(struct calls_thread *t, __u64 cookie, __u64 sp)
 	}
 	if (!top || top->sp != sp)
 		return 0;
-	if (top->flags & FRAME_INFERRED || !is_jump(top, sp, unseen))
+	if (top->flags & FRAME_INFERRED)
+		answer = joins(t, function, sp, address);
+	else if (!is_jump(top, address, unseen))
+		answer = JOINS_NOT;
+	if (answer == JOINS_NOT) {
 		calls_pop_up_to(t, sp, now, CALLS_INFERRED);
-	else
-		enter_by_jump(t, lane, COOKIE_FUNCTION(cookie), sp, now);
-	return 0;
+		return 0;
+	}
+	if (top->flags & FRAME_INFERRED)
+		top->flags |= FRAME_JUMPED | (answer == JOINS ? FRAME_JOINED : 0);
+	enter_by_jump(t, lane, function, sp, now);
+	return answer == JOINS_MAYBE ? FRAME_UNKNOWN : 0;
 }
 
 /*
  * Is the function that begins at sp called by the program itself, not by a library? An open call
  * that jumped to it has left the kernel's trampoline there instead of a return address.
  */
-static __always_inline bool is_called_by_program(struct task_struct *task, __u64 sp)
+static __always_inline bool is_called_by_program(struct task_struct *task, __u64 returns_to)
 {
 	struct mm_struct *mm = task->mm;
-	__u64 returns_to;
 
-	if (!mm || bpf_probe_read_user(&returns_to, sizeof(returns_to), (const void *)sp))
+	if (!mm || !returns_to)
 		return false;
 	return returns_to - mm->start_code < mm->end_code - mm->start_code ||
 	       returns_to == BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
@@ -265,7 +319,7 @@ __noinline int calls_set_on(__u32 flags)
  * The state of the current thread, where a function with that cookie begins; null: the call is not
  * kept.
  */
-static __always_inline struct calls_thread *thread_for(__u64 cookie, __u64 sp)
+static __always_inline struct calls_thread *thread_for(__u64 cookie, __u64 returns_to)
 {
 	__u32 flags = COOKIE_FLAGS(cookie);
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -275,55 +329,12 @@ static __always_inline struct calls_thread *thread_for(__u64 cookie, __u64 sp)
 		calls_set_on(flags);
 	if (!calls_on)
 		return NULL;
-	if (flags & CALLS_FUNCTION_CALLER && !is_called_by_program(task, sp))
+	if (flags & CALLS_FUNCTION_CALLER && !is_called_by_program(task, returns_to))
 		return NULL;
 	t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
 	if (t && t->state == THREAD_WANTED)
 		return t;
 	return find_thread(task, COOKIE_FUNCTION(cookie));
-}
-
-/* FRAME_UNKNOWN: it is not known which of the open calls has made the one that begins at sp. */
-static __always_inline __u16 find_caller(struct calls_thread *t, __u64 sp)
-{
-	const struct calls_frame *top = frame_at(t, lane_now(t)->top);
-
-	if (!top || !(top->flags & FRAME_INFERRED) || calls_find_caller(t, sp))
-		return 0;
-	return FRAME_UNKNOWN;
-}
-
-enum {
-	ENTERED = 1, /* the call is kept */
-	WANTS_RETURN = 2,
-};
-
-/* A function begins. Apart, as Go's functions need what is left of the stack of BPF programs. */
-__noinline int calls_enter(__u64 cookie, __u64 sp, __u64 ip, __u32 session)
-{
-	struct calls_thread *t = thread_for(cookie, sp);
-	struct calls_frame *top;
-
-	if (!t)
-		return 0;
-	on_lane(t, sp);
-	top = frame_at(t, lane_now(t)->top);
-	if (top && top->sp <= sp)
-		calls_enter_above(t, cookie, sp);
-	return ENTERED | (push(t, cookie, sp, ip, session, find_caller(t, sp)) ? WANTS_RETURN : 0);
-}
-
-/*
- * Where it was called from, if that is wanted: then the program ends with it, and returns `result`.
- */
-static __always_inline void enter_stack(void *ctx, enum capture_walker walker, void *table,
-					__u32 result)
-{
-	struct capture_scratch *scratch =
-		calls_begin_stack(COOKIE_FLAGS(bpf_get_attach_cookie(ctx)), walker, result);
-
-	if (scratch)
-		capture_go(ctx, scratch, table);
 }
 
 /*
@@ -361,8 +372,95 @@ static __always_inline void leave_here(struct calls_thread *t, __u64 now, __u64 
 		calls_leave_many(t, sp, now);
 }
 
+enum {
+	ENTERED = 1, /* the call is kept */
+	WANTS_RETURN = 2,
+};
+
+/* Ends what has ended before a function begins. Returns flags of its frame (enum frame_flag). */
+static __always_inline __u16 end_before(struct calls_thread *t, __u64 cookie, __u64 sp,
+					__u64 returns_to)
+{
+	struct calls_frame *top = frame_at(t, lane_now(t)->top);
+	__u16 kept = 0;
+
+	if (top && top->sp <= sp) {
+		kept = calls_enter_above(t, COOKIE_FUNCTION(cookie), sp, returns_to);
+		top = frame_at(t, lane_now(t)->top);
+	}
+	/* with a depth, what is deeper than that calls, too */
+	if (top && top->sp > sp && lane_now(t)->depth < calls_depth &&
+	    !is_made_by(top, returns_to) && !calls_find_caller(t, returns_to))
+		kept = FRAME_UNKNOWN;
+	return kept;
+}
+
+/* The call is open; or, where the function is empty, ends at once. */
+static __always_inline bool begin(struct calls_thread *t, const struct beginning *b)
+{
+	bool wants = push(t, b);
+
+	if (COOKIE_FLAGS(b->cookie) & CALLS_FUNCTION_EMPTY)
+		leave_here(t, bpf_ktime_get_ns(), b->sp);
+	return wants;
+}
+
+/* A function begins. Apart, as Go's functions need what is left of the stack of BPF programs. */
+__noinline int calls_enter(__u64 cookie, __u64 sp, __u64 ip, __u32 session)
+{
+	struct beginning b = {cookie, sp, ip, returns_from(sp), session, 0};
+	struct calls_thread *t = thread_for(cookie, b.returns_to);
+
+	if (!t)
+		return 0;
+	on_lane(t, sp);
+	b.kept = end_before(t, cookie, sp, b.returns_to);
+	return ENTERED | (begin(t, &b) ? WANTS_RETURN : 0);
+}
+
+/*
+ * Where it was called from, if that is wanted: then the program ends with it, and returns `result`.
+ */
+static __always_inline void enter_stack(void *ctx, enum capture_walker walker, void *table,
+					__u32 result)
+{
+	struct capture_scratch *scratch =
+		calls_begin_stack(COOKIE_FLAGS(bpf_get_attach_cookie(ctx)), walker, result);
+
+	if (scratch)
+		capture_go(ctx, scratch, table);
+}
+
+/*
+ * The function that began at sp jumps to another one: it ends with that, whose end may not be seen.
+ */
+__noinline int calls_jump(struct calls_thread *t, __u32 function, __u64 sp, __u64 now)
+{
+	struct calls_frame *top;
+
+	if (!t)
+		return 0;
+	top = frame_at(t, lane_now(t)->top);
+	if (top && top->sp < sp) {
+		calls_pop_up_to(t, sp - 1, now, CALLS_INFERRED);
+		top = frame_at(t, lane_now(t)->top);
+	}
+	if (top && top->sp == sp && top->function == function)
+		top->flags |= FRAME_INFERRED | FRAME_JUMPED;
+	return 0;
+}
+
+/* Where a function returns, or jumps to another one. */
+static __always_inline void leave_site(struct calls_thread *t, __u64 cookie, __u64 now, __u64 sp)
+{
+	if (COOKIE_FLAGS(cookie) & CALLS_FUNCTION_LEAVES)
+		calls_jump(t, COOKIE_FUNCTION(cookie), sp, now);
+	else
+		leave_here(t, now, sp);
+}
+
 /* The function that began at sp ends, and what it called. */
-static __always_inline void leave(__u64 now, __u64 sp)
+static __always_inline void leave(__u64 cookie, __u64 now, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
@@ -370,19 +468,20 @@ static __always_inline void leave(__u64 now, __u64 sp)
 	if (!t)
 		return;
 	on_lane(t, sp);
-	leave_here(t, now, sp);
+	leave_site(t, cookie, now, sp);
 }
 
 /* Apart, so that what ends calls before has more of the stack of BPF programs. */
-__noinline int calls_push_go(struct calls_thread *t, __u64 cookie, __u64 sp, __u64 ip, __u32 caller)
+__noinline int calls_begin_go(struct calls_thread *t, const struct beginning *b)
 {
-	return t ? push(t, cookie, sp, ip, false, (__u16)caller) : 0;
+	return t && b ? begin(t, b) : 0;
 }
 
 /* A function of a Go program begins, with the goroutine's record at g. */
 __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 {
-	struct calls_thread *thread = thread_for(cookie, sp), *t;
+	struct beginning b = {cookie, 0, ip, returns_from(sp), false, 0};
+	struct calls_thread *thread = thread_for(cookie, b.returns_to), *t;
 	struct goroutine_key key = goroutine_key(g);
 	struct calls_frame *top;
 	__u64 end = 0, own_sp = sp;
@@ -403,18 +502,18 @@ __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 	t->state = thread->state;
 	top = frame_at(t, lane_now(t)->top);
 	/* it begins anew after its stack was found too small, and moved */
-	moved = t->stack_end != end;
+	moved = COOKIE_FLAGS(cookie) & CALLS_FUNCTION_AGAIN && t->stack_end != end;
 	t->sp_bias = own_sp - sp;
 	t->stack_end = end;
 	if (moved && top && top->sp == sp && top->function == COOKIE_FUNCTION(cookie))
 		return 0;
-	if (top && top->sp <= sp)
-		calls_enter_above(t, cookie, sp);
-	calls_push_go(t, cookie, sp, ip, find_caller(t, sp));
+	b.sp = sp;
+	b.kept = end_before(t, cookie, sp, b.returns_to);
+	calls_begin_go(t, &b);
 	return 0;
 }
 
-__noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
+__noinline int calls_leave_go(__u64 cookie, __u64 now, __u64 g, __u64 sp)
 {
 	struct goroutine_key key = goroutine_key(g);
 	struct calls_thread *t = bpf_map_lookup_elem(&calls_goroutines, &key);
@@ -426,7 +525,7 @@ __noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
 	if (!t || !sp)
 		return 0;
 	t->stack_end = end;
-	leave_here(t, now, sp);
+	leave_site(t, cookie, now, sp);
 	/* it may wait for long now, and no switch of threads shows it */
 	if (!lane_now(t)->top)
 		calls_send_batch(t);
@@ -445,7 +544,7 @@ int calls_session(struct probe_regs *ctx)
 		sp = ctx->sp - sizeof(__u64);
 		if (calls_results)
 			calls_take_results(ctx, CALLS_COOKIE(0, CALLS_SITE_RETURN, 0, 0), now, sp);
-		leave(now, sp);
+		leave(0, now, sp);
 		return 0;
 	}
 	entered = calls_enter(bpf_get_attach_cookie(ctx), ctx->sp, ctx->ip, true);
@@ -479,9 +578,9 @@ int calls_site(struct probe_regs *ctx)
 	if (calls_results)
 		calls_take_results(ctx, cookie, now, sp);
 	if (go)
-		calls_leave_go(now, ctx->r14, sp);
+		calls_leave_go(cookie, now, ctx->r14, sp);
 	else
-		leave(now, sp);
+		leave(cookie, now, sp);
 	return 0;
 }
 

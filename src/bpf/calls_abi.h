@@ -63,10 +63,16 @@ struct calls_body {
 #define CALLS_FUNCTION_STACK	32u   /* --stack: the user stack is taken at its entry */
 #define CALLS_FUNCTION_HIDDEN	64u   /* only a trigger: its own calls are not kept */
 #define CALLS_FUNCTION_CALLER	1024u /* only calls from the program itself, not from libraries */
-#define CALLS_FUNCTION_RETURN	128u  /* a return probe of its own sees its end; set by uprobes.c */
-#define CALLS_FUNCTION_LEAVES	2048u /* of an exit: it jumps to another function */
+/* Go: with its stack moved, it may be at its beginning again */
+#define CALLS_FUNCTION_AGAIN  256u
+#define CALLS_FUNCTION_RETURN 128u /* a return probe of its own sees its end; set by uprobes.c */
+/* of an exit, or of an entry that is one, too: it jumps to another function */
+#define CALLS_FUNCTION_LEAVES 2048u
 #define CALLS_FUNCTION_GUARDED \
 	4096u /* its return is asked for only while no signal handler can run */
+/* that it jumps to another one is not to be seen, but may be */
+#define CALLS_FUNCTION_MAY_LEAVE 16384u
+#define CALLS_FUNCTION_EMPTY	 8192u /* it begins with its "ret": it ends as it begins */
 
 enum {
 	CAPTURE_TRACK = CAPTURE_KIND(CAPTURE_SOURCE_CALLS, 0), /* a thread that calls; */

@@ -12,13 +12,11 @@
 
 struct calls_frame {
 	__u64 sp, start;
-	__u64 waited;	/* by the thread, when it began */
-	__u64 children; /* ns in calls made from this one */
-	__u64 ip;	/* of its entry probe */
-	union {
-		__u64 returns_to; /* FRAME_INFERRED: its return address when it began */
-		__u64 result_at;  /* FRAME_RESULT_AT: rdi when it began (INSPECT_RESULT) */
-	};
+	__u64 waited;	  /* by the thread, when it began */
+	__u64 children;	  /* ns in calls made from this one */
+	__u64 ip;	  /* of its entry probe */
+	__u64 returns_to; /* its return address when it began; 0: it could not be read */
+	__u64 result_at;  /* FRAME_RESULT_AT: rdi when it began (INSPECT_RESULT) */
 	__u32 function;
 	__u16 below; /* the open call that made this one: its number in frames, 0: none */
 	__u16 flags; /* of enum frame_flag */
@@ -32,6 +30,10 @@ enum frame_flag {
 	FRAME_RETURN = 16,  /* the kernel will tell its return: it has changed the return address */
 	FRAME_UNKNOWN = 32, /* CALLS_UNKNOWN */
 	FRAME_RESULT_AT = 64,
+	FRAME_JUMPED = 128, /* it has jumped to another function, and is FRAME_INFERRED */
+	FRAME_JOINED = 256, /* to the one that was called next on its stack, with which it ends */
+	FRAME_PARTLY = 512, /* not all calls of its function are kept */
+	FRAME_MAY_LEAVE = 1024, /* it may have jumped, unseen */
 };
 
 enum lane_kind {
@@ -68,7 +70,7 @@ enum thread_state {
  * Frames are numbered from 1, so that 0 is none. The first ones lie in the state of the thread,
  * which is as large as task storage may be; those that deep recursion needs lie in parts.
  */
-#define FRAMES_NEAR 112
+#define FRAMES_NEAR 96
 #define FRAMES_PART 64
 #define PARTS_MAX   ((CALLS_FRAMES_MAX - FRAMES_NEAR + FRAMES_PART - 1) / FRAMES_PART)
 

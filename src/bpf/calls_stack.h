@@ -131,6 +131,18 @@ __noinline int calls_sum_up_beyond(__u32 number)
 	return 0;
 }
 
+/*
+ * What is open at the end may have ended before, if its return would not have been seen; so may
+ * what has jumped to another function, which is not the one that returns.
+ */
+static __always_inline __u32 end_flags(const struct calls_frame *frame, __u32 flags)
+{
+	if ((flags & CALLS_OPEN && frame->flags & FRAME_INFERRED) ||
+	    (frame->flags & (FRAME_JUMPED | FRAME_JOINED)) == FRAME_JUMPED)
+		return flags | CALLS_INFERRED;
+	return flags;
+}
+
 /* The innermost call of the lane ends. False: there is none. */
 static __always_inline bool pop(struct calls_thread *t, struct calls_lane *lane, __u64 now,
 				__u32 flags)
@@ -142,6 +154,7 @@ static __always_inline bool pop(struct calls_thread *t, struct calls_lane *lane,
 
 	if (!frame)
 		return false;
+	flags = end_flags(frame, flags);
 	lane->top = frame->below;
 	lane->depth--;
 	if (frame->flags & (FRAME_UNDER | FRAME_RETURN)) {
@@ -171,14 +184,6 @@ static __always_inline bool pop(struct calls_thread *t, struct calls_lane *lane,
 	return true;
 }
 
-/* What is open at the end may have ended before, if its return would not have been seen. */
-static __always_inline __u32 end_flags(const struct calls_frame *frame, __u32 flags)
-{
-	if (flags & CALLS_OPEN && frame->flags & FRAME_INFERRED)
-		return flags | CALLS_INFERRED;
-	return flags;
-}
-
 struct pop_loop {
 	struct calls_thread *thread;
 	__u64 sp, now;
@@ -195,7 +200,7 @@ static long pop_step(__u32 i, void *context)
 
 	if (!top || top->sp > loop->sp)
 		return 1;
-	return !pop(t, lane, loop->now, end_flags(top, loop->flags));
+	return !pop(t, lane, loop->now, loop->flags);
 }
 
 __noinline int calls_pop_up_to(struct calls_thread *t, __u64 sp, __u64 now, __u32 flags)
@@ -217,9 +222,9 @@ static long pop_one(__u32 i, void *context)
 }
 
 /* Ends the n innermost calls of the lane that the thread is on. */
-__noinline int calls_pop_some(struct calls_thread *t, __u32 n, __u64 now)
+__noinline int calls_pop_some(struct calls_thread *t, __u32 n, __u64 now, __u32 flags)
 {
-	struct pop_loop loop = {.thread = t, .now = now};
+	struct pop_loop loop = {.thread = t, .now = now, .flags = flags};
 
 	if (t)
 		bpf_loop(n, pop_one, &loop, 0);

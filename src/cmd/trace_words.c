@@ -44,6 +44,13 @@ static void show_losses(const struct calls_statistics *calls,
 	if (calls->refused)
 		fprintf(stderr, "; %zu function%s could not be probed", calls->refused,
 			text_plural(calls->refused));
+	if (calls->left_out->count) {
+		fprintf(stderr, "; %zu function%s that match%s left out, such as ",
+			calls->left_out->count, text_plural(calls->left_out->count),
+			calls->left_out->count == 1 ? "es is" : " are");
+		text_print_safe(stderr, calls->left_out->name);
+		fprintf(stderr, " (%s)", probe_refusal_words(calls->left_out->why));
+	}
 	if (calls->late)
 		fprintf(stderr, "; the first calls in %zu file%s mapped later were not seen",
 			calls->late, text_plural(calls->late));

@@ -213,6 +213,11 @@ bool choice_has(const struct choice *choice, const char *name, const char *symbo
 	return has;
 }
 
+bool choice_is_all(const struct choice *choice)
+{
+	return !choice->patterns.count;
+}
+
 bool choice_may_have(const struct choice *choice, const char *symbol)
 {
 	if (!choice->patterns.count || choice->patterns.count > SIGNS_MAX ||

@@ -34,6 +34,9 @@ int choice_add_library(struct choice *choice, bool include, const char *pattern,
 bool choice_has(const struct choice *choice, const char *name, const char *symbol,
 		const char *library);
 
+/* Is all meant, as nothing says what is? */
+bool choice_is_all(const struct choice *choice);
+
 /*
  * False: choice_has() would be false for each name, and each part of a name, that symbol can be
  * demangled to. Far cheaper than demangling, which most symbols are then spared.

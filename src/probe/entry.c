@@ -119,23 +119,42 @@ static bool slide(const struct body *b, const struct entry_wish *wish, size_t at
 }
 
 /*
+ * May it go before the probe that cannot be on it? With "lock" it only computes. Where arguments
+ * are to be found, it leaves all registers as they were.
+ */
+static bool may_go_first(const struct entry_wish *wish, const struct isa_insn *insn)
+{
+	if (isa_flow(insn) != ISA_FLOW_NEXT || isa_is_system_call(insn))
+		return false;
+	for (uint8_t reg = 0; reg < 16 && wish->stays; reg++)
+		if (isa_may_write(insn, reg))
+			return false;
+	return true;
+}
+
+/*
  * The first instruction from there on that a probe may replace, at any cost. False: there is
  * none, or another way leads to it.
  */
 static bool take_slow(const struct body *b, const struct entry_wish *wish, size_t at,
 		      struct entry *found)
 {
+	struct isa_stack stack = {.sp = 0, .fp = ISA_STACK_UNKNOWN};
 	size_t first = at;
 	struct isa_insn insn;
 
 	for (; at < b->size && at <= SLIDE_BYTES; at += insn.length) {
 		if ((at != first && at >= wish->limit) ||
-		    !isa_read(&insn, b->code + at, b->size - at) ||
-		    isa_cost(&insn) == ISA_COST_REFUSED)
+		    !isa_read(&insn, b->code + at, b->size - at))
 			return false;
 		*found = (struct entry){.at = (uint32_t)at, .cost = PROBE_COST_SLOW};
-		if (isa_cost(&insn) != ISA_COST_REPLACED)
+		if (isa_cost(&insn) != ISA_COST_REPLACED && isa_cost(&insn) != ISA_COST_REFUSED)
 			return !at || !is_landed_on(b, (uint32_t)at, &insn);
+		if (isa_cost(&insn) == ISA_COST_REFUSED && !may_go_first(wish, &insn))
+			return false;
+		isa_stack_step(&stack, &insn);
+		if (stack.sp)
+			return false;
 	}
 	return false;
 }

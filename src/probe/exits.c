@@ -112,9 +112,54 @@ static int add_part(struct search *s, const struct span *part)
 	return 1;
 }
 
-static int add_exit(struct search *s, uint64_t address)
+static int add_exit(struct search *s, uint64_t address, bool leaves)
 {
-	return vec_push(&s->exits->addresses, address) ? 1 : -ENOMEM;
+	return vec_push(&s->exits->list, (struct exit_at){address, 0, leaves}) ? 1 : -ENOMEM;
+}
+
+/*
+ * Does nothing happen there but a return? With -mfunction-return=thunk each one is a jump to the
+ * same place, which drops the return address of a call within itself and returns, so that no
+ * processor guesses where to.
+ */
+static int only_returns(struct search *s, const struct span *span)
+{
+	static const uint8_t lea[] = {0x48, 0x8d, 0x64, 0x24, 0x08}; /* lea 8(%rsp), %rsp */
+	static const uint8_t add[] = {0x48, 0x83, 0xc4, 0x08};	     /* add $8, %rsp */
+	struct isa_insn insn;
+	struct body b;
+	uint64_t at = 0;
+	int got = window_read(&s->exits->window, span->address, span->size, &b);
+
+	if (got <= 0)
+		return got;
+	if (isa_read(&insn, b.code, b.size) && isa_flow(&insn) == ISA_FLOW_CALL) {
+		at = isa_target(&insn, 0);
+		if (at >= b.size)
+			return 0;
+		if (b.size - at > sizeof(lea) && !memcmp(b.code + at, lea, sizeof(lea)))
+			at += sizeof(lea);
+		else if (b.size - at > sizeof(add) && !memcmp(b.code + at, add, sizeof(add)))
+			at += sizeof(add);
+		else
+			return 0;
+	}
+	return isa_read(&insn, b.code + at, b.size - at) && isa_flow(&insn) == ISA_FLOW_RETURN;
+}
+
+/*
+ * A "ret" that takes what was put on the stack just before is a jump. In place of the return
+ * address thunks of retpolines put it, to go where a register says; below it, people do.
+ */
+static int add_return(struct search *s, uint64_t address, const struct isa_insn *before)
+{
+	bool pushes = isa_is_push(before);
+	bool stores = before->map == 1 && !before->vex && before->opcode == 0x89 &&
+		      (before->modrm & 0xc7) == 0x04 && before->sib == 0x24 && before->rex & 8;
+
+	if (!pushes && !stores)
+		return add_exit(s, address, false);
+	return vec_push(&s->exits->list, (struct exit_at){address, pushes, true}) ? 1 : -ENOMEM;
 }
 
 /* First look at a jump: 1, 0: it is not understood, -ENOMEM. */
@@ -156,10 +201,10 @@ static int read_piece(struct search *s, size_t number)
 {
 	const struct body b = s->pieces[number].body;
 	bool falls_out = true;
-	struct isa_insn insn;
+	struct isa_insn insn, before = {0};
 	int going = 1;
 
-	for (size_t at = 0; at < b.size && going > 0; at += insn.length) {
+	for (size_t at = 0; at < b.size && going > 0; at += insn.length, before = insn) {
 		uint64_t address = b.address + at;
 		enum isa_flow flow;
 
@@ -168,7 +213,7 @@ static int read_piece(struct search *s, size_t number)
 		s->exits->marks[s->pieces[number].base + at] |= BEGINS;
 		flow = isa_flow(&insn);
 		if (flow == ISA_FLOW_RETURN)
-			going = isa_is_plain_return(&insn) ? add_exit(s, address) : 0;
+			going = isa_is_plain_return(&insn) ? add_return(s, address, &before) : 0;
 		else if (flow == ISA_FLOW_JUMP || flow == ISA_FLOW_BRANCH)
 			going = look_at_jump(s, isa_target(&insn, address),
 					     flow == ISA_FLOW_BRANCH);
@@ -212,7 +257,7 @@ static int judge_jump(struct search *s, uint64_t address, const struct isa_insn 
 	uint64_t target = isa_target(insn, address);
 	bool branch = isa_flow(insn) == ISA_FLOW_BRANCH;
 	const struct span *span;
-	int added;
+	int added, returns;
 
 	if (piece_of(s, target))
 		return 1;
@@ -222,7 +267,8 @@ static int judge_jump(struct search *s, uint64_t address, const struct isa_insn 
 	if (!stack->sp) {
 		if (branch || span->address != target || isa_cost(insn) == ISA_COST_REFUSED)
 			return 0;
-		return add_exit(s, address);
+		returns = only_returns(s, span);
+		return returns < 0 ? returns : add_exit(s, address, !returns);
 	}
 	/*
 	 * code never leaves for a function with a frame of its own: where there is no name, it is a
@@ -244,7 +290,7 @@ static int judge_indirect(struct search *s, uint64_t address, const struct isa_i
 		return 1;
 	if (kind == INDIRECT_UNCLEAR || stack->sp || isa_cost(insn) == ISA_COST_REFUSED)
 		return 0;
-	return add_exit(s, address);
+	return add_exit(s, address, true);
 }
 
 /* Goes through a piece once more and follows the stack pointer. */
@@ -293,7 +339,7 @@ int find_exits(struct exits *exits, struct spans *spans, const struct body *body
 	struct search s = {.exits = exits, .spans = spans};
 	int going = add_piece(&s, body);
 
-	exits->addresses.count = 0;
+	exits->list.count = 0;
 	exits->window.image = spans->window.image;
 	for (size_t i = 0; i < s.count && going > 0; i++)
 		going = read_piece(&s, i);
@@ -304,13 +350,13 @@ int find_exits(struct exits *exits, struct spans *spans, const struct body *body
 	for (size_t i = 1; i < s.count; i++)
 		free((uint8_t *)s.pieces[i].body.code);
 	if (going <= 0)
-		exits->addresses.count = 0;
+		exits->list.count = 0;
 	return going;
 }
 
 void exits_free(struct exits *exits)
 {
-	vec_free(&exits->addresses);
+	vec_free(&exits->list);
 	free(exits->marks);
 	free(exits->depths);
 	window_free(&exits->window);

@@ -29,6 +29,8 @@ struct strings {
 
 struct probing {
 	const struct probe_question *question;
+	struct probe_left_out left_out;
+	size_t left_out_name; /* place in the text */
 	struct symbol_functions listed;
 	struct elf_image image;
 	struct spans spans;
@@ -194,28 +196,53 @@ static uint64_t distance_to_next(const struct probing *p, const struct span *spa
 	return next < p->listed.count ? p->listed.at[next].address - span->address : UINT64_MAX;
 }
 
-/* Two probes at one place would come in any order: such a function has no exit that is seen. */
-static bool is_exit(const struct probing *p, uint64_t address)
+/* The function's end at that place; null: there is none. */
+static const struct exit_at *exit_at(const struct probing *p, uint64_t address)
 {
-	for (size_t i = 0; i < p->exits.addresses.count; i++)
-		if (p->exits.addresses.at[i] == address)
-			return true;
-	return false;
+	for (size_t i = 0; i < p->exits.list.count; i++)
+		if (p->exits.list.at[i].address == address)
+			return &p->exits.list.at[i];
+	return NULL;
 }
 
 static int add_sites(struct probing *p, struct probe_function *f)
 {
 	f->first_exit = (uint32_t)p->sites.count;
-	f->exits = (uint32_t)p->exits.addresses.count;
-	for (size_t i = 0; i < p->exits.addresses.count; i++) {
-		struct probe_site site = {0};
+	f->exits = (uint32_t)p->exits.list.count;
+	for (size_t i = 0; i < p->exits.list.count; i++) {
+		const struct exit_at *at = &p->exits.list.at[i];
+		struct probe_site site = {.words = at->words, .leaves = at->leaves};
 
-		if (file_offset(&p->image, p->exits.addresses.at[i], &site.offset))
+		if (file_offset(&p->image, at->address, &site.offset))
 			return 0;
 		if (!vec_push(&p->sites, site))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/*
+ * Two probes at one place would come in any order. The entry's goes back to the beginning; where
+ * that is the end, too, or no probe can be, it stands for both. Returns how the end is seen.
+ */
+static int part_from_exits(struct probing *p, uint64_t address, const struct body *body,
+			   struct entry *entry, struct probe_function *f)
+{
+	const struct exit_at *end = exit_at(p, address + entry->at);
+	struct isa_insn first;
+
+	if (!end)
+		return PROBE_EXIT_RET;
+	if (entry->at && isa_read(&first, body->code, body->size) &&
+	    isa_cost(&first) != ISA_COST_REFUSED && isa_cost(&first) != ISA_COST_REPLACED) {
+		*entry = (struct entry){.cost = PROBE_COST_SLOW};
+		return PROBE_EXIT_RET;
+	}
+	if (p->exits.list.count > 1)
+		return PROBE_EXIT_INFERRED;
+	f->at_once = end->leaves ? PROBE_LEAVES_AT_ONCE : PROBE_RETURNS_AT_ONCE;
+	p->exits.list.count = 0;
+	return PROBE_EXIT_RET;
 }
 
 /* Entry and exits of a function with code of its own. */
@@ -228,11 +255,12 @@ static int place(struct probing *p, struct span *span, const struct body *body,
 
 	if (exit < 0)
 		return exit;
-	p->exits.addresses.count = 0;
+	p->exits.list.count = 0;
 	if (exit == PROBE_EXIT_RET) {
 		all = find_exits(&p->exits, &p->spans, body);
 		if (all < 0)
 			return all;
+		f->may_leave = !all;
 		if (!all)
 			exit = PROBE_EXIT_INFERRED;
 	}
@@ -242,13 +270,9 @@ static int place(struct probing *p, struct span *span, const struct body *body,
 		f->refusal = PROBE_REFUSED_CODE;
 		return 0;
 	}
-	if (exit == PROBE_EXIT_RET && is_exit(p, span->address + entry.at)) {
-		entry = (struct entry){.cost = PROBE_COST_SLOW};
-		if (is_exit(p, span->address)) {
-			exit = PROBE_EXIT_INFERRED;
-			place_entry(body, &wish, &entry);
-		}
-	}
+	if (exit == PROBE_EXIT_RET)
+		exit = part_from_exits(p, span->address, body, &entry, f);
+	f->begins_again = p->is_go && entry.at < isa_go_stack_check(body->code, body->size);
 	f->cost = entry.cost;
 	f->exit = (enum probe_exit)exit;
 	f->entry.words = entry.words;
@@ -278,6 +302,25 @@ static int place_stub(struct probing *p, const struct span *span, const struct c
 		 isa_cost(&insn) == ISA_COST_REPLACED)
 		f->refusal = PROBE_REFUSED_CODE;
 	return 0;
+}
+
+/*
+ * Counts one that is meant and cannot be traced. Parts and second names of functions are not
+ * missed, nor is, where all functions are meant, what never is traced.
+ */
+static int leave_out(struct probing *p, const struct probe_function *f, const struct chosen *chosen)
+{
+	bool by_rule = f->refusal != PROBE_REFUSED_CODE && f->refusal != PROBE_REFUSED_NO_SIZE &&
+		       f->refusal != PROBE_REFUSED_BORDER;
+
+	if (f->refusal == PROBE_REFUSED_PART || f->refusal == PROBE_REFUSED_OVERLAP ||
+	    (by_rule && choice_is_all(p->question->choice)))
+		return 0;
+	if (!p->left_out.count++) {
+		p->left_out.why = f->refusal;
+		p->left_out_name = put_text(&p->private->text, chosen->name, "");
+	}
+	return p->private->text.failed ? -ENOMEM : 0;
 }
 
 /* Places a function that is meant, and lists it. */
@@ -310,9 +353,9 @@ static int take(struct probing *p, struct span *span, const struct chosen *chose
 		if (err > 0)
 			err = place(p, span, &body, &f);
 	}
-	if (err || (f.refusal != PROBE_ALLOWED && !p->question->refused_too))
-		return err;
-	return add_function(p, &f, chosen);
+	if (!err && f.refusal != PROBE_ALLOWED && !p->question->refused_too)
+		return leave_out(p, &f, chosen);
+	return err ? err : add_function(p, &f, chosen);
 }
 
 /* Which functions are meant: their code must be read, that of the others seldom. */
@@ -374,8 +417,11 @@ static void hand_over(struct probing *p, struct probe_functions *to)
 		.count = p->functions.count,
 		.exits = p->sites.at,
 		.exit_count = p->sites.count,
+		.left_out = p->left_out,
 		.private = p->private,
 	};
+	if (p->left_out.count)
+		to->left_out.name = (const char *)p->private->text.at + p->left_out_name;
 	memset(&p->functions, 0, sizeof(p->functions));
 	memset(&p->sites, 0, sizeof(p->sites));
 	p->private = NULL;

@@ -58,6 +58,14 @@ const char *probe_refusal_words(enum probe_refusal refusal);
 struct probe_site {
 	uint64_t offset;
 	uint16_t words;
+	bool leaves; /* of an exit: it jumps to another function, and does not return itself */
+};
+
+/* What a function does with its first instruction: where it begins, it ends. */
+enum probe_ends_at_once {
+	PROBE_GOES_ON,
+	PROBE_RETURNS_AT_ONCE,
+	PROBE_LEAVES_AT_ONCE,
 };
 
 struct probe_function {
@@ -70,14 +78,26 @@ struct probe_function {
 	uint32_t slide; /* bytes from the beginning of the function to there */
 	enum probe_cost cost;
 	enum probe_exit exit;
-	uint32_t first_exit, exits; /* PROBE_EXIT_RET: sites of the list, from first_exit on */
+	uint32_t first_exit, exits;	 /* PROBE_EXIT_RET: sites of the list, from first_exit on */
+	enum probe_ends_at_once at_once; /* PROBE_EXIT_RET: then it has no other exits */
 	enum probe_refusal refusal;
 	bool is_go;
+	bool begins_again; /* Go: without room on its stack it comes to the entry's probe again */
+	/* where all it ends was not to be found: perhaps by a jump to another one */
+	bool may_leave;
+};
+
+/* What was meant, is a function of the image's own, and is not listed. */
+struct probe_left_out {
+	size_t count;
+	const char *name; /* of the first one, */
+	enum probe_refusal why;
 };
 
 struct probe_functions {
 	struct probe_function *at;
 	size_t count;
+	struct probe_left_out left_out;
 	struct probe_site *exits;
 	size_t exit_count;
 	struct probe_private *private; /* the strings */

@@ -134,9 +134,16 @@ enum indirect {
 /* What a jump is that comes right after those. */
 enum indirect classify_indirect(const struct recent *recent, const struct isa_insn *jump);
 
-/* Where a function ends. All zero is empty. */
+/* Where a function ends. */
+struct exit_at {
+	uint64_t address;
+	uint16_t words; /* that the stack pointer is below where it was at the entry */
+	bool leaves;	/* it jumps to another function, and does not return itself */
+};
+
+/* All of these; all zero is empty. */
 struct exits {
-	vec(uint64_t) addresses;
+	vec(struct exit_at) list;
 	uint8_t *marks; /* scratch: what is known of each byte of the function and its parts */
 	struct depth *depths; /* scratch: and of the stack there */
 	size_t marks_room, depths_room;

@@ -246,11 +246,19 @@ def test_nesting_of_tail_calls(lab):
     }, film.explain()
 
 
-def test_jumps_as_ends(lab):
-    """Where each exit has its probe, a jump to another function is one."""
+def test_jumps_are_no_ends(lab):
+    """A function that jumps to another one ends with it, where each exit has its probe, too."""
     film = trace(lab, "--exit", "ret", "-f", "first", "-f", "second", "-f", "third", "--",
                  lab.program("calls_tail"))
-    assert film.paths() == {("first",): 15, ("second",): 15, ("third",): 20}, film.explain()
+    chain = ("first", "second", "third")
+    assert film.paths() == {**{chain[:length]: 15 for length in (1, 2, 3)}, ("third",): 5}, film.explain()
+
+
+def test_jumps_to_what_is_not_traced(lab):
+    """Its end is not seen then: the time until the jump is none, the time until its caller goes on is marked."""
+    film = trace(lab, "--exit", "ret", "-f", "first", "-f", "through", "--", lab.program("calls_tail"))
+    assert film.paths() == {("first",): 10, ("through",): 10, ("through", "first"): 5}, film.explain()
+    assert all(line.guess for line in film.lines("--raw")), film.explain()
 
 
 def test_nesting_behind_longjmp(lab, exits):

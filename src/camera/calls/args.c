@@ -181,11 +181,12 @@ void calls_args_take(void *context, const struct inspect_record *record)
 void calls_args_results(const struct calls *calls, struct calls_track_row *track,
 			const struct calls_record *record, struct shown_tree *tree)
 {
-	const struct calls_given *given;
+	const struct calls_given *given = given_of(track, record->start, record->depth);
+	/* why it has no results is known, although its end may not be */
+	bool has_left = given && given->result && given->result->end == INSPECT_LEAVES;
 
-	if (!calls->inspect || !has_returned(record))
+	if (!calls->inspect || (!has_left && !has_returned(record)))
 		return;
-	given = given_of(track, record->start, record->depth);
 	inspect_decode_results(calls->inspect, in_plan(record->function),
 			       given ? given->result : NULL, tree);
 }

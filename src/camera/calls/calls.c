@@ -12,7 +12,6 @@
 #include "camera/calls/places.h"
 #include "camera/calls/reach.h"
 #include "camera/calls/state.h"
-#include "camera/inspect/code.h"
 #include "camera/calls/open.h"
 #include "probes.skel.h"
 
@@ -177,23 +176,23 @@ struct places {
 };
 
 /* The places of one function. False: no memory. */
-static bool add_places(const struct calls *calls, const struct plan_function *function,
-		       const struct plan_image *image, uint32_t number, struct places *places)
+static bool add_places(const struct plan_function *function, const struct plan_image *image,
+		       uint32_t number, struct places *places)
 {
 	const struct probe_function *probe = function->probe;
-	uint32_t exit;
+	uint32_t exit, at_once = 0;
 
+	if (probe->exit == PROBE_EXIT_RET && probe->at_once != PROBE_GOES_ON)
+		at_once = probe->at_once == PROBE_LEAVES_AT_ONCE ? CALLS_FUNCTION_LEAVES
+								 : CALLS_FUNCTION_EMPTY;
 	if (!vec_push(&places->all,
-		      calls_entry(probe->entry.offset, number, function->flags, probe->entry.words,
-				  probe->exit == PROBE_EXIT_RETURN)))
+		      calls_entry(probe->entry.offset, number, function->flags | at_once,
+				  probe->entry.words, probe->exit == PROBE_EXIT_RETURN)))
 		return false;
 	for (exit = 0; probe->exit == PROBE_EXIT_RET && exit < probe->exits; exit++) {
 		const struct probe_site *site = &image->functions.exits[probe->first_exit + exit];
+		uint32_t flags = function->flags | (site->leaves ? CALLS_FUNCTION_LEAVES : 0);
 
-		uint32_t flags = function->flags;
-
-		if (calls->inspect && !inspect_code_is_return(image->fd, site->offset))
-			flags |= CALLS_FUNCTION_LEAVES;
 		if (!vec_push(&places->all, calls_exit(site->offset, number, flags, site->words)))
 			return false;
 	}
@@ -234,7 +233,7 @@ static int add_functions(struct calls *calls, const struct plan_image *image, st
 
 			film_function(calls, film_image, probe, &traced);
 			if (!tell_body(calls, probe, number) ||
-			    !add_places(calls, &all[image->first + i], image, number, places))
+			    !add_places(&all[image->first + i], image, number, places))
 				return -ENOMEM;
 			calls->probed++;
 		}
@@ -568,6 +567,7 @@ void calls_statistics(const struct calls *calls, struct calls_statistics *statis
 	*statistics = (struct calls_statistics){
 		.functions = calls->probed - counts.refused,
 		.refused = counts.refused,
+		.left_out = plan_left_out(calls->plan),
 		.calls = calls->calls,
 		.taken_out = calls->taken_out,
 		.late = calls->late,

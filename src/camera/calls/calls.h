@@ -126,10 +126,11 @@ void calls_detach(struct calls *calls);
 void calls_finish(struct calls *calls, uint64_t now);
 
 struct calls_statistics {
-	size_t functions; /* with probes */
-	size_t refused;	  /* by the kernel */
-	uint64_t calls;	  /* that ended, or were summed up */
-	uint64_t dropped; /* by --slower, as asked for */
+	size_t functions;		       /* with probes */
+	size_t refused;			       /* by the kernel */
+	const struct probe_left_out *left_out; /* before, as they cannot be traced */
+	uint64_t calls;			       /* that ended, or were summed up */
+	uint64_t dropped;		       /* by --slower, as asked for */
 	uint64_t
 		/* --slower: dropped since too many calls waited for their callers' end */
 		not_waited_for;

@@ -80,11 +80,11 @@ static uint32_t flags_of(const struct plan *plan, const struct probe_function *f
 	uint32_t flags = 0;
 
 	if (f->exit == PROBE_EXIT_INFERRED)
-		flags |= CALLS_FUNCTION_INFERRED;
+		flags |= CALLS_FUNCTION_INFERRED | (f->may_leave ? CALLS_FUNCTION_MAY_LEAVE : 0);
 	if (f->exit == PROBE_EXIT_RETURN && plan->options.exit == PROBE_WISH_AUTO)
 		flags |= CALLS_FUNCTION_GUARDED;
 	if (f->is_go)
-		flags |= CALLS_FUNCTION_GO;
+		flags |= CALLS_FUNCTION_GO | (f->begins_again ? CALLS_FUNCTION_AGAIN : 0);
 	if (plan->under && choice_has(plan->under, f->name, f->symbol, f->library))
 		flags |= CALLS_FUNCTION_UNDER;
 	if (plan->start_on && choice_has(plan->start_on, f->name, f->symbol, f->library))
@@ -220,9 +220,15 @@ static int keep_image(struct plan *plan, struct plan_image *image, struct fail *
 
 	if (!err && !vec_push(&plan->images, *image))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot trace");
-	if (err)
+	if (err) {
 		image_free(image);
-	return err;
+		return err;
+	}
+	if (!plan->left_out.count)
+		plan->left_out = image->functions.left_out;
+	else
+		plan->left_out.count += image->functions.left_out.count;
+	return 0;
 }
 
 /* Takes over fd. Returns 0, also when the file is known already. */
@@ -462,6 +468,11 @@ int plan_add_image(struct plan *plan, const struct image *image, bool is_program
 	if (!err && plan->images.count > before)
 		*added = (uint32_t)before;
 	return err;
+}
+
+const struct probe_left_out *plan_left_out(const struct plan *plan)
+{
+	return &plan->left_out;
 }
 
 const struct plan_image *plan_images(const struct plan *plan, size_t *count)

@@ -83,6 +83,12 @@ void plan_free(struct plan *plan);
 const char *plan_warning(const struct plan *plan);
 
 /*
+ * What matches by its name, so far, and is left out, since it cannot be traced. Its strings live as
+ * long as the plan.
+ */
+const struct probe_left_out *plan_left_out(const struct plan *plan);
+
+/*
  * A file has been mapped by a target. If it is new and concerns the plan, its functions are added:
  * *added is its number, else UINT32_MAX. is_program: the process runs it.
  */

@@ -59,6 +59,12 @@ int plan_no_match(struct plan *plan, const struct parts *parts, struct fail *why
 	if (!pattern || choice_new(&all))
 		return fail(why, -ENOENT, "--list shows those that there are",
 			    "no function can be traced in %s", plan->images.at[0].path);
+	if (plan->left_out.count) {
+		choice_free(all);
+		return fail(why, -ENOENT, "--list shows why each function is left alone",
+			    "what matches '%s' cannot be traced: %s (%s)", pattern,
+			    plan->left_out.name, probe_refusal_words(plan->left_out.why));
+	}
 	library = has_it_inside(plan, parts);
 	if (library) {
 		choice_free(all);

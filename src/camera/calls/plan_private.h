@@ -16,6 +16,7 @@ struct plan {
 	vec(struct plan_image) images;
 	vec(struct plan_function) functions;
 	size_t limit, traceable;
+	struct probe_left_out left_out;
 	char *warning;
 	bool calm; /* probe_is_calm() of all that the targets consist of */
 };

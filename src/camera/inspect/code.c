@@ -6,15 +6,6 @@
 #include "base/file.h"
 #include "probe/isa.h"
 
-bool inspect_code_is_return(int fd, uint64_t offset)
-{
-	uint8_t code[16];
-	struct isa_insn insn;
-	ssize_t got = file_read_some(fd, offset, code, sizeof(code));
-
-	return got > 0 && isa_read(&insn, code, (size_t)got) && isa_flow(&insn) == ISA_FLOW_RETURN;
-}
-
 size_t inspect_code_stack_check(int fd, uint64_t offset)
 {
 	uint8_t code[64];

@@ -8,9 +8,6 @@
 
 /* The instructions around a probe of a function, at an offset of the file. */
 
-/* Is the place a "ret", and not a jump to another function? */
-bool inspect_code_is_return(int fd, uint64_t offset);
-
 /* The length of the check for room on the stack with which a function of Go begins; 0: none. */
 size_t inspect_code_stack_check(int fd, uint64_t offset);
 

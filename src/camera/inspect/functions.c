@@ -341,7 +341,7 @@ static int add_exits(struct inspect *inspect, struct inspect_image *image,
 		struct inspect_builder builder = {&image->values, inspect->options.limits,
 						  &inspect->options.redaction, &plan};
 
-		if (inspect_code_is_return(file->fd, site->offset)) {
+		if (!site->leaves) {
 			plan.site = INSPECT_SITE_RET;
 			inspect_add_params(&builder, f->params, f->value.params, true);
 		}

@@ -216,9 +216,38 @@ static void begin(struct inspect *inspect, const struct inspect_record *record, 
 	put_pending(inspect, key, record, take_stack(inspect, record));
 }
 
+/* The call that waits there; null: none. */
+static const struct inspect_record *look_pending(const struct inspect *inspect, uint64_t key)
+{
+	const uint64_t *place = map_get(&inspect->pending_of, key);
+
+	return place ? inspect->pending.at[*place - 1].begun.record : NULL;
+}
+
+/*
+ * An end says when its call began. Of calls in one place, the end of one and the beginning of the
+ * next can be lost: what began earlier has ended unseen, what began later waits on.
+ */
+static void end(struct inspect *inspect, const struct inspect_record *record, uint64_t key)
+{
+	const struct inspect_record *waits = look_pending(inspect, key);
+	uint64_t began = waits ? waits->head.time : UINT64_MAX;
+	struct inspect_begun before;
+
+	if (began != record->start)
+		inspect->statistics.ends_alone++;
+	if (began > record->start)
+		return;
+	before = take_pending(inspect, key);
+	if (began == record->start)
+		show_ended(inspect, &before, key, record);
+	else
+		show_unseen(inspect, &before, key, record->start, FILM_CALL_INFERRED);
+	free_begun(&before);
+}
+
 void inspect_take(struct inspect *inspect, const struct inspect_record *record)
 {
-	struct inspect_begun before;
 	struct inspect_stack *stack;
 	uint64_t key;
 
@@ -242,12 +271,7 @@ void inspect_take(struct inspect *inspect, const struct inspect_record *record)
 		free(stack);
 		break;
 	default:
-		before = take_pending(inspect, key);
-		if (before.record)
-			show_ended(inspect, &before, key, record);
-		else
-			inspect->statistics.ends_alone++;
-		free_begun(&before);
+		end(inspect, record, key);
 	}
 }
 

@@ -59,8 +59,10 @@ static void check_entry(struct judge *j, const struct probe_function *f)
 	assert_true(f->library ? address == f->address : address - f->address < f->size);
 	if (f->exit == PROBE_EXIT_RETURN)
 		assert_int_equal(f->entry.words, 0);
-	if (f->cost == PROBE_COST_SLOW)
-		assert_int_equal(address, f->address);
+	/* no probe can be on the first instruction: it has a prefix, which is the first byte */
+	if (f->cost == PROBE_COST_SLOW && address != f->address &&
+	    instruction_at(j, f, f->address) == BEGINS)
+		assert_non_null(memchr("\xf0\x2e\x66", j->insn->bytes[0], 3));
 	if (f->library)
 		return;
 	verdict = instruction_at(j, f, address);
@@ -79,7 +81,7 @@ static void check_exits(struct judge *j, const struct probe_function *f)
 		uint64_t address = look_address(j->look, site->offset);
 		enum verdict verdict;
 
-		assert_int_equal(site->words, 0);
+		assert_true(!site->words || site->leaves);
 		assert_int_not_equal(site->offset, f->entry.offset);
 		if (address - f->address >= f->size)
 			continue; /* of a part elsewhere */

@@ -69,6 +69,39 @@ static void test_truth(void **state)
 	look_away(&l);
 }
 
+/* Of each exit it is known whether the function returns there, or another one in its place. */
+static void test_leaving(void **state)
+{
+	static const struct {
+		const char *name;
+		bool leaves;
+	} ends[] = {
+		{"callee", false},	     {"tail", true},
+		{"tail_framed", true},	     {"tail_method", true},
+		{"returns_by_thunk", false},
+	};
+	const struct probe_question question = {.own = true, .exit = PROBE_WISH_RET};
+	const struct probe_function *f;
+	struct look l;
+
+	(void)state;
+	look_at(&l, path_of("TRAPS"), &question, NULL);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		f = look_for(&l, ends[i].name);
+		assert_int_equal(f->exits, 1);
+		assert_int_equal(l.list.exits[f->first_exit].leaves, ends[i].leaves);
+		assert_int_equal(f->at_once, PROBE_GOES_ON);
+	}
+	/* the thunk within it jumps, its own end returns */
+	f = look_for(&l, "leaf_thunk_inline");
+	assert_int_equal(f->exits, 2);
+	assert_true(l.list.exits[f->first_exit].leaves);
+	assert_false(l.list.exits[f->first_exit + 1].leaves);
+	assert_int_equal(look_for(&l, "thunk")->at_once, PROBE_LEAVES_AT_ONCE);
+	assert_int_equal(look_for(&l, "empty")->at_once, PROBE_RETURNS_AT_ONCE);
+	look_away(&l);
+}
+
 static void check_refused(const struct look *l, const char *name, enum probe_refusal why)
 {
 	const struct probe_function *f = look_for(l, name);
@@ -84,7 +117,7 @@ static void test_refusals(void **state)
 
 	(void)state;
 	look_at(&l, path_of("TRAPS"), &question, NULL);
-	check_refused(&l, "locked", PROBE_REFUSED_CODE);
+	check_refused(&l, "begins_in_kernel", PROBE_REFUSED_CODE);
 	check_refused(&l, "dies", PROBE_REFUSED_CODE);
 	check_refused(&l, "inner", PROBE_REFUSED_OVERLAP);
 	check_refused(&l, "sizeless", PROBE_REFUSED_NO_SIZE);
@@ -96,7 +129,11 @@ static void test_refusals(void **state)
 	look_at(&l, path_of("TRAPS"), &question, NULL);
 	for (size_t i = 0; i < l.list.count; i++)
 		assert_int_equal(l.list.at[i].refusal, PROBE_ALLOWED);
-	assert_null(look_for(&l, "locked"));
+	assert_null(look_for(&l, "dies"));
+	/* what was meant by name is not left out in silence */
+	assert_int_equal(l.list.left_out.count, 3);
+	assert_string_equal(l.list.left_out.name, "begins_in_kernel");
+	assert_int_equal(l.list.left_out.why, PROBE_REFUSED_CODE);
 	look_away(&l);
 }
 
@@ -232,10 +269,11 @@ static void test_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_truth),	  cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_return),	  cmocka_unit_test(test_leaves),
-		cmocka_unit_test(test_patchable), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_near),	  cmocka_unit_test(test_go),
+		cmocka_unit_test(test_truth),	 cmocka_unit_test(test_leaving),
+		cmocka_unit_test(test_refusals), cmocka_unit_test(test_return),
+		cmocka_unit_test(test_leaves),	 cmocka_unit_test(test_patchable),
+		cmocka_unit_test(test_names),	 cmocka_unit_test(test_near),
+		cmocka_unit_test(test_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

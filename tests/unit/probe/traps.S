@@ -221,7 +221,27 @@ _start:
 
 	function thunk
 1:	jmp callee
-	truth thunk, 1b, 0, FAST, INFERRED
+	truth thunk, 1b, 0, FAST, RET
+
+	/* it ends as it begins, */
+	function empty
+1:	ret
+	truth empty, 1b, 0, SLOW, RET
+
+	/* or returns by a thunk that only returns */
+	function __x86_return_thunk
+	call 1f
+2:	pause
+	lfence
+	jmp 2b
+1:	lea 8(%rsp), %rsp
+	ret
+	.size __x86_return_thunk, . - __x86_return_thunk
+	function returns_by_thunk
+1:	push %rbx
+	pop %rbx
+2:	jmp __x86_return_thunk
+	truth returns_by_thunk, 1b, 0, FAST, RET, 2b
 
 	/* its end comes with its frame taken down again, on one of the two ways */
 	function tail_framed
@@ -359,11 +379,24 @@ labelled_entry:
 2:	ret
 	truth labelled, 1b, 0, SLOW, RET, 2b
 
-	/* refused: the first instruction */
+	/* no probe can be on the first instruction, which only computes: the next one stands for it */
 	function locked
 	lock incl (%rdi)
+1:	mov $1, %eax
+2:	ret
+	truth locked, 1b, 0, SLOW, RET, 2b
+
+	/* and that is the end */
+	function locked_end
+	lock incl (%rdi)
+1:	ret
+	truth locked_end, 1b, 0, SLOW, RET
+
+	/* refused: the first instruction */
+	function begins_in_kernel
+	syscall
 	ret
-	.size locked, . - locked
+	.size begins_in_kernel, . - begins_in_kernel
 
 	function dies
 	ud2
