@@ -311,7 +311,7 @@ int asked_sum(const struct asked *a, struct index_reader *reader, struct store_s
 
 	sum->from = sum->complete_from = a->first * NS_MINUTE;
 	sum->to = a->end * NS_MINUTE;
-	sum->complete_until = a->complete_until;
+	sum->complete_until = a->complete_until < sum->to ? a->complete_until : sum->to;
 	sum->unit = a->unit;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(row);

@@ -153,6 +153,7 @@ static int add_growing(void *context, const struct store_growing *found)
 	vec_foreach (&g->list->all, film) {
 		if (!strcmp(film->name, found->name)) {
 			film->is_growing = true;
+			film->last = UINT64_MAX;
 			return 0;
 		}
 	}
@@ -345,9 +346,12 @@ static int by_begin(const void *a, const void *b)
 	return x->first != y->first ? (x->first < y->first ? -1 : 1) : strcmp(x->name, y->name);
 }
 
+/* By their end: the answer is complete since the last end of those that are not read. */
 static int newest_first(const void *a, const void *b)
 {
-	return by_begin(b, a);
+	const struct listed *x = a, *y = b;
+
+	return x->last != y->last ? (x->last > y->last ? -1 : 1) : by_begin(b, a);
 }
 
 static int put_in_order(const struct asked *a, struct film_list *list)
