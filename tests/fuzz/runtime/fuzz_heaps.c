@@ -91,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {data + 8, size - 8, 0, 0};
 	struct resident memory = {.context = &input, .read = read_input, .present = look_at_input};
-	uint64_t end, first, last, arena, in_use;
+	uint64_t end, first, last, arena;
+	struct python_pool pool;
 	struct glibc_heap heap;
 	struct v8_chunk chunk;
 
@@ -118,8 +119,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t bytes = glibc_heap_mapped(&memory, at, end);
 
 		check(bytes <= end - at && bytes % RESIDENT_PAGE == 0);
-		bytes = python_pool(&memory, at, &in_use);
-		check(!bytes || (bytes <= 16384 && in_use < bytes));
+		bytes = python_pool(&memory, at, &pool);
+		check(!bytes || (bytes <= PYTHON_POOL_MAX && pool.in_use < bytes));
 	}
 	if (v8_chunk_at(&memory, BASE, &chunk))
 		check(chunk.at == BASE && chunk.area > BASE && chunk.area < chunk.area_end &&
