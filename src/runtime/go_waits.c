@@ -23,7 +23,10 @@
 /* The most bytes of the function that adds to the list of goroutines; it has some 400. */
 #define ADD_MAX 2048
 
-/* A goroutine with such a function on its stack, and without the second one, waits for work. */
+/*
+ * A goroutine with such a function on its stack, and without the second one, waits for work. One
+ * that ends with a dot: what is within it, as the compiler names that.
+ */
 static const struct {
 	const char *function, *unless; /* null: nothing speaks against it */
 } idle_rules[] = {
@@ -37,6 +40,9 @@ static const struct {
 	{"net/http.(*persistConn).readLoop", NULL},
 	{"net/http.(*persistConn).writeLoop", NULL},
 	{"database/sql.(*DB).connectionOpener", NULL},
+	/* the runtime's own, for package unique (since 1.23), and for the mask of signals */
+	{"runtime.unique_runtime_registerUniqueMapCleanup.", NULL},
+	{"runtime.ensureSigM.", NULL},
 };
 
 enum {
@@ -57,12 +63,21 @@ struct found {
 	uint64_t add, add_end; /* runtime.allgadd */
 };
 
+static bool is_of_rule(const char *name, const char *rule)
+{
+	const char *at = rule;
+
+	for (; *at && *at == *name; at++)
+		name++;
+	return !*at && (!*name || at[-1] == '.');
+}
+
 static void find_idle(struct go_waits *waits, const struct go_function *f, const char *name)
 {
 	for (size_t i = 0; i < IDLE_RULES; i++) {
 		bool is_exception = idle_rules[i].unless && !strcmp(name, idle_rules[i].unless);
 
-		if (is_exception || !strcmp(name, idle_rules[i].function))
+		if (is_exception || is_of_rule(name, idle_rules[i].function))
 			/* without memory it is taken for work */
 			(void)!vec_push(
 				&waits->idle,

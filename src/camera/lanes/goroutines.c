@@ -140,16 +140,16 @@ void goroutines_add_short(struct source *source, enum goroutines_event event,
 		wait_rows_add_short(source, goroutines->events[event], like, end, time, count);
 }
 
-/* What the stack that was resolved last tells of new work. */
+/* What the outer frames, at most that many, of the stack that was resolved last tell of work. */
 static uint32_t code_of_stack(struct source *source, pid_t pid, uint32_t number,
-			      const struct go_waits *waits)
+			      const struct go_waits *waits, uint32_t most)
 {
 	const struct goroutines *goroutines = source->state;
 	const struct process *process = samples_process(source->host->samples, pid);
 	uint32_t count, code = 0;
 	const uint64_t *words = samples_last_words(source->host->samples, &count);
 
-	for (uint32_t i = 0; process && i < count; i++) {
+	for (uint32_t i = count > most ? count - most : 0; process && i < count; i++) {
 		uint64_t at = words[i] & ~UNWIND_GUESS;
 		const struct mapping *mapping;
 
@@ -164,6 +164,18 @@ static uint32_t code_of_stack(struct source *source, pid_t pid, uint32_t number,
 	return code;
 }
 
+/*
+ * In how many outer frames a goroutine's own code shows that it waits for new work. What waits for
+ * other things, waits for them also where it has no work; for a channel, only the function that it
+ * began with, below runtime.goexit, tells, as such waits are many.
+ */
+static uint32_t frames_that_tell(enum film_go_reason reason)
+{
+	if (reason == FILM_GO_IO || reason == FILM_GO_SELECT)
+		return UINT32_MAX;
+	return reason == FILM_GO_CHAN_RECEIVE ? 2 : 0;
+}
+
 struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 				       const struct goroutines_wait *wait,
 				       const struct samples_place *place)
@@ -174,7 +186,7 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 	enum film_go_reason reason = go_reason_of(words);
 	struct goroutines_rows rows = {.event = GOROUTINES_WAITS};
 	char frame[GO_REASON_TEXT_MAX + 2];
-	bool may_be_idle;
+	uint32_t frames;
 
 	rows.wait = rows.ready = (struct film_wait){
 		.thread = place->thread,
@@ -193,10 +205,9 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 		/* what was only ready has none */
 		goroutines->unnamed += wait->tells & GOROUTINES_TELLS_WAIT || wait->short_waited;
 	}
-	/* what waits for other things, waits for them also where it has no work */
-	may_be_idle = reason == FILM_GO_IO || reason == FILM_GO_SELECT;
+	frames = frames_that_tell(reason);
 	if (reason == FILM_GO_IDLE ||
-	    (may_be_idle && go_waits_is_idle(code_of_stack(source, pid, wait->image, waits))))
+	    (frames && go_waits_is_idle(code_of_stack(source, pid, wait->image, waits, frames))))
 		rows.event = GOROUTINES_IDLE;
 	return rows;
 }
