@@ -37,6 +37,9 @@ const volatile __u32 requests_ring_full = 1 << 20;
 /* This many calls that are not understood, without one in the other direction: it is bulk data. */
 #define STRANGE_CALLS_MAX 4
 
+/* Bytes, of each direction, within which TLS begins, its first message included. */
+#define TLS_WITHIN 4096
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct in6_addr___requests {
@@ -83,7 +86,9 @@ struct requests_socket {
 	__u8 is_tied;	    /* a socket, with what a library decrypts there */
 	__u64 named[NAMED]; /* threads whose names were sent */
 	__u32 meant;	    /* the process that is known to be meant; 0: none */
+	__u32 head;	    /* of REQUESTS_HEAD bytes alone, until it is known what it speaks */
 	__u16 peer_port, own_port;
+	__u8 head_of; /* its direction */
 	__u8 peer[16], own[16];
 	struct requests_goroutines goroutines;
 };
@@ -164,6 +169,18 @@ static __always_inline bool may_begin(const struct requests_socket *socket,
 	       (call->copied >= REQUESTS_LEAST && requests_begins_http2(call->data));
 }
 
+/*
+ * Whether a connection that was not encrypted is from now on. It has said little before: a packet
+ * of MySQL that begins so has 64 KiB.
+ */
+static __always_inline bool goes_over_to_tls(const struct requests_socket *socket,
+					     const struct requests_call *call)
+{
+	return requests_may_encrypt(socket->protocol) && socket->moved[0] < TLS_WITHIN &&
+	       socket->moved[1] < TLS_WITHIN && requests_is_tls(call->data, call->copied) &&
+	       call->data[2];
+}
+
 /* Of what wanted() returns: the call is worth a record. */
 #define WANTED_RECORD (1u << 31)
 
@@ -187,12 +204,18 @@ __weak __noinline __u32 wanted(struct requests_call *call, struct requests_socke
 		socket->protocol = seems;
 		socket->asks = direction ^ requests_seems_answered(seems, call->data);
 		socket->strange = seems ? 0 : socket->strange + 1;
+		socket->head =
+			length == REQUESTS_HEAD && call->copied == length ? word_at(call->data) : 0;
+		socket->head_of = direction;
 		if (!seems)
 			record = 0;
 		socket->is_tls |= !seems && requests_is_tls(call->data, call->copied);
 	} else if (seems == REQUESTS_HTTP2 && requests_begins_http2(call->data)) {
 		/* a connection of HTTP/1 has gone over to HTTP/2 */
 		socket->protocol = seems;
+	} else if (rarely(goes_over_to_tls(socket, call))) {
+		socket->is_tls = 1;
+		return 0;
 	}
 	if (requests_wants_all(socket->protocol))
 		return record | REQUESTS_COPY_MAX;
@@ -429,6 +452,21 @@ __weak __noinline int take_workers(struct requests_call *call, struct requests_s
 	return 0;
 }
 
+/*
+ * Puts the head of a message, which came by itself in the call before, in front of this one. Of a
+ * connection of which it is not known what it speaks. Returns how many bytes that are.
+ */
+static __always_inline __u32 put_in_front(struct requests_call *call,
+					  const struct requests_socket *socket, __u32 direction,
+					  __u32 length)
+{
+	if (usually(socket->protocol || socket->head_of != direction ||
+		    !requests_is_behind(socket->head, length)))
+		return 0;
+	__builtin_memcpy(call->data, &socket->head, REQUESTS_HEAD);
+	return REQUESTS_HEAD;
+}
+
 /* Of a connection whose beginning of messages are to be found. */
 static __always_inline void look(struct requests_call *call, struct requests_socket *socket,
 				 __u32 direction, __u32 length, bool turned,
@@ -438,6 +476,8 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 	__u32 want = WANTED_RECORD;
 
 	call->copied = 0;
+	call->before = put_in_front(call, socket, direction, length);
+	length += call->before;
 	if (length) {
 		requests_call_copy_first(call, length < REQUESTS_COPY_FIRST ? length
 									    : REQUESTS_COPY_FIRST);
@@ -453,7 +493,7 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 		requests_call_copy(call, 0, want);
 	fill(more, socket, direction, length);
 	identify(&call->wire, socket, answer);
-	take_workers(call, socket, direction, length);
+	take_workers(call, socket, direction, length - call->before);
 	more->copied = call->copied < want ? call->copied : want;
 	if (!call->vectors.count && !call->of_file)
 		more->flags |= REQUESTS_NO_CALL;

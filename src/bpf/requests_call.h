@@ -11,11 +11,15 @@
 #include "requests_abi.h"
 #include "user_vectors.h"
 
+/* Bytes of a message's head that came by itself, in the call before. */
+#define REQUESTS_HEAD 4
+
 struct requests_call {
 	__u64 busy;
 	__u64 sent;   /* records */
 	__u64 number; /* of the system call; 0, as read() has it: nothing is known of one */
 	__u32 copied;
+	__u32 before;	/* REQUESTS_HEAD if that is put in front; else 0 */
 	__u32 has;	/* requests_process_has() */
 	__u16 of_file;	/* it moves data from a file, which no head is in */
 	__u16 by_uring; /* by an entry of io_uring */
@@ -117,9 +121,14 @@ static long requests_call_copy_rest(__u32 i, void *context)
 	return requests_call_copy_step(i + 1, context);
 }
 
+static __always_inline __u32 requests_call_before(const struct requests_call *call)
+{
+	return call->before & REQUESTS_HEAD;
+}
+
 /*
- * Copies its bytes, from one on, at most REQUESTS_COPY_MAX: call->copied of them. Not static, so
- * that the verifier looks at it once.
+ * Copies its bytes, from one on, behind what came before: at most REQUESTS_COPY_MAX in all,
+ * call->copied of them. Not static, so that the verifier looks at it once.
  */
 __weak __noinline int requests_call_copy(struct requests_call *call, __u32 from, __u32 want)
 {
@@ -127,6 +136,7 @@ __weak __noinline int requests_call_copy(struct requests_call *call, __u32 from,
 
 	if (!call)
 		return 0;
+	copying.done = requests_call_before(call);
 	if (want > REQUESTS_COPY_MAX)
 		copying.want = REQUESTS_COPY_MAX;
 	/* most calls have one piece */
@@ -141,7 +151,7 @@ static __always_inline void requests_call_copy_first(struct requests_call *call,
 {
 	const struct user_vector *vector = &call->vectors.held[0];
 
-	if (usually(call->vectors.count == 1 && vector->size >= want &&
+	if (usually(call->vectors.count == 1 && vector->size >= want && !call->before &&
 		    want <= REQUESTS_COPY_FIRST &&
 		    !bpf_probe_read_user(call->data, want, (void *)vector->base)))
 		call->copied = want;
@@ -173,13 +183,17 @@ static long requests_call_tail_step(__u32 i, void *context)
 	return 1;
 }
 
-/* Copies the last bytes of a call that moved that many. 0: they could not be found. */
+/*
+ * Copies the last bytes of a call that moved that many, with what came before. 0: they could not be
+ * found.
+ */
 __weak __noinline int requests_call_tail(struct requests_call *call, __u32 length)
 {
 	struct requests_tail tail = {call, length - REQUESTS_TAIL, 0};
 
 	if (!call)
 		return 0;
+	tail.from -= requests_call_before(call);
 	if (call->vectors.count == 1)
 		requests_call_tail_step(0, &tail);
 	else

@@ -62,6 +62,7 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 	if (call->vectors.count == 1)
 		length = call->vectors.held[0].size;
 	want = !length || length > REQUESTS_COPY_MAX ? REQUESTS_COPY_MAX : length;
+	call->before = 0;
 	requests_call_copy(call, 0, want);
 	if (call->copied && *(__u64 *)call->data != MARKER_WORD)
 		return 0;

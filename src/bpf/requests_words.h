@@ -110,6 +110,12 @@ static __always_inline bool requests_is_tls(const __u8 *data, __u32 copied)
 	       data[2] <= 4;
 }
 
+/* Protocols that ask for encryption by a message of their own, which TLS follows. */
+static __always_inline bool requests_may_encrypt(__u32 protocol)
+{
+	return protocol == REQUESTS_MYSQL || protocol == REQUESTS_POSTGRESQL;
+}
+
 static __always_inline bool is_printable(__u8 c)
 {
 	return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t';
@@ -182,6 +188,15 @@ static __always_inline bool is_mysql(const __u8 *data, __u32 copied, __u32 lengt
 		return false;
 	return !data[3] ? is_mysql_answer(data, size, length)
 			: size < 3 && is_mysql_answer(data, size & 3, length);
+}
+
+/*
+ * Whether what a call moves is the command of MySQL that the head before announced: its servers
+ * receive the two by themselves, some of them only what is encrypted.
+ */
+static __always_inline bool requests_is_behind(__u32 head, __u32 length)
+{
+	return head && head == length;
 }
 
 /* Whether what it was known by is an answer, and not a request. */

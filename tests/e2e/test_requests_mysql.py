@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from asking import certificate
 from harness import free_port, needs_root, running, wait_until
 from test_cases import filming
 from test_requests import lost, requests_of, tool
@@ -72,12 +73,15 @@ def mariadb(tmp_path_factory):
     data = folder / "data"
     data.mkdir()
     user = {"user": "nobody", "group": "nogroup", "cwd": "/"}
-    shutil.chown(data, "nobody", "nogroup")
+    own, key = certificate(folder, "server")
+    for path in (data, own, key):
+        shutil.chown(path, "nobody", "nogroup")
     subprocess.run([install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"], check=True,
                    capture_output=True, **user)
     process = subprocess.Popen([server, "--no-defaults", f"--datadir={data}", f"--socket={data}/socket", f"--port={port}",
                                 "--bind-address=127.0.0.1", "--general-log=1", f"--general-log-file={data}/log",
-                                f"--pid-file={data}/pid", "--innodb-flush-log-at-trx-commit=0"],
+                                f"--pid-file={data}/pid", f"--ssl-cert={own}", f"--ssl-key={key}",
+                                "--innodb-flush-log-at-trx-commit=0"],
                                stderr=subprocess.DEVNULL, **user)
     try:
         assert wait_until((data / "socket").exists)
@@ -112,17 +116,18 @@ def mine(answer, role):
     return [r for r in answer["requests"] if r["role"] == role and r["protocol"] == "mysql"]
 
 
-@pytest.mark.parametrize("where", ["tcp", "unix", "compressed"])
+@pytest.mark.parametrize("where", ["tcp", "unix", "compressed", "tls"])
 def test_statements_of_mysql_are_those_of_the_servers_log(lab, mariadb, where):
     process, socket, port, log = mariadb
     before = log.stat().st_size
     way = ["-S", str(socket)] if where == "unix" else ["-h", "127.0.0.1", "-P", str(port), "--protocol=tcp"]
     way += ["--compress"] if where == "compressed" else []
+    way += ["--ssl", "--skip-ssl-verify-server-cert"] if where == "tls" else ["--skip-ssl"]
     script = lab.folder / "script.sql"
     script.write_text("".join(f"insert into marks values ({i});\nselect v, \"s3cr3t\" from marks where v <= {i};\n"
                               for i in range(200)) + "select * from none where name = 's3cr3t';\n")
     film = lab.record("-e", "requests", "-a", "--", "sh", "-c",
-                      f"{tool('mariadb')} --no-defaults --skip-ssl -f -uroot {' '.join(way)} test <{script} >{lab.folder}/out 2>&1; true")
+                      f"{tool('mariadb')} --no-defaults -f -uroot {' '.join(way)} test <{script} >{lab.folder}/out 2>&1; true")
     truth = logged(log, before)
     answer = requests_of(lab, film)
     for role in ("served", "made"):
