@@ -19,6 +19,7 @@
 #define SIGPIPE_   13
 #define EPIPE_	   32 /* asm-generic/errno-base.h */
 #define SI_USER_   0
+#define SI_QUEUE_  (-1)
 #define SI_TKILL_  (-6)
 #define SI_KERNEL_ 0x80
 
@@ -126,6 +127,69 @@ static __noinline __u32 put_oom(struct capture_scratch *scratch)
 	return sizeof(oom) / 8;
 }
 
+/* Which process has sent the last signal to which one, by the number of the latter. */
+struct deaths_sender {
+	__u32 signal, pid;
+	char name[DEATHS_NAME];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct deaths_sender);
+} deaths_senders SEC(".maps");
+
+/* int sig, struct kernel_siginfo *info, struct task_struct *task, int group, int result */
+SEC("tp_btf/signal_generate")
+int deaths_generated(__u64 *ctx)
+{
+	struct deaths_sender sender = {.signal = (__u32)ctx[0]};
+	struct task_struct *task = (void *)ctx[2];
+	__u64 info = ctx[1];
+	__u32 key;
+
+	/* small numbers stand for a siginfo: 0 of a process, and 1 of the kernel */
+	if (sender.signal < 1 || sender.signal > 64 || info == 1 ||
+	    (sender.signal < 64 && HARMLESS & BIT(sender.signal)))
+		return 0;
+	if (info) {
+		struct deaths_info known = {};
+
+		if (bpf_probe_read_kernel(&known, sizeof(known), (void *)info) ||
+		    (known.code != SI_USER_ && known.code != SI_TKILL_ && known.code != SI_QUEUE_))
+			return 0;
+	}
+	key = BPF_CORE_READ(task, tgid);
+	sender.pid = bpf_get_current_pid_tgid() >> 32;
+	bpf_get_current_comm(sender.name, sizeof(sender.name));
+	bpf_map_update_elem(&deaths_senders, &key, &sender, BPF_ANY);
+	return 0;
+}
+
+/* Puts the sender's name behind the frames; what it adds to the key. */
+static __noinline __u64 put_sender(struct capture_scratch *scratch, __u32 signal)
+{
+	__u32 key = bpf_get_current_pid_tgid() >> 32;
+	const struct deaths_sender *sender = bpf_map_lookup_elem(&deaths_senders, &key);
+
+	if (!scratch || !sender || sender->signal != signal)
+		return 0;
+	__builtin_memcpy(scratch->behind, sender->name, sizeof(sender->name));
+	scratch->record.identity.value = sender->pid;
+	return DEATHS_HAS_SENDER | DEATHS_SENDER_NAMED;
+}
+
+/* How many words are behind the frames. */
+static __always_inline __u32 put_behind(struct capture_scratch *scratch, __u64 *key)
+{
+	if (*key & DEATHS_OOM)
+		return put_oom(scratch);
+	if (!(*key & DEATHS_HAS_ADDRESS))
+		*key |= put_sender(scratch, *key & DEATHS_SIGNAL);
+	return *key & DEATHS_SENDER_NAMED ? DEATHS_NAME / 8 : 0;
+}
+
 /* int sig, struct kernel_siginfo *info, struct k_sigaction *ka */
 SEC("tp_btf/signal_deliver")
 int deaths_signal(__u64 *ctx)
@@ -136,6 +200,7 @@ int deaths_signal(__u64 *ctx)
 	__u64 value = 0, key = (__u32)number & DEATHS_SIGNAL;
 	struct capture_scratch *scratch;
 	enum filter_answer answer;
+	__u32 behind;
 
 	if (number < 1 || number > 64 || (number < 64 && HARMLESS & BIT(number)))
 		return 0;
@@ -158,9 +223,10 @@ int deaths_signal(__u64 *ctx)
 		return 0;
 	capture_identity(&scratch->record, DEATHS_THREAD, task, value);
 	scratch->record.identity.undecided = answer == FILTER_ASK;
+	behind = put_behind(scratch, &key);
 	scratch->record.identity.key = key;
 	user_stack(scratch, task);
-	capture_walk(ctx, scratch, &walk_signal, 0, key & DEATHS_OOM ? put_oom(scratch) : 0, 0);
+	capture_walk(ctx, scratch, &walk_signal, 0, behind, 0);
 	return 0;
 }
 

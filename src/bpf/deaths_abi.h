@@ -19,11 +19,14 @@ enum deaths_flag {
 	DEATHS_SIGNAL = 0xff, /* the bits of its number */
 	/* the thread was delivered that signal, or is the cause; else it ends with its process */
 	DEATHS_OWN = 0x100,
-	DEATHS_HAS_ADDRESS = 0x200, /* the value is that of a fault */
-	DEATHS_HAS_SENDER = 0x400,  /* it is a pid, as the sender's namespace has it */
-	DEATHS_OOM = 0x800,	    /* the kernel kills it to get memory */
-	DEATHS_PIPE = 0x1000,	    /* of SIGPIPE: the thread wrote to a pipe, not to a socket */
+	DEATHS_HAS_ADDRESS = 0x200,   /* the value is that of a fault */
+	DEATHS_HAS_SENDER = 0x400,    /* it is a pid, as the sender's namespace has it */
+	DEATHS_OOM = 0x800,	      /* the kernel kills it to get memory */
+	DEATHS_SENDER_NAMED = 0x2000, /* its name is behind the frames: DEATHS_NAME bytes */
+	DEATHS_PIPE = 0x1000,	      /* of SIGPIPE: the thread wrote to a pipe, not to a socket */
 };
+
+#define DEATHS_NAME 16
 
 /* What the process had when it was killed for its memory, in bytes, about. */
 struct deaths_oom {

@@ -256,9 +256,11 @@ const volatile bool kernel_loads __weak;
 #define USER_CS_64 0x33
 
 /* asm/unistd_64.h */
-#define SYSCALL_POLL	 7
-#define SYSCALL_EXECVE	 59
-#define SYSCALL_FUTEX	 202
-#define SYSCALL_EXECVEAT 322
+#define SYSCALL_POLL	   7
+#define SYSCALL_EXECVE	   59
+#define SYSCALL_EXIT	   60
+#define SYSCALL_FUTEX	   202
+#define SYSCALL_EXIT_GROUP 231
+#define SYSCALL_EXECVEAT   322
 
 #endif

@@ -464,6 +464,11 @@ static __always_inline void take_last_call(struct threads_making *m, struct task
 
 	if (call >= 0 && call < 0xffff)
 		m->record.call = call + 1;
+	if (call != SYSCALL_EXIT && call != SYSCALL_EXIT_GROUP)
+		return;
+	m->arguments.at[0] = regs->di; /* its status */
+	m->arguments.at[1] = m->arguments.at[2] = m->arguments.at[3] = 0;
+	m->record.flags |= THREADS_ARGUMENTS;
 }
 
 static __always_inline void goes_out(struct threads_making *m, struct task_struct *task,

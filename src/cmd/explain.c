@@ -220,7 +220,7 @@ static int put_text(struct explainer *e, const struct explain_answer *answer, st
 	int err = 0;
 
 	show_last_scenes(e, &answer->scenes, out);
-	show_explain_goroutines(e, &answer->goroutines, out);
+	show_explain_goroutines(e, &answer->goroutines, answer, true, out);
 	if (answer->groups.all.count)
 		show_explain_groups(e, &answer->groups, GROUPS_SHOWN, out);
 	for (size_t i = 0; !err && i < answer->count; i++) {
@@ -230,6 +230,7 @@ static int put_text(struct explainer *e, const struct explain_answer *answer, st
 		else if (db)
 			err = put_spans(e, &answer->all[i], db, out, why);
 	}
+	show_explain_goroutines(e, &answer->goroutines, answer, false, out);
 	return err;
 }
 

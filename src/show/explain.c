@@ -78,6 +78,9 @@ static int put_parts(struct teller *t, uint32_t first, unsigned int depth)
 	for (uint32_t i = first; !err && i; i = t->x->parts.at[i - 1].next) {
 		const struct explain_part *part = &t->x->parts.at[i - 1];
 
+		/* that is the last row */
+		if (!depth && explain_is_unexplained(part))
+			continue;
 		if (rows >= PARTS_SHOWN || (rows && part->duration < t->least)) {
 			rest += part->duration;
 			left++;
@@ -333,6 +336,74 @@ static void put_logs(const struct teller *t)
 			count - LOGS_SHOWN);
 }
 
+/* How the process ended, if a thread asked for that: with which status, and which thread. */
+static int put_exit(const struct teller *t)
+{
+	struct buf words = {0};
+	uint32_t status, thread = explain_exit_of(t->e, t->x->thread, &status);
+	int err;
+
+	if (!thread)
+		return 0;
+	buf_printf(&words, "Its process ended with exit status %u: ", status);
+	explain_thread_words(t->e, thread, t->x->thread, &words);
+	buf_put_text(&words, " asked for that.");
+	err = put_words(t->out, &words);
+	fputc('\n', t->out);
+	buf_free(&words);
+	return err;
+}
+
+/* " (waiting in read for pipe 812, and what ended it is not known)" */
+static int put_longest(const struct teller *t, const struct explain_part *longest)
+{
+	static const char said[] = "not explained: ";
+	struct buf words = {0};
+	const char *at;
+
+	explain_part_words(t->e, longest, &words);
+	buf_put_u8(&words, 0);
+	if (!words.failed) {
+		at = (const char *)words.at;
+		at += strncmp(at, said, strlen(said)) ? 0 : strlen(said);
+		fputs(" (", t->out);
+		text_print_safe(t->out, at);
+		fputc(')', t->out);
+	}
+	buf_free(&words);
+	return words.failed ? -ENOMEM : 0;
+}
+
+/*
+ * What is not explained, once: of the thread itself, so that the column adds up, and the longest of
+ * it in words; what is within other parts stands there.
+ */
+static int put_unexplained(const struct teller *t)
+{
+	const struct explain_part *longest = NULL;
+	uint64_t own = 0, all = explain_unexplained(t->x);
+	char words[32];
+	int err = 0;
+
+	vec_foreach (&t->x->parts, part) {
+		if (part->parent || !explain_is_unexplained(part))
+			continue;
+		own += part->duration;
+		longest = longest && longest->duration >= part->duration ? longest : part;
+	}
+	put_time(t->out, 0, own);
+	fputs("unexplained", t->out);
+	if (longest)
+		err = put_longest(t, longest);
+	fputc('\n', t->out);
+	if (all > own) {
+		words_value(words, sizeof(words), "ns", all - own);
+		fprintf(t->out, "Within the other parts, %s %s not explained.\n", words,
+			own ? "more is" : "is");
+	}
+	return err;
+}
+
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out)
 {
 	struct teller t = {e, x, out, (x->to - x->from) / 200};
@@ -364,8 +435,8 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 	buf_free(&name);
 	if (!err)
 		err = put_parts(&t, x->first, 0);
-	put_time(out, 0, explain_unexplained(x));
-	fputs("unexplained\n", out);
+	if (!err)
+		err = put_unexplained(&t);
 	if (x->too_deep)
 		fprintf(out,
 			"%llu waits were not followed: more than %d threads waited for each "
@@ -373,6 +444,8 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 			(unsigned long long)x->too_deep, CRITICAL_DEPTH_MAX);
 	if (!err && x->first)
 		err = put_advice(&t);
+	if (!err && !x->request)
+		err = put_exit(&t);
 	if (!err)
 		err = put_disk_users(&t);
 	if (!err)

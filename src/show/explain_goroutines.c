@@ -89,15 +89,29 @@ static void put_process(struct explainer *e, const struct explain_goroutines *go
 	fprintf(out, "in %llu other part%s\n", (unsigned long long)left, left == 1 ? "" : "s");
 }
 
+/* Whether a thread of the process is explained, or is on the path of one; without any all are. */
+static bool is_related(const struct explainer *e, const struct explain_answer *answer,
+		       uint32_t process)
+{
+	const struct film_thread *threads = e->film->threads;
+
+	for (size_t i = 0; i < answer->count; i++)
+		vec_foreach (&answer->all[i].parts, part)
+			if (threads[part->thread].process == process ||
+			    threads[part->waker].process == process)
+				return true;
+	return !answer->count;
+}
+
 void show_explain_goroutines(struct explainer *e, const struct explain_goroutines *goroutines,
-			     FILE *out)
+			     const struct explain_answer *answer, bool related, FILE *out)
 {
 	for (size_t i = 0; i < goroutines->all.count; i++) {
 		size_t first = 0;
 
 		while (goroutines->all.at[first].process != goroutines->all.at[i].process)
 			first++;
-		if (first == i)
+		if (first == i && is_related(e, answer, goroutines->all.at[i].process) == related)
 			put_process(e, goroutines, goroutines->all.at[i].process, out);
 	}
 }

@@ -5,11 +5,14 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "query/explain/goroutines.h"
+#include "query/explain/answer.h"
 
-/* What goroutines waited for, as text, and as the member "goroutines" of an object. */
+/*
+ * What goroutines waited for, as text, and as the member "goroutines" of an object. related: of the
+ * processes of what is explained, or else of all others.
+ */
 void show_explain_goroutines(struct explainer *e, const struct explain_goroutines *goroutines,
-			     FILE *out);
+			     const struct explain_answer *answer, bool related, FILE *out);
 void put_explain_goroutines(struct json *j, struct explainer *e,
 			    const struct explain_goroutines *goroutines);
 

@@ -349,6 +349,8 @@ static void waker_words(const struct explainer *e, const struct explain_part *pa
 		buf_put_text(words,
 			     slice_of(e, part) && slice_of(e, part)->flags & HISTORY_SAFEPOINT
 				     ? ", last "
+			     : part->kind == SLICE_WAIT + WAIT_CHILD && part->ended == CRITICAL_OPEN
+				     ? ", which had not ended by then: "
 			     : part->ended == CRITICAL_OPEN || is_holder ? ", held by "
 			     : part->is_call				 ? ", served by "
 			     : part->kind == SLICE_WAIT + WAIT_LOCK	 ? " until a wake by "

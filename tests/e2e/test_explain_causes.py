@@ -4,13 +4,15 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from harness import PATIENCE, needs_root, running, wait_until
-from test_explain import EVENTS, explained, is_of_machine, of_work
+from test_explain import EVENTS, explained, is_of_machine, listening_port, of_work
 from test_explain_retries import film_beside, first_of, known, statement
 from test_flight import memory_group
 from test_requests import postgres  # noqa: F401: a fixture
@@ -275,3 +277,79 @@ def threads_of(lab, pid):
 
 def deadlocked(lab, pid):
     return [thread for thread in threads_of(lab, pid) if thread.get("deadlock")]
+
+
+def test_a_child_that_does_not_end(lab):
+    with running("sh", "-c", "echo ready; sleep 100; true") as target:
+        assert wait_until(target.children)
+        film = lab.record(*EVENTS, "-p", ",".join(map(str, [target.pid, *target.children()])), "-d", 1)
+        subprocess.run(["kill", *map(str, target.children())], check=True)
+        target.wait()
+    shell, = explained(lab, film, "-n", "sh")
+    cause = shell["parts"][0]
+    assert cause["kind"] == "child" and cause["waker"]["comm"] == "sleep", cause
+    assert "which had not ended by then: sleep (" in cause["words"] and cause["parts"][0]["kind"] == "sleep", cause
+
+
+def test_the_exit_status_and_who_asked_for_it(lab):
+    film = lab.record(*EVENTS, "--", "sh", "-c", "sleep 0.1; exit 3", check=False)
+    text = lab.run("explain", "-n", "sh", film.path).stdout
+    assert re.search(r"Its process ended with exit status 3: sh \(\d+\) asked for that\.", text), text
+
+
+def test_who_sent_a_signal_that_kills(lab):
+    """Of SIGTERM the kernel says it as well, of SIGKILL it does not; and the sender may have ended since."""
+    for name in ("TERM", "KILL"):
+        film = lab.record("-a", "-e", "threads,deaths", "--", "timeout", "--foreground", "-s", name, "0.3", "sleep", "100", check=False)
+        text = lab.run("explain", "-n", "sleep", film.path).stdout
+        assert re.search(rf"SIG{name}, sent by process \d+ \(timeout\)", text), text
+
+
+def test_the_printed_column_adds_up(lab):
+    """And what is not explained of the thread itself stands there once, though a part of others is not explained, too."""
+    units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+    film = lab.record(*EVENTS, "--", lab.program("cases"), 1, "downstream", hz=99)
+    lines = lab.run("explain", "-n", "handler", film.path).stdout.splitlines()
+    whole = next(line for line in lines if line.endswith(":") and "handler" in line)
+    rows = [line for line in lines if re.match(r" *[\d.]+ (ns|us|ms|s) ", line) and line[12:13] == " " and line[:12].strip()]
+    times = [float(row[:12].split()[0]) * units[row[:12].split()[1]] for row in rows]
+    value, unit = re.search(r", ([\d.]+) (ns|us|ms|s):$", whole).groups()
+    assert abs(sum(times) - float(value) * units[unit]) < 0.002 * float(value) * units[unit], lines
+    assert len([row for row in rows if row[13:].startswith("unexplained")]) == 1, lines
+    assert not any("not explained" in row for row in rows if not row[13:].startswith("unexplained")), lines
+
+
+SERVER = """
+import http.server, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(1.2)
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *arguments):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+def test_a_request_that_a_client_made(lab, tmp_path):
+    """By the client's name, or the endpoint's: curl polls with a timeout, and makes requests only."""
+    if not shutil.which("curl"):
+        pytest.skip("no curl")
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    with running(sys.executable, script) as server:
+        port = listening_port(server.pid)
+        film = lab.record("-e", EVENTS[1] + ",requests", "-n", "curl", "--", "curl", "-s", f"http://127.0.0.1:{port}/slow", hz=99)
+    for options in (("-n", "curl"), ("--endpoint", "GET /slow")):
+        request, = explained(lab, film, *options)
+        assert request["endpoint"] == "GET /slow" and request["duration"] > 1_000_000_000, request
+        assert causes(request)[0]["kind"] == "request", request["parts"]

@@ -24,8 +24,8 @@
 #define AT_ONCE 1000
 
 struct deaths {
-	struct bpf_link *link;
-	pid_t last; /* the process whose end was reported last */
+	struct bpf_link *link, *senders; /* senders: null: they are not known */
+	pid_t last;			 /* the process whose end was reported last */
 };
 
 static unsigned int needs(const struct source *source)
@@ -64,6 +64,7 @@ static int start(struct source *source, struct fail *why)
 	struct deaths *deaths = source->state;
 
 	add_event(source);
+	deaths->senders = bpf_program__attach(source->host->probes->progs.deaths_generated);
 	deaths->link = bpf_program__attach(source->host->probes->progs.deaths_signal);
 	return deaths->link
 		       ? 0
@@ -93,6 +94,22 @@ static bool oom_of(const struct capture_record *record, struct happening_oom *to
 	return true;
 }
 
+/* " (timeout)"; nothing where the sender's name is not known, or it is the process itself. */
+static void put_sender(const struct capture_record *record, char *to, size_t size)
+{
+	size_t frames = (size_t)record->user_frames + record->kernel_frames;
+	const uint64_t *words = (const uint64_t *)(record + 1);
+	char name[DEATHS_NAME + 1] = "";
+
+	*to = 0;
+	if (!(record->identity.key & DEATHS_SENDER_NAMED) ||
+	    record->identity.value == record->identity.pid ||
+	    record->head.size != sizeof(*record) + frames * sizeof(*words) + DEATHS_NAME)
+		return;
+	memcpy(name, words + frames, DEATHS_NAME);
+	snprintf(to, size, " (%s)", name);
+}
+
 static void put_oom(const struct happening_oom *oom, const char *signal, char *to, size_t size)
 {
 	char words[256];
@@ -107,20 +124,23 @@ static void put_words(const struct capture_record *record, char *to, size_t size
 	const struct capture_identity *identity = &record->identity;
 	int number = (int)(identity->key & DEATHS_SIGNAL);
 	struct happening_oom oom;
-	char name[32];
+	char name[32], sender[DEATHS_NAME + 8], by[64] = "";
 
 	text_signal(number, name, sizeof(name));
+	put_sender(record, sender, sizeof(sender));
+	/* that the process sent it to itself, its other threads need not say */
+	if (identity->key & DEATHS_HAS_SENDER &&
+	    (identity->key & DEATHS_OWN || identity->value != identity->pid))
+		snprintf(by, sizeof(by), ", sent by process %" PRIu64 "%s",
+			 (uint64_t)identity->value, sender);
 	if (oom_of(record, &oom))
 		put_oom(&oom, name, to, size);
 	else if (!(identity->key & DEATHS_OWN))
-		snprintf(to, size, "[its process dies: %s]", name);
+		snprintf(to, size, "[its process dies: %s%s]", name, by);
 	else if (identity->key & DEATHS_HAS_ADDRESS)
 		snprintf(to, size, "[%s at 0x%" PRIx64 "]", name, (uint64_t)identity->value);
-	else if (identity->key & DEATHS_HAS_SENDER)
-		snprintf(to, size, "[%s, sent by process %" PRIu64 "]", name,
-			 (uint64_t)identity->value);
 	else
-		snprintf(to, size, "[%s]", name);
+		snprintf(to, size, "[%s%s]", name, by);
 }
 
 /*
@@ -181,10 +201,11 @@ static void detach(struct source *source)
 {
 	struct deaths *deaths = source->state;
 
-	if (deaths)
-		bpf_link__destroy(deaths->link);
-	if (deaths)
-		deaths->link = NULL;
+	if (!deaths)
+		return;
+	bpf_link__destroy(deaths->link);
+	bpf_link__destroy(deaths->senders);
+	deaths->link = deaths->senders = NULL;
 }
 
 static void free_state(struct source *source)

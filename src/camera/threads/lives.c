@@ -239,14 +239,18 @@ static void take_evidence(struct life *life, const struct threads_event *event)
 	set_object(life, like.descriptor != FILM_FD_NONE, life->object_told);
 }
 
-/* call: the system call in which it ended, and 1; 0: it is not known */
-static void end_life(struct lives *lives, struct life *life, uint64_t time, uint32_t call)
+/* call: the system call in which it ended, and 1; 0: it is not known. status: of exit(2) */
+static void end_life(struct lives *lives, struct life *life, uint64_t time, uint32_t call,
+		     uint64_t status)
 {
 	struct film_turn turn = row_of(lives, life, time);
 
 	turn.flags |= FILM_TURN_ENDS;
-	if (call == SYS_exit + 1 || call == SYS_exit_group + 1)
+	if (call == SYS_exit + 1 || call == SYS_exit_group + 1) {
 		turn.flags |= FILM_TURN_EXITS;
+		turn.call = (uint16_t)call;
+		turn.arguments[0] = status;
+	}
 	tell(lives, life, &turn);
 }
 
@@ -287,7 +291,8 @@ static void goes_out(struct lives *lives, struct life *life, const struct thread
 		return;
 	life->cpu = event->cpu;
 	if (record->state & OFF_CPU_STATE_DEAD) {
-		end_life(lives, life, event->time, record->call);
+		end_life(lives, life, event->time, record->call,
+			 record->flags & THREADS_ARGUMENTS ? event->arguments[0] : 0);
 		keep_ended(lives, life);
 		return;
 	}
@@ -518,7 +523,7 @@ void lives_list_done(struct lives *lives, uint64_t begun)
 			continue;
 		}
 		miss(lives, life, begun);
-		end_life(lives, life, begun, 0);
+		end_life(lives, life, begun, 0, 0);
 		lives_table_forget(lives, life);
 	}
 }

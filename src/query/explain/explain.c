@@ -10,6 +10,7 @@
 #include "query/explain/asked.h"
 #include "query/explain/by_roles.h"
 #include "query/explain/calls.h"
+#include "query/explain/children.h"
 #include "query/explain/name_servers.h"
 #include "query/explain/parts.h"
 #include "query/explain/peers.h"
@@ -27,6 +28,24 @@ bool explain_is_of_memory(const struct explainer *e, const struct history_slice 
 
 	return slice->kind == SLICE_WAIT + WAIT_LOCK && slice->state != FILM_WAIT_SLEEPS &&
 	       slice->state != FILM_WAIT_GOROUTINE && strncmp(call, "futex", 5);
+}
+
+uint32_t explain_exit_of(const struct explainer *e, uint32_t thread, uint32_t *status)
+{
+	const struct histories *h = &e->histories;
+	const struct film *film = e->film;
+
+	for (uint32_t id = 1; id < film->thread_count; id++) {
+		const struct history_slice *last = &h->slices[h->first[id + 1] - 1];
+
+		if (film->threads[id].process != film->threads[thread].process ||
+		    h->first[id] == h->first[id + 1] || !(last->flags & FILM_TURN_EXITS) ||
+		    strcmp(wait_call_name(film->info.arch, 0, last->call), "exit_group"))
+			continue;
+		*status = last->address & 0xff;
+		return id;
+	}
+	return 0;
 }
 
 static int no_lives(const struct film *film, struct fail *why)
@@ -55,6 +74,7 @@ static int load_evidence(struct explainer *e, struct fail *why)
 	if (err)
 		return err;
 	explain_locks_hold(&e->locks, &e->histories);
+	explain_children_mark(&e->histories);
 	if (roles_init(&e->roles, e->film) || explain_by_roles(&e->histories, &e->roles))
 		return fail_errno(why, -ENOMEM, NULL, "cannot explain");
 	if (explain_accept_locks_mark(&e->locks, &e->histories) ||

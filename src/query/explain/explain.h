@@ -195,6 +195,12 @@ struct explain_at_once explain_others(const struct explainer *e, const struct ex
 const struct explain_made *explain_asked_late(const struct explainer *e,
 					      const struct explanation *x, uint64_t *after);
 
+/*
+ * The thread that asked for the end of a thread's process, by exit_group(2), and *status; 0: none
+ * did so in the film.
+ */
+uint32_t explain_exit_of(const struct explainer *e, uint32_t thread, uint32_t *status);
+
 /* What a wait for a lock is, as its system call says. */
 bool explain_is_condition(const struct history_slice *slice);
 /* Of the kernel's own, which protects what memory a process has: none that a program has made. */

@@ -14,6 +14,7 @@
 struct loading {
 	struct explain_requests *requests;
 	const struct explain_wanted *wanted;
+	bool takes_made; /* as of explain_candidates_add() */
 	struct filter_kept kept;
 	struct explain_candidates candidates;
 	const struct film *film;
@@ -116,7 +117,7 @@ static int take(void *context, const struct request *request)
 	if (request->row.role == FILM_REQUEST_MADE && !keep_made(loading, request))
 		return -ENOMEM;
 	return explain_candidates_add(&loading->candidates, loading->wanted, loading->kept.threads,
-				      request)
+				      loading->takes_made, request)
 		       ? 0
 		       : -ENOMEM;
 }
@@ -214,6 +215,9 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 {
 	struct loading loading = {requests, wanted, .film = film};
 	int err = filter_apply(filter, film, &loading.kept, why);
+
+	/* of a client there may be no other requests */
+	loading.takes_made = wanted->endpoint || filter->comms.count || filter->pids.count;
 
 	if (!err)
 		err = requests_each(film, from, to, take, &loading, why);

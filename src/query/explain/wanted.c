@@ -26,10 +26,10 @@ static bool is_for_work(const struct request *request)
 	return false;
 }
 
-static bool matches(const struct explain_wanted *wanted, const uint8_t *threads,
+static bool matches(const struct explain_wanted *wanted, const uint8_t *threads, bool takes_made,
 		    const struct request *request)
 {
-	if (request->row.role != FILM_REQUEST_SERVED && !wanted->id)
+	if (request->row.role != FILM_REQUEST_SERVED && !wanted->id && !takes_made)
 		return false;
 	if (!threads[request->row.thread] && !threads[request->row.answerer])
 		return false;
@@ -40,13 +40,18 @@ static bool matches(const struct explain_wanted *wanted, const uint8_t *threads,
 
 bool explain_candidates_add(struct explain_candidates *candidates,
 			    const struct explain_wanted *wanted, const uint8_t *threads,
-			    const struct request *request)
+			    bool takes_made, const struct request *request)
 {
-	const struct explain_candidate candidate = {request->row.number, request->row.end,
-						    request->row.duration, is_for_work(request)};
+	const struct explain_candidate candidate = {
+		.number = request->row.number,
+		.end = request->row.end,
+		.duration = request->row.duration,
+		.is_for_work = is_for_work(request),
+		.is_made = request->row.role != FILM_REQUEST_SERVED && !wanted->id,
+	};
 
 	/* nothing passes in no time */
-	return !candidate.duration || !matches(wanted, threads, request) ||
+	return !candidate.duration || !matches(wanted, threads, takes_made, request) ||
 	       vec_push(&candidates->all, candidate);
 }
 
@@ -117,10 +122,14 @@ int explain_candidates_choose(const struct explain_candidates *candidates,
 {
 	struct choosing c = {.most = wanted->slowest, .requests = requests};
 	struct map inner = {0};
+	bool any_served = false;
 	int err = wanted->id || find_inner(candidates, requests, &inner) ? 0 : -ENOMEM;
 
 	vec_foreach (&candidates->all, candidate)
-		if (!err && !map_get(&inner, candidate->number) && !keep(&c, candidate))
+		any_served |= !candidate->is_made;
+	vec_foreach (&candidates->all, candidate)
+		if (!err && !(any_served && candidate->is_made) &&
+		    !map_get(&inner, candidate->number) && !keep(&c, candidate))
 			err = -ENOMEM;
 	if (err)
 		fail_errno(why, err, NULL, "cannot read the requests");

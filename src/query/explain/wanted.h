@@ -15,16 +15,20 @@
 struct explain_candidate {
 	uint64_t number, end, duration;
 	bool is_for_work; /* it is answered once there is some, as BRPOP of Redis is */
+	bool is_made;	  /* its thread has made it, and serves it not */
 };
 
 struct explain_candidates {
 	vec(struct explain_candidate) all;
 };
 
-/* Keeps a request if it matches. threads: those whose requests count. False: no memory. */
+/*
+ * Keeps a request if it matches. threads: those whose requests count. takes_made: requests that
+ * were made count, too, if none was served. False: no memory.
+ */
 bool explain_candidates_add(struct explain_candidates *candidates,
 			    const struct explain_wanted *wanted, const uint8_t *threads,
-			    const struct request *request);
+			    bool takes_made, const struct request *request);
 
 /*
  * Fills requests->wanted, the slowest first; requests has all else. 0 or a negative errno with *why
