@@ -401,6 +401,13 @@ struct made memory_realloc(void *address, size_t size, uint32_t bits)
 			     wanted && result && size ? follow(result, size, wanted) : 0};
 }
 
+/* What an operator new has made that did not call malloc(); its bytes are taken off already. */
+struct made memory_operated(void *address, size_t size);
+struct made memory_operated(void *address, size_t size)
+{
+	return MADE(size, address);
+}
+
 /* -- the same of CPython ----------------------------------------------------------------------- */
 
 /*

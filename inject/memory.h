@@ -76,6 +76,12 @@ extern void *(*memory_next_realloc)(void *address, size_t size);
 extern void *(*memory_next_reallocarray)(void *address, size_t count, size_t size);
 extern void (*memory_next_free)(void *address);
 
+/* Null: not there, or no function was called yet. */
+extern int (*memory_next_execvpe)(const char *file, char *const *arguments,
+				  char *const *environment);
+/* This library's file, as the dynamic linker has it; null: not known. */
+extern const char *memory_own_path;
+
 /* Memory that was handed out before they were found. */
 bool memory_early_owns(const void *address);
 void *memory_early_move(void *address, size_t size);

@@ -14,6 +14,20 @@
 
 #define EARLY_BYTES 8192
 
+#define RTLD_LAZY   1
+#define RTLD_NOLOAD 4
+
+/* The first two words of a Dl_info. */
+struct place {
+	const char *file;
+	void *begin;
+	const char *symbol;
+	void *address;
+};
+
+extern void *dlopen(const char *file, int mode) __attribute__((weak));
+extern int dladdr(const void *address, struct place *place) __attribute__((weak));
+
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 
 /* What glibc calls its own, where no library with dlsym() is loaded (before 2.34). */
@@ -24,6 +38,9 @@ extern void *__libc_memalign(size_t alignment, size_t size) __attribute__((weak)
 extern void *__libc_valloc(size_t size) __attribute__((weak));
 extern void *__libc_pvalloc(size_t size) __attribute__((weak));
 extern void __libc_free(void *address) __attribute__((weak));
+
+int (*memory_next_execvpe)(const char *file, char *const *arguments, char *const *environment);
+const char *memory_own_path;
 
 static char early[EARLY_BYTES] __attribute__((aligned(16)));
 static size_t early_used;
@@ -102,6 +119,14 @@ static void *array_by_realloc(void *address, size_t count, size_t size)
 							   : memory_next_realloc(address, bytes);
 }
 
+static void find_own_path(void)
+{
+	struct place place = {0};
+
+	if (dladdr && dladdr(&memory_own_path, &place))
+		memory_own_path = place.file;
+}
+
 /* False: the thread is at it already. */
 static bool search(void)
 {
@@ -127,8 +152,122 @@ static bool search(void)
 	     __libc_pvalloc ? (void *)__libc_pvalloc : (void *)no_memory);
 	find("posix_memalign", (void **)&memory_next_posix_memalign, no_memory_to);
 	find("reallocarray", (void **)&memory_next_reallocarray, array_by_realloc);
+	find("execvpe", (void **)&memory_next_execvpe, NULL);
+	find_own_path();
 	self->searching = 0;
 	return true;
+}
+
+/* -- the operators of C++ ---------------------------------------------------------------------- */
+
+void *memory_operators[MEMORY_OPERATORS];
+uint8_t memory_operators_own; /* 1: those of the allocator, which do not call malloc() */
+
+/*
+ * Where no C++ library can be found, although its functions are called: it is linked into a plugin,
+ * or this is glibc before 2.34 without libdl. Without a C++ library, nothing can be thrown.
+ */
+static void *new_by_malloc(size_t size)
+{
+	void *address = memory_next_malloc(size ? size : 1);
+
+	if (!address)
+		__builtin_trap();
+	return address;
+}
+
+static void *new_by_memalign(size_t size, size_t alignment)
+{
+	void *address = memory_next_memalign(alignment, size ? size : 1);
+
+	if (!address)
+		__builtin_trap();
+	return address;
+}
+
+static void *new_or_null(size_t size)
+{
+	return memory_next_malloc(size ? size : 1);
+}
+
+static void *new_aligned_or_null(size_t size, size_t alignment)
+{
+	return memory_next_memalign(alignment, size ? size : 1);
+}
+
+static void delete_by_free(void *address)
+{
+	memory_next_free(address);
+}
+
+static void *find_operator(const char *name)
+{
+	/* where a plugin has brought them, the next libraries do not have them */
+	static const char *const files[] = {"libstdc++.so.6", "libc++.so.1"};
+	void *found = dlsym ? dlsym(RTLD_NEXT, name) : NULL;
+
+	for (size_t i = 0; !found && dlsym && dlopen && i < sizeof(files) / sizeof(*files); i++) {
+		void *file = dlopen(files[i], RTLD_LAZY | RTLD_NOLOAD);
+
+		found = file ? dlsym(file, name) : NULL;
+	}
+	return found;
+}
+
+/* Is the operator new of the library that malloc() is in? */
+static bool is_allocators_own(const void *operator_new)
+{
+	struct place operators = {0}, functions = {0};
+
+	return dladdr && dladdr(operator_new, &operators) &&
+	       dladdr(*(void **)&memory_next_malloc, &functions) &&
+	       operators.begin == functions.begin;
+}
+
+void memory_find_operators(void);
+void memory_find_operators(void)
+{
+	static const char *const names[MEMORY_OPERATORS] = {
+		"_Znwm",
+		"_Znam",
+		"_ZnwmRKSt9nothrow_t",
+		"_ZnamRKSt9nothrow_t",
+		"_ZnwmSt11align_val_t",
+		"_ZnamSt11align_val_t",
+		"_ZnwmSt11align_val_tRKSt9nothrow_t",
+		"_ZnamSt11align_val_tRKSt9nothrow_t",
+		"_ZdlPv",
+		"_ZdaPv",
+		"_ZdlPvm",
+		"_ZdaPvm",
+		"_ZdlPvRKSt9nothrow_t",
+		"_ZdaPvRKSt9nothrow_t",
+		"_ZdlPvSt11align_val_t",
+		"_ZdaPvSt11align_val_t",
+		"_ZdlPvmSt11align_val_t",
+		"_ZdaPvmSt11align_val_t",
+		"_ZdlPvSt11align_val_tRKSt9nothrow_t",
+		"_ZdaPvSt11align_val_tRKSt9nothrow_t",
+	};
+	void *const otherwise[MEMORY_OPERATORS_NEW] = {
+		(void *)new_by_malloc,	     (void *)new_by_malloc,	  (void *)new_or_null,
+		(void *)new_or_null,	     (void *)new_by_memalign,	  (void *)new_by_memalign,
+		(void *)new_aligned_or_null, (void *)new_aligned_or_null,
+	};
+	void *found[MEMORY_OPERATORS];
+
+	search();
+	for (unsigned int i = 0; i < MEMORY_OPERATORS; i++) {
+		found[i] = find_operator(names[i]);
+		if (!found[i] && i < MEMORY_OPERATORS_NEW)
+			found[i] = otherwise[i];
+		else if (!found[i]) /* all that the variants add may be left out */
+			found[i] = i == MEMORY_OPERATORS_NEW ? (void *)delete_by_free
+							     : found[MEMORY_OPERATORS_NEW];
+	}
+	__atomic_store_n(&memory_operators_own, is_allocators_own(found[0]), __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < MEMORY_OPERATORS; i++)
+		__atomic_store_n(&memory_operators[i], found[i], __ATOMIC_RELEASE);
 }
 
 /* -- the first calls --------------------------------------------------------------------------- */

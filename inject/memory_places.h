@@ -61,6 +61,10 @@
 #define MEMORY_FUNCTIONS	(MEMORY_C_FUNCTIONS + 2 * MEMORY_PYTHON_FUNCTIONS)
 #define MEMORY_ENTRIES		(MEMORY_ENTRY_FUNCTIONS + 2 * MEMORY_FUNCTIONS)
 
+/* C++'s operators new, and all with those that delete. */
+#define MEMORY_OPERATORS_NEW 8
+#define MEMORY_OPERATORS     20
+
 /* Where a struct memory_table has its filter. */
 #define MEMORY_FILTER 48
 

@@ -111,6 +111,11 @@ stackcam_memory_places:
 	subq \bytes, %fs:(%r10)
 .endm
 
+/* What the thread has left is at %fs:(%r10) then. */
+.macro find_own
+	movq memory_own@gottpoff(%rip), %r10
+.endm
+
 /*
  * Here begins the function as a recorder calls it that put the library into a running process:
  * without the dynamic linker, nothing knows where memory_own is.
@@ -329,6 +334,126 @@ begin_hot free
 end free
 
 /*
+ * C++: an allocator may have operators of its own, which do not call malloc() as those of the C++
+ * library do. Then what the thread has left is as before, and the allocation is taken off here.
+ * Otherwise the next operator is reached by a jump, so that stacks are as they are without this
+ * library.
+ */
+.macro next_operator index
+0:	movq memory_operators+8*\index(%rip), %r11
+	testq %r11, %r11
+	jnz 5f
+	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	call memory_find_operators
+	popq %rdx
+	.cfi_adjust_cfa_offset -8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	jmp 0b
+5:	cmpb $0, memory_operators_own(%rip)
+.endm
+
+.macro operator_new name, index
+begin \name
+	next_operator \index
+	jne 4f
+	jmp *%r11
+4:	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	find_own
+	pushq %fs:(%r10)
+	.cfi_adjust_cfa_offset 8
+	grow 8
+	call *%r11
+	shrink 8
+	find_own
+	popq %rcx
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	cmpq %rcx, %fs:(%r10)
+	jne 9f
+	subq %rdi, %fs:(%r10)
+	js .Lsampled_new
+9:	ret
+.if \index == 0
+.Lsampled_new:
+	movq %rdi, %rsi
+	movq %rax, %rdi
+	sampled operated
+.endif
+end \name
+.endm
+
+.macro operator_delete name, index
+begin \name
+	next_operator \index
+	je 2f
+	look_up
+	jc 1f
+2:	jmp *%r11
+1:	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	pushq %r11
+	.cfi_adjust_cfa_offset 8
+	grow 8
+	call memory_free
+	shrink 8
+	popq %r11
+	.cfi_adjust_cfa_offset -8
+	popq %rdx
+	.cfi_adjust_cfa_offset -8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	testl %eax, %eax
+	jg .Lsampled_delete
+	jz 2b
+	ret
+.if \index == MEMORY_OPERATORS_NEW
+.Lsampled_delete:
+	place MEMORY_PLACE_FREE
+	jmp *%r11
+.endif
+end \name
+.endm
+
+/* In the order of memory_next.c. */
+operator_new _Znwm, 0
+operator_new _Znam, 1
+operator_new _ZnwmRKSt9nothrow_t, 2
+operator_new _ZnamRKSt9nothrow_t, 3
+operator_new _ZnwmSt11align_val_t, 4
+operator_new _ZnamSt11align_val_t, 5
+operator_new _ZnwmSt11align_val_tRKSt9nothrow_t, 6
+operator_new _ZnamSt11align_val_tRKSt9nothrow_t, 7
+operator_delete _ZdlPv, 8
+operator_delete _ZdaPv, 9
+operator_delete _ZdlPvm, 10
+operator_delete _ZdaPvm, 11
+operator_delete _ZdlPvRKSt9nothrow_t, 12
+operator_delete _ZdaPvRKSt9nothrow_t, 13
+operator_delete _ZdlPvSt11align_val_t, 14
+operator_delete _ZdaPvSt11align_val_t, 15
+operator_delete _ZdlPvmSt11align_val_t, 16
+operator_delete _ZdaPvmSt11align_val_t, 17
+operator_delete _ZdlPvSt11align_val_tRKSt9nothrow_t, 18
+operator_delete _ZdaPvSt11align_val_tRKSt9nothrow_t, 19
+	.hidden memory_operators, memory_operators_own, memory_find_operators, memory_operated
+
+/*
  * CPython's: \api is how its own functions are called, \next what has those behind (struct
  * memory_python). The first argument is theirs. Sizes that pools do not serve come by malloc().
  */
@@ -344,11 +469,7 @@ end free
 	ja \other
 .endm
 
-/* What the thread has left is behind \left when one of these is done. */
-.macro find_own
-	movq memory_own@gottpoff(%rip), %r10
-.endm
-
+/* What the thread has left is behind \left when this, or find_own, is done. */
 .macro find_hashed
 	imulq $MEMORY_THREAD_HASH, %fs:0, %r10
 	leaq memory_threads(%rip), %r11

@@ -208,8 +208,9 @@ void mem_seen_tell(const struct mem_seen *seen, struct film_writer *film, uint32
 {
 	if (seen->without)
 		film_loss(film, event,
-			  "allocations of a process not seen: it is linked statically, set-user-ID "
-			  "or not started by stackcam",
+			  "allocations of a process not seen: it runs without stackcam's library, "
+			  "being linked statically, set-user-ID, not started by stackcam, or by a "
+			  "program that has changed LD_PRELOAD",
 			  seen->without);
 	if (seen->own)
 		film_loss(film, event,

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+mem-alloc and mem-inuse of C++ under allocators that have operators of their own, which do not call malloc(): preloaded by the
+user, by the command itself, and linked.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import suites
+from harness import Film, needs_root
+
+pytestmark = needs_root
+
+SOURCE = """
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <vector>
+struct one { char bytes[200]; };
+struct alignas(64) wide { char bytes[256]; };
+static std::vector<void *> kept;
+template <class F> static void times(F f) { for (int i = 0; i < 5000; i++) kept.push_back(f()); }
+#define BY(name, what) __attribute__((noinline)) static void *name() { char *p = (char *)(what); *p = 1; return p; }
+BY(by_new, new one)
+BY(by_array, new char[200])
+BY(by_nothrow, new (std::nothrow) one)
+BY(by_aligned, new wide)
+BY(by_malloc, malloc(200))
+BY(by_realloc, realloc(malloc(8), 200))
+__attribute__((noinline)) static void by_gone() { for (int i = 0; i < 5000; i++) { one *p = new one; asm volatile("" :: "r"(p) : "memory"); delete p; } }
+int main(int count, char **)
+{
+	kept.reserve(50000);
+	times(by_new); times(by_array); times(by_nothrow); times(by_aligned); times(by_malloc); times(by_realloc);
+	by_gone();
+	if (count == 1) try { kept.push_back(new char[1ul << 60]); } catch (const std::bad_alloc &) { puts("thrown"); }
+	fflush(stdout);
+	_Exit(0);
+}
+"""
+HELD = {"by_new": 1000000, "by_array": 1000000, "by_nothrow": 1000000, "by_aligned": 1280000, "by_malloc": 1000000, "by_realloc": 1000000}
+MADE = {**HELD, "by_realloc": 1040000, "by_gone": 1000000}
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+ALLOCATORS = {"glibc": None, "jemalloc": ("libjemalloc.so.2", "libjemalloc2"), "mimalloc": ("libmimalloc.so.2", "libmimalloc2.0"),
+              "tcmalloc": ("libtcmalloc.so.4", "libgoogle-perftools4"), "tcmalloc_minimal": ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4")}
+# The sampled way, too: each function is about 1000 samples of 1 kB.
+WAYS = {"exactly": ("--exact",), "sampled": ("--mem-interval", 1000)}
+
+
+def library_of(lab, allocator):
+    if not ALLOCATORS[allocator]:
+        return None
+    name, package = ALLOCATORS[allocator]
+    if (LIBRARIES / name).exists():
+        return LIBRARIES / name
+    root = suites.unpacked(lab.suites, "bookworm", package)
+    return root / (LIBRARIES / name).relative_to("/")
+
+
+def check(film, event, truth, is_exact):
+    got = {name: sum(value for stack, value in film.folded("-e", event) if any(name in frame for frame in stack)) for name in truth}
+    for name, bytes_ in truth.items():
+        # five standard errors
+        error = 0 if is_exact else 5 * (1000 * bytes_) ** 0.5
+        assert abs(got[name] - bytes_) <= error, (event, name, got, film.explain())
+    assert not film.json("-e", event)["loss"], film.explain()
+
+
+def compiled(folder, *words):
+    (folder / "ways.cc").write_text(SOURCE)
+    subprocess.run(["g++", "-std=c++17", "-O1", "-fno-builtin", "-o", folder / "ways", folder / "ways.cc", *words], check=True)
+    return folder / "ways"
+
+
+def words_of(allocator):
+    """mimalloc, being compiled as C, aborts where others throw."""
+    return ["no more"] if allocator == "mimalloc" else []
+
+
+def record(lab, how, command, environment, throws=True):
+    film = lab.new_film()
+    done = subprocess.run([lab.stackcam, "record", "-q", "-e", "mem-alloc,mem-inuse", *map(str, WAYS[how]), "-o", film, "--", *command],
+                          capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    assert done.stdout == ("thrown\n" if throws else ""), done
+    film = Film(lab.stackcam, film)
+    check(film, "mem-alloc", MADE, how == "exactly")
+    check(film, "mem-inuse", HELD, how == "exactly")
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_preloaded_by_the_user(lab, tmp_path, allocator, how):
+    library = library_of(lab, allocator)
+    record(lab, how, [compiled(tmp_path), *words_of(allocator)], {"LD_PRELOAD": str(library)} if library else {},
+           allocator != "mimalloc")
+
+
+@pytest.mark.parametrize("by", ["env", "sh"])
+def test_preloaded_by_the_command(lab, tmp_path, by):
+    library, program = library_of(lab, "jemalloc"), compiled(tmp_path)
+    record(lab, "exactly", {"env": ["env", f"LD_PRELOAD={library}", program],
+                            "sh": ["sh", "-c", f"LD_PRELOAD={library} {program}; true"]}[by], {})
+
+
+@pytest.mark.parametrize("allocator", [name for name in ALLOCATORS if ALLOCATORS[name]])
+def test_linked(lab, tmp_path, allocator):
+    library = library_of(lab, allocator)
+    program = compiled(tmp_path, "-Wl,--no-as-needed", library, f"-Wl,-rpath,{library.parent}")
+    record(lab, "exactly", [program, *words_of(allocator)], {}, allocator != "mimalloc")
