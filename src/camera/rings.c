@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A BPF ring buffer as user space sees it (kernel/bpf/ringbuf.c, libbpf's ringbuf.c): one page with
- * the consumer's position, one with the producer's, then the data, mapped twice in a row so that no
- * record is cut. A record has an 8-byte header: its length with a busy and a discard bit.
+ * the consumer's position, one with the producer's, then the data. A record has an 8-byte header:
+ * its length with a busy and a discard bit. The kernel maps the data twice in a row if the mapping
+ * is that long, and then counts them twice as resident memory: here they are mapped once, and the
+ * one record in each turn that the end of the ring cuts is copied.
  *
  * libbpf's own reader hands each record to a callback, ring by ring; here the rings must be merged
  * by time, so the heads of all are looked at first.
@@ -60,6 +62,8 @@ struct ring {
 	const unsigned long *producer;
 	const uint8_t *data;
 	unsigned long done;   /* bytes that were taken, and that the kernel has not got back */
+	uint8_t *cut;	      /* the last record that the end of the ring has cut; or null */
+	unsigned long cut_at; /* and the position where it began */
 	struct backlog aside; /* what came before what is in the ring */
 };
 
@@ -103,7 +107,7 @@ static int ring_open(struct ring *ring, uint32_t bytes)
 	if (area == MAP_FAILED)
 		return -errno;
 	ring->consumer = area;
-	area = mmap(NULL, page + 2 * (size_t)bytes, PROT_READ, MAP_SHARED, ring->fd, (off_t)page);
+	area = mmap(NULL, page + (size_t)bytes, PROT_READ, MAP_SHARED, ring->fd, (off_t)page);
 	if (area == MAP_FAILED)
 		return -errno;
 	ring->producer = area;
@@ -116,11 +120,12 @@ static void ring_close(struct ring *ring)
 	size_t page = (size_t)page_size();
 
 	if (ring->producer)
-		munmap((void *)(uintptr_t)ring->producer, page + 2 * (size_t)ring->bytes);
+		munmap((void *)(uintptr_t)ring->producer, page + (size_t)ring->bytes);
 	if (ring->consumer)
 		munmap(ring->consumer, page);
 	if (ring->fd >= 0)
 		close(ring->fd);
+	free(ring->cut);
 }
 
 static int add_ring(void *context, unsigned int cpu, struct fail *why)
@@ -240,12 +245,35 @@ static uint32_t whole_of(uint32_t length)
 	return (length + BPF_RINGBUF_HDR_SZ + 7) & ~7u;
 }
 
+/*
+ * The record of that many bytes at a position, in one piece; null: no memory for one that is cut,
+ * which stays where it is.
+ */
+static const uint32_t *in_one_piece(struct ring *ring, unsigned long position, uint32_t whole)
+{
+	uint32_t at = (uint32_t)(position & (ring->bytes - 1)), first = ring->bytes - at;
+
+	if (whole <= first)
+		return (const void *)(ring->data + at);
+	if (ring->cut && ring->cut_at == position)
+		return (const void *)ring->cut;
+	free(ring->cut);
+	ring->cut = malloc(whole);
+	if (!ring->cut)
+		return NULL;
+	ring->cut_at = position;
+	memcpy(ring->cut, ring->data + at, first);
+	memcpy(ring->cut + first, ring->data, whole - first);
+	return (const void *)ring->cut;
+}
+
 /* The header of the first finished record in a ring, or null. */
 static const uint32_t *first_in_ring(struct ring *ring)
 {
 	for (;;) {
 		unsigned long consumer = *ring->consumer + ring->done;
 		unsigned long producer = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+		/* 8 bytes at a multiple of 8: no header is cut */
 		const uint32_t *at = (const void *)(ring->data + (consumer & (ring->bytes - 1)));
 		uint32_t length;
 
@@ -255,7 +283,7 @@ static const uint32_t *first_in_ring(struct ring *ring)
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			return NULL;
 		if (!(length & BPF_RINGBUF_DISCARD_BIT))
-			return at;
+			return in_one_piece(ring, consumer, whole_of(length));
 		ring->done += whole_of(length & ~BPF_RINGBUF_DISCARD_BIT);
 	}
 }

@@ -17,6 +17,12 @@
 /* Of unwind tables: what the programs of a usual machine need several times over. */
 #define TABLES_LIMIT (48ull << 20)
 
+/*
+ * Of each CPU's ring: of four events some seconds of a busy machine, and while the reader is busy
+ * for longer, what is in it goes aside (camera/rings.h).
+ */
+#define RING_LIMIT (8u << 20)
+
 /* Stacks of waits a second and CPU: recording that never ends must not follow what programs do. */
 #define WAIT_STACKS 100
 /* Page faults for each stack: of a machine that does nothing but compile, some 200 a second. */
@@ -99,6 +105,7 @@ static int load(struct recorder *recorder, struct fail *why)
 		.loads_once = true,
 		.names_soon = options->names_soon,
 		.tables_limit = TABLES_LIMIT,
+		.ring_limit = RING_LIMIT,
 		.listener = {options->happened, options->context},
 		.limits = options->limits,
 		.verbose = true,

@@ -170,9 +170,111 @@ static void a_storm_leaves_the_others_their_room(void **state)
 	unlink(path);
 }
 
+/* Calls at a time, far fewer than the smallest ring has room for. */
+#define BATCH	500
+#define BATCHES 200
+
+/* Makes a batch of calls for each byte that it reads, and answers it. */
+static pid_t start_batches(int *ask, int *answered)
+{
+	int asks[2], answers[2];
+	unsigned long x = 1;
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(pipe(asks) | pipe(answers), 0);
+	*ask = asks[1];
+	*answered = answers[0];
+	pid = fork();
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(asks[0], &byte, 1) == 1) {
+		for (int i = 0; i < BATCH; i++)
+			x = storm_step(x);
+		if (write(answers[1], &byte, 1) != 1)
+			break;
+	}
+	_exit((int)(x & 1));
+}
+
+static void film_batches(struct camera *camera, int ask, int answered)
+{
+	struct fail why;
+	char byte = 0;
+
+	for (int i = 0; i < BATCHES; i++) {
+		assert_int_equal(write(ask, &byte, 1), 1);
+		assert_int_equal(read(answered, &byte, 1), 1);
+		check(camera_drain(camera, &why), &why);
+	}
+}
+
+static int count_calls(void *context, const struct film_calls *calls)
+{
+	size_t *whole = context;
+
+	for (size_t i = 0; i < calls->count; i++)
+		*whole += !calls->flags[i];
+	return 0;
+}
+
+/* The rings go round some hundred times, and their end cuts a record in most of them. */
+static void records_that_the_end_of_a_ring_cuts_are_whole(void **state)
+{
+	struct plan_pattern pattern = {.include = true, .text = "storm_step"};
+	struct sources_settings sources = sources_settings_usual();
+	char path[] = "/tmp/stackcam-shares-XXXXXX";
+	int fd = mkstemp(path), ask, answered;
+	pid_t pid = start_batches(&ask, &answered);
+	struct selection selection = {.pids = &pid, .pid_count = 1};
+	struct calls_options tracer = {
+		.plan = {.selection = &selection, .patterns = &pattern, .pattern_count = 1},
+		.keep = true,
+	};
+	struct camera_options options = {
+		.selection = &selection, .sources = &sources, .ring_limit = 128u << 10};
+	struct new_film of_film = {.path = path, .command = "test"};
+	struct film_writer *writer;
+	struct camera *camera;
+	struct calls *calls;
+	struct film *film;
+	struct fail why;
+	size_t whole = 0;
+
+	(void)state;
+	assert_true(fd >= 0 && pid > 0);
+	close(fd);
+	unlink(path);
+	if (geteuid())
+		skip();
+	check(calls_new(&tracer, &calls, &why), &why);
+	assert_true(sources_turn_on(&sources, "calls"));
+	sources.at[CAPTURE_SOURCE_CALLS].given = calls;
+	check(camera_new(&options, &camera, &why), &why);
+	check(new_film(&of_film, &writer, NULL, &why), &why);
+	check(camera_start(camera, writer, &why), &why);
+	film_batches(camera, ask, answered);
+	check(camera_stop(camera, &why), &why);
+	check(film_close(writer, clock_ns(), &why), &why);
+	camera_free(camera);
+	calls_free(calls);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	check(film_open(path, &film, &why), &why);
+	check(film_each_calls(film, film_find_event(film, "calls"), 0, UINT64_MAX, false,
+			      count_calls, &whole, &why),
+	      &why);
+	assert_int_equal(whole, BATCH * BATCHES);
+	assert_int_equal(film->loss_count, 0);
+	film_free(film);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_that_the_end_of_a_ring_cuts_are_whole),
 		cmocka_unit_test(a_storm_leaves_the_others_their_room),
 	};
 
