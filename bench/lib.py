@@ -281,6 +281,35 @@ while True:
     re.findall(r'"(name[0-9]+)"', text)
 """
 
+# Requests over loopback from clients of its own, some of which wait for a lock.
+REQUESTS_WORK = """
+import http.client, http.server, json, threading, time
+lock = threading.Lock()
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *_):
+        pass
+    def do_GET(self):
+        body = json.dumps([{"id": i} for i in range(300)]).encode()
+        with lock:
+            time.sleep(0.0005)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+def ask():
+    while True:
+        client = http.client.HTTPConnection(*server.server_address)
+        for i in range(50):
+            client.request("GET", f"/item/{i}")
+            client.getresponse().read()
+        client.close()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+for _ in range(6):
+    threading.Thread(target=ask, daemon=True).start()
+server.serve_forever()
+"""
+
 PERL_WORK = """
 while (1) {
     my %seen;
