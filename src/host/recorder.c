@@ -15,7 +15,9 @@
 #include "host/say.h"
 
 /* Of unwind tables: what the programs of a usual machine need several times over. */
-#define TABLES_LIMIT (48ull << 20)
+#define TABLES_LIMIT (32ull << 20)
+/* The same where some programs are chosen. */
+#define TABLES_LIMIT_CHOSEN (16ull << 20)
 
 /*
  * Of each CPU's ring: of four events some seconds of a busy machine, and while the reader is busy
@@ -104,7 +106,7 @@ static int load(struct recorder *recorder, struct fail *why)
 		/* the thread gives up what that takes (drop_to_recorder()) */
 		.loads_once = true,
 		.names_soon = options->names_soon,
-		.tables_limit = TABLES_LIMIT,
+		.tables_limit = options->selection ? TABLES_LIMIT_CHOSEN : TABLES_LIMIT,
 		.ring_limit = RING_LIMIT,
 		.listener = {options->happened, options->context},
 		.limits = options->limits,

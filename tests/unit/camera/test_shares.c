@@ -172,7 +172,7 @@ static void a_storm_leaves_the_others_their_room(void **state)
 
 /* Calls at a time, far fewer than the smallest ring has room for. */
 #define BATCH	500
-#define BATCHES 200
+#define BATCHES 60
 
 /* Makes a batch of calls for each byte that it reads, and answers it. */
 static pid_t start_batches(int *ask, int *answered)
@@ -219,7 +219,7 @@ static int count_calls(void *context, const struct film_calls *calls)
 	return 0;
 }
 
-/* The rings go round some hundred times, and their end cuts a record in most of them. */
+/* The rings go round some dozen times, and their end cuts a record in most of them. */
 static void records_that_the_end_of_a_ring_cuts_are_whole(void **state)
 {
 	struct plan_pattern pattern = {.include = true, .text = "storm_step"};
