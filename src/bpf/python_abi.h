@@ -70,8 +70,9 @@ struct python_data {
 	__u16 code_from;       /* what is read begins here */
 	__u16 code_words;      /* bit n: word n of that never changes, and goes into the checksum */
 	__u16 code_first_byte; /* of its instructions; 0: frames have an index (3.8 to 3.10) */
-	__u16 code_name;       /* which of the words that are read is the pointer to its name */
-	__u16 code_flags;      /* 4 bytes: its flags; 0: not known */
+	/* which of the words that are read are the pointers to its name, and to that of its file */
+	__u16 code_name, code_file;
+	__u16 code_flags;  /* 4 bytes: its flags; 0: not known */
 	__u16 code_number; /* which one, plus 1, has its number in the upper half; 0: it has none */
 	__u16 name_hash;   /* PyASCIIObject: its hash, behind its length */
 	__u16 name_text;   /* its characters, if all are ASCII */
@@ -106,6 +107,36 @@ static inline __attribute__((always_inline)) __u32 python_text_from(const struct
 	__u32 from = (__u32)(data->name_text - data->name_hash + 8) / 8;
 
 	return from < PYTHON_TEXT_FROM ? from : PYTHON_TEXT_FROM;
+}
+
+/* PyASCIIObject.state: interned has 2 bits, then come these (Include/cpython/unicodeobject.h). */
+#define PYTHON_KIND_SHIFT 2
+#define PYTHON_KIND_MASK  7u
+#define PYTHON_COMPACT	  (1u << 5)
+#define PYTHON_ASCII	  (1u << 6)
+
+/*
+ * What is kept of a code object (kept.h): by the time that its name is asked for, the code of a
+ * module has run, and is gone. Of a str that is not all ASCII, or cannot be read, nothing is.
+ */
+#define PYTHON_KEPT_NAME 96
+#define PYTHON_KEPT_FILE 192
+#define PYTHON_KEPT_FEW	 32 /* where that much cannot be read: it is near the end of memory */
+
+struct python_kept_text {
+	__u32 length; /* of the str */
+	__u32 has;    /* bytes that were read; 0: it is not known */
+};
+
+struct python_kept {
+	struct python_kept_text name_is, file_is;
+	char name[PYTHON_KEPT_NAME], file[PYTHON_KEPT_FILE];
+};
+
+/* Under which key: a place and a sum mean one code object. */
+static inline __attribute__((always_inline)) __u64 python_kept_key(__u64 code, __u32 sum)
+{
+	return (code ^ (__u64)sum << 32) * 0x9e3779b97f4a7c15ull;
 }
 
 /* UNWIND_WORD_VARIANT() of Python's frames. */

@@ -19,6 +19,7 @@
  * function without a number is looked at now and then, as it may get one.
  */
 
+#include "kept.h"
 #include "python_abi.h"
 #include "unwind.h"
 
@@ -34,7 +35,47 @@ static __always_inline __u64 python_word(const struct unwind_walk *w, __u32 offs
 	return w->piece[offset >> 3 & (UNWIND_PIECE_BYTES / 8 - 1)];
 }
 
-/* The sum of the code object at `code`. Returns enum python_variant. */
+/* PyASCIIObject, from its length on. */
+struct python_text_head {
+	__u64 length, hash, state;
+};
+
+/* to: size bytes */
+static __always_inline void python_keep_text(struct unwind_walk *w, const struct python_data *data,
+					     __u64 text, struct python_kept_text *is, char *to,
+					     __u32 size)
+{
+	struct python_text_head head;
+
+	if (unwind_read_far(w, &head, sizeof(head), text + data->name_hash - sizeof(__u64)) ||
+	    (head.state & (PYTHON_COMPACT | PYTHON_ASCII)) != (PYTHON_COMPACT | PYTHON_ASCII))
+		return;
+	is->length = head.length < ~0u ? head.length : ~0u;
+	/* without its end: it is not known how far the string goes */
+	if (!unwind_read_far(w, to, size, text + data->name_text))
+		is->has = size;
+	else if (!unwind_read_far(w, to, PYTHON_KEPT_FEW, text + data->name_text))
+		is->has = PYTHON_KEPT_FEW;
+}
+
+static __always_inline void python_keep(struct unwind_walk *w, const struct python_data *data,
+					__u64 code, __u32 sum)
+{
+	struct python_kept *kept;
+	__u64 name, file;
+
+	_Static_assert(sizeof(*kept) <= UNWIND_KEPT_BYTES, "room for what is kept");
+	kept = unwind_keep(python_kept_key(code, sum));
+	if (!kept ||
+	    unwind_read_far(w, w->piece, PYTHON_WORDS * sizeof(__u64), code + data->code_from))
+		return;
+	name = python_word(w, data->code_name * 8u);
+	file = python_word(w, data->code_file * 8u);
+	python_keep_text(w, data, name, &kept->name_is, kept->name, sizeof(kept->name));
+	python_keep_text(w, data, file, &kept->file_is, kept->file, sizeof(kept->file));
+}
+
+/* The sum of the code object at `code`, which is kept. Returns enum python_variant. */
 UNWIND_APART int python_check(struct unwind_walk *w, const struct python_data *data, __u64 code,
 			      __u32 *sum)
 {
@@ -49,11 +90,13 @@ UNWIND_APART int python_check(struct unwind_walk *w, const struct python_data *d
 	if (!number && unwind_read_far(w, &number, sizeof(number), name + data->name_hash))
 		return PYTHON_UNCHECKED;
 	*sum = python_sum(w->piece, data->code_words, number);
-	if (number != PYTHON_NO_HASH)
-		return PYTHON_CHECKED;
-	if (unwind_read_far(w, w->piece, name_bytes, name + data->name_hash - sizeof(__u64)))
-		return PYTHON_UNCHECKED;
-	*sum = python_sum_name(*sum, w->piece, python_text_from(data));
+	if (number == PYTHON_NO_HASH) {
+		if (unwind_read_far(w, w->piece, name_bytes,
+				    name + data->name_hash - sizeof(__u64)))
+			return PYTHON_UNCHECKED;
+		*sum = python_sum_name(*sum, w->piece, python_text_from(data));
+	}
+	python_keep(w, data, code, *sum);
 	return PYTHON_CHECKED;
 }
 

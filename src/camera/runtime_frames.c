@@ -194,7 +194,7 @@ static void clear_names(struct runtime_frames *frames, const struct runtime_type
 {
 	frames->names.kind = type->frame_kind;
 	frames->names.image = NULL;
-	frames->names.is_part = false;
+	frames->names.is_part = frames->names.is_kept = false;
 	frames->names.count = frames->names.used = 0;
 }
 
@@ -240,12 +240,15 @@ static const uint64_t *caller_of(const struct runtime_type *type, const uint64_t
 }
 
 /* What the kernel side has kept for a frame, or null. */
-static const void *kept_of(const struct runtime_frames *frames, const uint64_t *words, void *to)
+static const void *kept_of(const struct runtime_frames *frames, const struct runtime_type *type,
+			   const uint64_t *words, void *to)
 {
-	return words && frames->kept_map >= 0 &&
-			       !bpf_map_lookup_elem(frames->kept_map, &words[1], to)
-		       ? to
-		       : NULL;
+	uint64_t key;
+
+	if (!type->keeps || !words || frames->kept_map < 0)
+		return NULL;
+	key = type->kept_under ? type->kept_under(words) : words[1];
+	return bpf_map_lookup_elem(frames->kept_map, &key, to) ? NULL : to;
 }
 
 /* Looks a name up in the process, into frames->names. */
@@ -254,8 +257,8 @@ static int look_up(struct runtime_frames *frames, const struct runtime_type *typ
 {
 	int err;
 
-	at->kept = type->keeps ? kept_of(frames, words, frames->kept[0]) : NULL;
-	at->caller_kept = type->keeps ? kept_of(frames, at->caller, frames->kept[1]) : NULL;
+	at->kept = kept_of(frames, type, words, frames->kept[0]);
+	at->caller_kept = kept_of(frames, type, at->caller, frames->kept[1]);
 	if (at->process->end && !at->kept)
 		return -ESRCH;
 	clear_names(frames, type);
@@ -328,7 +331,7 @@ static void check_again(struct runtime_frames *frames, const struct runtime_type
 
 	if (interval > CHECK_LAST_NS)
 		interval = CHECK_LAST_NS;
-	if (!look_up(frames, type, at, state, words)) {
+	if (!look_up(frames, type, at, state, words) && !frames->names.is_kept) {
 		frame = frame_of_names(frames, type);
 		if (frame != known->frame) {
 			known->frame = frame;

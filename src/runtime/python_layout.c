@@ -337,6 +337,7 @@ uint16_t python_shown_name(const struct python_layout *layout)
 static void choose_name(struct python_layout *layout)
 {
 	layout->data.code_name = (python_shown_name(layout) - layout->data.code_from) / 8;
+	layout->data.code_file = (layout->code_filename - layout->data.code_from) / 8;
 	/* PyASCIIObject: length, then hash (Include/cpython/unicodeobject.h) */
 	layout->data.name_hash = layout->string_length + 8;
 	layout->data.name_text = layout->string_ascii;

@@ -46,6 +46,9 @@ void python_find_eval(const struct image *image, struct python_layout *layout,
 int python_name_of(const struct runtime_at *at, void *layout, const uint64_t words[2],
 		   struct runtime_names *names);
 
+/* As its kept_under(). */
+uint64_t python_kept_under(const uint64_t words[2]);
+
 /* The locks of struct runtime_type: the global lock. */
 bool python_locks(const struct runtime_at *at, const void *state, struct lock_runtime *locks);
 

@@ -15,12 +15,6 @@
 /* Characters of a name or path that are read. */
 #define CHARACTERS_MAX 1024
 
-/* PyASCIIObject.state: interned has 2 bits, then come these (Include/cpython/unicodeobject.h). */
-#define STATE_KIND_SHIFT 2
-#define STATE_KIND_MASK	 7u
-#define STATE_COMPACT	 (1u << 5)
-#define STATE_ASCII	 (1u << 6)
-
 struct code {
 	uint64_t address;
 	__u64 words[PYTHON_WORDS];
@@ -100,14 +94,14 @@ static int read_string(const struct runtime_at *at, const struct python_layout *
 		err = runtime_read_u32(at, &state, address + layout->string_state);
 	if (err)
 		return err;
-	kind = state >> STATE_KIND_SHIFT & STATE_KIND_MASK;
-	if (!(state & STATE_COMPACT) || (kind != 1 && kind != 2 && kind != 4) ||
+	kind = state >> PYTHON_KIND_SHIFT & PYTHON_KIND_MASK;
+	if (!(state & PYTHON_COMPACT) || (kind != 1 && kind != 2 && kind != 4) ||
 	    length > INT64_MAX / 4)
 		return -ESTALE;
 	is_cut = length > CHARACTERS_MAX;
 	if (is_cut)
 		length = CHARACTERS_MAX;
-	data = address + (state & STATE_ASCII ? layout->string_ascii : layout->string_wide);
+	data = address + (state & PYTHON_ASCII ? layout->string_ascii : layout->string_wide);
 	if (length && (err = runtime_read(at, characters, length * kind, data)))
 		return err;
 	for (i = 0; i < length && used + 8 < RUNTIME_TEXT_MAX; i++) {
@@ -160,8 +154,8 @@ static int read_line(const struct runtime_at *at, const struct python_layout *la
 	return size ? err : 0;
 }
 
-int python_name_of(const struct runtime_at *at, void *state, const uint64_t words[2],
-		   struct runtime_names *names)
+static int read_names(const struct runtime_at *at, void *state, const uint64_t words[2],
+		      struct runtime_names *names)
 {
 	const struct python_layout *layout = state;
 	struct code code = {.address = UNWIND_WORD_VALUE(words[0])};
@@ -170,8 +164,6 @@ int python_name_of(const struct runtime_at *at, void *state, const uint64_t word
 	uint32_t line = 0, sum = (uint32_t)words[1];
 	int err;
 
-	if (UNWIND_WORD_VARIANT(words[0]) != PYTHON_CHECKED)
-		return -EFAULT;
 	err = read_code(at, layout, sum, &code);
 	if (!err)
 		err = read_string(at, layout, field(layout, &code, name, 8), function);
@@ -188,4 +180,58 @@ int python_name_of(const struct runtime_at *at, void *state, const uint64_t word
 	runtime_names_image(names, file);
 	names->is_part = is_cleanup(layout, &code);
 	return 0;
+}
+
+/* What the kernel's side has kept of a str. */
+static int kept_text(const struct python_kept_text *is, const char *text, size_t size,
+		     char to[RUNTIME_TEXT_MAX])
+{
+	size_t has = is->has < size ? is->has : size, length = is->length < has ? is->length : has;
+	size_t used = 0;
+
+	if (!has)
+		return -ESTALE;
+	for (size_t i = 0; i < length; i++) {
+		uint32_t c = (uint8_t)text[i];
+
+		/* as it may have been read while it changed */
+		used += put_utf8(to + used, c && c < 0x80 ? c : 0xfffd);
+	}
+	strcpy(to + used, is->length > length ? "…" : "");
+	return 0;
+}
+
+/* The name of code that is gone; the line is not known. */
+static int kept_names(const void *from, struct runtime_names *names)
+{
+	char function[RUNTIME_TEXT_MAX], file[RUNTIME_TEXT_MAX];
+	struct python_kept kept;
+	int err;
+
+	memcpy(&kept, from, sizeof(kept));
+	err = kept_text(&kept.name_is, kept.name, sizeof(kept.name), function);
+	if (!err)
+		err = kept_text(&kept.file_is, kept.file, sizeof(kept.file), file);
+	if (err)
+		return err;
+	runtime_names_add(names, function, file, 0);
+	runtime_names_image(names, file);
+	names->is_kept = true;
+	return 0;
+}
+
+int python_name_of(const struct runtime_at *at, void *state, const uint64_t words[2],
+		   struct runtime_names *names)
+{
+	int err;
+
+	if (UNWIND_WORD_VARIANT(words[0]) != PYTHON_CHECKED)
+		return -EFAULT;
+	err = read_names(at, state, words, names);
+	return err && at->kept ? kept_names(at->kept, names) : err;
+}
+
+uint64_t python_kept_under(const uint64_t words[2])
+{
+	return python_kept_key(UNWIND_WORD_VALUE(words[0]), (uint32_t)words[1]);
 }

@@ -64,6 +64,8 @@ struct runtime_names {
 		*image; /* what the code belongs to: the script's path, "[java]"; null: "[NAME]" */
 	/* a frame of the runtime's own, as its native ones are: only shown on request */
 	bool is_part;
+	/* what was kept alone says so, as the function is gone: a line may lack */
+	bool is_kept;
 	size_t count;
 	struct {
 		const char *function, *file; /* file null: not known */
@@ -130,6 +132,8 @@ struct runtime_type {
 	 * that is asked.
 	 */
 	bool keeps;
+	/* The key of what it keeps for a frame. Null: the frame's second word. */
+	uint64_t (*kept_under)(const uint64_t words[2]);
 
 	/*
 	 * An image is looked at if it exports one of these symbols, or has one of these sections;

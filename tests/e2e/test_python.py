@@ -283,3 +283,13 @@ def test_from_the_start(lab, python):
     assert {reason for reason in report["loss"] if "without a name" not in reason} <= {
         "stack cut: no room to hand it over for completion"}, made.explain()
     assert made.share(lambda stack: "[unknown python function]" in stack) < 0.05, made.explain()
+
+
+IMPORTS = "import asyncio, ctypes, decimal, doctest, http.server, logging.config, multiprocessing, pydoc, unittest, xml.dom.minidom"
+
+
+def test_code_of_modules_has_names(lab, python):
+    """It is gone once it has run, before anybody asks for its name."""
+    made = lab.record("--", *python, "-c", IMPORTS, hz=999)
+    assert made.share(lambda stack: "_call_with_frames_removed" in stack) > 0.3, made.explain()
+    assert made.share(lambda stack: "[unknown python function]" in stack) < 0.01, made.explain()
