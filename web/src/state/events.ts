@@ -43,9 +43,8 @@ export function requestsEvent(status: Status | null): string {
 
 /** The event of waits; '': none was filmed. */
 export function waitsEvent(status: Status | null): string {
-	const all = (status?.event_types ?? []).filter(({ interval, slices, requests, locks }) => interval && !slices && !requests && !locks);
-	// why a thread waited, before that it waited for a CPU or for work
-	return (all.find(({ name }) => name === 'off-cpu') ?? all[0])?.name ?? '';
+	// the first: why a thread waited comes before that it waited for a CPU or for work
+	return status?.event_types.find(({ interval, slices, requests, locks }) => interval && !slices && !requests && !locks)?.name ?? '';
 }
 
 /** All that there are, calls last. */
