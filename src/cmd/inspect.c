@@ -217,9 +217,10 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 				 o->text ? o->text : "to standard output");
 	if (!err) {
 		inspect_statistics(inspect, &statistics);
-		o->kept = (struct kept){statistics.calls, statistics.lost_ring +
-								  statistics.lost_open +
-								  statistics.lost_other};
+		o->kept = (struct kept){
+			statistics.calls,
+			statistics.lost_ring + statistics.lost_open + statistics.lost_other,
+			!statistics.functions && !statistics.places && !statistics.refused};
 	}
 	if (!err && !o->common.quiet)
 		show_end(o, inspect);

@@ -12,6 +12,12 @@ int kept_exit_status(int status, const struct kept *kept, const char *what)
 	struct fail why;
 	char lost[32];
 
+	if (!kept->kept && kept->nothing_matched) {
+		fail(&why, -ENOENT, "--list shows those that there are",
+		     "nothing was recorded: no function of what ran matches");
+		fail_print(&why);
+		return status ? status : EXIT_FAILURE;
+	}
 	if (kept->kept || !kept->lost)
 		return status;
 	text_count(lost, sizeof(lost), kept->lost);

@@ -162,7 +162,8 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 	if (!err) {
 		calls_statistics(calls, &statistics);
 		camera_statistics(camera, &whole);
-		o->kept = (struct kept){statistics.calls + whole.samples, whole.lost};
+		o->kept = (struct kept){statistics.calls + whole.samples, whole.lost,
+					!statistics.functions && !statistics.refused};
 	}
 	if (!err && !o->common.quiet)
 		trace_show_end(o->sums_only ? NULL : o->common.film, &recording, &statistics);

@@ -124,12 +124,9 @@ static bool slide(const struct body *b, const struct entry_wish *wish, size_t at
  */
 static bool may_go_first(const struct entry_wish *wish, const struct isa_insn *insn)
 {
-	if (isa_flow(insn) != ISA_FLOW_NEXT || isa_is_system_call(insn))
-		return false;
-	for (uint8_t reg = 0; reg < 16 && wish->stays; reg++)
-		if (isa_may_write(insn, reg))
-			return false;
-	return true;
+	if (wish->stays)
+		return isa_is_only_on_memory(insn);
+	return isa_flow(insn) == ISA_FLOW_NEXT && !isa_is_system_call(insn);
 }
 
 /*

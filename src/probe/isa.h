@@ -78,6 +78,9 @@ bool isa_may_write(const struct isa_insn *insn, uint8_t reg);
 /* Does it only compare, or nothing at all? Behind it, all but the flags is as it was before. */
 bool isa_only_compares(const struct isa_insn *insn);
 
+/* Does it go on at once, with all general registers as they were? Where that is not clear, no. */
+bool isa_is_only_on_memory(const struct isa_insn *insn);
+
 /* Does it enter the kernel? */
 bool isa_is_system_call(const struct isa_insn *insn);
 

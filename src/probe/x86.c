@@ -224,6 +224,16 @@ bool isa_may_write(const struct isa_insn *insn, uint8_t reg)
 	return (o >= 0xa4 && o <= 0xaf) || (o >= 0x6c && o <= 0x6f) || o == 0x8f || o == 0xe3;
 }
 
+bool isa_is_only_on_memory(const struct isa_insn *insn)
+{
+	if (isa_flow(insn) != ISA_FLOW_NEXT || isa_is_system_call(insn))
+		return false;
+	for (uint8_t reg = 0; reg < 16; reg++)
+		if (isa_may_write(insn, reg))
+			return false;
+	return true;
+}
+
 bool isa_only_compares(const struct isa_insn *insn)
 {
 	uint8_t o = insn->opcode;

@@ -125,14 +125,17 @@ static void make_measured(const struct call_stats *stats, enum show_column colum
 		text_duration(to + is_marked, size - is_marked, value < error ? error : value);
 }
 
-/* A time of which much may be others', as ends were not seen, is a bound: "<1.5 s". */
-static void make_time(uint64_t ns, uint64_t unsure, char *to, size_t size)
+/*
+ * A time of which much may be others', as ends were not seen, is a bound: "<1.5 s". So is one that
+ * is less than what the tracer's own cost, which was taken off each call, is known to.
+ */
+static void make_time(uint64_t ns, uint64_t unsure, uint64_t error, char *to, size_t size)
 {
-	bool is_bound = unsure > ns / 100;
+	bool is_bound = unsure > ns / 100 || ns < error;
 
 	if (is_bound)
 		*to = '<';
-	text_duration(to + is_bound, size - is_bound, ns);
+	text_duration(to + is_bound, size - is_bound, ns < error ? error : ns);
 }
 
 /*
@@ -152,9 +155,11 @@ static void make_cell(const struct function *f, const struct view *view, enum sh
 		return;
 	}
 	if (column == SHOW_TOTAL)
-		make_time(f->total[TREE_NOW], function_unsure_total(f, TREE_NOW), to, size);
+		make_time(f->total[TREE_NOW], function_unsure_total(f, TREE_NOW), stats->error, to,
+			  size);
 	else if (column == SHOW_SELF)
-		make_time(f->self[TREE_NOW], function_unsure_self(f, TREE_NOW), to, size);
+		make_time(f->self[TREE_NOW], function_unsure_self(f, TREE_NOW), stats->error, to,
+			  size);
 	else if (column == SHOW_CALLS && stats->calls)
 		text_count(to, size, stats->calls);
 	else if (column == SHOW_PERCENT)

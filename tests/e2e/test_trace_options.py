@@ -370,3 +370,26 @@ def test_duration_ends_it(lab):
         program.process.terminate()
         assert program.wait() == 0
     assert Traced(film.stackcam, film.path).counts()["outer"] > 0
+
+
+# --- what cannot be traced -----------------------------------------------------------------------
+
+@pytest.mark.parametrize("verb", [("trace", "-f"), ("inspect",)], ids=lambda verb: verb[0])
+def test_a_name_that_nothing_has(lab, verb):
+    """Neither at the beginning nor in what the command executes: it is said, and the status is not that of success."""
+    done = lab.run(*verb, "no_such_name", "--", "/bin/sh", "-c", lab.program("calls_tail"))
+    assert done.returncode == 1, done.stderr
+    assert "matches 'no_such_name'" in done.stderr and "no function of what ran matches" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("verb", [("trace", "-f"), ("inspect",)], ids=lambda verb: verb[0])
+def test_a_function_that_cannot_be_traced(lab, verb):
+    done = lab.run(*verb, "_init", "--", lab.program("calls_tail"))
+    assert done.returncode == 1 and "_init (starts or ends the program or a thread)" in done.stderr, done.stderr
+
+
+def test_functions_that_are_left_out(lab):
+    """Some of what a pattern matches cannot be traced."""
+    film = trace(lab, "-f", "_*", "-f", "first", "--", lab.program("calls_tail"))
+    words = film.recording.stderr
+    assert re.search(r"\d+ functions that match are left out, such as _init \(starts", words), words

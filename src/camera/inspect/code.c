@@ -41,13 +41,15 @@ bool inspect_code_only_compares(int fd, uint64_t offset, size_t size)
 	return true;
 }
 
-size_t inspect_code_replaced_size(int fd, uint64_t offset)
+size_t inspect_code_passed_size(int fd, uint64_t offset)
 {
 	uint8_t code[16];
 	struct isa_insn insn;
 	ssize_t got = file_read_some(fd, offset, code, sizeof(code));
 
-	return got > 0 && isa_read(&insn, code, (size_t)got) && isa_cost(&insn) == ISA_COST_REPLACED
-		       ? insn.length
-		       : 0;
+	if (got <= 0 || !isa_read(&insn, code, (size_t)got))
+		return 0;
+	if (isa_cost(&insn) == ISA_COST_REFUSED)
+		return isa_is_only_on_memory(&insn) ? insn.length : 0;
+	return isa_cost(&insn) == ISA_COST_REPLACED ? insn.length : 0;
 }

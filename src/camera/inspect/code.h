@@ -20,7 +20,11 @@ size_t inspect_code_branch_target_size(int fd, uint64_t offset);
 /* Is all in front of that place as it is there, but for the flags? */
 bool inspect_code_only_compares(int fd, uint64_t offset, size_t size);
 
-/* Of a nop that the kernel would replace by a call (enum isa_cost); behind it all is as before. */
-size_t inspect_code_replaced_size(int fd, uint64_t offset);
+/*
+ * Of a nop that the kernel would replace by a call (enum isa_cost), or of an instruction that it
+ * puts no probe on, and that leaves all registers as they are: behind it all is as before. 0: it is
+ * none.
+ */
+size_t inspect_code_passed_size(int fd, uint64_t offset);
 
 #endif

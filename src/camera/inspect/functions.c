@@ -415,7 +415,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		else
 			entry += inspect_code_branch_target_size(file->fd, entry);
 	}
-	entry += inspect_code_replaced_size(file->fd, entry);
+	entry += inspect_code_passed_size(file->fd, entry);
 	ends = !inspect->options.no_end && has_exits(image, file, f, entry);
 	plan.is_go = probe->is_go && has_goroutine(image, f);
 	if (inspect->options.traced)
@@ -428,6 +428,10 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		err = inspect_add_shown(inspect, &builder, f, why);
 	if (err)
 		return err;
+	f->is_empty = !inspect->options.no_end && probe->at_once == PROBE_RETURNS_AT_ONCE &&
+		      entry == probe->entry.offset;
+	if (f->is_empty)
+		inspect_add_params(&builder, f->params, f->value.params, true);
 	f->entry_plan = (uint32_t)inspect->plans.count;
 	f->plans = 1;
 	if (!add_plan(inspect, &plan, number, probe, entry))

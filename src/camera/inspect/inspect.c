@@ -35,8 +35,7 @@ static int read_all(struct inspect *inspect, struct fail *why)
 	if (options->traced)
 		inspect->plan = options->traced->plan;
 	err = options->traced ? 0 : plan_new(&options->plan, &inspect->plan, why);
-	if (!err && options->plan.exit == PROBE_WISH_RETURN && options->warn &&
-	    plan_warning(inspect->plan))
+	if (!err && !options->traced && options->warn && plan_warning(inspect->plan))
 		options->warn(plan_warning(inspect->plan));
 	if (!err)
 		plan_images(inspect->plan, &images);

@@ -112,8 +112,11 @@ static void show(struct inspect *inspect, const struct inspect_record *begin, ui
 static void show_beginning(struct inspect *inspect, const struct inspect_record *begin,
 			   uint64_t key, const struct inspect_stack *stack)
 {
+	uint32_t number = inspect->function_of_plan.at[begin->plan];
+	bool is_empty = inspect->functions.at[number].is_empty;
 	struct ending ending = {
-		.film = {begin->head.time, FILM_CALL_OPEN | FILM_CALL_BEGAN},
+		.record = is_empty ? begin : NULL,
+		.film = {begin->head.time, is_empty ? 0 : FILM_CALL_OPEN | FILM_CALL_BEGAN},
 	};
 
 	show(inspect, begin, key, stack, &ending);

@@ -30,6 +30,7 @@ struct inspect_function {
 	int64_t go_width;	    /* as struct abi_go has it */
 	struct value_param *params; /* in the image's values */
 	uint32_t entry_plan, plans; /* numbers of its plans: the entry's, then the exits' */
+	bool is_empty; /* it ends as it begins: the entry's plan has the results, too */
 	struct inspect_part *parts; /* --show: what is shown of the arguments; null: all is */
 	/* of a place of a line, which has no probe_function and no exits: */
 	const struct value_site *site;	   /* null: it is a function */
