@@ -262,10 +262,32 @@ __weak __noinline int capture_may_fill(__u32 source, __u32 bytes)
 	return 1;
 }
 
-/* Puts a record of a source into the ring. Returns 0, or that there is no room. */
+/*
+ * When the recording ends, by bpf_ktime_get_ns(); 0: not known yet. To take the probes out takes
+ * its time, and user space may be late; what happens after this moment is not recorded, nor lost.
+ */
+__u64 capture_until __weak;
+
+/* A clock that stands still at the end of the recording: what goes on ends there. */
+static __always_inline __u64 capture_now(void)
+{
+	__u64 now = bpf_ktime_get_ns(), until = *(volatile __u64 *)&capture_until;
+
+	return until && until < now ? until : now;
+}
+
+/*
+ * Puts a record of a source, which begins with its head, into the ring. Returns 0, or that there is
+ * no room.
+ */
 static __always_inline long capture_output(void *ring, __u32 source, void *record, __u32 size,
 					   __u64 flags)
 {
+	const struct capture_head *head = record;
+	__u64 until = *(volatile __u64 *)&capture_until;
+
+	if (until && head->time > until)
+		return 0;
 	if (capture_shared && !capture_may_fill(source, size))
 		return -1;
 	return bpf_ringbuf_output(ring, record, size, flags);

@@ -358,7 +358,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(off_cpu_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = capture_now();
 
 	if (prev_state & OFF_CPU_STATE_DEAD)
 		send_rest(prev, true);
@@ -467,7 +467,7 @@ int BPF_PROG(off_cpu_waking, struct task_struct *task)
 
 	if (!thread || (!filter_everything && thread->answer == FILTER_NO))
 		return 0;
-	now = bpf_ktime_get_ns();
+	now = capture_now();
 	thread->woken = now;
 	if (!thread->out || now - thread->out < off_cpu_min_wait) {
 		thread->waker_context = OFF_CPU_BY_NOBODY;

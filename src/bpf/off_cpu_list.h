@@ -114,7 +114,7 @@ int off_cpu_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_struct___off_cpu *more = (void *)task;
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = capture_now();
 
 	if (!task || !task->pid)
 		return 0;

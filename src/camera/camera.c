@@ -69,7 +69,8 @@ struct camera {
 	int epoll;
 	struct samples_statistics final; /* once samples is gone, */
 	char *const *expected;		 /* the command that will be executed; null: none */
-	uint64_t stopped;		 /* when its probes were taken out; 0: they are in */
+	uint64_t begun;			 /* when its first film began */
+	uint64_t stopped;		 /* the end of what its film has; 0: it goes on */
 	uint64_t final_lost;		 /* and the losses that the film has */
 	uint64_t final_unseen_ms;
 };
@@ -94,6 +95,8 @@ static int load(struct camera *camera, struct fail *why)
 	int err = loaded_new(&loading, &camera->loaded, why);
 
 	camera->probes = camera->loaded.probes;
+	if (!err)
+		camera->sources.host.until = &camera->probes->bss->capture_until;
 	return err;
 }
 
@@ -274,13 +277,14 @@ static int start_sources(struct camera *camera, struct fail *why)
 	/* what it maps and executes later is probed too */
 	if (camera->added && (needs(camera, SOURCE_IMAGES) || needs(camera, SOURCE_PROCESSES)))
 		samples_follow(camera->samples, camera->added);
-	/* to read what runs already took its time, of which nothing is recorded */
-	film_begins(camera->film, clock_ns());
 	err = sources_start(&camera->sources, why);
-	if (err || !needs(camera, SOURCE_IMAGES) || camera->loaded.without_holds)
-		return err;
-	err = arrivals_new(&parts, &camera->arrivals, why);
-	drain_for(camera->drain, camera->arrivals);
+	if (!err && needs(camera, SOURCE_IMAGES) && !camera->loaded.without_holds) {
+		err = arrivals_new(&parts, &camera->arrivals, why);
+		drain_for(camera->drain, camera->arrivals);
+	}
+	/* on a busy machine, all that took its time, of which only a part is recorded */
+	camera->begun = camera->sources.host.since = clock_ns();
+	film_begins_anew(camera->film, camera->begun);
 	return err;
 }
 
@@ -320,7 +324,11 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 		.context = camera,
 	};
 	struct drain_parts parts = {
-		.rings = camera->rings, .sideband = camera->sideband, .sources = &camera->sources};
+		.rings = camera->rings,
+		.sideband = camera->sideband,
+		.sources = &camera->sources,
+		.until = camera->sources.host.until,
+	};
 	int err = samples_new(&options, film, &camera->samples, why);
 
 	if (err)
@@ -390,13 +398,22 @@ static void look_at_files(struct camera *camera, uint64_t now)
 	samples_events_lost(camera->samples);
 }
 
+/* The time, but not beyond the end of the recording. */
+static uint64_t time_now(const struct camera *camera)
+{
+	const uint64_t until = *camera->sources.host.until, now = clock_ns();
+
+	return until && until < now ? until : now;
+}
+
 static int drain(struct camera *camera, uint64_t now, struct fail *why)
 {
 	int err;
 
 	samples_next_round(camera->samples);
 	err = drain_take(camera->drain, now, why);
-	if (err)
+	/* the rest is for camera_stop(), which first takes the probes out */
+	if (err || (!camera->stopped && time_now(camera) == *camera->sources.host.until))
 		return err;
 	samples_name_early(camera->samples, now);
 	if (now - camera->last_tidy < 1000000000ull)
@@ -417,9 +434,27 @@ int camera_drain(struct camera *camera, struct fail *why)
 	int err;
 
 	relief_expect(camera->relief, DRAIN_MOST_NS);
-	err = drain(camera, clock_ns(), why);
+	err = drain(camera, time_now(camera), why);
 	relief_expect(camera->relief, PAUSE_MOST_NS);
 	return err;
+}
+
+/* Calls come in batches, and those that go on are listed: what is under way ends with its probe. */
+static bool ends_with_probes(const struct camera *camera)
+{
+	const struct source_settings *at = camera->sources.settings.at;
+
+	return at[CAPTURE_SOURCE_CALLS].on || at[CAPTURE_SOURCE_INSPECT].on;
+}
+
+void camera_end_at(struct camera *camera, uint64_t time)
+{
+	volatile unsigned long long *until = &camera->probes->bss->capture_until;
+
+	if (ends_with_probes(camera))
+		return;
+	if (!*until || time < *until)
+		*until = time;
 }
 
 /*
@@ -464,6 +499,11 @@ void camera_loss(struct camera *camera, const char *words, uint64_t samples)
 	film_loss(camera->film, sources_event(&camera->sources), words, samples);
 }
 
+uint64_t camera_begun(const struct camera *camera)
+{
+	return camera->begun;
+}
+
 uint64_t camera_stopped(const struct camera *camera)
 {
 	return camera->stopped;
@@ -473,11 +513,14 @@ int camera_stop(struct camera *camera, struct fail *why)
 {
 	int err;
 
+	camera_end_at(camera, clock_ns());
 	if (camera->samples)
 		sources_closing(&camera->sources);
 	stop_probes(camera);
-	if (!camera->stopped)
-		camera->stopped = clock_ns();
+	camera->stopped = time_now(camera);
+	/* it was to end before it had begun */
+	if (camera->stopped < camera->begun)
+		camera->stopped = camera->begun;
 	relief_free(camera->relief);
 	camera->relief = NULL;
 	if (!camera->samples)

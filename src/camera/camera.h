@@ -64,9 +64,18 @@ void camera_follow_begin(struct camera *camera);
 
 int camera_fd(const struct camera *camera);
 int camera_drain(struct camera *camera, struct fail *why);
+
+/*
+ * After camera_new(): what happens after that moment, of clock_ns(), is not recorded, unless calls
+ * are. The earliest one counts. From any thread; camera_stop() is to follow.
+ */
+void camera_end_at(struct camera *camera, uint64_t time);
 int camera_stop(struct camera *camera, struct fail *why);
 
-/* When camera_stop() had taken the probes out, ns of clock_ns(): the end of what its film has. */
+/* When its first film began, of clock_ns(). */
+uint64_t camera_begun(const struct camera *camera);
+
+/* The end of what its film has, ns of clock_ns(): that of camera_end_at(), or when it stopped. */
 uint64_t camera_stopped(const struct camera *camera);
 
 /*

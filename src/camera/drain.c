@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "bpf/capture_abi.h"
 
@@ -133,6 +134,14 @@ static void take_record(struct drain *drain, unsigned int ring, const struct cap
 		sources_take(drain->parts.sources, head, slot->at);
 }
 
+/* The recording is over, and was not when that round began. */
+static bool is_over(const struct drain *drain, uint64_t now)
+{
+	const uint64_t until = *drain->parts.until;
+
+	return until && now < until && clock_ns() >= until;
+}
+
 int drain_take(struct drain *drain, uint64_t now, struct fail *why)
 {
 	const struct drain_parts *parts = &drain->parts;
@@ -154,6 +163,8 @@ int drain_take(struct drain *drain, uint64_t now, struct fail *why)
 		take_arrivals(drain);
 		give_events(drain, head->time);
 		take_record(drain, ring, head);
+		if (is_over(drain, now))
+			return 0;
 	}
 	give_events(drain, now);
 	forget_events(drain);

@@ -23,6 +23,8 @@ struct drain_parts {
 	struct sideband *sideband;
 	struct sources *sources;
 	struct samples *samples;
+	/* when the recording ends, of clock_ns(); 0: not known yet */
+	const volatile unsigned long long *until;
 };
 
 int drain_new(const struct drain_parts *parts, struct drain **drain);
@@ -34,7 +36,10 @@ void drain_free(struct drain *drain);
  */
 void drain_for(struct drain *drain, struct arrivals *arrivals);
 
-/* Takes all that happened up to now. */
+/*
+ * Takes all that happened up to now. If the recording's end comes meanwhile, the rest stays for the
+ * next time, so that the probes can be taken out before.
+ */
 int drain_take(struct drain *drain, uint64_t now, struct fail *why);
 
 /* Events of processes that were lost, since the start; null: 0. */

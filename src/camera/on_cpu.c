@@ -155,7 +155,8 @@ static void take(struct source *source, const struct capture_head *head,
 {
 	const struct capture_record *record = (const struct capture_record *)head;
 
-	if (source_is_meant(source, &record->identity))
+	/* of the time in which other probes were set, a film has nothing */
+	if (head->time >= source->host->since && source_is_meant(source, &record->identity))
 		samples_take(source->host->samples, source->event, record, handover);
 }
 

@@ -2,14 +2,19 @@
 #include "camera/session.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/privileges.h"
+#include "base/thread.h"
 
 /* How often rings are drained when nothing asks for it sooner. */
 #define DRAIN_NS  250000000ull
@@ -30,16 +35,31 @@
 enum {
 	WAKE_CAMERA,
 	WAKE_TICK,
-	WAKE_SIGNAL,
-	WAKE_COMMAND,
+	WAKE_END,
 	WAKE_TARGET
 };
 
+/*
+ * The thread that hears of the end, however busy the one that reads records is: it notes the moment
+ * for the probes. What it has heard it leaves here, and then it ends.
+ */
+struct ender {
+	struct camera *camera;
+	pthread_t thread;
+	bool runs;
+	int signals, command; /* a signalfd, and a pidfd; -1: there is no command */
+	int stop;	      /* an eventfd: nothing is to be heard of any more */
+	int heard;	      /* an eventfd, written to when all below is filled */
+	int signal;	      /* 0: the command has ended */
+};
+
 struct watch {
-	int epoll, tick, signals;
+	struct ender ender;
+	int epoll, tick;
 	size_t targets; /* processes of -p that still live */
 	uint64_t begun; /* when the command was let go; 0: there is none */
 	uint64_t until; /* when the recording ends; 0: when it is stopped */
+	uint64_t read;	/* records have been read up to this moment */
 	bool end;
 	bool woken; /* by records: it looks again soon */
 };
@@ -73,9 +93,31 @@ static int watch_targets(struct watch *watch, const struct selection *selection)
 	return 0;
 }
 
-static int watch_open(struct watch *watch, const struct session *session, struct fail *why)
+static void *await_end(void *context)
 {
-	struct itimerspec every = {{0, (long)DRAIN_NS}, {0, (long)DRAIN_NS}};
+	struct ender *ender = context;
+	struct pollfd fds[] = {{.fd = ender->stop, .events = POLLIN},
+			       {.fd = ender->signals, .events = POLLIN},
+			       {.fd = ender->command, .events = POLLIN}};
+	struct signalfd_siginfo info;
+
+	pthread_setname_np(pthread_self(), "end");
+	/* all that it needs is open */
+	privileges_drop_here();
+	while (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0 && errno == EINTR)
+		;
+	if (fds[0].revents)
+		return NULL;
+	camera_end_at(ender->camera, clock_ns());
+	if (fds[1].revents && read(ender->signals, &info, sizeof(info)) == sizeof(info))
+		ender->signal = (int)info.ssi_signo;
+	eventfd_write(ender->heard, 1);
+	return NULL;
+}
+
+/* The thread inherits that these signals are blocked. */
+static int ender_start(struct ender *ender, const struct session *session)
+{
 	sigset_t stop;
 	int err;
 
@@ -84,19 +126,47 @@ static int watch_open(struct watch *watch, const struct session *session, struct
 	sigaddset(&stop, SIGTERM);
 	sigaddset(&stop, SIGHUP);
 	sigprocmask(SIG_BLOCK, &stop, NULL);
+	ender->camera = session->camera;
+	ender->command = session->command ? session->command->pidfd : -1;
+	ender->signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+	ender->stop = eventfd(0, EFD_CLOEXEC);
+	ender->heard = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ender->signals < 0 || ender->stop < 0 || ender->heard < 0)
+		return -errno;
+	err = thread_spawn(&ender->thread, await_end, ender);
+	ender->runs = !err;
+	return err;
+}
+
+static void ender_stop(struct ender *ender)
+{
+	const int fds[] = {ender->signals, ender->stop, ender->heard};
+
+	if (ender->runs) {
+		eventfd_write(ender->stop, 1);
+		pthread_join(ender->thread, NULL);
+	}
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static int watch_open(struct watch *watch, const struct session *session, struct fail *why)
+{
+	struct itimerspec every = {{0, (long)DRAIN_NS}, {0, (long)DRAIN_NS}};
+	int err = ender_start(&watch->ender, session);
+
+	if (err)
+		return fail_errno(why, err, NULL, "cannot wait for the end");
 	watch->epoll = epoll_create1(EPOLL_CLOEXEC);
 	watch->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	watch->signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (watch->epoll < 0 || watch->tick < 0 || watch->signals < 0 ||
-	    timerfd_settime(watch->tick, 0, &every, NULL))
+	if (watch->epoll < 0 || watch->tick < 0 || timerfd_settime(watch->tick, 0, &every, NULL))
 		return fail_errno(why, -errno, NULL, "cannot wait for samples");
 	err = watch_fd(watch, camera_fd(session->camera), WAKE_CAMERA);
 	if (!err)
 		err = watch_fd(watch, watch->tick, WAKE_TICK);
 	if (!err)
-		err = watch_fd(watch, watch->signals, WAKE_SIGNAL);
-	if (!err && session->command)
-		err = watch_fd(watch, session->command->pidfd, WAKE_COMMAND);
+		err = watch_fd(watch, watch->ender.heard, WAKE_END);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot wait for samples");
 	err = watch_targets(watch, session->selection);
@@ -109,23 +179,19 @@ static void watch_close(struct watch *watch)
 		close(watch->epoll);
 	if (watch->tick >= 0)
 		close(watch->tick);
-	if (watch->signals >= 0)
-		close(watch->signals);
+	ender_stop(&watch->ender);
 }
 
-static void take_signal(struct session *session, struct watch *watch)
+static void take_end(struct session *session, struct watch *watch)
 {
-	struct signalfd_siginfo info;
-
-	if (read(watch->signals, &info, sizeof(info)) != sizeof(info))
-		return;
-	session->stopped_by = (int)info.ssi_signo;
+	session->stopped_by = watch->ender.signal;
 	watch->end = true;
 	/*
 	 * a Ctrl-C reached the command by itself; what was sent to the recorder alone is passed on
 	 */
-	if (session->command && session->command->pid && info.ssi_signo != SIGINT)
-		kill(session->command->pid, (int)info.ssi_signo);
+	if (session->command && session->command->pid && session->stopped_by &&
+	    session->stopped_by != SIGINT)
+		kill(session->command->pid, session->stopped_by);
 }
 
 static void take_wake(struct session *session, struct watch *watch, uint64_t data)
@@ -137,11 +203,8 @@ static void take_wake(struct session *session, struct watch *watch, uint64_t dat
 		if (read(watch->tick, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 			watch->end = true;
 		break;
-	case WAKE_SIGNAL:
-		take_signal(session, watch);
-		break;
-	case WAKE_COMMAND:
-		watch->end = true;
+	case WAKE_END:
+		take_end(session, watch);
 		break;
 	case WAKE_TARGET:
 		epoll_ctl(watch->epoll, EPOLL_CTL_DEL, (int)(data >> 32), NULL);
@@ -178,7 +241,9 @@ static int wait_and_drain(struct session *session, struct watch *watch, struct f
 	watch->woken = false;
 	for (i = 0; i < n; i++)
 		take_wake(session, watch, events[i].data.u64);
+	now = clock_ns();
 	err = camera_drain(session->camera, why);
+	watch->read = now;
 	if (!err && begins)
 		camera_follow_begin(session->camera);
 	return err;
@@ -186,7 +251,9 @@ static int wait_and_drain(struct session *session, struct watch *watch, struct f
 
 int session_run(struct session *session, struct fail *why)
 {
-	struct watch watch = {.epoll = -1, .tick = -1, .signals = -1};
+	struct watch watch = {.epoll = -1,
+			      .tick = -1,
+			      .ender = {.signals = -1, .command = -1, .stop = -1, .heard = -1}};
 	uint64_t start, limit = (uint64_t)(session->seconds * 1e9), told;
 	struct fail ignored;
 	int err;
@@ -208,23 +275,25 @@ int session_run(struct session *session, struct fail *why)
 		watch.begun = clock_ns();
 	}
 	/* to set the probes takes its time, and is not a part of what was asked for */
-	start = told = clock_ns();
+	start = told = session->command ? clock_ns() : camera_begun(session->camera);
 	watch.until = limit ? start + limit : 0;
+	if (limit)
+		camera_end_at(session->camera, watch.until);
 	while (!err && !watch.end && (!limit || clock_ns() < watch.until)) {
 		err = wait_and_drain(session, &watch, why);
 		watch.end |= session->is_done && session->is_done(session->context);
 		if (session->progress && clock_ns() - told >= SECOND_NS) {
 			told = clock_ns();
-			session->progress(session->context, told - start);
+			session->progress(session->context, watch.read - start);
 		}
 	}
-	session->elapsed_ns = clock_ns() - start;
 	/* after an error there is still something to be saved, but its words count */
 	if (err)
 		camera_stop(session->camera, &ignored);
 	else
 		err = camera_stop(session->camera, why);
 	session->ended = camera_stopped(session->camera);
+	session->elapsed_ns = session->ended > start ? session->ended - start : 0;
 	watch_close(&watch);
 	return err;
 }

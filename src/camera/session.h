@@ -21,7 +21,7 @@ struct session {
 	const struct selection *selection;
 	/* Called when it has begun, before the command runs; may be null. */
 	void (*begun)(void *context);
-	/* Called about once a second; may be null. */
+	/* Called about once a second, with the time of which all is read; may be null. */
 	void (*progress)(void *context, uint64_t elapsed_ns);
 	void *context;
 	/* Whether enough was seen: then it ends. May be null. */

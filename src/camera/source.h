@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "bpf/capture_abi.h"
 #include "camera/command.h"
@@ -80,9 +81,12 @@ struct source_host {
 	struct happening_limits limits; /* of what it gets */
 	struct probes *probes;		/* open; from attach on loaded */
 	const struct btf *types;	/* of the kernel, for prepare; null: they cannot be read */
-	struct rings *rings;		/* from attach on, */
-	struct samples *samples;	/* from start on, */
-	struct film_writer *film;	/* and another one from turn on */
+	/* capture_until of bpf/capture_maps.h, from attach on; see source_now() */
+	const volatile unsigned long long *until;
+	uint64_t since;		  /* from start on: when the first film began; 0: it will begin */
+	struct rings *rings;	  /* from attach on, */
+	struct samples *samples;  /* from start on, */
+	struct film_writer *film; /* and another one from turn on */
 };
 
 /* The most events of a source that share what it loses, besides the first. */
@@ -98,6 +102,15 @@ struct source {
 	uint32_t also[SOURCE_ALSO_MAX]; /* the others, which these befall, too; 0 ends them */
 	uint64_t undecidable; /* records of processes that were gone before they could be told */
 };
+
+/* The time, and of a recording that is over, its end: nothing in a film is later than that. */
+static inline uint64_t source_now(const struct source *source)
+{
+	const uint64_t until = source->host->until ? *source->host->until : 0;
+	const uint64_t now = clock_ns();
+
+	return until && until < now ? until : now;
+}
 
 /* What the camera must do for it. */
 enum source_needs {

@@ -28,6 +28,17 @@ static bool rows_ok(const struct film_writer *w, const struct film_kind *kind, c
 	return true;
 }
 
+/* Rows that are given together are of one moment. */
+static bool is_before(const struct film_writer *w, const struct film_kind *kind, const void *rows)
+{
+	uint64_t begin;
+
+	if (!w->since || !kind->time)
+		return false;
+	begin = layout_number_in(kind->time, rows);
+	return begin - (kind->length ? layout_number_in(kind->length, rows) : 0) < w->since;
+}
+
 bool film_put(struct film_writer *w, enum film_block_kind number, uint32_t event, uint64_t from,
 	      uint64_t to, const void *rows, size_t count)
 {
@@ -37,6 +48,8 @@ bool film_put(struct film_writer *w, enum film_block_kind number, uint32_t event
 	size_t most = kind->pending ? kind->pending : PENDING_BYTES_MAX;
 	const uint8_t *next = rows;
 
+	if (ok && count && is_before(w, kind, rows))
+		return true;
 	while (ok && count && w->batch->piled[number] < most) {
 		size_t n = count;
 		void *room = film_batch_rows(w->batch, number, event, from, to, &n);
@@ -73,14 +86,30 @@ void film_call(struct film_writer *w, uint32_t event, const struct film_call *ca
 		lost(w, LOST_WAIT);
 }
 
+/* How much of what ended then is in the film. */
+static uint64_t time_within(const struct film_writer *w, uint64_t end, uint64_t time)
+{
+	if (time > end || end - time >= w->since)
+		return time;
+	return end > w->since ? end - w->since : 0;
+}
+
 void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wait)
 {
-	film_put(w, FILM_BLOCK_WAITS, event, 0, 0, wait, 1);
+	struct film_wait within = *wait;
+
+	within.duration = time_within(w, wait->end, wait->duration);
+	if (within.duration < wait->duration)
+		within.flags |= FILM_WAIT_BEFORE;
+	film_put(w, FILM_BLOCK_WAITS, event, 0, 0, &within, 1);
 }
 
 void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lock)
 {
-	film_put(w, FILM_BLOCK_LOCKS, event, 0, 0, lock, 1);
+	struct film_lock within = *lock;
+
+	within.duration = time_within(w, lock->end, lock->duration);
+	film_put(w, FILM_BLOCK_LOCKS, event, 0, 0, &within, 1);
 }
 
 void film_held(struct film_writer *w, uint32_t event, const struct film_held *held)
@@ -164,17 +193,36 @@ static void put_parts(struct film_writer *w, uint32_t event, const struct film_t
 	put_turn(w, event, &rest);
 }
 
+/* Takes a time off the beginning of a turn. */
+static uint64_t cut_beginning(struct film_turn *turn, uint64_t time)
+{
+	uint64_t left = time;
+
+	take_time(&turn->unseen, &left);
+	take_time(&turn->ran, &left);
+	take_time(&turn->waited, &left);
+	take_time(&turn->ready, &left);
+	return time - left;
+}
+
 void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn)
 {
 	uint64_t time = turn->unseen + turn->ran + turn->waited + turn->ready;
+	struct film_turn rest = *turn;
 
+	if (time <= turn->end && turn->end - time < w->since) {
+		if (turn->end <= w->since)
+			return;
+		time -= cut_beginning(&rest, w->since - (turn->end - time));
+		rest.flags |= FILM_TURN_BEGINS;
+	}
 	/* also where a time is below 0 */
-	if (time > turn->end)
+	if (time > rest.end)
 		lost(w, LOST_PAUSE);
 	else if (time > FILM_TURN_MAX)
-		put_parts(w, event, turn, time);
+		put_parts(w, event, &rest, time);
 	else
-		put_turn(w, event, turn);
+		put_turn(w, event, &rest);
 }
 
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe)

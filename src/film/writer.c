@@ -62,6 +62,12 @@ void film_begins(struct film_writer *w, uint64_t start)
 	film_put_row(&w->batch->rows, FILM_ROW_META_NUMBER, "start", start);
 }
 
+void film_begins_anew(struct film_writer *w, uint64_t start)
+{
+	w->since = start;
+	film_begins(w, start);
+}
+
 void film_keep_aside(struct film_writer *w)
 {
 	if (w->disk)

@@ -173,6 +173,12 @@ void film_names_settled(struct film_writer *w);
 void film_begins(struct film_writer *w, uint64_t start);
 
 /*
+ * The same of the first film of a recording, some of whose probes are in already: what began before
+ * that time is left out; of waits and turns, what is before it.
+ */
+void film_begins_anew(struct film_writer *w, uint64_t start);
+
+/*
  * Before the first commit, of a film that no program copies without its side file while it grows:
  * the last ten commits may stay in that one. To have each in the film's own file takes most of the
  * work of the disk.

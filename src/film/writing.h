@@ -18,6 +18,7 @@ struct film_writer {
 	struct film_disk *disk;
 	struct film_batch *batch; /* what the next commit writes */
 	bool replaces;		  /* a film, which has the name FILM_REPLACED now */
+	uint64_t since;		  /* what began before is left out */
 	bool naming; /* of an existing film: nothing but names and losses may be written */
 	uint32_t events, processes, threads, images;
 	uint64_t block_span; /* ns: the longest time of a block whose rows are sorted */

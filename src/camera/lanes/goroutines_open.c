@@ -154,7 +154,7 @@ static bool look(struct source *source, const struct lane_key *key,
 		 struct goroutines_open *open)
 {
 	struct goroutines *goroutines = source->state;
-	struct capture_record record = record_of(key, clock_ns());
+	struct capture_record record = record_of(key, source_now(source));
 	struct goroutines_wait wait;
 	struct samples_place place;
 
@@ -293,7 +293,7 @@ static void tell_all(struct source *source, bool only_before, unsigned int looks
 	struct telling telling = {
 		.stack = malloc(sizeof(*telling.stack)),
 		.only_before = only_before,
-		.now = clock_ns(),
+		.now = source_now(source),
 	};
 
 	if (!telling.stack) {

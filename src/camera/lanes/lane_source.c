@@ -164,7 +164,7 @@ void lane_source_drained(struct source *source, uint64_t now)
 		lanes->kind->look(source, now, false);
 	if (now < lanes->told_at)
 		return;
-	cut_all(source, &(struct cut){.time = clock_ns()});
+	cut_all(source, &(struct cut){.time = source_now(source)});
 	lanes->told_at = now + lane_lives_pause(clock_thread_ns() - begin);
 }
 
@@ -240,7 +240,7 @@ void lane_source_finish(struct source *source, uint64_t now)
 
 void lane_source_closing(struct source *source)
 {
-	lane_source_finish(source, clock_ns());
+	lane_source_finish(source, source_now(source));
 }
 
 void lane_source_detach(struct source *source)

@@ -43,7 +43,9 @@
 
 /* A reading that takes longer was interrupted: of which moment its values are is not known. */
 #define AT_ONCE_NS 5000000ull
-#define TRIES_MAX  4
+/* How late the last values of a film may be. */
+#define LATE_NS	  20000000ull
+#define TRIES_MAX 4
 
 enum file {
 	FILE_STAT,
@@ -256,8 +258,12 @@ static void read_all(struct source *source)
 	struct machine *machine = source->state;
 	const struct machine_to to = {take_value, machine};
 	/* not that of the round, which may be long past on a busy machine */
-	uint64_t now = read_texts(machine);
+	uint64_t now = read_texts(machine), end = source_now(source);
 
+	/* values from after the end are not of the film; those of its last moment are read then */
+	if (now > end + LATE_NS)
+		return;
+	now = now < end ? now : end;
 	machine_series_begin(machine->series, now);
 	for (int file = 0; file < FILES; file++)
 		if (!machine->errors[file])
@@ -403,7 +409,7 @@ static void closing(struct source *source)
 	if (!machine || !machine->series)
 		return;
 	machine->next = 0;
-	drained(source, clock_ns());
+	drained(source, source_now(source));
 	machine_series_flush(machine->series);
 	tell_losses(source);
 }

@@ -67,9 +67,8 @@ struct threads {
 	struct lock_book *locks;
 	struct waiting *stacks; /* by the thread's number, and when it came in */
 	struct listing listing;
-	uint64_t until;	   /* all is reported up to there */
-	uint64_t detached; /* when probes were; 0: not yet */
-	uint64_t lost;	   /* records of logs, when last looked at */
+	uint64_t until; /* all is reported up to there */
+	uint64_t lost;	/* records of logs, when last looked at */
 	uint64_t lists_failed, damaged;
 	char arch[65]; /* uname -m */
 };
@@ -537,16 +536,14 @@ static void detach(struct source *source)
 	vec_foreach (&threads->links, link)
 		bpf_link__destroy(*link);
 	vec_free(&threads->links);
-	threads->detached = clock_ns();
 }
 
 static void finish(struct source *source, uint64_t now)
 {
 	struct threads *threads = source->state;
 
-	(void)now;
-	take_logs(source, threads->detached);
-	lives_cut(threads->lives, threads->detached, 0);
+	take_logs(source, now);
+	lives_cut(threads->lives, now, 0);
 	threads->lost = threads_logs_lost(threads->logs);
 	tell_losses(source);
 }
