@@ -161,18 +161,6 @@ static __always_inline long python_cut(struct python_way *way, enum unwind_end e
 	return unwind_stop(way->walk, end);
 }
 
-/*
- * 3.13 and later: an anchor is linked some instructions before it has its owner. Of all that is in
- * the list, only anchors lie on the native stack.
- */
-static __always_inline int python_is_new_anchor(const struct python_way *way)
-{
-	const struct unwind_walk *w = way->walk;
-
-	return way->data->shape >= PYTHON_FRAMES && way->at >= w->sp &&
-	       way->at - w->sp <= PYTHON_NATIVE_FRAME_MAX;
-}
-
 /* For unwind_repeat(): one Python frame, or the end of those that a native frame runs. */
 static long python_go(__u32 i, void *context)
 {
@@ -186,8 +174,7 @@ static long python_go(__u32 i, void *context)
 	way->previous = frame->previous;
 	way->stop = data->shape == PYTHON_FRAMES_BASED && !frame->previous ? PYTHON_AT_BASE
 									   : PYTHON_AT_ANCHOR;
-	if (data->shape >= PYTHON_CFRAMES &&
-	    (frame->owner >= PYTHON_OWNED_BY_C || python_is_new_anchor(way)))
+	if (data->shape >= PYTHON_CFRAMES && frame->owner >= PYTHON_OWNED_BY_C)
 		return 1;
 	if (way->pushes && python_push(unwind_whole_of(way->walk), data)) {
 		way->stop = PYTHON_CUT;
