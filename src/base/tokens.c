@@ -146,6 +146,19 @@ int tokens_parse(const char *text, const char *name, struct tokens *tokens, stru
 	return err;
 }
 
+int tokens_check(int fd, const char *path, struct fail *why)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return fail_errno(why, -errno, NULL, "cannot read the tokens in %s", path);
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	return fail(why, -EPERM, "make it yours alone with chmod 600",
+		    "the tokens in %s are not used: other users can change the file (mode %04o)",
+		    path, st.st_mode & 07777);
+}
+
 int tokens_read(const char *path, struct tokens *tokens, struct fail *why)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
@@ -156,6 +169,10 @@ int tokens_read(const char *path, struct tokens *tokens, struct fail *why)
 		err = -errno;
 	if (!err && (!S_ISREG(st.st_mode) || st.st_size > TOKENS_BYTES))
 		err = -EFBIG;
+	if (!err && tokens_check(fd, path, why)) {
+		close(fd);
+		return -EPERM;
+	}
 	if (!err && !(text = calloc(1, (size_t)st.st_size + 1)))
 		err = -ENOMEM;
 	if (!err && !file_read_at(fd, 0, text, (size_t)st.st_size))

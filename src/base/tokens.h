@@ -51,7 +51,7 @@ struct tokens {
  */
 int tokens_parse(const char *text, const char *name, struct tokens *tokens, struct fail *why);
 
-/* The same of a file. */
+/* The same of a file, which no other user may change: -EPERM. */
 int tokens_read(const char *path, struct tokens *tokens, struct fail *why);
 
 /* Overwrites the secrets, and frees all. */
@@ -72,6 +72,9 @@ void token_put_fragment(struct buf *to, const char *token);
 
 /* Makes a file with a token of each kind, that its owner alone can read. -EEXIST: there is one. */
 int tokens_make(const char *path, struct fail *why);
+
+/* Refuses an open file of tokens that other users can change: -EPERM. path: what errors call it. */
+int tokens_check(int fd, const char *path, struct fail *why);
 
 /*
  * Whether others than its owner and its group can read a file, or others than its owner can write

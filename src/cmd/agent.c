@@ -198,6 +198,7 @@ static int open_destination(struct agent *agent, struct fail *why)
 
 	if (o->to == AGENT_TO_PPROF)
 		return to_pprof_folder(&others, &agent->destination, why);
+	host_say_exposed(o->common.token_file);
 	err = http_new(&http, &agent->http, why);
 	others.http = agent->http;
 	if (err)

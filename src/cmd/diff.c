@@ -148,6 +148,8 @@ static int show(struct arguments *a, const struct diff *diff, struct fail *why)
 
 	if (err)
 		return err;
+	output_like(&output, a->before);
+	output_like(&output, a->now);
 	cmd_fit_output(&answer->show, &output, answer->wide, answer->no_color);
 	err = cmd_check_terminal(answer->format, &output, why);
 	if (err) {

@@ -268,6 +268,7 @@ static int explain(const struct arguments *a, struct film *film, struct fail *wh
 	if (!err)
 		err = output_open(&output, a->output, why);
 	if (!err) {
+		output_like(&output, a->film);
 		err = write_answer(a, &e, output.file, why);
 		if (!err && !a->is_json && !fflush(output.file))
 			words_lost(film, e.event, e.lanes, stderr);

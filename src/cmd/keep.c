@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "host/flight_socket.h"
+#include "host/say.h"
 #include "send/http.h"
 
 #define LOCAL_SERVER "http://127.0.0.1:7171"
@@ -165,6 +166,7 @@ static int ask(const struct arguments *a, struct fail *why)
 	char *film;
 	int err = http_new(&a->http, &http, why);
 
+	host_say_exposed(a->http.token_file);
 	put_url(&url, a);
 	if (!err && url.failed)
 		err = fail_errno(why, -ENOMEM, NULL, "cannot ask");

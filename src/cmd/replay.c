@@ -299,6 +299,7 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 
 	if (err)
 		return err;
+	output_like(&output, a->film);
 	shown = show(a, film, &output, &sums, why);
 	err = output_close(&output, !shown, shown ? NULL : why);
 	if (!shown && !err)

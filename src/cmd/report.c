@@ -324,6 +324,7 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 
 	if (err)
 		return err;
+	output_like(&output, a->film);
 	fit_format(&a->answer, film);
 	format = a->answer.format;
 	shown = cmd_check_terminal(format, &output, why);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "base/tokens.h"
 
 void host_say(const char *format, ...)
 {
@@ -30,4 +31,13 @@ void host_say_words(void *context, const char *words)
 void host_say_fail(const struct fail *why, const char *then)
 {
 	host_say("%s%s%s%s", why->what, why->to_do[0] ? "; " : "", why->to_do, then);
+}
+
+void host_say_exposed(const char *token_file)
+{
+	unsigned int mode = token_file ? tokens_exposed(token_file) : 0;
+
+	if (mode)
+		host_say("warning: others can read the tokens in %s (mode %04o): 'chmod 600 %s'",
+			 token_file, mode, token_file);
 }

@@ -15,4 +15,7 @@ void host_say_words(void *context, const char *words);
 /* What failed, what to do, and then the consequence, which may be "". */
 void host_say_fail(const struct fail *why, const char *then);
 
+/* Warns where others can read a file of tokens; null: there is none. */
+void host_say_exposed(const char *token_file);
+
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/tokens.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -196,6 +197,11 @@ static int token_header(const struct http *h, char *to, size_t size, struct fail
 	int err = count < 0 ? -errno : 0;
 	const char *token;
 
+	if (!err && tokens_check(fd, h->token_file, why)) {
+		explicit_bzero(text, sizeof(text));
+		close(fd);
+		return -EPERM;
+	}
 	if (fd >= 0)
 		close(fd);
 	if (err)

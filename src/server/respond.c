@@ -95,6 +95,32 @@ static void add_retry_and_challenge(struct call *call, struct MHD_Response *resp
 					strcmp(method, "GET") ? method : "GET, HEAD");
 }
 
+/*
+ * Words about a file have its path, for those who run the server. Clients get its name alone: where
+ * the server keeps its files is none of their business.
+ */
+static void hide_folders(char *words)
+{
+	char *to = words, before = ' ';
+
+	while (*words) {
+		size_t length = strcspn(words, " '\"(),:;\n");
+		char *slash = memrchr(words, '/', length);
+
+		if (*words == '/' && slash && strchr(" '\"(", before) &&
+		    strncmp(words, "/api/", 5) != 0) {
+			length -= (size_t)(slash + 1 - words);
+			words = slash + 1;
+		}
+		length += words[length] != 0;
+		memmove(to, words, length);
+		to += length;
+		words += length;
+		before = length ? to[-1] : before;
+	}
+	*to = 0;
+}
+
 struct MHD_Response *respond_failure(struct call *call, unsigned int status, const struct fail *why)
 {
 	char words[sizeof(why->what) + sizeof(why->to_do) + 4];
@@ -107,6 +133,7 @@ struct MHD_Response *respond_failure(struct call *call, unsigned int status, con
 	if (!json.out)
 		return NULL;
 	snprintf(words, sizeof(words), "%s%s%s", why->what, *why->to_do ? "; " : "", why->to_do);
+	hide_folders(words);
 	json_open(&json, NULL, '{');
 	json_text(&json, "error", words);
 	json_close(&json, '}');

@@ -212,8 +212,8 @@ static void warn(const struct server *server, const struct server_options *optio
 	unsigned int mode = options->token_file ? tokens_exposed(options->token_file) : 0;
 
 	if (mode)
-		say(server, "warning: others can %s the tokens in %s (mode %04o): 'chmod 600 %s'",
-		    mode & 022 ? "change" : "read", options->token_file, mode, options->token_file);
+		say(server, "warning: others can read the tokens in %s (mode %04o): 'chmod 600 %s'",
+		    options->token_file, mode, options->token_file);
 	if (!server->loopback && !server->tls)
 		say(server, "warning: without TLS, the tokens and all that is shown can be read on "
 			    "their way: "

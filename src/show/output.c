@@ -158,6 +158,17 @@ int output_open(struct output *o, const char *path, struct fail *why)
 	return fail_errno(why, err, NULL, "cannot write %s", o->name);
 }
 
+void output_like(struct output *o, const char *path)
+{
+	struct stat like, st;
+
+	/* what stands where it is has its own */
+	if (!o->path || stat(path, &like) || fstat(o->fd, &st))
+		return;
+	/* an owner that cannot write what it owns is of no use, and of no harm */
+	fchmod(o->fd, st.st_mode & (like.st_mode | S_IRUSR | S_IWUSR) & 0777);
+}
+
 /* Gives an unnamed file a passing name, from which it can replace the one that is there. */
 static int name_temporary(struct output *o)
 {

@@ -30,6 +30,12 @@ struct output {
 int output_open(struct output *o, const char *path, struct fail *why);
 
 /*
+ * The file gets at most the permissions of that one, which the answer is made from: no user may
+ * read in the answer what the user may not read there. After output_open(); may be called again.
+ */
+void output_like(struct output *o, const char *path);
+
+/*
  * Writes out the rest and lets the file appear, or, when it is not wanted, drops it. Returns 0 or a
  * negative errno with *why filled: -EPIPE when standard output has no reader any more, which needs
  * no message (see output_broken_pipe()).

@@ -2,12 +2,14 @@
 """What another user of the machine can read or stop: nothing."""
 
 import contextlib
+import json
 import os
 import re
 import signal
 import stat
 import subprocess
-import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -215,6 +217,37 @@ for _ in range(min(most - 20, 1500)):
 print("held", flush=True)
 sys.stdin.read()
 """
+
+
+def test_answers_and_messages(lab, folder):
+    """What an answer is made from stays as secret, and no message names a folder of the server."""
+    folder.chmod(0o755)
+    film = lab.record("--", "true")
+    answer = folder / "answer.svg"
+    assert lab.run("report", "-o", answer, film.path).returncode == 0
+    assert stat.S_IMODE(answer.stat().st_mode) == 0o600
+    assert can(answer) == []
+    damaged = bytearray(film.path.read_bytes())
+    damaged[100:3000] = b"x" * 2900
+    store = folder / "store"
+    with serving(lab, store, "--no-record") as serve:
+        headers = {"Authorization": f"Bearer {serve.made_token('write')}", "X-Stackcam-Host": "host9", "X-Stackcam-Agent": "agent-1",
+                   "X-Stackcam-Number": "1"}
+        request = urllib.request.Request(f"{serve.url}/api/v1/films", data=bytes(damaged), headers=headers, method="POST")
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(request, timeout=PATIENCE)
+        words = json.loads(error.value.read())["error"]
+        assert error.value.code == 400 and "damaged" in words and "/" not in words, words
+        error.value.close()
+
+
+def test_a_token_file_that_others_can_change(lab, folder):
+    tokens = folder / "own-tokens"
+    tokens.write_text("0123456789abcdef-write write\n")
+    tokens.chmod(0o666)
+    for verb in (("serve", "--no-record", "--store", folder / "store", "--listen", "127.0.0.1:0"), ("keep", "--to", "http://127.0.0.1:1")):
+        done = lab.run(*verb, "--token-file", tokens)
+        assert done.returncode == 3 and "other users can change the file (mode 0666)" in done.stderr, done.stderr
 
 
 def test_play(lab, folder):

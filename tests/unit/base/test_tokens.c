@@ -105,6 +105,11 @@ static void test_made_ones(void **state)
 	for (unsigned int mode = 0; mode < 0700; mode++) {
 		assert_int_equal(chmod(path, mode), 0);
 		assert_int_equal(tokens_exposed(path), mode & 026 ? mode : 0);
+		/* one that others can change is not used */
+		if (!(mode & 0400))
+			continue;
+		tokens_free(&again);
+		assert_int_equal(tokens_read(path, &again, NULL), mode & 022 ? -EPERM : 0);
 	}
 	tokens_free(&tokens);
 	tokens_free(&again);

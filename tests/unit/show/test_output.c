@@ -85,6 +85,37 @@ static void test_appears_when_whole(void **state)
 	assert_int_equal(st.st_mode & 0777, 0644);
 }
 
+/* An answer is as secret as what it was made from. */
+static void test_is_like_its_film(void **state)
+{
+	static const mode_t modes[][3] = {
+		/* of the film, of what was there, of the answer */
+		{0600, 0, 0600},    {0640, 0, 0640},	{0666, 0, 0644},
+		{0600, 0664, 0600}, {0644, 0600, 0600},
+	};
+	struct output o;
+	struct stat st;
+
+	(void)state;
+	umask(022);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		put_file("like", "film");
+		assert_int_equal(chmod("like", modes[i][0]), 0);
+		unlink("y");
+		if (modes[i][1]) {
+			put_file("y", "old");
+			assert_int_equal(chmod("y", modes[i][1]), 0);
+		}
+		assert_int_equal(output_open(&o, "y", NULL), 0);
+		output_like(&o, "like");
+		assert_int_equal(output_close(&o, true, NULL), 0);
+		assert_int_equal(stat("y", &st), 0);
+		assert_int_equal(st.st_mode & 0777, modes[i][2]);
+	}
+	unlink("y");
+	unlink("like");
+}
+
 static void test_replaces(void **state)
 {
 	struct output o;
@@ -186,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_appears_when_whole, enter_folder,
 						leave_folder),
+		cmocka_unit_test_setup_teardown(test_is_like_its_film, enter_folder, leave_folder),
 		cmocka_unit_test_setup_teardown(test_replaces, enter_folder, leave_folder),
 		cmocka_unit_test_setup_teardown(test_unwanted, enter_folder, leave_folder),
 		cmocka_unit_test_setup_teardown(test_no_place, enter_folder, leave_folder),
