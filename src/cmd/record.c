@@ -342,7 +342,10 @@ int cmd_record(int argc, char **argv)
 			.command = start.argv ? &command : NULL,
 			.argv = start.argv,
 			.selection = &o.common.selection,
-			.progress = !o.common.quiet && isatty(STDERR_FILENO) ? show_progress : NULL,
+			/* not into what a command writes to the same terminal */
+			.progress = !o.common.quiet && !start.argv && isatty(STDERR_FILENO)
+					    ? show_progress
+					    : NULL,
 			.context = camera,
 		};
 		err = recording_run(&recording, &why);

@@ -146,7 +146,9 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 		err = recording_create_film(o->common.film, o->common.labels, argc, argv,
 					    &recording.film, why);
 	if (!err) {
-		bool progress = !o->common.quiet && !o->calls.listener && isatty(STDERR_FILENO);
+		/* not into what a command writes to the same terminal */
+		bool progress = !o->common.quiet && !o->calls.listener &&
+				!recording_argv(&o->common) && isatty(STDERR_FILENO);
 
 		recording.session = (struct session){
 			.camera = camera,

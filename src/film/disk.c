@@ -231,7 +231,9 @@ static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fa
 		d->samples = 0;
 		return fail_removed(d->path, why);
 	}
-	return fail_errno(why, err, "what was written until then can be read",
+	return fail_errno(why, err,
+			  d->size ? "what was written until then can be read"
+				  : "choose another place for it",
 			  "cannot write the film %s", d->path ? d->path : "in memory");
 }
 

@@ -344,7 +344,8 @@ static void print_nothing(const char *path, FILE *out)
 static const char *why_empty(const struct event_type *type)
 {
 	if (type->is_of_all_that_runs)
-		return "nothing that was to be filmed ran";
+		return "what was to be filmed ran too short a time for a sample to hit it, or not "
+		       "at all,";
 	if (type->quantity == EVENT_BYTES)
 		return "there was nothing to film, or too little for a sample,";
 	return "stackcam saw none";

@@ -463,6 +463,7 @@ def test_a_disk_without_any_room(lab, tmp_path):
     try:
         done = lab.run("record", "-d", 1, "-o", place / "x.film", "-p", os.getpid())
         assert_failed(done, 1)
+        assert "can be read" not in done.stderr and not (place / "x.film").exists(), done.stderr
     finally:
         subprocess.run(["umount", "-l", place], check=True)
 

@@ -152,8 +152,8 @@ class Verbs(unittest.TestCase):
         subprocess.run([MAKE_FILM, "0", "1", "1", "empty.film"], check=True)
         for words in ((), ("-p", "9")):
             done = self.ends(0, "report", *words, "empty.film")
-            self.assertIn("there are no samples in empty.film: nothing that was to be filmed ran "
-                          "in the 0 ns of 'make_film'", done.stderr)
+            self.assertIn("there are no samples in empty.film: what was to be filmed ran too short a time "
+                          "for a sample to hit it, or not at all, in the 0 ns of 'make_film'", done.stderr)
 
     def test_all_formats_agree(self):
         answer = json.loads(self.ends(0, "report", "--format", "json").stdout)
