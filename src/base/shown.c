@@ -19,6 +19,7 @@ const char *shown_status_words(enum shown_status status)
 		[SHOWN_MAY_BE_OLD] = "may be old",
 		[SHOWN_NO_ELEMENT] = "no such element",
 		[SHOWN_NO_MEMBER] = "no such name there",
+		[SHOWN_OF_NO_KIND] = "unavailable: its type is not supported",
 	};
 
 	return status < SHOWN_STATUSES ? words[status] : "?";

@@ -39,7 +39,7 @@ enum shown_status {
 	SHOWN_OPTIMISED_OUT,
 	SHOWN_FLOAT_REGISTER,
 	SHOWN_NO_ROOM,	 /* the limit of an event was reached */
-	SHOWN_NOT_KNOWN, /* where it is, or what it is */
+	SHOWN_NOT_KNOWN, /* where it is */
 	SHOWN_LEFT,	 /* the function ended by a jump to another one */
 	SHOWN_REDACTED,
 	SHOWN_NOT_FOLLOWED, /* beyond the depth that is read */
@@ -47,6 +47,7 @@ enum shown_status {
 	SHOWN_MAY_BE_OLD,   /* with its value: optimised code may store it later */
 	SHOWN_NO_ELEMENT,   /* the list is shorter */
 	SHOWN_NO_MEMBER,    /* there is nothing of that name */
+	SHOWN_OF_NO_KIND,   /* values of its type are not read */
 	SHOWN_STATUSES
 };
 

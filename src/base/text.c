@@ -91,6 +91,24 @@ void text_print_safe(FILE *out, const char *s)
 	}
 }
 
+void text_print_quoted(FILE *out, const char *s)
+{
+	size_t left = strlen(s);
+	char piece[24];
+
+	putc('"', out);
+	while (left) {
+		size_t eaten = next_safe_piece(s, left, piece);
+
+		if (*s == '"' || *s == '\\')
+			putc('\\', out);
+		fputs(piece, out);
+		s += eaten;
+		left -= eaten;
+	}
+	putc('"', out);
+}
+
 char *text_hex(char *to, size_t size, const void *bytes, size_t count)
 {
 	static const char digits[] = "0123456789abcdef";

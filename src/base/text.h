@@ -17,6 +17,9 @@
  */
 void text_print_safe(FILE *out, const char *s);
 
+/* The same between quotes, and with a backslash before those that are in it. */
+void text_print_quoted(FILE *out, const char *s);
+
 /* The same into a string of the caller's (always terminated); returns the length it wanted. */
 size_t text_make_safe(char *to, size_t size, const char *s);
 

@@ -79,6 +79,17 @@ static void place_in_frame(const struct values_place *place, bool is_list,
 	}
 }
 
+/* In the frame is the address of the value. */
+static void place_behind(const struct values_place *place, struct value_param *param,
+			 int64_t offset)
+{
+	place_in_frame(place, false, param, offset);
+	if (param->place == VALUE_MEMORY)
+		param->reg = VALUE_REGISTER_CFA;
+	if (param->place == VALUE_MEMORY || param->place == VALUE_AT_POINTER)
+		param->place = VALUE_BEHIND;
+}
+
 static void place_by_ops(const struct values_place *place, bool is_list, struct value_param *param,
 			 Dwarf_Op *ops, size_t count, uint64_t size)
 {
@@ -103,6 +114,8 @@ static void place_by_ops(const struct values_place *place, bool is_list, struct 
 		   !is_list) {
 		/* the address of a copy that the caller has made */
 		param->place = VALUE_HOME;
+		if (place->is_settled)
+			place_behind(place, param, (int64_t)ops[0].number);
 	} else if (ops[count - 1].atom == DW_OP_piece) {
 		place_pieces(param, ops, count);
 	}

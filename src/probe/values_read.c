@@ -215,7 +215,7 @@ static size_t known_places(const struct value_param *params, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		known += params[i].place == VALUE_REGISTERS || params[i].place == VALUE_MEMORY ||
-			 params[i].place == VALUE_AT_POINTER;
+			 params[i].place == VALUE_AT_POINTER || params[i].place == VALUE_BEHIND;
 	return known;
 }
 
@@ -244,15 +244,17 @@ static size_t homes_of(Dwarf_Die *function, const struct value_function *behind,
 
 		if (dwarf_tag(&die) != DW_TAG_formal_parameter || at == count)
 			continue;
-		size = values_size(&die);
-		if (params[at].place == VALUE_AT_POINTER &&
+		size = params[at].place == VALUE_BEHIND ? 8 : values_size(&die);
+		if ((params[at].place == VALUE_AT_POINTER || params[at].place == VALUE_BEHIND) &&
 		    (params[at].reg == 6 || params[at].reg == 7) && size &&
 		    !is_callers(behind, &params[at]))
 			homes[found++] =
 				(struct value_home){.reg = params[at].reg,
 						    .displacement = params[at].displacement,
 						    .size = size};
-		if (params[at].place == VALUE_MEMORY && params[at].displacement < 0 && size)
+		if ((params[at].place == VALUE_MEMORY ||
+		     (params[at].place == VALUE_BEHIND && params[at].reg == VALUE_REGISTER_CFA)) &&
+		    params[at].displacement < 0 && size)
 			homes[found++] = (struct value_home){
 				.reg = behind->cfa_register,
 				.displacement = params[at].displacement + behind->cfa_offset,

@@ -100,7 +100,9 @@ static void print_value(const struct printing *p, struct shown_walk *walk, const
 		break;
 	case SHOWN_CHAR:
 		if (node->number >= ' ' && node->number < 127)
-			fprintf(out, "'%c'", (int)node->number);
+			fprintf(out,
+				node->number == '\'' || node->number == '\\' ? "'\\%c'" : "'%c'",
+				(int)node->number);
 		else
 			fprintf(out, "%" PRId64, (int64_t)node->number);
 		break;
@@ -112,9 +114,7 @@ static void print_value(const struct printing *p, struct shown_walk *walk, const
 		break;
 	case SHOWN_TEXT:
 		text = shown_text(node);
-		putc('"', out);
-		text_print_safe(out, text ? text : "");
-		putc('"', out);
+		text_print_quoted(out, text ? text : "");
 		free(text);
 		break;
 	case SHOWN_NAME:

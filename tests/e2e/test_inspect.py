@@ -20,7 +20,8 @@ pytestmark = needs_root
 
 HONEST = {"nil", "truncated", "not resident", "optimised out", "unavailable: float register",
           "unavailable: the call has too many values", "unavailable: its place is not known",
-          "unavailable: the function ended by a jump to another one", "redacted", "not followed"}
+          "unavailable: the function ended by a jump to another one", "redacted", "not followed",
+          "unavailable: its type is not supported"}
 COMPILERS = {  # of C and C++: command, and the least share of values that must be shown
     "gcc -O0": 0.75, "gcc -O2": 0.6, "clang -O0": 0.75, "clang -O2": 0.5, "g++ -O0": 0.75, "g++ -O2": 0.6,
 }
@@ -274,6 +275,29 @@ def shown(lab, *words):
 
 def values(call, kind="args"):
     return {one["name"]: one.get("value", one.get("status")) for one in call[kind]}
+
+
+def test_reasons_are_true_and_quotes_are_told_apart(lab, tmp_path):
+    """Without optimisation nothing is optimised out; what has no bytes has a place; a type that is not read is said."""
+    (tmp_path / "plain.rs").write_text(PLAIN_RUST)
+    subprocess.run([rustc_of("debian"), "--edition=2021", "-g", "-o", tmp_path / "plain", tmp_path / "plain.rs"], check=True)
+    calls, _ = shown(lab, "re:plain::(unit|large|call|wide)", "--", tmp_path / "plain")
+    of = {call["function"].split("::")[1]: call for call in calls}
+    assert values(of["unit"]) == {"u": [], "n": 3}
+    assert values(of["large"]) == {"text": 'a"b\\c', "big": [1, 2, 3, 4, 5], "n": 9}
+    assert values(of["call"])["n"] == 4 and values(of["call"])["f"] in ({}, [])
+    assert values(of["wide"]) == {"a": "unavailable: its type is not supported", "n": 6}
+    text = inspect(lab, "re:plain::large", "--", tmp_path / "plain").stderr
+    assert 'text="a\\"b\\\\c", big=[1, 2, 3, 4, 5], n=9' in text, text
+
+
+PLAIN_RUST = """
+#[inline(never)] fn unit(u: (), n: i32) { if n == 77 { println!("{:?}", u); } }
+#[inline(never)] fn large(text: &str, big: [u64; 5], n: i32) -> i32 { text.len() as i32 + big[1] as i32 + n }
+#[inline(never)] fn call<F: Fn(i32) -> i32>(f: F, n: i32) -> i32 { f(n) }
+#[inline(never)] fn wide(a: u128, n: i32) -> i32 { if a > 3 { n } else { 0 } }
+fn main() { unit((), 3); large("a\\"b\\\\c", [1, 2, 3, 4, 5], 9); call(|x| x + 1, 4); wide(1 << 100, 6); }
+"""
 
 
 @pytest.mark.parametrize("program", ["inspected", "inspected-o0"])

@@ -331,7 +331,7 @@ static void show_type(struct decoder *d, const struct view *view, const struct v
 		break;
 	case VALUE_UNKNOWN:
 	case VALUE_VOID:
-		node_at(d, place)->status = SHOWN_NOT_KNOWN;
+		node_at(d, place)->status = SHOWN_OF_NO_KIND;
 		break;
 	default:
 		inspect_show_scalar(d, view, type, at, node_at(d, place));
@@ -395,8 +395,6 @@ enum shown_status inspect_place_status(const struct inspect_taken *taken,
 		return SHOWN_LEFT;
 	switch (param->place) {
 	case VALUE_NOWHERE:
-	case VALUE_HOME:
-	case VALUE_ODD:
 		return SHOWN_OPTIMISED_OUT;
 	case VALUE_NOT_YET:
 		return SHOWN_NOT_YET;
@@ -410,14 +408,32 @@ enum shown_status inspect_place_status(const struct inspect_taken *taken,
 	}
 }
 
+static bool is_large_integer(const struct value_type *type)
+{
+	return (type->kind == VALUE_INT || type->kind == VALUE_UINT) && type->size > 8;
+}
+
+static bool has_no_bytes(const struct decoder *d, const struct value_type *type)
+{
+	return type && !type->size && !(type->flags & VALUE_FLAG_CUT) && !d->taken->is_left &&
+	       (type->kind == VALUE_STRUCT || type->kind == VALUE_ARRAY ||
+		type->kind == VALUE_UINT);
+}
+
 static void show_param(struct decoder *d, const struct value_param *param)
 {
+	const struct value_type *type = values_type(d->taken->values, param->type);
 	size_t place = d->tree->nodes.count;
+	enum shown_status status;
 	struct view view;
 
-	if (!view_param(d, param, &view)) {
-		inspect_add_status(d, param->name, values_type(d->taken->values, param->type),
-				   inspect_place_status(d->taken, param));
+	/* what has no bytes is nowhere, and needs not be */
+	if (!view_param(d, param, &view) && !has_no_bytes(d, type)) {
+		status = inspect_place_status(d->taken, param);
+		if (status != SHOWN_REDACTED && status != SHOWN_LEFT &&
+		    (!type || type->kind == VALUE_UNKNOWN || is_large_integer(type)))
+			status = SHOWN_OF_NO_KIND;
+		inspect_add_status(d, param->name, type, status);
 		return;
 	}
 	inspect_show_value(d, &view, param->type, 0, param->name);

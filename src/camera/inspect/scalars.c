@@ -44,7 +44,7 @@ static void show_real(const uint8_t *bytes, uint64_t size, struct shown *node)
 		node->real = (double)extended;
 	} else {
 		node->kind = SHOWN_NOTHING;
-		node->status = SHOWN_NOT_KNOWN;
+		node->status = SHOWN_OF_NO_KIND;
 	}
 }
 
@@ -59,7 +59,7 @@ void inspect_show_scalar(struct decoder *d, const struct view *view, const struc
 		return;
 	}
 	if (!type->size || type->size > (type->kind == VALUE_FLOAT ? 16 : 8)) {
-		node->status = SHOWN_NOT_KNOWN;
+		node->status = SHOWN_OF_NO_KIND;
 		return;
 	}
 	node->status = inspect_read(d, view, at, bytes, type->size);
