@@ -490,14 +490,33 @@ static void reclaim_words(struct explainer *e, const struct explain_part *part, 
 		group_words(e, part->thread, words);
 }
 
+/* ", behind flusher (12) for 3 ms": what ran meanwhile; false: it is not known. */
+static bool behind_words(const struct explainer *e, const struct explain_part *part,
+			 const char *first, struct buf *words)
+{
+	size_t count = 0;
+
+	for (; count < EXPLAIN_NAMED && part->behind[count].ns; count++) {
+		if (part->behind[count].ns * 10 < part->duration)
+			break;
+		buf_put_text(words, count ? ", " : first);
+		explain_thread_words(e, part->behind[count].thread, part->thread, words);
+		if (part->behind[count].ns * 10 < part->duration * 9) {
+			buf_put_text(words, " for ");
+			put_ns(words, part->behind[count].ns);
+		}
+	}
+	return count;
+}
+
 static void ready_words(const struct explainer *e, const struct explain_part *part,
 			const struct history_slice *slice, struct buf *words)
 {
-	bool is_behind = false;
-
 	buf_put_text(words, "ready but not running");
 	if (histories_is_goroutine(&e->histories, slice->thread)) {
 		buf_put_text(words, ": no thread had begun to work for it");
+		if (behind_words(e, part, ", while threads worked for ", words))
+			buf_put_text(words, " of its process");
 		return;
 	}
 	if (explain_is_throttled(part)) {
@@ -505,18 +524,7 @@ static void ready_words(const struct explainer *e, const struct explain_part *pa
 				    "group: it could run again once in 100 ms");
 		return;
 	}
-	for (size_t i = 0; i < EXPLAIN_NAMED && part->behind[i].ns; i++) {
-		if (part->behind[i].ns * 10 < part->duration)
-			break;
-		buf_put_text(words, is_behind ? ", " : ", behind ");
-		explain_thread_words(e, part->behind[i].thread, part->thread, words);
-		if (part->behind[i].ns * 10 < part->duration * 9) {
-			buf_put_text(words, " for ");
-			put_ns(words, part->behind[i].ns);
-		}
-		is_behind = true;
-	}
-	if (is_behind)
+	if (behind_words(e, part, ", behind ", words))
 		buf_printf(words, " on core %u", slice->cpu);
 	if (part->beside * 2 > part->duration && part->longest > 1000000)
 		buf_put_text(words, e->is_whole_machine

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
@@ -353,3 +355,78 @@ def test_a_request_that_a_client_made(lab, tmp_path):
         request, = explained(lab, film, *options)
         assert request["endpoint"] == "GET /slow" and request["duration"] > 1_000_000_000, request
         assert causes(request)[0]["kind"] == "request", request["parts"]
+
+
+ONE_P = """
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+)
+
+var sink uint64
+
+//go:noinline
+func grind(until time.Time) {
+	for time.Now().Before(until) {
+		for i := uint64(0); i < 1000000; i++ {
+			sink += i * i
+		}
+	}
+}
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	go func() {
+		for {
+			grind(time.Now().Add(time.Second))
+		}
+	}()
+	http.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+		for i := 0; i < 5; i++ {
+			runtime.Gosched()
+		}
+		fmt.Fprint(w, "ok")
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(l.Addr().(*net.TCPAddr).Port)
+	fmt.Println("ready")
+	http.Serve(l, nil)
+}
+"""
+
+
+def test_what_ran_on_the_only_p_of_go(lab, tmp_path):
+    """A goroutine that is ready waits for the one that has the only place to run."""
+    if not shutil.which("go"):
+        pytest.skip("no Go compiler")
+    (tmp_path / "main.go").write_text(ONE_P)
+    subprocess.run(["go", "build", "-o", tmp_path / "one_p", tmp_path / "main.go"], check=True, timeout=PATIENCE,
+                   env={**os.environ, "GO111MODULE": "off"})
+    with running(tmp_path / "one_p") as server:
+        port = listening_port(server.pid)
+        with lab.recording("-e", "requests,threads,on-cpu,go-lanes", "-p", server.pid, hz=99) as (recorder, film):
+            assert wait_until(film.begun)
+            for _ in range(20):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/slow", timeout=PATIENCE).read()
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+    requests = explained(lab, film, "--endpoint", "GET /slow", "--slowest", "20")
+    waits = [part for request in requests for part in all_parts(request)
+             if part["kind"] == "ready" and "while threads worked for goroutine" in part["words"]]
+    assert sum(part["duration"] for part in waits) > 20_000_000, [request["parts"] for request in requests]
+    # no other goroutine runs for long
+    assert len({part["behind"][0]["thread"]["tid"] for part in waits if part["duration"] > 10_000_000}) == 1, waits
+
+
+def all_parts(part):
+    for one in part["parts"]:
+        yield one
+        yield from all_parts(one)

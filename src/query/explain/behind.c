@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The threads that ran on a CPU while another one was ready to run there. */
+/* What ran while a thread, or a goroutine, was ready to run there. */
 #include <errno.h>
 
 #include "query/explain/parts.h"
@@ -23,6 +23,36 @@ int explain_behind(struct explainer *e, uint32_t cpu, uint64_t from, uint64_t to
 		if (end > start &&
 		    !vec_push(besides, (struct explain_beside){part, slice->thread, end - start}))
 			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Of what is ready for less, it is not worth to look at all goroutines. */
+#define LONG_NS 100000ull
+
+int explain_behind_goroutine(struct explainer *e, uint32_t goroutine, uint64_t from, uint64_t to,
+			     struct explain_besides *besides, uint32_t part)
+{
+	const struct histories *h = &e->histories;
+	const struct film_thread *threads = e->film->threads;
+
+	for (uint32_t id = 1; to - from >= LONG_NS && id < e->film->thread_count; id++) {
+		size_t i;
+
+		if (id == goroutine || !histories_is_goroutine(h, id) ||
+		    threads[id].process != threads[goroutine].process)
+			continue;
+		i = histories_find(h, id, from);
+		for (i = i == HISTORY_NONE ? h->first[id] : i;
+		     i < h->first[id + 1] && h->slices[i].start < to; i++) {
+			const struct history_slice *slice = &h->slices[i];
+			uint64_t start = slice->start > from ? slice->start : from;
+			uint64_t end = slice->end < to ? slice->end : to;
+
+			if (slice->kind == SLICE_RUNNING && end > start &&
+			    !vec_push(besides, (struct explain_beside){part, id, end - start}))
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }

@@ -297,10 +297,12 @@ static int add_step(struct summing *s, const struct critical_step *step)
 		return -ENOMEM;
 	if (step->ended == CRITICAL_CPU && !add_samples(s, step, part - 1))
 		return -ENOMEM;
-	/* no core is known for which a goroutine waits */
-	if (step->ended != CRITICAL_READY ||
-	    histories_is_goroutine(&s->e->histories, slice->thread))
+	if (step->ended != CRITICAL_READY)
 		return 0;
+	/* no core is known for which a goroutine waits, but what the runtime ran instead */
+	if (histories_is_goroutine(&s->e->histories, slice->thread))
+		return explain_behind_goroutine(s->e, slice->thread, step->start, step->end,
+						&s->besides, part - 1);
 	explain_throttle_add(&s->x->parts.at[part - 1], step->start, step->end);
 	return explain_behind(s->e, slice->cpu, step->start, step->end, &s->besides, part - 1);
 }
