@@ -283,7 +283,11 @@ static int start_sources(struct camera *camera, struct fail *why)
 		drain_for(camera->drain, camera->arrivals);
 	}
 	/* on a busy machine, all that took its time, of which only a part is recorded */
-	camera->begun = camera->sources.host.since = clock_ns();
+	camera->begun = clock_ns();
+	/* what is listed as it starts is all that a dump has */
+	if (camera->sources.settings.at[CAPTURE_SOURCE_DUMP].on)
+		return err;
+	camera->sources.host.since = camera->begun;
 	film_begins_anew(camera->film, camera->begun);
 	return err;
 }

@@ -33,10 +33,10 @@ static bool is_before(const struct film_writer *w, const struct film_kind *kind,
 {
 	uint64_t begin;
 
-	if (!w->since || !kind->time)
+	if (!w->since || !kind->time || !kind->length || kind == film_kind(FILM_BLOCK_GAUGES))
 		return false;
 	begin = layout_number_in(kind->time, rows);
-	return begin - (kind->length ? layout_number_in(kind->length, rows) : 0) < w->since;
+	return begin - layout_number_in(kind->length, rows) < w->since;
 }
 
 bool film_put(struct film_writer *w, enum film_block_kind number, uint32_t event, uint64_t from,

@@ -43,9 +43,7 @@
 
 /* A reading that takes longer was interrupted: of which moment its values are is not known. */
 #define AT_ONCE_NS 5000000ull
-/* How late the last values of a film may be. */
-#define LATE_NS	  20000000ull
-#define TRIES_MAX 4
+#define TRIES_MAX  4
 
 enum file {
 	FILE_STAT,
@@ -260,9 +258,7 @@ static void read_all(struct source *source)
 	/* not that of the round, which may be long past on a busy machine */
 	uint64_t now = read_texts(machine), end = source_now(source);
 
-	/* values from after the end are not of the film; those of its last moment are read then */
-	if (now > end + LATE_NS)
-		return;
+	/* those of its last moment are read a little later */
 	now = now < end ? now : end;
 	machine_series_begin(machine->series, now);
 	for (int file = 0; file < FILES; file++)
