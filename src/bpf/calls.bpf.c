@@ -459,16 +459,20 @@ static __always_inline void leave_site(struct calls_thread *t, __u64 cookie, __u
 		leave_here(t, now, sp);
 }
 
-/* The function that began at sp ends, and what it called. */
-static __always_inline void leave(__u64 cookie, __u64 now, __u64 sp)
+/*
+ * The function that began at sp ends, and what it called. Apart, as what begins needs the stack of
+ * the programs that call both.
+ */
+__noinline int calls_leave(__u64 cookie, __u64 now, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
 
 	if (!t)
-		return;
+		return 0;
 	on_lane(t, sp);
 	leave_site(t, cookie, now, sp);
+	return 0;
 }
 
 /* Apart, so that what ends calls before has more of the stack of BPF programs. */
@@ -544,7 +548,7 @@ int calls_session(struct probe_regs *ctx)
 		sp = ctx->sp - sizeof(__u64);
 		if (calls_results)
 			calls_take_results(ctx, CALLS_COOKIE(0, CALLS_SITE_RETURN, 0, 0), now, sp);
-		leave(0, now, sp);
+		calls_leave(0, now, sp);
 		return 0;
 	}
 	entered = calls_enter(bpf_get_attach_cookie(ctx), ctx->sp, ctx->ip, true);
@@ -580,7 +584,7 @@ int calls_site(struct probe_regs *ctx)
 	if (go)
 		calls_leave_go(cookie, now, ctx->r14, sp);
 	else
-		leave(cookie, now, sp);
+		calls_leave(cookie, now, sp);
 	return 0;
 }
 

@@ -125,6 +125,7 @@ static const struct option long_options[] = {
 	{"event", required_argument, NULL, 'e'},
 	{"live", no_argument, NULL, OPT_LIVE},
 	{"quiet", no_argument, NULL, 'q'},
+	{"verbose", no_argument, NULL, RECORDING_OPT_VERBOSE},
 	{"user", required_argument, NULL, 'u'},
 	{"no-randomize-addr", no_argument, NULL, RECORDING_OPT_NO_RANDOMIZE_ADDR},
 	{"no-children", no_argument, NULL, RECORDING_OPT_NO_CHILDREN},

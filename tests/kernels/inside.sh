@@ -53,7 +53,7 @@ doctor_says()
 # What doctor says, for the table of doc/kernels.md.
 doctor_agrees()
 {
-	doctor_says 'can record on-CPU profiles here' &&
+	doctor_says 'can record on-CPU profiles here' && doctor_says '^ok *programs' &&
 		awk '/^(ok|absent|missing|unknown) / { print "feature", $2, $1 }' doctor.txt
 }
 
