@@ -95,12 +95,14 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* What they wait for: that which is not known comes first. */
+/* Whom they wait for. Hundreds that wait for a lock each, one of their own, are alike. */
 static int by_wait(const struct thread_wait *a, const struct thread_wait *b)
 {
-	int order = strcmp(a->object ? a->object : "", b->object ? b->object : "");
+	int order = compare(a->holder, b->holder);
 
-	return order ? order : compare(a->holder, b->holder);
+	if (!order)
+		order = compare(a->peer, b->peer);
+	return order ? order : compare(a->is_dead, b->is_dead);
 }
 
 /* Those that are alike beside each other, in order of tid. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "query/names.h"
@@ -67,15 +68,32 @@ static void put_thread(FILE *out, const struct film *film, uint32_t id)
 	fprintf(out, " (%u)", thread->tid);
 }
 
-/* ", for mutex guard in app, held by flusher (412)" */
-static void put_wait(FILE *out, const struct film *film, const struct thread_wait *wait)
+/* How many of them wait for the same as the first of them. */
+static size_t count_same(const struct thread_state *threads, size_t count)
 {
+	size_t same = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *object = threads[i].wait.object;
+
+		same += object && !strcmp(object, threads->wait.object);
+	}
+	return same;
+}
+
+/* ", for mutex guard in app, held by flusher (412)" */
+static void put_wait(FILE *out, const struct film *film, const struct thread_state *threads,
+		     size_t count)
+{
+	const struct thread_wait *wait = &threads->wait;
 	const struct film_process *peer = &film->processes[wait->peer];
 
 	if (!wait->object)
 		return;
 	fputs(", for ", out);
 	text_print_safe(out, wait->object);
+	if (count_same(threads, count) < count)
+		fputs(" and others like it", out);
 	if (wait->holder) {
 		fputs(", held by ", out);
 		put_thread(out, film, wait->holder);
@@ -113,7 +131,7 @@ static void put_state(FILE *out, const struct film *film, const struct thread_st
 			fprintf(out, " (system call %u)", first->number - 1u);
 	}
 	put_times(out, threads, count);
-	put_wait(out, film, &first->wait);
+	put_wait(out, film, threads, count);
 }
 
 static void put_names(FILE *out, const struct thread_dump *dump, const struct thread_state *threads,
