@@ -114,21 +114,21 @@ def test_slices_have_their_reason_their_stack_and_who_made_them_ready(made, plac
     (receiver,), (sender,) = told["receives"], told["sends"]
     played = Played(places[0], film.path)
     try:
-        answer = played.get("lanes", event="go-lanes", shown=200, pixel=1_000_000)
+        answer = played.of_timeline("lanes", event="go-lanes", shown=200, pixel=1_000_000)
         lanes = {(lane["goroutine"], lane["tid"]): lane for lane in answer["lanes"]}
         assert (True, receiver) in lanes and not any(lane["ns"][0] for lane in lanes.values())
         lane = lanes[True, receiver]
         assert lane["comm"] == f"goroutine {receiver}"
-        found = played.get("slices", **{"event": "go-lanes", "from": wall(answer["base"], 0),
+        found = played.of_timeline("slices", **{"event": "go-lanes", "from": wall(answer["base"], 0),
                                         "to": wall(answer["base"], answer["length"]), "pixel": 1_000_000,
                                         "lanes": f"{lane['pid']}.g{receiver}"})
         (drawn,) = found["lanes"]
         assert drawn["goroutine"] and drawn["runs"]
         start, end = longest(drawn["runs"])
-        slice_ = played.get("slice", event="go-lanes", lane_pid=lane["pid"], lane_tid=receiver, lane_goroutine=1,
+        slice_ = played.of_timeline("slice", event="go-lanes", lane_pid=lane["pid"], lane_tid=receiver, lane_goroutine=1,
                             at=wall(found["base"], (start + end) // 2))["slice"]
     finally:
-        played.close()
+        played.end()
     assert (slice_["name"], slice_["call"], slice_["state"]) == ("channel", "chan-receive", "G"), slice_
     assert slice_["waker"]["tid"] == sender and slice_["waker"]["comm"] == f"goroutine {sender}", slice_
     assert slice_["on"]["pid"] == lane["pid"] and slice_["on"]["tid"] >= lane["pid"], slice_

@@ -168,7 +168,7 @@ def test_services_and_which_asked_which(lab, serving):  # noqa: F811
     server = services[call["to"]]
     # tests that run beside this one may have servers of that name, too
     assert "python" in server["service"] and server["count"] >= 50, server
-    assert services[call["from"]]["count"] == services[call["from"]]["made"] == 50
+    assert min(services[call["from"]]["count"], services[call["from"]]["made"]) >= 50
     assert call["p50"] <= call["p99"] <= call["longest"] and not call["several"]
     # where the server's requests are left out, its address is all that is known
     call, = alone["calls"]

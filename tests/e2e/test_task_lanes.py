@@ -113,11 +113,11 @@ def longest_wait(runs, waits):
 def slice_of(played, lanes, name):
     """The longest wait of a task: from when to when, and what the page says of it."""
     (lane,) = (lane for lane in lanes["lanes"] if lane["comm"].split()[0] == name)
-    found = played.get("slices", **{"event": "threads", "from": wall(lanes["base"], 0),
+    found = played.of_timeline("slices", **{"event": "threads", "from": wall(lanes["base"], 0),
                                     "to": wall(lanes["base"], lanes["length"]), "pixel": 1_000_000,
                                     "lanes": f"{lane['pid']}.g{lane['tid']}"})
     start, end = longest_wait(found["lanes"][0]["runs"], found["classes"].index("other"))
-    return played.get("slice", event="threads", lane_pid=lane["pid"], lane_tid=lane["tid"], lane_goroutine=1,
+    return played.of_timeline("slice", event="threads", lane_pid=lane["pid"], lane_tid=lane["tid"], lane_goroutine=1,
                       at=wall(found["base"], (start + end) // 2))["slice"]
 
 
@@ -125,12 +125,12 @@ def test_lanes_stand_beside_threads_and_say_who_made_a_task_ready(lab, places):
     film = lab.record("-e", "threads,task-lanes", "--", "/usr/bin/python3", PROGRAM, MS)
     played = Played(places[0], film.path)
     try:
-        lanes = played.get("lanes", event="threads", shown=200, pixel=1_000_000)
+        lanes = played.of_timeline("lanes", event="threads", shown=200, pixel=1_000_000)
         of = {lane["comm"].split()[0]: lane for lane in lanes["lanes"]}
         assert of["burns"]["kind"] == "task" and of["burns"]["goroutine"] and of["python3"]["kind"] == "thread", of
         receives, joins, asks = (slice_of(played, lanes, name) for name in ("receives", "joins", "asks"))
     finally:
-        played.close()
+        played.end()
     assert (receives["call"], receives["waker"]["comm"]) == ("future", "gives gives"), receives
     assert (joins["call"], joins["waker"]["comm"]) == ("task", "sleeps sleeps"), joins
     # by a callback, which belongs to no task

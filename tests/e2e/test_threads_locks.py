@@ -89,13 +89,13 @@ def test_a_deadlock_from_before_the_recording(lab):
     try:
         end = datetime.datetime.fromisoformat(film.json("-e", "threads")["film"]["end"].replace("Z", "+00:00")).timestamp()
         for tid in embraced:
-            slice_ = played.get("slice", lane_pid=target.pid, lane_tid=tid, at=f"{end - 0.2:.6f}")["slice"]
+            slice_ = played.of_timeline("slice", lane_pid=target.pid, lane_tid=tid, at=f"{end - 0.2:.6f}")["slice"]
             other, = set(embraced) - {tid}
             assert (slice_["name"], slice_["holder_sure"]) == ("lock", "owner"), slice_
             assert slice_["holder"] == {"pid": target.pid, "tid": other, "comm": embraced[other]}, slice_
             assert slice_["object"].startswith("mutex ") and slice_["object"].endswith(" in locks"), slice_
     finally:
-        played.close()
+        played.end()
     tid = min(embraced)
     request, = explained(lab, film, "-t", str(tid))
     cause = request["parts"][0]

@@ -131,15 +131,15 @@ def test_who_leaves_a_monitor_makes_the_next_one_ready(lab, classes, places):
     pid = Lives(film).of[enters]["pid"]
     played = Played(places[0], film.path)
     try:
-        lanes = played.get("lanes", event="threads", shown=1, pixel=1_000_000)
-        found = played.get("slices", **{"event": "threads", "from": wall(lanes["base"], 0),
+        lanes = played.of_timeline("lanes", event="threads", shown=1, pixel=1_000_000)
+        found = played.of_timeline("slices", **{"event": "threads", "from": wall(lanes["base"], 0),
                                         "to": wall(lanes["base"], lanes["length"]), "pixel": 1_000_000,
                                         "lanes": f"{pid}.g{enters}"})
         start, end = longest_wait(found["lanes"][0]["runs"], found["classes"].index("lock"))
-        told = played.get("slice", event="threads", lane_pid=pid, lane_tid=enters, lane_goroutine=1,
+        told = played.of_timeline("slice", event="threads", lane_pid=pid, lane_tid=enters, lane_goroutine=1,
                           at=wall(found["base"], (start + end) // 2))["slice"]
     finally:
-        played.close()
+        played.end()
     assert end - start >= 0.98 * SPAN, (start, end)
     assert (told["waker"]["comm"], told["waker"]["tid"], told["waker_goroutine"]) == ("holds", holds, 1), told
     # from then on it is ready
@@ -172,9 +172,9 @@ def test_one_that_runs_already_and_its_threads_are_linked(lab, classes, places):
         assert lives.count(number, "running") >= 10 and lives.waits(number) > 0, lives.of[number]
     played = Played(places[0], film.path)
     try:
-        lanes = played.get("lanes", event="threads", shown=200, pixel=1_000_000)["lanes"]
+        lanes = played.of_timeline("lanes", event="threads", shown=200, pixel=1_000_000)["lanes"]
     finally:
-        played.close()
+        played.end()
     assert {lane["comm"] for lane in lanes if lane["kind"] == "virtual thread"} == set(names), lanes
 
 

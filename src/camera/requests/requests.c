@@ -618,7 +618,7 @@ static void process_ended(struct source *source, pid_t pid)
 	if (requests && requests->uvloop)
 		probed_images_ended(requests->uvloop, pid);
 	if (requests && requests->marker)
-		requests_marker_process_ended(requests->marker, pid, clock_ns());
+		requests_marker_process_ended(requests->marker, pid, source_now(source));
 }
 
 /* It has ended, or runs another program, whose contexts lie elsewhere. */
