@@ -78,6 +78,10 @@ UNWIND_APART int python_push(UNWIND_WHOLE *whole, const struct python_data *data
 		sum = memo->words[0];
 	} else {
 		variant = python_identify(w, data, frame, &sum);
+		if (variant == PYTHON_CHECKED_NOW) {
+			python_keep(w, data, frame->code, sum);
+			variant = PYTHON_CHECKED;
+		}
 		memo->key = variant == PYTHON_CHECKED ? frame->code : 0;
 		memo->words[0] = sum;
 	}

@@ -35,22 +35,20 @@ static __always_inline __u64 python_word(const struct unwind_walk *w, __u32 offs
 	return w->piece[offset >> 3 & (UNWIND_PIECE_BYTES / 8 - 1)];
 }
 
-/* PyASCIIObject, from its length on. */
-struct python_text_head {
-	__u64 length, hash, state;
-};
-
-/* to: size bytes */
+/*
+ * to: size bytes. The piece is overwritten, as the stack has no room: Linux 6.1 counts 32 bytes for
+ * each that is begun.
+ */
 static __always_inline void python_keep_text(struct unwind_walk *w, const struct python_data *data,
 					     __u64 text, struct python_kept_text *is, char *to,
 					     __u32 size)
 {
-	struct python_text_head head;
+	const __u64 *head = w->piece; /* PyASCIIObject: its length, hash and state */
 
-	if (unwind_read_far(w, &head, sizeof(head), text + data->name_hash - sizeof(__u64)) ||
-	    (head.state & (PYTHON_COMPACT | PYTHON_ASCII)) != (PYTHON_COMPACT | PYTHON_ASCII))
+	if (unwind_read_far(w, w->piece, 3 * sizeof(*head), text + data->name_hash - 8) ||
+	    (head[2] & (PYTHON_COMPACT | PYTHON_ASCII)) != (PYTHON_COMPACT | PYTHON_ASCII))
 		return;
-	is->length = head.length < ~0u ? head.length : ~0u;
+	is->length = head[0] < ~0u ? head[0] : ~0u;
 	/* without its end: it is not known how far the string goes */
 	if (!unwind_read_far(w, to, size, text + data->name_text))
 		is->has = size;
@@ -58,24 +56,33 @@ static __always_inline void python_keep_text(struct unwind_walk *w, const struct
 		is->has = PYTHON_KEPT_FEW;
 }
 
-static __always_inline void python_keep(struct unwind_walk *w, const struct python_data *data,
-					__u64 code, __u32 sum)
+UNWIND_APART int python_keep(struct unwind_walk *w, const struct python_data *data, __u64 code,
+			     __u32 sum)
 {
 	struct python_kept *kept;
 	__u64 name, file;
 
 	_Static_assert(sizeof(*kept) <= UNWIND_KEPT_BYTES, "room for what is kept");
+	if (!w || !data)
+		return 0;
 	kept = unwind_keep(python_kept_key(code, sum));
 	if (!kept ||
 	    unwind_read_far(w, w->piece, PYTHON_WORDS * sizeof(__u64), code + data->code_from))
-		return;
+		return 0;
 	name = python_word(w, data->code_name * 8u);
 	file = python_word(w, data->code_file * 8u);
 	python_keep_text(w, data, name, &kept->name_is, kept->name, sizeof(kept->name));
 	python_keep_text(w, data, file, &kept->file_is, kept->file, sizeof(kept->file));
+	return 0;
 }
 
-/* The sum of the code object at `code`, which is kept. Returns enum python_variant. */
+/*
+ * As PYTHON_CHECKED, of a sum that was not remembered: the code object may be new, and is to be
+ * kept. Not here: the chain of calls down to this has no room left on Linux 6.1.
+ */
+#define PYTHON_CHECKED_NOW 2
+
+/* The sum of the code object at `code`. PYTHON_CHECKED_NOW, or PYTHON_UNCHECKED. */
 UNWIND_APART int python_check(struct unwind_walk *w, const struct python_data *data, __u64 code,
 			      __u32 *sum)
 {
@@ -96,8 +103,7 @@ UNWIND_APART int python_check(struct unwind_walk *w, const struct python_data *d
 			return PYTHON_UNCHECKED;
 		*sum = python_sum_name(*sum, w->piece, python_text_from(data));
 	}
-	python_keep(w, data, code, *sum);
-	return PYTHON_CHECKED;
+	return PYTHON_CHECKED_NOW;
 }
 
 /* A function's fields from its code object on, up to the word with its number. */
@@ -145,7 +151,7 @@ UNWIND_APART __u64 python_numbered(struct unwind_walk *w, const struct python_da
 	return number ? number << PYTHON_NUMBER_SHIFT | sum : PYTHON_LOOKS_APART;
 }
 
-/* Since 3.12: the sum of a code object, by its number. Returns enum python_variant. */
+/* Since 3.12: the sum of a code object, by its number. As python_check(), or PYTHON_CHECKED. */
 static __always_inline int python_by_number(struct unwind_walk *w, const struct python_data *data,
 					    __u64 code, __u32 *sum)
 {
@@ -160,13 +166,13 @@ static __always_inline int python_by_number(struct unwind_walk *w, const struct 
 		return PYTHON_CHECKED;
 	}
 	variant = python_check(w, data, code, sum);
-	if (variant == PYTHON_CHECKED && !unwind_read_far(w, &number, sizeof(number), from) &&
+	if (variant != PYTHON_UNCHECKED && !unwind_read_far(w, &number, sizeof(number), from) &&
 	    number)
 		unwind_remember_words(w, key, (__u64)number << PYTHON_NUMBER_SHIFT | *sum, 0);
 	return variant;
 }
 
-/* The sum of a frame's code object. Returns enum python_variant. */
+/* The sum of a frame's code object. As python_by_number(). */
 static __always_inline int python_identify(struct unwind_walk *w, const struct python_data *data,
 					   const struct python_frame *frame, __u32 *sum)
 {
@@ -189,7 +195,7 @@ static __always_inline int python_identify(struct unwind_walk *w, const struct p
 		remembered = PYTHON_LOOKS_APART;
 	else if (remembered > 1)
 		remembered--;
-	else if (remembered && variant == PYTHON_CHECKED)
+	else if (remembered && variant != PYTHON_UNCHECKED)
 		remembered = python_numbered(w, data, frame, *sum);
 	else
 		remembered = 1;
