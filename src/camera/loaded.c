@@ -192,9 +192,11 @@ int loaded_new(const struct loading *loading, struct loaded *loaded, struct fail
 	kernel_types_forget(loaded->types);
 	if (err)
 		return load_failed(loading, err, &refusal, why);
-	/* one that is refused is said where a process has it */
-	if (loads_runtimes_at_once(loading))
-		walkers_need(loaded->walkers, WALKERS_ALL, &refused);
+	/* one that is refused is said where a process has it, and where none may come */
+	if (loads_runtimes_at_once(loading) &&
+	    walkers_need(loaded->walkers, WALKERS_ALL, &refused) && loading->loads_once &&
+	    loading->say)
+		loading->say(loading->say_context, refused.what);
 	return 0;
 }
 

@@ -259,9 +259,10 @@ int walkers_need(struct walkers *walkers, uint32_t runtimes, struct fail *why)
 
 		if (!(runtimes >> runtime & 1) || walkers->known >> runtime & 1)
 			continue;
-		err = refused->err ? refused->err : load_step(walkers, runtime);
-		if (err)
-			*why = *refused;
+		if (!refused->err && !load_step(walkers, runtime))
+			continue;
+		*why = *refused;
+		err = refused->err;
 	}
 	return err;
 }
