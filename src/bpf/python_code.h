@@ -36,8 +36,8 @@ static __always_inline __u64 python_word(const struct unwind_walk *w, __u32 offs
 }
 
 /*
- * to: size bytes. The piece is overwritten, as the stack has no room: Linux 6.1 counts 32 bytes for
- * each that is begun.
+ * to: size bytes. The piece is overwritten, as the stack has no room: Linux 6.1 rounds that of each
+ * function up to 32 bytes.
  */
 static __always_inline void python_keep_text(struct unwind_walk *w, const struct python_data *data,
 					     __u64 text, struct python_kept_text *is, char *to,

@@ -192,7 +192,7 @@ int loaded_new(const struct loading *loading, struct loaded *loaded, struct fail
 	kernel_types_forget(loaded->types);
 	if (err)
 		return load_failed(loading, err, &refusal, why);
-	/* one that is refused is said where a process has it, and where none may come */
+	/* a refusal is reported where a process needs it; where nothing can be loaded then, here */
 	if (loads_runtimes_at_once(loading) &&
 	    walkers_need(loaded->walkers, WALKERS_ALL, &refused) && loading->loads_once &&
 	    loading->say)

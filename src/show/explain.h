@@ -85,6 +85,16 @@ int explain_compare(struct explainer *e, const struct request *request,
 /* The kind of a part in JSON. */
 const char *explain_kind(const struct explainer *e, const struct explain_part *part);
 
+/* HotSpot's thread that stops the others, to collect garbage say, wakes them behind that. */
+bool explain_is_safepoint(const struct explainer *e, const struct explain_part *part);
+
+/* The slice that a part begins with; null: it has none. */
+static inline const struct history_slice *explain_part_slice(const struct explainer *e,
+							     const struct explain_part *part)
+{
+	return part->slice == HISTORY_NONE ? NULL : &e->histories.slices[part->slice];
+}
+
 /* A kind as explain_kind() calls it, for a sentence: "time ready but not running". */
 const char *explain_kind_words(const char *kind);
 

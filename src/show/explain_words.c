@@ -8,12 +8,6 @@
 #include "show/explain.h"
 #include "show/words.h"
 
-static const struct history_slice *slice_of(const struct explainer *e,
-					    const struct explain_part *part)
-{
-	return part->slice == HISTORY_NONE ? NULL : &e->histories.slices[part->slice];
-}
-
 void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t beside,
 			  struct buf *words)
 {
@@ -91,7 +85,7 @@ static void put_lock(const struct explainer *e, const struct explain_part *part,
 
 uint32_t explain_peer(const struct explainer *e, const struct explain_part *part)
 {
-	const struct history_slice *slice = slice_of(e, part);
+	const struct history_slice *slice = explain_part_slice(e, part);
 
 	/* what is followed names who ended it */
 	return slice && slice_is_wait(slice->kind) && slice->object && !part->is_followed
@@ -157,7 +151,7 @@ static const char *endpoint_of(const struct explainer *e, const struct explain_s
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words)
 {
-	const struct history_slice *slice = slice_of(e, part);
+	const struct history_slice *slice = explain_part_slice(e, part);
 
 	if (part->made)
 		buf_put_text(words, part->made->peer);
@@ -218,7 +212,7 @@ static void place_words(struct explainer *e, uint32_t stack, struct buf *words)
 }
 
 /* HotSpot's thread that stops the others, to collect garbage say, wakes them behind that. */
-static bool is_safepoint(const struct explainer *e, const struct explain_part *part)
+bool explain_is_safepoint(const struct explainer *e, const struct explain_part *part)
 {
 	return part->is_followed && !part->lock &&
 	       !strcmp(e->film->threads[part->waker].comm, "VM Thread");
@@ -295,7 +289,7 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		buf_put_text(words, "waiting");
 		place_words(e, part->stack, words);
 		buf_put_text(words, " for ");
-		if (is_safepoint(e, part))
+		if (explain_is_safepoint(e, part))
 			buf_put_text(words, "a pause of the Java virtual machine,");
 		else
 			put_lock(e, part, slice, words);
@@ -347,7 +341,8 @@ static void waker_words(const struct explainer *e, const struct explain_part *pa
 			   part->count == 1 ? "it" : "the longest");
 	} else {
 		buf_put_text(words,
-			     slice_of(e, part) && slice_of(e, part)->flags & HISTORY_SAFEPOINT
+			     explain_part_slice(e, part) &&
+					     explain_part_slice(e, part)->flags & HISTORY_SAFEPOINT
 				     ? ", last "
 			     : part->kind == SLICE_WAIT + WAIT_CHILD && part->ended == CRITICAL_OPEN
 				     ? ", which had not ended by then: "
@@ -539,7 +534,7 @@ static void answer_words(struct explainer *e, const struct explain_part *part, s
 {
 	buf_printf(words, "waiting for the answer of %s to %s", part->made->peer,
 		   part->made->endpoint);
-	if (slice_of(e, part))
+	if (explain_part_slice(e, part))
 		place_words(e, part->stack, words);
 	if (part->is_followed)
 		cause_words(e, part, words);
@@ -552,20 +547,20 @@ static void passed_on_words(const struct explainer *e, const struct explain_part
 	buf_put_text(words, "until ");
 	explain_thread_words(e, part->waker, part->thread, words);
 	buf_printf(words, " woke the event loop (%s), most likely with the result",
-		   call_of(e, slice_of(e, part)));
+		   call_of(e, explain_part_slice(e, part)));
 }
 
 /* Of a wait of an event loop that served others, too. */
 static void shared_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
-	buf_printf(words, "waiting for new events (%s)", call_of(e, slice_of(e, part)));
+	buf_printf(words, "waiting for new events (%s)", call_of(e, explain_part_slice(e, part)));
 	place_words(e, part->stack, words);
 	buf_put_text(words, ", of any of its requests: what this one waited for is not known");
 }
 
 void explain_part_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
-	const struct history_slice *slice = slice_of(e, part);
+	const struct history_slice *slice = explain_part_slice(e, part);
 
 	if (part->is_in_queue) {
 		explain_thread_words(e, part->thread, part->thread, words);
@@ -660,7 +655,7 @@ static const char *const contexts[] = {
 
 void explain_evidence_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
-	const struct history_slice *slice = slice_of(e, part);
+	const struct history_slice *slice = explain_part_slice(e, part);
 	static const char *const sure[] = {
 		[FILM_HOLDER_OWNER] = "its owner read from the lock",
 		[FILM_HOLDER_LAST] = "its last holder read from the lock",
@@ -704,90 +699,4 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 	if (part->retries)
 		buf_put_text(words, "; waits whose timeout was over, and which began anew for the "
 				    "same at once, are one with the last of them");
-}
-
-/* Null: the functions on its stack say nothing. */
-static const char *kind_by_role(const struct history_slice *slice)
-{
-	return !slice_is_wait(slice->kind)			    ? NULL
-	       : slice->flags & HISTORY_ROW			    ? "row-lock"
-	       : slice->flags & HISTORY_TABLE			    ? "table-lock"
-	       : slice->flags & HISTORY_SAFEPOINT		    ? "stopping"
-	       : slice->flags & (HISTORY_FUSE | HISTORY_BY_PROCESS) ? "served-file"
-	       : slice->flags & HISTORY_CLIENT_READ		    ? "client"
-	       : slice->flags & HISTORY_CLIENT_WRITE		    ? "slow-client"
-								    : NULL;
-}
-
-const char *explain_kind(const struct explainer *e, const struct explain_part *part)
-{
-	if (part->is_of_connection)
-		return "connection";
-	if (part->is_reclaim)
-		return "reclaim";
-	if (part->is_queue)
-		return "queue";
-	switch ((enum critical_end)part->ended) {
-	case CRITICAL_EARLIER:
-	case CRITICAL_ABSENT:
-	case CRITICAL_HOLE:
-	case CRITICAL_UNLINKED:
-	case CRITICAL_SHARED:
-		return "unexplained";
-	case CRITICAL_SENT:
-		return "sent";
-	case CRITICAL_ANSWERED:
-		return "answered";
-	default:
-		break;
-	}
-	if (part->made)
-		return "request";
-	if (part->ended == CRITICAL_READY)
-		return "ready";
-	if (part->is_made)
-		return "made";
-	if (is_safepoint(e, part))
-		return "safepoint";
-	if (part->slice != HISTORY_NONE && kind_by_role(slice_of(e, part)))
-		return kind_by_role(slice_of(e, part));
-	if (part->slice != HISTORY_NONE && slice_of(e, part)->flags & HISTORY_NAMES)
-		return "name-server";
-	if (part->slice != HISTORY_NONE && !part->lock && explain_is_condition(slice_of(e, part)))
-		return "condition";
-	return slice_kind_name(part->kind);
-}
-
-const char *explain_kind_words(const char *kind)
-{
-	static const char *const sentences[][2] = {
-		{"on-cpu", "time on CPU"},
-		{"reclaim", "the kernel's freeing of memory"},
-		{"row-lock", "waiting for row locks"},
-		{"table-lock", "waiting for table locks"},
-		{"stopping", "the time until all threads had stopped"},
-		{"served-file", "waiting for the process that serves a file"},
-		{"client", "waiting for its client"},
-		{"slow-client", "sending to a client that reads slowly"},
-		{"made", "the time until its thread was made"},
-		{"ready", "time ready but not running"},
-		{"queue", "time behind other requests"},
-		{"connection", "earlier requests of a connection"},
-		{"request", "waiting for the answers of others"},
-		{"condition", "waiting for conditions"},
-		{"poll", "waiting for new events"},
-		{"socket-read", "waiting for data of a peer"},
-		{"disk", "waiting for a disk"},
-		{"sleep", "sleeping"},
-		{"sent", "time until its request was received"},
-		{"answered", "time until the answer was received"},
-		{"name-server", "waiting for a name server"},
-		{"safepoint", "pauses of the Java virtual machine"},
-		{"unexplained", "time that is not explained"},
-	};
-
-	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
-		if (!strcmp(kind, sentences[i][0]))
-			return sentences[i][1];
-	return kind;
 }

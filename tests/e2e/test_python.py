@@ -275,14 +275,13 @@ def test_from_the_start(lab, python):
     """A command is filmed while its interpreter comes up."""
     made = lab.record("--", *python, PROGRAM, "shares", 2)
     assert made.share(lambda stack: "seventy" in stack) > 0.3, made.explain()
-    # modules' code is freed once it has run; and stacks wait in the rings until the rules are there, for all of which a
-    # recorder that gets no CPU has no room
+    # stacks wait in the rings until the rules are there, for all of which a recorder that gets no CPU has no room
     report = made.json()
     others = sum(count for reason, count in report["loss"].items() if "without a name" not in reason)
     assert others <= 0.01 * report["stacks"]["samples"], made.explain()
     assert {reason for reason in report["loss"] if "without a name" not in reason} <= {
         "stack cut: no room to hand it over for completion"}, made.explain()
-    assert made.share(lambda stack: "[unknown python function]" in stack) < 0.05, made.explain()
+    assert made.share(lambda stack: "[unknown python function]" in stack) < 0.01, made.explain()
 
 
 IMPORTS = "import asyncio, ctypes, decimal, doctest, http.server, logging.config, multiprocessing, pydoc, unittest, xml.dom.minidom"

@@ -172,4 +172,6 @@ def test_services_and_which_asked_which(lab, serving):  # noqa: F811
     assert call["p50"] <= call["p99"] <= call["longest"] and not call["several"]
     # where the server's requests are left out, its address is all that is known
     call, = alone["calls"]
-    assert call["to"] is None and call["peer"] == f"127.0.0.1:{behind_port}" and len(alone["services"]) == 1
+    assert call["to"] is None and call["peer"] == f"127.0.0.1:{behind_port}"
+    proxying, = alone["services"]
+    assert proxying["count"] == proxying["made"] == 50
