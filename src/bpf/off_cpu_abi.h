@@ -45,6 +45,7 @@ enum off_cpu_context {
 	OFF_CPU_BY_INTERRUPT, /* whose current thread is an innocent one */
 	OFF_CPU_BY_SOFTIRQ,
 	OFF_CPU_BY_UNKNOWN, /* a thread or an interrupt */
+	OFF_CPU_BY_TIMER,   /* the time was over that a socket has for this */
 };
 
 /* What a descriptor is of. */

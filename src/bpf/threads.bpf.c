@@ -10,6 +10,7 @@
 #include "off_cpu_evidence.h"
 #include "paths.h"
 #include "polls.h"
+#include "socket_timeout.h"
 #include "switch_stack.h"
 #include "threads_abi.h"
 #include "threads_lock.h"
@@ -29,6 +30,12 @@ __u32 threads_count;
 
 /* How long an answer of the filter counts. */
 #define ASK_AGAIN_NS 50000000ull
+
+/*
+ * Between its decision to wait and the report of its switch, a thread takes less, if its CPU is a
+ * real one or is not taken away meanwhile.
+ */
+#define GOES_OUT_NS 1000000ull
 
 /* A thread that is switched to, and whose stack is wanted. */
 struct threads_coming {
@@ -60,7 +67,8 @@ struct threads_thread {
 	/* the evidence that was reported last */
 	__u64 arguments[THREADS_CALL_ARGUMENTS];
 	struct object_seen seen;
-	__u64 epoll; /* the file that it waits for new events of; 0: it does not */
+	__u64 epoll;	 /* the file that it waits for new events of; 0: it does not */
+	__u64 time_over; /* in jiffies: the timeout of a socket that it waits for; 0: none */
 	__u32 object_told;
 	__u32 thread, waker;
 	__u8 answer; /* enum filter_answer, as of asked */
@@ -263,6 +271,10 @@ static __always_inline void note_waking(struct threads_thread *thread, __u64 now
 {
 	thread->woken = now;
 	thread->context = waker_context();
+	/* timers that are no finer work in soft interrupts, as the network does */
+	if (thread->time_over && thread->context != OFF_CPU_BY_THREAD &&
+	    bpf_jiffies64() >= thread->time_over)
+		thread->context = OFF_CPU_BY_TIMER;
 	thread->waker = thread->context == OFF_CPU_BY_THREAD ? number_of_current() : 0;
 	/* only long waits have their lock reported */
 	if (thread->has_lock && now - thread->out >= threads_min_wait)
@@ -449,6 +461,8 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 		m->record.flags |= THREADS_NEW_OBJECT;
 	if (m->record.descriptor == OFF_CPU_FD_EPOLL)
 		thread->epoll = thread->seen.file;
+	if (object_is_socket(m->record.descriptor))
+		thread->time_over = socket_time_over(thread->seen.file, call);
 	if (m->record.descriptor == OFF_CPU_FD_IO_URING && waits_for_entries(regs, m->record.state))
 		thread->polls = ENTRIES_OF_URING;
 	if (arguments[0] != thread->arguments[0] || arguments[1] != thread->arguments[1] ||
@@ -471,6 +485,20 @@ static __always_inline void take_last_call(struct threads_making *m, struct task
 	m->record.flags |= THREADS_ARGUMENTS;
 }
 
+/*
+ * Another CPU may wake it before its switch is reported: from then on it is ready. Unlike the wake
+ * of a thread that ran on after that, it is one of the last moment, or its state shows it.
+ */
+static __always_inline bool is_woken_already(struct task_struct *task,
+					     const struct threads_thread *thread, __u32 state,
+					     __u64 now)
+{
+	struct task_struct___threads *more = (void *)task;
+
+	return state && thread->woken &&
+	       (more->__state == OFF_CPU_STATE_WAKING || now - thread->woken < GOES_OUT_NS);
+}
+
 static __always_inline void goes_out(struct threads_making *m, struct task_struct *task,
 				     struct threads_thread *thread, __u32 state, __u64 now)
 {
@@ -480,6 +508,7 @@ static __always_inline void goes_out(struct threads_making *m, struct task_struc
 	m->record.prev_count = count_of(task);
 	m->record.state = state;
 	thread->epoll = 0;
+	thread->time_over = 0;
 	thread->polls = POLLS_NOT;
 	/* preempted as it comes back, it has its stack taken still */
 	if (state)
@@ -498,7 +527,8 @@ static __always_inline void goes_out(struct threads_making *m, struct task_struc
 		m->record.flags |= THREADS_IS_FROZEN;
 	thread->could_run = !state;
 	thread->out = now;
-	thread->woken = 0;
+	if (!is_woken_already(task, thread, state, now))
+		thread->woken = 0;
 }
 
 /* Whether the wait that is over has a stack, which is then taken soon. */

@@ -354,8 +354,12 @@ struct film_turn {
 	 * several descriptors, and object is 0: what of the one that woke it; 0: as above
 	 */
 	uint32_t ready_object;
-	uint32_t on;	 /* of a goroutine: the thread that it ran on; 0: not known */
-	uint32_t holder; /* of the lock, as of a film_lock; FILM_TURN_SURE: how it is known */
+	uint32_t on; /* of a goroutine: the thread that it ran on; 0: not known */
+	/*
+	 * Of the lock, as of a film_lock; FILM_TURN_SURE: how it is known. Without a lock: the
+	 * thread of the process that has the other end of the pipe that it waited for
+	 */
+	uint32_t holder;
 	uint16_t call;
 	uint16_t cpu;  /* on which it ran */
 	uint8_t state; /* FILM_WAIT_READY: it was preempted, or gave way; 0: a thread begins */

@@ -93,8 +93,8 @@ static int take(void *context, const struct slice *slice)
 	}
 	if (loading->count >= HISTORIES_MAX)
 		return -E2BIG;
-	if (!add(loading, &of) ||
-	    (e->lock && slice_is_wait(slice->kind) && !add_lock(loading->histories, slice)))
+	if (!add(loading, &of) || ((e->lock || e->holder) && slice_is_wait(slice->kind) &&
+				   !add_lock(loading->histories, slice)))
 		return -ENOMEM;
 	loading->first[of.thread + 1]++;
 	if (loading->goroutines)
@@ -143,6 +143,21 @@ static void join_waits(struct histories *histories)
 		}
 	}
 	histories->first[threads] = histories->count = count;
+}
+
+/*
+ * A wait behind which nothing is known has ended at a moment, and in a way, that is not known
+ * either.
+ */
+static void end_unseen(struct histories *histories)
+{
+	for (size_t i = 0; i + 1 < histories->count; i++) {
+		struct history_slice *slice = &histories->slices[i], *next = slice + 1;
+
+		if (slice_is_wait(slice->kind) && next->thread == slice->thread &&
+		    next->kind == SLICE_HOLE)
+			slice->flags &= ~(uint32_t)FILM_WAIT_OPEN;
+	}
 }
 
 /* How far the ends of the threads of a process that is killed are apart. */
@@ -242,6 +257,7 @@ static int sort_by_thread(struct histories *histories, struct loading *loading)
 	free(next);
 	join_waits(histories);
 	place_ready(histories);
+	end_unseen(histories);
 	return mark_open(histories);
 }
 

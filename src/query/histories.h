@@ -60,7 +60,10 @@ static inline bool history_is_idle(const struct history_slice *slice)
 	       wait_class_is_idle(slice_wait_class(slice->kind));
 }
 
-/* A wait for a lock, or a part of one. */
+/*
+ * A wait for a lock, or a part of one; without an address: for what the process of the holder does
+ * with the other end of a pipe.
+ */
 struct history_lock {
 	uint64_t start, end, address;
 	uint32_t thread, holder, place; /* as of a struct film_lock */

@@ -132,7 +132,7 @@ static void keep_evidence(struct slice_evidence *of, const struct slice_evidence
 {
 	if (!of->stack)
 		of->stack = before->stack;
-	if (of->lock || !before->lock)
+	if (of->lock || of->holder || (!before->lock && !before->holder))
 		return;
 	of->lock = before->lock;
 	of->holder = before->holder;
@@ -161,15 +161,15 @@ static void fill_evidence(const struct film_turns *turns, size_t i, struct slice
 	for (size_t k = 0; k < FILM_WAIT_ARGUMENTS; k++)
 		e->arguments[k] = turns->arguments[k][i];
 	e->lock = turns->lock[i];
-	e->holder = e->lock_place = 0;
-	e->lock_kind = e->holder_sure = 0;
+	e->holder = turns->holder[i];
+	e->holder_sure = film_turn_sure(e->flags);
+	e->lock_place = 0;
+	e->lock_kind = 0;
 	if (!e->lock)
 		return;
-	e->holder = turns->holder[i];
 	e->lock_place = e->object;
 	e->object = 0;
 	e->lock_kind = (uint8_t)turns->lock_kind[i];
-	e->holder_sure = film_turn_sure(e->flags);
 }
 
 /* A turn whose times are added to a life. */

@@ -328,28 +328,36 @@ static bool has_other_owner(const struct explain_part *part)
 	       (lock->sure == FILM_HOLDER_OWNER || lock->sure == FILM_HOLDER_LAST);
 }
 
+/* How the thread to which a wait that is followed leads has ended it, or lets it last. */
+static const char *link_words(const struct explainer *e, const struct explain_part *part)
+{
+	const struct history_slice *slice = explain_part_slice(e, part);
+	bool is_holder = part->lock && part->lock->holder == part->waker && part->waker;
+
+	if (slice && slice->flags & HISTORY_SAFEPOINT)
+		return ", last ";
+	if (part->ended == CRITICAL_OPEN && part->kind == SLICE_WAIT + WAIT_CHILD)
+		return ", which had not ended by then: ";
+	if (part->ended == CRITICAL_OPEN && part->kind == SLICE_WAIT + WAIT_IPC)
+		return ", which had not ended by then; its other end is in ";
+	if (part->ended == CRITICAL_OPEN || is_holder)
+		return ", held by ";
+	if (part->is_call)
+		return ", served by ";
+	return part->kind == SLICE_WAIT + WAIT_LOCK ? " until a wake by " : ", ended by ";
+}
+
 /* Of a wait that is followed. */
 static void waker_words(const struct explainer *e, const struct explain_part *part,
 			struct buf *words)
 {
-	bool is_holder = part->lock && part->lock->holder == part->waker && part->waker;
-
 	if (has_other_owner(part)) {
 		buf_put_text(words, ", held by ");
 		explain_thread_words(e, part->lock->holder, part->thread, words);
 		buf_printf(words, " when %s began, and released by ",
 			   part->count == 1 ? "it" : "the longest");
 	} else {
-		buf_put_text(words,
-			     explain_part_slice(e, part) &&
-					     explain_part_slice(e, part)->flags & HISTORY_SAFEPOINT
-				     ? ", last "
-			     : part->kind == SLICE_WAIT + WAIT_CHILD && part->ended == CRITICAL_OPEN
-				     ? ", which had not ended by then: "
-			     : part->ended == CRITICAL_OPEN || is_holder ? ", held by "
-			     : part->is_call				 ? ", served by "
-			     : part->kind == SLICE_WAIT + WAIT_LOCK	 ? " until a wake by "
-									 : ", ended by ");
+		buf_put_text(words, link_words(e, part));
 	}
 	explain_thread_words(e, part->waker, part->thread, words);
 	if (part->is_likely)
@@ -387,7 +395,8 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 		}
 		break;
 	case CRITICAL_CYCLE:
-		buf_put_text(words, ", held by ");
+		buf_put_text(words, part->kind == SLICE_WAIT + WAIT_IPC ? ", its other end is in "
+									: ", held by ");
 		explain_thread_words(e, part->waker, part->thread, words);
 		buf_put_text(words, ": a deadlock, as that one waits for this thread");
 		break;

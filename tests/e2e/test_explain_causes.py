@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 
 from harness import PATIENCE, needs_root, running, wait_until
-from test_explain import EVENTS, explained, is_of_machine, listening_port, of_work
+from test_explain import EVENTS, explained, is_of_machine, listening_port, of_work, work_of
 from test_explain_retries import film_beside, first_of, known, statement
 from test_flight import memory_group
 from test_requests import postgres  # noqa: F401: a fixture
@@ -291,6 +291,27 @@ def test_a_child_that_does_not_end(lab):
     cause = shell["parts"][0]
     assert cause["kind"] == "child" and cause["waker"]["comm"] == "sleep", cause
     assert "which had not ended by then: sleep (" in cause["words"] and cause["parts"][0]["kind"] == "sleep", cause
+
+
+def test_the_other_end_of_a_pipe_that_hangs(lab):
+    """It is waited for still when the film ends: the one process that can write is known by its descriptor."""
+    with running(lab.program("cases"), 60, "hang") as target:
+        film = lab.record(*EVENTS, "-p", ",".join(map(str, [target.pid, *target.children()])), "-d", 1)
+    handler, = explained(lab, film, "-n", "handler")
+    cause = handler["parts"][0]
+    assert cause["kind"] == "ipc" and "take_part" in cause["stack"] and cause["waker"]["comm"] == "producer", cause
+    assert "which had not ended by then; its other end is in producer (" in cause["words"], cause
+    did = first_of(cause)
+    assert did["kind"] == "sleep" and "make_part" in did["stack"], cause
+
+
+def test_the_timeout_of_a_socket(lab):
+    """SO_RCVTIMEO: a timer of the kernel ends the wait in a soft interrupt, as a packet would."""
+    film = lab.record(*EVENTS, "--", lab.program("cases"), 1.5, "timeout")
+    cause = work_of(film, explained(lab, film, "-n", "handler")[0])[0]
+    assert cause["kind"] == "socket-read" and "ask_in_vain" in cause["stack"] and cause["longest"] > 290_000_000, cause
+    assert cause["end"] in ("timer", "open") and cause["object"].startswith("tcp 127.0.0.1:"), cause
+    assert any("until its time was over" in part["words"] for part in explained(lab, film, "-n", "handler")[0]["parts"]), film
 
 
 def test_the_exit_status_and_who_asked_for_it(lab):

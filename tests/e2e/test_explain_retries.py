@@ -25,7 +25,7 @@ static bool done;
 
 __attribute__((noinline)) static void render()
 {
-	std::this_thread::sleep_for(std::chrono::milliseconds(700));
+	std::this_thread::sleep_for(std::chrono::milliseconds(750));
 	std::lock_guard<std::mutex> guard(mutex);
 	done = true;
 	changed.notify_one();

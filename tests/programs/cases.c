@@ -324,6 +324,91 @@ static void run_accept(void)
 	start("handler", accept_handler);
 }
 
+/* Another process is slow to write into a pipe, or never does. */
+
+static int parts[2];
+
+KEPT static void make_part(long ms)
+{
+	sleep_ms(ms);
+	NO_TAIL_CALL();
+}
+
+KEPT static void take_part(void)
+{
+	char part;
+
+	if (read(parts[0], &part, 1) != 1)
+		exit(1);
+	NO_TAIL_CALL();
+}
+
+static void *pipe_handler(void *unused)
+{
+	while (!is_over())
+		take_part();
+	return unused;
+}
+
+static void begin_pipe(long ms)
+{
+	if (pipe(parts))
+		exit(1);
+	if (!fork()) {
+		pthread_setname_np(pthread_self(), "producer");
+		close(parts[0]);
+		alarm((unsigned int)program_seconds + 1);
+		do
+			make_part(ms);
+		while (write(parts[1], "", 1) == 1);
+		_exit(0);
+	}
+	start("handler", pipe_handler);
+}
+
+static void run_pipe(void)
+{
+	begin_pipe(80);
+}
+
+static void run_hang(void)
+{
+	begin_pipe(1000000);
+}
+
+/* A service that does not answer, for which there is a timeout. */
+
+KEPT static void ask_in_vain(void)
+{
+	char answer;
+
+	if (recv(peer, &answer, 1, 0) != -1)
+		exit(1);
+	NO_TAIL_CALL();
+}
+
+static void *timeout_handler(void *unused)
+{
+	while (!is_over()) {
+		ask_in_vain();
+		spin(2 * MILLISECOND);
+	}
+	return unused;
+}
+
+static void run_timeout(void)
+{
+	const struct timeval time = {.tv_usec = 300000};
+	struct sockaddr_in address;
+
+	listen_at(&address, 8);
+	peer = socket(AF_INET, SOCK_STREAM, 0);
+	if (peer < 0 || connect(peer, (struct sockaddr *)&address, sizeof(address)) ||
+	    setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)))
+		exit(1);
+	start("handler", timeout_handler);
+}
+
 /* Another process wants the same CPU. */
 
 KEPT static void make_backup(void)
@@ -354,7 +439,8 @@ static const struct {
 } cases[] = {
 	{"lock", run_lock},	{"burn", run_burn},	      {"deadlock", run_deadlock},
 	{"pool", run_pool},	{"fsync", run_fsync},	      {"downstream", run_downstream},
-	{"accept", run_accept}, {"neighbour", run_neighbour},
+	{"accept", run_accept}, {"neighbour", run_neighbour}, {"pipe", run_pipe},
+	{"hang", run_hang},	{"timeout", run_timeout},
 };
 
 int main(int argc, char **argv)

@@ -26,6 +26,12 @@ static const uint16_t calls[] = {
 	SYS_getdents64, SYS_readahead,	 SYS_fadvise64,	   SYS_close,
 };
 
+/* Of these, those that send, or connect. */
+static const uint16_t sends[] = {
+	SYS_write,    SYS_writev,  SYS_pwritev2, SYS_sendto,   SYS_sendmsg,
+	SYS_sendmmsg, SYS_connect, SYS_sendfile, SYS_shutdown,
+};
+
 /* System calls with a path: the numbers of their arguments, from 1; 0: there is none. */
 static const struct {
 	uint16_t call;
@@ -59,6 +65,8 @@ void descriptors_prepare(struct probes *probes)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		probes->rodata->descriptor_calls[calls[i]] = true;
+	for (size_t i = 0; i < sizeof(sends) / sizeof(sends[0]); i++)
+		probes->rodata->descriptor_sends[sends[i]] = true;
 	for (size_t i = 0; i < sizeof(path_calls) / sizeof(path_calls[0]); i++)
 		probes->rodata->path_calls[path_calls[i].call] =
 			(uint16_t)(path_calls[i].path << PATH_FIRST |

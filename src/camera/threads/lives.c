@@ -109,6 +109,9 @@ static void add_lock(const struct life *life, struct film_turn *turn)
 {
 	const struct lives_lock *lock = &life->lock;
 
+	/* without a lock: the thread at the other end of a pipe */
+	turn->holder = lock->holder;
+	turn->flags |= lock->sure * (uint32_t)FILM_TURN_SURE;
 	if (!lock->address)
 		return;
 	turn->lock = lock->address;
@@ -116,8 +119,6 @@ static void add_lock(const struct life *life, struct film_turn *turn)
 	if (lock->place)
 		turn->object = lock->place;
 	turn->lock_kind = lock->kind;
-	turn->holder = lock->holder;
-	turn->flags |= lock->sure * (uint32_t)FILM_TURN_SURE;
 }
 
 /* Of a wait that is over: if nothing named the owner, it is the thread that released the lock. */
@@ -194,7 +195,7 @@ static void miss(struct lives *lives, struct life *life, uint64_t time)
 	life->unseen = time > life->start ? time - life->start : 0;
 	life->mode = LIFE_RUNS;
 	life->stack = 0;
-	life->lock.address = 0;
+	life->lock = (struct lives_lock){0};
 }
 
 /* -- switches ---------------------------------------------------------------------------------- */
@@ -232,7 +233,7 @@ static void take_evidence(struct life *life, const struct threads_event *event)
 	life->descriptor = like.descriptor;
 	life->evidence_flags = like.flags;
 	life->stack = 0;
-	life->lock.address = 0;
+	life->lock = (struct lives_lock){0};
 	life->has_evidence = true;
 	if (record->flags & THREADS_NEW_OBJECT)
 		life->object_told = event->object;
@@ -453,6 +454,13 @@ void lives_take(struct lives *lives, const struct threads_event *event)
 
 /* -- the list of tasks ------------------------------------------------------------------------- */
 
+/* The lock, or the other end of a pipe, of a wait of which the rest is known. */
+static void take_listed_lock(struct life *life, const struct lives_listed *listed)
+{
+	if (listed->lock.address || listed->lock.holder)
+		life->lock = listed->lock;
+}
+
 static void take_listed(struct life *life, const struct lives_listed *listed)
 {
 	const struct film_wait *evidence = &listed->evidence;
@@ -473,6 +481,17 @@ static void take_listed(struct life *life, const struct lives_listed *listed)
 	life->ready_object = listed->ready;
 }
 
+/* It is as it is known; its stack may be more than that. */
+static void take_as_known(struct life *life, const struct lives_listed *listed)
+{
+	if (life->mode != LIFE_OFF || listed->runs)
+		return;
+	if (!life->has_evidence || !life->stack)
+		take_listed(life, listed);
+	else if (!life->lock.address)
+		take_listed_lock(life, listed);
+}
+
 void lives_list(struct lives *lives, const struct lives_listed *listed)
 {
 	struct life *life = lives_table_find(lives, listed->number);
@@ -489,10 +508,7 @@ void lives_list(struct lives *lives, const struct lives_listed *listed)
 	} else if (life->count != listed->count) {
 		miss(lives, life, listed->time);
 	} else {
-		/* it is as it is known; its stack may be more than that */
-		if (life->mode == LIFE_OFF && !listed->runs &&
-		    (!life->has_evidence || !life->stack))
-			take_listed(life, listed);
+		take_as_known(life, listed);
 		return;
 	}
 	life->mode = listed->runs ? LIFE_RUNS : LIFE_OFF;
@@ -508,6 +524,14 @@ void lives_list(struct lives *lives, const struct lives_listed *listed)
 	life->has_evidence = false;
 	if (!listed->runs)
 		take_listed(life, listed);
+}
+
+void lives_list_late(struct lives *lives, const struct lives_listed *listed)
+{
+	struct life *life = lives_table_find(lives, listed->number);
+
+	if (is_of_life(life, listed->time) && !listed->moved && life->count == listed->count)
+		take_as_known(life, listed);
 }
 
 void lives_list_done(struct lives *lives, uint64_t begun)
@@ -561,43 +585,6 @@ void lives_cut(struct lives *lives, uint64_t time, uint64_t least)
 		if (life->number && life->is_meant && life->mode != LIFE_NEW && last <= time &&
 		    time - life->start > least)
 			cut(lives, life, time);
-	}
-}
-
-void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
-		     void (*take)(void *context, const struct capture_identity *identity,
-				  uint64_t since, const struct film_wait *evidence),
-		     void *context)
-{
-	vec_foreach (&lives->all, life) {
-		struct film_wait evidence;
-
-		if (!life->number || !life->is_meant || life->mode != LIFE_OFF || life->woken ||
-		    life->is_long || !life->has_evidence || life->waits > time ||
-		    time - life->waits < least)
-			continue;
-		life->is_long = true;
-		evidence = (struct film_wait){
-			.call = life->call,
-			.state = life->state,
-			.descriptor = life->descriptor,
-			.flags = life->evidence_flags,
-		};
-		memcpy(evidence.arguments, life->arguments, sizeof(evidence.arguments));
-		/* as it is called now: the other name is of what it did before */
-		take(context, &life->next_identity, life->waits, &evidence);
-	}
-}
-
-void lives_turn(struct lives *lives)
-{
-	vec_foreach (&lives->all, life) {
-		life->thread = 0;
-		life->stack = 0;
-		life->lock.address = 0;
-		life->object_row = 0;
-		if (life->mode != LIFE_NEW)
-			life->flags = FILM_TURN_BEGINS | FILM_WAIT_BEFORE;
 	}
 }
 

@@ -16,7 +16,10 @@
  */
 struct lives;
 
-/* A lock that a thread waited for, as of a struct film_turn. */
+/*
+ * A lock that a thread waited for, as of a struct film_turn. Without an address it may have a
+ * holder still: that is at the other end of the pipe for which it waits.
+ */
 struct lives_lock {
 	uint64_t address; /* 0: it waited for none, or that is not known */
 	uint32_t holder, place;
@@ -75,6 +78,12 @@ struct lives_listed {
 	struct lives_lock lock;	   /* if that was looked for */
 };
 void lives_list(struct lives *lives, const struct lives_listed *listed);
+
+/*
+ * The same of a list that was read when all had been given, up to a moment before: only what it
+ * says of threads that still wait as they did at that moment counts.
+ */
+void lives_list_late(struct lives *lives, const struct lives_listed *listed);
 
 /* The list that was begun at that time is complete: all others have ended by then. */
 void lives_list_done(struct lives *lives, uint64_t begun);

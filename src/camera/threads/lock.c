@@ -366,6 +366,17 @@ static uint32_t place_of(struct look *look)
 	return frame;
 }
 
+uint32_t lock_process(struct lock_book *book, pid_t pid, uint64_t began)
+{
+	struct lock_holder holder;
+
+	book->holders.samples = book->host->samples;
+	if (!lock_holder_find_process(&book->holders, pid, began, &holder))
+		return 0;
+	return samples_other_thread(book->host->samples, pid, holder.tid, holder.start,
+				    holder.comm);
+}
+
 /* What waits for the lock of a file: the process that has it may be any. */
 static void read_file(struct look *look)
 {
@@ -375,18 +386,14 @@ static void read_file(struct look *look)
 		[LOCK_OF_OPEN_FILE] = FILM_LOCK_OPEN_FILE,
 	};
 	const struct lock_evidence *evidence = look->evidence;
-	struct lock_book *book = look->book;
 	pid_t pid = (pid_t)evidence->file_owner;
-	struct lock_holder holder;
 
 	look->row->kind = kinds[evidence->of_file];
 	look->row->value = 0;
 	/* of its own process it is one of the threads, and not known which */
-	if (pid == (pid_t)look->record->identity.pid ||
-	    !lock_holder_find_process(&book->holders, pid, look->began, &holder))
+	if (pid == (pid_t)look->record->identity.pid)
 		return;
-	look->row->holder = samples_other_thread(book->host->samples, pid, holder.tid, holder.start,
-						 holder.comm);
+	look->row->holder = lock_process(look->book, pid, look->began);
 	look->row->sure = look->row->holder ? FILM_HOLDER_OWNER : FILM_HOLDER_NONE;
 }
 

@@ -50,6 +50,11 @@ bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
 	       struct lock_evidence *evidence);
 
 /*
+ * The film's row for the first thread of any process, which was there at a time; 0: it was not.
+ */
+uint32_t lock_process(struct lock_book *book, pid_t pid, uint64_t began);
+
+/*
  * How many processes have locks of their language's own that are not watched, as there were too
  * many such processes.
  */

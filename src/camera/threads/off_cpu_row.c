@@ -46,6 +46,7 @@ uint8_t off_cpu_context(uint8_t waker_context)
 		[OFF_CPU_BY_INTERRUPT] = FILM_WAIT_BY_INTERRUPT,
 		[OFF_CPU_BY_SOFTIRQ] = FILM_WAIT_BY_SOFTIRQ,
 		[OFF_CPU_BY_UNKNOWN] = FILM_WAIT_BY_EITHER,
+		[OFF_CPU_BY_TIMER] = FILM_WAIT_BY_TIMER,
 	};
 
 	return waker_context < sizeof(contexts) ? contexts[waker_context] : FILM_WAIT_BY_NONE;

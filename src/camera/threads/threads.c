@@ -21,6 +21,7 @@
 #include "camera/threads/descriptors.h"
 #include "camera/threads/hangs.h"
 #include "camera/threads/lives.h"
+#include "camera/threads/lives_listing.h"
 #include "camera/losses.h"
 #include "camera/threads/objects.h"
 #include "camera/threads/off_cpu_count.h"
@@ -50,13 +51,6 @@
 /* The most stacks that wait for their switches. */
 #define STACKS_MAX 65536
 
-/* The list of tasks, at the place where it belongs in the order of time. */
-struct listing {
-	vec(struct lives_listed) all;
-	size_t next;
-	uint64_t begun; /* 0: none is to be done */
-};
-
 struct threads {
 	vec(struct bpf_link *) links;
 	struct threads_logs *logs;
@@ -66,9 +60,11 @@ struct threads {
 	struct objects *objects;
 	struct lock_book *locks;
 	struct waiting *stacks; /* by the thread's number, and when it came in */
-	struct listing listing;
-	uint64_t until; /* all is reported up to there */
-	uint64_t lost;	/* records of logs, when last looked at */
+	struct lives_listing listing;
+	struct pipe_ends pipes;
+	bool finds_pipes; /* for the list that is being read */
+	uint64_t until;	  /* all is reported up to there */
+	uint64_t lost;	  /* records of logs, when last looked at */
 	uint64_t lists_failed, damaged;
 	char arch[65]; /* uname -m */
 };
@@ -219,7 +215,9 @@ static void take_listed(void *context, const struct capture_head *head,
 		place = samples_resolve(
 			source->host->samples,
 			scheduler_cut(&threads->scheduler, source->host->probes, record), from);
-		lock = threads_lock_of_list(threads->locks, record, &listed->wait);
+		lock = threads_lock_of_list(threads->locks,
+					    threads->finds_pipes ? &threads->pipes : NULL, record,
+					    &listed->wait);
 	}
 	row = (struct lives_listed){
 		.time = record->head.time,
@@ -251,20 +249,6 @@ static int read_list(struct source *source, bool with_stacks)
 	return err;
 }
 
-/* Takes what was listed up to a time. */
-static void give_listed(struct threads *threads, uint64_t until)
-{
-	struct listing *listing = &threads->listing;
-
-	while (listing->next < listing->all.count && listing->all.at[listing->next].time <= until)
-		lives_list(threads->lives, &listing->all.at[listing->next++]);
-	if (listing->next < listing->all.count || !listing->begun || listing->begun > until)
-		return;
-	lives_list_done(threads->lives, listing->begun);
-	listing->all.count = listing->next = 0;
-	listing->begun = 0;
-}
-
 /*
  * -- switches -----------------------------------------------------------------------------------
  */
@@ -276,10 +260,10 @@ static void take_logs(struct source *source, uint64_t until)
 
 	while (threads_logs_next(threads->logs, until, &event)) {
 		if (threads->listing.begun)
-			give_listed(threads, event.time);
+			lives_listing_give(&threads->listing, threads->lives, event.time);
 		lives_take(threads->lives, &event);
 	}
-	give_listed(threads, until);
+	lives_listing_give(&threads->listing, threads->lives, until);
 	threads->until = until;
 }
 
@@ -413,7 +397,7 @@ static int start(struct source *source, struct fail *why)
 	lives_begin(threads->lives, clock_ns());
 	/* what was listed until then is how it was before; and what is listed now, still is */
 	threads->listing.begun = 0;
-	give_listed(threads, UINT64_MAX);
+	lives_listing_give(&threads->listing, threads->lives, UINT64_MAX);
 	threads->listing.all.count = threads->listing.next = 0;
 	err = read_list(source, false);
 	return err ? fail_errno(why, err, NULL, "cannot list threads") : 0;
@@ -489,8 +473,13 @@ static void closing(struct source *source)
 
 	lives_cut(threads->lives, threads->until, 0);
 	tell_losses(source);
-	if (!threads->listing.begun && source->settings->values[0] < SECOND_NS)
-		read_list(source, true);
+	if (threads->listing.begun || source->settings->values[0] >= SECOND_NS)
+		return;
+	/* while the processes are there still */
+	threads->finds_pipes = true;
+	read_list(source, true);
+	threads->finds_pipes = false;
+	pipe_ends_free(&threads->pipes);
 }
 
 /* All that happened before now is in the logs. */
@@ -510,7 +499,7 @@ static void turn(struct source *source)
 	/* stacks are of the film before, and are listed again */
 	vec_foreach (&threads->listing.all, row) {
 		row->evidence.stack = 0;
-		row->lock.address = 0;
+		row->lock = (struct lives_lock){0};
 	}
 	lives_turn(threads->lives);
 	objects_turn(threads->objects);
@@ -543,6 +532,7 @@ static void finish(struct source *source, uint64_t now)
 	struct threads *threads = source->state;
 
 	take_logs(source, now);
+	lives_listing_give_late(&threads->listing, threads->lives);
 	lives_cut(threads->lives, now, 0);
 	threads->lost = threads_logs_lost(threads->logs);
 	tell_losses(source);

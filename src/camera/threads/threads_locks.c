@@ -44,11 +44,28 @@ struct lives_lock threads_lock_of_stack(struct lock_book *book, const struct cap
 	return lock;
 }
 
-struct lives_lock threads_lock_of_list(struct lock_book *book, const struct capture_record *record,
+/* The other end of a pipe, as if it were a lock that the process there has. */
+static struct lives_lock find_pipe_end(struct lock_book *book, struct pipe_ends *ends,
+				       const struct capture_record *record,
+				       const struct off_cpu_wait *wait)
+{
+	pid_t pid = pipe_ends_find(ends, (pid_t)record->identity.pid, wait);
+	uint32_t holder = pid ? lock_process(book, pid, record->head.time) : 0;
+
+	return (struct lives_lock){
+		.holder = holder,
+		.sure = holder ? FILM_HOLDER_OWNER : FILM_HOLDER_NONE,
+	};
+}
+
+struct lives_lock threads_lock_of_list(struct lock_book *book, struct pipe_ends *ends,
+				       const struct capture_record *record,
 				       const struct off_cpu_wait *wait)
 {
 	struct lock_evidence evidence;
 
+	if (ends && wait->descriptor == OFF_CPU_FD_PIPE)
+		return find_pipe_end(book, ends, record, wait);
 	if (!lock_look((pid_t)record->identity.pid, wait, true, &evidence))
 		return (struct lives_lock){0};
 	lock_meet(book, (pid_t)record->identity.pid);

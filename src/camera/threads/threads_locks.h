@@ -5,6 +5,7 @@
 #include "bpf/threads_abi.h"
 #include "camera/threads/lives.h"
 #include "camera/threads/lock.h"
+#include "camera/threads/pipe_ends.h"
 #include "camera/waiting.h"
 
 /*
@@ -16,8 +17,12 @@
 struct lives_lock threads_lock_of_stack(struct lock_book *book,
 					const struct capture_record *record);
 
-/* Of a wait that goes on, in the list of tasks. */
-struct lives_lock threads_lock_of_list(struct lock_book *book, const struct capture_record *record,
+/*
+ * Of a wait that goes on, in the list of tasks. ends: the other end of the pipe that it is for is
+ * looked for, too; null: it is not.
+ */
+struct lives_lock threads_lock_of_list(struct lock_book *book, struct pipe_ends *ends,
+				       const struct capture_record *record,
 				       const struct off_cpu_wait *wait);
 
 /* A lock waits for the end of its wait together with the stack. */

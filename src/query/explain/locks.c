@@ -108,7 +108,9 @@ void explain_locks_hold(const struct explain_locks *locks, struct histories *his
 		struct history_slice *slice = &histories->slices[i];
 		const struct history_lock *lock;
 
-		if (slice->kind != SLICE_WAIT + WAIT_LOCK || !is_without_waker(slice))
+		if ((slice->kind != SLICE_WAIT + WAIT_LOCK &&
+		     slice->kind != SLICE_WAIT + WAIT_IPC) ||
+		    !is_without_waker(slice))
 			continue;
 		lock = explain_lock_of(locks, slice);
 		if (lock && lock->holder && lock->holder != slice->thread &&

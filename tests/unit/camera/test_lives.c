@@ -413,6 +413,33 @@ static void test_listed_object(void **state)
 	check(lives, "1: ran 100 waited 50 stack 9 object 503 S before open; ");
 }
 
+/*
+ * Threads are listed once more when a film is over: what that says of one that waits still is true
+ * of the film's end, and of one that ran since nothing is.
+ */
+static void test_listed_late(void **state)
+{
+	struct lives *lives = new_lives();
+	struct lives_listed listed = {.time = BEGIN + 900, .number = 1, .count = 7};
+
+	(void)state;
+	meet(lives, 1, -500);
+	meet(lives, 2, -500);
+	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
+	GIVE(lives, .time = 100, .prev = 2, SLEEPS, .prev_count = 7);
+	listed.evidence.stack = 9;
+	listed.lock.holder = 2;
+	listed.lock.sure = FILM_HOLDER_OWNER;
+	lives_list_late(lives, &listed);
+	listed.number = 2;
+	listed.count = 8;
+	lives_list_late(lives, &listed);
+	lives_cut(lives, BEGIN + 150, 0);
+	assert_int_equal(lives_counts(lives).holes, 0);
+	check(lives, "1: ran 100 waited 50 stack 9 of 2 sure 1 before open; "
+		     "2: ran 100 waited 50 S before open; ");
+}
+
 /* What waits is ready from when it is woken, also where a film ends in between. */
 static void test_woken_before_cut(void **state)
 {
@@ -574,21 +601,14 @@ static void test_told_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_exits),
-		cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_what_was_ready),
-		cmocka_unit_test(test_meant_later),
-		cmocka_unit_test(test_missed),
-		cmocka_unit_test(test_listed),
-		cmocka_unit_test(test_locks),
-		cmocka_unit_test(test_listed_locks),
-		cmocka_unit_test(test_listed_object),
-		cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished),
-		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_ended_waker),
-		cmocka_unit_test(test_long_waits),
+		cmocka_unit_test(test_turns),	     cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_objects),	     cmocka_unit_test(test_what_was_ready),
+		cmocka_unit_test(test_meant_later),  cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_listed),	     cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_listed_locks), cmocka_unit_test(test_listed_object),
+		cmocka_unit_test(test_listed_late),  cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),     cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_ended_waker),  cmocka_unit_test(test_long_waits),
 		cmocka_unit_test(test_told_again),
 	};
 
