@@ -30,6 +30,8 @@
 #define INSPECT_BYTES_MAX      8192u /* of the buffer; a power of two */
 #define INSPECT_READ_MAX       4096u /* of one item */
 #define INSPECT_EACH_MAX       64u   /* items of one step */
+#define INSPECT_NODES_MAX      64u   /* of CHAIN and ORDER */
+#define INSPECT_DESCEND_MAX    16u   /* levels of DESCEND */
 #define INSPECT_TEXT_MAX       512u
 #define INSPECT_CONSTANTS      16u
 
@@ -42,6 +44,19 @@ enum inspect_step_kind {
 	INSPECT_TEXT,	   /* up to a zero byte, at most max bytes */
 	INSPECT_TEST,	   /* compares width bytes with a constant, and jumps */
 	INSPECT_TEST_TEXT, /* the same for the bytes of an earlier step */
+	/*
+	 * nodes of size bytes, one behind the other in one item: each has the pointer to the next
+	 * one at displacement; up to as many as a length says, to the end, or max bytes
+	 */
+	INSPECT_CHAIN,
+	/*
+	 * the same of the nodes of a tree in order, from the first one on: at displacement, a node
+	 * has pointers to the left and to the right one, and at width to the one above
+	 */
+	INSPECT_ORDER,
+	INSPECT_SUM, /* a word: the pointer, size times the length, and displacement */
+	/* a word: the pointer at displacement, followed as often as a length says */
+	INSPECT_DESCEND,
 };
 
 enum inspect_step_flag {
@@ -54,6 +69,8 @@ enum inspect_step_flag {
 	INSPECT_SIGNED = 8,	     /* of TEST */
 	INSPECT_LENGTH_IS_U32 = 16,
 	INSPECT_LENGTH_IS_MASK = 32, /* the length less one */
+	INSPECT_BACKWARD = 64,	     /* of ARRAY: it ends where the pointer leads to */
+	INSPECT_NO_LENGTH = 128,     /* of CHAIN */
 };
 
 enum inspect_compare {
@@ -71,7 +88,11 @@ enum inspect_compare {
 
 struct inspect_step {
 	__u8 kind, from, flags;
-	__u8 width;	    /* of TEST: bytes; of TEST_TEXT: enum inspect_compare */
+	/*
+	 * of TEST: bytes; of TEST_TEXT: enum inspect_compare; of EACH: at most that many
+	 * elements; 0: INSPECT_EACH_MAX
+	 */
+	__u8 width;
 	__u16 offset;	    /* in the source: of the pointer, or of what is compared */
 	__u16 length_at;    /* in the source; of TEST: enum inspect_compare */
 	__u16 size;	    /* of TEST: number of the constant; of TEST_TEXT: bytes */
@@ -123,7 +144,7 @@ struct inspect_item {
 	__u8 status; /* enum inspect_status */
 	__u8 unused;
 	__u64 address;
-	__u64 length; /* elements that there are, of ARRAY */
+	__u64 length; /* elements that there are, of ARRAY, CHAIN and ORDER */
 };
 
 enum {

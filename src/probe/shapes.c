@@ -1,151 +1,491 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/shapes.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEPTH_MAX 8
+#define PARTS_MAX (1u << 20)
+#define NODE_MAX  1024u /* bytes of a node, or of a bucket, that is read */
 
-/* A member of a name and a kind at any depth of members; false: there is none. */
-static bool find_deep(const struct values *values, const struct value_type *type, const char *name,
-		      enum value_kind kind, uint64_t *offset, uint32_t *found, int depth)
+/* BTreeMap: keys and values of a node, of which it has room for that many (alloc's node.rs). */
+#define BTREE_CAPACITY 11
+
+/* -- the table --------------------------------------------------------------------------------- */
+
+static bool is_of(const struct shape_row *row, const char *name)
 {
-	for (uint32_t i = 0; i < type->members; i++) {
-		const struct value_member *m = &values->members.at[type->first_member + i];
-		const struct value_type *inner = values_type(values, m->type);
-		uint64_t at = *offset + m->offset;
+	size_t length = strlen(row->type);
 
-		if (!inner)
+	if (row->type[length - 1] == '*')
+		return !strncmp(name, row->type, length - 1);
+	return strpbrk(row->type, "<[") ? !strncmp(name, row->type, length)
+					: !strcmp(name, row->type);
+}
+
+/* The next row of a name, from one of a table on. */
+static const struct shape_row *next_row(const struct shape_table *table, size_t *at,
+					const char *name, bool is_library)
+{
+	while (*at < table->count) {
+		const struct shape_row *row = &table->rows[(*at)++];
+
+		if ((is_library || row->flags & SHAPE_ANYWHERE) && is_of(row, name))
+			return row;
+	}
+	return NULL;
+}
+
+static const struct shape_table *const tables[] = {&shapes_cpp, &shapes_rust};
+enum {
+	TABLES = sizeof(tables) / sizeof(tables[0])
+};
+
+const struct shape_row *shape_row_of(const char *name, bool is_library)
+{
+	const struct shape_row *row = NULL;
+
+	for (size_t i = 0, at = 0; !row && i < TABLES; i++, at = 0)
+		row = next_row(tables[i], &at, name, is_library);
+	return row;
+}
+
+bool shape_holds_arguments(const struct value_type *type)
+{
+	const struct shape_row *row = shape_row_of(type->bare, type->flags & VALUE_FLAG_LIBRARY);
+
+	return row && row->kind == SHAPE_CHOICE;
+}
+
+/* -- members ----------------------------------------------------------------------------------- */
+
+/* What a member must be. */
+enum wanted {
+	ANY,
+	POINTER,
+	WORD,
+};
+
+struct place {
+	uint64_t offset;
+	uint32_t type;
+};
+
+static bool is_wanted(const struct value_type *type, enum wanted wanted)
+{
+	switch (wanted) {
+	case POINTER:
+		return type->kind == VALUE_POINTER;
+	case WORD:
+		return type->size && type->size <= 8 &&
+		       (type->kind == VALUE_UINT || type->kind == VALUE_INT ||
+			type->kind == VALUE_CHAR || type->kind == VALUE_BOOL ||
+			type->kind == VALUE_POINTER || type->kind == VALUE_STRUCT);
+	default:
+		return true;
+	}
+}
+
+/* A name that ends with "<" is that of the member's type. */
+static bool is_named(const struct value_member *member, const struct value_type *type,
+		     const char *name, size_t length)
+{
+	if (memchr(name, '<', length))
+		return !strncmp(type->bare, name, length);
+	return !strncmp(member->name, name, length) && !member->name[length] && !member->is_base;
+}
+
+static bool is_entered(const struct value_type *type)
+{
+	return type->kind == VALUE_STRUCT || type->kind == VALUE_UNION ||
+	       type->kind == VALUE_VARIANT;
+}
+
+/* A member of a name, or one at any depth of another member; false: there is none. */
+static bool find_deep(const struct values *values, const struct value_type *type, const char *name,
+		      size_t length, enum wanted wanted, struct place *place, int depth)
+{
+	for (uint32_t i = 0; i < 2 * type->members; i++) {
+		const struct value_member *m =
+			&values->members.at[type->first_member + i % type->members];
+		const struct value_type *inner = values_type(values, m->type);
+		struct place deeper = {place->offset + m->offset, m->type};
+		bool is_it;
+
+		if (!inner || m->bits)
 			continue;
-		if (inner->kind == kind && m->name && !strcmp(m->name, name)) {
-			*offset = at;
-			*found = m->type;
-			return true;
-		}
-		if ((inner->kind == VALUE_STRUCT || inner->kind == VALUE_UNION) &&
-		    depth < DEPTH_MAX &&
-		    find_deep(values, inner, name, kind, &at, found, depth + 1)) {
-			*offset = at;
+		if (i < type->members)
+			is_it = is_named(m, inner, name, length) && is_wanted(inner, wanted);
+		else
+			is_it = is_entered(inner) && depth < DEPTH_MAX &&
+				find_deep(values, inner, name, length, wanted, &deeper, depth + 1);
+		if (is_it) {
+			*place = deeper;
 			return true;
 		}
 	}
 	return false;
 }
 
-static const struct value_type *find(const struct values *values, const struct value_type *type,
-				     const char *name, enum value_kind kind, uint64_t *offset)
+/* Follows a path such as "a.b"; its end must be what is wanted. */
+static bool find(const struct values *values, const struct value_type *type, const char *path,
+		 enum wanted wanted, struct place *place)
 {
-	uint32_t found = VALUE_NO_TYPE;
+	*place = (struct place){0, VALUE_NO_TYPE};
+	for (;;) {
+		size_t length = strcspn(path, ".");
+		bool is_last = !path[length];
 
-	*offset = 0;
-	return find_deep(values, type, name, kind, offset, &found, 0) ? values_type(values, found)
-								      : NULL;
-}
-
-static bool begins(const char *name, const char *with)
-{
-	return !strncmp(name, with, strlen(with));
-}
-
-/* The library's own texts and lists: a pointer, and a length or an end. */
-static const struct recipe {
-	const char *type; /* its name begins so */
-	enum value_shape_kind kind;
-	const char *pointer, *length;
-	bool length_is_end;
-} recipes[] = {
-	/* libstdc++: bits/basic_string.h, string_view, bits/stl_vector.h, bits/unique_ptr.h */
-	{"basic_string<char", SHAPE_TEXT, "_M_p", "_M_string_length", false},
-	{"basic_string_view<char", SHAPE_TEXT, "_M_str", "_M_len", false},
-	{"string_view", SHAPE_TEXT, "_M_str", "_M_len", false},
-	{"string", SHAPE_TEXT, "_M_p", "_M_string_length", false},
-	{"vector<", SHAPE_LIST, "_M_start", "_M_finish", true},
-	{"unique_ptr<", SHAPE_POINTER, "_M_head_impl", NULL, false},
-	{"shared_ptr<", SHAPE_POINTER, "_M_ptr", NULL, false},
-	/* bits/stl_map.h and its neighbours; the root is what the header has above it */
-	{"map<", SHAPE_TREE, "_M_parent", "_M_node_count", false},
-	{"multimap<", SHAPE_TREE, "_M_parent", "_M_node_count", false},
-	{"set<", SHAPE_TREE, "_M_parent", "_M_node_count", false},
-	{"multiset<", SHAPE_TREE, "_M_parent", "_M_node_count", false},
-	/* Rust */
-	{"&str", SHAPE_TEXT, "data_ptr", "length", false},
-	{"&mut str", SHAPE_TEXT, "data_ptr", "length", false},
-	{"&[", SHAPE_LIST, "data_ptr", "length", false},
-	{"&mut [", SHAPE_LIST, "data_ptr", "length", false},
-	{"String", SHAPE_TEXT, "pointer", "len", false},
-	{"Vec<", SHAPE_LIST, "pointer", "len", false},
-	{"alloc::boxed::Box<[", SHAPE_LIST, "data_ptr", "length", false},
-	{"alloc::boxed::Box<str", SHAPE_TEXT, "data_ptr", "length", false},
-};
-
-static bool follow(const struct values *values, const struct value_type *type,
-		   const struct recipe *recipe, struct value_shape *shape)
-{
-	const struct value_type *pointer, *length;
-
-	pointer = find(values, type, recipe->pointer, VALUE_POINTER, &shape->pointer_at);
-	if (!pointer)
-		return false;
-	/* of a tree it leads to what all nodes begin with */
-	if (recipe->kind == SHAPE_TREE && type->target == VALUE_NO_TYPE)
-		return false;
-	/* the pointer of some lists does not say of what they consist */
-	shape->element = type->target != VALUE_NO_TYPE ? type->target : pointer->target;
-	if (!recipe->length) {
-		shape->kind = recipe->kind;
-		return true;
+		if (!type ||
+		    !find_deep(values, type, path, length, is_last ? wanted : ANY, place, 0))
+			return false;
+		if (is_last)
+			return true;
+		type = values_type(values, place->type);
+		path += length + 1;
 	}
-	length = find(values, type, recipe->length,
-		      recipe->length_is_end ? VALUE_POINTER : VALUE_UINT, &shape->length_at);
-	if (!length || length->size != 8)
+}
+
+/* The same of a word of 8 bytes; no path is found everywhere. */
+static bool find_word(const struct values *values, const struct value_type *type, const char *path,
+		      uint64_t *at)
+{
+	const struct value_type *word;
+	struct place place;
+
+	if (!path)
+		return true;
+	if (!find(values, type, path, WORD, &place))
 		return false;
-	shape->length_is_end = recipe->length_is_end;
-	shape->kind = recipe->kind;
+	word = values_type(values, place.type);
+	*at = place.offset;
+	return word && word->size == 8;
+}
+
+static uint64_t align_of(const struct values *values, const struct value_type *type, int depth)
+{
+	uint64_t align = 1;
+
+	if (!type || depth == DEPTH_MAX)
+		return 8;
+	switch (type->kind) {
+	case VALUE_STRUCT:
+	case VALUE_UNION:
+	case VALUE_VARIANT:
+		for (uint32_t i = 0; i < type->members; i++) {
+			const struct value_type *inner = values_type(
+				values, values->members.at[type->first_member + i].type);
+			uint64_t own = inner ? align_of(values, inner, depth + 1) : 1;
+
+			align = own > align ? own : align;
+		}
+		return align;
+	case VALUE_ARRAY:
+		return align_of(values, values_type(values, type->target), depth + 1);
+	case VALUE_COMPLEX:
+		return type->size >= 16 ? 8 : type->size / 2;
+	default:
+		return type->size >= 16 ? 16 : type->size ? type->size : 1;
+	}
+}
+
+/* -- shapes ------------------------------------------------------------------------------------ */
+
+static const struct value_argument *argument_of(const struct values *values,
+						const struct value_type *type, uint32_t nth)
+{
+	return nth < type->arguments ? &values->arguments.at[type->first_argument + nth] : NULL;
+}
+
+static bool add_part(struct values *values, struct value_shape *shape, uint64_t offset,
+		     uint32_t type)
+{
+	struct value_part part = {offset, type};
+
+	if (values->parts.count >= PARTS_MAX || !vec_push(&values->parts, part))
+		return false;
+	shape->parts++;
 	return true;
 }
 
-/* std::optional of libstdc++. */
-static bool is_optional(const struct values *values, const struct value_type *type,
+/* What lies at the place of the value is one of the types that are the template's arguments. */
+static bool take_choice(struct values *values, const struct value_type *type,
 			struct value_shape *shape)
 {
-	uint32_t flag = VALUE_NO_TYPE;
-
-	if (!type->bare || !begins(type->bare, "optional<"))
+	if (!type->arguments || !shape->length_size)
 		return false;
-	shape->pointer_at = shape->length_at = 0;
-	for (enum value_kind kind = VALUE_INT; kind < VALUE_KINDS; kind++) {
-		shape->pointer_at = 0;
-		if (find_deep(values, type, "_M_value", kind, &shape->pointer_at, &shape->element,
-			      0))
-			break;
-	}
-	shape->kind = SHAPE_OPTIONAL;
-	return shape->element != VALUE_NO_TYPE &&
-	       find_deep(values, type, "_M_engaged", VALUE_BOOL, &shape->length_at, &flag, 0);
+	for (uint32_t i = 0; i < type->arguments; i++)
+		if (!add_part(values, shape, shape->value_at, argument_of(values, type, i)->type))
+			return false;
+	return true;
 }
 
-struct value_shape value_shape_of(const struct values *values, const struct value_type *type)
+static const struct value_member *base_of(const struct values *values,
+					  const struct value_type *type, const char *name)
 {
-	struct value_shape shape = {.kind = SHAPE_PLAIN, .element = VALUE_NO_TYPE};
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct value_member *m = &values->members.at[type->first_member + i];
+		const struct value_type *base = values_type(values, m->type);
+
+		if (m->is_base && base && !strncmp(base->bare, name, strlen(name)))
+			return m;
+	}
+	return NULL;
+}
+
+/*
+ * libstdc++'s tuple: a chain of bases, of which each has a part and the chain of those behind it.
+ * Only an empty tuple has none.
+ */
+static bool take_tuple(struct values *values, const struct value_type *type,
+		       struct value_shape *shape)
+{
+	const struct value_member *chain = base_of(values, type, "_Tuple_impl<");
+	const struct value_type *level = type;
+	uint64_t offset = 0;
+
+	if (!chain)
+		return !type->members && type->size == 1;
+	while (chain) {
+		const struct value_member *head, *part;
+		const struct value_type *holder;
+
+		offset += chain->offset;
+		level = values_type(values, chain->type);
+		head = base_of(values, level, "_Head_base<");
+		holder = head ? values_type(values, head->type) : NULL;
+		part = holder ? values_member(values, holder, "_M_head_impl") : NULL;
+		if (!part || shape->parts == 64 ||
+		    !add_part(values, shape, offset + head->offset + part->offset, part->type))
+			return false;
+		chain = base_of(values, level, "_Tuple_impl<");
+	}
+	return true;
+}
+
+/* Where the elements of a node begin, behind its pointers. */
+static bool take_node(const struct values *values, const struct shape_row *row,
+		      struct value_shape *shape)
+{
+	const struct value_type *element = values_type(values, shape->element);
+	uint64_t align = align_of(values, element, 0);
+
+	shape->behind = (uint32_t)((row->behind + align - 1) / align * align);
+	shape->next = row->next;
+	return element && element->size && element->size <= NODE_MAX;
+}
+
+/* The value is a member of what the pointer leads to. */
+static bool take_behind(const struct values *values, const struct shape_row *row,
+			struct value_shape *shape)
+{
+	const struct value_type *target = values_type(values, shape->element);
+	const struct value_member *member = target && target->kind == VALUE_STRUCT
+						    ? values_member(values, target, row->value)
+						    : NULL;
+
+	if (!member || member->offset > NODE_MAX)
+		return false;
+	shape->behind = (uint32_t)member->offset;
+	shape->element = member->type;
+	return true;
+}
+
+/* A leaf has arrays of its keys and its values (alloc::collections::btree::node::LeafNode). */
+static bool take_leaf(const struct values *values, const struct value_type *type,
+		      struct value_shape *shape)
+{
+	const struct value_argument *key = argument_of(values, type, 0),
+				    *value = argument_of(values, type, 1);
+	const struct value_type *leaf = values_type(values, shape->leaf);
+	const struct value_member *keys = leaf ? values_member(values, leaf, "keys") : NULL,
+				  *held = leaf ? values_member(values, leaf, "vals") : NULL;
+	const struct value_type *all_keys = keys ? values_type(values, keys->type) : NULL,
+				*all_values = held ? values_type(values, held->type) : NULL,
+				*one_key = key ? values_type(values, key->type) : NULL,
+				*one_value = value ? values_type(values, value->type) : NULL;
+
+	if (!all_keys || !all_values || !one_key || !one_value || !leaf->size ||
+	    leaf->size > 4 * NODE_MAX || keys->offset > leaf->size || held->offset > leaf->size ||
+	    all_keys->count != BTREE_CAPACITY || all_values->count != BTREE_CAPACITY ||
+	    all_keys->size != BTREE_CAPACITY * one_key->size ||
+	    (shape->is_pairs && all_values->size != BTREE_CAPACITY * one_value->size))
+		return false;
+	shape->keys_at = (uint32_t)keys->offset;
+	shape->values_at = (uint32_t)held->offset;
+	shape->key = key->type;
+	shape->value = value->type;
+	return true;
+}
+
+/* A bucket is a pair; a set's has nothing in its second half. */
+static bool take_bucket(const struct values *values, struct value_shape *shape)
+{
+	const struct value_type *bucket = values_type(values, shape->element);
+	const struct value_member *key = bucket ? values_member(values, bucket, "__0") : NULL;
+
+	shape->leaf = shape->element;
+	if (!key || key->offset > NODE_MAX || !bucket->size || bucket->size > NODE_MAX)
+		return false;
+	if (!shape->is_pairs) {
+		shape->element = key->type;
+		shape->behind = (uint32_t)key->offset;
+	}
+	return true;
+}
+
+/* A list without a length of its own: the type says it. */
+static bool take_count(const struct values *values, const struct value_type *type,
+		       struct value_shape *shape)
+{
+	const struct value_argument *count = argument_of(values, type, 1);
+
+	if (shape->has_length)
+		return true;
+	shape->count = count && count->type == VALUE_NO_TYPE && count->number > 0
+			       ? (uint64_t)count->number
+			       : 0;
+	return shape->count;
+}
+
+/* What a kind of shapes needs beside the members that the row names. */
+static bool take_rest(struct values *values, const struct value_type *type,
+		      const struct shape_row *row, struct value_shape *shape)
+{
+	switch (row->kind) {
+	case SHAPE_TEXT:
+		shape->behind = row->behind;
+		return shape->length_size == 8;
+	case SHAPE_LIST:
+		return take_count(values, type, shape) &&
+		       (!shape->has_length || shape->length_size == 8);
+	case SHAPE_POINTER:
+		return !(row->flags & SHAPE_BEHIND) || take_behind(values, row, shape);
+	case SHAPE_OPTIONAL:
+		return shape->length_size == 1;
+	case SHAPE_CHOICE:
+		return take_choice(values, type, shape);
+	case SHAPE_TUPLE:
+		return take_tuple(values, type, shape);
+	case SHAPE_CHAIN:
+	case SHAPE_TREE:
+		return take_node(values, row, shape) &&
+		       (!shape->has_length || shape->length_size == 8);
+	case SHAPE_BTREE:
+		return take_leaf(values, type, shape);
+	case SHAPE_TABLE:
+		return take_bucket(values, shape);
+	default:
+		return true;
+	}
+}
+
+static bool follow(struct values *values, const struct value_type *type,
+		   const struct shape_row *row, struct value_shape *shape)
+{
+	const struct value_argument *argument =
+		row->element ? argument_of(values, type, row->element - 1u) : NULL;
+	struct place pointer = {0, VALUE_NO_TYPE}, length, value;
+	const struct value_type *target;
+
+	*shape = (struct value_shape){
+		.kind = row->kind,
+		.element = VALUE_NO_TYPE,
+		.leaf = VALUE_NO_TYPE,
+		.key = VALUE_NO_TYPE,
+		.value = VALUE_NO_TYPE,
+		.first_part = (uint32_t)values->parts.count,
+		.length_is_end = row->flags & SHAPE_LENGTH_IS_END,
+		.is_pairs = row->flags & SHAPE_PAIRS,
+		.has_length = row->length,
+	};
+	if (row->pointer && !find(values, type, row->pointer, POINTER, &pointer))
+		return false;
+	target = values_type(values, pointer.type);
+	shape->pointer_at = pointer.offset;
+	shape->element = shape->leaf = target ? target->target : VALUE_NO_TYPE;
+	if (row->element)
+		shape->element = argument ? argument->type : VALUE_NO_TYPE;
+	if (row->length) {
+		if (!find(values, type, row->length, WORD, &length))
+			return false;
+		shape->length_at = length.offset;
+		shape->length_size = (uint8_t)values_type(values, length.type)->size;
+	}
+	if (row->value && !(row->flags & SHAPE_BEHIND)) {
+		if (!find(values, type, row->value, ANY, &value))
+			return false;
+		shape->value_at = value.offset;
+		if (!row->pointer)
+			shape->element = value.type;
+	}
+	if (row->kind == SHAPE_BITS) {
+		/* the numbers of bits are of 4 bytes */
+		if (!find(values, type, row->first, WORD, &value) ||
+		    values_type(values, value.type)->size != shape->length_size)
+			return false;
+		shape->first_at = value.offset;
+	} else if (!find_word(values, type, row->first, &shape->first_at)) {
+		return false;
+	}
+	return find_word(values, type, row->room, &shape->room_at) &&
+	       find_word(values, type, row->end, &shape->end_at) &&
+	       find_word(values, type, row->last, &shape->last_at) &&
+	       take_rest(values, type, row, shape);
+}
+
+static struct value_shape find_shape(struct values *values, const struct value_type *type)
+{
+	const struct value_shape plain = {.kind = SHAPE_PLAIN, .element = VALUE_NO_TYPE};
+	size_t parts = values->parts.count;
+	struct value_shape shape = plain;
 
 	if (type->kind == VALUE_GO_STRING) {
 		shape.kind = SHAPE_TEXT;
 		shape.length_at = 8;
+		shape.has_length = true;
 	} else if (type->kind == VALUE_GO_SLICE) {
 		const struct value_member *array = values_member(values, type, "array");
 		const struct value_type *pointer = array ? values_type(values, array->type) : NULL;
 
 		shape.kind = SHAPE_LIST;
 		shape.length_at = 8;
+		shape.has_length = true;
 		shape.element = pointer ? pointer->target : VALUE_NO_TYPE;
 	}
-	for (size_t i = 0; type->kind == VALUE_STRUCT && i < sizeof(recipes) / sizeof(recipes[0]);
-	     i++)
-		if (type->bare && begins(type->bare, recipes[i].type) &&
-		    follow(values, type, &recipes[i], &shape))
-			return shape;
-	if (type->kind == VALUE_STRUCT && is_optional(values, type, &shape))
+	if (type->kind != VALUE_STRUCT)
 		return shape;
-	if (type->kind == VALUE_STRUCT)
-		shape = (struct value_shape){.kind = SHAPE_PLAIN, .element = VALUE_NO_TYPE};
-	return shape;
+	for (size_t i = 0; i < TABLES; i++) {
+		bool is_library = type->flags & VALUE_FLAG_LIBRARY;
+		const struct shape_row *row;
+
+		for (size_t at = 0; (row = next_row(tables[i], &at, type->bare, is_library));) {
+			if (follow(values, type, row, &shape))
+				return shape;
+			values->parts.count = parts;
+		}
+	}
+	return plain;
+}
+
+int values_find_shapes(struct values *values)
+{
+	values->shapes = calloc(values->types.count + 1, sizeof(*values->shapes));
+	if (!values->shapes)
+		return -ENOMEM;
+	for (size_t i = 0; i < values->types.count; i++)
+		values->shapes[i] = find_shape(values, &values->types.at[i]);
+	return 0;
+}
+
+const struct value_shape *value_shape_of(const struct values *values, const struct value_type *type)
+{
+	static const struct value_shape plain = {.element = VALUE_NO_TYPE};
+
+	/* others have none, also those that were added since */
+	return type->kind == VALUE_STRUCT || type->kind == VALUE_GO_STRING ||
+			       type->kind == VALUE_GO_SLICE
+		       ? &values->shapes[type - values->types.at]
+		       : &plain;
 }

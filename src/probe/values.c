@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "probe/shapes.h"
 #include "symbol/sandbox_child.h"
 
 /* What the child may take: DWARF of large programs is 1 GB, of which libdw maps what it needs. */
@@ -13,6 +14,8 @@ static const struct sandbox_limits limits = {(size_t)2 << 30, 60};
 
 #define MEMBERS_MAX (1u << 20)
 #define PARAMS_MAX  (1u << 20)
+/* Of one template. */
+#define ARGUMENTS_MAX 64u
 
 static bool take_member(struct values *values, struct bytes *b)
 {
@@ -31,10 +34,21 @@ static bool take_member(struct values *values, struct bytes *b)
 	       vec_push(&values->members, member);
 }
 
+static bool take_argument(struct values *values, struct bytes *b)
+{
+	uint64_t type = bytes_varint(b);
+	struct value_argument argument = {.number = bytes_svarint(b)};
+
+	if (b->failed || type > VALUES_TYPES_MAX || values->arguments.count >= MEMBERS_MAX)
+		return false;
+	argument.type = type ? (uint32_t)type - 1 : VALUE_NO_TYPE;
+	return vec_push(&values->arguments, argument);
+}
+
 static bool take_type(struct values *values, struct bytes *b)
 {
 	struct value_type type = {0};
-	uint64_t kind = bytes_varint(b), target, flags, members;
+	uint64_t kind = bytes_varint(b), target, flags, members, arguments;
 
 	type.size = bytes_varint(b);
 	target = bytes_varint(b);
@@ -43,6 +57,7 @@ static bool take_type(struct values *values, struct bytes *b)
 	type.runtime_type = bytes_varint(b);
 	type.name = bytes_text(b);
 	type.bare = bytes_text(b);
+	type.brief = bytes_text(b);
 	members = bytes_varint(b);
 	if (b->failed || kind >= VALUE_KINDS || target > VALUES_TYPES_MAX || flags > UINT32_MAX ||
 	    members > MEMBERS_MAX || values->types.count >= VALUES_TYPES_MAX)
@@ -54,6 +69,14 @@ static bool take_type(struct values *values, struct bytes *b)
 	type.members = (uint32_t)members;
 	for (uint64_t i = 0; i < members; i++)
 		if (!take_member(values, b))
+			return false;
+	arguments = bytes_varint(b);
+	if (b->failed || arguments > ARGUMENTS_MAX)
+		return false;
+	type.first_argument = (uint32_t)values->arguments.count;
+	type.arguments = (uint32_t)arguments;
+	for (uint64_t i = 0; i < arguments; i++)
+		if (!take_argument(values, b))
 			return false;
 	return vec_push(&values->types, type);
 }
@@ -200,6 +223,7 @@ static bool take_near(struct values *values, size_t lines, struct bytes *b)
 static uint32_t count_parts(struct values *values, uint32_t number, uint32_t *parts, int depth)
 {
 	struct value_type *type;
+	uint32_t arguments;
 	uint64_t sum = 1;
 
 	if (number >= values->types.count)
@@ -210,10 +234,16 @@ static uint32_t count_parts(struct values *values, uint32_t number, uint32_t *pa
 	if (parts[number])
 		return parts[number];
 	parts[number] = IN_THE_WORKS;
+	arguments = shape_holds_arguments(type) ? type->arguments : 0;
 	if (type->kind == VALUE_STRUCT || type->kind == VALUE_UNION ||
 	    type->kind == VALUE_VARIANT) {
 		for (uint32_t i = 0; i < type->members && sum <= PARTS_MAX; i++)
 			sum += count_parts(values, values->members.at[type->first_member + i].type,
+					   parts, depth + 1);
+		/* values of these types are in it that are not its members */
+		for (uint32_t i = 0; sum <= PARTS_MAX && i < arguments; i++)
+			sum += count_parts(values,
+					   values->arguments.at[type->first_argument + i].type,
 					   parts, depth + 1);
 	} else if (type->kind == VALUE_ARRAY) {
 		uint64_t count = type->count < ELEMENTS_MAX ? type->count : ELEMENTS_MAX;
@@ -255,6 +285,9 @@ static void check_types(struct values *values)
 	vec_foreach (&values->params, param)
 		if (param->type >= count)
 			param->type = VALUE_NO_TYPE;
+	vec_foreach (&values->arguments, argument)
+		if (argument->type >= count)
+			argument->type = VALUE_NO_TYPE;
 }
 
 static int index_types(struct values *values)
@@ -322,7 +355,7 @@ int values_take(struct values *values, size_t count, size_t lines, struct fail *
 		qsort(values->sites.at, values->sites.count, sizeof(*values->sites.at),
 		      compare_sites);
 	check_types(values);
-	if (bound_types(values) || index_types(values))
+	if (bound_types(values) || index_types(values) || values_find_shapes(values))
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
 	if (err == -ECHILD)
 		return fail(why, err, NULL,
@@ -365,6 +398,9 @@ void values_free(struct values *values)
 	vec_free(&values->params);
 	vec_free(&values->types);
 	vec_free(&values->members);
+	vec_free(&values->arguments);
+	vec_free(&values->parts);
+	free(values->shapes);
 	buf_free(&values->text);
 	map_free(&values->runtime_types);
 	*values = (struct values){0};

@@ -65,6 +65,7 @@ enum value_kind {
 #define VALUE_FLAG_UNCLEAR	4u /* C++: it is not known whether it is */
 #define VALUE_FLAG_MEMBER_FN	8u
 #define VALUE_FLAG_CUT		16u /* not all members were read */
+#define VALUE_FLAG_LIBRARY	32u /* of a structure: of the language's own library */
 
 #define VALUE_NO_TYPE		UINT32_MAX
 
@@ -81,13 +82,27 @@ struct value_member {
 struct value_type {
 	enum value_kind kind;
 	const char *name;
-	const char *bare; /* of a structure: without typedefs and qualifiers */
+	const char *bare;  /* of a structure: without typedefs and qualifiers */
+	const char *brief; /* of one of the library: without what is in "<" and ">" */
 	uint64_t size;
 	uint32_t target; /* what it points to, or consists of; VALUE_NO_TYPE: not known */
 	uint64_t count;	 /* of elements of an array */
 	uint32_t flags;
 	uint32_t first_member, members;
 	uint64_t runtime_type; /* Go: the address of its description; 0: none */
+	/* of a structure, what stands for the parameters of a template, where a view needs them */
+	uint32_t first_argument, arguments;
+};
+
+struct value_argument {
+	uint32_t type;	/* VALUE_NO_TYPE: it is a number */
+	int64_t number; /* of any other type than integers: 0 */
+};
+
+/* A part of a structure that its shape finds in it (shapes.h). */
+struct value_part {
+	uint64_t offset;
+	uint32_t type;
 };
 
 /* A part of a value in a register. */
@@ -196,9 +211,12 @@ struct values {
 	vec(struct value_param) params;
 	vec(struct value_type) types;
 	vec(struct value_member) members;
-	struct buf text;	  /* what the strings point into */
-	struct map runtime_types; /* Go: numbers of types, by their runtime_type */
-	size_t cut;		  /* types that were left out: too many */
+	vec(struct value_argument) arguments;
+	vec(struct value_part) parts;
+	struct value_shape *shapes; /* by type (shapes.h) */
+	struct buf text;	    /* what the strings point into */
+	struct map runtime_types;   /* Go: numbers of types, by their runtime_type */
+	size_t cut;		    /* types that were left out: too many */
 };
 
 /* What is asked for. */
@@ -303,8 +321,8 @@ enum values_site_flag {
 
 /* What it says: numbers are ULEB128, texts end with a zero byte. */
 enum values_said {
-	VALUES_SAID_TYPE =
-		1, /* kind size target+1 count flags runtime name bare members {name …} */
+	/* kind size target+1 count flags runtime name bare brief members {name …} arguments {…} */
+	VALUES_SAID_TYPE = 1,
 	/* index language flags version attach cfa_register cfa_offset params {…} */
 	VALUES_SAID_FUNCTION,
 	VALUES_SAID_END, /* errno, types cut */

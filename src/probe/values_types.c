@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "probe/shapes.h"
 #include "probe/values_reader.h"
 #include "symbol/dwarf_find.h"
 #include "symbol/sandbox_child.h"
@@ -11,7 +12,6 @@
 #define POINTERS_MAX 6
 #define PEEL_MAX     32
 #define MEMBERS_MAX  512
-#define NAME_DEPTH   6
 
 /* Go's own attributes, and kinds of types as package reflect numbers them. */
 #define DW_AT_GO_KIND	      0x2900
@@ -49,8 +49,7 @@ uint32_t types_number(struct types *types, Dwarf_Die *die, unsigned int pointers
 	return (uint32_t)types->pending.count;
 }
 
-/* The entry that DW_AT_type leads to. */
-static bool type_of(Dwarf_Die *entry, Dwarf_Die *type)
+bool types_type_of(Dwarf_Die *entry, Dwarf_Die *type)
 {
 	Dwarf_Attribute attribute;
 
@@ -61,7 +60,7 @@ uint32_t types_number_of(struct types *types, Dwarf_Die *entry, unsigned int poi
 {
 	Dwarf_Die type;
 
-	return type_of(entry, &type) ? types_number(types, &type, pointers) : 0;
+	return types_type_of(entry, &type) ? types_number(types, &type, pointers) : 0;
 }
 
 static bool is_wrapper(int tag)
@@ -78,13 +77,12 @@ static bool is_wrapper(int tag)
 	}
 }
 
-/* Goes through typedefs and qualifiers. False: it ends at void. */
-static bool peel(Dwarf_Die *die)
+bool types_peel(Dwarf_Die *die)
 {
 	for (int i = 0; i < PEEL_MAX && is_wrapper(dwarf_tag(die)); i++) {
 		Dwarf_Die next;
 
-		if (!type_of(die, &next))
+		if (!types_type_of(die, &next))
 			return false;
 		*die = next;
 	}
@@ -99,105 +97,6 @@ uint64_t types_attribute(Dwarf_Die *die, unsigned int name, uint64_t otherwise)
 	if (!dwarf_attr_integrate(die, name, &attribute))
 		return otherwise;
 	return dwarf_formudata(&attribute, &value) ? otherwise : value;
-}
-
-static void put_name(struct buf *to, Dwarf_Die *die, int depth);
-
-static void put_target(struct buf *to, Dwarf_Die *die, int depth)
-{
-	Dwarf_Die target;
-
-	if (depth < NAME_DEPTH && type_of(die, &target))
-		put_name(to, &target, depth + 1);
-	else
-		buf_put(to, depth < NAME_DEPTH ? "void" : "…", depth < NAME_DEPTH ? 4 : 3);
-}
-
-static void put_pointer(struct buf *to, Dwarf_Die *die, const char *sign, int depth)
-{
-	size_t before = to->count;
-
-	put_target(to, die, depth);
-	if (to->count > before && to->at[to->count - 1] != '*' && to->at[to->count - 1] != '&')
-		buf_put_u8(to, ' ');
-	buf_put(to, sign, strlen(sign));
-}
-
-static uint64_t elements_of(Dwarf_Die *die)
-{
-	uint64_t count = 1;
-	bool any = false;
-	Dwarf_Die child;
-
-	if (dwarf_child(die, &child))
-		return 0;
-	do {
-		uint64_t upper;
-
-		if (dwarf_tag(&child) != DW_TAG_subrange_type)
-			continue;
-		upper = types_attribute(&child, DW_AT_upper_bound, UINT64_MAX);
-		upper = types_attribute(&child, DW_AT_count, upper == UINT64_MAX ? 0 : upper + 1);
-		if (upper > 1u << 30 || count > 1u << 30)
-			return 0;
-		count *= upper;
-		any = true;
-	} while (dwarf_next_sibling(&child));
-	return any ? count : 0;
-}
-
-/* As the language writes it, without a zero byte. */
-static void put_name(struct buf *to, Dwarf_Die *die, int depth)
-{
-	const char *name = dwarf_diename(die);
-	int tag = dwarf_tag(die);
-
-	if (name && *name) {
-		buf_put(to, name, strnlen(name, VALUES_NAME_MAX));
-		return;
-	}
-	switch (tag) {
-	case DW_TAG_pointer_type:
-		put_pointer(to, die, "*", depth);
-		break;
-	case DW_TAG_reference_type:
-		put_pointer(to, die, "&", depth);
-		break;
-	case DW_TAG_rvalue_reference_type:
-		put_pointer(to, die, "&&", depth);
-		break;
-	case DW_TAG_const_type:
-		buf_put(to, "const ", 6);
-		put_target(to, die, depth);
-		break;
-	case DW_TAG_volatile_type:
-		buf_put(to, "volatile ", 9);
-		put_target(to, die, depth);
-		break;
-	case DW_TAG_restrict_type:
-	case DW_TAG_atomic_type:
-		put_target(to, die, depth);
-		break;
-	case DW_TAG_array_type:
-		put_target(to, die, depth);
-		buf_printf(to, "[%llu]", (unsigned long long)elements_of(die));
-		break;
-	case DW_TAG_structure_type:
-	case DW_TAG_class_type:
-		buf_put(to, "struct", 6);
-		break;
-	case DW_TAG_union_type:
-		buf_put(to, "union", 5);
-		break;
-	case DW_TAG_enumeration_type:
-		buf_put(to, "enum", 4);
-		break;
-	case DW_TAG_subroutine_type:
-		buf_put(to, "function", 8);
-		break;
-	default:
-		buf_put(to, "?", 1);
-	}
 }
 
 static void kind_of_base(Dwarf_Die *die, struct value_type *type)
@@ -288,12 +187,12 @@ static bool takes_own(Dwarf_Die *function, Dwarf_Die *of)
 		if (dwarf_tag(&param) != DW_TAG_formal_parameter ||
 		    dwarf_hasattr(&param, DW_AT_artificial))
 			continue;
-		if (!type_of(&param, &type))
+		if (!types_type_of(&param, &type))
 			return false;
 		tag = dwarf_tag(&type);
 		if (tag != DW_TAG_reference_type && tag != DW_TAG_rvalue_reference_type)
 			return false;
-		return type_of(&type, &type) && peel(&type) && type.addr == of->addr;
+		return types_type_of(&type, &type) && types_peel(&type) && type.addr == of->addr;
 	} while (dwarf_next_sibling(&param));
 	return false;
 }
@@ -399,7 +298,7 @@ static void kind_of(struct types *types, Dwarf_Die *outer, Dwarf_Die *die, struc
 		break;
 	case DW_TAG_array_type:
 		type->kind = VALUE_ARRAY;
-		type->count = elements_of(die);
+		type->count = types_elements(die);
 		break;
 	case DW_TAG_enumeration_type:
 		type->kind = VALUE_ENUM;
@@ -455,8 +354,9 @@ static bool member_of(struct types *types, Dwarf_Die *child, unsigned int pointe
 		bits[1] = (uint8_t)(bit % 32);
 	}
 	types_say_member(to,
-			 tag == DW_TAG_inheritance && type_of(child, &type) ? dwarf_diename(&type)
-									    : dwarf_diename(child),
+			 tag == DW_TAG_inheritance && types_type_of(child, &type)
+				 ? dwarf_diename(&type)
+				 : dwarf_diename(child),
 			 (int64_t)offset, types_number_of(types, child, pointers), bits);
 	return true;
 }
@@ -501,21 +401,87 @@ static Dwarf_Die without_param(const struct types *types, Dwarf_Die die)
 	Dwarf_Die next;
 
 	return types->is_go && dwarf_tag(&die) == DW_TAG_typedef && begins_with(&die, ".param") &&
-			       type_of(&die, &next)
+			       types_type_of(&die, &next)
 		       ? next
 		       : die;
+}
+
+/* A text that ends with a zero byte, of a name that is not too long. */
+static void end_name(struct buf *name, size_t begin)
+{
+	if (name->count - begin > VALUES_NAME_MAX)
+		name->count = begin + VALUES_NAME_MAX;
+	buf_put_u8(name, 0);
+}
+
+/* "vector" of vector<int>, and "string" of basic_string<char, …>. */
+static void put_brief(struct buf *to, size_t name)
+{
+	static const char chars[] = "basic_string";
+	size_t length = 0;
+
+	while (to->at[name + length] && to->at[name + length] != '<')
+		length++;
+	if (length >= strlen(chars) && !memcmp(to->at + name, chars, strlen(chars))) {
+		name += strlen("basic_");
+		length -= strlen("basic_");
+	}
+	for (size_t i = 0; i < length && !to->failed; i++)
+		buf_put_u8(to, to->at[name + i]);
+}
+
+/*
+ * Says a type's name, and those of a structure: without typedefs and qualifiers, and the one of the
+ * library's as it is known.
+ */
+static void name_type(struct types *types, Dwarf_Die *outer, Dwarf_Die *die,
+		      struct value_type *type, struct buf *to)
+{
+	size_t bare, brief;
+
+	types_put_name(to, outer);
+	end_name(to, 0);
+	bare = to->count;
+	if ((type->kind == VALUE_STRUCT || type->kind == VALUE_VARIANT) && dwarf_diename(die)) {
+		types_put_name(to, die);
+		if (types_is_library(types, die))
+			type->flags |= VALUE_FLAG_LIBRARY;
+	}
+	end_name(to, bare);
+	brief = to->count;
+	if (type->flags & VALUE_FLAG_LIBRARY && !to->failed)
+		put_brief(to, bare);
+	end_name(to, brief);
+}
+
+static uint32_t say_arguments(struct types *types, Dwarf_Die *die, unsigned int pointers,
+			      uint32_t flags, struct buf *to)
+{
+	struct buf name = {0};
+	uint32_t count;
+
+	if (!dwarf_diename(die))
+		return 0;
+	types_put_name(&name, die);
+	buf_put_u8(&name, 0);
+	count = name.failed ? 0
+			    : types_say_arguments(types, die,
+						  shape_row_of((const char *)name.at,
+							       flags & VALUE_FLAG_LIBRARY),
+						  pointers, to);
+	buf_free(&name);
+	return count;
 }
 
 static void say_type(struct types *types, const struct pending_type *pending, struct buf *to)
 {
 	Dwarf_Die outer = without_param(types, pending->die), die = outer, part;
 	struct value_type type = {.kind = VALUE_VOID};
-	struct buf members = {0}, name = {0};
+	struct buf members = {0}, names = {0}, arguments = {0};
 	bool cut = false;
 	uint32_t target = 0, count = 0;
-	const char *bare;
 
-	if (peel(&die)) {
+	if (types_peel(&die)) {
 		kind_of(types, &outer, &die, &type);
 		if (type.kind == VALUE_STRUCT && types_variants(&die, &part))
 			type.kind = VALUE_VARIANT;
@@ -524,8 +490,6 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 			target = types_number_of(types, &die, pending->pointers + 1);
 		else if (type.kind == VALUE_ARRAY)
 			target = types_number_of(types, &die, pending->pointers);
-		else if (type.kind == VALUE_STRUCT)
-			target = types_element(types, &die, pending->pointers + 1);
 		if (type.kind == VALUE_VARIANT)
 			count = types_say_variants(types, &part, pending->pointers, &members, &type,
 						   &target, &cut);
@@ -537,12 +501,12 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 		Dwarf_Die element;
 		Dwarf_Word size;
 
-		if (type_of(&die, &element) && !dwarf_aggregate_size(&element, &size))
+		if (types_type_of(&die, &element) && !dwarf_aggregate_size(&element, &size))
 			type.size = size * type.count;
 	}
 	if (cut)
 		type.flags |= VALUE_FLAG_CUT;
-	put_name(&name, &outer, 0);
+	name_type(types, &outer, &die, &type, &names);
 	buf_put_u8(to, VALUES_SAID_TYPE);
 	buf_put_varint(to, type.kind);
 	buf_put_varint(to, type.size);
@@ -550,15 +514,17 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 	buf_put_varint(to, type.count);
 	buf_put_varint(to, type.flags);
 	buf_put_varint(to, type.runtime_type);
-	buf_put(to, name.at, name.count);
-	buf_put_u8(to, 0);
-	bare = type.kind == VALUE_STRUCT || type.kind == VALUE_VARIANT ? dwarf_diename(&die) : NULL;
-	buf_put(to, bare ? bare : "", bare ? strnlen(bare, VALUES_NAME_MAX) : 0);
-	buf_put_u8(to, 0);
+	buf_put(to, names.at, names.count);
 	buf_put_varint(to, count);
 	buf_put(to, members.at, members.count);
+	count = type.kind == VALUE_STRUCT
+			? say_arguments(types, &die, pending->pointers + 1, type.flags, &arguments)
+			: 0;
+	buf_put_varint(to, count);
+	buf_put(to, arguments.at, arguments.count);
 	buf_free(&members);
-	buf_free(&name);
+	buf_free(&names);
+	buf_free(&arguments);
 }
 
 void types_say(struct types *types, struct buf *to, int pipe)
@@ -591,5 +557,7 @@ void types_number_all(struct types *types, Dwarf *dwarf)
 void types_free(struct types *types)
 {
 	vec_free(&types->pending);
+	vec_free(&types->libraries);
 	map_free(&types->numbers);
+	map_free(&types->units);
 }

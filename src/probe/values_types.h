@@ -9,6 +9,11 @@
 #include "base/vec.h"
 #include "probe/values.h"
 
+/* Where the entries of a unit lie that are of the language's library: addresses of entries. */
+struct types_library {
+	uintptr_t unit, from, to;
+};
+
 /*
  * DWARF's types as a table, in the child (values_read.c). Types are numbered when something first
  * refers to them, and said in that order; those that are further than a few pointers away from any
@@ -22,6 +27,8 @@ struct types {
 		unsigned int pointers; /* that lead there */
 	}) pending;
 	size_t said, cut;
+	struct map units; /* whose libraries are known, by the address of their entry */
+	vec(struct types_library) libraries;
 	/* Go: where the runtime's descriptions of types begin; 0: not known */
 	uint64_t descriptions;
 	bool has_interfaces; /* that could hold a value of any type */
@@ -52,7 +59,31 @@ bool types_variants(Dwarf_Die *structure, Dwarf_Die *part);
 /* Says them, as VALUE_VARIANT has them, with the type's target and count. Returns how many. */
 uint32_t types_say_variants(struct types *types, Dwarf_Die *part, unsigned int pointers,
 			    struct buf *to, struct value_type *type, uint32_t *target, bool *cut);
-/* The type of which a list consists whose pointer does not say it, such as Vec<T>; 0: none. */
-uint32_t types_element(struct types *types, Dwarf_Die *structure, unsigned int pointers);
+
+/* -- values_names.c ---------------------------------------------------------------------------- */
+
+/* Puts a type's name as the language writes it, without a zero byte. */
+void types_put_name(struct buf *to, Dwarf_Die *die);
+/* How many elements an array has; 0: not known. */
+uint64_t types_elements(Dwarf_Die *die);
+/* The entry that DW_AT_type leads to. */
+bool types_type_of(Dwarf_Die *entry, Dwarf_Die *type);
+/* Goes through typedefs and qualifiers. False: it ends at void. */
+bool types_peel(Dwarf_Die *die);
+
+/*
+ * -- values_templates.c: C++ and Rust -----------------------------------------------------------
+ */
+#define TEMPLATE_PARAMETERS_MAX 64
+
+bool types_is_template(int tag);
+/* The parameters of a template, those of packs one by one. False: it has none. */
+bool types_parameters(Dwarf_Die *of, Dwarf_Die to[TEMPLATE_PARAMETERS_MAX], size_t *count);
+/* Says what stands for the parameters that a row wants (null: none). Returns how many. */
+struct shape_row;
+uint32_t types_say_arguments(struct types *types, Dwarf_Die *structure, const struct shape_row *row,
+			     unsigned int pointers, struct buf *to);
+/* Is a type of the language's own library? */
+bool types_is_library(struct types *types, Dwarf_Die *die);
 
 #endif

@@ -159,6 +159,12 @@ static void put_value(struct json *j, const char *key, struct shown_walk *walk,
 	}
 }
 
+/* Of some lists it is only known that there is more than what is shown. */
+static bool has_length(const struct shown *node)
+{
+	return node->status != SHOWN_TRUNCATED || node->length;
+}
+
 /* Within values, one that could not be had is an object with its status. */
 static void put_json(struct json *j, const char *key, struct shown_walk *walk,
 		     const struct shown *node)
@@ -174,7 +180,7 @@ static void put_json(struct json *j, const char *key, struct shown_walk *walk,
 	json_text(j, "status", shown_status_words(node->status));
 	if (node->kind != SHOWN_NOTHING)
 		put_value(j, "value", walk, node);
-	if (node->status == SHOWN_TRUNCATED && node->kind != SHOWN_NOTHING)
+	if (node->status == SHOWN_TRUNCATED && node->kind != SHOWN_NOTHING && has_length(node))
 		json_u64(j, "len", node->length);
 	json_close(j, '}');
 }
@@ -193,7 +199,7 @@ static void put_list(struct json *j, const char *key, const struct shown_tree *t
 			json_null(j, "value");
 		else if (node->kind != SHOWN_NOTHING)
 			put_value(j, "value", &walk, node);
-		if (node->kind == SHOWN_LIST || node->kind == SHOWN_PAIRS ||
+		if (((node->kind == SHOWN_LIST || node->kind == SHOWN_PAIRS) && has_length(node)) ||
 		    (node->kind == SHOWN_TEXT && node->status == SHOWN_TRUNCATED))
 			json_u64(j, "len", node->length);
 		if (node->status != SHOWN_VALUE)

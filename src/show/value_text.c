@@ -85,6 +85,17 @@ static void print_variant(const struct printing *p, struct shown_walk *walk, int
 		putc(')', p->out);
 }
 
+/* A list whose elements have types of their own: "(1, true)", "()" */
+static bool is_tuple(const struct shown *node)
+{
+	const char *type = node->type ? node->type : "";
+
+	type += *type == '&';
+	type += strncmp(type, "const ", strlen("const ")) ? 0 : strlen("const ");
+	return node->kind == SHOWN_LIST &&
+	       (*type == '(' || !strncmp(type, "tuple<", strlen("tuple<")));
+}
+
 static void print_value(const struct printing *p, struct shown_walk *walk, const struct shown *node,
 			int depth)
 {
@@ -135,11 +146,13 @@ static void print_value(const struct printing *p, struct shown_walk *walk, const
 		break;
 	case SHOWN_LIST:
 	case SHOWN_PAIRS:
-		putc(node->kind == SHOWN_LIST ? '[' : '{', out);
+		putc(is_tuple(node) ? '(' : node->kind == SHOWN_LIST ? '[' : '{', out);
 		print_children(p, walk, node, depth);
 		if (node->status == SHOWN_TRUNCATED)
-			fprintf(out, "%s… of %" PRIu64, node->children ? ", " : "", node->length);
-		putc(node->kind == SHOWN_LIST ? ']' : '}', out);
+			fprintf(out, "%s…", node->children ? ", " : "");
+		if (node->status == SHOWN_TRUNCATED && node->length)
+			fprintf(out, " of %" PRIu64, node->length);
+		putc(is_tuple(node) ? ')' : node->kind == SHOWN_LIST ? ']' : '}', out);
 		break;
 	case SHOWN_NOTHING:
 		break;

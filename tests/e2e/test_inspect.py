@@ -317,16 +317,14 @@ def test_maps_and_sets_of_cpp(lab, program):
     for i, call in enumerate(calls):
         ages, numbers, orders = call["args"]
         assert ages["value"] == {"ann": i, "bob": 2, "cy": 3} and ages["len"] == 3, ages
-        # of a large one, the upper levels of its tree
-        assert (numbers["len"], numbers["status"]) == (20, "truncated"), numbers
-        assert len(numbers["value"]) == 7 and sorted(set(numbers["value"])) == numbers["value"], numbers
-        assert set(numbers["value"]) < set(range(20)), numbers
+        # of a large one, the first elements
+        assert (numbers["len"], numbers["status"], numbers["value"]) == (20, "truncated", list(range(16))), numbers
         # keys that are there twice
         assert orders["len"] == 2 and "status" not in orders, orders
         assert [(key, order["id"], order["customer"]) for key, order in orders["value"]] == \
             [(5, i, "customer of some length"), (5, 7, "another")], orders
     text = inspect(lab, "held", "--elements", 2, "--", lab.program(program), 1).stderr
-    assert re.search(r'ages=\{"(ann|bob|cy)": \d, … of 3\}, numbers=\[\d+, … of 20\]', text), text
+    assert 'ages={"ann": 0, "bob": 2, … of 3}, numbers=[0, 1, … of 20]' in text, text
     calls, _ = shown(lab, "held", "--depth", 1, "--", lab.program(program), 1)
     assert [(one["value"], one["len"], one["status"]) for one in calls[0]["args"]] == \
         [({}, 3, "truncated"), ([], 20, "truncated"), ({}, 2, "truncated")], calls

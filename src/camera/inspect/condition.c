@@ -85,12 +85,13 @@ static int add_test(struct operand_parser *p, const struct inspect_step *step,
 /* The step that reads a text, whole: one that is longer than a text of the condition differs. */
 static int read_text(struct operand_parser *p, struct operand *o)
 {
-	struct value_shape shape =
-		o->type ? value_shape_of(p->builder->values, o->type) : (struct value_shape){0};
+	struct value_shape shape = {0};
 	struct inspect_step step = {.max = INSPECT_TEXT_MAX};
 	const struct value_type *target;
 	int err, number;
 
+	if (o->type)
+		shape = *value_shape_of(p->builder->values, o->type);
 	if (o->type && shape.kind != SHAPE_TEXT &&
 	    (o->type->kind == VALUE_POINTER || o->type->kind == VALUE_REFERENCE)) {
 		target = values_type(p->builder->values, o->type->target);
@@ -98,7 +99,7 @@ static int read_text(struct operand_parser *p, struct operand *o)
 			err = operand_follow(p, o, o->type->target, 0, 0);
 			if (err)
 				return err;
-			shape = value_shape_of(p->builder->values, o->type);
+			shape = *value_shape_of(p->builder->values, o->type);
 		}
 	}
 	if (shape.kind == SHAPE_TEXT) {
@@ -106,6 +107,7 @@ static int read_text(struct operand_parser *p, struct operand *o)
 
 		step.kind = INSPECT_ARRAY;
 		step.size = 1;
+		step.displacement = (int32_t)shape.behind;
 		step.length_at = (uint16_t)length;
 		if (length < 0)
 			return operand_refuse(p, "this text cannot be read, before");

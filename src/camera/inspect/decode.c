@@ -4,9 +4,17 @@
 #include <string.h>
 
 #include "camera/inspect/decoder.h"
-#include "probe/shapes.h"
+#include "camera/inspect/shapes/shapes.h"
 
 #define NESTED_MAX 12
+
+/* What has no bytes is nowhere, and needs not be. */
+static bool has_no_bytes(const struct value_type *type)
+{
+	return !type->size && !(type->flags & VALUE_FLAG_CUT) &&
+	       (type->kind == VALUE_STRUCT || type->kind == VALUE_ARRAY ||
+		type->kind == VALUE_UINT);
+}
 
 /*
  * Adds the members; those of a structure without a name as if they were of the one around. Returns
@@ -23,6 +31,10 @@ static uint32_t show_each_member(struct decoder *d, const struct view *view,
 		const struct value_type *inner = values_type(d->taken->values, m->type);
 		struct view within = *view;
 
+		/* C++: a base without members says nothing */
+		if (m->is_base && inner && inner->kind == VALUE_STRUCT && !inner->members &&
+		    !(inner->flags & VALUE_FLAG_CUT))
+			continue;
 		if (values_is_unnamed(d->taken->values, m) && ++within.nested < NESTED_MAX) {
 			children += show_each_member(d, &within, inner, at + m->offset);
 			continue;
@@ -50,27 +62,6 @@ static void show_members(struct decoder *d, const struct view *view, const struc
 		node_at(d, place)->status = SHOWN_NOT_KNOWN;
 }
 
-static void show_elements(struct decoder *d, const struct view *view, uint32_t element, uint64_t at,
-			  uint64_t size, uint64_t count, uint64_t length, size_t place)
-{
-	uint32_t children = 0;
-
-	node_at(d, place)->kind = SHOWN_LIST;
-	node_at(d, place)->length = length;
-	for (uint64_t i = 0; i < count && !d->tree->failed; i++) {
-		struct view one = *view;
-
-		if (view->holder.stride)
-			one.index = (uint32_t)i;
-		inspect_show_value(d, &one, element, view->holder.stride ? at : at + i * size,
-				   NULL);
-		children++;
-	}
-	node_at(d, place)->children = children;
-	if (length > count)
-		node_at(d, place)->status = SHOWN_TRUNCATED;
-}
-
 static void show_array(struct decoder *d, const struct view *view, const struct value_type *type,
 		       uint64_t at, size_t place)
 {
@@ -90,10 +81,9 @@ static void show_array(struct decoder *d, const struct view *view, const struct 
 		node_at(d, place)->status = SHOWN_TRUNCATED;
 }
 
-/* What a step has read, and its view. Null, with the node's status, if nothing. */
-static const struct inspect_item *follow(struct decoder *d, const struct view *view,
-					 const struct inspect_step *step, struct view *inner,
-					 const uint8_t **bytes, struct shown *node)
+const struct inspect_item *inspect_follow(struct decoder *d, const struct view *view,
+					  const struct inspect_step *step, struct view *inner,
+					  const uint8_t **bytes, enum shown_status *status)
 {
 	const struct inspect_item *item = inspect_item_of(d, view, step, inner, bytes);
 	bool is_planned = false;
@@ -101,143 +91,44 @@ static const struct inspect_item *follow(struct decoder *d, const struct view *v
 	for (int i = 0; !item && i < d->taken->plan->steps; i++)
 		is_planned |= !memcmp(&d->taken->plan->step[i], step, sizeof(*step));
 	if (item)
-		node->status = inspect_item_status(item);
+		*status = inspect_item_status(item);
 	else
-		node->status = is_planned ? SHOWN_NO_ROOM : SHOWN_NOT_FOLLOWED;
+		*status = is_planned ? SHOWN_NO_ROOM : SHOWN_NOT_FOLLOWED;
 	return item;
 }
 
-/* length_at: of one that does not end with a zero byte. */
-static void show_text(struct decoder *d, const struct view *view, const struct value_shape *shape,
-		      uint64_t at, size_t place)
-{
-	struct shown *node = node_at(d, place);
-	const struct inspect_item *item;
-	struct inspect_step step;
-	const uint8_t *bytes;
-	struct view inner;
-	uint64_t length = 1;
-	bool found;
-
-	/* an empty text of Go has any pointer, also nil */
-	if (shape) {
-		node->status = inspect_read(d, view, at + shape->length_at, &length, 8);
-		if (node->status != SHOWN_VALUE)
-			return;
-	}
-	if (!length) {
-		node->kind = SHOWN_TEXT;
-		node->text = "";
-		return;
-	}
-	found = shape ? inspect_step_of_list(&view->holder, d->taken->limits, shape, NULL, at,
-					     &step)
-		      : inspect_step_of_text(&view->holder, d->taken->limits, at, &step);
-	if (!found) {
-		node->status = SHOWN_OPTIMISED_OUT;
-		return;
-	}
-	item = follow(d, view, &step, &inner, &bytes, node);
-	if (!item || (node->status != SHOWN_VALUE && node->status != SHOWN_TRUNCATED))
-		return;
-	node->kind = SHOWN_TEXT;
-	node->text = (const char *)bytes;
-	node->size = item->size;
-	node->length = shape ? length : item->size;
-}
-
-static void show_list(struct decoder *d, const struct view *view, const struct value_shape *shape,
-		      uint64_t at, size_t place)
-{
-	const struct value_type *element = values_type(d->taken->values, shape->element);
-	struct shown *node = node_at(d, place);
-	const struct inspect_item *item;
-	const uint8_t *bytes;
-	uint64_t start = 0, length = 0;
-	struct inspect_step step;
-	struct view inner;
-
-	node->status = inspect_read(d, view, at + shape->pointer_at, &start, 8);
-	if (node->status == SHOWN_VALUE)
-		node->status = inspect_read(d, view, at + shape->length_at, &length, 8);
-	if (node->status != SHOWN_VALUE)
-		return;
-	if (!element || !element->size) {
-		node->status = SHOWN_NOT_KNOWN;
-		return;
-	}
-	if (shape->length_is_end)
-		length = length > start ? (length - start) / element->size : 0;
-	node->kind = SHOWN_LIST;
-	node->length = length;
-	if (!length)
-		return;
-	if (!inspect_step_of_list(&view->holder, d->taken->limits, shape, element, at, &step)) {
-		node->kind = SHOWN_NOTHING;
-		node->status = SHOWN_NOT_FOLLOWED;
-		return;
-	}
-	item = follow(d, view, &step, &inner, &bytes, node);
-	/* items of elements of elements are not told apart */
-	if (item && view->holder.stride)
-		node->status = SHOWN_NOT_FOLLOWED;
-	if (!item || !item->size || view->holder.stride) {
-		node->kind = SHOWN_NOTHING;
-		return;
-	}
-	inner.nested++;
-	inner.holder.stride = step.size;
-	show_elements(d, &inner, shape->element, 0, element->size, item->size / element->size,
-		      length, place);
-}
-
-static void show_pointer(struct decoder *d, const struct view *view, uint32_t target, uint64_t at,
-			 const struct value_type *pointer, size_t place)
+void inspect_show_pointer(struct decoder *d, const struct view *view,
+			  const struct value_type *pointer, uint32_t target, uint32_t behind,
+			  uint64_t at, size_t place)
 {
 	struct shown *node = node_at(d, place);
 	const char *name = node->name, *written = node->type;
+	const struct value_type *type = values_type(d->taken->values, target);
 	const struct inspect_item *item;
 	struct inspect_step step;
 	const uint8_t *bytes;
 	struct view inner;
 
 	inspect_show_scalar(d, view, pointer, at, node);
-	if (node->status != SHOWN_VALUE ||
-	    !inspect_step_of_target(&view->holder, values_type(d->taken->values, target), at,
-				    &step))
+	if (node->status != SHOWN_VALUE)
 		return;
-	item = inspect_item_of(d, view, &step, &inner, &bytes);
-	if (!item)
-		return; /* it was not followed: the address is what is known */
-	if (item->status != INSPECT_OK) {
-		node->status = inspect_item_status(item);
-		return;
+	if (type && has_no_bytes(type)) {
+		inner = *view;
+	} else {
+		if (!inspect_step_of_target(&view->holder, type, behind, at, &step))
+			return;
+		item = inspect_item_of(d, view, &step, &inner, &bytes);
+		if (!item)
+			return; /* it was not followed: the address is what is known */
+		if (item->status != INSPECT_OK) {
+			node->status = inspect_item_status(item);
+			return;
+		}
 	}
 	inner.nested++;
 	/* the value stands for the pointer, whose type says that it is one */
 	d->tree->nodes.count = place;
-	inspect_show_value(d, &inner, target, 0, name);
-	if (d->tree->nodes.count > place)
-		node_at(d, place)->type = written;
-}
-
-/* The value stands for the optional. */
-static void show_optional(struct decoder *d, const struct view *view,
-			  const struct value_shape *shape, uint64_t at, size_t place)
-{
-	struct shown *node = node_at(d, place);
-	const char *name = node->name, *written = node->type;
-	uint8_t has_value = 0;
-
-	node->status = inspect_read(d, view, at + shape->length_at, &has_value, 1);
-	if (node->status != SHOWN_VALUE)
-		return;
-	if (!has_value) {
-		node->status = SHOWN_NIL;
-		return;
-	}
-	d->tree->nodes.count = place;
-	inspect_show_value(d, view, shape->element, at + shape->pointer_at, name);
+	inspect_show_value(d, &inner, target, behind, name);
 	if (d->tree->nodes.count > place)
 		node_at(d, place)->type = written;
 }
@@ -273,32 +164,17 @@ static void show_complex(struct decoder *d, const struct view *view, const struc
 static void show_type(struct decoder *d, const struct view *view, const struct value_type *type,
 		      uint64_t at, size_t place)
 {
-	struct value_shape shape = value_shape_of(d->taken->values, type);
+	const struct value_shape *shape = value_shape_of(d->taken->values, type);
+	const struct shape_way *way = shape_way_of(shape);
 
-	if (shape.kind == SHAPE_TEXT) {
-		show_text(d, view, &shape, at, place);
-		return;
-	}
-	if (shape.kind == SHAPE_LIST) {
-		show_list(d, view, &shape, at, place);
-		return;
-	}
-	if (shape.kind == SHAPE_TREE) {
-		inspect_show_tree(d, view, type, &shape, at, place);
-		return;
-	}
-	if (shape.kind == SHAPE_OPTIONAL) {
-		show_optional(d, view, &shape, at, place);
+	if (way) {
+		way->show(d, view, type, shape, at, place);
 		return;
 	}
 	switch (type->kind) {
 	case VALUE_STRUCT:
 	case VALUE_UNION:
-		if (shape.kind == SHAPE_POINTER)
-			show_pointer(d, view, shape.element, at + shape.pointer_at,
-				     &(struct value_type){.kind = VALUE_POINTER, .size = 8}, place);
-		else
-			show_members(d, view, type, at, place);
+		show_members(d, view, type, at, place);
 		break;
 	case VALUE_ARRAY:
 		show_array(d, view, type, at, place);
@@ -306,12 +182,12 @@ static void show_type(struct decoder *d, const struct view *view, const struct v
 	case VALUE_POINTER:
 	case VALUE_REFERENCE:
 		if (!inspect_is_text(d->taken->values, type)) {
-			show_pointer(d, view, type->target, at, type, place);
+			inspect_show_pointer(d, view, type, type->target, 0, at, place);
 			break;
 		}
 		inspect_show_scalar(d, view, type, at, node_at(d, place));
 		if (node_at(d, place)->status == SHOWN_VALUE)
-			show_text(d, view, NULL, at, place);
+			inspect_show_text(d, view, NULL, at, place);
 		break;
 	case VALUE_VARIANT:
 		inspect_show_variant(d, view, type, at, place);
@@ -413,13 +289,6 @@ static bool is_large_integer(const struct value_type *type)
 	return (type->kind == VALUE_INT || type->kind == VALUE_UINT) && type->size > 8;
 }
 
-static bool has_no_bytes(const struct decoder *d, const struct value_type *type)
-{
-	return type && !type->size && !(type->flags & VALUE_FLAG_CUT) && !d->taken->is_left &&
-	       (type->kind == VALUE_STRUCT || type->kind == VALUE_ARRAY ||
-		type->kind == VALUE_UINT);
-}
-
 static void show_param(struct decoder *d, const struct value_param *param)
 {
 	const struct value_type *type = values_type(d->taken->values, param->type);
@@ -427,8 +296,7 @@ static void show_param(struct decoder *d, const struct value_param *param)
 	enum shown_status status;
 	struct view view;
 
-	/* what has no bytes is nowhere, and needs not be */
-	if (!view_param(d, param, &view) && !has_no_bytes(d, type)) {
+	if (!view_param(d, param, &view) && (d->taken->is_left || !type || !has_no_bytes(type))) {
 		status = inspect_place_status(d->taken, param);
 		if (status != SHOWN_REDACTED && status != SHOWN_LEFT &&
 		    (!type || type->kind == VALUE_UNKNOWN || is_large_integer(type)))

@@ -18,6 +18,12 @@ struct inspect_taken {
 	uint32_t size;
 	uint64_t bias; /* of the image in the process: what addresses are above those of its file */
 	bool is_left;  /* the function has jumped to another one, which returns its result */
+	/*
+	 * The name of what an object calls by the function at an address. held: the object's first
+	 * word. Null: not known. The name lives as long as names; the function may be null.
+	 */
+	const char *(*called)(void *names, uint64_t address, uint64_t held);
+	void *names;
 };
 
 /* Adds the values of the parameters, or of the results, to the tree, each as a node of its own. */

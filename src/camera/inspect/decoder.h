@@ -40,6 +40,11 @@ const struct inspect_item *inspect_item_of(const struct decoder *d, const struct
 /* The item that a step has read (for an element); -1: there is none. */
 int inspect_item_number(const struct decoder *d, int step, uint32_t index);
 
+/* The same, with the status of what it has read, or why it has read nothing. */
+const struct inspect_item *inspect_follow(struct decoder *d, const struct view *view,
+					  const struct inspect_step *step, struct view *inner,
+					  const uint8_t **bytes, enum shown_status *status);
+
 /* Copies the bytes of a value, which lie at an offset from the view's. */
 enum shown_status inspect_read(const struct decoder *d, const struct view *view, uint64_t at,
 			       void *to, size_t size);
@@ -72,6 +77,11 @@ void inspect_show_bits(struct decoder *d, const struct view *view, const struct 
 void inspect_show_value(struct decoder *d, const struct view *view, uint32_t number, uint64_t at,
 			const char *name);
 
+/* A pointer at a place: what it leads to, behind some bytes, stands for it if that was read. */
+void inspect_show_pointer(struct decoder *d, const struct view *view,
+			  const struct value_type *pointer, uint32_t target, uint32_t behind,
+			  uint64_t at, size_t place);
+
 /* A value, at a place of the tree, of which it is not sure that it has been stored. */
 void inspect_mark_old(struct decoder *d, size_t place);
 
@@ -90,8 +100,9 @@ void inspect_show_channel(struct decoder *d, const struct view *view, const stru
 			  uint64_t at, size_t place);
 void inspect_show_map(struct decoder *d, const struct view *view, const struct value_type *type,
 		      uint64_t at, size_t place);
-void inspect_show_tree(struct decoder *d, const struct view *view, const struct value_type *type,
-		       const struct value_shape *shape, uint64_t at, size_t place);
+/* A text of such a shape; null: one that ends with a zero byte. */
+void inspect_show_text(struct decoder *d, const struct view *view, const struct value_shape *shape,
+		       uint64_t at, size_t place);
 void inspect_show_variant(struct decoder *d, const struct view *view, const struct value_type *type,
 			  uint64_t at, size_t place);
 

@@ -159,7 +159,13 @@ static bool add_words(struct inspect_image *image, struct inspect_function *f)
 	struct values *values = &image->values;
 	const uint8_t *registers = f->probe->is_go ? go_words : sysv_words;
 	struct value_type word = {
-		.kind = VALUE_UINT, .name = "word", .size = 8, .target = VALUE_NO_TYPE};
+		.kind = VALUE_UINT,
+		.name = "word",
+		.bare = "",
+		.brief = "",
+		.size = 8,
+		.target = VALUE_NO_TYPE,
+	};
 
 	if (!vec_push(&values->types, word))
 		return false;

@@ -72,6 +72,7 @@ int inspect_read_beside(const struct inspect_options *options, struct inspect **
 	}
 	inspect->options = *options;
 	uprobe_ways_probe(&inspect->ways);
+	inspect->called = inspect_called_new(inspect->symbols);
 	if (options->stacks && inspect_stacks_new(inspect->symbols, &inspect->stacks)) {
 		inspect_free(inspect);
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
@@ -145,9 +146,30 @@ void inspect_free(struct inspect *inspect)
 	vec_free(&inspect->arguments.nodes);
 	vec_free(&inspect->results.nodes);
 	inspect_stacks_free(inspect->stacks);
+	inspect_called_free(inspect->called);
 	inspect_film_free(inspect->film);
 	symbols_free(inspect->symbols);
 	free(inspect);
+}
+
+struct inspect_names inspect_names_of(const struct inspect *inspect, uint32_t image, uint64_t bias)
+{
+	struct inspect_names names = {.called = inspect->called, .number = image, .bias = bias};
+	const struct plan_image *images;
+	size_t count = 0;
+
+	images = inspect->plan ? plan_images(inspect->plan, &count) : NULL;
+	if (image < count)
+		names.image = (struct symbol_image){
+			.fd = images[image].fd,
+			.path = images[image].path,
+			.root = images[image].root,
+			.build_id = images[image].build_id,
+			.build_id_size = images[image].build_id_size,
+		};
+	else
+		names.called = NULL;
+	return names;
 }
 
 bool inspect_is_done(const struct inspect *inspect)

@@ -114,7 +114,7 @@ void inspect_add_map(struct inspect_builder *b, const struct inspect_holder *hol
 	struct way way;
 
 	if (depth >= b->limits.depth || holder->stride ||
-	    !inspect_step_of_target(holder, values_type(b->values, type->target), at, &step) ||
+	    !inspect_step_of_target(holder, values_type(b->values, type->target), 0, at, &step) ||
 	    !enter(b, &step, &header) || !way_of(b->values, type, &way))
 		return;
 	if (way.map.has_tables)
@@ -202,7 +202,7 @@ void inspect_show_map(struct decoder *d, const struct view *view, const struct v
 
 	inspect_show_scalar(d, view, type, at, node);
 	if (node->status != SHOWN_VALUE || !way_of(d->taken->values, type, &way) ||
-	    !inspect_step_of_target(&view->holder, way.header, at, &step) ||
+	    !inspect_step_of_target(&view->holder, way.header, 0, at, &step) ||
 	    !inspect_item_of(d, view, &step, &header, &bytes) ||
 	    inspect_read(d, &header, way.map.length_at, &length, 8) != SHOWN_VALUE)
 		return;

@@ -73,14 +73,14 @@ static void set_type(struct operand_parser *p, struct operand *o, uint32_t numbe
 	o->type = values_type(p->builder->values, number);
 }
 
-int operand_follow(struct operand_parser *p, struct operand *o, uint32_t target,
-		   uint64_t pointer_at, uint64_t index)
+static int follow(struct operand_parser *p, struct operand *o, uint32_t target, uint32_t behind,
+		  uint64_t pointer_at, uint64_t index)
 {
 	const struct value_type *type = values_type(p->builder->values, target);
 	struct inspect_step step;
 	int number;
 
-	if (!inspect_step_of_target(&o->holder, type, o->at + pointer_at, &step))
+	if (!inspect_step_of_target(&o->holder, type, behind, o->at + pointer_at, &step))
 		return refuse_for(p, OPERAND_NO_PLACE, "what is pointed to cannot be read, before");
 	if (index && type->size > INT32_MAX / 2 / index)
 		return operand_refuse(p, "this is too far away, before");
@@ -89,10 +89,42 @@ int operand_follow(struct operand_parser *p, struct operand *o, uint32_t target,
 	if (number < 0)
 		return operand_no_room(p);
 	o->holder = (struct inspect_holder){.from = (uint8_t)number};
-	o->at = 0;
+	o->at = behind;
 	o->needs = 0;
 	set_type(p, o, target);
 	return 0;
+}
+
+int operand_follow(struct operand_parser *p, struct operand *o, uint32_t target,
+		   uint64_t pointer_at, uint64_t index)
+{
+	return follow(p, o, target, 0, pointer_at, index);
+}
+
+static const struct value_shape *shape_of(const struct operand_parser *p, const struct operand *o)
+{
+	static const struct value_shape plain;
+
+	return o->type ? value_shape_of(p->builder->values, o->type) : &plain;
+}
+
+/* What a smart pointer leads to. */
+static int follow_shape(struct operand_parser *p, struct operand *o)
+{
+	const struct value_shape *shape = shape_of(p, o);
+
+	return follow(p, o, shape->element, shape->behind, shape->pointer_at, 0);
+}
+
+/* The value in what stands for it, such as Mutex<T>. */
+static void enter_wrappers(struct operand_parser *p, struct operand *o)
+{
+	for (int i = 0; i < BASES_MAX && shape_of(p, o)->kind == SHAPE_VALUE; i++) {
+		const struct value_shape *shape = shape_of(p, o);
+
+		o->at += shape->value_at;
+		set_type(p, o, shape->element);
+	}
 }
 
 static bool is_pointer(const struct value_type *type)
@@ -169,7 +201,6 @@ static int enter_member(struct operand_parser *p, struct operand *o, const char 
 {
 	const struct values *values = p->builder->values;
 	const struct value_member *member;
-	struct value_shape shape;
 	int err;
 
 	if (is_pointer(o->type)) {
@@ -178,13 +209,16 @@ static int enter_member(struct operand_parser *p, struct operand *o, const char 
 			return err;
 	}
 	member = find_member(values, o->type, name, &o->at, 0);
-	shape = o->type ? value_shape_of(values, o->type) : (struct value_shape){0};
-	if (!member && shape.kind == SHAPE_POINTER) {
-		err = operand_follow(p, o, shape.element, shape.pointer_at, 0);
+	if (!member)
+		enter_wrappers(p, o);
+	if (!member && shape_of(p, o)->kind == SHAPE_POINTER) {
+		err = follow_shape(p, o);
 		if (err)
 			return err;
-		member = find_member(values, o->type, name, &o->at, 0);
+		enter_wrappers(p, o);
 	}
+	if (!member)
+		member = find_member(values, o->type, name, &o->at, 0);
 	if (!member)
 		return refuse_member(p, o->type, name);
 	if (member->bits)
@@ -220,7 +254,7 @@ static int enter_element(struct operand_parser *p, struct operand *o, uint64_t i
 {
 	const struct values *values = p->builder->values;
 	const struct value_type *element;
-	struct value_shape shape;
+	const struct value_shape *shape;
 
 	if (o->type && o->type->kind == VALUE_REFERENCE) {
 		int err = operand_follow(p, o, o->type->target, 0, 0);
@@ -228,9 +262,17 @@ static int enter_element(struct operand_parser *p, struct operand *o, uint64_t i
 		if (err)
 			return err;
 	}
-	shape = o->type ? value_shape_of(values, o->type) : (struct value_shape){0};
-	if (shape.kind == SHAPE_LIST)
-		return enter_list(p, o, &shape, index);
+	enter_wrappers(p, o);
+	shape = shape_of(p, o);
+	if (shape->kind == SHAPE_LIST && !shape->count)
+		return enter_list(p, o, shape, index);
+	if (shape->kind == SHAPE_TUPLE && index < shape->parts) {
+		const struct value_part *part = &values->parts.at[shape->first_part + index];
+
+		o->at += part->offset;
+		set_type(p, o, part->type);
+		return 0;
+	}
 	if (o->type && o->type->kind == VALUE_POINTER)
 		return operand_follow(p, o, o->type->target, 0, index);
 	element = o->type ? values_type(values, o->type->target) : NULL;
@@ -304,13 +346,10 @@ static bool has_param(const struct operand_parser *p, const char *name)
 /* A star makes what is pointed to of a pointer, and the value itself of a smart pointer. */
 static int enter_star(struct operand_parser *p, struct operand *o)
 {
-	struct value_shape shape =
-		o->type ? value_shape_of(p->builder->values, o->type) : (struct value_shape){0};
-
 	if (is_pointer(o->type))
 		return operand_follow(p, o, o->type->target, 0, 0);
-	if (shape.kind == SHAPE_POINTER)
-		return operand_follow(p, o, shape.element, shape.pointer_at, 0);
+	if (shape_of(p, o)->kind == SHAPE_POINTER)
+		return follow_shape(p, o);
 	return operand_refuse(p, "this is not a pointer, before");
 }
 

@@ -32,6 +32,8 @@ static uint64_t key_of(const struct inspect_record *record, uint32_t function)
 static void decode(const struct inspect *inspect, const struct inspect_record *record,
 		   const struct inspect_function *function, bool results, struct shown_tree *tree)
 {
+	struct inspect_names names = inspect_names_of(
+		inspect, function->image, record->ip - inspect->address_of_plan.at[record->plan]);
 	struct inspect_taken taken = {
 		.values = &inspect->images.at[function->image].values,
 		.plan = &inspect->plans.at[record->plan],
@@ -39,7 +41,9 @@ static void decode(const struct inspect *inspect, const struct inspect_record *r
 		.redaction = &inspect->options.redaction,
 		.bytes = (const uint8_t *)(record + 1),
 		.size = record->head.size - (uint32_t)sizeof(*record),
-		.bias = record->ip - inspect->address_of_plan.at[record->plan],
+		.bias = names.bias,
+		.called = names.called ? inspect_called_name : NULL,
+		.names = &names,
 		.is_left = inspect->plans.at[record->plan].site == INSPECT_SITE_JUMP,
 	};
 

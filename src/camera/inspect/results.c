@@ -126,6 +126,7 @@ void inspect_decode_results(const struct inspect *inspect, uint32_t function,
 	static const struct inspect_plan no_plan;
 	const struct inspect_kept *kept = kept_at(inspect, function);
 	const struct inspect_function *f;
+	struct inspect_names names;
 	struct inspect_taken taken = {
 		.plan = &no_plan,
 		.limits = &inspect->options.limits,
@@ -139,10 +140,14 @@ void inspect_decode_results(const struct inspect *inspect, uint32_t function,
 	f = &inspect->functions.at[kept->function - 1];
 	taken.values = &inspect->images.at[f->image].values;
 	if (!kept->only_said) {
+		names = inspect_names_of(inspect, f->image,
+					 record->ip - (f->probe->address + f->probe->slide));
+		taken.called = names.called ? inspect_called_name : NULL;
+		taken.names = &names;
 		taken.plan = &inspect->plans.at[record->plan];
 		taken.bytes = (const uint8_t *)(record + 1);
 		taken.size = record->head.size - (uint32_t)sizeof(*record);
-		taken.bias = record->ip - (f->probe->address + f->probe->slide);
+		taken.bias = names.bias;
 		taken.is_left = record->end == INSPECT_LEAVES;
 	}
 	inspect_decode(&taken, f->params, f->value.params, true, tree);

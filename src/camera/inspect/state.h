@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "camera/calls/reach.h"
+#include "camera/inspect/called.h"
 #include "camera/inspect/inspect.h"
 #include "camera/inspect/decode.h"
 #include "camera/samples.h"
@@ -108,6 +109,7 @@ struct inspect {
 
 	vec(struct inspect_pending) pending;
 	struct inspect_stacks *stacks; /* null: not asked for */
+	struct inspect_called *called; /* what objects call */
 	struct inspect_stack *last;    /* that came, and no record has taken */
 	struct map pending_of;	       /* by key: place, + 1 */
 	uint32_t free_pending;	       /* + 1 */
@@ -130,6 +132,8 @@ bool inspect_add_plan(struct inspect *inspect, const struct inspect_plan *plan, 
 bool inspect_add_probe(struct inspect *inspect, struct inspect_image *image, uint64_t offset,
 		       enum uprobe_kind kind, uint32_t function);
 int inspect_too_many(struct fail *why);
+/* For names of an image of the plan; called is null where there are none. */
+struct inspect_names inspect_names_of(const struct inspect *inspect, uint32_t image, uint64_t bias);
 /* ns between calls that are kept (struct inspect_plan). */
 uint32_t inspect_interval(const struct inspect *inspect);
 /*

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "probe/shapes.h"
+#include "camera/inspect/shapes/shapes.h"
 
 /* Of a structure that a pointer leads to: at most this many bytes. */
 #define TARGET_MAX 1024u
@@ -87,6 +87,7 @@ bool inspect_step_at(const struct inspect_holder *holder, enum inspect_step_kind
 	};
 	if (holder->stride) {
 		step->flags = INSPECT_EACH;
+		step->width = holder->most;
 		step->displacement = (int32_t)holder->stride;
 	}
 	return place >= 0;
@@ -136,12 +137,15 @@ bool inspect_step_behind(const struct values *values, const struct value_param *
 }
 
 bool inspect_step_of_target(const struct inspect_holder *holder, const struct value_type *target,
-			    uint64_t at, struct inspect_step *step)
+			    uint32_t behind, uint64_t at, struct inspect_step *step)
 {
+	uint64_t size;
+
 	if (!inspect_step_at(holder, INSPECT_READ, at, step) || !target || !target->size ||
 	    target->kind == VALUE_FUNCTION || target->kind == VALUE_UNKNOWN)
 		return false;
-	step->size = (uint16_t)(target->size < TARGET_MAX ? target->size : TARGET_MAX);
+	size = target->size < TARGET_MAX ? behind + target->size : TARGET_MAX;
+	step->size = (uint16_t)(size < TARGET_MAX ? size : TARGET_MAX);
 	return true;
 }
 
@@ -162,11 +166,19 @@ bool inspect_step_of_list(const struct inspect_holder *holder, const struct insp
 	uint64_t most = shape->kind == SHAPE_TEXT ? limits->text : limits->elements * size;
 	int length = inspect_locate(holder, at + shape->length_at, 8);
 
-	if (!inspect_step_at(holder, INSPECT_ARRAY, at + shape->pointer_at, step) || length < 0 ||
-	    !size || size > TARGET_MAX)
+	if (!inspect_step_at(holder, INSPECT_ARRAY, at + shape->pointer_at, step) ||
+	    (length < 0 && !shape->count) || !size || size > TARGET_MAX ||
+	    (shape->behind && holder->stride))
 		return false;
 	if (most > INSPECT_READ_MAX)
 		most = INSPECT_READ_MAX / size * size;
+	if (shape->behind)
+		step->displacement = (int32_t)shape->behind;
+	if (shape->count) {
+		step->kind = INSPECT_READ;
+		step->size = (uint16_t)(shape->count < most / size ? shape->count * size : most);
+		return true;
+	}
 	step->length_at = (uint16_t)length;
 	step->size = (uint16_t)size;
 	step->max = (uint16_t)most;
@@ -224,40 +236,22 @@ static void add_members(struct inspect_builder *b, const struct inspect_holder *
 	}
 }
 
-/* What a pointer leads to, and what that leads to. */
-static void add_target(struct inspect_builder *b, const struct inspect_holder *holder,
-		       uint32_t target, uint64_t at, unsigned int depth, int nested)
+void inspect_add_target(struct inspect_builder *b, const struct inspect_where *pointer,
+			uint32_t target, uint32_t behind)
 {
+	const struct inspect_holder *holder = pointer->holder;
 	struct inspect_step step;
 	int number;
 
-	if (depth >= b->limits.depth ||
-	    !inspect_step_of_target(holder, values_type(b->values, target), at, &step))
+	if (pointer->depth >= b->limits.depth ||
+	    !inspect_step_of_target(holder, values_type(b->values, target), behind, pointer->at,
+				    &step))
 		return;
 	number = inspect_need_step(b, &step);
 	/* of several, only the first one's bytes could be a source */
 	if (number >= 0 && !holder->stride)
-		inspect_add_value(b, &(struct inspect_holder){.from = (uint8_t)number}, target, 0,
-				  depth + 1, nested + 1);
-}
-
-static void add_list(struct inspect_builder *b, const struct inspect_holder *holder,
-		     const struct value_shape *shape, uint64_t at, unsigned int depth, int nested)
-{
-	const struct value_type *element = values_type(b->values, shape->element);
-	struct inspect_holder inner = {0};
-	struct inspect_step step;
-	int number;
-
-	if (depth >= b->limits.depth ||
-	    !inspect_step_of_list(holder, &b->limits, shape, element, at, &step))
-		return;
-	number = inspect_need_step(b, &step);
-	if (number < 0 || holder->stride || shape->kind == SHAPE_TEXT)
-		return;
-	inner.from = (uint8_t)number;
-	inner.stride = step.size;
-	inspect_add_value(b, &inner, shape->element, 0, depth + 1, nested + 1);
+		inspect_add_value(b, &(struct inspect_holder){.from = (uint8_t)number}, target,
+				  behind, pointer->depth + 1, pointer->nested + 1);
 }
 
 int inspect_begin_test(struct inspect_builder *b, const struct inspect_holder *holder, uint64_t at,
@@ -341,27 +335,16 @@ void inspect_add_value(struct inspect_builder *b, const struct inspect_holder *h
 		       uint32_t number, uint64_t at, unsigned int depth, int nested)
 {
 	const struct value_type *type = values_type(b->values, number);
-	struct value_shape shape;
+	const struct inspect_where where = {holder, at, depth, nested};
+	const struct shape_way *way;
 	struct inspect_step step;
 
 	if (!type || nested > NESTED_MAX)
 		return;
-	shape = value_shape_of(b->values, type);
-	if (shape.kind == SHAPE_TEXT || shape.kind == SHAPE_LIST) {
-		add_list(b, holder, &shape, at, depth, nested);
-		return;
-	}
-	if (shape.kind == SHAPE_TREE) {
-		inspect_add_tree(b, holder, &shape, at, depth, nested);
-		return;
-	}
-	if (shape.kind == SHAPE_OPTIONAL) {
-		inspect_add_value(b, holder, shape.element, at + shape.pointer_at, depth,
-				  nested + 1);
-		return;
-	}
-	if (shape.kind == SHAPE_POINTER) {
-		add_target(b, holder, shape.element, at + shape.pointer_at, depth, nested);
+	way = shape_way_of(value_shape_of(b->values, type));
+	if (way) {
+		if (way->add)
+			way->add(b, &where, value_shape_of(b->values, type));
 		return;
 	}
 	switch (type->kind) {
@@ -374,7 +357,7 @@ void inspect_add_value(struct inspect_builder *b, const struct inspect_holder *h
 	case VALUE_POINTER:
 	case VALUE_REFERENCE:
 		if (!inspect_is_text(b->values, type))
-			add_target(b, holder, type->target, at, depth, nested);
+			inspect_add_target(b, &where, type->target, 0);
 		else if (inspect_step_of_text(holder, &b->limits, at, &step))
 			inspect_need_step(b, &step);
 		break;

@@ -34,6 +34,15 @@ struct inspect_holder {
 	uint32_t base;			 /* of the value in the step's bytes */
 	const struct value_param *param; /* of registers: its pieces */
 	uint32_t stride;		 /* not 0: it is one of several elements, all alike */
+	uint8_t most;			 /* of such elements, if there can be others behind; or 0 */
+};
+
+/* Where a value is, when steps are added for it. */
+struct inspect_where {
+	const struct inspect_holder *holder;
+	uint64_t at;	    /* in it */
+	unsigned int depth; /* of pointers that lead to it */
+	int nested;	    /* of values it is in */
 };
 
 /* Holds a parameter that is in memory, or in registers. */
@@ -61,8 +70,9 @@ bool inspect_step_of_param(const struct values *values, const struct value_param
 bool inspect_step_to_pointer(const struct value_param *param, struct inspect_step *step);
 bool inspect_step_behind(const struct values *values, const struct value_param *param,
 			 uint8_t pointer, struct inspect_step *step);
+/* behind: where the target begins at what the pointer leads to. */
 bool inspect_step_of_target(const struct inspect_holder *holder, const struct value_type *target,
-			    uint64_t at, struct inspect_step *step);
+			    uint32_t behind, uint64_t at, struct inspect_step *step);
 bool inspect_step_of_text(const struct inspect_holder *holder, const struct inspect_limits *limits,
 			  uint64_t at, struct inspect_step *step);
 bool inspect_step_of_list(const struct inspect_holder *holder, const struct inspect_limits *limits,
@@ -107,13 +117,15 @@ void inspect_end_test(struct inspect_builder *builder, int test);
 void inspect_add_value(struct inspect_builder *builder, const struct inspect_holder *holder,
 		       uint32_t type, uint64_t at, unsigned int depth, int nested);
 
-/* map.c, interface.c, tree.c */
+/* What a pointer leads to, behind some bytes, and what that leads to. */
+void inspect_add_target(struct inspect_builder *builder, const struct inspect_where *pointer,
+			uint32_t target, uint32_t behind);
+
+/* map.c, interface.c */
 void inspect_add_map(struct inspect_builder *builder, const struct inspect_holder *holder,
 		     const struct value_type *type, uint64_t at, unsigned int depth, int nested);
 void inspect_add_interface(struct inspect_builder *builder, const struct inspect_holder *holder,
 			   const struct value_type *type, uint64_t at, unsigned int depth);
-void inspect_add_tree(struct inspect_builder *builder, const struct inspect_holder *holder,
-		      const struct value_shape *shape, uint64_t at, unsigned int depth, int nested);
 void inspect_add_channel(struct inspect_builder *builder, const struct inspect_holder *holder,
 			 uint64_t at, unsigned int depth);
 

@@ -46,7 +46,7 @@ static void check_types(const struct values *values)
 {
 	for (size_t i = 0; i < values->types.count; i++) {
 		const struct value_type *type = &values->types.at[i];
-		struct value_shape shape = value_shape_of(values, type);
+		const struct value_shape *shape = value_shape_of(values, type);
 		struct go_map map;
 
 		check(type->kind < VALUE_KINDS && type->name && type->bare);
@@ -56,7 +56,9 @@ static void check_types(const struct values *values)
 		if (go_map_of(values, type, &map))
 			check(values_type(values, map.key) && values_type(values, map.value) &&
 			      map.size && map.size <= 4096);
-		check(shape.element == VALUE_NO_TYPE || shape.element < values->types.count);
+		check(shape->element == VALUE_NO_TYPE || shape->element < values->types.count);
+		check((uint64_t)shape->first_part + shape->parts <= values->parts.count);
+		check((uint64_t)type->first_argument + type->arguments <= values->arguments.count);
 	}
 }
 

@@ -75,6 +75,7 @@ static void make_world(struct world *w)
 		assert_true(vec_push(&w->values.types, types[i]));
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		assert_true(vec_push(&w->values.members, members[i]));
+	assert_int_equal(values_find_shapes(&w->values), 0);
 	/* in rdi, in rsi, a sum of rsp, and nowhere */
 	w->variables[0] = (struct value_param){.name = "order",
 					       .type = POINTER,
@@ -148,6 +149,7 @@ static void free_world(struct world *w)
 {
 	vec_free(&w->values.types);
 	vec_free(&w->values.members);
+	free(w->values.shapes);
 }
 
 static void test_a_register_needs_no_step(void **state)
