@@ -18,7 +18,7 @@
  *	fp - 8	 a context, which is a pointer to an object (lowest bit set): a JavaScript function;
  *		 or twice the type of the frame (lowest bit clear): a stub, or a transition from or
  *		 to C++
- *	fp - 16	 JSFunction
+ *	fp - 16	 JSFunction; in a frame of WebAssembly, the instance of the module
  *	fp - 24	 count of arguments
  *	fp - 32  BytecodeArray       \ of functions that are interpreted
  *	fp - 40  offset into it      /
@@ -286,7 +286,8 @@ static __always_inline int v8_step_bare(struct unwind_walk *w, const struct v8_d
 		f.guess = !unwind_is_live(w);
 		if (v8_push_code(w, &f))
 			return UNWIND_ENDED;
-	} else if (unwind_push(w, unwind_at(w))) {
+	} else if (builtin ? unwind_push(w, unwind_at(w))
+			   : v8_push(w, V8_FRAME_STUB, unwind_at(w), 0, 0)) {
 		return UNWIND_ENDED;
 	}
 	w->rbx_at = UNWIND_RBX_UNKNOWN;
@@ -297,12 +298,14 @@ static __always_inline int v8_step_bare(struct unwind_walk *w, const struct v8_d
 static __always_inline int v8_step_typed(struct unwind_walk *w, const struct v8_data *d,
 					 const __u64 *frame, int builtin)
 {
-	__u64 type = frame[V8_CONTEXT] >> 1;
+	__u64 type = frame[V8_CONTEXT] >> 1, instance;
 
 	if (type >= d->frame_types)
 		return UNWIND_NATIVE;
+	/* a frame of WebAssembly has its instance where those of JavaScript have the function */
+	instance = type == d->frame_wasm ? frame[V8_FUNCTION] : 0;
 	if (builtin ? unwind_push(w, unwind_at(w))
-		    : v8_push(w, V8_FRAME_STUB, unwind_at(w), type, 0))
+		    : v8_push(w, V8_FRAME_STUB, unwind_at(w), V8_STUB_DETAIL(type, instance), 0))
 		return UNWIND_ENDED;
 	/*
 	 * the entry from C++ saves what C++ expects to find again: r12 to r15 and rbx, below two

@@ -29,7 +29,8 @@ struct v8_data {
 	__u8 frame_entry;	    /* that of the entry from C++ */
 	__u8 frame_construct_entry; /* and of its variant for constructors */
 	struct v8_scope_layout scope;
-	__u8 reserved[6];
+	__u8 frame_wasm; /* the number of WebAssembly's type of frames */
+	__u8 reserved[5];
 };
 
 #define V8_SHARED_WORDS 8
@@ -111,11 +112,19 @@ enum v8_frame {
 	/* The same, where the address is not that of a call. */
 	V8_FRAME_LEAF,
 	/*
-	 * Code without a function: a regular expression, WebAssembly, a stub. Value: the address.
-	 * Word 1: the frame's type.
+	 * Code without a function of JavaScript: a regular expression, WebAssembly, a stub. Value:
+	 * the address. Word 1: V8_STUB_DETAIL().
 	 */
 	V8_FRAME_STUB,
 };
+
+/*
+ * The frame's type (0: it is not there yet, or not any more), and of WebAssembly's frames the
+ * pointer to the instance.
+ */
+#define V8_STUB_DETAIL(type, instance) ((type) | (instance) << 8)
+#define V8_STUB_TYPE(detail)	       ((detail)&255)
+#define V8_STUB_INSTANCE(detail)       ((detail) >> 8)
 
 #define V8_CODE_DETAIL(shared, checksum) \
 	(((__u64)(shared)&UNWIND_VALUE_MASK) | (__u64)((checksum) >> 16) << 48)

@@ -10,6 +10,7 @@
  *	script.tq, scope-info.tq
  *	v8_places.c     places within functions         src/codegen/source-position-table.cc
  *	v8_code.c       code, and what is inlined       src/objects/code.h, deoptimization-data.h
+ *	v8_wasm.c	code of WebAssembly		src/wasm/wasm-code-manager.h
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -101,6 +102,7 @@ static int attach(const struct runtime_at *at, void *to, void **result, struct f
 		.frame_entry = (uint8_t)facts->frame_entry,
 		.frame_construct_entry = (uint8_t)facts->frame_construct_entry,
 		.scope = v8_facts_scope(facts),
+		.frame_wasm = (uint8_t)facts->frame_wasm,
 	};
 	*result = state;
 	return 0;
@@ -111,6 +113,7 @@ static void detach(void *context)
 	struct v8_state *state = context;
 
 	v8_scripts_forget(state);
+	v8_wasm_forget(state);
 	map_free(&state->by_script);
 	vec_free(&state->scripts);
 	free(state);
@@ -124,13 +127,38 @@ static bool owns(const struct runtime_at *at, const void *state, const struct ma
 	return mapping->image->kind == IMAGE_ANON;
 }
 
-static void name_stub(const struct v8_facts *facts, uint64_t type, struct runtime_names *names)
+/*
+ * Code without a function of JavaScript. What is not known any more as one of WebAssembly may have
+ * been named while it was.
+ */
+static int name_stub(const struct v8_reader *r, uint64_t address, uint64_t detail,
+		     struct runtime_names *names)
 {
-	const char *words = type == facts->frame_regexp ? "(regular expression)"
-			    : type == facts->frame_wasm ? "(WebAssembly)"
-							: "(stub)";
+	const struct v8_facts *facts = r->facts;
+	uint64_t type = V8_STUB_TYPE(detail);
+	const char *words = "(stub)";
 
+	if (!type || type == facts->frame_wasm) {
+		if (!v8_wasm_add(r, address, V8_STUB_INSTANCE(detail), names))
+			return 0;
+		names->is_kept = true;
+	}
+	if (type && type == facts->frame_wasm)
+		words = "(WebAssembly)";
+	else if (type && type == facts->frame_regexp)
+		words = "(regular expression)";
+	/* what stands between two languages, and is not there where V8 has compiled it away */
+	else if (type && type == facts->frame_from_wasm)
+		names->is_part = true;
 	runtime_names_add(names, words, NULL, 0);
+	return 0;
+}
+
+/* A function of WebAssembly, as JavaScript calls it: the code that converts arguments. */
+static bool is_way_into_wasm(const struct v8_reader *r, const struct v8_shared *shared)
+{
+	return r->facts->type_wasm_exported &&
+	       !v8_expect(r, shared->data, r->facts->type_wasm_exported);
 }
 
 /* Reads a frame's function. 0; -ESTALE: another one is there by now, or none; or another error. */
@@ -158,11 +186,14 @@ static int name_of(const struct runtime_at *at, void *state, const uint64_t word
 	struct v8_shared shared;
 	int err;
 
-	if (variant == V8_FRAME_STUB) {
-		name_stub(at->facts, words[1], names);
+	if (variant == V8_FRAME_STUB)
+		return name_stub(&r, value, words[1], names);
+	err = check_function(&r, words, &shared);
+	if (!err && is_way_into_wasm(&r, &shared)) {
+		names->is_part = true;
+		runtime_names_add(names, "(js-to-wasm)", NULL, 0);
 		return 0;
 	}
-	err = check_function(&r, words, &shared);
 	if (!err)
 		err = v8_shared_name(&r, &shared);
 	if (err)

@@ -18,7 +18,8 @@
 
 /*
  * The versions. Sources of what is not published, in V8's tree: src/objects/code.h,
- * bytecode-array.tq, script.tq, scope-info.tq.
+ * bytecode-array.tq, script.tq, scope-info.tq. Those of WebAssembly were seen in the memory of each
+ * version; what is read with them proves itself (v8_wasm.c).
  */
 struct version {
 	uint32_t major, minor;
@@ -34,18 +35,22 @@ struct version {
 static const struct version versions[] = {
 	/* Node.js 18 */
 	{10, 2, {COMMON, .frame_types = 24, .bytecode_positions = 32, .code_start = 128, .code_size = 40, .code_flags = 48,
-		 .code_deoptimization = 16, .code_positions = 24, .code_head = 128}},
+		 .code_deoptimization = 16, .code_positions = 24, .code_head = 128,
+		 .wasm = {.module = {208}, .script = 40, .bytes = 312, .codes = 424, .size = 32, .function = 48}}},
 	/* Node.js 20 */
 	{11, 3, {COMMON, .frame_types = 28, .bytecode_positions = 32, .code_is_apart = true, .code_start = 40, .code_size = 56,
-		 .code_flags = 48, .code_deoptimization = 16, .code_positions = 24, .code_head = 16}},
+		 .code_flags = 48, .code_deoptimization = 16, .code_positions = 24, .code_head = 16,
+		 .wasm = {.module = {208}, .script = 32, .bytes = 200, .codes = 312, .size = 24, .function = 44}}},
 	/* Node.js 22 */
 	{12, 4, {COMMON, .frame_types = 30, .bytecode_positions = 24, .code_is_apart = true, .code_start = 40, .code_size = 52,
 		 .code_flags = 48, .code_deoptimization = 8, .code_positions = 16, .code_head = 32,
-		 .scope_counted = 3}},
+		 .scope_counted = 3,
+		 .wasm = {.module = {160, 32}, .script = 32, .bytes = 200, .codes = 400, .size = 24, .function = 44}}},
 	/* Node.js 24 */
 	{13, 6, {COMMON, .frame_types = 32, .bytecode_positions = 24, .code_is_apart = true, .code_start = 40, .code_size = 56,
 		 .code_flags = 52, .code_deoptimization = 8, .code_positions = 16, .code_head = 32,
-		 .scope_counted = 5, .scope_position_first = true, .scope_flags_plain = true, .shared_is_wrapped = true}},
+		 .scope_counted = 5, .scope_position_first = true, .scope_flags_plain = true, .shared_is_wrapped = true,
+		 .wasm = {.module = {152, 32}, .script = 32, .bytes = 240, .codes = 320, .size = 32, .function = 56}}},
 	/*
 	 * Node.js 26. Objects are as in 13.6: seen in the memory of both, side by side, with the
 	 * addresses that %DebugPrint() tells, and scopes against what the image's
@@ -56,7 +61,8 @@ static const struct version versions[] = {
 	{14, 6, {COMMON, .frame_types = 35, .bytecode_positions = 24, .code_is_apart = true, .code_start = 40, .code_size = 56,
 		 .code_flags = 52, .code_deoptimization = 8, .code_positions = 16, .code_head = 32,
 		 .scope_counted = 5, .scope_position_first = true, .scope_flags_plain = true, .shared_is_wrapped = true,
-		 .places_flagged = true}},
+		 .places_flagged = true,
+		 .wasm = {.module = {104, 32}, .script = 32, .bytes = 232, .codes = 312, .size = 32, .function = 56}}},
 };
 /* clang-format on */
 
@@ -113,6 +119,10 @@ static const struct published published[] = {
 /* What overrides the version's if it is published. */
 static const struct published optional[] = {
 	{"v8dbg_frametype_IrregexpFrame", AT(frame_regexp)},
+	{"v8dbg_frametype_WasmToJsFrame", AT(frame_from_wasm)},
+	{"v8dbg_type_WasmModuleObject__WASM_MODULE_OBJECT_TYPE", AT(type_wasm_module)},
+	{"v8dbg_type_WasmExportedFunctionData__WASM_EXPORTED_FUNCTION_DATA_TYPE",
+	 AT(type_wasm_exported)},
 	{"v8dbg_DeoptimizationDataLiteralArrayIndex", AT(deopt_literals)},
 	{"v8dbg_DeoptimizationDataSharedFunctionInfoIndex", AT(deopt_shared)},
 	{"v8dbg_DeoptimizationDataWrappedSharedFunctionInfoIndex", AT(deopt_shared)},
@@ -295,7 +305,7 @@ static bool is_sound(const struct v8_facts *f)
 {
 	return f->map_type < 64 && f->function_shared < 128 && f->shared_name < 64 &&
 	       f->shared_script < 64 && f->shared_numbers < 64 && f->frame_types < 128 &&
-	       f->frame_entry < 128 && f->frame_construct_entry < 128 &&
+	       f->frame_entry < 128 && f->frame_construct_entry < 128 && f->frame_wasm < 128 &&
 	       f->scope_first < V8_SCOPE_WORDS && f->scope_first >= 2 &&
 	       f->scope_locals < f->scope_first && f->scope_locals + 1 < V8_SCOPE_WORDS &&
 	       f->type_shared <= UINT16_MAX && f->type_bytecode <= UINT16_MAX &&

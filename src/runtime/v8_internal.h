@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "bpf/v8_abi.h"
 #include "runtime/runtime.h"
+#include "runtime/wasm_names.h"
 
 /*
  * What the files of this runtime share. V8's objects are at even addresses; a pointer to one has
@@ -72,6 +73,20 @@ struct v8_facts {
 	/* Places in an optimized code's data. */
 	uint32_t deopt_literals, deopt_shared, deopt_inlining;
 	bool shared_is_wrapped; /* in one more object */
+
+	/* WebAssembly; 0: not known. */
+	uint32_t type_wasm_module; /* WasmModuleObject */
+	uint32_t
+		/* what a function of JavaScript that leads into it has as data */
+		type_wasm_exported;
+	uint32_t frame_from_wasm;   /* a call of JavaScript */
+	struct v8_wasm_facts {
+		/* from a frame's instance to its WasmModuleObject: one step or two (0: one) */
+		uint32_t module[2];
+		uint32_t script;       /* of that one */
+		uint32_t bytes, codes; /* NativeModule: the binary, the codes by their addresses */
+		uint32_t size, function; /* WasmCode: of its instructions; its function's number */
+	} wasm;
 };
 
 /* Facts of an image. null: it is refused, with why filled. */
@@ -84,6 +99,13 @@ struct v8_script {
 	vec(uint32_t) ends; /* of all lines but the last one, as places in the text */
 };
 
+/* A module of WebAssembly. */
+struct v8_wasm_module {
+	uint64_t native, bytes; /* where it and its binary are */
+	char *script;		/* what V8 calls its script, or null */
+	struct wasm_names names;
+};
+
 /* What is known of a process. */
 struct v8_state {
 	uint64_t bias; /* what the process added to the image's addresses */
@@ -92,6 +114,7 @@ struct v8_state {
 	vec(struct v8_script) scripts;
 	size_t lines;	   /* in all of them */
 	uint64_t code_map; /* the Map of objects with instructions, once one was found */
+	vec(struct v8_wasm_module) modules;
 };
 
 void v8_scripts_forget(struct v8_state *state);
@@ -206,5 +229,15 @@ uint64_t v8_shared_bytecode(const struct v8_reader *r, const struct v8_shared *s
  */
 int v8_code_add(const struct v8_reader *r, uint64_t address, const struct v8_shared *shared,
 		bool is_leaf, struct runtime_names *names);
+
+/*
+ * Appends the function of WebAssembly that has code at an address. instance: pointer to the object
+ * that the frame has, or 0. 0; -ENOENT: no module that is known has code there.
+ */
+int v8_wasm_add(const struct v8_reader *r, uint64_t address, uint64_t instance,
+		struct runtime_names *names);
+
+/* Frees what is known of modules. */
+void v8_wasm_forget(struct v8_state *state);
 
 #endif

@@ -81,7 +81,7 @@ def npm_node(folder, version):
     return [str(folder / "package/bin/node")]
 
 
-spare = spare_versions("node", ("debian", *LATER), ("test_split", "test_server", "test_lines", "test_heap"))
+spare = spare_versions("node", ("debian", *LATER), ("test_split", "test_server", "test_lines", "test_heap", "test_webassembly"))
 
 
 @pytest.fixture(scope="module", params=NODES)
@@ -264,6 +264,28 @@ def test_module(lab, node):
         filmed = lab.record("-d", 1, "-p", program.pid)
     assert_whole(filmed)
     assert filmed.share(lambda stack: stack.has("(anonymous)", "hot")) > 0.9, filmed.explain()
+
+
+def test_webassembly(lab, node):
+    """
+    A function of WebAssembly is one row, whichever of V8's compilers has made its code, called as the module names,
+    exports or numbers it. What stands between the two languages is not shown.
+    """
+    # the one that begins anew has code of the first compiler, and then of the second
+    with running(*node, "--no-wasm-tier-up", PROGRAMS / "node_wasm.js", 20) as first, \
+            running(*node, PROGRAMS / "node_wasm.js", 20) as both:
+        filmed = lab.record("-d", 1, "-F", 499, "-p", f"{first.pid},{both.pid}", "--no-children")
+    assert_whole(filmed)
+    for process in first, both:
+        stacks = [(stack, value) for stack, value in filmed.folded("--pid", str(process.pid)) if "work" in stack]
+        whole = sum(value for _, value in stacks)
+        for chain in (("work", "outer", "wasm-function[2]", "leaf"), ("work", "back", "inJavaScript")):
+            assert sum(value for stack, value in stacks if stack.has(*chain)) > 0.2 * whole > 0, (chain, filmed.explain())
+        strange = sum(value for stack, value in stacks if any(frame.startswith("(") and frame != "(anonymous)"
+                                                             for frame in stack[stack.index("work"):]))
+        assert strange < 0.02 * whole, filmed.explain()
+    rows = [f for f in filmed.json()["functions"] if f["name"] == "leaf"]
+    assert len(rows) == 1 and "sums" in rows[0]["image"], rows
 
 
 def test_perf_map(lab, node):

@@ -45,6 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		v8_shared_add(&r, &shared, v8_shared_line(&r, &shared, shared.start), &names);
 		v8_code_add(&r, words[0] & UNWIND_VALUE_MASK, &shared, false, &names);
 	}
+	names.count = names.used = 0;
+	v8_wasm_add(&r, words[0] & UNWIND_VALUE_MASK, words[1], &names);
+	v8_wasm_forget(&state);
 	v8_scripts_forget(&state);
 	vec_free(&state.scripts);
 	map_free(&state.by_script);

@@ -59,6 +59,15 @@ static const struct v8_facts v8_facts_11_3 = {
 	.deopt_literals = 2,
 	.deopt_shared = 6,
 	.deopt_inlining = 7,
+	.type_wasm_module = 2156,
+	.type_wasm_exported = 226,
+	.frame_from_wasm = 5,
+	.wasm = {.module = {208},
+		 .script = 32,
+		 .bytes = 200,
+		 .codes = 312,
+		 .size = 24,
+		 .function = 44},
 };
 
 #endif
