@@ -79,7 +79,7 @@ struct v8_facts {
 	uint32_t
 		/* what a function of JavaScript that leads into it has as data */
 		type_wasm_exported;
-	uint32_t frame_from_wasm;   /* a call of JavaScript */
+	uint32_t frame_from_wasm; /* a call of JavaScript */
 	struct v8_wasm_facts {
 		/* from a frame's instance to its WasmModuleObject: one step or two (0: one) */
 		uint32_t module[2];
