@@ -205,6 +205,60 @@ static void claim_signal_frames(struct reading *r, const struct piece *p)
 	}
 }
 
+/* Instructions in which code that does not return ends. */
+#define DEAD_END_MAX 8
+
+/* Whether the code at a place calls something and then ends in hlt, which no program executes. */
+static bool is_dead_end(struct reading *r, const struct piece *p, uint32_t at)
+{
+	bool calls = false;
+	int i;
+
+	for (i = 0; i < DEAD_END_MAX && at < p->at + p->size && decode(r, p, at); i++) {
+		if (insn_ends(&r->insn))
+			return calls && r->code[at] == 0xf4;
+		if (jumps(&r->insn))
+			return false;
+		calls |= r->insn.kind == INSN_CALL;
+		at += r->insn.size;
+	}
+	return false;
+}
+
+/*
+ * What makes a stack for a coroutine may put an address there for the coroutine's first function to
+ * return to, since it must not: code that ends the program. The address is loaded nearby, and no
+ * way leads to it; so nothing has called what stands there, and the stack begins. As of a call, the
+ * address that is looked up is the one before: the last byte of a jump, where no instruction
+ * begins.
+ */
+static bool claim_roots(struct reading *r, const struct piece *p)
+{
+	static const struct stack_state root = {.kind = STACK_ROOT};
+	/* lea distance(%rip), register */
+	const uint32_t size = 7;
+	uint32_t at, to, end = p->at + p->size;
+	int32_t distance;
+
+	for (at = p->at; at + size <= end; at++) {
+		const uint8_t *code = r->code + at;
+
+		if ((code[0] & 0xfb) != 0x48 || code[1] != 0x8d || (code[2] & 0xc7) != 5)
+			continue;
+		memcpy(&distance, code + 3, sizeof(distance));
+		if (!find_place(r, p->address + (at - p->at) + size + (uint64_t)(int64_t)distance,
+				&to) ||
+		    to <= p->at || to >= end || r->states[to] || r->states[to - 1] ||
+		    r->marks[to] & STARTS || !is_dead_end(r, p, to) || r->code[to - 1] == 0xc3)
+			continue;
+		r->states[to - 1] = number_of(r, &root);
+		r->marks[to - 1] = 1;
+		if (!add_way(r, to, &root))
+			return false;
+	}
+	return true;
+}
+
 static bool add_symbols(struct reading *r, struct elf_image *image)
 {
 	struct elf_part symbols = {0};
@@ -407,6 +461,10 @@ static bool read_all(struct reading *r, struct elf_image *image)
 		return false;
 	if (!follow_all(r))
 		return false;
+	vec_foreach (&r->pieces, p) {
+		if (!claim_roots(r, p))
+			return false;
+	}
 	vec_foreach (&r->pieces, p) {
 		if (!read_rest(r, p, false))
 			return false;

@@ -232,6 +232,36 @@ PLACE(nocfi_by_base)
 	ret
 END(nocfi_table)
 
+	/* a coroutine's stack is made: its first function returns to what ends the program */
+FUNCTION(nocfi_make_coroutine)
+	lea	1f(%rip), %rcx
+	mov	%rcx, 0x38(%rax)
+	lea	2f(%rip), %rcx
+	mov	%rcx, 0x30(%rax)
+	lea	3f(%rip), %rcx
+	mov	%rcx, 0x28(%rax)
+	ret
+1:
+	push	%rbp
+	jmp	*%rbx
+2:
+	xor	%rdi, %rdi
+	call	nocfi_strange
+PLACE(nocfi_coroutine_ended)
+	hlt
+	/* the same, but what stands there returns */
+	mov	%eax, %eax
+3:
+	sub	$8, %rsp
+	call	nocfi_frame
+PLACE(nocfi_address_taken)
+	add	$8, %rsp
+	ret
+END(nocfi_make_coroutine)
+	.globl	at_nocfi_coroutine
+	.hidden	at_nocfi_coroutine
+	.set	at_nocfi_coroutine, 2b - 1 /* where a return address is looked up */
+
 	/* rbp is cleared at the start, as where a thread begins; but nothing says that one does */
 FUNCTION(nocfi_zeroes_rbp)
 	xor	%ebp, %ebp

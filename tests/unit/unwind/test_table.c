@@ -155,6 +155,7 @@ extern const char __executable_start[];
 	X(nocfi_by_return, SP(64), RBX_AT_CFA(-16))                                 \
 	X(nocfi_by_leave, FP(16), RBP_AT_CFA(-16))                                  \
 	X(nocfi_by_base, REGISTER(3, 24), RBP_AT_CFA(-16), RBX_AT_CFA(-24))         \
+	X(nocfi_address_taken, SP(16))                                              \
 	X(nocfi_rbp_zeroed, SP(8), RBP_LOST)                                        \
 	X(nocfi_plt, SP(24))
 
@@ -165,6 +166,8 @@ extern const char __executable_start[];
 	X(nocfi_data, .cfa = UNWIND_CFA_NONE)              \
 	X(nocfi_child, .cfa = UNWIND_CFA_END)              \
 	X(nocfi_child_ended, .cfa = UNWIND_CFA_END)        \
+	X(nocfi_coroutine, .cfa = UNWIND_CFA_END)          \
+	X(nocfi_coroutine_ended, .cfa = UNWIND_CFA_END)    \
 	X(nocfi_signal, .cfa = UNWIND_CFA_SIGNAL)
 
 #define DECLARE(place, ...) extern const char at_##place[];
