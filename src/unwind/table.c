@@ -259,6 +259,31 @@ static int tell_go_function(struct build *b, const struct function *f)
 	return err ? err : tell_rows(b, f);
 }
 
+/* More than such a function has. */
+#define FIRST_OF_STACK_MAX 128
+
+/*
+ * Whether a function is where a coroutine's stack begins, of which its unwind information says
+ * nothing: that never changes, though the function's first instruction takes the stack pointer from
+ * another register (mov register, %rsp), and it ends in hlt, which no program executes. So it
+ * neither was called nor returns: an address on the stack leads to it (makecontext() of glibc).
+ * Such an address is looked up as that of a call, one byte before.
+ */
+static bool begins_a_stack(const struct build *b, const struct function *f, uint64_t before)
+{
+	uint8_t code[FIRST_OF_STACK_MAX];
+	struct cfi_fde fde;
+
+	if (f->where & WHERE || f->size < 4 || f->size > sizeof(code) || f->start == before ||
+	    elf_image_read_code(&b->image, f->start, code, f->size) < f->size ||
+	    code[f->size - 1] != 0xf4 || code[0] != 0x48 || code[1] != 0x89 ||
+	    (code[2] & 0xc7) != 0xc4 || cfi_read_fde(&b->sections[0], &b->cies[0], f->where, &fde))
+		return false;
+	while (bytes_left(&fde.instructions) && !*fde.instructions.at)
+		fde.instructions.at++;
+	return !bytes_left(&fde.instructions);
+}
+
 /* Tells the rules of one function. */
 static int tell_function(struct build *b, const struct function *f)
 {
@@ -319,18 +344,23 @@ static uint64_t first_address(const struct build *b)
 
 static int tell_all(struct build *b)
 {
+	static const struct unwind_rule root = {.cfa = UNWIND_CFA_END};
 	uint64_t end = first_address(b);
 	int err = 0;
 
 	vec_foreach (&b->functions, f) {
+		bool first;
+
 		if (f->start < end || is_too_far(b, function_end(f))) {
 			b->table->refused++;
 			continue;
 		}
+		first = begins_a_stack(b, f, end);
 		if (f->start - end > PADDING_MAX)
-			err = tell_gap(b, end, f->start);
+			err = tell_gap(b, end, f->start - first);
 		if (!err)
-			err = tell_function(b, f);
+			err = first ? pages_tell(&b->pages, f->start - 1, &root)
+				    : tell_function(b, f);
 		if (err)
 			return err;
 		end = function_end(f);

@@ -35,6 +35,23 @@ PLACE(all_restored)
 	END
 PLACE(no_function)
 
+	/* where a coroutine's stack begins, as makecontext() makes it; the other one returns */
+	BEGIN
+40:
+	mov	%rbx, %rsp
+PLACE(context_start)
+	call	at_start
+	hlt
+	END
+	.globl	at_context_return
+	.hidden	at_context_return
+	.set	at_context_return, 40b - 1 /* where a return address is looked up */
+	BEGIN
+	mov	%rbx, %rsp
+PLACE(context_none)
+	ret
+	END
+
 	/* an argument's size, a register that does not matter, and no rule of its own in the end */
 	BEGIN
 	.cfi_escape 0x2e, 0x10

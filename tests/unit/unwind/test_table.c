@@ -46,6 +46,9 @@ extern const char __executable_start[];
 	X(nested_restored, SP(24), RBP_AT_CFA(-16))     \
 	X(all_restored, FP(16), RBP_AT_CFA(-16))        \
 	X(no_function, .cfa = UNWIND_CFA_NONE)          \
+	X(context_start, .cfa = UNWIND_CFA_END)         \
+	X(context_return, .cfa = UNWIND_CFA_END)        \
+	X(context_none, SP(8))                          \
 	X(args_size, SP(8), RBX_AT_CFA(-24))            \
 	X(other_register, REGISTER(10, 16))             \
 	X(negative_offset, REGISTER(10, -8))            \
