@@ -52,11 +52,16 @@ UNWIND_APART __u64 python_native_end(UNWIND_WHOLE *whole)
 	return w->rule.cfa == UNWIND_CFA_FP ? w->fp + (__s64)w->rule.cfa_offset : 0;
 }
 
+/* Whether it lies where a native frame at w->pc can be. */
+static __always_inline int python_is_native(const struct unwind_walk *w, __u64 address)
+{
+	return address >= w->sp && address - w->sp <= PYTHON_NATIVE_FRAME_MAX;
+}
+
 /* Whether the anchor lies in the native frame at w->pc. */
 static __always_inline int python_has_anchor(struct unwind_walk *w, __u64 anchor)
 {
-	return anchor >= w->sp && anchor - w->sp <= PYTHON_NATIVE_FRAME_MAX &&
-	       anchor < python_native_end(unwind_whole_of(w));
+	return python_is_native(w, anchor) && anchor < python_native_end(unwind_whole_of(w));
 }
 
 /* Appends python_frame(). Returns as unwind_push(). */
@@ -165,6 +170,15 @@ static __always_inline long python_cut(struct python_way *way, enum unwind_end e
 	return unwind_stop(way->walk, end);
 }
 
+/*
+ * 3.13 and later: an anchor is linked some instructions before it has its owner. In the list only
+ * anchors lie on the native stack.
+ */
+static __always_inline int python_is_new_anchor(const struct python_way *way)
+{
+	return way->data->shape >= PYTHON_FRAMES && python_is_native(way->walk, way->at);
+}
+
 /* For unwind_repeat(): one Python frame, or the end of those that a native frame runs. */
 static long python_go(__u32 i, void *context)
 {
@@ -178,7 +192,8 @@ static long python_go(__u32 i, void *context)
 	way->previous = frame->previous;
 	way->stop = data->shape == PYTHON_FRAMES_BASED && !frame->previous ? PYTHON_AT_BASE
 									   : PYTHON_AT_ANCHOR;
-	if (data->shape >= PYTHON_CFRAMES && frame->owner >= PYTHON_OWNED_BY_C)
+	if (data->shape >= PYTHON_CFRAMES &&
+	    (frame->owner >= PYTHON_OWNED_BY_C || python_is_new_anchor(way)))
 		return 1;
 	if (way->pushes && python_push(unwind_whole_of(way->walk), data)) {
 		way->stop = PYTHON_CUT;
