@@ -97,8 +97,8 @@ static int load_flight(struct agent *agent, struct fail *why)
 	const struct camera_names names = {agent->host, agent->options.common.labels,
 					   (const char *)agent->command.at};
 
-	return camera_load_flight(&agent->options.camera, &agent->options.common.requests, &names,
-				  &agent->flight, why);
+	return camera_load_flight(&agent->options.camera, &agent->options.common.requests,
+				  &agent->options.common.events, &names, &agent->flight, why);
 }
 
 static int keep_in_spool(void *context, const struct store_keep *films, char *path, size_t size,

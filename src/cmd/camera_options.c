@@ -148,13 +148,15 @@ void camera_file_taken(struct camera_flight *flight)
 }
 
 int camera_load_flight(struct camera_flight *camera, const struct recorder_requests *requests,
-		       const struct camera_names *names, struct flight **flight, struct fail *why)
+		       const struct event_list *recorded, const struct camera_names *names,
+		       struct flight **flight, struct fail *why)
 {
 	const struct happening_limits *limits = &camera->limits;
 	bool judges_requests = limits->slow || limits->slower_than_usual || limits->failed;
 	struct flight_options options = {
 		.selection = &camera->programs,
 		.events = &camera->events,
+		.recorded = recorded,
 		.requests = *requests,
 		.host = names->host,
 		.labels = names->labels,

@@ -116,12 +116,13 @@ struct camera_names {
 };
 
 /*
- * Loads the flight recorder that the options want, if any: else *flight is null. They, and requests
- * (as in struct recorder_options), must live as long as it. Returns 0 or a negative errno with *why
- * filled.
+ * Loads the flight recorder that the options want, if any: else *flight is null. They, requests (as
+ * in struct recorder_options) and the list of what is recorded beside must live as long as it.
+ * Returns 0 or a negative errno with *why filled.
  */
 int camera_load_flight(struct camera_flight *camera, const struct recorder_requests *requests,
-		       const struct camera_names *names, struct flight **flight, struct fail *why);
+		       const struct event_list *recorded, const struct camera_names *names,
+		       struct flight **flight, struct fail *why);
 
 /* What is recorded by itself goes on without it: says that it has ended. */
 void camera_say_flight_ended(struct flight *flight);

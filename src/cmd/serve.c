@@ -95,8 +95,8 @@ static int load_flight(struct serve *serve, struct fail *why)
 	const struct camera_names names = {serve->host, serve->options.common.labels,
 					   (const char *)serve->command.at};
 
-	return camera_load_flight(&serve->options.camera, &serve->options.common.requests, &names,
-				  &serve->flight, why);
+	return camera_load_flight(&serve->options.camera, &serve->options.common.requests,
+				  &serve->options.common.events, &names, &serve->flight, why);
 }
 
 static void say_flight_ended(void *context)

@@ -564,6 +564,16 @@ bool event_list_has(const struct event_list *list, enum event_id id)
 	return false;
 }
 
+struct event_list event_list_common(const struct event_list *a, const struct event_list *b)
+{
+	struct event_list both = {0};
+
+	for (size_t i = 0; b && i < a->count; i++)
+		if (event_list_has(b, (enum event_id)(a->at[i] - ours)))
+			both.at[both.count++] = a->at[i];
+	return both;
+}
+
 struct event_list event_list_usual(void)
 {
 	return (struct event_list){.at = {event_usual()}, .count = 1};

@@ -208,6 +208,9 @@ bool event_list_is_same(const struct event_list *a, const struct event_list *b);
 
 bool event_list_has(const struct event_list *list, enum event_id id);
 
+/* Those of a that b has, too; b may be null. */
+struct event_list event_list_common(const struct event_list *a, const struct event_list *b);
+
 /*
  * Lines for help: each event that -e takes and what it is, indented by that many columns; those
  * that are recorded by default are marked.

@@ -189,6 +189,8 @@ static int give_to_place(const struct flight *flight, const struct want *want,
 			 struct fail *why)
 {
 	struct film_bytes *films = calloc(count + 1, sizeof(*films));
+	const struct event_list recorded =
+		event_list_common(flight->options.events, flight->options.recorded);
 	struct store_keep keep = {
 		.films = films,
 		.count = count,
@@ -196,6 +198,7 @@ static int give_to_place(const struct flight *flight, const struct want *want,
 		.labels = flight->options.labels,
 		.reason = want->reason,
 		.time = wall_of(want->time),
+		.recorded = &recorded,
 	};
 	int err;
 

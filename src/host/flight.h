@@ -31,6 +31,7 @@ struct flight;
 struct flight_options {
 	const struct selection *selection; /* must live as long as the flight recorder, as all */
 	const struct event_list *events;
+	const struct event_list *recorded; /* that are recorded all the time beside; null: none */
 	const struct sources_settings *sources; /* of these events; null: as usual */
 	struct recorder_requests requests;
 	const char *host, *labels, *command;

@@ -429,7 +429,7 @@ static int add_samples(struct adding *a, uint64_t blocks)
 	for (uint32_t i = 1; !err && i < a->film->event_count; i++) {
 		const struct film_event *event = &a->film->events[i];
 
-		a->event = index_event(a->index, event, &err);
+		a->event = index_event(a->index, a->film, i, &err);
 		if (err)
 			return fail_errno(a->why, err, NULL,
 					  "cannot add to the index of the store");

@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "film/labels.h"
 #include "film/schema.h"
 #include "query/view.h"
 #include "store/index_private.h"
+#include "store/keep.h"
 
 /* How long to wait for another process that has the database: an sqlite3 shell. */
 
@@ -228,11 +230,29 @@ static int load_events(struct index *index, struct fail *why)
 	return rc == SQLITE_DONE ? 0 : index_failed(index, index->db, rc, why);
 }
 
-uint32_t index_event(struct index *index, const struct film_event *event, int *err)
+/* Whether it stands in the list that a kept film has of them. */
+static bool is_recorded_beside(const struct film *film, const char *event)
 {
+	char events[FILM_LABEL_VALUE_MAX + 1];
+	size_t length = strlen(event), n;
+
+	film_labels_value(film->info.labels, STORE_KEPT_BESIDE_LABEL, events);
+	for (const char *at = events; *at; at += n + (at[n] == '+')) {
+		n = strcspn(at, "+");
+		if (n == length && !strncmp(at, event, n))
+			return true;
+	}
+	return false;
+}
+
+uint32_t index_event(struct index *index, const struct film *film, uint32_t number, int *err)
+{
+	const struct film_event *event = &film->events[number];
 	uint32_t count = index->event_count, i;
 	struct index_event *at = &index->events[count];
 
+	if (is_recorded_beside(film, event->name))
+		return 0;
 	for (i = 1; i < count; i++)
 		if (!strcmp(index->events[i].name, event->name) &&
 		    !strcmp(index->events[i].unit, event->unit))

@@ -71,7 +71,7 @@ int index_filmed_add(struct index *index, const char *host, const struct film *f
 
 	for (uint32_t i = 1; rc == SQLITE_OK && i < film->event_count; i++) {
 		int err = 0;
-		uint32_t event = index_event(index, &film->events[i], &err);
+		uint32_t event = index_event(index, film, i, &err);
 
 		if (!err && event && !index->events[event].is_calls)
 			rc = add_span(index, host, event, first,

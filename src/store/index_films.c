@@ -55,7 +55,7 @@ static void events_of(struct index *index, const struct film *film,
 
 	for (uint32_t i = 1; i < film->event_count; i++) {
 		int err = 0;
-		uint32_t event = index_event(index, &film->events[i], &err);
+		uint32_t event = index_event(index, film, i, &err);
 
 		/* several of a film's may have one name */
 		if (!err && event && !seen[event])
@@ -186,7 +186,7 @@ static int put_losses(struct index *index, const char *host, const struct film *
 
 	for (uint32_t i = 1; rc == SQLITE_OK && i < film->event_count; i++) {
 		int err = 0;
-		uint32_t event = index_event(index, &film->events[i], &err);
+		uint32_t event = index_event(index, film, i, &err);
 
 		if (err || !event)
 			continue;

@@ -140,8 +140,11 @@ int index_store_dictionary(struct index *index, struct fail *why);
 /* Makes few blocks of many small ones. In a transaction. */
 int index_tidy_dictionary(struct index *index, struct fail *why);
 
-/* The number of an event, made if it is not there; 0: there are too many. In a transaction. */
-uint32_t index_event(struct index *index, const struct film_event *event, int *err);
+/*
+ * The number of an event of a film, made if it is not there; 0: there are too many, or other films
+ * have what happened then. In a transaction.
+ */
+uint32_t index_event(struct index *index, const struct film *film, uint32_t number, int *err);
 
 /*
  * Removes the sums of a host's hour (since 1970): of all its series, and those over all hosts that

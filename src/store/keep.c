@@ -77,6 +77,22 @@ static const char *label_character(const char *c, size_t n, uint32_t point)
 	return point == ',' ? ";" : c;
 }
 
+static int put_beside_label(const struct event_list *recorded, char labels[FILM_LABELS_SIZE],
+			    struct fail *why)
+{
+	struct buf label = {0};
+	int err;
+
+	buf_put_text(&label, STORE_KEPT_BESIDE_LABEL);
+	for (size_t i = 0; i < recorded->count; i++)
+		buf_printf(&label, "%c%s", i ? '+' : '=', recorded->at[i]->name);
+	buf_put_u8(&label, 0);
+	err = label.failed ? fail_errno(why, -ENOMEM, NULL, "cannot keep a film")
+			   : film_labels_add(labels, FILM_LABELS_SIZE, (char *)label.at, why);
+	buf_free(&label);
+	return err;
+}
+
 /* The labels of the films, and the reason as one: of its text what fits in a label. */
 static int put_label(const struct store_keep *keep, char labels[FILM_LABELS_SIZE], struct fail *why)
 {
@@ -99,6 +115,8 @@ static int put_label(const struct store_keep *keep, char labels[FILM_LABELS_SIZE
 	}
 	label[at] = 0;
 	err = film_labels_add(labels, FILM_LABELS_SIZE, label, why);
+	if (!err && keep->recorded && keep->recorded->count)
+		err = put_beside_label(keep->recorded, labels, why);
 	if (err || !keep->is_sent)
 		return err;
 	snprintf(label, sizeof(label), STORE_KEPT_TIME_LABEL "=%.3f", (double)keep->time / 1e9);

@@ -2,6 +2,7 @@
 #ifndef STORE_KEEP_H
 #define STORE_KEEP_H
 
+#include "film/events.h"
 #include "film/writer.h"
 #include "store/store.h"
 
@@ -9,6 +10,11 @@
 #define STORE_KEPT_LABEL "kept"
 /* When that was, seconds since 1970: of a film that is sent to a store, which marks the moment. */
 #define STORE_KEPT_TIME_LABEL "kept-at"
+/*
+ * Events that other films of the host have of that time, as "on-cpu+threads": sums do not count
+ * them twice.
+ */
+#define STORE_KEPT_BESIDE_LABEL "kept-beside"
 /* How the text of a mark begins that names a film that was kept. */
 #define STORE_KEPT_MARK "kept: "
 
@@ -21,7 +27,9 @@ struct store_keep {
 	const char *reason; /* why, any text: a mark, and as much text as fits a label */
 	uint64_t start;	    /* ns since 1970: when the first of them begins, … */
 	uint64_t time;	    /* … and when what is the reason happened */
-	bool is_sent;	    /* to another store: the film itself says when that was, too */
+	const struct event_list
+		*recorded; /* events that other films have of that time; null: none */
+	bool is_sent;	   /* to another store: the film itself says when that was, too */
 };
 
 /*

@@ -11,11 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "film/events.h"
 #include "film/labels.h"
 #include "film/reader.h"
 #include "film/writer.h"
 #include "kept_store.h"
 #include "store/keep.h"
+#include "store/ask.h"
 #include "store/marks.h"
 
 #define HOST "here"
@@ -163,6 +165,57 @@ static void test_kept(void **state)
 	store_free(store);
 }
 
+/* Of that event, in all films of the store that say to have it; and in the index. */
+static struct store_sum sum_of(struct store *store, const char *event)
+{
+	const struct store_ask ask = {
+		.event = event, .from = BEGIN * SECOND, .to = (BEGIN + 60) * SECOND};
+	struct store_series_list series = {0};
+	struct store_sum sum;
+
+	assert_int_equal(store_series(store, &ask, 10, &series, NULL), 0);
+	sum = series.sum;
+	store_series_free(&series);
+	return sum;
+}
+
+/* What the store records all the time counts once: in a kept film it does not. */
+static void test_recorded_beside(void **state)
+{
+	struct event_list recorded = {0};
+
+	(void)state;
+	event_list_add(&recorded, EVENT_ON_CPU);
+	/* first as the store's only film of that time, then as one more */
+	for (int i = 0; i < 2; i++) {
+		struct store *store = open_store(0, 0);
+		struct film_bytes films[] = {make(0, 5, NULL), make(5, 7, NULL)};
+		const struct store_keep keep = {
+			.films = films,
+			.count = 2,
+			.host = HOST,
+			.reason = "x",
+			.start = BEGIN * SECOND,
+			.time = (BEGIN + 11) * SECOND,
+			.recorded = &recorded,
+		};
+		char path[4096];
+		struct film *film;
+
+		assert_int_equal(store_keep(store, &keep, path, sizeof(path), NULL), 0);
+		tick(store, 10);
+		assert_int_equal(sum_of(store, "threads").total, 9 * SECOND);
+		assert_int_equal(sum_of(store, "threads").filmed, 12 * SECOND);
+		/* the film itself is complete */
+		assert_int_equal(film_open(path, &film, NULL), 0);
+		assert_string_equal(film->events[1].name, "threads");
+		assert_int_equal(film_block_count(film), 1);
+		film_free(film);
+		store_free(store);
+		event_list_add(&recorded, EVENT_THREADS);
+	}
+}
+
 /* One second each. */
 static int check_end(void *context, const struct film_turns *turns)
 {
@@ -259,6 +312,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_kept),
+		KEPT_TEST(test_recorded_beside),
 		KEPT_TEST(test_appears_complete),
 		KEPT_TEST(test_clock_is_set),
 		KEPT_TEST(test_long_reason),
