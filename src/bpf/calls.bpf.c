@@ -542,6 +542,8 @@ int calls_session(struct probe_regs *ctx)
 	__u64 now, sp;
 	int entered, result;
 
+	if (capture_has_ended())
+		return 1;
 	if (session_is_return()) {
 		now = bpf_ktime_get_ns();
 		/* the return address is off the stack */
@@ -567,6 +569,8 @@ int calls_site(struct probe_regs *ctx)
 	int entered = 0;
 	__u64 now;
 
+	if (capture_has_ended())
+		return 0;
 	if (COOKIE_SITE(cookie) == CALLS_SITE_ENTRY) {
 		if (go)
 			calls_enter_go(cookie, ctx->r14, sp, ctx->ip);
@@ -596,13 +600,13 @@ int BPF_PROG(calls_switch, bool preempt, struct task_struct *from, struct task_s
 
 	t = bpf_task_storage_get(&calls_threads, from, NULL, 0);
 	if (t) {
-		t->left = now = bpf_ktime_get_ns();
+		t->left = now = capture_now();
 		if (t->batched && !t->batching)
 			calls_send_batch(t);
 	}
 	t = bpf_task_storage_get(&calls_threads, to, NULL, 0);
 	if (t && t->left) {
-		t->waited += (now ? now : bpf_ktime_get_ns()) - t->left;
+		t->waited += (now ? now : capture_now()) - t->left;
 		t->left = 0;
 	}
 	return 0;
@@ -614,7 +618,7 @@ int BPF_PROG(calls_exit, struct task_struct *task)
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
 
 	if (t)
-		pop_all(t, bpf_ktime_get_ns());
+		pop_all(t, capture_now());
 	if (calls_goroutines_seen && !task->signal->live.counter)
 		calls_end_goroutines(task->tgid);
 	return 0;
@@ -629,7 +633,7 @@ int BPF_PROG(calls_exec, struct task_struct *task)
 
 	if (!t)
 		return 0;
-	pop_all(t, bpf_ktime_get_ns());
+	pop_all(t, capture_now());
 	if (calls_goroutines_seen)
 		calls_end_goroutines(task->tgid);
 	t->state = THREAD_NEW;

@@ -95,7 +95,7 @@ static long end_goroutine(struct bpf_map *map, const void *key, struct calls_thr
 
 __noinline int calls_end_goroutines(__u32 pid)
 {
-	struct goroutine_loop loop = {pid, bpf_ktime_get_ns()};
+	struct goroutine_loop loop = {pid, capture_now()};
 
 	bpf_for_each_map_elem(&calls_goroutines, end_goroutine, &loop, 0);
 	return 0;

@@ -41,7 +41,7 @@ static long write_open(__u32 i, void *context)
 static __always_inline void write_thread(struct seq_file *to, struct calls_thread *t,
 					 struct task_struct *task)
 {
-	struct open_loop loop = {.to = to, .thread = t, .now = bpf_ktime_get_ns()};
+	struct open_loop loop = {.to = to, .thread = t, .now = capture_now()};
 	struct calls_track track = {};
 	__u32 i;
 

@@ -276,6 +276,14 @@ static __always_inline __u64 capture_now(void)
 	return until && until < now ? until : now;
 }
 
+/* Whether the recording has ended. The clock is read only where its end is known. */
+static __always_inline bool capture_has_ended(void)
+{
+	__u64 until = *(volatile __u64 *)&capture_until;
+
+	return until && until < bpf_ktime_get_ns();
+}
+
 /*
  * Puts a record of a source, which begins with its head, into the ring. Returns 0, or that there is
  * no room.

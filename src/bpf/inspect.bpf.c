@@ -145,7 +145,7 @@ static __always_inline bool at_site(struct probe_regs *ctx, __u32 plan, enum cap
 	struct inspect_scratch *s;
 	__u64 now;
 
-	if (answer == FILTER_NO)
+	if (answer == FILTER_NO || capture_has_ended())
 		return false;
 	now = bpf_ktime_get_ns();
 	s = take_site(ctx, plan, now, answer, task);

@@ -443,20 +443,10 @@ int camera_drain(struct camera *camera, struct fail *why)
 	return err;
 }
 
-/* Calls come in batches, and those that go on are listed: what is under way ends with its probe. */
-static bool ends_with_probes(const struct camera *camera)
-{
-	const struct source_settings *at = camera->sources.settings.at;
-
-	return at[CAPTURE_SOURCE_CALLS].on || at[CAPTURE_SOURCE_INSPECT].on;
-}
-
 void camera_end_at(struct camera *camera, uint64_t time)
 {
 	volatile unsigned long long *until = &camera->probes->bss->capture_until;
 
-	if (ends_with_probes(camera))
-		return;
 	if (!*until || time < *until)
 		*until = time;
 }
