@@ -211,11 +211,11 @@ static void place_words(struct explainer *e, uint32_t stack, struct buf *words)
 		buf_printf(words, " in %s", name);
 }
 
-/* HotSpot's thread that stops the others, to collect garbage say, wakes them behind that. */
+/* The thread that stops the others, to collect garbage say, wakes them behind that. */
 bool explain_is_safepoint(const struct explainer *e, const struct explain_part *part)
 {
 	return part->is_followed && !part->lock &&
-	       !strcmp(e->film->threads[part->waker].comm, "VM Thread");
+	       roles_of_thread_has(&e->roles, part->waker, FILM_ROLE_SAFEPOINT);
 }
 
 static void goroutine_words(const struct explainer *e, const struct explain_part *part,
