@@ -255,15 +255,16 @@ run_types()
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed types" >>$results/checks
 }
 
-# Those that are due beside the oldest and the newest one, of the others and of all with full preemption: where the
-# environment says a turn, one.
+# Those beside the oldest one: where the environment says a turn, one. At each second turn that is the newest, else another,
+# or one with full preemption.
 kernels_of_turn()
 {
-	local others=${kernel_series#* } all
-	all=(${others% *} $(printf '%s+preempt=full ' $kernel_series))
+	local others=${kernel_series#* } turn=${STACKCAM_VARIANTS-} more
+	turn=${turn#*:}
+	more=(${others% *} $(printf '%s+preempt=full ' $kernel_series))
 	case ${STACKCAM_VARIANTS-} in
-	*:*) echo "${all[${STACKCAM_VARIANTS#*:} % ${#all[@]}]}" ;;
-	*) echo "${all[@]}" ;;
+	*:*) [ $((turn % 2)) -eq 0 ] && echo "${others##* }" || echo "${more[turn / 2 % ${#more[@]}]}" ;;
+	*) echo "${others##* } ${more[*]}" ;;
 	esac
 }
 
@@ -335,11 +336,9 @@ run_all()
 	part kernels types run_types
 	wants kernels && beside kernel-oldest run_kernel "${kernel_series%% *}"
 	part e2e "e2e, sanitized" run_e2e_sanitized
-	wants kernels && beside kernel-newest run_kernel "${kernel_series##* }"
+	wants kernels && beside kernels-of-turn run_kernels_of_turn
 	part distributions distributions run_distributions
 	wants kernels && ended kernel-oldest
-	wants kernels && beside kernels-of-turn run_kernels_of_turn
-	wants kernels && ended kernel-newest
 	wants kernels && ended kernels-of-turn
 	ended sanitized
 	ended tidy
