@@ -44,8 +44,9 @@ struct threads_coming {
 	__u64 in;
 };
 
+/* What user space knows of a thread. One that has another name is meant still. */
 enum {
-	KNOWN_BY_NAME = 1, /* user space knows its number */
+	KNOWN_BY_NAME = 1,
 	KNOWN_AS_MEANT = 2,
 };
 
@@ -205,7 +206,7 @@ static __always_inline struct threads_thread *meant(struct task_struct *task, bo
 	}
 	if (thread->answer == FILTER_NO)
 		return NULL;
-	if (!(thread->known & KNOWN_AS_MEANT))
+	if (thread->known != (KNOWN_BY_NAME | KNOWN_AS_MEANT))
 		introduce(task, thread);
 	return thread->known & KNOWN_AS_MEANT ? thread : NULL;
 }
@@ -217,7 +218,7 @@ static __always_inline struct threads_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&threads_cpus, &zero);
 }
 
-/* It is called something else: it is introduced again. */
+/* It is called something else, maybe by another thread: it is introduced again. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(threads_rename, struct task_struct *task)
 {
@@ -225,7 +226,7 @@ int BPF_PROG(threads_rename, struct task_struct *task)
 	struct threads_cpu *cpu = this_cpu();
 
 	if (thread)
-		thread->known = 0;
+		thread->known &= ~KNOWN_BY_NAME;
 	if (cpu && cpu->tid == (__u32)task->pid)
 		cpu->tid = 0; /* so that what it wakes introduces it, too */
 	return 0;
@@ -259,7 +260,7 @@ static __always_inline __u32 number_of_current(void)
 		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_THREAD_NO_MEMORY);
 		return 0;
 	}
-	if (!thread->known) {
+	if (!(thread->known & KNOWN_BY_NAME)) {
 		if (filter_everything)
 			thread->answer = FILTER_YES;
 		introduce(task, thread);

@@ -456,7 +456,7 @@ void camera_end_at(struct camera *camera, uint64_t time)
  * between. Probes run within a read-side section of RCU, and this awaits those that have begun.
  * (With nohz_full the kernel refuses; then some of what is late is of the next film, or a hole.)
  */
-static void await_probes(void)
+void camera_await_probes(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
@@ -470,7 +470,7 @@ int camera_turn(struct camera *camera, struct film_writer *film, uint64_t *turne
 	err = drain_take(camera->drain, clock_ns(), why);
 	sources_closing(&camera->sources);
 	*turned = now = clock_ns();
-	await_probes();
+	camera_await_probes();
 	if (!err)
 		err = drain_take(camera->drain, now, why);
 	sources_leave(&camera->sources, now);

@@ -70,6 +70,12 @@ int camera_drain(struct camera *camera, struct fail *why);
  * are. The earliest one counts. From any thread; camera_stop() is to follow.
  */
 void camera_end_at(struct camera *camera, uint64_t time);
+
+/*
+ * Awaits the probes that have begun on all CPUs, and that each CPU has switched: threads that have
+ * just ended leave theirs. That takes some ms.
+ */
+void camera_await_probes(void);
 int camera_stop(struct camera *camera, struct fail *why);
 
 /* When its first film began, of clock_ns(). */

@@ -108,6 +108,9 @@ static void *await_end(void *context)
 		;
 	if (fds[0].revents)
 		return NULL;
+	/* threads of a process that has ended have their last switches before them */
+	if (fds[2].revents && !fds[1].revents)
+		camera_await_probes();
 	camera_end_at(ender->camera, clock_ns());
 	if (fds[1].revents && read(ender->signals, &info, sizeof(info)) == sizeof(info))
 		ender->signal = (int)info.ssi_signo;
