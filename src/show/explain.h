@@ -61,7 +61,8 @@ uint64_t explain_perhaps_answers(const struct explainer *e, const struct explana
 
 /* Whether more threads would help, "no", "yes" or "unknown", and why: never null. */
 struct explain_advice {
-	const char *more_threads, *why;
+	const char *more_threads;
+	char why[128];
 };
 struct explain_advice explain_advise(const struct explainer *e, const struct explanation *x);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What follows from an explanation, as far as its evidence answers that. */
+#include <stdio.h>
+
 #include "query/explain/peers.h"
+#include "query/explain/pool.h"
 #include "query/objects.h"
 #include "query/requests.h"
 #include "show/explain.h"
@@ -32,6 +35,25 @@ uint64_t explain_unexplained(const struct explanation *x)
 	return sum;
 }
 
+/* A condition is what those wait for whose work others do. */
+static struct explain_advice advise_of_condition(const struct explainer *e,
+						 const struct explain_part *part)
+{
+	struct explain_advice advice = {"yes", ""};
+	struct explain_pool pool;
+
+	/* without memory it is not known */
+	if (explain_pool_of(e, part, &pool) || !pool.threads)
+		return (struct explain_advice){"unknown",
+					       "the film does not say what else could run"};
+	snprintf(advice.why, sizeof(advice.why),
+		 "the pool of %u thread%s that ends such waits was full, and worked for %llu "
+		 "other%s first",
+		 pool.threads, pool.threads == 1 ? "" : "s", (unsigned long long)pool.before,
+		 pool.before == 1 ? "" : "s");
+	return advice;
+}
+
 static struct explain_advice advise_of_wait(const struct explainer *e, const struct explanation *x,
 					    const struct explain_part *part)
 {
@@ -43,7 +65,7 @@ static struct explain_advice advise_of_wait(const struct explainer *e, const str
 	case WAIT_LOCK:
 		if (part->lock || !explain_is_condition(slice))
 			return (struct explain_advice){"no", "they would wait for the same lock"};
-		break;
+		return advise_of_condition(e, part);
 	case WAIT_DISK:
 	case WAIT_FAULT:
 		return (struct explain_advice){"no", "they would wait for the same disk"};
