@@ -47,6 +47,8 @@ REACH = (
     ("tests/e2e/calls.py", TRACER),
     ("tests/e2e/asking.py", ["server"]),
     ("tests/e2e/openapi.py", ["server"]),
+    ("tests/e2e/planted.py", ["explain", "spans"]),
+    ("tests/e2e/databases.py", ["requests", "explain"]),
     ("web/*", ["page", "play", "test_server.py", "output"]),
     ("src/server/*", SERVERS),
     ("src/store/*", SERVERS),

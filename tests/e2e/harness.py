@@ -252,11 +252,49 @@ def control_group():
         group.rmdir()
 
 
+@contextlib.contextmanager
+def memory_group(limit):
+    """A control group that holds at most that many bytes, of either version. Skips where none can be made."""
+    for root, name in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/unified", "memory.max"),
+                       ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
+        group = Path(root) / f"stackcam-oom-{os.getpid()}"
+        try:
+            if not (group.parent / "cgroup.procs").exists():
+                continue
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            if (group / name).exists():
+                (group / name).write_text(str(limit))
+                yield group
+                return
+        finally:
+            assert wait_until(lambda: not (group / "cgroup.procs").read_text())
+            group.rmdir()
+    pytest.skip("no control group with a limit of memory can be made")
+
+
 def free_port():
     """A port of loopback that nobody listens at."""
     with socket.socket() as plug:
         plug.bind(("127.0.0.1", 0))
         return plug.getsockname()[1]
+
+
+def listening_port(pid):
+    """The port at which a process listens."""
+    inodes = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
+            return int(fields[1].split(":")[1], 16)
+    raise AssertionError("it does not listen")
+
+
+def tool(name, *folders):
+    return shutil.which(name, path=":".join((*map(str, folders), "/usr/bin", "/usr/sbin"))) or \
+        pytest.skip(f"{name} is missing")
 
 
 def unpack_packages(folder, *names):
@@ -390,3 +428,13 @@ class Lab:
             process.wait(timeout=PATIENCE)
             process.stdout.close()
             process.stderr.close()
+
+
+@contextlib.contextmanager
+def filming(lab, *options, hz=HZ):
+    """A film that is being recorded, and complete after the block."""
+    with lab.recording(*options, hz=hz) as (recorder, film):
+        assert wait_until(film.begun)
+        yield film
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0

@@ -13,24 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, free_port, go_built, needs_root, running, wait_until
-from test_explain import EVENTS, ask, explained, film_has, listening_port, of_work, share, work_of
+from harness import PATIENCE, filming, free_port, go_built, listening_port, needs_root, running, wait_until
+from test_explain import EVENTS, ask, explained, film_has, of_work, share, work_of
 
 pytestmark = needs_root
 
 HERE = Path(__file__).resolve().parent
 CLIENT = HERE / "requests_client.py"
 REQUESTS = ("-e", EVENTS[1] + ",requests")
-
-
-@contextlib.contextmanager
-def filming(lab, *options):
-    """A film that is being recorded, and complete after the block."""
-    with lab.recording(*options) as (recorder, film):
-        assert wait_until(film.begun)
-        yield film
-        recorder.send_signal(signal.SIGINT)
-        assert recorder.wait(timeout=PATIENCE) == 0
 
 
 @pytest.fixture(scope="module")

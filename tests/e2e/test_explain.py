@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, free_port, needs_root, running, wait_until
+from harness import PATIENCE, free_port, listening_port, needs_root, running, wait_until
 
 pytestmark = needs_root
 
@@ -460,16 +460,6 @@ def answers(port):
         return ask(port, "/order/0", "")
     except OSError:
         return False
-
-
-def listening_port(pid):
-    """The port at which a process listens."""
-    inodes = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
-    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
-            return int(fields[1].split(":")[1], 16)
-    raise AssertionError("it does not listen")
 
 
 def ask(port, path, name):

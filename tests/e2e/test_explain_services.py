@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import planted
 from harness import free_port, needs_root, running, wait_until
 from test_cases import filming
 from test_explain import ask, check_sums, explained, film_has
@@ -417,26 +418,9 @@ def test_a_server_that_polls_while_it_serves_has_work(shared_lab):
     assert wait["duration"] > 100_000_000 and wait["words"].startswith("waiting for new events (epoll_wait) on pipe "), wait
 
 
-SLOW = """
-import http.server, sys, time
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        time.sleep(0.03)
-        self.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(self.path), self.path.encode()))
-
-    def log_message(self, *arguments):
-        pass
-
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-"""
-
-
 def test_a_queue_in_a_proxy(lab, serving):
     """While it waits there, its event loop waits for others: that says nothing of it. Then its own answer is waited for."""
-    _, behind, _ = serving(lambda folder, port: [sys.executable, "-c", SLOW, str(port)])
+    _, behind, _ = serving(lambda folder, port: [sys.executable, planted.PROGRAMS / "slow_http.py", "0.03", str(port)])
     proxy, port, _ = serving(haproxy_server, behind=behind, threads=1)
     film = lab.record("-e", "threads,requests", "-p", proxy.pid, "--", sys.executable, CLIENT, port, 40, 3)
     request, = explained(lab, film, "--slowest", "1")
@@ -485,7 +469,7 @@ while True:
 
 def test_an_answer_that_another_thread_watches_for(lab, serving):
     """The one that asked sleeps until that one wakes it: what both wait for is the answer."""
-    _, behind, _ = serving(lambda folder, port: [sys.executable, "-c", SLOW, str(port)])
+    _, behind, _ = serving(lambda folder, port: [sys.executable, planted.PROGRAMS / "slow_http.py", "0.03", str(port)])
     server, port, _ = serving(lambda folder, port: [sys.executable, "-c", WATCHES, str(port), str(behind)])
     film = lab.record("-e", "threads,requests", "-p", server.pid, "--", sys.executable, CLIENT, port, 1, 1)
     request, = explained(lab, film, "--slowest", "1")

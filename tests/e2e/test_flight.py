@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Film, PATIENCE, needs_root, running, wait_for_line, wait_until
+from harness import Film, PATIENCE, memory_group, needs_root, running, wait_for_line, wait_until
 from openapi import Api
 from test_serve import films_of, serving
 
@@ -284,29 +284,6 @@ def test_an_end_by_a_pipe_is_not_kept(lab, tmp_path):
         serve.hear(rf"kept: crashes \({last}\) died of SIGPIPE in thread crashes \({last}\); ")
         assert len(re.findall("died of SIGPIPE", serve.said)) == 1, serve.said
         assert camera_of(serve)["refused"] == 0
-
-
-@contextlib.contextmanager
-def memory_group(limit):
-    """A control group that holds at most that many bytes, of either version. Skips where none can be made."""
-    for root, name in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/unified", "memory.max"),
-                       ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
-        group = Path(root) / f"stackcam-oom-{os.getpid()}"
-        try:
-            if not (group.parent / "cgroup.procs").exists():
-                continue
-            group.mkdir()
-        except OSError:
-            continue
-        try:
-            if (group / name).exists():
-                (group / name).write_text(str(limit))
-                yield group
-                return
-        finally:
-            assert wait_until(lambda: not (group / "cgroup.procs").read_text())
-            group.rmdir()
-    pytest.skip("no control group with a limit of memory can be made")
 
 
 @needs_root

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import free_port, go_built, needs_root, wait_until
+import databases
+from harness import free_port, go_built, needs_root, tool, wait_until
 
 pytestmark = needs_root
 
@@ -446,11 +447,6 @@ def test_a_film_without_requests_says_so(lab):
     assert f"there are no requests in {film.path}: stackcam saw none in the " in done.stderr, done.stderr
 
 
-def tool(name, *folders):
-    return shutil.which(name, path=":".join((*map(str, folders), "/usr/bin", "/usr/sbin"))) or \
-        pytest.skip(f"{name} is missing")
-
-
 def redis_server(folder, port):
     return [tool("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
 
@@ -499,31 +495,8 @@ def test_errors_of_redis_are_failures_and_secrets_stay_out(lab, serving):
 
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
-    """A server of its own, as its own user, which is no root; yields the folder of its socket and its port."""
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not places:
-        pytest.skip("postgresql is missing")
-    place, folder, port = places[-1], tmp_path_factory.mktemp("postgres"), free_port()
-    for path in (folder, *folder.parents):
-        if path.name.startswith(("pytest-", "postgres")):
-            path.chmod(0o755)
-    data = folder / "data"
-    data.mkdir()
-    user = {"user": "postgres", "group": "postgres", "cwd": "/"}
-    shutil.chown(data, "postgres", "postgres")
-    subprocess.run([place / "initdb", "-D", data, "-A", "trust", "-N"], check=True, stdout=subprocess.DEVNULL, **user)
-    server = subprocess.Popen([place / "postgres", "-D", data, "-p", str(port), "-c", "fsync=off",
-                               "-c", f"unix_socket_directories={data}", "-c", "listen_addresses=127.0.0.1"],
-                              stderr=subprocess.DEVNULL, **user)
-    try:
-        wait_until(lambda: not subprocess.run([place / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)],
-                                              check=False).returncode)
-        subprocess.run([place / "pgbench", "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "-i", "-q", "postgres"],
-                       check=True, capture_output=True)
-        yield place, data, port
-    finally:
-        server.terminate()
-        server.wait()
+    with databases.postgresql(tmp_path_factory.mktemp("postgres")) as server:
+        yield server
 
 
 def of_pgbench(requests):

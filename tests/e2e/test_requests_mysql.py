@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from asking import certificate
-from harness import free_port, needs_root, running, wait_until
-from test_cases import filming
-from test_requests import lost, requests_of, tool
+import databases
+from harness import filming, needs_root, running, tool, wait_until
+from test_requests import lost, requests_of
 
 pytestmark = needs_root
 
@@ -64,35 +63,8 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def mariadb(tmp_path_factory):
-    """A server of its own, as its own user; yields the process, its socket, its port and its log."""
-    install, server = tool("mariadb-install-db"), tool("mariadbd")
-    folder, port = tmp_path_factory.mktemp("mariadb"), free_port()
-    for path in (folder, *folder.parents):
-        if path.name.startswith(("pytest-", "mariadb", "popen-")):
-            path.chmod(0o755)
-    data = folder / "data"
-    data.mkdir()
-    user = {"user": "nobody", "group": "nogroup", "cwd": "/"}
-    own, key = certificate(folder, "server")
-    for path in (data, own, key):
-        shutil.chown(path, "nobody", "nogroup")
-    subprocess.run([install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"], check=True,
-                   capture_output=True, **user)
-    process = subprocess.Popen([server, "--no-defaults", f"--datadir={data}", f"--socket={data}/socket", f"--port={port}",
-                                "--bind-address=127.0.0.1", "--general-log=1", f"--general-log-file={data}/log",
-                                f"--pid-file={data}/pid", f"--ssl-cert={own}", f"--ssl-key={key}",
-                                "--innodb-flush-log-at-trx-commit=0"],
-                               stderr=subprocess.DEVNULL, **user)
-    try:
-        assert wait_until((data / "socket").exists)
-        run = subprocess.run([tool("mariadb"), "-uroot", f"-S{data}/socket", "-e",
-                              "create database if not exists test; create table test.marks (v int); insert into test.marks "
-                              "select seq from test.none"], check=False, capture_output=True)
-        assert run.returncode, "the last statement has no table"
-        yield process, data / "socket", port, data / "log"
-    finally:
-        process.terminate()
-        process.wait()
+    with databases.mariadb(tmp_path_factory.mktemp("mariadb")) as server:
+        yield server
 
 
 def logged(log, before):

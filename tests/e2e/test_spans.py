@@ -12,9 +12,10 @@ import urllib.request
 
 import pytest
 
-from harness import PATIENCE, needs_root, running, wait_until
+import planted
+from harness import PATIENCE, listening_port, needs_root, running, wait_until
 from openapi import Api
-from test_explain import EVENTS, film_has, listening_port
+from test_explain import EVENTS, film_has
 from test_serve import serving
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -122,40 +123,17 @@ def test_what_is_refused(serve, data, kind, token, status):
     assert send(serve, data, kind, token)[0] == status
 
 
-SERVER = """
-import http.server, time
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        time.sleep(0.05)
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, *arguments):
-        pass
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print("ready", flush=True)
-server.serve_forever()
-"""
-
-
 def ask(port, path, **headers):
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
     with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-        return answer.read() == b"ok"
+        return answer.read() == path.encode()
 
 
 @needs_root
 def test_spans_of_a_request_are_listed_with_its_explanation(lab, serve, tmp_path):
     """By the trace id that it carried; of one without, by its process and time. They are there after a restart of serve, too."""
-    (tmp_path / "server.py").write_text(SERVER)
     trace = "c0ffee" + "0" * 25 + "1"
-    with running(sys.executable, tmp_path / "server.py") as server:
+    with running(sys.executable, planted.PROGRAMS / "slow_http.py", 0.05) as server:
         port = listening_port(server.pid)
         with lab.recording("-e", EVENTS[1] + ",requests", "-p", server.pid) as (recorder, film):
             assert wait_until(film.begun)

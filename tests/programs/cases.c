@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 
 #include "program.h"
@@ -409,6 +410,36 @@ static void run_timeout(void)
 	start("handler", timeout_handler);
 }
 
+/* It waits for its own timer. */
+
+static int timer;
+
+KEPT static void await_tick(void)
+{
+	uint64_t ticks;
+
+	if (read(timer, &ticks, sizeof(ticks)) != sizeof(ticks))
+		exit(1);
+	NO_TAIL_CALL();
+}
+
+static void *timer_handler(void *unused)
+{
+	while (!is_over())
+		await_tick();
+	return unused;
+}
+
+static void run_timer(void)
+{
+	const struct itimerspec time = {.it_interval.tv_nsec = 50000000, .it_value.tv_nsec = 1};
+
+	timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	if (timer < 0 || timerfd_settime(timer, 0, &time, NULL))
+		exit(1);
+	start("handler", timer_handler);
+}
+
 /* Another process wants the same CPU. */
 
 KEPT static void make_backup(void)
@@ -440,7 +471,7 @@ static const struct {
 	{"lock", run_lock},	{"burn", run_burn},	      {"deadlock", run_deadlock},
 	{"pool", run_pool},	{"fsync", run_fsync},	      {"downstream", run_downstream},
 	{"accept", run_accept}, {"neighbour", run_neighbour}, {"pipe", run_pipe},
-	{"hang", run_hang},	{"timeout", run_timeout},
+	{"hang", run_hang},	{"timeout", run_timeout},     {"timer", run_timer},
 };
 
 int main(int argc, char **argv)
