@@ -227,6 +227,21 @@ static bool returns_in_memory(const struct values *values, const struct value_pa
 	return classes[0] == CLASS_MEMORY;
 }
 
+/*
+ * Is the address of a copy passed? The class says it, or where DWARF puts the object: not all that
+ * the rule depends on is in DWARF.
+ */
+static bool is_by_address(const struct value_type *type, const struct value_param *p)
+{
+	if (type->flags & VALUE_FLAG_BY_REFERENCE)
+		return true;
+	if (type->kind != VALUE_STRUCT && type->kind != VALUE_UNION)
+		return false;
+	if (p->place == VALUE_AT_POINTER && !p->displacement)
+		return memchr(integer_registers, p->reg, INTEGERS);
+	return p->place == VALUE_LATE || (p->place == VALUE_HOME && p->is_address);
+}
+
 void abi_sysv_params(const struct values *values, const struct value_function *function,
 		     struct value_param *params, size_t count)
 {
@@ -247,19 +262,21 @@ void abi_sysv_params(const struct values *values, const struct value_function *f
 		if (p->is_result)
 			continue;
 		classes_of(values, p->type, classes);
-		if (unknown || !type ||
-		    (classes[0] == CLASS_UNKNOWN && !(type->flags & VALUE_FLAG_BY_REFERENCE))) {
+		if (unknown || !type || (classes[0] == CLASS_UNKNOWN && !is_by_address(type, p))) {
 			unknown = true;
 			p->place = VALUE_NOT_KNOWN;
 			continue;
 		}
-		if (type->flags & VALUE_FLAG_BY_REFERENCE) {
+		if (is_by_address(type, p)) {
 			if (integers < INTEGERS) {
 				p->place = VALUE_AT_POINTER;
 				p->reg = integer_registers[integers++];
 				p->displacement = 0;
 			} else {
-				p->place = VALUE_NOT_KNOWN;
+				p->place = VALUE_BEHIND;
+				p->reg = VALUE_REGISTER_CFA;
+				p->displacement = (int64_t)stack;
+				p->behind = 0;
 				stack += 8;
 			}
 			continue;

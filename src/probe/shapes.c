@@ -64,6 +64,7 @@ bool shape_holds_arguments(const struct value_type *type)
 enum wanted {
 	ANY,
 	POINTER,
+	OPAQUE,
 	WORD,
 };
 
@@ -77,6 +78,8 @@ static bool is_wanted(const struct value_type *type, enum wanted wanted)
 	switch (wanted) {
 	case POINTER:
 		return type->kind == VALUE_POINTER;
+	case OPAQUE:
+		return type->kind == VALUE_STRUCT && type->flags & VALUE_FLAG_CUT && !type->size;
 	case WORD:
 		return type->size && type->size <= 8 &&
 		       (type->kind == VALUE_UINT || type->kind == VALUE_INT ||
@@ -264,6 +267,21 @@ static bool take_tuple(struct values *values, const struct value_type *type,
 	return true;
 }
 
+/* Rust: what a node consists of is known, and has its own order. */
+static bool take_described(const struct values *values, struct value_shape *shape)
+{
+	const struct value_type *node = values_type(values, shape->leaf);
+	const struct value_member *element = node ? values_member(values, node, "element") : NULL,
+				  *next = node ? values_member(values, node, "next") : NULL;
+
+	if (!element || !next || element->offset > NODE_MAX || next->offset > NODE_MAX ||
+	    element->type != shape->element)
+		return false;
+	shape->behind = (uint32_t)element->offset;
+	shape->next = (uint32_t)next->offset;
+	return true;
+}
+
 /* Where the elements of a node begin, behind its pointers. */
 static bool take_node(const struct values *values, const struct shape_row *row,
 		      struct value_shape *shape)
@@ -272,24 +290,58 @@ static bool take_node(const struct values *values, const struct shape_row *row,
 	uint64_t align = align_of(values, element, 0);
 
 	shape->behind = (uint32_t)((row->behind + align - 1) / align * align);
-	shape->next = row->next;
+	if (row->flags & SHAPE_NODE && !take_described(values, shape))
+		return false;
 	return element && element->size && element->size <= NODE_MAX;
 }
 
-/* The value is a member of what the pointer leads to. */
-static bool take_behind(const struct values *values, const struct shape_row *row,
-			struct value_shape *shape)
+/* Rust: the value is a member of what the pointer leads to, and not what counts its owners. */
+static bool take_behind(const struct values *values, struct value_shape *shape)
 {
 	const struct value_type *target = values_type(values, shape->element);
 	const struct value_member *member = target && target->kind == VALUE_STRUCT
-						    ? values_member(values, target, row->value)
+						    ? values_member(values, target, "value")
 						    : NULL;
 
+	if (target && target->kind == VALUE_STRUCT && !member)
+		member = values_member(values, target, "data");
 	if (!member || member->offset > NODE_MAX)
 		return false;
 	shape->behind = (uint32_t)member->offset;
 	shape->element = member->type;
 	return true;
+}
+
+static bool take_pointer(const struct values *values, const struct value_type *type,
+			 const struct shape_row *row, struct value_shape *shape)
+{
+	const struct value_argument *first = argument_of(values, type, 0);
+	const struct value_type *argument = first ? values_type(values, first->type) : NULL;
+
+	/* how many elements an array has, its pointer does not know */
+	if (argument && argument->kind == VALUE_ARRAY)
+		shape->element = VALUE_NO_TYPE;
+	return !(row->flags & SHAPE_BEHIND) || take_behind(values, shape);
+}
+
+/* Where the owners of what a weak pointer leads to are counted. */
+static bool take_counted(const struct values *values, const struct value_type *type,
+			 const struct shape_row *row, struct value_shape *shape)
+{
+	struct place pointer, count;
+	const struct value_type *counts, *number;
+
+	if (!find(values, type, row->first, POINTER, &pointer))
+		return false;
+	counts = values_type(values, pointer.type);
+	counts = counts ? values_type(values, counts->target) : NULL;
+	if (!counts || !find(values, counts, row->value, WORD, &count) || count.offset > NODE_MAX)
+		return false;
+	number = values_type(values, count.type);
+	shape->first_at = pointer.offset;
+	shape->counted = (uint32_t)count.offset;
+	shape->length_size = number ? (uint8_t)number->size : 0;
+	return shape->length_size;
 }
 
 /* A leaf has arrays of its keys and its values (alloc::collections::btree::node::LeafNode). */
@@ -356,12 +408,17 @@ static bool take_rest(struct values *values, const struct value_type *type,
 	switch (row->kind) {
 	case SHAPE_TEXT:
 		shape->behind = row->behind;
-		return shape->length_size == 8;
+		/* what is not described is one word, if another member follows it */
+		return shape->length_size == 8 &&
+		       (!(row->flags & SHAPE_OPAQUE) || shape->length_at == shape->pointer_at + 8);
 	case SHAPE_LIST:
 		return take_count(values, type, shape) &&
 		       (!shape->has_length || shape->length_size == 8);
 	case SHAPE_POINTER:
-		return !(row->flags & SHAPE_BEHIND) || take_behind(values, row, shape);
+		return take_pointer(values, type, row, shape);
+	case SHAPE_WEAK:
+		return take_counted(values, type, row, shape) &&
+		       take_pointer(values, type, row, shape);
 	case SHAPE_OPTIONAL:
 		return shape->length_size == 1;
 	case SHAPE_CHOICE:
@@ -400,7 +457,8 @@ static bool follow(struct values *values, const struct value_type *type,
 		.is_pairs = row->flags & SHAPE_PAIRS,
 		.has_length = row->length,
 	};
-	if (row->pointer && !find(values, type, row->pointer, POINTER, &pointer))
+	if (row->pointer && !find(values, type, row->pointer,
+				  row->flags & SHAPE_OPAQUE ? OPAQUE : POINTER, &pointer))
 		return false;
 	target = values_type(values, pointer.type);
 	shape->pointer_at = pointer.offset;
@@ -413,7 +471,7 @@ static bool follow(struct values *values, const struct value_type *type,
 		shape->length_at = length.offset;
 		shape->length_size = (uint8_t)values_type(values, length.type)->size;
 	}
-	if (row->value && !(row->flags & SHAPE_BEHIND)) {
+	if (row->value && !(row->flags & SHAPE_BEHIND) && row->kind != SHAPE_WEAK) {
 		if (!find(values, type, row->value, ANY, &value))
 			return false;
 		shape->value_at = value.offset;

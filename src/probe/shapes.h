@@ -15,6 +15,7 @@ enum value_shape_kind {
 	SHAPE_TEXT,
 	SHAPE_LIST, /* elements one behind the other, at a pointer */
 	SHAPE_POINTER,
+	SHAPE_WEAK,	/* a pointer to what is there only while a count is not 0 */
 	SHAPE_OPTIONAL, /* a value, or none */
 	SHAPE_VALUE,	/* a value, which stands for it */
 	SHAPE_CHOICE,	/* std::variant: one of several, which a number chooses */
@@ -44,7 +45,8 @@ struct value_shape {
 	uint32_t element;  /* of a list …, or what a pointer leads to, or the value's type */
 	uint32_t behind;   /* where that begins at what a pointer leads to */
 	uint32_t next;	   /* of a node: where the pointer to the next one is */
-	uint64_t count;	   /* of a list whose length its type says; 0: it has one of its own */
+	uint32_t counted; /* of a weak pointer: where the count is behind the pointer at first_at */
+	uint64_t count;	  /* of a list whose length its type says; 0: it has one of its own */
 	uint32_t first_part, parts; /* of a choice or a tuple */
 	uint32_t leaf; /* of a BTreeMap: the type of its leaves; of a table: of its buckets */
 	/* of a BTreeMap: the types of keys and values, and where they are in a leaf */
@@ -65,7 +67,9 @@ enum shape_flag {
 	SHAPE_LENGTH_IS_END = 1,
 	SHAPE_PAIRS = 2,
 	SHAPE_ANYWHERE = 4, /* the name has its namespaces, or needs none */
-	SHAPE_BEHIND = 8,   /* of a pointer: value is a member of what it leads to */
+	SHAPE_BEHIND = 8,   /* of a pointer: what it leads to begins with counts */
+	SHAPE_NODE = 32,    /* of a chain: what the pointer leads to is a node, with members */
+	SHAPE_OPAQUE = 16,  /* the pointer is a structure of which only the place is known */
 };
 
 /*
@@ -84,7 +88,7 @@ struct shape_row {
 	const char *arguments_of;
 	uint8_t element; /* which of them its elements are, from 1; 0: what the pointer leads to */
 	uint8_t flags;
-	uint8_t behind, next;
+	uint8_t behind; /* of a node, or of what is counted: where its value begins */
 };
 
 struct shape_table {

@@ -10,6 +10,9 @@
 
 static const struct shape_row rows[] = {
 	{"basic_string<char,", SHAPE_TEXT, .pointer = "_M_p", .length = "_M_string_length"},
+	/* clang relies on the library's own debug information for what is in _M_dataplus */
+	{"basic_string<char,", SHAPE_TEXT, .pointer = "_M_dataplus", .length = "_M_string_length",
+	 .flags = SHAPE_OPAQUE},
 	{"basic_string_view<char,", SHAPE_TEXT, .pointer = "_M_str", .length = "_M_len"},
 	{"path", SHAPE_VALUE, .value = "_M_pathname"},
 
@@ -55,8 +58,10 @@ static const struct shape_row rows[] = {
 	 .behind = WORDS(1)},
 
 	/* what deletes the object can be a pointer, too */
-	{"unique_ptr<", SHAPE_POINTER, .pointer = "_Head_base<0._M_head_impl"},
-	{"shared_ptr<", SHAPE_POINTER, .pointer = "_M_ptr"},
+	{"unique_ptr<", SHAPE_POINTER, .pointer = "_Head_base<0._M_head_impl", .arguments_of = ""},
+	{"shared_ptr<", SHAPE_POINTER, .pointer = "_M_ptr", .arguments_of = ""},
+	{"weak_ptr<", SHAPE_WEAK, .pointer = "_M_ptr", .first = "_M_refcount._M_pi",
+	 .value = "_M_use_count", .arguments_of = ""},
 	{"reference_wrapper<", SHAPE_POINTER, .pointer = "_M_data"},
 	{"optional<", SHAPE_OPTIONAL, .value = "_M_value", .length = "_M_engaged"},
 	{"variant<", SHAPE_CHOICE, .value = "_M_u", .length = "_M_index", .arguments_of = ""},

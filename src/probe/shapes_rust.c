@@ -30,6 +30,9 @@ static const struct shape_row rows[] = {
 	{"VecDeque<", SHAPE_RING, .pointer = "pointer", .length = "head", .first = "tail",
 	 .room = "cap", .arguments_of = "", .element = 1, .flags = SHAPE_LENGTH_IS_END},
 
+	{"LinkedList<", SHAPE_CHAIN, .pointer = "head.pointer", .length = "len", .arguments_of = "",
+	 .element = 1, .flags = SHAPE_NODE},
+
 	{"HashMap<", SHAPE_TABLE, .pointer = "ctrl.pointer", .length = "items",
 	 .room = "bucket_mask", .arguments_of = "RawTable<", .element = 1, .flags = SHAPE_PAIRS},
 	{"HashSet<", SHAPE_TABLE, .pointer = "ctrl.pointer", .length = "items",
@@ -41,8 +44,11 @@ static const struct shape_row rows[] = {
 
 	{"Rc<str", SHAPE_TEXT, .pointer = "data_ptr", .length = "length", .behind = COUNTERS},
 	{"Arc<str", SHAPE_TEXT, .pointer = "data_ptr", .length = "length", .behind = COUNTERS},
-	{"Rc<", SHAPE_POINTER, .pointer = "pointer", .value = "value", .flags = SHAPE_BEHIND},
-	{"Arc<", SHAPE_POINTER, .pointer = "pointer", .value = "data", .flags = SHAPE_BEHIND},
+	{"Rc<", SHAPE_POINTER, .pointer = "pointer", .flags = SHAPE_BEHIND},
+	{"Arc<", SHAPE_POINTER, .pointer = "pointer", .flags = SHAPE_BEHIND},
+
+	{"Weak<", SHAPE_WEAK, .pointer = "pointer", .first = "pointer", .value = "strong",
+	 .flags = SHAPE_BEHIND},
 
 	{"Cell<", SHAPE_VALUE, .value = "value"},
 	{"RefCell<", SHAPE_VALUE, .value = "value"},

@@ -115,6 +115,7 @@ static bool take_param(struct values *values, struct bytes *b)
 	count = bytes_varint(b);
 	param.behind = bytes_svarint(b);
 	param.may_be_old = bytes_u8(b);
+	param.is_address = bytes_u8(b);
 	if (b->failed || type > VALUES_TYPES_MAX || place >= VALUE_PLACES ||
 	    count > VALUES_PIECES_MAX || !is_base(place, param.reg) ||
 	    !is_displacement(place, param.displacement) || !is_displacement(place, param.behind))

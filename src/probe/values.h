@@ -130,6 +130,7 @@ enum value_place {
 	VALUE_CONSTANT, /* it is the displacement */
 	VALUE_SUM,	/* it is what the register holds, + displacement */
 	VALUE_NOT_YET,	/* it is declared there, or further down */
+	VALUE_LATE, /* at the address in a register, but DWARF says so only behind the prologue */
 	VALUE_PLACES
 };
 /* Of BEHIND and SUM: the canonical frame address; of SUM: an address of the image. */
@@ -143,6 +144,7 @@ struct value_param {
 	enum value_place place;
 	uint8_t reg; /* of AT_POINTER, BEHIND, SUM */
 	int64_t displacement, behind;
+	bool is_address; /* of HOME: what will be there is the address of the value */
 	/* in memory, of optimised code: it may not have been stored there yet */
 	bool may_be_old;
 	unsigned int count;

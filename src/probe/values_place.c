@@ -111,10 +111,11 @@ static void place_by_ops(const struct values_place *place, bool is_list, struct 
 		if (param->reg == REGISTER_RSP && !is_list && !place->is_settled)
 			param->place = VALUE_HOME;
 	} else if (count == 2 && ops[0].atom == DW_OP_fbreg && ops[1].atom == DW_OP_deref &&
-		   !is_list) {
-		/* the address of a copy that the caller has made */
+		   (!is_list || (int64_t)ops[0].number >= 0)) {
+		/* the address of a copy that the caller has made, and perhaps put on the stack */
 		param->place = VALUE_HOME;
-		if (place->is_settled)
+		param->is_address = true;
+		if (place->is_settled || (int64_t)ops[0].number >= 0)
 			place_behind(place, param, (int64_t)ops[0].number);
 	} else if (ops[count - 1].atom == DW_OP_piece) {
 		place_pieces(param, ops, count);
@@ -174,6 +175,21 @@ static void place_block(const struct values_place *place, Dwarf_Attribute *attri
 		place_in_frame(place, false, param, offset);
 }
 
+/*
+ * LLVM, without optimisation: of what is passed by its address, DWARF says where that is from the
+ * end of the prologue on.
+ */
+static bool is_late(const struct values_place *place, Dwarf_Attribute *attribute)
+{
+	Dwarf_Op *ops;
+	size_t count;
+
+	return place->behind && !place->is_settled && values_is_list(attribute) &&
+	       dwarf_getlocation_addr(attribute, place->behind, &ops, &count, 1) == 1 &&
+	       count == 1 && ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg15 &&
+	       !ops[0].number;
+}
+
 void values_place_param(const struct values_place *place, Dwarf_Die *die, struct value_param *param)
 {
 	Dwarf_Attribute attribute;
@@ -186,6 +202,8 @@ void values_place_param(const struct values_place *place, Dwarf_Die *die, struct
 	if (dwarf_getlocation_addr(&attribute, place->address, &ops, &count, 1) == 1)
 		place_by_ops(place, values_is_list(&attribute), param, ops, count,
 			     values_size(die));
+	else if (is_late(place, &attribute))
+		param->place = VALUE_LATE;
 	else
 		place_block(place, &attribute, param);
 }

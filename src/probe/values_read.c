@@ -151,6 +151,7 @@ void values_say_param(struct buf *to, const struct value_param *param)
 	buf_put_varint(to, param->count);
 	values_say_signed(to, param->behind);
 	buf_put_u8(to, param->may_be_old);
+	buf_put_u8(to, param->is_address);
 	for (unsigned int i = 0; i < param->count; i++) {
 		buf_put_varint(to, param->piece[i].offset);
 		buf_put_varint(to, param->piece[i].size);
@@ -292,7 +293,8 @@ static bool needs_settling(struct values_place *place, const struct value_param 
 			   size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (params[i].place != VALUE_HOME && params[i].place != VALUE_MEMORY)
+		if (params[i].place != VALUE_HOME && params[i].place != VALUE_LATE &&
+		    params[i].place != VALUE_MEMORY)
 			return false;
 	return values_takes_floats(place->function);
 }
@@ -377,6 +379,7 @@ static void say_function(struct values_reader *r, Dwarf_Die *unit, const struct 
 	struct values_place place = {.function = &function};
 	bool all_home = true, any = false;
 	Dwarf_Attribute attribute;
+	Dwarf_Addr high;
 	size_t count, all = 0;
 
 	/* a name of a place within the function has no parameters of its own */
@@ -385,6 +388,9 @@ static void say_function(struct values_reader *r, Dwarf_Die *unit, const struct 
 	find_attach(r, unit, asked, &f);
 	/* where the probe of Go's is, the convention says more (abi_go.c) */
 	place.address = f.language == VALUE_LANGUAGE_GO ? asked->address : f.attach;
+	if ((f.language == VALUE_LANGUAGE_C || f.language == VALUE_LANGUAGE_CPP) &&
+	    !dwarf_highpc(&function, &high))
+		place.behind = values_prologue_end(unit, f.attach, high);
 	count = read_params(r, &place, params);
 	if (f.language == VALUE_LANGUAGE_RUST || f.language == VALUE_LANGUAGE_C ||
 	    f.language == VALUE_LANGUAGE_CPP)
@@ -400,7 +406,7 @@ static void say_function(struct values_reader *r, Dwarf_Die *unit, const struct 
 	for (size_t i = 0; i < count; i++) {
 		any |= !params[i].is_result;
 		all_home &= params[i].is_result || params[i].place == VALUE_HOME ||
-			    params[i].place == VALUE_MEMORY;
+			    params[i].place == VALUE_LATE || params[i].place == VALUE_MEMORY;
 	}
 	buf_put_u8(&r->said, VALUES_SAID_FUNCTION);
 	buf_put_varint(&r->said, asked->index);

@@ -49,6 +49,7 @@ void values_say_param(struct buf *to, const struct value_param *param);
 struct values_place {
 	Dwarf_Die *function;
 	uint64_t address;
+	uint64_t behind; /* the end of the prologue, which is looked at, too; 0: none is */
 	bool is_settled; /* the address is behind the prologue: they are where they stay */
 };
 

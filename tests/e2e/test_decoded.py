@@ -73,8 +73,8 @@ def calls_of(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-CPP = "variants|tuples|optionals|spans|bits|functions|pointers|lists|deques|trees|hashes"
-RUST = "pointers|texts|units|choices|cells|rings|hashes|trees"
+CPP = "variants|tuples|optionals|spans|bits|functions|pointers|weak|values|nested|lists|deques|trees|hashes"
+RUST = "pointers|texts|units|choices|cells|weak|nested|rings|hashes|trees"
 PROGRAMS = [  # with the calls of each function, and arguments that may be left out
     ("decoded", CPP, 10, set()), ("decoded-o0", CPP, 10, set()), ("decoded-clang", CPP, 10, set()),
     ("decoded-clang-o0", CPP, 10, set()), ("decoded_rust", RUST, 11, set()),

@@ -24,6 +24,7 @@ HONEST = {"nil", "truncated", "not resident", "optimised out", "unavailable: flo
           "unavailable: its type is not supported"}
 COMPILERS = {  # of C and C++: command, and the least share of values that must be shown
     "gcc -O0": 0.75, "gcc -O2": 0.6, "clang -O0": 0.75, "clang -O2": 0.5, "g++ -O0": 0.75, "g++ -O2": 0.6,
+    "clang++ -O0": 0.75, "clang++ -O2": 0.5,
 }
 
 

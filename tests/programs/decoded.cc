@@ -234,6 +234,12 @@ template <typename T> struct json<std::shared_ptr<T>> {
 		value ? ::put(*value) : (void)std::fputs("null", stdout);
 	}
 };
+template <typename T> struct json<std::weak_ptr<T>> {
+	static void put(std::weak_ptr<T> const &value)
+	{
+		::put(value.lock());
+	}
+};
 template <typename T> static const char *name_of;
 template <> const char *name_of<int> = "int";
 template <> const char *name_of<double> = "double";
@@ -329,6 +335,26 @@ TAKES pointers(std::unique_ptr<point> const &u, std::shared_ptr<string> const &s
 	read(u, s, none);
 }
 
+TAKES weak(std::weak_ptr<string> const &w, std::weak_ptr<string> const &gone)
+{
+	read(w, gone);
+}
+
+/* Objects, of which the address of a copy is passed, in registers and on the stack. */
+extern "C" __attribute__((noinline)) void values(string s, std::vector<int> v, std::optional<int> o,
+						 std::unique_ptr<point> u, std::shared_ptr<int> p,
+						 std::tuple<int, long> t, int n, string last)
+{
+	read(s, v, o, u, p, t, n, last);
+}
+
+TAKES nested(std::vector<std::vector<int>> const &v, std::map<int, std::vector<int>> const &m,
+	     std::vector<std::variant<int, string>> const &c,
+	     std::list<std::tuple<string, bool>> const &l)
+{
+	read(v, m, c, l);
+}
+
 TAKES lists(std::list<int> const &l, std::list<string> const &s, std::forward_list<int> const &f)
 {
 	read(l, s, f);
@@ -421,6 +447,20 @@ static void call_all(int n)
 		functions, twice, [n](int k) { return n + k; }, nullptr);
 	CALL(pointers, std::unique_ptr<point>(new point{n, 1, name(n)}),
 	     std::make_shared<string>(name(n)), nullptr);
+	auto owned = std::make_shared<string>(name(n));
+	std::weak_ptr<string> gone = std::make_shared<string>(name(n + 1));
+	CALL(weak, owned, gone);
+	std::printf("{\"name\": \"values\", \"args\": [");
+	put(name(n));
+	std::printf(", [%d, 2], %d, ", n, n);
+	put(point{n, 3, name(n)});
+	std::printf(", %d, [%d, 7], %d, ", n, n, n);
+	put(name(n + 1));
+	std::puts("]}");
+	values(name(n), {n, 2}, n, std::unique_ptr<point>(new point{n, 3, name(n)}),
+	       std::make_shared<int>(n), {n, 7}, n, name(n + 1));
+	CALL(nested, {{1, n}, {}, {3}}, {{n, {2, 3}}, {n + 1, {}}}, {n, name(n)},
+	     {{name(n), n % 2}, {"b", true}});
 	CALL(lists, l, ls, f);
 	CALL(deques, d, ds, none);
 	CALL(trees, m, s, {});

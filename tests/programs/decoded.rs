@@ -3,8 +3,8 @@
 // Calls functions with types of the library for stackcam inspect, and prints each call with its arguments as JSON, one
 // a line: {"name": …, "args": […]}
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
 pub struct Point {
@@ -150,6 +150,16 @@ impl<T: Json> Json for VecDeque<T> {
         list(self.iter())
     }
 }
+impl<T: Json> Json for LinkedList<T> {
+    fn json(&self) -> String {
+        list(self.iter())
+    }
+}
+impl<T: Json> Json for Weak<T> {
+    fn json(&self) -> String {
+        self.upgrade().map_or("null".to_string(), |one| one.json())
+    }
+}
 impl<T: Json> Json for HashSet<T> {
     fn json(&self) -> String {
         list(self.iter())
@@ -214,6 +224,8 @@ functions! {
     units(u: (), n: Nothing, o: Option<()>, v: Vec<()>, t: (i32, ()))
     choices(o: Option<String>, r: Result<u32, String>, s: Shape, p: Option<Box<Point>>)
     cells(c: Cell<u32>, r: RefCell<String>, m: Mutex<Point>, rc: Rc<RefCell<u64>>)
+    weak(w: Weak<String>, gone: Weak<String>, never: Weak<u32>)
+    nested(v: Vec<Vec<u32>>, m: BTreeMap<u32, Vec<u32>>, l: LinkedList<(u32, String)>, o: Vec<Option<String>>)
     rings(d: VecDeque<u32>, s: VecDeque<String>)
     hashes(m: HashMap<String, u32>, n: HashMap<u64, String>, s: HashSet<i64>)
     trees(m: BTreeMap<u32, String>, n: BTreeMap<String, u32>, s: BTreeSet<i64>)
@@ -252,6 +264,13 @@ fn call_all(n: u32) {
     let result = if n % 2 == 0 { Ok(n) } else { Err(name(n)) };
     call!(choices(&(n % 3 > 0).then(|| name(n)), &result, &shape, &(n % 4 > 0).then(|| Box::new(point(n)))));
     call!(cells(&Cell::new(n), &RefCell::new(name(n)), &Mutex::new(point(n)), &Rc::new(RefCell::new(n as u64))));
+
+    let owned = Rc::new(name(n));
+    let gone = Rc::downgrade(&Rc::new(name(n + 1)));
+    call!(weak(&Rc::downgrade(&owned), &gone, &Weak::<u32>::new()));
+    let lists: BTreeMap<u32, Vec<u32>> = [(n, vec![1, 2]), (n + 1, vec![])].into_iter().collect();
+    let linked: LinkedList<(u32, String)> = (0..n).map(|i| (i, name(i))).collect();
+    call!(nested(&vec![vec![1, n], vec![], vec![3]], &lists, &linked, &vec![None, Some(name(n))]));
 
     let mut ring: VecDeque<u32> = VecDeque::with_capacity(8);
     let mut names: VecDeque<String> = VecDeque::new();

@@ -53,6 +53,10 @@ static void show_members(struct decoder *d, const struct view *view, const struc
 {
 	uint32_t children;
 
+	if (type->flags & VALUE_FLAG_CUT && !type->size) {
+		node_at(d, place)->status = SHOWN_OF_NO_KIND; /* only declared */
+		return;
+	}
 	node_at(d, place)->kind =
 		inspect_is_tuple(d->taken->values, type) ? SHOWN_LIST : SHOWN_OBJECT;
 	node_at(d, place)->length = type->members;
@@ -112,7 +116,8 @@ void inspect_show_pointer(struct decoder *d, const struct view *view,
 	inspect_show_scalar(d, view, pointer, at, node);
 	if (node->status != SHOWN_VALUE)
 		return;
-	if (type && has_no_bytes(type)) {
+	/* what a trait object of Rust leads to has some, though its type has none */
+	if (type && has_no_bytes(type) && strncmp(type->bare, "dyn ", strlen("dyn "))) {
 		inner = *view;
 	} else {
 		if (!inspect_step_of_target(&view->holder, type, behind, at, &step))

@@ -16,6 +16,7 @@
 
 #define REGISTER_RSP  7
 #define NS_PER_SECOND 1000000000u
+#define MOST_PARAMS   64
 
 /* Words that are shown of functions without debug information. */
 static const uint8_t sysv_words[] = {5, 4, 1, 2, 8, 9}, go_words[] = {0, 3, 2, 5, 4, 8};
@@ -205,28 +206,60 @@ static void place_go(const struct inspect_image *image, struct inspect_function 
 	f->value.params = kept;
 }
 
+static bool is_later(const struct value_param *param)
+{
+	return param->place == VALUE_HOME || param->place == VALUE_LATE;
+}
+
+/* An object that is passed by its address, which is in another register than the convention says */
+static bool is_elsewhere(const struct values *values, const struct value_param *param,
+			 const struct value_param *by_convention)
+{
+	const struct value_type *type = values_type(values, param->type);
+
+	return param->place == VALUE_AT_POINTER && type && type->flags & VALUE_FLAG_BY_REFERENCE &&
+	       (by_convention->place != VALUE_AT_POINTER || by_convention->reg != param->reg);
+}
+
+/*
+ * Of a function that is not optimised, DWARF says where values are when it has stored them, or
+ * moved them to other registers: before, they are where the convention says.
+ */
+static void place_homes(const struct values *values, const struct inspect_function *f,
+			struct value_param *params, const struct value_param *by_convention)
+{
+	bool is_kept = f->value.is_external || !f->value.is_optimised, has_home = false;
+
+	for (size_t i = 0; i < f->value.params; i++)
+		has_home |= is_later(&params[i]);
+	for (size_t i = 0; has_home && i < f->value.params; i++) {
+		bool is_later_place =
+			is_later(&params[i]) || is_elsewhere(values, &params[i], &by_convention[i]);
+
+		if (params[i].is_result)
+			continue;
+		if (is_kept && (is_later_place || !f->value.is_optimised))
+			params[i] = by_convention[i];
+		else if (is_later_place)
+			params[i].place = VALUE_NOT_KNOWN;
+	}
+}
+
 static void place_params(const struct inspect_image *image, struct inspect_function *f,
 			 struct value_param *params)
 {
 	const struct values *values = &image->values;
 	size_t count = f->value.params;
-	struct value_param by_convention[64];
-	bool has_home = false;
+	struct value_param by_convention[MOST_PARAMS];
 
 	if (f->value.language == VALUE_LANGUAGE_GO) {
 		place_go(image, f, params);
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
-		has_home |= params[i].place == VALUE_HOME;
-	if (has_home && count <= 64 && f->value.language != VALUE_LANGUAGE_RUST &&
-	    (f->value.is_external || !f->value.is_optimised)) {
+	if (count <= MOST_PARAMS && f->value.language != VALUE_LANGUAGE_RUST) {
 		memcpy(by_convention, params, count * sizeof(*params));
 		abi_sysv_params(values, &f->value, by_convention, count);
-		for (size_t i = 0; i < count; i++)
-			if (params[i].place == VALUE_HOME ||
-			    (!f->value.is_optimised && !params[i].is_result))
-				params[i] = by_convention[i];
+		place_homes(values, f, params, by_convention);
 	}
 	for (size_t i = 0; i < count; i++)
 		if (params[i].is_result && f->value.language == VALUE_LANGUAGE_RUST)

@@ -67,8 +67,6 @@ static void print_place(FILE *out, const struct value_param *param)
 			print_distance(out, param->displacement);
 		break;
 	case VALUE_NOWHERE:
-	case VALUE_HOME:
-	case VALUE_ODD:
 		fputs(shown_status_words(SHOWN_OPTIMISED_OUT), out);
 		break;
 	case VALUE_NOT_YET:

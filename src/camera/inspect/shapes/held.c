@@ -49,6 +49,58 @@ static void show_pointer(struct decoder *d, const struct view *view, const struc
 
 const struct shape_way shape_pointer = {add_pointer, show_pointer};
 
+/* What counts the owners of an object that a weak pointer leads to. */
+static bool step_of_counts(const struct inspect_holder *holder, const struct value_shape *shape,
+			   uint64_t at, struct inspect_step *step)
+{
+	if (!inspect_step_at(holder, INSPECT_READ, at + shape->first_at, step))
+		return false;
+	step->size = (uint16_t)(shape->counted + shape->length_size);
+	return true;
+}
+
+static void add_weak(struct inspect_builder *b, const struct inspect_where *where,
+		     const struct value_shape *shape)
+{
+	struct inspect_step step;
+
+	if (where->depth < b->limits.depth &&
+	    step_of_counts(where->holder, shape, where->at, &step))
+		inspect_need_step(b, &step);
+	add_pointer(b, where, shape);
+}
+
+/* An object that has no owner any more is not there, and what is in its place is anything. */
+static void show_weak(struct decoder *d, const struct view *view, const struct value_type *type,
+		      const struct value_shape *shape, uint64_t at, size_t place)
+{
+	enum shown_status status = SHOWN_NOT_FOLLOWED;
+	struct inspect_step step;
+	const uint8_t *bytes;
+	struct view counts;
+	uint64_t owners = 0, pointer = 0;
+
+	node_at(d, place)->status = inspect_read(d, view, at + shape->first_at, &pointer, 8);
+	if (node_at(d, place)->status != SHOWN_VALUE)
+		return;
+	/* Rust: a pointer that never led anywhere has all bits */
+	if (pointer && pointer != UINT64_MAX) {
+		if (step_of_counts(&view->holder, shape, at, &step) &&
+		    inspect_follow(d, view, &step, &counts, &bytes, &status))
+			status = inspect_read(d, &counts, shape->counted, &owners,
+					      shape->length_size);
+		node_at(d, place)->status = status;
+		if (status != SHOWN_VALUE)
+			return;
+	}
+	if (owners)
+		show_pointer(d, view, type, shape, at, place);
+	else
+		node_at(d, place)->status = SHOWN_NIL;
+}
+
+const struct shape_way shape_weak = {add_weak, show_weak};
+
 /* -- optionals --------------------------------------------------------------------------------- */
 
 static void add_optional(struct inspect_builder *b, const struct inspect_where *where,

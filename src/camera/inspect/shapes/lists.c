@@ -199,8 +199,7 @@ static void show_list(struct decoder *d, const struct view *view, const struct v
 		/* what has no bytes needs not be read */
 		count = length < d->taken->limits->elements ? length : d->taken->limits->elements;
 	} else if (length) {
-		bool is_step = !view->holder.stride &&
-			       inspect_step_of_list(&view->holder, d->taken->limits, shape, element,
+		bool is_step = inspect_step_of_list(&view->holder, d->taken->limits, shape, element,
 						    at, &step);
 
 		status = SHOWN_NOT_FOLLOWED;

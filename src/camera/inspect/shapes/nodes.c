@@ -12,7 +12,9 @@
 
 static uint64_t node_size(const struct value_type *element, const struct value_shape *shape)
 {
-	return (shape->behind + element->size + 7) & ~7ull;
+	uint64_t size = shape->behind + element->size, least = shape->next + 8ull;
+
+	return ((size > least ? size : least) + 7) & ~7ull;
 }
 
 static bool step_of_nodes(const struct inspect_holder *holder, const struct inspect_limits *limits,

@@ -24,8 +24,8 @@ const struct shape_way *shape_way_of(const struct value_shape *shape);
 
 /* lists.c, held.c, nodes.c, blocks.c, buckets.c */
 extern const struct shape_way shape_text, shape_list, shape_bits;
-extern const struct shape_way shape_pointer, shape_optional, shape_value, shape_choice, shape_tuple,
-	shape_function;
+extern const struct shape_way shape_pointer, shape_weak, shape_optional, shape_value, shape_choice,
+	shape_tuple, shape_function;
 extern const struct shape_way shape_nodes, shape_btree;
 extern const struct shape_way shape_blocks, shape_ring;
 extern const struct shape_way shape_table;
