@@ -169,7 +169,10 @@ static int too_old(struct film_merge *merge)
 		"the time that the machine had run");
 }
 
-/* Commits now and then, so that memory does not hold all. */
+/*
+ * Commits now and then, so that memory does not hold all: nor does what is queued for the disk, which
+ * is slower than this.
+ */
 static int commit_some(struct film_merge *merge)
 {
 	const size_t *piled = merge->to->batch->piled;
@@ -177,7 +180,7 @@ static int commit_some(struct film_merge *merge)
 
 	for (size_t i = 0; i < FILM_BLOCK_KINDS; i++)
 		enough |= piled[i] >= COMMIT_BYTES;
-	return enough ? film_commit(merge->to, merge->info.end, false, merge->why) : 0;
+	return enough ? film_commit(merge->to, merge->info.end, true, merge->why) : 0;
 }
 
 /* Makes times those of the film that is made: as exact as they are known. False: one is too old. */
