@@ -40,10 +40,21 @@ static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u
 	return 0;
 }
 
+/* Whether it is known that no call stands before the address that a function returns to. */
+static __always_inline int unwind_is_not_called(const struct unwind_walk *w)
+{
+	__u64 code;
+
+	return !w->pc_exact && !unwind_read_code(w, &code, sizeof(code), w->pc - 8) &&
+	       !unwind_is_called(w, w->pc);
+}
+
 /*
  * No table covers the code: rbp, if it looks like a frame pointer, leads to the caller. That it is
- * zero says nothing: the outermost frame's is (System V ABI, 3.4.1), and so is that of any code
- * that needs a zero. Where programs and threads begin, rules say so.
+ * zero alone says nothing: the outermost frame's is (System V ABI, 3.4.1), and so is that of any
+ * code that needs a zero. Where programs and threads begin, rules say so. But a stack that a
+ * runtime makes (Erlang's processes) begins with that zero beside an address which a function
+ * returns to and no call stands before: nothing has called what is there.
  */
 static __always_inline int unwind_by_frame_pointer(struct unwind_walk *w)
 {
@@ -52,6 +63,8 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_walk *w)
 	if (!w->fp_known)
 		return unwind_stop(w, UNWIND_END_NO_RULE);
 	w->leans |= w->fp_first;
+	if (!w->fp && !w->fp_first && unwind_is_not_called(w))
+		return unwind_stop(w, UNWIND_END_ROOT);
 	if (w->fp < w->sp || w->fp & 7)
 		return unwind_stop(w, UNWIND_END_NO_RULE);
 	if (unwind_read(w, saved, sizeof(saved), w->fp))

@@ -326,6 +326,61 @@ static void test_guess(void **state)
 	world_free(w);
 }
 
+/* The context: what stands before each place. */
+static int read_before(void *context, void *to, size_t size, uint64_t address)
+{
+	(void)address;
+	memcpy(to, context, size);
+	return 0;
+}
+
+/*
+ * Frame pointers lead to a zero. A stack begins there if it is known that nothing has called what
+ * the last function returns to, and if the zero is what a frame has saved.
+ */
+static void test_root_by_frame_pointer(void **state)
+{
+	static const struct unwind_rule rules[] = {{.cfa = UNWIND_CFA_NONE}};
+	uint8_t called[8] = {[3] = 0xe8}, other[8] = {0};
+	const struct {
+		unwind_read_memory *read;
+		void *before;
+		uint64_t saved;
+		enum unwind_end end;
+	} cases[] = {
+		{read_before, other, 0, UNWIND_END_ROOT},
+		{read_before, called, 0, UNWIND_END_NO_RULE},
+		{read_before, other, 4, UNWIND_END_NO_RULE},
+		{NULL, NULL, 0, UNWIND_END_NO_RULE},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world *w = world_new(rules, 1);
+
+		w->view.read_code = cases[i].read;
+		w->view.context = cases[i].before;
+		w->at.fp = slot(2);
+		w->stack[2] = slot(4);
+		w->stack[3] = in(1);
+		w->stack[4] = cases[i].saved;
+		w->stack[5] = in(2);
+		assert_int_equal(walk(w), cases[i].end);
+		assert_int_equal(w->count, 3);
+		assert_int_equal(w->frames[2] >> 63, 1);
+		world_free(w);
+
+		/* what the leaf itself has in rbp says nothing */
+		w = world_new(rules, 1);
+		w->view.read_code = cases[i].read;
+		w->view.context = cases[i].before;
+		w->at.fp = 0;
+		assert_int_equal(walk(w), UNWIND_END_NO_RULE);
+		world_free(w);
+	}
+}
+
 /* The word above the copy: the frame of function 0 is larger than that. */
 static int read_above(void *context, void *to, size_t size, uint64_t address)
 {
@@ -368,11 +423,17 @@ static void test_frame_above_copy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rbx),	    cmocka_unit_test(test_rbx_in_register),
-		cmocka_unit_test(test_rbx_unknown), cmocka_unit_test(test_rbx_signal),
-		cmocka_unit_test(test_rbx_later),   cmocka_unit_test(test_in_register),
-		cmocka_unit_test(test_indexed),	    cmocka_unit_test(test_guess),
-		cmocka_unit_test(test_untouched),   cmocka_unit_test(test_frame_above_copy),
+		cmocka_unit_test(test_rbx),
+		cmocka_unit_test(test_rbx_in_register),
+		cmocka_unit_test(test_rbx_unknown),
+		cmocka_unit_test(test_rbx_signal),
+		cmocka_unit_test(test_rbx_later),
+		cmocka_unit_test(test_in_register),
+		cmocka_unit_test(test_indexed),
+		cmocka_unit_test(test_guess),
+		cmocka_unit_test(test_root_by_frame_pointer),
+		cmocka_unit_test(test_untouched),
+		cmocka_unit_test(test_frame_above_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
