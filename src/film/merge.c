@@ -170,8 +170,8 @@ static int too_old(struct film_merge *merge)
 }
 
 /*
- * Commits now and then, so that memory does not hold all: nor does what is queued for the disk, which
- * is slower than this.
+ * Commits now and then, so that memory does not hold all. Waits: the disk is slower than this, and
+ * what is queued for it is memory, too.
  */
 static int commit_some(struct film_merge *merge)
 {
