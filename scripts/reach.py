@@ -33,6 +33,7 @@ REACH = (
     (".ci/*", []),
     ("dist/*", ["docs", "serve.", "agent"]),
     ("scripts/reach.py", []),
+    ("scripts/pictures", []),
     ("tests/unit/server/*", ["server"]),
     ("tests/unit/runtime/steps*", ["every_instruction"]),
     ("tests/unit/query/make_turns.c", ["timeline"]),
