@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written about stackcam is what it does: --help, manual pages, completion, README."""
+"""What is written about stackcam is what it does: --help, manual pages, completion, README, the guide."""
 
 import os
 import re
@@ -185,15 +185,25 @@ def test_manual_pages_are_clean(page):
         assert not words.strip(), words
 
 
+GUIDE = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "doc/guide").glob("*.md"))
+
+
 def code_of(text):
-    """The commands of a Markdown text: lines of its blocks of code that begin with "$ "."""
+    """The commands of a Markdown text: lines of its blocks of code that begin with "$ ", and code that begins with a verb."""
     for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
             if line.startswith("$ "):
-                yield line[2:]
+                yield re.split(r"\s#\s", line[2:])[0]
+    yield from re.findall(rf"`(stackcam (?:{'|'.join(VERBS)})\b[^`]*)`", text)
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def anchors_of(text):
+    """What GitHub calls the headings of a Markdown text, in links."""
+    for heading in re.findall(r"^#+ (.*)", text, re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *GUIDE])
 def test_commands_exist(stackcam, name):
     commands = list(code_of((ROOT / name).read_text()))
     assert commands
@@ -210,11 +220,13 @@ def test_commands_exist(stackcam, name):
         assert set(OPTION.findall(words)) <= known, command
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "doc/internals.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "doc/internals.md", "doc/serve.md", "doc/cases.md", *GUIDE])
 def test_links_lead_somewhere(name):
     text = (ROOT / name).read_text()
-    for target in re.findall(r"\]\(([^)#:]+)\)", text):
-        assert ((ROOT / name).parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+        page = (ROOT / name).parent / target if target else ROOT / name
+        assert page.exists(), target
+        assert not anchor or anchor in anchors_of(page.read_text()), f"{target}#{anchor}"
     # files that are named in running text
     for path in re.findall(r"`((?:src|tests|doc|bench|completions)/[\w./-]+\.\w+)`", text):
         assert "NAME" in path or (ROOT / path).exists(), path
