@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 8
+#define DEPTH_MAX 12
 #define PARTS_MAX (1u << 20)
 #define NODE_MAX  1024u /* bytes of a node, or of a bucket, that is read */
 
@@ -42,18 +42,29 @@ enum {
 	TABLES = sizeof(tables) / sizeof(tables[0])
 };
 
-const struct shape_row *shape_row_of(const char *name, bool is_library)
+const struct shape_row *shape_row_of(const char *name, bool is_library,
+				     const struct shape_row *after)
 {
-	const struct shape_row *row = NULL;
+	for (size_t i = 0; i < TABLES; i++) {
+		const struct shape_row *rows = tables[i]->rows, *row;
+		size_t at = 0;
 
-	for (size_t i = 0, at = 0; !row && i < TABLES; i++, at = 0)
+		if (after && (after < rows || after >= rows + tables[i]->count))
+			continue;
+		if (after)
+			at = (size_t)(after - rows) + 1;
+		after = NULL;
 		row = next_row(tables[i], &at, name, is_library);
-	return row;
+		if (row)
+			return row;
+	}
+	return NULL;
 }
 
 bool shape_holds_arguments(const struct value_type *type)
 {
-	const struct shape_row *row = shape_row_of(type->bare, type->flags & VALUE_FLAG_LIBRARY);
+	const struct shape_row *row =
+		shape_row_of(type->bare, type->flags & VALUE_FLAG_LIBRARY, NULL);
 
 	return row && row->kind == SHAPE_CHOICE;
 }
@@ -237,6 +248,27 @@ static const struct value_member *base_of(const struct values *values,
 	return NULL;
 }
 
+/* libc++'s tuple: a base for each part, which holds it, or is derived from it if it is empty. */
+static bool take_leaves(struct values *values, const struct value_member *all,
+			struct value_shape *shape)
+{
+	const struct value_type *type = values_type(values, all->type);
+
+	for (uint32_t i = 0; type && i < type->members; i++) {
+		const struct value_member *leaf = &values->members.at[type->first_member + i];
+		const struct value_type *holder = values_type(values, leaf->type);
+		const struct value_member *part =
+			holder ? values_member(values, holder, "__value_") : NULL;
+
+		if (!part && holder && holder->members == 1)
+			part = &values->members.at[holder->first_member];
+		if (!part || shape->parts == 64 ||
+		    !add_part(values, shape, all->offset + leaf->offset + part->offset, part->type))
+			return false;
+	}
+	return shape->parts;
+}
+
 /*
  * libstdc++'s tuple: a chain of bases, of which each has a part and the chain of those behind it.
  * Only an empty tuple has none.
@@ -248,6 +280,8 @@ static bool take_tuple(struct values *values, const struct value_type *type,
 	const struct value_type *level = type;
 	uint64_t offset = 0;
 
+	if (!chain && values_member(values, type, "__base_"))
+		return take_leaves(values, values_member(values, type, "__base_"), shape);
 	if (!chain)
 		return !type->members && type->size == 1;
 	while (chain) {
@@ -288,8 +322,17 @@ static bool take_node(const struct values *values, const struct shape_row *row,
 {
 	const struct value_type *element = values_type(values, shape->element);
 	uint64_t align = align_of(values, element, 0);
+	const struct value_member *pair = NULL;
+
+	/* libc++: an entry of a map has the pair as its only member */
+	if (element && row->flags & SHAPE_PAIRS && element->members == 1)
+		pair = &values->members.at[element->first_member];
+	if (pair && !pair->is_base && !pair->offset)
+		shape->element = pair->type;
 
 	shape->behind = (uint32_t)((row->behind + align - 1) / align * align);
+	shape->next = row->next;
+	shape->above = row->above;
 	if (row->flags & SHAPE_NODE && !take_described(values, shape))
 		return false;
 	return element && element->size && element->size <= NODE_MAX;
@@ -408,6 +451,9 @@ static bool take_rest(struct values *values, const struct value_type *type,
 	switch (row->kind) {
 	case SHAPE_TEXT:
 		shape->behind = row->behind;
+		/* libc++: the lowest bit of the byte says that it is not a short one */
+		shape->can_be_short = row->flags & SHAPE_SHORT;
+		shape->short_at = (uint32_t)shape->value_at - 1;
 		/* what is not described is one word, if another member follows it */
 		return shape->length_size == 8 &&
 		       (!(row->flags & SHAPE_OPAQUE) || shape->length_at == shape->pointer_at + 8);

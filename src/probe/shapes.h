@@ -44,7 +44,11 @@ struct value_shape {
 	uint64_t value_at; /* of an optional, a choice or a wrapper: the value */
 	uint32_t element;  /* of a list …, or what a pointer leads to, or the value's type */
 	uint32_t behind;   /* where that begins at what a pointer leads to */
-	uint32_t next;	   /* of a node: where the pointer to the next one is */
+	uint32_t next;	   /* of a node: where the pointer to the next one is, or to the left one */
+	uint32_t above;	   /* of a tree's node: where the one to that above it is */
+	/* of a text that can be in its own object: the byte that says it, before its characters */
+	bool can_be_short;
+	uint32_t short_at;
 	uint32_t counted; /* of a weak pointer: where the count is behind the pointer at first_at */
 	uint64_t count;	  /* of a list whose length its type says; 0: it has one of its own */
 	uint32_t first_part, parts; /* of a choice or a tuple */
@@ -69,7 +73,8 @@ enum shape_flag {
 	SHAPE_ANYWHERE = 4, /* the name has its namespaces, or needs none */
 	SHAPE_BEHIND = 8,   /* of a pointer: what it leads to begins with counts */
 	SHAPE_NODE = 32,    /* of a chain: what the pointer leads to is a node, with members */
-	SHAPE_OPAQUE = 16,  /* the pointer is a structure of which only the place is known */
+	SHAPE_SHORT = 64, /* of a text: value is a short one, with its length in a byte before it */
+	SHAPE_OPAQUE = 16, /* the pointer is a structure of which only the place is known */
 };
 
 /*
@@ -89,6 +94,8 @@ struct shape_row {
 	uint8_t element; /* which of them its elements are, from 1; 0: what the pointer leads to */
 	uint8_t flags;
 	uint8_t behind; /* of a node, or of what is counted: where its value begins */
+	uint8_t next;	/* of a node: where the pointer to the next one is, or to the left one */
+	uint8_t above;	/* of a tree's node: where the one to that above it is */
 };
 
 struct shape_table {
@@ -97,8 +104,9 @@ struct shape_table {
 };
 extern const struct shape_table shapes_cpp, shapes_rust;
 
-/* The first row of a name; null: there is none. */
-const struct shape_row *shape_row_of(const char *name, bool is_library);
+/* The first row of a name, or the next one behind another; null: there is none. */
+const struct shape_row *shape_row_of(const char *name, bool is_library,
+				     const struct shape_row *after);
 
 /* Are there values in it whose types only the template's arguments say? */
 bool shape_holds_arguments(const struct value_type *type);

@@ -197,8 +197,12 @@ void values_place_param(const struct values_place *place, Dwarf_Die *die, struct
 	size_t count;
 
 	param->place = VALUE_NOWHERE;
-	if (!dwarf_attr_integrate(die, DW_AT_location, &attribute))
+	if (!dwarf_attr_integrate(die, DW_AT_location, &attribute)) {
+		/* all callers pass the same */
+		if (dwarf_attr_integrate(die, DW_AT_const_value, &attribute))
+			values_place_constant(&attribute, param);
 		return;
+	}
 	if (dwarf_getlocation_addr(&attribute, place->address, &ops, &count, 1) == 1)
 		place_by_ops(place, values_is_list(&attribute), param, ops, count,
 			     values_size(die));

@@ -216,7 +216,8 @@ static size_t known_places(const struct value_param *params, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		known += params[i].place == VALUE_REGISTERS || params[i].place == VALUE_MEMORY ||
-			 params[i].place == VALUE_AT_POINTER || params[i].place == VALUE_BEHIND;
+			 params[i].place == VALUE_AT_POINTER || params[i].place == VALUE_BEHIND ||
+			 params[i].place == VALUE_CONSTANT;
 	return known;
 }
 

@@ -73,6 +73,8 @@ bool values_takes_floats(Dwarf_Die *function);
 
 /* -- values_within.c: the same for any address of a function ----------------------------------- */
 
+/* A value that is the same at all times: DW_AT_const_value. */
+void values_place_constant(Dwarf_Attribute *attribute, struct value_param *param);
 void values_place_within(const struct values_place *place, Dwarf_Die *die,
 			 struct value_param *param);
 

@@ -96,14 +96,27 @@ static bool number_of(Dwarf_Die *parameter, int64_t *number)
 	return true;
 }
 
-uint32_t types_say_arguments(struct types *types, Dwarf_Die *structure, const struct shape_row *row,
-			     unsigned int pointers, struct buf *to)
+/* Whose parameters a row of a type wants. False: none does. */
+static bool find_template(Dwarf_Die *structure, const char *name, bool is_library, Dwarf_Die *of)
 {
-	Dwarf_Die parameters[TEMPLATE_PARAMETERS_MAX], of = *structure;
+	const struct shape_row *row = NULL;
+
+	while ((row = shape_row_of(name, is_library, row))) {
+		*of = *structure;
+		if (row->arguments_of &&
+		    (!*row->arguments_of || find_within(structure, row->arguments_of, of, 0)))
+			return true;
+	}
+	return false;
+}
+
+uint32_t types_say_arguments(struct types *types, Dwarf_Die *structure, const char *name,
+			     bool is_library, unsigned int pointers, struct buf *to)
+{
+	Dwarf_Die parameters[TEMPLATE_PARAMETERS_MAX], of;
 	size_t count = 0;
 
-	if (!row || !row->arguments_of ||
-	    (*row->arguments_of && !find_within(structure, row->arguments_of, &of, 0)))
+	if (!find_template(structure, name, is_library, &of))
 		return 0;
 	types_parameters(&of, parameters, &count);
 	for (size_t i = 0; i < count; i++) {

@@ -465,10 +465,8 @@ static uint32_t say_arguments(struct types *types, Dwarf_Die *die, unsigned int 
 	types_put_name(&name, die);
 	buf_put_u8(&name, 0);
 	count = name.failed ? 0
-			    : types_say_arguments(types, die,
-						  shape_row_of((const char *)name.at,
-							       flags & VALUE_FLAG_LIBRARY),
-						  pointers, to);
+			    : types_say_arguments(types, die, (const char *)name.at,
+						  flags & VALUE_FLAG_LIBRARY, pointers, to);
 	buf_free(&name);
 	return count;
 }

@@ -79,10 +79,9 @@ bool types_peel(Dwarf_Die *die);
 bool types_is_template(int tag);
 /* The parameters of a template, those of packs one by one. False: it has none. */
 bool types_parameters(Dwarf_Die *of, Dwarf_Die to[TEMPLATE_PARAMETERS_MAX], size_t *count);
-/* Says what stands for the parameters that a row wants (null: none). Returns how many. */
-struct shape_row;
-uint32_t types_say_arguments(struct types *types, Dwarf_Die *structure, const struct shape_row *row,
-			     unsigned int pointers, struct buf *to);
+/* Says what stands for the parameters that a type's row wants (shapes.h). Returns how many. */
+uint32_t types_say_arguments(struct types *types, Dwarf_Die *structure, const char *name,
+			     bool is_library, unsigned int pointers, struct buf *to);
 /* Is a type of the language's own library? */
 bool types_is_library(struct types *types, Dwarf_Die *die);
 

@@ -300,7 +300,7 @@ static void place_by_ops(const struct values_place *place, Dwarf_Attribute *attr
 	}
 }
 
-static void place_constant(Dwarf_Attribute *attribute, struct value_param *param)
+void values_place_constant(Dwarf_Attribute *attribute, struct value_param *param)
 {
 	Dwarf_Sword number;
 	Dwarf_Block block;
@@ -327,6 +327,6 @@ void values_place_within(const struct values_place *place, Dwarf_Die *die,
 		if (location(&attribute, place->address, &ops, &count))
 			place_by_ops(place, &attribute, param, ops, count, values_size(die));
 	} else if (dwarf_attr_integrate(die, DW_AT_const_value, &attribute)) {
-		place_constant(&attribute, param);
+		values_place_constant(&attribute, param);
 	}
 }

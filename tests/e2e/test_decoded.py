@@ -75,10 +75,11 @@ def calls_of(text):
 
 CPP = "variants|tuples|optionals|spans|bits|functions|pointers|weak|values|nested|lists|deques|trees|hashes"
 RUST = "pointers|texts|units|choices|cells|weak|nested|rings|hashes|trees"
+LIBCXX = "variants|tuples|optionals|spans|pointers|values|nested|lists|trees|hashes"
 PROGRAMS = [  # with the calls of each function, and arguments that may be left out
     ("decoded", CPP, 10, set()), ("decoded-o0", CPP, 10, set()), ("decoded-clang", CPP, 10, set()),
-    ("decoded-clang-o0", CPP, 10, set()), ("decoded_rust", RUST, 11, set()),
-    ("decoded_rust-release", RUST, 11, {("texts", "t"), ("units", "u"), ("units", "n")}),
+    ("decoded-clang-o0", CPP, 10, set()), ("decoded-libcxx", LIBCXX, 10, set()), ("decoded_rust", RUST, 11, set()),
+    ("decoded_rust-release", RUST, 11, {("texts", "t")}),
     ("decoded_rust-debian", RUST, 11, {("texts", "t"), ("units", "u"), ("units", "n")}),
 ]
 
@@ -88,24 +89,27 @@ def test_what_types_of_libraries_hold(lab, tmp_path, name, functions, count, may
     """All that is shown is what was passed; long lists begin with what they have, and say how much that is."""
     program, text, film = lab.program(name), tmp_path / "calls", tmp_path / "calls.film"
     if not os.path.exists(program):
-        pytest.skip(f"no compiler for {name}")
+        pytest.skip(f"no compiler, or no library, for {name}")
     done = subprocess.run([lab.stackcam, "inspect", f"re:^(decoded_rust::)?({functions})$", "--json", "--text", text, "-o", film, "--",
                            program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True)
-    printed, calls = calls_of(done.stdout), calls_of(text.read_text())
+    printed = [one for one in calls_of(done.stdout) if one["name"] in functions.split("|")]
+    calls = calls_of(text.read_text())
     assert len(calls) == len(printed) == count * len(functions.split("|")), done.stderr
     comparison = Comparison()
     for expected, call in zip(printed, calls):
         assert call["function"].rpartition("::")[2] == expected["name"]
         comparison.arguments(expected["args"], call["args"], expected["name"])
     assert not comparison.wrong, (len(comparison.wrong), comparison.wrong[:10])
-    assert comparison.right > 1000 and comparison.truncated > 20, vars(comparison)
+    assert comparison.right > 1000 and comparison.truncated >= 18, vars(comparison)
     assert set(comparison.without) <= may_lack, comparison.without
     # the film has them, too, and they are texts that people can read
     kept = subprocess.run([lab.stackcam, "report", "--format", "inspect-json", film], capture_output=True, text=True, check=True)
     assert [call["args"] for call in calls_of(kept.stdout)] == [call["args"] for call in calls]
     lines = subprocess.run([lab.stackcam, "report", "--format", "inspect", film], capture_output=True, text=True, check=True).stdout
     quoted = r'"a \"quoted\" \\ one\x0a"'
-    if functions == CPP:
+    if functions == LIBCXX:
+        assert 't=(3, "n3", 0.75)' in lines
+    elif functions == CPP:
         assert f'v=vector(["one", "n3", {quoted}]), w=double(3.5))' in lines
         assert re.search(r't=\(3, "n3", 0\.75\), .*, e=\(\{\}, 3\), none=\(\)\)', lines), lines
         assert re.search(r"f=twice\(int\), g=call_all\S*(lambda\(int\)#1}|\$_0), none=nil\)", lines), lines

@@ -109,7 +109,7 @@ static int read_text(struct operand_parser *p, struct operand *o)
 		step.size = 1;
 		step.displacement = (int32_t)shape.behind;
 		step.length_at = (uint16_t)length;
-		if (length < 0)
+		if (length < 0 || shape.can_be_short)
 			return operand_refuse(p, "this text cannot be read, before");
 	} else if (o->type && o->type->kind == VALUE_POINTER &&
 		   (target = values_type(p->builder->values, o->type->target)) &&

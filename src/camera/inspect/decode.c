@@ -231,8 +231,10 @@ void inspect_show_value(struct decoder *d, const struct view *view, uint32_t num
 	inner.nested++;
 	if (inspect_is_redacted(d->taken->redaction, name))
 		node_at(d, place)->status = SHOWN_REDACTED;
-	else if (!type || inner.nested > NESTED_MAX)
-		node_at(d, place)->status = SHOWN_NOT_KNOWN;
+	else if (!type)
+		node_at(d, place)->status = SHOWN_OF_NO_KIND;
+	else if (inner.nested > NESTED_MAX)
+		node_at(d, place)->status = SHOWN_NOT_FOLLOWED;
 	else
 		show_type(d, &inner, type, at, place);
 }

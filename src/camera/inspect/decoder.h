@@ -49,6 +49,10 @@ const struct inspect_item *inspect_follow(struct decoder *d, const struct view *
 enum shown_status inspect_read(const struct decoder *d, const struct view *view, uint64_t at,
 			       void *to, size_t size);
 
+/* The bytes of a value, where they lie in the record; null: it was not read from memory. */
+const uint8_t *inspect_bytes(const struct decoder *d, const struct view *view, uint64_t at,
+			     size_t size);
+
 /* A new node; its place in the tree, or SIZE_MAX: there is no room. */
 size_t inspect_add_node(struct decoder *d, const char *name, const struct value_type *type);
 

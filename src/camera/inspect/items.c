@@ -135,6 +135,21 @@ enum shown_status inspect_read(const struct decoder *d, const struct view *view,
 	return SHOWN_VALUE;
 }
 
+const uint8_t *inspect_bytes(const struct decoder *d, const struct view *view, uint64_t at,
+			     size_t size)
+{
+	int place = inspect_locate(&view->holder, at, size), item;
+	uint64_t from;
+
+	if (view->holder.from == INSPECT_FROM_NOTHING ||
+	    view->holder.from == INSPECT_FROM_REGISTERS || place < 0)
+		return NULL;
+	item = view->item ? view->item - 1 : inspect_item_number(d, view->holder.from, 0);
+	from = (uint64_t)place + (uint64_t)view->index * view->holder.stride;
+	return item >= 0 && from + size <= d->items[item].head.size ? d->items[item].bytes + from
+								    : NULL;
+}
+
 /* A new node; its place in the tree. */
 size_t inspect_add_node(struct decoder *d, const char *name, const struct value_type *type)
 {

@@ -97,6 +97,30 @@ static void add_text(struct inspect_builder *b, const struct inspect_where *wher
 		inspect_need_step(b, &step);
 }
 
+/*
+ * A text in its own object. The byte before it is twice its length, and not even if it is
+ * elsewhere. False: it is, or the object could not be read.
+ */
+static bool show_short(struct decoder *d, const struct view *view, const struct value_shape *shape,
+		       uint64_t at, size_t place)
+{
+	struct shown *node = node_at(d, place);
+	const uint8_t *bytes = inspect_bytes(d, view, at + shape->short_at, 1);
+	size_t size = bytes ? bytes[0] / 2 : 0;
+
+	if (!bytes || bytes[0] & 1 || !inspect_bytes(d, view, at + shape->value_at, size))
+		return false;
+	node->kind = SHOWN_TEXT;
+	node->text = (const char *)bytes + 1;
+	node->length = size;
+	if (size > d->taken->limits->text) {
+		size = d->taken->limits->text;
+		node->status = SHOWN_TRUNCATED;
+	}
+	node->size = size;
+	return true;
+}
+
 void inspect_show_text(struct decoder *d, const struct view *view, const struct value_shape *shape,
 		       uint64_t at, size_t place)
 {
@@ -108,6 +132,8 @@ void inspect_show_text(struct decoder *d, const struct view *view, const struct 
 	uint64_t length = 1;
 	bool found;
 
+	if (shape && shape->can_be_short && show_short(d, view, shape, at, place))
+		return;
 	/* an empty text of Go has any pointer, also nil */
 	if (shape) {
 		node->status = inspect_read(d, view, at + shape->length_at, &length, 8);

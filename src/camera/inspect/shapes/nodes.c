@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lists and hash tables of libstdc++, whose nodes lead to each other, and its maps and sets, which
- * are trees (bits/stl_tree.h): a step walks them, so that their nodes lie one behind the other in
- * its item. Then BTreeMap of Rust, of which the first leaf is read.
+ * Lists and hash tables of C++, whose nodes lead to each other, and maps and sets, which are trees:
+ * a step walks them, so that their nodes lie one behind the other in its item. Then BTreeMap of
+ * Rust, of which the first leaf is read.
  */
 #include "camera/inspect/shapes/shapes.h"
 
-/* libstdc++: a node of a tree is a colour, and pointers to the one above, the left and right one */
-#define NODE_ABOVE 8u
-#define NODE_LEFT  16u
-
 static uint64_t node_size(const struct value_type *element, const struct value_shape *shape)
 {
-	uint64_t size = shape->behind + element->size, least = shape->next + 8ull;
+	/* a tree's has another pointer behind the one to the left */
+	uint64_t size = shape->behind + element->size,
+		 least = shape->next + (shape->above ? 16ull : 8ull);
 
 	return ((size > least ? size : least) + 7) & ~7ull;
 }
@@ -35,8 +33,8 @@ static bool step_of_nodes(const struct inspect_holder *holder, const struct insp
 		step->length_at = (uint16_t)length;
 	else
 		step->flags |= INSPECT_NO_LENGTH;
-	step->displacement = is_tree ? (int32_t)NODE_LEFT : (int32_t)shape->next;
-	step->width = is_tree ? NODE_ABOVE : 0;
+	step->displacement = (int32_t)shape->next;
+	step->width = (uint8_t)shape->above;
 	return true;
 }
 
