@@ -230,3 +230,12 @@ def test_links_lead_somewhere(name):
     # files that are named in running text
     for path in re.findall(r"`((?:src|tests|doc|bench|completions)/[\w./-]+\.\w+)`", text):
         assert "NAME" in path or (ROOT / path).exists(), path
+
+
+def test_front_door_is_small():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+    index = (ROOT / "doc/guide/README.md").read_text()
+    for page in (ROOT / "doc/guide").glob("[a-z]*.md"):
+        assert f"({page.name})" in index, page
+    for picture in (ROOT / "doc/pictures").iterdir():
+        assert picture.stat().st_size < 200_000, picture
