@@ -7,6 +7,7 @@
 #include "bpf/mem_heap_abi.h"
 #include "elf/file.h"
 #include "runtime/go_places.h"
+#include "unwind/insn.h"
 
 /* The most symbols of a file that are looked at. */
 #define SYMBOLS_MAX 4000000
@@ -22,6 +23,7 @@ static const struct {
 	enum mem_heap_call call;
 	bool nests;	  /* in malloc(), of glibc */
 	bool is_prefixed; /* without a prefix, it may be any function that calls malloc() */
+	bool is_operator; /* counts only if it calls none of these (leads_on()) */
 } functions[] = {
 	{"malloc", MEM_HEAP_CALL_SIZE, false},
 	{"calloc", MEM_HEAP_CALL_COUNT, false},
@@ -32,8 +34,14 @@ static const struct {
 	{"valloc", MEM_HEAP_CALL_SIZE, false},
 	{"pvalloc", MEM_HEAP_CALL_SIZE, false},
 	/* operator new of allocators that have their own */
-	{"_Znwm", MEM_HEAP_CALL_SIZE, false},
-	{"_Znam", MEM_HEAP_CALL_SIZE, false},
+	{"_Znwm", MEM_HEAP_CALL_SIZE, .is_operator = true},
+	{"_Znam", MEM_HEAP_CALL_SIZE, .is_operator = true},
+	{"_ZnwmRKSt9nothrow_t", MEM_HEAP_CALL_SIZE, .is_operator = true},
+	{"_ZnamRKSt9nothrow_t", MEM_HEAP_CALL_SIZE, .is_operator = true},
+	{"_ZnwmSt11align_val_t", MEM_HEAP_CALL_SIZE, .is_operator = true},
+	{"_ZnamSt11align_val_t", MEM_HEAP_CALL_SIZE, .is_operator = true},
+	{"_ZnwmSt11align_val_tRKSt9nothrow_t", MEM_HEAP_CALL_SIZE, .is_operator = true},
+	{"_ZnamSt11align_val_tRKSt9nothrow_t", MEM_HEAP_CALL_SIZE, .is_operator = true},
 	/* of jemalloc, and of mimalloc: Rust's allocators call these */
 	{"mallocx", MEM_HEAP_CALL_SIZE, false},
 	{"rallocx", MEM_HEAP_CALL_AGAIN, false},
@@ -76,6 +84,10 @@ struct finding {
 	struct uprobe_place *places;
 	size_t count;
 	uint64_t found; /* a bit for each function */
+	struct {
+		uint64_t address, size; /* of the function at that place */
+		bool is_operator;
+	} of[MEM_PLACES_MAX];
 };
 
 /* Number of the function, from the end of a name on; FUNCTIONS: none. */
@@ -136,6 +148,8 @@ static bool add(struct finding *finding, const Elf64_Sym *symbol, uint64_t cooki
 		return false;
 	place.cookie |= cookie;
 	place.entry_cookie = place.cookie;
+	finding->of[finding->count].address = symbol->st_value;
+	finding->of[finding->count].size = symbol->st_size;
 	finding->places[finding->count++] = place;
 	return true;
 }
@@ -149,12 +163,59 @@ static bool take_malloc(void *context, const Elf64_Sym *symbol, struct elf_strin
 {
 	size_t function = is_function(symbol) ? function_of(elf_strings_get(names, symbol->st_name))
 					      : FUNCTIONS;
+	struct finding *finding = context;
+	size_t before = finding->count;
 
-	return function == FUNCTIONS ||
-	       add(context, symbol,
-		   functions[function].call |
-			   (functions[function].nests ? MEM_HEAP_CALL_NESTS : 0u),
-		   function);
+	if (function == FUNCTIONS)
+		return true;
+	if (!add(finding, symbol,
+		 functions[function].call | (functions[function].nests ? MEM_HEAP_CALL_NESTS : 0u),
+		 function))
+		return false;
+	if (finding->count > before)
+		finding->of[before].is_operator = functions[function].is_operator;
+	return true;
+}
+
+/* Longer than any operator new. */
+#define OPERATOR_MAX 512
+
+/*
+ * Whether the operator at a place has another of the functions do its work, which has a probe, too:
+ * those of libstdc++ call malloc() or each other, and so what they allocate would count several
+ * times. Those of allocators that are faster do the work themselves.
+ */
+static bool leads_on(const struct finding *finding, size_t place)
+{
+	uint64_t address = finding->of[place].address, offset, size = finding->of[place].size;
+	uint8_t code[OPERATOR_MAX];
+	struct insn insn;
+	size_t at, i;
+
+	if (size > sizeof(code))
+		size = sizeof(code);
+	if (!elf_file_offset(finding->file, address, &offset) ||
+	    !elf_file_read(finding->file, offset, code, size))
+		return false;
+	for (at = 0; at < size && insn_read(&insn, code + at, size - at, address + at);
+	     at += insn.size)
+		for (i = 0; i < finding->count && insn.has_target; i++)
+			if (i != place && insn.target == finding->of[i].address)
+				return true;
+	return false;
+}
+
+static void drop_operators(struct finding *finding)
+{
+	bool drops[MEM_PLACES_MAX];
+	size_t i, kept = 0;
+
+	for (i = 0; i < finding->count; i++)
+		drops[i] = finding->of[i].is_operator && leads_on(finding, i);
+	for (i = 0; i < finding->count; i++)
+		if (!drops[i])
+			finding->places[kept++] = finding->places[i];
+	finding->count = kept;
 }
 
 static bool take_java(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
@@ -185,6 +246,7 @@ static size_t find_malloc(struct finding *finding, const struct image *image)
 	/* of a program that brings its own, maybe */
 	if (!(finding->found & 1))
 		elf_each_symbol(finding->file, SHT_SYMTAB, SYMBOLS_MAX, take_malloc, finding);
+	drop_operators(finding);
 	for (size_t i = 0; i < finding->count && !is_glibc(image); i++) {
 		finding->places[i].cookie &= ~(uint64_t)MEM_HEAP_CALL_NESTS;
 		finding->places[i].entry_cookie = finding->places[i].cookie;

@@ -19,7 +19,7 @@ enum mem_places_of {
 };
 
 /* The most of one file. */
-#define MEM_PLACES_MAX 96
+#define MEM_PLACES_MAX 144
 
 /*
  * Finds them in a file; their groups are the caller's. Returns how many; 0: it has none of that
