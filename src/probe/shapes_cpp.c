@@ -14,6 +14,9 @@ static const struct shape_row rows[] = {
 	{"basic_string<char,", SHAPE_TEXT, .pointer = "_M_dataplus", .length = "_M_string_length",
 	 .flags = SHAPE_OPAQUE},
 	{"basic_string_view<char,", SHAPE_TEXT, .pointer = "_M_str", .length = "_M_len"},
+	/* of other characters: their numbers */
+	{"basic_string<", SHAPE_LIST, .pointer = "_M_p", .length = "_M_string_length"},
+	{"basic_string_view<", SHAPE_LIST, .pointer = "_M_str", .length = "_M_len"},
 	{"path", SHAPE_VALUE, .value = "_M_pathname"},
 
 	{"vector<bool", SHAPE_BITS, .pointer = "_M_start._M_p", .first = "_M_start._M_offset",

@@ -8,10 +8,16 @@
 
 #define NESTED_MAX 12
 
+/* What it consists of is in other debug information. */
+static bool is_only_declared(const struct value_type *type)
+{
+	return !type->size && type->flags & VALUE_FLAG_CUT;
+}
+
 /* What has no bytes is nowhere, and needs not be. */
 static bool has_no_bytes(const struct value_type *type)
 {
-	return !type->size && !(type->flags & VALUE_FLAG_CUT) &&
+	return !type->size && !is_only_declared(type) &&
 	       (type->kind == VALUE_STRUCT || type->kind == VALUE_ARRAY ||
 		type->kind == VALUE_UINT);
 }
@@ -53,8 +59,8 @@ static void show_members(struct decoder *d, const struct view *view, const struc
 {
 	uint32_t children;
 
-	if (type->flags & VALUE_FLAG_CUT && !type->size) {
-		node_at(d, place)->status = SHOWN_OF_NO_KIND; /* only declared */
+	if (is_only_declared(type)) {
+		node_at(d, place)->status = SHOWN_OF_NO_KIND;
 		return;
 	}
 	node_at(d, place)->kind =
@@ -306,7 +312,8 @@ static void show_param(struct decoder *d, const struct value_param *param)
 	if (!view_param(d, param, &view) && (d->taken->is_left || !type || !has_no_bytes(type))) {
 		status = inspect_place_status(d->taken, param);
 		if (status != SHOWN_REDACTED && status != SHOWN_LEFT &&
-		    (!type || type->kind == VALUE_UNKNOWN || is_large_integer(type)))
+		    (!type || type->kind == VALUE_UNKNOWN || is_large_integer(type) ||
+		     is_only_declared(type)))
 			status = SHOWN_OF_NO_KIND;
 		inspect_add_status(d, param->name, type, status);
 		return;
