@@ -14,11 +14,12 @@ static const struct {
 	{FILM_ROLE_CLIENT_WRITE, HISTORY_CLIENT_WRITE},
 };
 
-static bool is_of_kernel(const struct histories *histories, uint32_t thread)
+/* Its waits say so: of a thread that was not recorded it is not known. */
+static bool is_of_program(const struct histories *histories, uint32_t thread)
 {
 	for (size_t i = histories->first[thread]; i < histories->first[thread + 1]; i++)
 		if (slice_is_wait(histories->slices[i].kind))
-			return histories->slices[i].flags & FILM_WAIT_KERNEL;
+			return !(histories->slices[i].flags & FILM_WAIT_KERNEL);
 	return false;
 }
 
@@ -34,7 +35,7 @@ static bool is_by_process(const struct histories *histories, const struct histor
 	return (class == WAIT_DISK || class == WAIT_FAULT) && slice->waker &&
 	       slice->context == FILM_WAIT_BY_THREAD &&
 	       threads[slice->waker].process != threads[slice->thread].process &&
-	       !is_of_kernel(histories, slice->waker);
+	       is_of_program(histories, slice->waker);
 }
 
 static void mark(const struct roles *roles, struct history_slice *slice)
