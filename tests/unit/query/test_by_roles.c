@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who ends a wait for a disk: an interrupt, a thread of the kernel, or a program that serves the file. */
+/* A wait for a disk ends by an interrupt, a kernel thread, or a program that serves the file. */
 #include "../prelude.h"
 
 #include "film/film.h"
