@@ -12,6 +12,8 @@
 #include "symbol/dwarf_find.h"
 
 #define WITHIN_DEPTH 6
+/* Members that are looked at for a template within a type. */
+#define WITHIN_MAX 2048u
 
 bool types_is_template(int tag)
 {
@@ -55,7 +57,8 @@ bool types_parameters(Dwarf_Die *of, Dwarf_Die to[TEMPLATE_PARAMETERS_MAX], size
 }
 
 /* A structure in this one, at any depth of its members and bases, whose name begins so. */
-static bool find_within(Dwarf_Die *of, const char *name, Dwarf_Die *found, int depth)
+static bool find_within(Dwarf_Die *of, const char *name, Dwarf_Die *found, int depth,
+			unsigned int *budget)
 {
 	Dwarf_Die member, type;
 
@@ -70,12 +73,15 @@ static bool find_within(Dwarf_Die *of, const char *name, Dwarf_Die *found, int d
 		    dwarf_hasattr(&member, DW_AT_external) || !types_type_of(&member, &type) ||
 		    !types_peel(&type) || !types_is_template(dwarf_tag(&type)))
 			continue;
+		if (!*budget)
+			return false;
+		--*budget;
 		types_put_name(&own, &type);
 		is_it = own.count >= strlen(name) && !memcmp(own.at, name, strlen(name));
 		buf_free(&own);
 		if (is_it)
 			*found = type;
-		if (is_it || find_within(&type, name, found, depth + 1))
+		if (is_it || find_within(&type, name, found, depth + 1, budget))
 			return true;
 	} while (dwarf_next_sibling(&member));
 	return false;
@@ -100,11 +106,13 @@ static bool number_of(Dwarf_Die *parameter, int64_t *number)
 static bool find_template(Dwarf_Die *structure, const char *name, bool is_library, Dwarf_Die *of)
 {
 	const struct shape_row *row = NULL;
+	unsigned int budget = WITHIN_MAX;
 
 	while ((row = shape_row_of(name, is_library, row))) {
 		*of = *structure;
 		if (row->arguments_of &&
-		    (!*row->arguments_of || find_within(structure, row->arguments_of, of, 0)))
+		    (!*row->arguments_of ||
+		     find_within(structure, row->arguments_of, of, 0, &budget)))
 			return true;
 	}
 	return false;
