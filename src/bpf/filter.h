@@ -32,6 +32,17 @@ struct {
 	__type(value, __u8);
 } filter_wanted SEC(".maps") __weak;
 
+/*
+ * The process of the command, until it executes that: it waits for its recorder then, and for
+ * nothing that the command does. 0: there is none.
+ */
+__u32 filter_command __weak;
+
+static __always_inline bool filter_waits_for_us(const struct task_struct *task)
+{
+	return filter_command && (__u32)task->tgid == filter_command;
+}
+
 static __always_inline bool filter_cgroup_current(void)
 {
 	__u32 i;

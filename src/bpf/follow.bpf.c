@@ -23,6 +23,8 @@ int BPF_PROG(follow_exec, struct task_struct *task)
 	__u32 pid = task->tgid;
 	__u8 *answer = bpf_map_lookup_elem(&filter_wanted, &pid), yes = FILTER_YES;
 
+	if (filter_command == pid)
+		filter_command = 0;
 	if (answer && *answer == FILTER_AT_EXEC)
 		bpf_map_update_elem(&filter_wanted, &pid, &yes, BPF_ANY);
 	/* it has another name now: a "no" must be asked for again */

@@ -178,9 +178,11 @@ static __always_inline void leave_out(struct off_cpu_thread *thread)
 
 static __always_inline void goes_out(struct task_struct *task, __u32 state, __u64 now)
 {
-	struct off_cpu_thread *thread =
-		bpf_task_storage_get(&off_cpu_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct off_cpu_thread *thread;
 
+	if (filter_waits_for_us(task))
+		return;
+	thread = bpf_task_storage_get(&off_cpu_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
 		if (filter_current() != FILTER_NO)
 			capture_count_loss(CAPTURE_SOURCE_OFF_CPU, CAPTURE_LOSS_WAIT_NO_MEMORY);

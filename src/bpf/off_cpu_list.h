@@ -25,7 +25,7 @@ static __always_inline void begin_waiting(struct task_struct *task, __u64 now)
 	enum filter_answer answer = filter_other(task);
 	struct off_cpu_thread *thread;
 
-	if (answer == FILTER_NO)
+	if (answer == FILTER_NO || filter_waits_for_us(task))
 		return;
 	thread = bpf_task_storage_get(&off_cpu_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread)

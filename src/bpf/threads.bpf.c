@@ -190,8 +190,11 @@ static __noinline void count_no_memory(struct task_struct *task, bool is_current
 static __always_inline struct threads_thread *meant(struct task_struct *task, bool is_current,
 						    __u64 now)
 {
-	struct threads_thread *thread = storage_of(task);
+	struct threads_thread *thread;
 
+	if (filter_waits_for_us(task))
+		return NULL;
+	thread = storage_of(task);
 	if (!thread) {
 		count_no_memory(task, is_current);
 		return NULL;

@@ -85,7 +85,8 @@ int threads_tasks(struct bpf_iter__task *ctx)
 
 	if (!task || !task->pid ||
 	    ((struct task_struct___threads *)task)->__state & OFF_CPU_STATE_DEAD ||
-	    filter_other(task) == FILTER_NO || !listing_has_room(ctx->meta->seq))
+	    filter_other(task) == FILTER_NO || filter_waits_for_us(task) ||
+	    !listing_has_room(ctx->meta->seq))
 		return 0;
 	thread = storage_of(task);
 	if (!thread)

@@ -356,6 +356,11 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 int camera_add_process(struct camera *camera, pid_t pid, struct fail *why)
 {
 	camera->added = pid;
+	/* of the whole machine its wait is one as all others */
+	if (!camera->options.selection->whole_machine && needs(camera, SOURCE_BEFORE_EXEC)) {
+		camera->sources.host.command = pid;
+		camera->probes->bss->filter_command = (uint32_t)pid;
+	}
 	/* what the child of our own does before it is the command is usually of no interest */
 	return needs(camera, SOURCE_BEFORE_EXEC) ? filter_add(camera->probes, pid, why)
 						 : filter_add_at_exec(camera->probes, pid, why);

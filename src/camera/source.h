@@ -83,6 +83,7 @@ struct source_host {
 	const struct btf *types;	/* of the kernel, for prepare; null: they cannot be read */
 	/* capture_until of bpf/capture_maps.h, from attach on; see source_now() */
 	const volatile unsigned long long *until;
+	pid_t command;		  /* whose waits count from when it executes; 0: none */
 	uint64_t since;		  /* from start on: when the first film began; 0: it will begin */
 	struct rings *rings;	  /* from attach on, */
 	struct samples *samples;  /* from start on, */

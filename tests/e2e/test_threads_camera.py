@@ -466,6 +466,18 @@ def not_linked(lab, film):
     return {process["comm"]: process["not_linked"] for process in states_of(lab, film)["processes"]}
 
 
+def test_both_events_of_waits_agree(lab):
+    """What a command's process waits for before it is the command, its recorder does: that is no wait of the command."""
+    film = lab.record("-e", "off-cpu,threads", "--", lab.program("cases"), 1, "lock")
+    by_turns = {state["state"]: state["total"] for state in json.loads(film.report("--format", "states-json").stdout)["all"]["states"]
+                if state["wait"]}
+    by_waits = {group["wait"].strip("[]"): group["total"] for group in film.json("-e", "off-cpu", "--idle", "--by", "wait")["groups"]}
+    assert "ipc" not in by_turns and "ipc" not in by_waits, (by_turns, by_waits)
+    if not film.json("-e", "threads")["loss"]:
+        assert abs(by_turns["sleep"] - by_waits["sleep"]) < 0.01 * by_turns["sleep"], (by_turns, by_waits)
+        assert abs(by_turns["lock"] - by_waits["lock"]) < 0.01 * by_turns["lock"], (by_turns, by_waits)
+
+
 def test_tasks_without_lanes_are_not_linked(lab):
     with running(sys.executable, "-c", ASYNCIO) as target:
         film = lab.record("-e", "threads", "-d", 1, "-p", target.pid)

@@ -52,7 +52,7 @@ void lives_meet(struct lives *lives, uint32_t number, const struct capture_ident
 		lives->counts.refused++;
 		return;
 	}
-	if (is_known && meant && !life->is_meant)
+	if (meant && !life->is_meant && (is_known || executed))
 		life->since = executed;
 	life->is_meant |= meant;
 	life->next_identity = *identity;

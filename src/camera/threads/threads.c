@@ -288,9 +288,12 @@ static void take_new(struct source *source, const struct capture_record *record)
 	uint64_t executed = record->identity.value;
 	bool meant = executed && source_is_meant(source, &record->identity);
 
-	/* only a process that user space decides on may have become meant by that */
+	/* a process that user space decides on may have become meant by that, and so has ours */
 	lives_meet(threads->lives, (uint32_t)record->identity.key, &record->identity, meant,
-		   record->identity.undecided ? executed : 0);
+		   record->identity.undecided ||
+				   (pid_t)record->identity.pid == source->host->command
+			   ? executed
+			   : 0);
 }
 
 static void take_stack(struct source *source, const struct capture_record *record,
