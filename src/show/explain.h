@@ -17,6 +17,15 @@
  */
 void explain_part_words(struct explainer *e, const struct explain_part *part, struct buf *words);
 
+/* Of explain_part_words(): "14 ms"; which functions ran; that the kernel freed memory; what ran
+   while a thread was ready. */
+void explain_put_ns(struct buf *words, uint64_t ns);
+void explain_function_words(struct explainer *e, const struct explain_part *part,
+			    struct buf *words);
+void explain_reclaim_words(struct explainer *e, const struct explain_part *part, struct buf *words);
+void explain_ready_words(const struct explainer *e, const struct explain_part *part,
+			 const struct history_slice *slice, struct buf *words);
+
 /* How that is known, appended to words. */
 void explain_evidence_words(struct explainer *e, const struct explain_part *part,
 			    struct buf *words);

@@ -131,6 +131,30 @@ def reclaim_of_a_group(lab):
         return lab.record(*EVENTS, "--", "sh", "-c", command, hz=999), group.name
 
 
+TOUCHES_OWN = """
+import time
+
+def touch_all(memory):
+    for at in range(0, len(memory), 4096):
+        memory[at] = 1
+
+memory = bytearray(96 << 20)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    touch_all(memory)
+"""
+
+
+def swap_of_a_group(lab):
+    """A program of Python has more memory than its control group may; what it does not use just now goes to swap."""
+    if len(Path("/proc/swaps").read_text().splitlines()) < 2:
+        pytest.skip("this machine has no swap")
+    with memory_group(32 << 20) as group:
+        script = lab.folder / "touches.py"
+        script.write_text(TOUCHES_OWN)
+        return lab.record(*EVENTS, "--", "sh", "-c", f"echo $$ >{group}/cgroup.procs; exec {sys.executable} {script}", hz=999)
+
+
 @contextlib.contextmanager
 def served_file(lab):
     """A file of a file system that a process serves."""

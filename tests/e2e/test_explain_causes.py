@@ -31,6 +31,12 @@ def test_the_kernel_frees_memory_for_a_group_at_its_limit(lab):
     assert found["samples"] + rest["samples"] > 20, (found, rest)
 
 
+def test_memory_that_goes_to_swap(lab):
+    request, = explained(lab, planted.swap_of_a_group(lab), "-n", "python*")
+    found, = [part for part in request["parts"] if part["kind"] == "reclaim"]
+    assert "for memory that went to swap, or came back" in found["words"], found
+
+
 def test_a_file_of_fuse_is_waited_for_by_its_daemon(lab):
     """And no other process is said to have kept a disk busy."""
     film, path = planted.file_of_fuse(lab)

@@ -75,8 +75,10 @@ struct explain_part {
 	/* of time on a CPU: what ran, most first; samples: all of them */
 	struct explain_function functions[EXPLAIN_NAMED];
 	uint64_t samples;
-	/* of those: in which the kernel freed memory, and for the limit of a control group */
-	uint64_t reclaiming, for_group;
+	/*
+	 * of those: in which the kernel freed memory; for the limit of a control group; with swap
+	 */
+	uint64_t reclaiming, for_group, swapping;
 	/* of time in the run queue: the threads that ran on that CPU, longest first, */
 	struct explain_behind behind[EXPLAIN_NAMED];
 	uint64_t beside; /* and ns in which the film has no thread there */

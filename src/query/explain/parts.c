@@ -269,6 +269,10 @@ static bool add_samples(struct summing *s, const struct critical_step *step, uin
 		s->x->parts.at[part].for_group +=
 			ran.is_reclaim &&
 			roles_has(&s->e->roles, sample[i].stack, FILM_ROLE_RECLAIM_GROUP);
+		s->x->parts.at[part].swapping +=
+			ran.is_reclaim &&
+			(roles_has(&s->e->roles, sample[i].stack, FILM_ROLE_SWAP_OUT) ||
+			 roles_has(&s->e->roles, sample[i].stack, FILM_ROLE_SWAP_IN));
 		if (!vec_push(&s->ran, ran))
 			return false;
 	}
