@@ -107,9 +107,10 @@ static int attach_follow(struct camera *camera, struct fail *why)
 					  camera->probes->progs.follow_exit};
 	size_t i;
 
-	if (camera->options.selection->whole_machine)
-		return 0;
 	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		/* of the whole machine, just when the command executes */
+		if (!bpf_program__autoload(programs[i]))
+			continue;
 		camera->follow[i] = bpf_program__attach(programs[i]);
 		if (!camera->follow[i])
 			return fail_errno(why, -errno, "see 'stackcam doctor'",
@@ -356,8 +357,7 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 int camera_add_process(struct camera *camera, pid_t pid, struct fail *why)
 {
 	camera->added = pid;
-	/* of the whole machine its wait is one as all others */
-	if (!camera->options.selection->whole_machine && needs(camera, SOURCE_BEFORE_EXEC)) {
+	if (needs(camera, SOURCE_BEFORE_EXEC)) {
 		camera->sources.host.command = pid;
 		camera->probes->bss->filter_command = (uint32_t)pid;
 	}

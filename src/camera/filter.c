@@ -46,7 +46,6 @@ void filter_prepare(struct probes *probes, const struct selection *selection)
 	if (!selection->whole_machine)
 		return;
 	bpf_program__set_autoload(probes->progs.follow_fork, false);
-	bpf_program__set_autoload(probes->progs.follow_exec, false);
 	bpf_program__set_autoload(probes->progs.follow_exit, false);
 }
 

@@ -162,7 +162,7 @@ def served_file(lab):
     folder.mkdir()
     point.mkdir()
     (folder / "data").write_bytes(os.urandom(8 << 20))
-    with subprocess.Popen([lab.program("fuse_server"), folder, point], stdout=subprocess.PIPE) as server:
+    with subprocess.Popen([lab.program("fuse_server"), folder, point, "5000"], stdout=subprocess.PIPE) as server:
         try:
             if not server.stdout.readline():
                 pytest.skip("no file system of FUSE can be mounted here")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fuse_server FOLDER POINT: shows the files of a folder at a mount point, through the kernel's own
- * protocol (linux/fuse.h), for reading only. Says "ready" once it is mounted, and serves until it
- * is killed. Stopped by SIGSTOP it is a file system that does not answer: nothing of names and
- * attributes is kept by the kernel, so that each question comes here.
+ * fuse_server FOLDER POINT [DELAY]: shows the files of a folder at a mount point, through the
+ * kernel's own protocol (linux/fuse.h), for reading only. Says "ready" once it is mounted, and
+ * serves until it is killed. Stopped by SIGSTOP it is a file system that does not answer: nothing
+ * of names and attributes is kept by the kernel, so that each question comes here. DELAY: us,
+ * before data.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -106,12 +107,15 @@ static void open_file(const struct fuse_in_header *head)
 	answer(head->unique, fd < 0 ? ENOENT : 0, &out, sizeof(out));
 }
 
+static useconds_t delay; /* of each answer with data */
+
 static void read_file(const struct fuse_in_header *head, const struct fuse_read_in *in)
 {
 	static char bytes[READ_MAX];
 	size_t count = in->size < READ_MAX ? in->size : READ_MAX;
 	ssize_t got = pread((int)in->fh, bytes, count, (off_t)in->offset);
 
+	usleep(delay);
 	answer(head->unique, got < 0 ? errno : 0, bytes, got < 0 ? 0 : (size_t)got);
 }
 
@@ -170,8 +174,9 @@ int main(int argc, char **argv)
 	char options[128];
 	ssize_t got;
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
+	delay = argc > 3 ? (useconds_t)atoi(argv[3]) : 0;
 	device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	folder = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other",

@@ -105,8 +105,6 @@ static void prepare(struct source *source)
 	bpf_program__set_autoload(probes->rodata->threads_at_return ? probes->progs.threads_back
 								    : probes->progs.threads_return,
 				  false);
-	bpf_program__set_autoload(probes->progs.threads_exec,
-				  !source->host->selection->whole_machine);
 	descriptors_prepare(probes);
 	off_cpu_count_prepare(probes, source->host->types);
 	threads_logs_prepare(probes, cpus > 0 ? (unsigned int)cpus : 1);
