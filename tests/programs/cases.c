@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -356,6 +358,7 @@ static void begin_pipe(long ms)
 	if (pipe(parts))
 		exit(1);
 	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pthread_setname_np(pthread_self(), "producer");
 		close(parts[0]);
 		alarm((unsigned int)program_seconds + 1);
