@@ -21,6 +21,7 @@
 /* Of a byte of code. */
 #define BEGINS 1 /* an instruction */
 #define TARGET 2 /* of a jump */
+#define CALLED 4 /* from within the function */
 
 /*
  * Words that the stack pointer and the frame pointer are below the entry's stack pointer, + 1; 0:
@@ -148,10 +149,12 @@ static int only_returns(struct search *s, const struct span *span)
 }
 
 /*
- * A "ret" that takes what was put on the stack just before is a jump. In place of the return
- * address thunks of retpolines put it, to go where a register says; below it, people do.
+ * A "ret" that takes what was put on the stack just before is a jump. Thunks of retpolines put it in
+ * place of the return address, to go where a register says: in that of the function, or of a call
+ * within it, which is one word below. People push it.
  */
-static int add_return(struct search *s, uint64_t address, const struct isa_insn *before)
+static int add_return(struct search *s, uint64_t address, const struct isa_insn *before,
+		      bool is_called)
 {
 	bool pushes = isa_is_push(before);
 	bool stores = before->map == 1 && !before->vex && before->opcode == 0x89 &&
@@ -159,7 +162,9 @@ static int add_return(struct search *s, uint64_t address, const struct isa_insn 
 
 	if (!pushes && !stores)
 		return add_exit(s, address, false);
-	return vec_push(&s->exits->list, (struct exit_at){address, pushes, true}) ? 1 : -ENOMEM;
+	return vec_push(&s->exits->list, (struct exit_at){address, pushes || is_called, true})
+		       ? 1
+		       : -ENOMEM;
 }
 
 /* First look at a jump: 1, 0: it is not understood, -ENOMEM. */
@@ -191,6 +196,15 @@ static int look_at_jump(struct search *s, uint64_t target, bool branch)
 	return 1;
 }
 
+/* A call of what lies in the same piece. */
+static void note_call(struct search *s, uint64_t target)
+{
+	struct piece *to = piece_of(s, target);
+
+	if (to)
+		s->exits->marks[to->base + (target - to->body.address)] |= CALLED;
+}
+
 static bool is_nop(const struct isa_insn *insn)
 {
 	return (insn->map == 1 && insn->opcode == 0x90) || (insn->map == 2 && insn->opcode == 0x1f);
@@ -200,20 +214,25 @@ static bool is_nop(const struct isa_insn *insn)
 static int read_piece(struct search *s, size_t number)
 {
 	const struct body b = s->pieces[number].body;
-	bool falls_out = true;
+	bool falls_out = true, is_called = false; /* the instruction before */
 	struct isa_insn insn, before = {0};
 	int going = 1;
 
 	for (size_t at = 0; at < b.size && going > 0; at += insn.length, before = insn) {
+		uint8_t *mark = &s->exits->marks[s->pieces[number].base + at];
 		uint64_t address = b.address + at;
 		enum isa_flow flow;
 
 		if (!isa_read(&insn, b.code + at, b.size - at))
 			return 0;
-		s->exits->marks[s->pieces[number].base + at] |= BEGINS;
+		*mark |= BEGINS;
 		flow = isa_flow(&insn);
 		if (flow == ISA_FLOW_RETURN)
-			going = isa_is_plain_return(&insn) ? add_return(s, address, &before) : 0;
+			going = isa_is_plain_return(&insn)
+					? add_return(s, address, &before, is_called)
+					: 0;
+		else if (flow == ISA_FLOW_CALL)
+			note_call(s, isa_target(&insn, address));
 		else if (flow == ISA_FLOW_JUMP || flow == ISA_FLOW_BRANCH)
 			going = look_at_jump(s, isa_target(&insn, address),
 					     flow == ISA_FLOW_BRANCH);
@@ -222,6 +241,7 @@ static int read_piece(struct search *s, size_t number)
 		/* behind a call that does not return there is nothing, or padding */
 		if (!is_nop(&insn))
 			falls_out = flow == ISA_FLOW_NEXT || flow == ISA_FLOW_BRANCH;
+		is_called = *mark & CALLED;
 	}
 	return going > 0 && falls_out ? 0 : going;
 }

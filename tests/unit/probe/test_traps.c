@@ -92,6 +92,10 @@ static void test_leaving(void **state)
 		assert_int_equal(l.list.exits[f->first_exit].leaves, ends[i].leaves);
 		assert_int_equal(f->at_once, PROBE_GOES_ON);
 	}
+	/* one word below the entry's, where a call within it has put a return address */
+	f = look_for(&l, "tail_thunk_inline");
+	assert_true(l.list.exits[f->first_exit].leaves);
+	assert_int_equal(l.list.exits[f->first_exit].words, 1);
 	/* the thunk within it jumps, its own end returns */
 	f = look_for(&l, "leaf_thunk_inline");
 	assert_int_equal(f->exits, 2);

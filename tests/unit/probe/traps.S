@@ -150,6 +150,19 @@ _start:
 2:	ret
 	truth leaf_thunk_inline, 1b, 0, FAST, RET, 2b, 7b
 
+	/* which is left by such a thunk */
+	function tail_thunk_inline
+1:	push %rbx
+	lea callee(%rip), %rax
+	pop %rbx
+	call 5f
+4:	pause
+	lfence
+	jmp 4b
+5:	mov %rax, (%rsp)
+2:	ret
+	truth tail_thunk_inline, 1b, 0, FAST, RET, 2b
+
 	/* and in the kernel, where it may get a handler */
 	function leaf_leaves
 1:	push %rbx
