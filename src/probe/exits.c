@@ -149,9 +149,9 @@ static int only_returns(struct search *s, const struct span *span)
 }
 
 /*
- * A "ret" that takes what was put on the stack just before is a jump. Thunks of retpolines put it in
- * place of the return address, to go where a register says: in that of the function, or of a call
- * within it, which is one word below. People push it.
+ * A "ret" that takes what was put on the stack just before is a jump. Thunks of retpolines put it
+ * in place of the return address, to go where a register says: in that of the function, or of a
+ * call within it, which is one word below. People push it.
  */
 static int add_return(struct search *s, uint64_t address, const struct isa_insn *before,
 		      bool is_called)
