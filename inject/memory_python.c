@@ -12,7 +12,7 @@
  * does with what is larger, and gives it to free(), where the library sees it.
  *
  * In a process that is started with the library, that is done here, before the interpreter begins;
- * in one that runs already, the recorder has the words changed (camera/memory/python.h).
+ * in one that runs already, the recorder has the words changed (sources/memory/python.h).
  */
 #include "memory.h"
 

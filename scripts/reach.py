@@ -68,10 +68,10 @@ REACH = (
     ("src/probe/shapes*", ["inspect"]),
     ("src/probe/*", TRACER + ["inspect"]),
     ("src/bpf/calls*", TRACER),
-    ("src/camera/call*", TRACER),
-    ("src/camera/uprobe*", TRACER + ["inspect"]),
+    ("src/sources/calls/*", TRACER),
+    ("src/attach/uprobe*", TRACER + ["inspect"]),
     ("src/bpf/inspect*", ["inspect"]),
-    ("src/camera/inspect*", ["inspect"]),
+    ("src/sources/inspect/*", ["inspect"]),
     ("src/cmd/inspect*", ["inspect", "docs"]),
     ("src/cmd/trace*", TRACER + ["docs", "faults"]),
     ("src/cmd/serve*", ["docs", "serve.", "faults"]),
@@ -86,18 +86,18 @@ REACH = (
     ("src/bpf/threads*", ["threads_camera", "offcpu"]),
     ("src/bpf/switch_stack*", ["threads_camera", "offcpu"]),
     ("src/bpf/waker_context*", ["threads_camera", "offcpu"]),
-    ("src/camera/threads/lives*", ["threads_camera"]),
-    ("src/camera/threads/threads*", ["threads_camera"]),
+    ("src/sources/threads/lives*", ["threads_camera"]),
+    ("src/sources/threads/threads*", ["threads_camera"]),
     ("src/query/slices*", ["threads_camera"]),
     ("src/query/states*", ["threads_camera"]),
     ("src/show/states*", ["threads_camera"]),
     ("src/bpf/dump*", ["threads"]),
-    ("src/camera/threads/dump*", ["threads"]),
+    ("src/sources/threads/dump*", ["threads"]),
     ("src/cmd/play*", ["docs", "play", "faults"]),
 )
 
 # Folders of which a change is built into stackcam or its tests, and so reaches other kernels.
-IN_KERNEL = ("src/bpf/", "src/camera/", "src/elf/", "src/unwind/", "src/process/", "src/probe/", "tests/kernels/")
+IN_KERNEL = ("src/bpf/", "src/attach/", "src/resolve/", "src/sources/", "src/record/", "src/elf/", "src/unwind/", "src/process/", "src/probe/", "tests/kernels/")
 NOT_BUILT = ("*.md", "doc/*", "bench/*", ".ci/*", "dist/*", "completions/*")
 
 

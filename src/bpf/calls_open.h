@@ -4,7 +4,7 @@
 
 /*
  * What is still open, or not sent, when nothing is probed any more: user space reads it by
- * iterators over all tasks (src/camera/calls/open.c).
+ * iterators over all tasks (src/sources/calls/open.c).
  */
 
 #include "calls_goroutines.h"

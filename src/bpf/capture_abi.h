@@ -30,7 +30,7 @@
 
 /*
  * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and
- * maps, and source_name is its struct source_type (camera/source.h).
+ * maps, and source_name is its struct source_type (sources/source.h).
  *
  * Sources set their probes in this order, and of several probes at a place the kernel runs the one
  * that came last first: inspect looks for the call that the tracer has just seen begin.

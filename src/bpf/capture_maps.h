@@ -205,7 +205,7 @@ struct {
  * that as the one that knows the runtime whose code it meets; the record is sent by the last of
  * them, or by the program in the entry of what follows. So the kernel verifies the walk, and each
  * runtime's step, once for each place that programs are called from, and only those of runtimes
- * that processes have (camera/walkers.c).
+ * that processes have (attach/walkers.c).
  */
 struct capture_walk_map {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);

@@ -5,7 +5,7 @@
 /*
  * What lock.h reads when a thread begins to wait in futex(2), and file_lock.h when one has to wait
  * for the lock of a file. They decide nothing: which of these waits are for a lock, and whose,
- * camera/threads/lock.c says.
+ * sources/threads/lock.c says.
  */
 
 #include <linux/types.h>

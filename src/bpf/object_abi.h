@@ -2,7 +2,7 @@
 #ifndef BPF_OBJECT_ABI_H
 #define BPF_OBJECT_ABI_H
 
-/* What object.h reads of the file that a thread waits for: camera/threads/objects.c names it. */
+/* What object.h reads of the file that a thread waits for: sources/threads/objects.c names it. */
 
 #include "off_cpu_abi.h"
 

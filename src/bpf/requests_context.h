@@ -7,7 +7,7 @@
  * thread works for. OpenTelemetry's (OTEP 4947, "Thread Context") and Elastic's are alike: a
  * pointer in thread-local storage leads to a record with the ids. It is read of the current thread,
  * which is in a system call, so that nothing changes it meanwhile. User space finds out where a
- * process has the pointer (camera/requests/context.c).
+ * process has the pointer (sources/requests/context.c).
  */
 #include "capture_maps.h"
 #include "requests_abi.h"

@@ -5,7 +5,7 @@
 /*
  * Which task of uvloop sends. Its transports send what was written to them at the end of a turn of
  * the loop, when no task runs. So the task is looked for where it calls write() of a transport
- * (camera/requests/uvloop.c finds that), and kept for what is sent next by the transport's
+ * (sources/requests/uvloop.c finds that), and kept for what is sent next by the transport's
  * descriptor in that thread. What several tasks have written by then is of none.
  *
  * The transport, an object of Python, has a pointer to libuv's record of the stream, where the

@@ -3,7 +3,7 @@
  * The programs that walk stacks, one for each place that programs are called from
  * (CAPTURE_WALKERS).
  * Each is loaded without the steps of runtimes, and once more for each runtime that a process turns
- * out to have, with that one's step (camera/walkers.c): so the largest has the walk and one step,
+ * out to have, with that one's step (attach/walkers.c): so the largest has the walk and one step,
  * however many runtimes there are.
  */
 #include "capture_walk.h"

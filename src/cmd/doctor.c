@@ -7,7 +7,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "camera/feature.h"
+#include "attach/feature.h"
+#include "record/feature_programs.h"
 #include "cmd/doctor_process.h"
 
 static const char help[] =
@@ -135,7 +136,7 @@ int cmd_doctor(int argc, char **argv)
 		return cmd_usage("doctor", "it takes no argument '%s'", argv[optind]);
 	if (pid)
 		return doctor_process((pid_t)pid, as_json);
-	features_probe(features);
+	features_probe(features, feature_try_programs);
 	obstacle = first_obstacle(features);
 	if (as_json)
 		print_json(features, obstacle);

@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "camera/memory/ways.h"
+#include "sources/memory/ways.h"
 
 static void print_text(pid_t pid, const struct mem_ways *ways)
 {

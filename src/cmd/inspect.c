@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "camera/sources.h"
+#include "record/sources.h"
 #include "host/recorder.h"
 #include "host/say.h"
 #include "show/inspect.h"

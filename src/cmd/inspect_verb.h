@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/vec.h"
-#include "camera/inspect/inspect.h"
+#include "sources/inspect/inspect.h"
 #include "cmd/kept.h"
 #include "cmd/recording.h"
 #include "cmd/verb.h"

@@ -10,8 +10,8 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "camera/camera.h"
-#include "camera/sources.h"
+#include "record/camera.h"
+#include "record/sources.h"
 #include "cmd/kept.h"
 #include "cmd/record_flight.h"
 #include "cmd/recording.h"

@@ -2,7 +2,7 @@
 #ifndef CMD_RECORD_FLIGHT_H
 #define CMD_RECORD_FLIGHT_H
 
-#include "camera/sources.h"
+#include "record/sources.h"
 #include "cmd/recording.h"
 #include "film/events.h"
 

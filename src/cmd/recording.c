@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "camera/new_film.h"
+#include "record/new_film.h"
 #include "cmd/verb.h"
 #include "host/notify.h"
 #include "host/say.h"

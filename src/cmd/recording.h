@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "camera/camera.h"
-#include "camera/command.h"
-#include "camera/session.h"
+#include "record/camera.h"
+#include "process/command.h"
+#include "record/session.h"
 #include "film/labels.h"
 #include "film/writer.h"
 #include "process/select.h"

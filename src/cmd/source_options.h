@@ -5,7 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "camera/sources.h"
+#include "record/sources.h"
 
 #define SOURCE_OPTIONS_ALL (SOURCE_OPTIONS_MAX * CAPTURE_SOURCE_COUNT)
 #define SOURCE_OPTIONS_OWN 40

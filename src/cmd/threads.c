@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/temporary.h"
-#include "camera/camera.h"
-#include "camera/sources.h"
+#include "record/camera.h"
+#include "record/sources.h"
 #include "cmd/recording.h"
 #include "film/events.h"
 #include "film/reader.h"

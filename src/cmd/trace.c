@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "camera/calls/calls.h"
-#include "camera/inspect/inspect.h"
-#include "camera/sources.h"
+#include "sources/calls/calls.h"
+#include "sources/inspect/inspect.h"
+#include "record/sources.h"
 #include "cmd/inspect_verb.h"
 #include "cmd/recording.h"
 #include "cmd/trace_list.h"

@@ -2,7 +2,7 @@
 #ifndef CMD_TRACE_LIST_H
 #define CMD_TRACE_LIST_H
 
-#include "camera/calls/plan.h"
+#include "sources/calls/plan.h"
 
 /*
  * 'trace --list': prints what would be traced, at which cost, and what not, and why. Returns an

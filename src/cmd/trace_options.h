@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
-#include "camera/calls/calls.h"
+#include "sources/calls/calls.h"
 #include "cmd/kept.h"
 #include "cmd/recording.h"
 #include "film/events.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "camera/calls/calls.h"
+#include "sources/calls/calls.h"
 #include "cmd/recording.h"
 
 /* What 'trace' says while it runs and at its end, to standard error. */

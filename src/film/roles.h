@@ -6,7 +6,7 @@
 
 /*
  * What functions of programs and of the kernel mean for those that call them. The recorder knows
- * such functions (camera/function_roles.c) and writes its table into the film, as the row "roles"
+ * such functions (resolve/function_roles.c) and writes its table into the film, as the row "roles"
  * of the table meta: for each a line "ROLE KIND GLOB", with the number of its frames' kind, and
  * for its name a pattern as of fnmatch(3) that ends with the line. A reader of the film knows
  * no function by its name.

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "camera/happening.h"
+#include "sources/happening.h"
 #include "film/events.h"
 #include "process/select.h"
 #include "store/keep.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "camera/happening.h"
+#include "sources/happening.h"
 
 /*
  * How often the flight recorder keeps films by itself: a number in an hour, and after one for a

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "camera/happening.h"
+#include "sources/happening.h"
 #include "process/select.h"
 
 /* A thread that looks each second for what no source of events tells of the programs filmed. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "camera/happening.h"
+#include "sources/happening.h"
 #include "host/usual.h"
 
 /*

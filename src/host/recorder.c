@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "camera/reel.h"
-#include "camera/sources.h"
+#include "record/reel.h"
+#include "record/sources.h"
 #include "host/say.h"
 
 /* Of unwind tables: what the programs of a usual machine need several times over. */
@@ -21,7 +21,7 @@
 
 /*
  * Of each CPU's ring: of four events some seconds of a busy machine, and while the reader is busy
- * for longer, what is in it goes aside (camera/rings.h).
+ * for longer, what is in it goes aside (attach/rings.h).
  */
 #define RING_LIMIT (8u << 20)
 

@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "camera/reel.h"
-#include "camera/sources.h"
+#include "record/reel.h"
+#include "record/sources.h"
 #include "film/events.h"
 
 /*
  * The recorder of what runs for long: the machine, or some of its programs, are filmed, film after
- * film (camera/reel.h), in a thread of its own. That films cannot be written, and that they are
+ * film (record/reel.h), in a thread of its own. That films cannot be written, and that they are
  * again, it tells by itself (host/say.h).
  *
  *	recorder_new()		loads and attaches, and raises the priority of the calling thread

@@ -9,7 +9,7 @@
 
 #include "base/config.h"
 #include "base/text.h"
-#include "camera/sources.h"
+#include "record/sources.h"
 #include "film/events.h"
 #include "film/labels.h"
 #include "host/say.h"

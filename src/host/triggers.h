@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "camera/happening.h"
+#include "sources/happening.h"
 
 /*
  * What makes the flight recorder keep what it has by itself. To add one: a kind of happening that a
- * source or host/lookout.c tells (camera/happening.h), a file here, and a row in triggers.c.
+ * source or host/lookout.c tells (sources/happening.h), a file here, and a row in triggers.c.
  */
 struct trigger {
 	enum happening_kind kind;

@@ -187,7 +187,7 @@ def functions(own, kernel):
             continue
         name = mine["name"]
         theirs = functions_of(kernel, name)
-        # its last parameter is the kernel's, and it has no address: to the probes it is missing (src/camera/kfuncs.c)
+        # its last parameter is the kernel's, and it has no address: to the probes it is missing (src/attach/kfuncs.c)
         called = name.removesuffix("_impl")
         if called != name and functions_of(kernel, called):
             theirs = []

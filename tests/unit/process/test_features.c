@@ -7,7 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "camera/feature.h"
+#include "attach/feature.h"
+#include "record/feature_programs.h"
 
 static int open_descriptors(void)
 {
@@ -26,7 +27,7 @@ static void all_features(void **state)
 	int before = open_descriptors();
 
 	(void)state;
-	features_probe(features);
+	features_probe(features, feature_try_programs);
 	assert_int_equal(open_descriptors(), before);
 	for (int i = 0; i < FEATURE_COUNT; i++) {
 		assert_true(features[i].name[0]);

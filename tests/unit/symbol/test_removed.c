@@ -178,7 +178,7 @@ static bool is_right(const struct program *p, uint64_t address, const char *got)
 
 static size_t named, asked, wrong;
 
-/* As a recorder asks (camera/names.c). */
+/* As a recorder asks (resolve/names.c). */
 static void ask(struct program *p, struct symbols *symbols, unsigned int number)
 {
 	const struct symbol_image image = {

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/* calls: the function tracer (sources/calls/calls.h) as a source of events. */
+#include "sources/calls/calls.h"
+#include "sources/source.h"
+#include "film/events.h"
+#include "probes.skel.h"
+
+/* Null where programs are only tried (sources_make_possible()). */
+static struct calls *calls_of(const struct source *source)
+{
+	return source->settings->given;
+}
+
+static unsigned int needs(const struct source *source)
+{
+	const struct calls *calls = calls_of(source);
+
+	return SOURCE_IMAGES |
+	       (!calls || calls_want_stacks(calls) ? SOURCE_STACKS | SOURCE_RUNTIMES : 0);
+}
+
+static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
+{
+	(void)source;
+	return rings_bytes_for_calls(cpus);
+}
+
+static void prepare(struct source *source)
+{
+	if (calls_of(source))
+		calls_prepare(calls_of(source), source->host->probes);
+	else
+		calls_prepare_all(source->host->probes);
+}
+
+static int start(struct source *source, struct fail *why)
+{
+	const struct source_host *host = source->host;
+	struct film_event event = event_from(EVENT_CALLS, "uprobes");
+	struct film_event stacks = event_from(EVENT_CALL_STACKS, "uprobes");
+	struct calls_camera parts = {
+		.probes = host->probes,
+		.rings = host->rings,
+		.samples = host->samples,
+		.film = host->film,
+	};
+
+	source->event = parts.event = film_add_event(host->film, &event);
+	if (calls_want_stacks(calls_of(source)))
+		parts.stack_event = film_add_event(host->film, &stacks);
+	return calls_attach(calls_of(source), &parts, why);
+}
+
+static void take(struct source *source, const struct capture_head *head,
+		 const struct capture_handover *handover)
+{
+	const struct capture_record *record = (const struct capture_record *)head;
+
+	if (head->kind != CAPTURE_CALL_STACK)
+		calls_take(calls_of(source), head);
+	else if (source_is_meant(source, &record->identity))
+		calls_take_stack(calls_of(source), record, handover);
+}
+
+static void tick(struct source *source, uint64_t now)
+{
+	calls_tick(calls_of(source), now);
+}
+
+static void detach(struct source *source)
+{
+	calls_detach(calls_of(source));
+}
+
+static void finish(struct source *source, uint64_t now)
+{
+	calls_finish(calls_of(source), now);
+}
+
+static void program_new(struct source *source, pid_t pid, const char *path)
+{
+	calls_program(calls_of(source), pid, path);
+}
+
+static void executed(struct source *source, pid_t pid)
+{
+	calls_executed(calls_of(source), pid);
+}
+
+static void process_ended(struct source *source, pid_t pid)
+{
+	calls_process_ended(calls_of(source), pid);
+}
+
+static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
+{
+	bool each, probed = calls_image(calls_of(source), pid, image, &each);
+
+	return (probed ? SOURCE_IMAGE_PROBED : 0) | (each ? SOURCE_IMAGE_EACH : 0);
+}
+
+static void image_missed(struct source *source, const char *path, uint64_t ran_ns)
+{
+	calls_missed(calls_of(source), path, ran_ns);
+}
+
+static bool has_image(const struct source *source, dev_t device, ino_t inode)
+{
+	return calls_has_file(calls_of(source), device, inode);
+}
+
+static void image_unseen(struct source *source, const char *comm)
+{
+	calls_unseen(calls_of(source), comm);
+}
+
+static const char *const events[] = {"calls", "call-stacks", NULL};
+
+const struct source_type source_calls = {
+	.events = events,
+	.needs = needs,
+	.ring_bytes = ring_bytes,
+	.prepare = prepare,
+	.start = start,
+	.take = take,
+	.tick = tick,
+	.detach = detach,
+	.finish = finish,
+	.program_new = program_new,
+	.executed = executed,
+	.process_ended = process_ended,
+	.image_new = image_new,
+	.image_missed = image_missed,
+	.has_image = has_image,
+	.image_unseen = image_unseen,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SOURCES_LOSS_COUNTS_H
+#define SOURCES_LOSS_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "film/writer.h"
+
+/* How much was lost for one reason. */
+struct loss_count {
+	const char *words;
+	uint64_t count;
+};
+
+/* Writes those that are not 0 to the film, for one of its events. */
+void loss_counts_emit(struct film_writer *film, uint32_t event, const struct loss_count *losses,
+		      size_t count);
+
+#endif

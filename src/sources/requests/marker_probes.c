@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How writes to /dev/null are seen (bpf/requests_marker.h). */
+#include "sources/requests/marker_probes.h"
+
+#include <bpf/libbpf.h>
+
+#include "attach/feature.h"
+#include "probes.skel.h"
+
+void requests_marker_prepare(struct probes *probes, uint64_t where)
+{
+	struct feature feature = {.state = FEATURE_MISSING};
+	bool has;
+
+	if (where != MARKERS_NEVER)
+		feature_probe(FEATURE_NULL_DEVICE, &feature);
+	has = feature.state == FEATURE_OK;
+	bpf_program__set_autoload(probes->progs.requests_marked_write, has);
+	bpf_program__set_autoload(probes->progs.requests_marked_pieces, has);
+	bpf_program__set_autoload(probes->progs.requests_marked_call,
+				  !has && where == MARKERS_ALWAYS);
+}

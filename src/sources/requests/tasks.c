@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/requests/tasks.h"
+
+#include <stdlib.h>
+
+#include "base/owned.h"
+#include "base/vec.h"
+
+/* The most tasks, processes, and requests that are kept, at the same time. */
+#define TASKS_MAX     65536
+#define PROCESSES_MAX 65536
+#define MADE_MAX      65536
+
+/* Tasks that are remembered although they have made nothing. */
+#define TASKS_IDLE 4096
+
+/*
+ * A process is believed if nine in ten of its answers do not contradict, once it had 20; and what
+ * was long ago counts less.
+ */
+#define TRIED_LEAST	     20
+#define TRIED_MOST	     1000
+#define IS_TOLD(told, tried) ((told)*10 >= (tried)*9)
+
+struct made {
+	uint64_t number, begun;
+	uint64_t parent;
+	uint32_t pid;
+	bool is_decided, is_over;
+	struct made *next; /* of its task, while it is not decided */
+	void *kept;	   /* of one that is over; null: it is kept nowhere */
+};
+
+struct task {
+	struct made *made;		   /* since its last answer, the last one first */
+	struct requests_tasks_answer last; /* the last part of an answer */
+};
+
+/* Of how many answers a process had, and how many did not contradict. */
+struct trust {
+	uint32_t tried, told;
+};
+
+/* One that is to be given once its process had enough of them. */
+struct due {
+	uint32_t pid;
+	uint64_t parent;
+	void *kept;
+};
+
+struct requests_tasks {
+	requests_tasks_give *give;
+	void *context;
+	struct map tasks;     /* struct task */
+	struct map processes; /* struct trust */
+	struct map made;      /* struct made, by number */
+	vec(struct due) due;
+};
+
+struct requests_tasks *requests_tasks_new(requests_tasks_give *give, void *context)
+{
+	struct requests_tasks *tasks = calloc(1, sizeof(*tasks));
+
+	if (tasks) {
+		tasks->give = give;
+		tasks->context = context;
+	}
+	return tasks;
+}
+
+void requests_tasks_free(struct requests_tasks *tasks)
+{
+	if (!tasks)
+		return;
+	requests_tasks_give_all(tasks);
+	owned_free(&tasks->tasks);
+	owned_free(&tasks->processes);
+	owned_free(&tasks->made);
+	vec_free(&tasks->due);
+	free(tasks);
+}
+
+/* -- what is believed -------------------------------------------------------------------------- */
+
+static const struct trust *trust_of(const struct requests_tasks *tasks, uint32_t pid)
+{
+	static const struct trust none;
+	const struct trust *trust = owned_get(&tasks->processes, pid);
+
+	return trust ? trust : &none;
+}
+
+/* Gives what is due of a process, or of all. */
+static void give_due(struct requests_tasks *tasks, uint32_t pid, bool of_all)
+{
+	size_t rest = 0;
+
+	for (size_t i = 0; i < tasks->due.count; i++) {
+		const struct due due = tasks->due.at[i];
+		const struct trust *trust = trust_of(tasks, due.pid);
+
+		if (of_all || due.pid == pid)
+			tasks->give(tasks->context, due.kept,
+				    IS_TOLD(trust->told, trust->tried) ? due.parent : 0);
+		else
+			tasks->due.at[rest++] = due;
+	}
+	tasks->due.count = rest;
+}
+
+static void count(struct requests_tasks *tasks, uint32_t pid, bool is_told)
+{
+	struct trust *trust;
+
+	/* processes that have ended are among them */
+	if (tasks->processes.count >= PROCESSES_MAX)
+		owned_free(&tasks->processes);
+	trust = owned_make(&tasks->processes, pid, sizeof(*trust), PROCESSES_MAX);
+	if (!trust)
+		return;
+	if (trust->tried >= TRIED_MOST) {
+		trust->tried /= 2;
+		trust->told /= 2;
+	}
+	trust->tried++;
+	trust->told += is_told;
+	if (trust->tried == TRIED_LEAST)
+		give_due(tasks, pid, false);
+}
+
+/* Gives one that is decided, and over. */
+static void give(struct requests_tasks *tasks, struct made *made)
+{
+	const struct trust *trust = trust_of(tasks, made->pid);
+	const struct due due = {made->pid, made->parent, made->kept};
+
+	owned_remove(&tasks->made, made->number);
+	if (!due.kept || (due.parent && trust->tried < TRIED_LEAST && vec_push(&tasks->due, due)))
+		return;
+	tasks->give(tasks->context, due.kept, IS_TOLD(trust->told, trust->tried) ? due.parent : 0);
+}
+
+/* -- tasks ------------------------------------------------------------------------------------- */
+
+static void decide(struct requests_tasks *tasks, struct made *made, uint64_t parent)
+{
+	made->is_decided = true;
+	made->parent = parent;
+	if (made->is_over)
+		give(tasks, made);
+}
+
+bool requests_tasks_made(struct requests_tasks *tasks, uint64_t task, uint32_t pid, uint64_t number,
+			 uint64_t time)
+{
+	struct task *of = owned_make(&tasks->tasks, task, sizeof(*of), TASKS_MAX);
+	struct made *made = NULL;
+
+	if (of)
+		made = owned_make(&tasks->made, number, sizeof(*made), MADE_MAX);
+	if (!made)
+		return false;
+	*made = (struct made){.number = number, .begun = time, .pid = pid, .next = of->made};
+	of->made = made;
+	return true;
+}
+
+bool requests_tasks_over(struct requests_tasks *tasks, uint64_t number, void *kept)
+{
+	struct made *made = owned_get(&tasks->made, number);
+
+	if (!made)
+		return false;
+	made->is_over = true;
+	made->kept = kept;
+	if (made->is_decided)
+		give(tasks, made);
+	return kept;
+}
+
+/* Whether the task has answered another one meanwhile: then it works for several at once. */
+static bool contradicts(const struct requests_tasks_answer *last,
+			const struct requests_tasks_answer *answer)
+{
+	return last->served && last->connection != answer->connection && answer->begun < last->time;
+}
+
+void requests_tasks_answered(struct requests_tasks *tasks, uint64_t task,
+			     const struct requests_tasks_answer *answer)
+{
+	struct task *of = owned_make(&tasks->tasks, task, sizeof(*of), TASKS_MAX);
+	bool is_alone;
+
+	if (!of)
+		return;
+	is_alone = !contradicts(&of->last, answer);
+	if (of->last.served != answer->served)
+		count(tasks, answer->pid, is_alone);
+	of->last = *answer;
+	for (struct made *made = of->made, *next; made; made = next) {
+		next = made->next;
+		decide(tasks, made, is_alone && made->begun >= answer->begun ? answer->served : 0);
+	}
+	of->made = NULL;
+}
+
+/* -- ends -------------------------------------------------------------------------------------- */
+
+/* Those from before a time belong to nothing that is still served. */
+static void give_older(struct requests_tasks *tasks, struct task *of, const struct map *oldest)
+{
+	struct made **link = &of->made, *made;
+
+	while ((made = *link)) {
+		const uint64_t *since = map_get(oldest, made->pid);
+
+		if (since && *since <= made->begun) {
+			link = &made->next;
+			continue;
+		}
+		*link = made->next;
+		decide(tasks, made, 0);
+	}
+}
+
+static void forget_idle(struct requests_tasks *tasks)
+{
+	struct map kept = {0};
+	uint64_t key, value;
+
+	for (size_t i = 0; map_next(&tasks->tasks, &i, &key, &value);) {
+		struct task *of = (struct task *)(uintptr_t)value;
+
+		if (of->made && map_put(&kept, key, value))
+			continue;
+		/* without memory for it */
+		for (struct made *made = of->made, *next; made; made = next) {
+			next = made->next;
+			decide(tasks, made, 0);
+		}
+		free(of);
+	}
+	map_free(&tasks->tasks);
+	tasks->tasks = kept;
+}
+
+void requests_tasks_tick(struct requests_tasks *tasks, const struct map *oldest)
+{
+	uint64_t key, value;
+
+	for (size_t i = 0; map_next(&tasks->tasks, &i, &key, &value);)
+		give_older(tasks, (struct task *)(uintptr_t)value, oldest);
+	if (tasks->tasks.count > TASKS_IDLE)
+		forget_idle(tasks);
+	give_due(tasks, 0, true);
+}
+
+void requests_tasks_give_all(struct requests_tasks *tasks)
+{
+	const struct map none = {0};
+
+	requests_tasks_tick(tasks, &none);
+}

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/requests/track.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sources/requests/track_private.h"
+
+#define SECOND_NS 1000000000ull
+
+/* The most connections, and the most requests of one that have no answer yet. */
+#define CONNECTIONS_MAX 65536
+#define QUEUE_MAX	1024
+
+/* An answer of unknown length is over after so long without a byte. */
+#define QUIET_NS SECOND_NS
+
+/* A connection that had nothing for so long, and no request, is forgotten. */
+#define FORGET_NS (120 * SECOND_NS)
+
+/* A piece that is being read. */
+struct taking {
+	struct requests_track *track;
+	struct connection *connection;
+	const struct requests_record *record;
+	const struct capture_identity *identity; /* with its name */
+	uint64_t time;
+	uint32_t stream; /* that is reported; 0: there are none */
+};
+
+struct requests_track *requests_track_new(const struct requests_to *to, uint64_t first)
+{
+	struct requests_track *track = calloc(1, sizeof(*track));
+
+	if (!track)
+		return NULL;
+	track->to = *to;
+	track->next = first;
+	track->loops = requests_loops_new(requests_parents_by_order, track);
+	track->tasks = requests_tasks_new(requests_parents_by_task, track);
+	track->starts = requests_starts_new(requests_parents_by_start, track);
+	track->passed = requests_passed_new(requests_parents_by_content, track);
+	track->early = requests_early_new(requests_parents_by_thread, track);
+	if (track->loops && track->tasks && track->starts && track->passed && track->early)
+		return track;
+	requests_loops_free(track->loops);
+	requests_tasks_free(track->tasks);
+	requests_starts_free(track->starts);
+	requests_passed_free(track->passed);
+	requests_early_free(track->early);
+	free(track);
+	return NULL;
+}
+
+static void free_connection(struct connection *connection)
+{
+	if (connection->protocol && connection->protocol->free)
+		connection->protocol->free(connection->state);
+	free(connection->state);
+	vec_free(&connection->queue);
+}
+
+void requests_track_free(struct requests_track *track)
+{
+	if (!track)
+		return;
+	vec_foreach (&track->all, connection)
+		free_connection(connection);
+	vec_free(&track->all);
+	map_free(&track->index);
+	requests_open_free(&track->by_thread);
+	requests_open_free(&track->by_id);
+	requests_open_free(&track->by_goroutine);
+	requests_open_free(&track->by_stream);
+	map_free(&track->askers);
+	requests_threads_free(&track->threads);
+	requests_loops_free(track->loops);
+	requests_tasks_free(track->tasks);
+	requests_starts_free(track->starts);
+	requests_passed_free(track->passed);
+	requests_early_free(track->early);
+	free(track);
+}
+
+/* -- the ends of requests ---------------------------------------------------------------------- */
+
+void requests_asked_row(struct asked *asked, uint64_t now)
+{
+	struct film_request *row = &asked->row;
+
+	row->end = asked->is_answered || now < asked->last ? asked->last : now;
+	row->duration = row->end - asked->begun;
+	row->stream = asked->stream;
+	row->first = asked->is_answered ? asked->first - asked->begun : 0;
+	if (!asked->is_answered)
+		row->flags |= FILM_REQUEST_UNANSWERED | FILM_REQUEST_OPEN;
+}
+
+/* The kernel counts its sockets: numbers of different machines must not be the same. */
+static uint64_t number_of_socket(const struct requests_track *track, uint64_t number)
+{
+	return number ? hash_u64(hash_u64(number) ^ track->to.machine) | 1 : 0;
+}
+
+static void copy_addresses(const struct requests_track *track, struct film_request *row,
+			   const struct requests_record *about)
+{
+	memcpy(row->peer, about->peer, sizeof(row->peer));
+	memcpy(row->own, about->own, sizeof(row->own));
+	if (about->flags & REQUESTS_UNIX) {
+		row->peer[0] = number_of_socket(track, row->peer[0]);
+		row->own[0] = number_of_socket(track, row->own[0]);
+	}
+	row->peer_port = about->peer_port;
+	row->own_port = about->own_port;
+	if (about->flags & REQUESTS_UNIX)
+		row->flags |= FILM_REQUEST_UNIX;
+	if (about->flags & REQUESTS_TLS)
+		row->flags |= FILM_REQUEST_TLS;
+}
+
+/* A request of a connection is over, or will not be followed any further. */
+static void finish(struct requests_track *track, struct connection *connection, struct asked *asked,
+		   uint32_t flags, uint64_t now)
+{
+	struct asked *end = connection->queue.at + connection->queue.count;
+
+	asked->row.flags |= flags;
+	/* they were not known when it began */
+	if (!asked->row.peer_port && !asked->row.own_port)
+		copy_addresses(track, &asked->row, &connection->about);
+	requests_asked_row(asked, now);
+	requests_parents_serve(track, asked, -1, now);
+	requests_passed_served(track->passed, asked->row.number, now);
+	requests_streams_end(track, asked);
+	requests_parents_over(track, asked);
+	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
+	connection->queue.count--;
+}
+
+static void finish_all(struct requests_track *track, struct connection *connection, uint64_t now)
+{
+	while (connection->queue.count)
+		finish(track, connection, connection->queue.at, FILM_REQUEST_OPEN, now);
+}
+
+/* -- what a protocol finds --------------------------------------------------------------------- */
+
+static void take_stream(void *context, uint32_t number)
+{
+	((struct taking *)context)->stream = number;
+}
+
+static void take_upgraded(void *context, uint32_t number)
+{
+	struct taking *taking = context;
+	struct connection *connection = taking->connection;
+
+	if (!connection->queue.count)
+		return;
+	requests_parents_serve(taking->track, connection->queue.at, -1, taking->time);
+	connection->queue.at[0].stream = number;
+	connection->queue.at[0].row.protocol = FILM_PROTOCOL_HTTP2;
+	if (connection->role == FILM_REQUEST_SERVED && taking->record)
+		requests_streams_begin(taking->track, connection->queue.at, taking->record);
+	requests_parents_serve(taking->track, connection->queue.at, 1, taking->time);
+}
+
+struct asked *requests_track_of_stream(struct connection *connection, uint32_t stream)
+{
+	vec_foreach (&connection->queue, asked)
+		if (asked->stream == stream)
+			return asked;
+	return NULL;
+}
+
+/* The request that is reported: of the stream, else the oldest one. Null: it is not known. */
+static struct asked *told(const struct taking *taking)
+{
+	struct connection *connection = taking->connection;
+
+	if (!taking->stream)
+		return connection->queue.count ? connection->queue.at : NULL;
+	return requests_track_of_stream(connection, taking->stream);
+}
+
+/* HTTP/1 has no streams: with one, the connection has gone over to HTTP/2. */
+static uint8_t protocol_in(const struct taking *taking, const struct protocol_request *request)
+{
+	enum film_protocol of = taking->connection->protocol->id;
+
+	if (request->protocol)
+		return request->protocol;
+	return of == FILM_PROTOCOL_HTTP && taking->stream ? FILM_PROTOCOL_HTTP2 : (uint8_t)of;
+}
+
+static void take_request(void *context, const struct protocol_request *request)
+{
+	struct taking *taking = context;
+	struct requests_track *track = taking->track;
+	struct connection *connection = taking->connection;
+	struct asked asked = {
+		.row =
+			{
+				.connection = connection->number,
+				.number = track->next++,
+				.flags = request->flags,
+				.protocol = protocol_in(taking, request),
+				.role = connection->role,
+				.id_kind = request->id_kind,
+			},
+		.begun = taking->time,
+		.last = taking->time,
+		.identity = *taking->identity,
+		.stream = taking->stream,
+	};
+
+	copy_addresses(track, &asked.row, &connection->about);
+	memcpy(asked.endpoint, request->endpoint, sizeof(asked.endpoint));
+	memcpy(asked.row.path, request->path, sizeof(asked.row.path));
+	memcpy(asked.row.id, request->id, sizeof(asked.row.id));
+	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
+	asked.id_key = requests_parents_id(&asked.identity, request->id);
+	asked.says = request->says;
+	asked.goroutine_key = requests_parents_task(&asked.identity, taking->record->task);
+	if (requests_parents_has_goroutines(track, &asked.identity))
+		asked.row.goroutine = taking->record->works_for ? taking->record->works_for
+								: taking->record->task;
+	/* one that is received is not of what the thread did before */
+	if (connection->role == FILM_REQUEST_MADE)
+		requests_parents_context(track, &asked, taking->record);
+	if (connection->queue.count == QUEUE_MAX || !vec_push(&connection->queue, asked)) {
+		track->counts.queued++;
+		return;
+	}
+	if (connection->role == FILM_REQUEST_MADE)
+		requests_parents_find(track, vec_last(&connection->queue), taking->record,
+				      connection->reader);
+	else if (taking->stream)
+		requests_streams_begin(track, vec_last(&connection->queue), taking->record);
+	if (connection->role == FILM_REQUEST_SERVED)
+		requests_passed_asked(track->passed, (pid_t)asked.identity.pid, asked.says,
+				      asked.row.number, taking->time);
+	requests_parents_serve(track, vec_last(&connection->queue), 1, taking->time);
+}
+
+static void add_bytes(const struct connection *connection, struct film_request *row, bool asked,
+		      uint64_t bytes)
+{
+	if (asked == (connection->role == FILM_REQUEST_SERVED))
+		row->received += bytes;
+	else
+		row->sent += bytes;
+}
+
+static void take_sent(void *context, uint64_t bytes)
+{
+	struct taking *taking = context;
+	struct connection *connection = taking->connection;
+	struct asked *asked = taking->stream || !connection->queue.count
+				      ? told(taking)
+				      : vec_last(&connection->queue);
+
+	if (!asked)
+		return;
+	add_bytes(connection, &asked->row, true, bytes);
+	if (!asked->is_answered)
+		asked->last = taking->time;
+}
+
+static void take_answer(void *context, const struct protocol_answer *answer)
+{
+	struct taking *taking = context;
+	struct asked *asked = told(taking);
+
+	/* the one before has no known end */
+	if (asked && asked->is_answered && !taking->stream) {
+		finish(taking->track, taking->connection, asked, FILM_REQUEST_END_GUESSED,
+		       taking->time);
+		asked = told(taking);
+	}
+	if (!asked) {
+		taking->track->counts.before++;
+		if (taking->connection->role == FILM_REQUEST_SERVED)
+			requests_early_answered(taking->track->early,
+						key_of_thread(taking->identity), taking->time);
+		return;
+	}
+	if (taking->connection->role == FILM_REQUEST_SERVED && taking->record)
+		requests_parents_context(taking->track, asked, taking->record);
+	asked->is_answered = true;
+	asked->first = asked->last = taking->time;
+	asked->answerer = *taking->identity;
+	requests_passed_answered(taking->track->passed, asked->row.number, answer->status,
+				 taking->time);
+	asked->row.answerer = taking->track->to.thread(taking->track->to.context, taking->identity);
+	asked->row.status = answer->status;
+	if (answer->protocol)
+		asked->row.protocol = answer->protocol;
+	if (answer->failed)
+		asked->row.flags |= FILM_REQUEST_FAILED;
+}
+
+static void take_failed(void *context)
+{
+	const struct taking *taking = context;
+	struct asked *asked = told(taking);
+
+	if (asked && (asked->is_answered || taking->stream))
+		asked->row.flags |= FILM_REQUEST_FAILED;
+}
+
+static void take_status(void *context, uint32_t status, enum film_protocol protocol)
+{
+	struct asked *asked = told(context);
+
+	if (!asked)
+		return;
+	asked->row.status = status;
+	asked->row.protocol = (uint8_t)protocol;
+}
+
+static void take_answered(void *context, uint64_t bytes)
+{
+	struct taking *taking = context;
+	struct asked *asked = told(taking);
+
+	if (!asked || !asked->is_answered)
+		return;
+	asked->last = taking->time;
+	add_bytes(taking->connection, &asked->row, false, bytes);
+}
+
+static void take_done(void *context, bool sure)
+{
+	struct taking *taking = context;
+	struct asked *asked = told(taking);
+
+	/* one of a stream may end without an answer */
+	if (asked && (asked->is_answered || taking->stream))
+		finish(taking->track, taking->connection, asked,
+		       sure ? 0 : FILM_REQUEST_END_GUESSED, taking->time);
+}
+
+static struct protocol_sink sink_of(struct taking *taking)
+{
+	return (struct protocol_sink){
+		.stream = take_stream,
+		.upgraded = take_upgraded,
+		.request = take_request,
+		.sent = take_sent,
+		.answer = take_answer,
+		.failed = take_failed,
+		.status = take_status,
+		.answered = take_answered,
+		.done = take_done,
+		.context = taking,
+		.losses = &taking->track->counts.protocols,
+		.keep_query = taking->track->to.keep_query,
+	};
+}
+
+/* -- connections ------------------------------------------------------------------------------- */
+
+struct connection *requests_track_connection(struct requests_track *track, uint64_t number)
+{
+	const uint64_t *place = map_get(&track->index, number);
+
+	return place ? &track->all.at[*place] : NULL;
+}
+
+static struct connection *meet(struct requests_track *track, const struct requests_record *record)
+{
+	const struct protocol *protocol = protocol_of_kernel(record->protocol);
+	struct connection connection = {
+		.number = record->connection,
+		.protocol = protocol,
+		.about = *record,
+	};
+
+	if (!protocol)
+		return NULL;
+	connection.state = track->all.count < CONNECTIONS_MAX ? calloc(1, protocol->size) : NULL;
+	if (!connection.state || !vec_push(&track->all, connection)) {
+		free(connection.state);
+		track->counts.refused++;
+		return NULL;
+	}
+	if (!map_put(&track->index, connection.number, track->all.count - 1)) {
+		free(connection.state);
+		track->all.count--;
+		track->counts.refused++;
+		return NULL;
+	}
+	return vec_last(&track->all);
+}
+
+/* The last one takes its place. */
+static void forget(struct requests_track *track, struct connection *connection, uint64_t now)
+{
+	size_t place = (size_t)(connection - track->all.at);
+
+	finish_all(track, connection, now);
+	map_remove(&track->index, connection->number);
+	free_connection(connection);
+	track->all.count--;
+	if (place == track->all.count)
+		return;
+	*connection = track->all.at[track->all.count];
+	*map_get(&track->index, connection->number) = place;
+}
+
+static bool find_role(struct requests_track *track, struct connection *connection,
+		      const struct piece *piece, bool is_sent)
+{
+	enum side side;
+
+	if (connection->role)
+		return true;
+	side = connection->protocol->side_of(piece);
+	if (side >= SIDES) {
+		track->counts.unknown_side += side == SIDES;
+		return false;
+	}
+	connection->role =
+		is_sent == (side == SIDE_REQUESTS) ? FILM_REQUEST_MADE : FILM_REQUEST_SERVED;
+	return true;
+}
+
+static void ended(struct requests_track *track, struct connection *connection, uint64_t now)
+{
+	struct taking taking = {.track = track, .connection = connection, .time = now};
+	struct protocol_sink sink = sink_of(&taking);
+
+	if (connection->protocol->ended)
+		connection->protocol->ended(connection->state, &sink);
+}
+
+static void give(struct taking *taking, const struct piece *piece)
+{
+	struct connection *connection = taking->connection;
+	bool is_sent = taking->record->flags & REQUESTS_SENT;
+	enum side side =
+		is_sent == (connection->role == FILM_REQUEST_MADE) ? SIDE_REQUESTS : SIDE_ANSWERS;
+	struct protocol_sink sink = sink_of(taking);
+
+	connection->protocol->take(connection->state, side, piece, &sink);
+}
+
+/* What was moved since the last piece in that direction, and never came here. */
+static void give_gap(struct taking *taking)
+{
+	const struct requests_record *record = taking->record;
+	struct connection *connection = taking->connection;
+	bool is_sent = record->flags & REQUESTS_SENT;
+	uint64_t *at = &connection->moved[is_sent];
+
+	for (; connection->is_met[is_sent] && *at < record->offset;) {
+		uint64_t rest = record->offset - *at;
+		struct piece piece = {.length = rest > UINT32_MAX ? UINT32_MAX : (uint32_t)rest};
+
+		taking->track->counts.gaps++;
+		give(taking, &piece);
+		*at += piece.length;
+		vec_foreach (&connection->queue, asked)
+			asked->row.flags |= FILM_REQUEST_COPY_LOST;
+	}
+	*at = record->offset + record->length;
+	connection->is_met[is_sent] = true;
+}
+
+/* What is encrypted may be moved before its socket is known. */
+static void meet_socket(struct connection *connection, const struct requests_record *record)
+{
+	struct requests_record *about = &connection->about;
+
+	if (about->peer_port || about->own_port || about->flags & REQUESTS_UNIX)
+		return;
+	memcpy(about->peer, record->peer, sizeof(about->peer));
+	memcpy(about->own, record->own, sizeof(about->own));
+	about->peer_port = record->peer_port;
+	about->own_port = record->own_port;
+	about->flags |= record->flags & REQUESTS_UNIX;
+}
+
+void requests_track_take(struct requests_track *track, const struct requests_record *record)
+{
+	struct piece piece = {
+		.data = (const uint8_t *)(record + 1),
+		.copied = record->copied,
+		.length = record->length,
+		.tail = record->has_tail ? record->tail : NULL,
+	};
+	struct connection *connection;
+	struct taking taking;
+
+	if (record->copied > record->length ||
+	    record->head.size != sizeof(*record) + record->copied) {
+		track->counts.damaged++;
+		return;
+	}
+	requests_early_now(track->early, record->head.time);
+	connection = requests_track_connection(track, record->connection);
+	if (!connection)
+		connection = meet(track, record);
+	if (!connection)
+		return;
+	track->counts.unread += (record->flags & REQUESTS_UNREAD) != 0;
+	track->counts.no_call += (record->flags & REQUESTS_NO_CALL) != 0;
+	connection->last = record->head.time;
+	meet_socket(connection, record);
+	if (!record->length) {
+		if (connection->role == FILM_REQUEST_MADE)
+			ended(track, connection, record->head.time);
+		return;
+	}
+	if (!find_role(track, connection, &piece, record->flags & REQUESTS_SENT))
+		return;
+	taking = (struct taking){track, connection, record,
+				 requests_threads_name(&track->threads, &record->identity),
+				 record->head.time};
+	if (!(record->flags & REQUESTS_SENT) && record->task)
+		connection->reader = requests_parents_task(&record->identity, record->task);
+	connection->threads[(record->flags & REQUESTS_SENT) != 0] =
+		key_of_thread(&record->identity);
+	give_gap(&taking);
+	requests_parents_before(track, connection, record);
+	give(&taking, &piece);
+	requests_parents_behind(track, connection, record);
+}
+
+void requests_track_closed(struct requests_track *track, uint64_t number, uint64_t time)
+{
+	struct connection *connection = requests_track_connection(track, number);
+
+	requests_loops_used(track->loops, number);
+	if (!connection)
+		return;
+	ended(track, connection, time);
+	forget(track, connection, time);
+}
+
+/* Since when each process serves the oldest of those that are not over. */
+static void find_oldest(const struct requests_track *track, struct map *oldest)
+{
+	vec_foreach (&track->all, connection)
+		vec_foreach (&connection->queue, asked) {
+			uint64_t *known = map_get(oldest, asked->identity.pid);
+
+			if (asked->row.role != FILM_REQUEST_SERVED)
+				continue;
+			if (!known)
+				(void)!map_put(oldest, asked->identity.pid, asked->begun);
+			else if (asked->begun < *known)
+				*known = asked->begun;
+		}
+}
+
+void requests_track_tick(struct requests_track *track, uint64_t now)
+{
+	struct map oldest = {0};
+
+	for (size_t i = track->all.count; i-- > 0;) {
+		struct connection *connection = &track->all.at[i];
+		uint64_t quiet = now > connection->last ? now - connection->last : 0;
+
+		if (quiet > QUIET_NS && connection->queue.count == 1)
+			ended(track, connection, now);
+		if (quiet > FORGET_NS && !connection->queue.count)
+			forget(track, connection, now);
+	}
+	requests_loops_tick(track->loops);
+	requests_passed_tick(track->passed);
+	requests_early_tick(track->early);
+	find_oldest(track, &oldest);
+	requests_tasks_tick(track->tasks, &oldest);
+	map_free(&oldest);
+	requests_parents_tick(track);
+	requests_lasting_look(track, now);
+}
+
+void requests_track_turn(struct requests_track *track)
+{
+	vec_foreach (&track->all, connection)
+		vec_foreach (&connection->queue, asked) {
+			asked->row.thread = track->to.thread(track->to.context, &asked->identity);
+			asked->row.answerer =
+				asked->is_answered
+					? track->to.thread(track->to.context, &asked->answerer)
+					: 0;
+		}
+}
+
+void requests_track_finish(struct requests_track *track, uint64_t now)
+{
+	while (track->all.count) {
+		ended(track, vec_last(&track->all), now);
+		forget(track, vec_last(&track->all), now);
+	}
+	requests_loops_give_all(track->loops);
+	requests_tasks_give_all(track->tasks);
+	requests_starts_give_all(track->starts);
+	requests_passed_give_all(track->passed);
+	requests_early_give_all(track->early);
+}
+
+struct requests_counts requests_track_counts(const struct requests_track *track)
+{
+	struct requests_counts counts = track->counts;
+
+	counts.unchecked = requests_early_unchecked(track->early);
+	return counts;
+}
