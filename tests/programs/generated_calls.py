@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
 	moment first = now();
 	ENTER(0);
 	for (volatile int i = 0; i < ROUNDS; i++)
-		try { sum = sum + ROOTS; } catch (const std::exception &) { LANDS(0); sum = sum * 3; }
+		try { sum = sum + ROOTS; } catch (const std::exception &) { LANDS(0); landing = 0; sum = sum * 3; }
 	EXIT(0);
 	moment last = now();
 	printf("%u %u\n", sum, bad);
