@@ -9,7 +9,6 @@
 #include <bpf/libbpf.h>
 
 #include "base/text.h"
-#include "attach/filter.h"
 #include "probes.skel.h"
 
 #define X(NAME, name) extern const struct source_type source_##name;
@@ -190,38 +189,6 @@ int sources_command(const struct sources_settings *settings,
 			err = rows[number].type->command(own, environment, why);
 	}
 	return err;
-}
-
-void source_add_events(struct source *source, const enum event_id *ids, unsigned int count,
-		       const char *how, uint32_t *of_film)
-{
-	unsigned int also = 0;
-
-	source->event = 0;
-	memset(source->also, 0, sizeof(source->also));
-	for (unsigned int i = 0; i < count; i++) {
-		struct film_event event = event_from(ids[i], how);
-
-		of_film[i] =
-			source_wants(source, i) ? film_add_event(source->host->film, &event) : 0;
-		if (!source->event)
-			source->event = of_film[i];
-		else if (of_film[i] && also < SOURCE_ALSO_MAX)
-			source->also[also++] = of_film[i];
-	}
-}
-
-bool source_is_meant(struct source *source, const struct capture_identity *identity)
-{
-	bool gone;
-
-	if (!identity->undecided)
-		return true;
-	if (filter_decide(source->host->probes, source->host->selection, (pid_t)identity->pid,
-			  identity->comm, &gone))
-		return true;
-	source->undecidable += gone;
-	return false;
 }
 
 static int make_one(struct sources *sources, enum capture_source number, struct fail *why)
