@@ -219,13 +219,13 @@ static int read_piece(struct search *s, size_t number)
 	int going = 1;
 
 	for (size_t at = 0; at < b.size && going > 0; at += insn.length, before = insn) {
-		uint8_t *mark = &s->exits->marks[s->pieces[number].base + at];
+		const size_t mark = s->pieces[number].base + at;
 		uint64_t address = b.address + at;
 		enum isa_flow flow;
 
 		if (!isa_read(&insn, b.code + at, b.size - at))
 			return 0;
-		*mark |= BEGINS;
+		s->exits->marks[mark] |= BEGINS;
 		flow = isa_flow(&insn);
 		if (flow == ISA_FLOW_RETURN)
 			going = isa_is_plain_return(&insn)
@@ -241,7 +241,7 @@ static int read_piece(struct search *s, size_t number)
 		/* behind a call that does not return there is nothing, or padding */
 		if (!is_nop(&insn))
 			falls_out = flow == ISA_FLOW_NEXT || flow == ISA_FLOW_BRANCH;
-		is_called = *mark & CALLED;
+		is_called = s->exits->marks[mark] & CALLED;
 	}
 	return going > 0 && falls_out ? 0 : going;
 }

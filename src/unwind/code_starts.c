@@ -150,20 +150,21 @@ static void find_all(struct sweep *s)
 	if (any)
 		begin(s, 0);
 	while (at < s->of->size) {
-		size_t padded;
+		size_t padded, last;
 
 		if ((s->marks[at] & FORCED || is_prologue(s, at)) && (at || !any)) {
 			begin(s, at);
 			any = true;
 		}
-		if (!decode(s, at)) {
+		last = insn_sigreturn(s->of->code + at, s->of->size - at);
+		if (!last && !decode(s, at)) {
 			at++;
 			continue;
 		}
-		if (s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH)
+		if (!last && (s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH))
 			follow_jump(s, at);
-		at += s->insn.size;
-		if (!insn_ends(&s->insn))
+		at += last ? last : s->insn.size;
+		if (!last && !insn_ends(&s->insn))
 			continue;
 		padded = padding(s, at);
 		if (at + padded < s->of->size && begins(s, at + padded, padded)) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/insn.h"
 
+#include <string.h>
+
 #include "unwind/x86_read.h"
 
 /* As instructions number them. */
@@ -521,4 +523,16 @@ bool insn_read(struct insn *insn, const uint8_t *code, size_t left, uint64_t add
 		look_at_two_bytes(insn, &isa);
 	look_at_flow(insn, &isa, address);
 	return true;
+}
+
+size_t insn_sigreturn(const uint8_t *code, size_t left)
+{
+	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t narrow[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
+
+	/* mov $15, %rax; syscall */
+	if (left >= sizeof(wide) && !memcmp(code, wide, sizeof(wide)))
+		return sizeof(wide);
+	/* mov $15, %eax; syscall */
+	return left >= sizeof(narrow) && !memcmp(code, narrow, sizeof(narrow)) ? sizeof(narrow) : 0;
 }

@@ -66,6 +66,12 @@ struct insn {
  */
 bool insn_read(struct insn *insn, const uint8_t *code, size_t left, uint64_t address);
 
+/*
+ * The bytes of an rt_sigreturn() at code, which has that many bytes: one of the two ways in which C
+ * libraries end a signal handler. Nothing leads on behind it. 0: there is none.
+ */
+size_t insn_sigreturn(const uint8_t *code, size_t left);
+
 /* Whether what follows it is only reached from elsewhere. */
 static inline bool insn_ends(const struct insn *insn)
 {

@@ -174,34 +174,25 @@ static bool add_way(struct reading *r, uint32_t at, const struct stack_state *st
 }
 
 /*
- * The end of every signal handler: rt_sigreturn(), in the two ways in which C libraries write it.
- * The address that the handler returns to is the first byte's, so the rule must begin before it.
+ * The end of every signal handler: rt_sigreturn(). The address that the handler returns to is the
+ * first byte's, so the rule must begin before it.
  */
 static void claim_signal_frames(struct reading *r, const struct piece *p)
 {
 	static const struct stack_state signal = {.kind = STACK_SIGNAL};
-	static const struct {
-		uint8_t size, bytes[9];
-	} forms[] = {
-		{9, {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}}, /* mov $15, %rax; syscall */
-		{7, {0xb8, 15, 0, 0, 0, 0x0f, 0x05}},		  /* mov $15, %eax; syscall */
-	};
-	size_t form;
+	const uint32_t end = p->at + p->size;
+	uint32_t at, size;
 
-	for (form = 0; form < 2; form++) {
-		uint8_t size = forms[form].size;
-		const uint8_t *from = r->code + p->at, *end = from + p->size, *found;
+	for (at = p->at; at < end; at += size ? size : 1) {
+		uint8_t before = at > p->at ? r->code[at - 1] : 0xff;
+		bool padded = before == 0x90 || before == 0xcc || before == 0;
 
-		while ((found = memmem(from, (size_t)(end - from), forms[form].bytes, size))) {
-			uint32_t at = (uint32_t)(found - r->code);
-			uint8_t before = at > p->at ? found[-1] : 0xff;
-			bool padded = before == 0x90 || before == 0xcc || before == 0;
-
-			r->states[at - padded] = r->states[at] = number_of(r, &signal);
-			r->marks[at - padded] = 1;
-			r->marks[at] = size;
-			from = found + size;
-		}
+		size = (uint32_t)insn_sigreturn(r->code + at, end - at);
+		if (!size)
+			continue;
+		r->states[at - padded] = r->states[at] = number_of(r, &signal);
+		r->marks[at - padded] = 1;
+		r->marks[at] = (uint8_t)size;
 	}
 }
 

@@ -63,6 +63,20 @@ static void behind_a_return(void **state)
 	CHECK(code, true, NULL, 0, 0);
 }
 
+/* What ends a signal handler does not return; other system calls do. */
+static void behind_a_signal_return(void **state)
+{
+	static const uint8_t code[] = {
+		0x48, 0xc7, 0xc0, 15, 0, 0,    0,    0x0f, 0x05, /* 0: mov $15,%rax; syscall */
+		0x90, 0x90,					 /* padding */
+		0xb8, 15,   0,	  0,  0, 0x0f, 0x05,		 /* 11: mov $15,%eax; syscall */
+		0xb8, 39,   0,	  0,  0, 0x0f, 0x05, 0x89, 0xf8, 0xc3, /* 18: getpid(), and more */
+	};
+
+	(void)state;
+	CHECK(code, false, NULL, 0, 0, 11, 18);
+}
+
 static void joined_by_jumps_back(void **state)
 {
 	static const uint8_t code[] = {
@@ -136,6 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(behind_a_return),
+		cmocka_unit_test(behind_a_signal_return),
 		cmocka_unit_test(joined_by_jumps_back),
 		cmocka_unit_test(calls_and_symbols),
 		cmocka_unit_test(hostile),
