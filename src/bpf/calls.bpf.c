@@ -461,9 +461,15 @@ static __always_inline void leave_site(struct calls_thread *t, __u64 cookie, __u
 
 /*
  * The function that began at sp ends, and what it called. Apart, as what begins needs the stack of
- * the programs that call both.
+ * the programs that call both: of 6.1's. But Linux 6.18 refuses what clang 19 makes of it ("verifier
+ * bug: stack slot 1, total slots 1").
  */
-__noinline int calls_leave(__u64 cookie, __u64 now, __u64 sp)
+#if __clang_major__ < 19
+__noinline
+#else
+static __always_inline
+#endif
+int calls_leave(__u64 cookie, __u64 now, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
