@@ -460,16 +460,20 @@ static __always_inline void leave_site(struct calls_thread *t, __u64 cookie, __u
 }
 
 /*
- * The function that began at sp ends, and what it called. Apart, as what begins needs the stack of
- * the programs that call both: of 6.1's. But Linux 6.18 refuses what clang 19 makes of it ("verifier
- * bug: stack slot 1, total slots 1").
+ * Linux 6.18 refuses calls_leave() as clang 19 compiles it, if it is a function of its own
+ * ("verifier bug: stack slot 1, total slots 1").
  */
 #if __clang_major__ < 19
-__noinline
+#define LEAVE_APART __noinline
 #else
-static __always_inline
+#define LEAVE_APART static __always_inline
 #endif
-int calls_leave(__u64 cookie, __u64 now, __u64 sp)
+
+/*
+ * The function that began at sp ends, and what it called. Apart, as what begins needs the stack of
+ * the programs that call both.
+ */
+LEAVE_APART int calls_leave(__u64 cookie, __u64 now, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
