@@ -8,6 +8,7 @@
  * The probes behind feature.c. Each sets state, err, why and to_do of a feature; the rest is set
  * already.
  */
+
 /* feature_bpf.c: what can be asked of BPF */
 feature_try feature_try_bpf, feature_try_bpf_loop, feature_try_ring_buffer,
 	feature_try_shared_arrays, feature_try_tracepoints, feature_try_waits,

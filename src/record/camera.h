@@ -67,8 +67,8 @@ int camera_fd(const struct camera *camera);
 int camera_drain(struct camera *camera, struct fail *why);
 
 /*
- * After camera_new(): what happens after that moment, of clock_ns(), is not recorded, unless calls
- * are. The earliest one counts. From any thread; camera_stop() is to follow.
+ * After camera_new(): what happens after that moment, of clock_ns(), is not recorded. The earliest
+ * one counts. From any thread; camera_stop() is to follow.
  */
 void camera_end_at(struct camera *camera, uint64_t time);
 

@@ -77,20 +77,22 @@ static const char *label_character(const char *c, size_t n, uint32_t point)
 	return point == ',' ? ";" : c;
 }
 
+/* A label has room for a dozen events: the sums count further ones twice. */
 static int put_beside_label(const struct event_list *recorded, char labels[FILM_LABELS_SIZE],
 			    struct fail *why)
 {
-	struct buf label = {0};
-	int err;
+	char label[sizeof(STORE_KEPT_BESIDE_LABEL) + FILM_LABEL_VALUE_MAX + 1] =
+		STORE_KEPT_BESIDE_LABEL;
+	size_t at = strlen(label);
 
-	buf_put_text(&label, STORE_KEPT_BESIDE_LABEL);
-	for (size_t i = 0; i < recorded->count; i++)
-		buf_printf(&label, "%c%s", i ? '+' : '=', recorded->at[i]->name);
-	buf_put_u8(&label, 0);
-	err = label.failed ? fail_errno(why, -ENOMEM, NULL, "cannot keep a film")
-			   : film_labels_add(labels, FILM_LABELS_SIZE, (char *)label.at, why);
-	buf_free(&label);
-	return err;
+	for (size_t i = 0; i < recorded->count; i++) {
+		const char *name = recorded->at[i]->name;
+
+		if (at + 1 + strlen(name) < sizeof(label))
+			at += (size_t)snprintf(label + at, sizeof(label) - at, "%c%s",
+					       i ? '+' : '=', name);
+	}
+	return film_labels_add(labels, FILM_LABELS_SIZE, label, why);
 }
 
 /* The labels of the films, and the reason as one: of its text what fits in a label. */

@@ -186,8 +186,11 @@ static void test_recorded_beside(void **state)
 
 	(void)state;
 	event_list_add(&recorded, EVENT_ON_CPU);
-	/* first as the store's only film of that time, then as one more */
-	for (int i = 0; i < 2; i++) {
+	/*
+	 * first as the store's only film of that time, then as one more, at last beside more events
+	 * than a label has room for
+	 */
+	for (int i = 0; i < 3; i++) {
 		struct store *store = open_store(0, 0);
 		struct film_bytes films[] = {make(0, 5, NULL), make(5, 7, NULL)};
 		const struct store_keep keep = {
@@ -213,6 +216,8 @@ static void test_recorded_beside(void **state)
 		film_free(film);
 		store_free(store);
 		event_list_add(&recorded, EVENT_THREADS);
+		for (int id = 0; i && id < EVENT_IDS; id++)
+			event_list_add(&recorded, (enum event_id)id);
 	}
 }
 
