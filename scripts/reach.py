@@ -97,7 +97,7 @@ REACH = (
 )
 
 # Folders of which a change is built into stackcam or its tests, and so reaches other kernels.
-IN_KERNEL = ("src/bpf/", "src/attach/", "src/resolve/", "src/sources/", "src/record/", "src/elf/", "src/unwind/", "src/process/", "src/probe/", "tests/kernels/")
+IN_KERNEL = ("src/arch/", "src/bpf/", "src/attach/", "src/resolve/", "src/sources/", "src/record/", "src/elf/", "src/unwind/", "src/process/", "src/probe/", "tests/kernels/")
 NOT_BUILT = ("*.md", "doc/*", "bench/*", ".ci/*", "dist/*", "completions/*")
 
 

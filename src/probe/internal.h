@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 #include "probe/functions.h"
-#include "probe/isa.h"
+#include "arch/isa.h"
 #include "symbol/functions.h"
 #include "elf/image.h"
 

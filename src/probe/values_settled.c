@@ -8,7 +8,7 @@
 #include <gelf.h>
 #include <unistd.h>
 
-#include "probe/isa.h"
+#include "arch/isa.h"
 #include "probe/values_settled.h"
 
 #define PROLOGUE_MAX 1024u

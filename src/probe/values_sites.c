@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "probe/isa.h"
+#include "arch/isa.h"
 #include "probe/values_lines.h"
 #include "probe/values_settled.h"
 #include "symbol/dwarf_find.h"

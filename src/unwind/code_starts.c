@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/insn.h"
+#include "arch/insn.h"
 
 /*
  * A jump forward that is longer leads to another function: the last thing that its own does is to

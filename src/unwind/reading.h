@@ -8,7 +8,7 @@
 #include "base/budget.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "unwind/insn.h"
+#include "arch/insn.h"
 #include "unwind/stack_effect.h"
 #include "unwind/synthesize.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "bpf/unwind_abi.h"
-#include "unwind/insn.h"
+#include "arch/insn.h"
 
 /*
  * What an instruction does to the stack pointer, rbp and rbx: enough to tell where the return

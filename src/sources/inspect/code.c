@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "probe/isa.h"
+#include "arch/isa.h"
 
 size_t inspect_code_stack_check(int fd, uint64_t offset)
 {

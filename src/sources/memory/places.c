@@ -7,7 +7,7 @@
 #include "bpf/mem_heap_abi.h"
 #include "elf/file.h"
 #include "runtime/go_places.h"
-#include "unwind/insn.h"
+#include "arch/insn.h"
 
 /* The most symbols of a file that are looked at. */
 #define SYMBOLS_MAX 4000000

@@ -10,7 +10,7 @@
 #include "bpf/requests_abi.h"
 #include "elf/file.h"
 #include "probe/functions.h"
-#include "probe/isa.h"
+#include "arch/isa.h"
 
 /* The most files with probes. */
 #define FILES_MAX 1024

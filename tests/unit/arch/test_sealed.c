@@ -7,8 +7,8 @@
 
 #include <capstone/capstone.h>
 
-#include "../unwind/code_of_file.h"
-#include "probe/isa.h"
+#include "code_of_file.h"
+#include "arch/isa.h"
 
 /* Where the stack pointer is when each instruction is looked at. */
 #define DEPTH 64

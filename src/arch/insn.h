@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef UNWIND_INSN_H
-#define UNWIND_INSN_H
+#ifndef ARCH_INSN_H
+#define ARCH_INSN_H
 
 #include <stdbool.h>
 #include <stddef.h>

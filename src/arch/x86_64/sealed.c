@@ -8,8 +8,8 @@
  * calls then has no way to there either, as it gets no address. What is not understood is not
  * sealed.
  */
-#include "probe/isa.h"
-#include "unwind/insn.h"
+#include "arch/isa.h"
+#include "arch/insn.h"
 
 #define FRAME_MAX (1 << 24)
 

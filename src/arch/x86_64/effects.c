@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What an instruction of x86-64 does, as far as probes are concerned. How it is read:
- * unwind/x86_read.c.
+ * What an instruction of x86-64 does, as far as probes are concerned. How it is read: read.c.
  */
 #include <string.h>
 
-#include "probe/isa.h"
+#include "arch/isa.h"
 
 #define FRAME_MAX (1 << 24)
 #define RSP	  4

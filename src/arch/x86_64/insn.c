@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unwind/insn.h"
+#include "arch/insn.h"
 
 #include <string.h>
 
-#include "unwind/x86_read.h"
+#include "arch/x86_64/read.h"
 
 /* As instructions number them. */
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef UNWIND_X86_READ_H
-#define UNWIND_X86_READ_H
+#ifndef ARCH_X86_64_READ_H
+#define ARCH_X86_64_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where an instruction of x86-64 ends, and where it leads to. What else it does: insn.c. */
-#include "unwind/x86_read.h"
+#include "arch/x86_64/read.h"
 
 #define LENGTH_MAX 15
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PROBE_ISA_H
-#define PROBE_ISA_H
+#ifndef ARCH_ISA_H
+#define ARCH_ISA_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/x86_read.h"
+#include "arch/x86_64/read.h"
 
 /*
  * All that is particular to x86-64 where probes are set: what an instruction does to the stack
@@ -49,9 +49,9 @@ struct isa_stack {
 void isa_stack_step(struct isa_stack *stack, const struct isa_insn *insn);
 
 /*
- * The stack of a function none of whose addresses is known outside (x86_sealed.c), in bytes below
- * the place of its return address: of the stack pointer, and of the word that keeps its caller's
- * rbp, or 0. fp: what rbp is: such a distance, or one of the others.
+ * The stack of a function none of whose addresses is known outside (x86_64/sealed.c), in bytes
+ * below the place of its return address: of the stack pointer, and of the word that keeps its
+ * caller's rbp, or 0. fp: what rbp is: such a distance, or one of the others.
  */
 struct isa_sealed {
 	int32_t sp, fp, saved;

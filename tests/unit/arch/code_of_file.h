@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TESTS_UNWIND_CODE_OF_FILE_H
-#define TESTS_UNWIND_CODE_OF_FILE_H
+#ifndef TESTS_ARCH_CODE_OF_FILE_H
+#define TESTS_ARCH_CODE_OF_FILE_H
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include <capstone/capstone.h>
 
 #include "code_of_file.h"
-#include "unwind/insn.h"
+#include "arch/insn.h"
 
 /* the name of "0f b9" since version 5 */
 #if CS_API_MAJOR < 5

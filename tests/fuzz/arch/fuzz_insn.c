@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "../check.h"
-#include "unwind/insn.h"
+#include "arch/insn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

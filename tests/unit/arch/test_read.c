@@ -7,8 +7,8 @@
 
 #include <capstone/capstone.h>
 
-#include "../unwind/code_of_file.h"
-#include "probe/isa.h"
+#include "code_of_file.h"
+#include "arch/isa.h"
 
 struct sweep {
 	size_t same, different, unknown; /* unknown: to the disassembler */
