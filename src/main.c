@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/verb.h"
 
@@ -42,12 +43,20 @@ static void print_help(FILE *out)
 
 static const struct verb *find_verb(const char *name)
 {
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+	struct nearest nearest = {.given = name};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		if (!strcmp(name, verbs[i].name))
 			return &verbs[i];
+		nearest_offer(&nearest, verbs[i].name);
+	}
 	fputs("stackcam: there is no verb '", stderr);
 	text_print_safe(stderr, name);
-	fputs("'; see 'stackcam --help'\n", stderr);
+	if (nearest.name)
+		fprintf(stderr, "'; did you mean '%s'", nearest.name);
+	else
+		fputs("'", stderr);
+	fputs("; see 'stackcam --help'\n", stderr);
 	return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/source_options.h"
 #include "film/events.h"
@@ -61,7 +62,12 @@ static int usage_long_option(const char *verb, const char *given, const struct o
 {
 	int length = (int)strcspn(given, "=");
 	const char *first = NULL, *second = NULL;
+	char name[128];
+	struct nearest nearest = {.given = name};
 
+	snprintf(name, sizeof(name), "%.*s", length - 2, given + 2);
+	for (const struct option *o = options; o->name; o++)
+		nearest_offer(&nearest, o->name);
 	for (const struct option *o = options; o->name; o++)
 		if (length > 2 && !strncmp(o->name, given + 2, (size_t)length - 2)) {
 			second = first ? o->name : NULL;
@@ -72,6 +78,9 @@ static int usage_long_option(const char *verb, const char *given, const struct o
 	if (second)
 		return cmd_usage(verb, "option '%.*s' could be --%s or --%s", length, given, first,
 				 second);
+	if (nearest.name)
+		return cmd_usage(verb, "unknown option '%.*s'; did you mean '--%s'", length, given,
+				 nearest.name);
 	return cmd_usage(verb, "unknown option '%.*s'", length, given);
 }
 

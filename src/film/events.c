@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 #define SECOND_NS 1000000000ull
 
 /* To add an event: its id in events.h, and a row here. */
@@ -611,9 +613,17 @@ void event_list_help(FILE *out, int indent, const struct event_list *by_default)
 
 static int refuse(const char *name, struct fail *why)
 {
+	struct nearest nearest = {.given = name};
 	char choices[256];
 
 	event_list_choices(choices, sizeof(choices));
+	for (size_t i = 0; i < COUNT_OF(ours); i++)
+		if (ours[i].is_recordable && strcmp(ours[i].name, name))
+			nearest_offer(&nearest, ours[i].name);
+	if (nearest.name)
+		return fail(why, -EINVAL, NULL,
+			    "there is no event '%s'; did you mean '%s'; there is: %s", name,
+			    nearest.name, choices);
 	return fail(why, -EINVAL, NULL, "there is no event '%s'; there is: %s", name, choices);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/nearest.h"
 #include "film/events.h"
 #include "query/view_fill.h"
 
@@ -15,6 +16,7 @@ bool view_is_calls(const struct film_event *event)
 
 int view_event(const struct film *film, const char *name, uint32_t *event, struct fail *why)
 {
+	struct nearest nearest = {.given = name ? name : ""};
 	struct buf names = {0};
 	uint32_t id = 1;
 
@@ -30,8 +32,12 @@ int view_event(const struct film *film, const char *name, uint32_t *event, struc
 		fail(why, -ENOENT, NULL, "the film has no events");
 		return -ENOENT;
 	}
-	for (id = 1; id < film->event_count; id++)
+	for (id = 1; id < film->event_count; id++) {
 		buf_printf(&names, "%s%s", id > 1 ? ", " : "", film->events[id].name);
+		nearest_offer(&nearest, film->events[id].name);
+	}
+	if (nearest.name)
+		buf_printf(&names, "; did you mean '%s'?", nearest.name);
 	buf_put_u8(&names, 0);
 	fail(why, -ENOENT, NULL, "the film has no event '%s', only %s", name,
 	     names.failed ? "others" : (const char *)names.at);
