@@ -101,8 +101,8 @@ _stackcam_options()
 			--summary --json -e --event -o --output --label --live --text -q --quiet --verbose -h --help"
 		;;
 	report)
-		echo "--format -o --output --sort --columns --limit --min-percent --wide --no-color
-			-h --help $question"
+		echo "--format --json -o --output --sort --columns --limit --min-percent --wide --no-color
+			--callers --callees -h --help $question"
 		;;
 	replay)
 		echo "--format -o --output -f --function --no-function --under -e --event -p --pid
@@ -169,7 +169,7 @@ _stackcam_value()
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
 			heatmap histogram graph chrome perfetto states states-json requests requests-json
-			logs logs-json machine machine-json values values-json inspect inspect-json"
+			logs logs-json machine machine-json values values-json inspect inspect-json summary summary-json"
 		;;
 	threads,--format | explain,--format) _stackcam_reply -W "text json" ;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;
@@ -215,7 +215,7 @@ _stackcam_value()
 	replay,--max-depth | replay,--min-time) ;;
 	diff,-[ptn] | diff,--pid | diff,--tid | diff,--comm | diff,--name) ;;
 	report,--focus | report,--ignore | report,--from | report,--to) ;;
-	report,--limit | report,--min-percent) ;;
+	report,--limit | report,--min-percent | report,--callers | report,--callees) ;;
 	diff,--focus | diff,--ignore | diff,--from | diff,--to) ;;
 	diff,--limit | diff,--fail-above | play,--port) ;;
 	*) return 1 ;;

@@ -51,6 +51,14 @@ static void warn_of_ending(const char *ending)
 	fputs("' names no format: a table is written; --format names another\n", stderr);
 }
 
+static int usage_format(const char *verb, const char *name, const char *names, bool is_diff)
+{
+	const char *near = show_format_near(name, is_diff);
+
+	return cmd_usage(verb, "unknown format '%s'%s%s%s; the formats are: %s", name,
+			 near ? "; did you mean '" : "", near ? near : "", near ? "'" : "", names);
+}
+
 int cmd_choose_format(const char *verb, const char *name, const char *output,
 		      const struct show_format **format)
 {
@@ -62,7 +70,7 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 	*format =
 		name ? show_format_find(name) : show_format_of_path(output ? output : "", &unknown);
 	if (!*format)
-		return cmd_usage(verb, "unknown format '%s'; the formats are: %s", name, names);
+		return usage_format(verb, name, names, is_diff);
 	if (is_diff && !(*format)->diff)
 		return cmd_usage(verb,
 				 "%s%s%s cannot hold a comparison of two films; these can: %s",

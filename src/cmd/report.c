@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cmd/answer.h"
 #include "film/events.h"
 #include "film/reader.h"
+#include "query/around.h"
 #include "query/report.h"
 #include "query/requests.h"
 #include "query/slices.h"
@@ -21,7 +23,10 @@
 enum {
 	OPTION_MIN_PERCENT = 1,
 	OPTION_COLUMNS,
-	OPTION_SORT
+	OPTION_SORT,
+	OPTION_JSON,
+	OPTION_CALLERS,
+	OPTION_CALLEES,
 };
 
 static const struct option long_options[] = {
@@ -29,6 +34,9 @@ static const struct option long_options[] = {
 	{"min-percent", required_argument, NULL, OPTION_MIN_PERCENT},
 	{"columns", required_argument, NULL, OPTION_COLUMNS},
 	{"sort", required_argument, NULL, OPTION_SORT},
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"callers", required_argument, NULL, OPTION_CALLERS},
+	{"callees", required_argument, NULL, OPTION_CALLEES},
 	{0},
 };
 
@@ -40,7 +48,8 @@ static const char help_start[] =
 	"                        flame-html, pprof, speedscope, json, heatmap, histogram, graph,\n"
 	"                        chrome, perfetto, states, states-json, requests, requests-json,\n"
 	"                        logs, logs-json, machine, machine-json, values, values-json,\n"
-	"                        inspect, inspect-json; without it the name given to -o decides.\n"
+	"                        inspect, inspect-json, summary, summary-json; without it the\n"
+	"                        name given to -o decides.\n"
 	"                        flame-svg and flame-html are svg and html. The others are\n"
 	"                          heatmap   of samples: when they were, a row for each 20 ms of\n"
 	"                                    a second, as SVG or for the terminal\n"
@@ -53,6 +62,11 @@ static const char help_start[] =
 	"                                    did\n"
 	"                          values    of calls with arguments: which values there were\n"
 	"                          inspect   of calls with arguments: one by one\n"
+	"                          summary   on one page, what the film holds and what stands out\n"
+	"      --json            JSON of what is shown without it\n"
+	"      --callers FUNCTION  the tree of what called a function, a name or a glob, and what\n"
+	"                        was spent in it for each caller; also as svg and html\n"
+	"      --callees FUNCTION  the same of what the function called\n"
 	"  -o, --output FILE     write there instead of standard output\n"
 	"      --limit N         rows of the table (default 40; 0: all)\n"
 	"      --sort KEY        order of the table: self, total; of calls also calls, avg, max,\n"
@@ -70,7 +84,9 @@ static const char help_start[] =
 
 static const char help_examples[] =
 	"\nExamples:\n"
+	"  stackcam report --format summary           what the film holds, what stands out\n"
 	"  stackcam report                            the functions that took most, by themselves\n"
+	"  stackcam report -e mem-alloc --callers malloc\n"
 	"  stackcam report --by process               the processes that took most\n"
 	"  stackcam report --format tree --comm 'worker-*' x.film\n"
 	"  stackcam report -o flame.svg               a flame graph\n"
@@ -90,6 +106,8 @@ static const char help_examples[] =
 struct arguments {
 	struct answer_arguments answer;
 	const char *film;
+	const char *around; /* of --callers or --callees: of which function; null: of none */
+	bool wants_callees, is_json;
 };
 
 static int parse_percent(const char *s, double *percent)
@@ -119,17 +137,46 @@ static int take_option(struct arguments *a, int option)
 		if (show_take_order(show, optarg, &why))
 			return cmd_usage("report", "%s", why.what);
 		return 0;
+	case OPTION_JSON:
+		a->is_json = true;
+		return 0;
+	case OPTION_CALLERS:
+	case OPTION_CALLEES:
+		if (a->around)
+			return cmd_usage("report", "one of --callers and --callees at a time");
+		a->around = optarg;
+		a->wants_callees = option == OPTION_CALLEES;
+		return 0;
 	default:
 		return cmd_take_answer("report", &a->answer, option, optarg);
 	}
 }
 
-/* Returns 0 or an exit status. */
-static int choose_format(struct answer_arguments *a)
+/* With --callers and --callees, flames are shown; else a tree. Returns 0 or an exit status. */
+static int fit_around(const struct arguments *a, struct answer_arguments *answer)
 {
+	if (!a->around)
+		return 0;
+	if (a->is_json)
+		return cmd_usage("report", "--%s has no JSON; 'stackcam mcp' and the API have it",
+				 a->wants_callees ? "callees" : "callers");
+	if (!answer->format_name && !answer->output)
+		answer->format_name = "tree";
+	return 0;
+}
+
+/* Returns 0 or an exit status. */
+static int choose_format(struct arguments *arguments)
+{
+	struct answer_arguments *a = &arguments->answer;
 	const struct shape *shape = &a->question.shape;
 	int status = cmd_choose_format("report", a->format_name, a->output, &a->format);
 
+	if (!status && arguments->around && !a->format->of_flame)
+		return cmd_usage("report",
+				 "%s shows no callers or callees of one function: tree, svg and "
+				 "html do",
+				 a->format->name);
 	if (!status && a->format->story &&
 	    (shape->by_process || shape->by_thread || shape->by_image || shape->lines ||
 	     shape->inlines))
@@ -170,7 +217,32 @@ static int parse(struct arguments *a, int argc, char **argv)
 				 argv[optind + 1]);
 	if (optind < argc)
 		a->film = argv[optind];
-	return a->answer.help ? 0 : choose_format(&a->answer);
+	if (a->answer.help)
+		return 0;
+	status = fit_around(a, &a->answer);
+	return status ? status : choose_format(a);
+}
+
+/* Shows the callers or the callees of a function; 0 or a negative errno with *why filled. */
+static int show_around(const struct arguments *a, const struct report *report, FILE *out,
+		       struct fail *why)
+{
+	/* the same answer with another flame; what it has belongs to the report, or to around */
+	struct report shown = *report;
+	struct around around;
+	int err = around_make(report, a->around, &around, why);
+
+	if (!err) {
+		shown.flame = a->wants_callees ? around.sandwich.callees : around.sandwich.callers;
+		err = a->answer.format->report(&shown, &a->answer.show, out);
+		if (err)
+			fail_errno(why, err, NULL, "cannot show '%s'", a->film);
+	}
+	if (!err && around.others && !fflush(out))
+		fprintf(stderr, "stackcam: %zu function%s with less match '%s', too\n",
+			around.others, text_plural(around.others), a->around);
+	around_free(&around);
+	return err;
 }
 
 /* Shows the film; 0 or a negative errno with *why filled. */
@@ -183,7 +255,9 @@ static int show(struct arguments *a, struct film *film, struct output *output, s
 	cmd_fit_output(&answer->show, output, answer->wide, answer->no_color);
 	if (!err)
 		err = show_format_fits(answer->format, &report.view, &answer->show, why);
-	if (!err) {
+	if (!err && a->around)
+		err = show_around(a, &report, output->file, why);
+	else if (!err) {
 		err = answer->format->report(&report, &answer->show, output->file);
 		if (err)
 			fail_errno(why, err, NULL, "cannot show '%s'", a->film);
@@ -315,6 +389,19 @@ static void fit_format(struct answer_arguments *answer, const struct film *film)
 		answer->format = show_format_find("machine");
 }
 
+/* With --json, the format becomes the one that has the same as JSON. 0 or -EINVAL. */
+static int fit_json(const struct arguments *a, struct answer_arguments *answer, struct fail *why)
+{
+	const struct show_format *json = a->is_json ? show_format_json(answer->format) : NULL;
+
+	if (!a->is_json)
+		return 0;
+	if (!json)
+		return fail(why, -EINVAL, NULL, "%s has no JSON", answer->format->name);
+	answer->format = json;
+	return 0;
+}
+
 /* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */
 static int write_answer(struct arguments *a, struct film *film, struct fail *why)
 {
@@ -326,8 +413,10 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 		return err;
 	output_like(&output, a->film);
 	fit_format(&a->answer, film);
+	shown = fit_json(a, &a->answer, why);
 	format = a->answer.format;
-	shown = cmd_check_terminal(format, &output, why);
+	if (!shown)
+		shown = cmd_check_terminal(format, &output, why);
 	if (!shown && show_tells_slices(format, film, a->answer.question.event))
 		shown = show_slices(a, film, &output, why);
 	else if (!shown && format->slices && !format->story)

@@ -79,6 +79,18 @@ static int check(const struct patterns *patterns, struct fail *why)
 	return err;
 }
 
+int patterns_match(const struct patterns *patterns, const char *name, bool *result,
+		   struct fail *why)
+{
+	char *shorter = strndup(name, length_without_parameters(name));
+
+	if (!shorter)
+		return fail_errno(why, -ENOMEM, NULL, "cannot choose functions");
+	*result = is_meant(patterns, name, shorter);
+	free(shorter);
+	return check(patterns, why);
+}
+
 int patterns_frames(const struct patterns *patterns, const struct film *film, uint8_t **result,
 		    struct fail *why)
 {
@@ -92,12 +104,12 @@ int patterns_frames(const struct patterns *patterns, const struct film *film, ui
 		const char *name = frame->function
 					   ? film->functions[frame->function].name
 					   : name_of_place(film, frame, place, sizeof(place));
-		char *shorter = strndup(name, length_without_parameters(name));
+		bool is_wanted = false;
+		int err = patterns_match(patterns, name, &is_wanted, why);
 
-		if (!shorter)
-			return fail_errno(why, -ENOMEM, NULL, "cannot choose functions");
-		frames[i] = is_meant(patterns, name, shorter);
-		free(shorter);
+		if (err)
+			return err;
+		frames[i] = is_wanted;
 	}
-	return check(patterns, why);
+	return 0;
 }

@@ -31,6 +31,13 @@ int patterns_add(struct patterns *patterns, bool include, const char *text, stru
 void patterns_free(struct patterns *patterns);
 
 /*
+ * Whether a function of that name is meant. -ENOMEM, or -EINVAL where a regular expression takes
+ * too long with *why filled.
+ */
+int patterns_match(const struct patterns *patterns, const char *name, bool *is_meant,
+		   struct fail *why);
+
+/*
  * *frames: a byte per frame, 1 where its function is meant; to be freed. Returns 0, -ENOMEM, or
  * -EINVAL where a regular expression takes too long; *why filled.
  */

@@ -43,22 +43,36 @@ void view_sort_reasons(struct view_reasons *reasons)
 		qsort(reasons->at, reasons->count, sizeof(*reasons->at), most_first);
 }
 
-int view_count_losses(struct view_reasons *losses, const struct film *film, uint32_t event,
-		      uint32_t also)
+/* Of two events (0: none), and, with of_film, what was lost of no single event. */
+static int count_losses(struct view_reasons *losses, const struct film *film, bool of_film,
+			uint32_t event, uint32_t also)
 {
 	struct map known = {0};
 	bool done = true;
 
 	for (size_t i = 0; done && i < film->loss_count; i++) {
 		const struct film_loss *loss = &film->losses[i];
+		bool is_wanted =
+			loss->event ? loss->event == event || loss->event == also : of_film;
 
-		if (loss->count && (!loss->event || loss->event == event || loss->event == also))
+		if (loss->count && is_wanted)
 			done = view_count_reason(losses, &known, loss->reason, strlen(loss->reason),
 						 loss->count);
 	}
 	view_sort_reasons(losses);
 	map_free(&known);
 	return done ? 0 : -ENOMEM;
+}
+
+int view_count_losses(struct view_reasons *losses, const struct film *film, uint32_t event,
+		      uint32_t also)
+{
+	return count_losses(losses, film, true, event, also);
+}
+
+int view_count_own_losses(struct view_reasons *losses, const struct film *film, uint32_t event)
+{
+	return count_losses(losses, film, !event, event, 0);
 }
 
 void view_free_reasons(struct view_reasons *reasons)

@@ -34,6 +34,9 @@ void view_sort_reasons(struct view_reasons *reasons);
 int view_count_losses(struct view_reasons *losses, const struct film *film, uint32_t event,
 		      uint32_t also);
 
+/* The same of one event alone; 0: of what a film lost of no single event. */
+int view_count_own_losses(struct view_reasons *losses, const struct film *film, uint32_t event);
+
 void view_free_reasons(struct view_reasons *reasons);
 
 #endif

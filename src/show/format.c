@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/nearest.h"
 #include "film/events.h"
 #include "query/slices.h"
 #include "show/logs.h"
@@ -13,6 +14,7 @@
 #include "show/replay.h"
 #include "show/requests.h"
 #include "show/slices.h"
+#include "show/summary.h"
 #include "show/values.h"
 
 static int report_svg(const struct report *report, const struct show_options *options, FILE *out)
@@ -52,17 +54,19 @@ static const struct show_format formats[] = {
 	 .of_sums = true,
 	 .report = show_table,
 	 .diff = show_diff_table},
-	{.name = "tree", .extensions = "tree", .report = show_tree},
+	{.name = "tree", .extensions = "tree", .of_flame = true, .report = show_tree},
 	{.name = "folded", .extensions = "folded", .report = show_folded, .diff = show_diff_folded},
 	{.name = "heatmap", .extensions = "heatmap.svg", .times = show_heatmap},
 	{.name = "svg",
 	 .alias = "flame-svg",
 	 .extensions = "svg",
+	 .of_flame = true,
 	 .report = report_svg,
 	 .diff = diff_svg},
 	{.name = "html",
 	 .alias = "flame-html",
 	 .extensions = "html htm",
+	 .of_flame = true,
 	 .needs_page = true,
 	 .report = report_html,
 	 .diff = diff_html},
@@ -115,6 +119,8 @@ static const struct show_format formats[] = {
 	 .extensions = "machine.json",
 	 .of_event = EVENT_MACHINE,
 	 .times = show_machine_json},
+	{.name = "summary", .extensions = "summary", .times = show_summary},
+	{.name = "summary-json", .extensions = "summary.json", .times = show_summary_json},
 	{.name = "json",
 	 .extensions = "json",
 	 .of_sums = true,
@@ -228,6 +234,26 @@ const struct show_format *show_format_find(const char *name)
 		    (formats[i].alias && !strcmp(formats[i].alias, name)))
 			return &formats[i];
 	return NULL;
+}
+
+const char *show_format_near(const char *name, bool of_diff)
+{
+	struct nearest nearest = {.given = name};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (!of_diff || formats[i].diff)
+			nearest_offer(&nearest, formats[i].name);
+	return nearest.name;
+}
+
+const struct show_format *show_format_json(const struct show_format *format)
+{
+	char name[64];
+
+	if (!strcmp(format->name, "table"))
+		return show_format_find("json");
+	snprintf(name, sizeof(name), "%s-json", format->name);
+	return show_format_find(name);
 }
 
 static bool has_extension(const char *path, const char *extension, size_t length)

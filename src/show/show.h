@@ -128,6 +128,7 @@ struct show_format {
 	bool of_values;		/* or nothing but calls with their values */
 	enum event_id of_event; /* or nothing but all that is known of this one; 0: of any */
 	bool of_sums;		/* can show sums of calls, too */
+	bool of_flame;		/* shows a flame and nothing else, so any flame */
 	bool needs_page;	/* see show_has_page() */
 	int (*report)(const struct report *report, const struct show_options *options, FILE *out);
 	int (*diff)(const struct diff *diff, const struct show_options *options, FILE *out);
@@ -170,6 +171,12 @@ int show_take_order(struct show_options *options, const char *name, struct fail 
 
 /* The format of that name or alias, or null. */
 const struct show_format *show_format_find(const char *name);
+
+/* The name that a mistyped one was meant to be, of the formats that show_format_names() has. */
+const char *show_format_near(const char *name, bool of_diff);
+
+/* The format that has what this one shows as JSON, or null. */
+const struct show_format *show_format_json(const struct show_format *format);
 
 /*
  * The format that a file of that name has, by its ending; a table where it has none, or one that

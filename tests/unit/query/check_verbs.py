@@ -48,6 +48,58 @@ class Verbs(unittest.TestCase):
         self.assertIn(says, done.stderr)
         return done
 
+    def test_summary(self):
+        """Its numbers are those of the table, and as JSON the same as in the text."""
+        table = json.loads(self.ends(0, "report", "--json").stdout)
+        page = json.loads(self.ends(0, "report", "--format", "summary", "--json").stdout)
+        self.assertEqual(page["schema"], "stackcam/summary/1")
+        self.assertEqual(page["film"], table["film"])
+        event, = page["events"]
+        self.assertEqual((event["name"], event["samples"], event["total"], event["complete"]),
+                         ("on-cpu", 5000, table["event"]["total"], table["stacks"]["complete"]))
+        self.assertEqual(page["processes"], [
+            {"pid": p["pid"], "comm": p["comm"], "event": "on-cpu", "total": p["total"]} for p in table["processes"][:8]])
+        hottest = [(f["subject"], f["value"]) for f in page["findings"] if f["kind"] == "function"]
+        self.assertEqual(hottest, [(f["name"], f["self"]) for f in table["functions"][:3]])
+        text = self.ends(0, "report", "--format", "summary").stdout
+        for name, _ in hottest:
+            self.assertIn(f"hottest function: {name}", text)
+        self.assertEqual(self.ends(0, "report", "--format", "summary", "-e", "on-cpu").stdout, text)
+        self.ends(1, "report", "--format", "summary", "-e", "on-cup", says="did you mean 'on-cpu'")
+        pid = table["processes"][0]["pid"]
+        of_one = self.ends(0, "report", "--format", "summary-json", "-p", str(pid)).stdout
+        self.assertEqual(json.loads(of_one)["events"][0]["total"],
+                         sum(p["total"] for p in table["processes"] if p["pid"] == pid))
+
+    def test_summary_of_calls(self):
+        table = json.loads(self.ends(0, "report", "--json", "calls.film").stdout)
+        page = json.loads(self.ends(0, "report", "--format", "summary-json", "calls.film").stdout)
+        self.assertEqual([(f["subject"], f["value"], f["count"]) for f in page["findings"]],
+                         [(f["name"], f["total"], f["calls"]) for f in sorted(table["functions"], key=lambda f: -f["total"])[:3]])
+
+    def test_callers_and_callees(self):
+        hottest = json.loads(self.ends(0, "report", "--json").stdout)["functions"][0]
+        for option in ("--callers", "--callees"):
+            done = self.ends(0, "report", option, hottest["name"], "--min-percent", "0")
+            lines = done.stdout.splitlines()
+            root = next(i for i, line in enumerate(lines) if line.startswith("100.00%"))
+            self.assertIn(f"  {hottest['name']}  [", lines[root])
+            self.assertEqual(done.stderr, "")
+        self.assertIn("<svg", self.ends(0, "report", "--callers", hottest["name"], "--format", "svg").stdout)
+        wrong = hottest["name"][:-2] + hottest["name"][-1]
+        self.ends(1, "report", "--callers", wrong, says="did you mean '")
+        self.ends(1, "report", "--callers", "re:(", says="regular expression")
+        self.assertIn("match '*', too", self.ends(0, "report", "--callers", "*").stderr)
+        for words, says in ((("--format", "table"), "tree, svg and html do"), (("--json",), "has no JSON"),
+                            (("--callees", "x"), "at a time")):
+            self.ends(2, "report", "--callers", "x", *words, says=says)
+
+    def test_what_a_user_meant(self):
+        for words, says in ((("reprot",), "did you mean 'report'"), (("report", "--formt", "x"), "did you mean '--format'"),
+                            (("report", "--format", "tabel"), "did you mean 'table'"),
+                            (("record", "-e", "off-cup"), "did you mean 'off-cpu'")):
+            self.ends(2, *words, says=says)
+
     def test_report_takes_the_film_of_this_folder(self):
         self.assertIn("5,000 samples", self.ends(0, "report").stdout)
         self.assertIn("3,000 samples", self.ends(0, "report", "other.film").stdout)

@@ -337,7 +337,7 @@ static void test_formats_of_names(void **state)
 			    "table, tree, folded, heatmap, svg, html, pprof, speedscope, chrome, "
 			    "perfetto, states, states-json, requests, requests-json, "
 			    "values, values-json, inspect, inspect-json, logs, logs-json, machine, "
-			    "machine-json, json, histogram, graph");
+			    "machine-json, summary, summary-json, json, histogram, graph");
 	show_format_names(true, list, sizeof(list));
 	assert_string_equal(list, "table, folded, svg, html, pprof, speedscope, json");
 	assert_null(show_format_find("SVG"));
