@@ -15,6 +15,7 @@
 #include "symbol/debug_file.h"
 #include "symbol/debuginfod.h"
 #include "symbol/dwarf_process.h"
+#include "symbol/elf_jumps.h"
 #include "symbol/elf_plt.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/go_symbols.h"
@@ -50,6 +51,7 @@ struct found_files {
 	struct fail why_not; /* there is no debug file */
 	bool unpacked;
 	bool too_much; /* its DWARF takes more than it may */
+	bool no_jumps; /* none that names a function (elf_jumps.h) */
 	uint8_t *data; /* .gnu_debugdata; null: none */
 	size_t data_size;
 };
@@ -386,6 +388,18 @@ static int answer_rest_from_go(struct lookup *l)
 	return 0;
 }
 
+/* What no table of symbols names may be what an exported function jumps to. */
+static int answer_from_jumps(struct lookup *l)
+{
+	int count;
+
+	if (!l->starts || l->files->no_jumps || !batch_settle(&l->batch))
+		return 0;
+	count = elf_jumps_answer(&l->main, &l->batch);
+	l->files->no_jumps = count == 0;
+	return count < 0 ? count : 0;
+}
+
 /* All sources of functions' names, the best first, until there is no open question. */
 static int answer_functions(struct lookup *l, struct fail *why)
 {
@@ -411,6 +425,8 @@ static int answer_functions(struct lookup *l, struct fail *why)
 	if (!err)
 		err = go_on(l, elf_symbols_answer(&l->main, SHT_DYNSYM, l->starts, &l->batch, why),
 			    why);
+	if (!err)
+		err = answer_from_jumps(l);
 	return err ? err : answer_rest_from_go(l);
 }
 

@@ -71,7 +71,7 @@ int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
 /*
  * The same for addresses that symbols_of_image() has no name for: what lies in a function that
  * begins at starts[i] (0: not known) has the name of a symbol without a size there, unless another
- * symbol lies in between.
+ * symbol lies in between, or that of an exported function which jumps there (elf_jumps.h).
  */
 int symbols_of_starts(struct symbols *symbols, const struct symbol_image *image,
 		      const uint64_t *addresses, const uint64_t *starts, size_t count,

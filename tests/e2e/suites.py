@@ -36,8 +36,8 @@ def mirror():
     return next(iter(asked.stdout.split()), None)
 
 
-def fetch(folder, suites, packages):
-    """Downloads packages and all that they depend on. Returns their files, or a string: why not."""
+def fetch(folder, suites, packages, component="main", alone=False):
+    """Downloads packages and, if not alone, all that they depend on. Returns their files, or a string: why not."""
     source = mirror() if shutil.which("apt-get") else None
     if not source or not KEYS.exists():
         return "no packages of Debian here"
@@ -47,7 +47,7 @@ def fetch(folder, suites, packages):
     # nothing is installed there, so nothing that is needed is left out
     (folder / "status").write_text("")
     (folder / "sources.list").write_text("".join(
-        f"deb [signed-by={KEYS}] {source} {suite} main\n" for suite in suites))
+        f"deb [signed-by={KEYS}] {source} {suite} {component}\n" for suite in suites))
     options = {
         "Dir::State": folder, "Dir::State::lists": "lists", "Dir::State::status": folder / "status",
         "Dir::Cache": folder, "Dir::Cache::archives": "archives", "Dir::Etc::sourcelist": folder / "sources.list",
@@ -57,10 +57,11 @@ def fetch(folder, suites, packages):
         "Acquire::http::Timeout": SILENCE, "Acquire::https::Timeout": SILENCE,
     }
     apt = ["apt-get", "-q", "-y", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
-    for words in (["update"], ["-t", suites[-1], "--download-only", "install", *packages]):
+    get = ["download"] if alone else ["-t", suites[-1], "--download-only", "install"]
+    for words in (["update"], [*get, *packages]):
         with contextlib.suppress(subprocess.TimeoutExpired):
             done = subprocess.run([*apt, *words], capture_output=True, text=True, check=False, timeout=FETCHING,
-                                  env={**os.environ, "LC_ALL": "C"})
+                                  cwd=folder / "archives", env={**os.environ, "LC_ALL": "C"})
             # an update that got nothing is a warning for apt
             if done.returncode == 0 and "\nW: Failed to fetch" not in "\n" + done.stderr:
                 continue
@@ -68,22 +69,23 @@ def fetch(folder, suites, packages):
     return sorted((folder / "archives").glob("*.deb"))
 
 
-def unpacked(cache, suites, *packages):
+def unpacked(cache, suites, *packages, component="main", alone=False):
     """
     The root folder with these packages ("name" or "name=version") of a suite, which stays in the folder `cache`
     (Lab.suites) for later runs. Skips where they cannot be had. suites: its name, behind those that it builds
-    on ("trixie trixie-backports").
+    on ("trixie trixie-backports"). component: of the archive; what is in non-free is fetched for tests, and never part of
+    stackcam. alone: without what they depend on.
     """
     suites = suites.split()
-    cache = Path(cache)
+    cache = Path(cache).resolve()
     cache.mkdir(parents=True, exist_ok=True)
     root = cache / "+".join([suites[-1], *packages])
     with open(cache / "lock", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if root.exists():
             return root
-        index = cache / f"apt-{suites[-1]}"
-        files = missing[root] if root in missing else fetch(index, suites, packages)
+        index = cache / (f"apt-{suites[-1]}" if component == "main" else f"apt-{suites[-1]}-{component}")
+        files = missing[root] if root in missing else fetch(index, suites, packages, component, alone)
         if isinstance(files, str):
             missing[root] = files
             pytest.skip(files)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A file as an image in memory: its headers, symbol tables, stubs, packed symbols and the links to
- * other files. An address with a name must lie behind where its symbol begins.
+ * A file as an image in memory: its headers, symbol tables, stubs, jumps, packed symbols and the
+ * links to other files. An address with a name must lie behind where its symbol begins.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -10,6 +10,7 @@
 #include "symbol/batch.h"
 #include "symbol/debug_data.h"
 #include "symbol/debug_file.h"
+#include "symbol/elf_jumps.h"
 #include "symbol/elf_plt.h"
 #include "symbol/elf_symbols.h"
 
@@ -68,6 +69,9 @@ static void answer(const struct elf_file *f, bool starts)
 	batch_settle(&batch);
 	err = elf_symbols_answer(f, SHT_DYNSYM, starts, &batch, NULL);
 	check(err == 0 || err == 1 || err == -E2BIG);
+	check_names(&batch);
+	batch_settle(&batch);
+	check(elf_jumps_answer(f, &batch) >= 0);
 	check_names(&batch);
 	batch_free(&batch);
 }

@@ -208,6 +208,53 @@ static void stubs(void **state)
 #endif
 }
 
+/*
+ * What exported functions jump to through a word has their names; what they do otherwise names
+ * nothing.
+ */
+static void jumps(void **state)
+{
+#if defined(__x86_64__)
+	static const char *const options[] = {"-g", "-fcf-protection=full -g"};
+	struct bench *b = *state;
+
+	bench_write(b, "a.c",
+		    "static int one(void) { __asm__ volatile(\"nop\"); return 1; }\n"
+		    "static int two(void) { __asm__ volatile(\"nop; nop\"); return 2; }\n"
+		    "static int three(void) { __asm__ volatile(\"nop; nop; nop\"); return 3; }\n"
+		    "#define HIDDEN __attribute__((used, visibility(\"hidden\")))\n"
+		    "HIDDEN int (*to_one)(void) = one;\n"
+		    "HIDDEN int (*to_two)(void) = two;\n"
+		    "HIDDEN int (*to_three)(void) = three;\n"
+		    "HIDDEN int on;\n"
+		    "#define FUNCTION(f, ...) __asm__(\".globl \" #f \"; .type \" #f \", "
+		    "@function; \" \\\n"
+		    "	#f \": \" __VA_ARGS__ \"; .size \" #f \", . - \" #f)\n"
+		    "FUNCTION(api_one, \"cmpl $7, on(%rip); je 1f; jmp *to_one(%rip); 1: ret\");\n"
+		    "FUNCTION(api_two, \"movzbl %sil, %esi; jmp *to_two(%rip)\");\n"
+		    "FUNCTION(api_three, \"call *to_three(%rip); ret\");\n");
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		uint64_t one, two, three;
+
+		bench_run(b, "cc -O1 -shared -fPIC %s -o a.so a.c", options[i]);
+		one = bench_address(b, "a.so", "one");
+		two = bench_address(b, "a.so", "two");
+		three = bench_address(b, "a.so", "three");
+		/* its own names are better */
+		assert_string_equal(bench_ask(b, "a.so", NULL, one), "one");
+		bench_run(b, "strip -o b.so a.so");
+		assert_string_equal(bench_ask(b, "b.so", NULL, one), "");
+		assert_string_equal(bench_ask_start(b, "b.so", one, one), "api_one");
+		assert_string_equal(bench_ask_start(b, "b.so", two + 2, two), "api_two");
+		assert_string_equal(bench_ask_start(b, "b.so", three + 1, three), "");
+		assert_string_equal(bench_ask_start(b, "b.so", two + 2, two + 1), "");
+	}
+#else
+	(void)state;
+	skip();
+#endif
+}
+
 static void versions(void **state)
 {
 	struct bench *b = *state;
@@ -425,6 +472,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(best_of_several, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(indirect_functions, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(stubs, bench_set_up, bench_tear_down),
+		cmocka_unit_test_setup_teardown(jumps, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(versions, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(cplusplus, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(layouts, bench_set_up, bench_tear_down),

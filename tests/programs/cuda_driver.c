@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Stands for the driver library of a GPU, libcuda.so.1, with entries of the real one's shape: each
+ * exported function is "cmpl; je; jmp *WORD(%rip)", and WORD, in writable memory, has the address
+ * of a function that no symbol names (the library is stripped). What is allocated stands in a table
+ * of its own, by the tag that the caller has set: that is the truth.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cuda_driver.h"
+#include "program.h"
+
+#define EXPORTED   __attribute__((visibility("default"), used))
+#define HIDDEN	   __attribute__((visibility("hidden"), used))
+#define DONE	   0
+#define INVALID	   1
+#define NO_ROOM	   2
+
+#define BLOCKS_MAX 8192
+
+struct block {
+	uint64_t key; /* address or handle; 0: free */
+	uint64_t bytes;
+	int tag;
+	int is_handle, is_released, maps;
+};
+
+struct mapping {
+	uint64_t address, handle;
+};
+
+HIDDEN unsigned int driver_state;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct block blocks[BLOCKS_MAX];
+static struct mapping mappings[BLOCKS_MAX];
+static struct driver_truth truth;
+static uint64_t next_address = 0x7f0000000000, next_handle = 0x1000;
+static __thread int tag;
+
+EXPORTED void driver_tag(int to)
+{
+	tag = to;
+}
+
+EXPORTED void driver_truth_of(struct driver_truth *to)
+{
+	pthread_mutex_lock(&lock);
+	*to = truth;
+	pthread_mutex_unlock(&lock);
+}
+
+/* -- the table --------------------------------------------------------------------------------- */
+
+static struct block *block_of(uint64_t key)
+{
+	for (int i = 0; i < BLOCKS_MAX; i++)
+		if (blocks[i].key == key)
+			return &blocks[i];
+	return NULL;
+}
+
+static int allocate(uint64_t *to, uint64_t bytes, int is_handle)
+{
+	struct block *block;
+	int result = NO_ROOM;
+
+	pthread_mutex_lock(&lock);
+	block = bytes <= DRIVER_LARGEST ? block_of(0) : NULL;
+	if (block) {
+		*block = (struct block){.bytes = bytes, .tag = tag, .is_handle = is_handle};
+		if (is_handle)
+			block->key = next_handle++;
+		else
+			block->key = next_address;
+		next_address += is_handle ? 0 : (bytes + 511) & ~511ull;
+		*to = block->key;
+		truth.allocated[tag] += bytes;
+		truth.in_use[tag] += bytes;
+		result = DONE;
+	}
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+static void drop(struct block *block)
+{
+	truth.in_use[block->tag] -= block->bytes;
+	block->key = 0;
+}
+
+static int release(uint64_t key)
+{
+	struct block *block;
+
+	pthread_mutex_lock(&lock);
+	block = key ? block_of(key) : NULL;
+	if (block && block->is_handle)
+		block->is_released = 1;
+	if (block && !block->maps)
+		drop(block);
+	pthread_mutex_unlock(&lock);
+	return block || !key ? DONE : INVALID;
+}
+
+/* -- what the entries jump to ------------------------------------------------------------------ */
+
+/* The host computes while it waits for the device, */
+static int do_cuCtxSynchronize(void)
+{
+	spin(MILLISECOND);
+	return DONE;
+}
+
+/* or sleeps. */
+static int do_cuStreamSynchronize(void *stream)
+{
+	const struct timespec pause = {0, 2000000};
+
+	(void)stream;
+	nanosleep(&pause, NULL);
+	NO_TAIL_CALL();
+	return DONE;
+}
+
+static int do_cuMemAlloc_v2(uint64_t *to, size_t bytes)
+{
+	return allocate(to, bytes, 0);
+}
+
+static int do_cuMemAllocManaged(uint64_t *to, size_t bytes, unsigned int flags)
+{
+	(void)flags;
+	return allocate(to, bytes, 0);
+}
+
+static int do_cuMemAllocPitch_v2(uint64_t *to, size_t *pitch, size_t width, size_t height,
+				 unsigned int element)
+{
+	(void)element;
+	*pitch = (width + 511) & ~(size_t)511;
+	return allocate(to, *pitch * height, 0);
+}
+
+extern int cuMemAlloc_v2(uint64_t *to, size_t bytes);
+
+/* One function of the interface calls another one: that is one allocation. */
+static int do_cuMemAllocAsync(uint64_t *to, size_t bytes, void *stream)
+{
+	int result = cuMemAlloc_v2(to, bytes);
+
+	(void)stream;
+	NO_TAIL_CALL();
+	return result;
+}
+
+static int do_cuMemAllocFromPoolAsync(uint64_t *to, size_t bytes, void *pool, void *stream)
+{
+	(void)pool;
+	(void)stream;
+	return allocate(to, bytes, 0);
+}
+
+static int do_cuMemFree_v2(uint64_t address)
+{
+	return release(address);
+}
+
+static int do_cuMemFreeAsync(uint64_t address, void *stream)
+{
+	(void)stream;
+	return release(address);
+}
+
+static int do_cuArrayCreate_v2(uint64_t *to, const struct driver_array *array)
+{
+	/* a row of height 0 is an array of one dimension; four channels of 32 bits have 16 bytes */
+	size_t height = array->height ? array->height : 1;
+
+	return allocate(to, array->width * height * array->channels * 4, 0);
+}
+
+static int do_cuArrayDestroy(uint64_t array)
+{
+	return release(array);
+}
+
+static int do_cuMemCreate(uint64_t *to, size_t bytes, const void *properties, uint64_t flags)
+{
+	(void)properties;
+	(void)flags;
+	return allocate(to, bytes, 1);
+}
+
+static int do_cuMemRelease(uint64_t handle)
+{
+	return release(handle);
+}
+
+static int do_cuMemMap(uint64_t address, size_t bytes, size_t offset, uint64_t handle,
+		       uint64_t flags)
+{
+	struct block *block;
+
+	(void)bytes;
+	(void)offset;
+	(void)flags;
+	pthread_mutex_lock(&lock);
+	block = block_of(handle);
+	for (int i = 0; block && i < BLOCKS_MAX; i++)
+		if (!mappings[i].address) {
+			mappings[i] = (struct mapping){address, handle};
+			block->maps++;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+	return block ? DONE : INVALID;
+}
+
+static int do_cuMemUnmap(uint64_t address, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < BLOCKS_MAX; i++) {
+		struct block *block;
+
+		if (!mappings[i].address || mappings[i].address - address >= bytes)
+			continue;
+		block = block_of(mappings[i].handle);
+		if (block && !--block->maps && block->is_released)
+			drop(block);
+		mappings[i].address = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return DONE;
+}
+
+/* -- entries ----------------------------------------------------------------------------------- */
+
+#define ENTRY(name)                                                                              \
+	HIDDEN void *word_##name = (void *)do_##name;                                            \
+	__asm__(".text\n.p2align 5\n"                                                            \
+		".globl " #name "\n.type " #name ", @function\n" #name ":\n\t.cfi_startproc\n\t" \
+		"cmpl $0x321cba00, driver_state(%rip)\n\t"                                       \
+		"je 1f\n\t"                                                                      \
+		"jmp *word_" #name "(%rip)\n\t"                                                  \
+		".p2align 3\n1:\tmov $4, %eax\n\tret\n\t.cfi_endproc\n\t"                        \
+		".size " #name ", . - " #name "\n")
+
+ENTRY(cuCtxSynchronize);
+ENTRY(cuStreamSynchronize);
+ENTRY(cuMemAlloc_v2);
+ENTRY(cuMemAllocManaged);
+ENTRY(cuMemAllocPitch_v2);
+ENTRY(cuMemAllocAsync);
+ENTRY(cuMemAllocFromPoolAsync);
+ENTRY(cuMemFree_v2);
+ENTRY(cuMemFreeAsync);
+ENTRY(cuArrayCreate_v2);
+ENTRY(cuArrayDestroy);
+ENTRY(cuMemCreate);
+ENTRY(cuMemRelease);
+ENTRY(cuMemMap);
+ENTRY(cuMemUnmap);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CUDA_DRIVER_H
+#define CUDA_DRIVER_H
+
+/*
+ * The interface of the library that stands for a driver's (cuda_driver.c): functions of the driver,
+ * and what it knows.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DRIVER_TAGS    4
+#define DRIVER_LARGEST (1ull << 36) /* bytes: there is no more */
+
+/* Bytes, by the tag that their caller had set. */
+struct driver_truth {
+	uint64_t allocated[DRIVER_TAGS], in_use[DRIVER_TAGS];
+};
+
+struct driver_array {
+	size_t width, height;
+	unsigned int format, channels;
+};
+
+#define DRIVER_FLOAT 0x20
+
+/* Of the calling thread. */
+void driver_tag(int tag);
+void driver_truth_of(struct driver_truth *truth);
+
+int cuCtxSynchronize(void);
+int cuStreamSynchronize(void *stream);
+int cuMemAlloc_v2(uint64_t *to, size_t bytes);
+int cuMemAllocManaged(uint64_t *to, size_t bytes, unsigned int flags);
+int cuMemAllocPitch_v2(uint64_t *to, size_t *pitch, size_t width, size_t height,
+		       unsigned int element);
+int cuMemAllocAsync(uint64_t *to, size_t bytes, void *stream);
+int cuMemAllocFromPoolAsync(uint64_t *to, size_t bytes, void *pool, void *stream);
+int cuMemFree_v2(uint64_t address);
+int cuMemFreeAsync(uint64_t address, void *stream);
+int cuArrayCreate_v2(uint64_t *to, const struct driver_array *array);
+int cuArrayDestroy(uint64_t array);
+int cuMemCreate(uint64_t *to, size_t bytes, const void *properties, uint64_t flags);
+int cuMemRelease(uint64_t handle);
+int cuMemMap(uint64_t address, size_t bytes, size_t offset, uint64_t handle, uint64_t flags);
+int cuMemUnmap(uint64_t address, size_t bytes);
+
+#endif
