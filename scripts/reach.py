@@ -57,6 +57,7 @@ REACH = (
     ("src/show/inspect*", ["inspect", "docs"]),
     ("src/base/shown*", ["inspect"]),
     ("src/show/*", SHOWN),
+    ("src/exchange/*", SHOWN + SERVERS),
     ("src/query/*", SHOWN + SERVERS),
     ("src/runtime/lua*", ["lua", "languages", "every_instruction"]),
     ("src/runtime/python*", ["python", "languages", "every_instruction"]),

@@ -169,3 +169,12 @@ const char *bytes_text(struct bytes *b)
 	b->at = zero + 1;
 	return s;
 }
+
+char *buf_take_text(struct buf *b)
+{
+	buf_put_u8(b, 0);
+	if (!b->failed)
+		return (char *)b->at;
+	buf_free(b);
+	return NULL;
+}

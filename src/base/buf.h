@@ -35,6 +35,12 @@ static inline int64_t unzigzag(uint64_t v)
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
+/*
+ * The bytes with a zero byte behind them, for the caller to free; null: no memory. b is empty then
+ * and must not be freed.
+ */
+char *buf_take_text(struct buf *b);
+
 /* Bytes to be read, with an end that is never passed; failed stays set once a read went wrong. */
 struct bytes {
 	const uint8_t *at, *end;

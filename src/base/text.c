@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+
 size_t text_put_utf8(char to[4], uint32_t point)
 {
 	static const uint8_t first[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -292,4 +294,43 @@ void text_signal(int number, char *to, size_t size)
 		snprintf(to, size, "SIG%s", name);
 	else
 		snprintf(to, size, "signal %d", number);
+}
+
+static void put_safe(struct buf *b, const char *s, const char *these)
+{
+	size_t wanted = text_make_safe(NULL, 0, s) + 1;
+	char *safe = malloc(wanted);
+
+	if (!safe) {
+		b->failed = true;
+		return;
+	}
+	text_make_safe(safe, wanted, s);
+	for (const char *at = safe; *at; at++)
+		if (strchr(these, *at))
+			buf_printf(b, "\\x%02x", (unsigned char)*at);
+		else
+			buf_put_u8(b, (uint8_t)*at);
+	free(safe);
+}
+
+char *text_safe(const char *s, const char *these)
+{
+	struct buf b = {0};
+
+	put_safe(&b, s, these);
+	return buf_take_text(&b);
+}
+
+char *text_place(const char *name, const char *file, uint32_t line, const char *these)
+{
+	struct buf b = {0};
+
+	put_safe(&b, name, these);
+	if (*file) {
+		buf_put_u8(&b, ' ');
+		put_safe(&b, file, these);
+		buf_printf(&b, ":%" PRIu32, line);
+	}
+	return buf_take_text(&b);
 }

@@ -76,4 +76,13 @@ int text_parse_time(const char *s, uint64_t unit, uint64_t *ns);
  */
 int text_parse_bytes(const char *s, uint64_t *bytes);
 
+/*
+ * A copy of s as text_make_safe() makes it, with each byte of `these` as \xNN, too. The caller
+ * frees it; null: no memory.
+ */
+char *text_safe(const char *s, const char *these);
+
+/* The same of a name, and of " FILE:LINE" behind it unless file is "". */
+char *text_place(const char *name, const char *file, uint32_t line, const char *these);
+
 #endif

@@ -12,6 +12,8 @@
 #include "film/reader.h"
 #include "query/replay.h"
 #include "show/output.h"
+#include "exchange/chrome/writer.h"
+#include "exchange/perfetto/writer.h"
 #include "show/replay.h"
 #include "show/words.h"
 
@@ -259,12 +261,12 @@ static int show(struct arguments *a, struct film *film, struct output *output,
 {
 	switch (a->format) {
 	case FORMAT_CHROME:
-		return show_chrome(film, &a->question, output->file, sums, why);
+		return chrome_write_calls(film, &a->question, output->file, sums, why);
 	case FORMAT_PERFETTO:
 		if (output->is_terminal)
 			return fail(why, -EINVAL, "name a file with -o, or use a pipe",
 				    "perfetto is not text for a terminal");
-		return show_perfetto(film, &a->question, output->file, sums, why);
+		return perfetto_write_calls(film, &a->question, output->file, sums, why);
 	default:
 		a->lines.start = film->info.start;
 		a->lines.color =

@@ -21,7 +21,7 @@
 #include "host/recorder.h"
 #include "host/say.h"
 #include "show/call_long.h"
-#include "show/inspect.h"
+#include "query/shown_text.h"
 
 /*
  * Calls per second of one function, for some seconds in a row. A process that another user runs
@@ -38,7 +38,7 @@ static char *words_of(const struct shown_tree *tree)
 
 	if (!to)
 		return NULL;
-	inspect_print_list(to, tree);
+	shown_print_list(to, tree);
 	if (!fclose(to))
 		return words;
 	free(words);

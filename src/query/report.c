@@ -2,6 +2,7 @@
 #include "query/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -75,6 +76,22 @@ int flame_of_tree(const struct tree *tree, const struct view *view, bool is_diff
 	if (is_diff)
 		scale_before(tree, flame);
 	return 0;
+}
+
+void film_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, size_t size)
+{
+	__int128 ns = (__int128)monotonic + info->wall_offset;
+	time_t seconds = (time_t)(ns / 1000000000);
+	int32_t rest = (int32_t)(ns % 1000000000);
+	char day[64];
+	struct tm utc;
+
+	/* RFC 3339 has years of four digits */
+	if (rest < 0 || !gmtime_r(&seconds, &utc) || utc.tm_year < 0 || utc.tm_year > 8099 ||
+	    !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc))
+		snprintf(to, size, "%s", "");
+	else
+		snprintf(to, size, "%s.%09" PRId32 "Z", day, rest);
 }
 
 void film_wall_time(const struct film *film, uint64_t monotonic, char *to, size_t size)

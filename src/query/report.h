@@ -42,6 +42,12 @@ struct shape view_shape(const struct view *view, const struct shape *wanted);
 /* "on-cpu, 10.000 s on host7, 2026-11-21 14:32:08" */
 void view_title(const struct view *view, char *to, size_t size);
 
+/*
+ * A time of a film's clock in RFC 3339, with nanoseconds, in UTC; "" where its year has not four
+ * digits.
+ */
+void film_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, size_t size);
+
 /* "2026-11-21 14:32:08", local time of who reads it; "" for a time that no calendar has. */
 void film_wall_time(const struct film *film, uint64_t monotonic, char *to, size_t size);
 

@@ -2,7 +2,7 @@
 #ifndef SEND_TO_OTHERS_H
 #define SEND_TO_OTHERS_H
 
-#include "send/gather.h"
+#include "exchange/gather.h"
 #include "send/http.h"
 #include "send/sender.h"
 

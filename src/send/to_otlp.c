@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/gzip.h"
-#include "send/otlp.h"
+#include "exchange/otlp/writer.h"
 #include "send/to_others.h"
 
 struct receiver {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "exchange/pprof/writer.h"
 #include "send/to_others.h"
 
 #define ENDING ".pb.gz"
@@ -211,7 +212,7 @@ static int write_profile(struct folder *f, const char *name, const struct gather
 			close(fd);
 		return err;
 	}
-	err = gathered_pprof(gathered, part, out);
+	err = pprof_write_gathered(gathered, part, out);
 	end = ftell(out);
 	*bytes = end > 0 ? (uint64_t)end : 0;
 	if (ferror(out) && !err)

@@ -7,8 +7,9 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/protobuf.h"
 #include "base/text.h"
+#include "exchange/pprof/writer.h"
+#include "exchange/protobuf.h"
 #include "film/events.h"
 #include "film/labels.h"
 #include "send/to_others.h"
@@ -98,7 +99,7 @@ static char *make_profile(const struct gathered *gathered, const struct gathered
 {
 	char *profile = NULL;
 	FILE *out = open_memstream(&profile, size);
-	int err = out ? gathered_pprof(gathered, part, out) : -ENOMEM;
+	int err = out ? pprof_write_gathered(gathered, part, out) : -ENOMEM;
 
 	if ((out && fclose(out)) || err) {
 		free(profile);

@@ -5,6 +5,9 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "exchange/folded/writer.h"
+#include "exchange/pprof/writer.h"
+#include "exchange/speedscope/writer.h"
 #include "query/flame_prune.h"
 #include "server/api.h"
 #include "server/ask.h"
@@ -56,7 +59,7 @@ static void list_lacks(const struct store_sum *sum, const char *side, struct lac
 
 static int export_pprof(const struct export *e)
 {
-	struct show_profile about = {
+	struct pprof_about about = {
 		.from = e->found->sum.from,
 		.duration = e->found->sum.to - e->found->sum.from,
 	};
@@ -67,7 +70,7 @@ static int export_pprof(const struct export *e)
 		list_lacks(&e->found->before, "before: ", &lacks);
 	about.comments = lacks.at;
 	about.comment_count = lacks.count;
-	return show_flame_pprof(&e->flame, &about, e->out);
+	return pprof_write_flame(&e->flame, &about, e->out);
 }
 
 static int export_svg(const struct export *e)
@@ -82,12 +85,12 @@ static int export_html(const struct export *e)
 
 static int export_speedscope(const struct export *e)
 {
-	return show_flame_speedscope(&e->flame, e->out);
+	return speedscope_write_flame(&e->flame, e->out);
 }
 
 static int export_folded(const struct export *e)
 {
-	return show_flame_folded(&e->flame, e->out);
+	return folded_write_flame(&e->flame, e->out);
 }
 
 static int export_table(const struct export *e)

@@ -7,11 +7,11 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/protobuf.h"
+#include "exchange/protobuf.h"
 #include "server/api.h"
 #include "server/ask.h"
 #include "server/push.h"
-#include "server/push_spans.h"
+#include "exchange/otlp/spans.h"
 #include "server/put.h"
 #include "show/spans.h"
 #include "store/spans.h"
@@ -31,7 +31,7 @@ static bool is_type(const char *type, const char *wanted)
 }
 
 /* Spans of a machine come with its own token alone, if that has a host. */
-static int check_hosts(const struct http_request *request, struct push_spans *spans,
+static int check_hosts(const struct http_request *request, struct otlp_spans *spans,
 		       struct fail *why)
 {
 	const char *bound = request->grant->host;
@@ -50,7 +50,7 @@ static int check_hosts(const struct http_request *request, struct push_spans *sp
 }
 
 /* An ExportTraceServiceResponse: empty, or with what was rejected and why. */
-static void answer_protobuf(const struct push_spans *spans, struct answer *answer)
+static void answer_protobuf(const struct otlp_spans *spans, struct answer *answer)
 {
 	struct buf inner = {0}, all = {0};
 
@@ -65,7 +65,7 @@ static void answer_protobuf(const struct push_spans *spans, struct answer *answe
 	buf_free(&all);
 }
 
-static void answer_json(const struct push_spans *spans, struct answer *answer)
+static void answer_json(const struct otlp_spans *spans, struct answer *answer)
 {
 	struct json j = {.out = answer->out};
 	char count[24];
@@ -85,7 +85,7 @@ static void answer_json(const struct push_spans *spans, struct answer *answer)
 int push_traces(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const char *type = request_header(request, "Content-Type");
-	struct push_spans spans = {.now = clock_wall()};
+	struct otlp_spans spans = {.now = clock_wall()};
 	bool is_json = is_type(type, "application/json");
 	struct spans_added added;
 	int err;
@@ -94,9 +94,9 @@ int push_traces(const struct http_request *request, struct answer *answer, struc
 		return fail(why, -EOPNOTSUPP, "send them to 'stackcam serve'",
 			    "cannot take these spans: nothing is kept here");
 	if (is_json)
-		err = push_spans_json(&spans, request->body, request->body_size, why);
+		err = otlp_spans_json(&spans, request->body, request->body_size, why);
 	else if (is_type(type, "application/x-protobuf") || is_type(type, "application/protobuf"))
-		err = push_spans_protobuf(&spans, request->body, request->body_size, why);
+		err = otlp_spans_protobuf(&spans, request->body, request->body_size, why);
 	else
 		err = fail(why, -EOPNOTSUPP,
 			   "send OTLP over HTTP, as application/x-protobuf or application/json",
@@ -110,7 +110,7 @@ int push_traces(const struct http_request *request, struct answer *answer, struc
 		answer_json(&spans, answer);
 	else if (!err)
 		answer_protobuf(&spans, answer);
-	push_spans_free(&spans);
+	otlp_spans_free(&spans);
 	return err;
 }
 

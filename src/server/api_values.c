@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "base/vec.h"
+#include "query/shown_text.h"
 #include "server/api.h"
 #include "server/ask.h"
 #include "server/put.h"
@@ -75,7 +76,7 @@ static char *words_of(const struct shown_tree *tree)
 
 	if (!to)
 		return NULL;
-	inspect_print_list(to, tree);
+	shown_print_list(to, tree);
 	if (!fclose(to))
 		return words;
 	free(words);

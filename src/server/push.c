@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/protobuf.h"
 #include "base/text.h"
+#include "exchange/folded/reader.h"
+#include "exchange/otlp/reader.h"
+#include "exchange/pprof/reader.h"
+#include "exchange/protobuf.h"
+#include "exchange/pyroscope/ingest.h"
 #include "film/events.h"
-#include "server/push_folded.h"
-#include "server/push_name.h"
-#include "server/push_otlp.h"
-#include "server/push_pprof.h"
 #include "server/sender.h"
 
 #define SECOND_NS 1000000000ull
@@ -32,15 +32,15 @@
 /* A film that is made of what was pushed. */
 struct making {
 	const struct http_request *request;
-	struct push_film *film;
+	struct import *film;
 	char path[PATH_MAX];
 };
 
-static int begin_film(struct making *making, struct push_origin *origin,
-		      const struct push_span *span, struct fail *why)
+static int begin_film(struct making *making, struct import_origin *origin,
+		      const struct import_span *span, struct fail *why)
 {
 	const struct access_grant *grant = making->request->grant;
-	int err = push_check_span(span, clock_wall(), why);
+	int err = import_check_span(span, clock_wall(), why);
 
 	if (err)
 		return err;
@@ -50,18 +50,18 @@ static int begin_film(struct making *making, struct push_origin *origin,
 	request_spool_name(making->request, making->path, sizeof(making->path));
 	/* the film and the sender must agree on whose it is */
 	if (!*origin->host)
-		push_origin_label(origin, "host", grant && *grant->host ? grant->host : "pushed");
-	return push_film_new(making->path, origin, span, &making->film, why);
+		import_origin_label(origin, "host", grant && *grant->host ? grant->host : "pushed");
+	return import_new(making->path, origin, span, &making->film, why);
 }
 
 /* err: of what was done since begin_film(). A film with neither samples nor losses is not kept. */
-static int end_film(struct making *making, const struct push_origin *origin, int err,
+static int end_film(struct making *making, const struct import_origin *origin, int err,
 		    struct fail *why)
 {
 	struct store_sender sender = {.host = origin->host, .agent = "", .number = 0};
-	bool is_empty = push_film_is_empty(making->film), again;
+	bool is_empty = import_is_empty(making->film), again;
 	struct fail ignored;
-	int closed = push_film_close(making->film, err ? &ignored : why);
+	int closed = import_close(making->film, err ? &ignored : why);
 
 	if (!err)
 		err = closed;
@@ -73,27 +73,27 @@ static int end_film(struct making *making, const struct push_origin *origin, int
 }
 
 static int take_pprof(const struct http_request *request, const uint8_t *body, size_t size,
-		      struct push_origin *origin, struct push_span span, struct fail *why)
+		      struct import_origin *origin, struct import_span span, struct fail *why)
 {
 	struct making making = {.request = request};
-	struct push_pprof *profile = NULL;
-	int err = push_pprof_open(body, size, &profile, why);
+	struct pprof_reader *profile = NULL;
+	int err = pprof_reader_open(body, size, &profile, why);
 
 	if (err)
 		return err;
-	push_pprof_span(profile, &span);
+	pprof_reader_span(profile, &span);
 	err = begin_film(&making, origin, &span, why);
 	if (!err) {
-		err = push_pprof_give(profile, origin->service, making.film, why);
+		err = pprof_reader_import(profile, origin->service, making.film, why);
 		err = end_film(&making, origin, err, why);
 	}
-	push_pprof_free(profile);
+	pprof_reader_free(profile);
 	return err;
 }
 
 /* A count of samples is the time that they stand for; other units stay as they are. */
-static int describe_text(const struct http_request *request, const char *type,
-			 struct push_film *film, struct push_folded *what, struct fail *why)
+static int describe_text(const struct http_request *request, const char *type, struct import *film,
+			 struct folded_values *what, struct fail *why)
 {
 	const char *units = request_parameter(request, "units");
 	const char *rate = request_parameter(request, "sampleRate");
@@ -104,40 +104,40 @@ static int describe_text(const struct http_request *request, const char *type,
 			    "cannot take this profile: its sampleRate is '%.20s'", rate);
 	what->is_counted = !units || !*units || event_counts_samples(units, "");
 	what->weight = what->is_counted ? SECOND_NS / frequency : 1;
-	what->type = push_film_type(film, type, what->is_counted ? event_usual()->unit : units);
+	what->type = import_event(film, type, what->is_counted ? event_usual()->unit : units);
 	return 0;
 }
 
 static int take_text(const struct http_request *request, const uint8_t *body, size_t size,
-		     struct push_origin *origin, const char *type, bool has_numbers,
-		     const struct push_span *span, struct fail *why)
+		     struct import_origin *origin, const char *type, bool has_numbers,
+		     const struct import_span *span, struct fail *why)
 {
 	struct making making = {.request = request};
-	struct push_folded what = {.service = origin->service, .has_numbers = has_numbers};
+	struct folded_values what = {.service = origin->service, .has_numbers = has_numbers};
 	int err = begin_film(&making, origin, span, why);
 
 	if (err)
 		return err;
 	err = describe_text(request, type, making.film, &what, why);
 	if (!err)
-		err = push_folded_give(body, size, &what, making.film, why);
+		err = folded_import(body, size, &what, making.film, why);
 	return end_film(&making, origin, err, why);
 }
 
-static int read_span(const struct http_request *request, struct push_span *span, struct fail *why)
+static int read_span(const struct http_request *request, struct import_span *span, struct fail *why)
 {
 	const char *from = request_parameter(request, "from");
 	const char *until = request_parameter(request, "until");
 	uint64_t now = clock_wall();
 
-	*span = (struct push_span){now - USUAL_SPAN, now};
+	*span = (struct import_span){now - USUAL_SPAN, now};
 	if (until && *until) {
-		if (push_time_parse(until, &span->to))
+		if (ingest_time_parse(until, &span->to))
 			return fail(why, -EINVAL, "send seconds since 1970",
 				    "cannot take this profile: until is '%.40s'", until);
 		span->from = span->to - (span->to < USUAL_SPAN ? span->to : USUAL_SPAN);
 	}
-	if (from && *from && push_time_parse(from, &span->from))
+	if (from && *from && ingest_time_parse(from, &span->from))
 		return fail(why, -EINVAL, "send seconds since 1970",
 			    "cannot take this profile: from is '%.40s'", from);
 	return 0;
@@ -165,19 +165,19 @@ static enum format find_format(const struct http_request *request, const uint8_t
 	return strcmp(format, "lines") ? FORMAT_UNKNOWN : FORMAT_LINES;
 }
 
-static int take_ingested(const struct http_request *request, struct push_origin *origin,
+static int take_ingested(const struct http_request *request, struct import_origin *origin,
 			 const char *type, struct fail *why)
 {
 	const uint8_t *body = request->body;
 	size_t size = request->body_size;
-	struct push_span span;
+	struct import_span span;
 	enum format format;
 	int err = read_span(request, &span, why), part;
 
 	if (err)
 		return err;
-	part = push_part(request_header(request, "Content-Type"), body, size, "profile", &body,
-			 &size);
+	part = ingest_part(request_header(request, "Content-Type"), body, size, "profile", &body,
+			   &size);
 	if (part == -ENOENT)
 		return fail(why, -EBADMSG, "send a part named \"profile\"",
 			    "cannot take this profile: no part of the form holds one");
@@ -199,8 +199,8 @@ static int take_ingested(const struct http_request *request, struct push_origin 
 int push_ingest(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const char *name = request_parameter(request, "name");
-	struct push_origin *origin;
-	char type[PUSH_TYPE_MAX + 1];
+	struct import_origin *origin;
+	char type[INGEST_TYPE_MAX + 1];
 	int err;
 
 	if (!name || !*name)
@@ -209,9 +209,9 @@ int push_ingest(const struct http_request *request, struct answer *answer, struc
 	origin = calloc(1, sizeof(*origin));
 	if (!origin)
 		return fail_errno(why, -ENOMEM, NULL, "cannot take this profile");
-	push_name_parse(name, origin, type);
+	ingest_name_parse(name, origin, type);
 	if (!*origin->service)
-		push_origin_label(origin, "service", "unknown");
+		import_origin_label(origin, "service", "unknown");
 	err = take_ingested(request, origin, type, why);
 	free(origin);
 	answer->type = "text/plain";
@@ -240,7 +240,7 @@ static int not_a_push(struct fail *why)
 		    "cannot take this push: it is another message, or damaged");
 }
 
-static void take_label_pair(struct bytes message, struct push_origin *origin)
+static void take_label_pair(struct bytes message, struct import_origin *origin)
 {
 	char *texts[3] = {0};
 	struct proto_field field;
@@ -253,14 +253,14 @@ static void take_label_pair(struct bytes message, struct push_origin *origin)
 			strndup((const char *)field.bytes.at, bytes_left(&field.bytes));
 	}
 	if (texts[1] && texts[2])
-		push_origin_label(origin, texts[1], texts[2]);
+		import_origin_label(origin, texts[1], texts[2]);
 	free(texts[1]);
 	free(texts[2]);
 }
 
 /* One RawSample: a profile. */
 static int take_raw_sample(const struct http_request *request, struct bytes message,
-			   struct push_origin *origin, struct fail *why)
+			   struct import_origin *origin, struct fail *why)
 {
 	uint64_t now = clock_wall();
 	struct proto_field field;
@@ -269,7 +269,7 @@ static int take_raw_sample(const struct http_request *request, struct bytes mess
 	while (!err && proto_next(&message, &field))
 		if (field.number == 1 && field.wire == PROTO_BYTES)
 			err = take_pprof(request, field.bytes.at, bytes_left(&field.bytes), origin,
-					 (struct push_span){now - USUAL_SPAN, now}, why);
+					 (struct import_span){now - USUAL_SPAN, now}, why);
 	return !err && message.failed ? not_a_push(why) : err;
 }
 
@@ -277,7 +277,7 @@ static int take_raw_sample(const struct http_request *request, struct bytes mess
 static int take_series(const struct http_request *request, struct bytes series, int *profiles,
 		       struct fail *why)
 {
-	struct push_origin *origin = calloc(1, sizeof(*origin));
+	struct import_origin *origin = calloc(1, sizeof(*origin));
 	struct bytes message = series;
 	struct proto_field field;
 	int err = origin ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot take this push");
@@ -288,7 +288,7 @@ static int take_series(const struct http_request *request, struct bytes series, 
 	if (!err && message.failed)
 		err = not_a_push(why);
 	if (!err && !*origin->service)
-		push_origin_label(origin, "service", "unknown");
+		import_origin_label(origin, "service", "unknown");
 	while (!err && proto_next(&series, &field)) {
 		if (field.number != 2 || field.wire != PROTO_BYTES)
 			continue;
@@ -321,22 +321,22 @@ int push_pusher(const struct http_request *request, struct answer *answer, struc
 	return err;
 }
 
-static int take_origin(const struct http_request *request, struct push_otlp *profiles, size_t i,
+static int take_origin(const struct http_request *request, struct otlp_reader *profiles, size_t i,
 		       struct fail *why)
 {
-	struct push_origin *origin = malloc(sizeof(*origin));
+	struct import_origin *origin = malloc(sizeof(*origin));
 	struct making making = {.request = request};
 	uint64_t now = clock_wall();
-	struct push_span span = {now - USUAL_SPAN, now};
+	struct import_span span = {now - USUAL_SPAN, now};
 	int err;
 
 	if (!origin)
 		return fail_errno(why, -ENOMEM, NULL, "cannot take these profiles");
-	*origin = *push_otlp_origin(profiles, i);
-	push_otlp_span(profiles, i, &span);
+	*origin = *otlp_reader_origin(profiles, i);
+	otlp_reader_span(profiles, i, &span);
 	err = begin_film(&making, origin, &span, why);
 	if (!err) {
-		err = push_otlp_give(profiles, i, making.film, why);
+		err = otlp_reader_import(profiles, i, making.film, why);
 		err = end_film(&making, origin, err, why);
 	}
 	free(origin);
@@ -345,14 +345,14 @@ static int take_origin(const struct http_request *request, struct push_otlp *pro
 
 int push_opentelemetry(const struct http_request *request, struct answer *answer, struct fail *why)
 {
-	struct push_otlp *profiles = NULL;
+	struct otlp_reader *profiles = NULL;
 	int err = check_protobuf(request, why);
 
 	if (!err)
-		err = push_otlp_open(request->body, request->body_size, &profiles, why);
-	for (size_t i = 0; !err && i < push_otlp_count(profiles); i++)
+		err = otlp_reader_open(request->body, request->body_size, &profiles, why);
+	for (size_t i = 0; !err && i < otlp_reader_count(profiles); i++)
 		err = take_origin(request, profiles, i, why);
-	push_otlp_free(profiles);
+	otlp_reader_free(profiles);
 	/* all fields of ExportProfilesServiceResponse are optional: all was taken */
 	answer->type = "application/x-protobuf";
 	answer->no_store = true;

@@ -91,7 +91,7 @@ int call_heading(const struct function *f, const struct show_options *options, F
 	const char *path = f->label->image;
 	char *name = words_function(f->label->name, f->label->file, f->label->line,
 				    f->guess ? " ?" : "", options->name_width);
-	char *image = words_safe(*path ? name_of_image(path) : "", "");
+	char *image = text_safe(*path ? name_of_image(path) : "", "");
 	bool done = name && image;
 
 	if (done)

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "show/call_names.h"
-#include "show/call_values.h"
+#include "query/call_names.h"
+#include "query/call_values.h"
 
 struct calls_text {
 	const struct film *film;
@@ -71,7 +71,7 @@ int show_calls_text(struct film *film, const struct replay_question *q,
 		ended = call_lines_end(t.lines);
 		err = err ? err : ended;
 	}
-	call_values_tell(&t.values);
+	call_values_warn(&t.values);
 	call_values_free(&t.values);
 	call_names_free(&t.names);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot replay the film") : err;

@@ -280,7 +280,7 @@ static void put_log(void *context, const struct log_line *line)
 	if (logs->told++ >= LOGS_TOLD)
 		return;
 	json_open(j, NULL, '{');
-	words_rfc3339(&logs->w->e->film->info, line->time, time, sizeof(time));
+	film_rfc3339(&logs->w->e->film->info, line->time, time, sizeof(time));
 	json_text(j, "time", time);
 	json_u64(j, "after", line->time - logs->w->x->from);
 	json_put_log(j, &shown, LOG_CHARACTERS);
@@ -331,7 +331,7 @@ static void put_explanation(struct writer *w)
 	json_u64(&w->j, "pid", film->processes[thread->process].pid);
 	json_u64(&w->j, "tid", thread->tid);
 	json_text(&w->j, "comm", thread->comm);
-	words_rfc3339(&film->info, x->from, time, sizeof(time));
+	film_rfc3339(&film->info, x->from, time, sizeof(time));
 	json_text(&w->j, "start", time);
 	json_u64(&w->j, "duration", x->to - x->from);
 	json_u64(&w->j, "unexplained", explain_unexplained(x));

@@ -7,6 +7,11 @@
 #include <strings.h>
 
 #include "base/nearest.h"
+#include "exchange/chrome/writer.h"
+#include "exchange/folded/writer.h"
+#include "exchange/perfetto/writer.h"
+#include "exchange/pprof/writer.h"
+#include "exchange/speedscope/writer.h"
 #include "film/events.h"
 #include "query/slices.h"
 #include "show/logs.h"
@@ -41,10 +46,41 @@ static int diff_html(const struct diff *diff, const struct show_options *options
 	return show_html(&diff->flame, out);
 }
 
+static int report_folded(const struct report *report, const struct show_options *options, FILE *out)
+{
+	(void)options;
+	return folded_write_flame(&report->flame, out);
+}
+
+static int diff_folded(const struct diff *diff, const struct show_options *options, FILE *out)
+{
+	(void)options;
+	return folded_write_flame(&diff->flame, out);
+}
+
+static int report_pprof(const struct report *report, const struct show_options *options, FILE *out)
+{
+	(void)options;
+	return pprof_write_report(report, out);
+}
+
+static int diff_pprof(const struct diff *diff, const struct show_options *options, FILE *out)
+{
+	(void)options;
+	return pprof_write_diff(diff, out);
+}
+
+static int report_speedscope(const struct report *report, const struct show_options *options,
+			     FILE *out)
+{
+	(void)options;
+	return speedscope_write_report(report, out);
+}
+
 static int diff_speedscope(const struct diff *diff, const struct show_options *options, FILE *out)
 {
 	(void)options;
-	return show_flame_speedscope(&diff->flame, out);
+	return speedscope_write_flame(&diff->flame, out);
 }
 
 /* speedscope and chrome stand before json: the first extension that fits counts */
@@ -55,7 +91,7 @@ static const struct show_format formats[] = {
 	 .report = show_table,
 	 .diff = show_diff_table},
 	{.name = "tree", .extensions = "tree", .of_flame = true, .report = show_tree},
-	{.name = "folded", .extensions = "folded", .report = show_folded, .diff = show_diff_folded},
+	{.name = "folded", .extensions = "folded", .report = report_folded, .diff = diff_folded},
 	{.name = "heatmap", .extensions = "heatmap.svg", .times = show_heatmap},
 	{.name = "svg",
 	 .alias = "flame-svg",
@@ -74,18 +110,18 @@ static const struct show_format formats[] = {
 	 .extensions = "pb.gz pprof",
 	 .is_binary = true,
 	 .by_thread = true,
-	 .report = show_pprof,
-	 .diff = show_diff_pprof},
+	 .report = report_pprof,
+	 .diff = diff_pprof},
 	{.name = "speedscope",
 	 .extensions = "speedscope.json",
-	 .report = show_speedscope,
+	 .report = report_speedscope,
 	 .diff = diff_speedscope},
-	{.name = "chrome", .extensions = "chrome.json", .story = show_chrome},
+	{.name = "chrome", .extensions = "chrome.json", .story = chrome_write_calls},
 	{.name = "perfetto",
 	 .extensions = "perfetto-trace pftrace perfetto",
 	 .is_binary = true,
-	 .story = show_perfetto,
-	 .slices = show_perfetto_slices},
+	 .story = perfetto_write_calls,
+	 .slices = perfetto_write_slices},
 	{.name = "states", .extensions = "states", .slices = show_states},
 	{.name = "states-json", .extensions = "states.json", .slices = show_states_json},
 	{.name = "requests",

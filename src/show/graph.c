@@ -86,11 +86,11 @@ static char *name_of(const struct drawing *d, uint32_t label)
 	const struct labels *labels = &d->report->tree.labels;
 
 	if (label == CALL_GRAPH_OUTSIDE)
-		return words_safe("[no traced caller]", "");
+		return text_safe("[no traced caller]", "");
 	if (label >= CALL_GRAPH_FIRST_MARK)
-		return words_safe(call_mark_names[label - CALL_GRAPH_FIRST_MARK], "");
+		return text_safe(call_mark_names[label - CALL_GRAPH_FIRST_MARK], "");
 	if (label >= labels->all.count)
-		return words_safe(call_mark_names[CALL_MARK_NOT_KEPT], "");
+		return text_safe(call_mark_names[CALL_MARK_NOT_KEPT], "");
 	return words_function(labels->all.at[label].name, labels->all.at[label].file,
 			      labels->all.at[label].line, "", d->options->name_width);
 }

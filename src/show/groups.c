@@ -31,7 +31,7 @@ struct columns {
 /* "redis-server (1234)" */
 static char *numbered(const char *comm, uint32_t number)
 {
-	char *safe = words_safe(*comm ? comm : NAME_UNKNOWN, ""), *name = NULL;
+	char *safe = text_safe(*comm ? comm : NAME_UNKNOWN, ""), *name = NULL;
 
 	if (safe && asprintf(&name, "%s (%u)", safe, number) < 0)
 		name = NULL;
@@ -44,7 +44,7 @@ static char *name_process(const struct group *group)
 	const struct film_process *process = group->process;
 
 	if (group->by_name)
-		return words_safe(*process->comm ? process->comm : NAME_UNKNOWN, "");
+		return text_safe(*process->comm ? process->comm : NAME_UNKNOWN, "");
 	return numbered(process->comm, process->pid);
 }
 
@@ -55,32 +55,32 @@ static char *name_thread(const struct group *group)
 
 static char *name_endpoint(const struct group *group)
 {
-	return words_safe(group->endpoint->name, "");
+	return text_safe(group->endpoint->name, "");
 }
 
 static char *name_wait(const struct group *group)
 {
-	return words_safe(group->wait->name, "");
+	return text_safe(group->wait->name, "");
 }
 
 static char *name_waker(const struct group *group)
 {
-	return words_safe(group->waker->name, "");
+	return text_safe(group->waker->name, "");
 }
 
 static char *name_lock(const struct group *group)
 {
-	return words_safe(group->lock->name, "");
+	return text_safe(group->lock->name, "");
 }
 
 static char *name_holder(const struct group *group)
 {
-	return words_safe(group->holder->name, "");
+	return text_safe(group->holder->name, "");
 }
 
 static char *name_holders(const struct group *group)
 {
-	return words_safe(group->holders, "");
+	return text_safe(group->holders, "");
 }
 
 static char *name_longest(const struct group *group)
@@ -101,7 +101,7 @@ static char *name_waits(const struct group *group)
 
 static char *name_image(const struct group *group)
 {
-	return words_safe(group->image->name, "");
+	return text_safe(group->image->name, "");
 }
 
 static void choose_columns(const struct group *first, struct columns *columns)

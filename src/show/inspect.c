@@ -9,7 +9,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "show/shown_walk.h"
+#include "query/shown_text.h"
+#include "query/shown_walk.h"
 
 static void format_address(char to[24], uint64_t address)
 {
@@ -306,12 +307,12 @@ bool inspect_print_text(FILE *out, const struct inspect_line *line)
 	}
 	text_print_safe(out, line->function);
 	fputs(!line->place ? "(" : line->is_optimised ? ", optimised: " : ": ", out);
-	is_short = inspect_print_list(out, line->arguments);
+	is_short = shown_print_list(out, line->arguments);
 	if (!line->place)
 		putc(')', out);
 	if (line->results->nodes.count) {
 		fputs(" = ", out);
-		is_short |= inspect_print_list(out, line->results);
+		is_short |= shown_print_list(out, line->results);
 	}
 	if (line->has_end) {
 		text_duration(latency, sizeof(latency), line->latency);

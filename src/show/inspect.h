@@ -41,13 +41,4 @@ void inspect_print_json(FILE *out, const struct inspect_line *line);
  */
 bool inspect_print_text(FILE *out, const struct inspect_line *line);
 
-/* All values of a tree: "a=1, b="x"". Shortened and returns as inspect_print_text(). */
-bool inspect_print_list(FILE *out, const struct shown_tree *tree);
-
-/* A value, node number `at` of the tree, as inspect_print_text() prints it. */
-void inspect_print_value(FILE *out, const struct shown_tree *tree, size_t at);
-
-/* The number of the node that follows node `at` and all below it. */
-size_t inspect_behind(const struct shown_tree *tree, size_t at);
-
 #endif

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "query/shown_text.h"
+
 enum {
 	DEPTH_MAX = 3 /* of members */
 };
@@ -26,7 +28,7 @@ char *inspect_leaf_text(const struct inspect_leaf *leaf)
 	if (leaf->has_length && leaf->tree->nodes.at[leaf->at].status != SHOWN_NIL)
 		fprintf(to, "%" PRIu64, leaf->tree->nodes.at[leaf->at].length);
 	else
-		inspect_print_value(to, leaf->tree, leaf->at);
+		shown_print_value(to, leaf->tree, leaf->at);
 	if (fclose(to)) {
 		free(text);
 		return NULL;
@@ -73,7 +75,7 @@ static int add_node(const struct walk *w, size_t at, const char *path, unsigned 
 			return -ENOMEM;
 		err = add_node(w, member, inner, depth + 1);
 		free(inner);
-		member = inspect_behind(w->tree, member);
+		member = shown_behind(w->tree, member);
 	}
 	return err;
 }
@@ -85,7 +87,7 @@ static int add_tree(struct walk *w, const struct shown_tree *tree, bool are_resu
 	int err = 0;
 
 	w->tree = tree;
-	for (size_t at = 0; at < tree->nodes.count && !err; at = inspect_behind(tree, at)) {
+	for (size_t at = 0; at < tree->nodes.count && !err; at = shown_behind(tree, at)) {
 		const char *name = tree->nodes.at[at].name;
 		bool is_named = name && *name && *name != '~';
 		char *path;
@@ -94,7 +96,7 @@ static int add_tree(struct walk *w, const struct shown_tree *tree, bool are_resu
 		number++;
 		if (is_named)
 			length = asprintf(&path, are_results ? "result %s" : "%s", name);
-		else if (are_results && at == 0 && inspect_behind(tree, 0) == tree->nodes.count)
+		else if (are_results && at == 0 && shown_behind(tree, 0) == tree->nodes.count)
 			length = asprintf(&path, "result");
 		else
 			length = asprintf(&path, are_results ? "result %u" : "argument %u", number);

@@ -15,9 +15,9 @@ static void put_span(struct json *j, const struct view *view)
 	char time[64];
 
 	json_open(j, "span", '{');
-	words_rfc3339(&view->film->info, view->from, time, sizeof(time));
+	film_rfc3339(&view->film->info, view->from, time, sizeof(time));
 	json_text(j, "from", time);
-	words_rfc3339(&view->film->info, view->to, time, sizeof(time));
+	film_rfc3339(&view->film->info, view->to, time, sizeof(time));
 	json_text(j, "to", time);
 	json_close(j, '}');
 }
@@ -31,7 +31,7 @@ static void put_event(struct json *j, const struct view *view)
 	json_text(j, "unit", view->event->unit);
 	json_u64(j, "total", view->total);
 	if (view->peak.time) {
-		words_rfc3339(&view->film->info, view->peak.time, time, sizeof(time));
+		film_rfc3339(&view->film->info, view->peak.time, time, sizeof(time));
 		json_u64(j, "peak", view->peak.value);
 		json_text(j, "peak_time", time);
 	}

@@ -11,9 +11,9 @@ void json_put_film(struct json *j, const struct film *film, uint64_t from, uint6
 
 	json_open(j, "film", '{');
 	json_text(j, "machine", info->hostname);
-	words_rfc3339(info, from, time, sizeof(time));
+	film_rfc3339(info, from, time, sizeof(time));
 	json_text(j, "start", time);
-	words_rfc3339(info, to, time, sizeof(time));
+	film_rfc3339(info, to, time, sizeof(time));
 	json_text(j, "end", time);
 	if (film->is_cut_off)
 		json_bool(j, "cut_off", true);

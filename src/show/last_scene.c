@@ -98,7 +98,7 @@ static void put_scene(const struct explainer *e, const struct scene *scene, FILE
 	struct buf thread = {0};
 
 	last_scene_words(e->film, first, words, sizeof(words));
-	words_rfc3339(&e->film->info, scene->time, wall, sizeof(wall));
+	film_rfc3339(&e->film->info, scene->time, wall, sizeof(wall));
 	put_safe(out, process->comm);
 	fprintf(out, " (%u) died of ", process->pid);
 	put_safe(out, words);
@@ -160,7 +160,7 @@ void put_last_scenes(struct json *j, struct explainer *e, const struct last_scen
 		const struct film_process *process = &e->film->processes[scene->process];
 
 		last_scene_words(e->film, &scene->threads.at[0], words, sizeof(words));
-		words_rfc3339(&e->film->info, scene->time, wall, sizeof(wall));
+		film_rfc3339(&e->film->info, scene->time, wall, sizeof(wall));
 		json_open(j, NULL, '{');
 		json_u64(j, "pid", process->pid);
 		json_text(j, "process", process->comm);

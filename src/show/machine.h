@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "query/machine.h"
 #include "query/question.h"
-#include "show/perfetto_trace.h"
 #include "show/show.h"
 
 /*
@@ -27,9 +26,5 @@ int json_put_machine_of(struct json *j, struct film *film, const struct question
 
 /* Gauges, notes and threads of an answer that is open. has_steps: with the values of the steps. */
 void json_put_machine(struct json *j, const struct machine *machine, bool has_steps);
-
-/* The gauges of a film in [from, to) of its clock, as counters of a trace. */
-int perfetto_put_machine(struct perfetto_trace *t, struct film *film, uint64_t from, uint64_t to,
-			 struct fail *why);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 
 #define DOTS "…"
 
@@ -63,7 +64,7 @@ static char *drop_parameters(const char *name)
 	buf_put(&b, name, (size_t)(open - name));
 	buf_put_text(&b, "(" DOTS ")");
 	buf_put_text(&b, end);
-	return words_take(&b);
+	return buf_take_text(&b);
 }
 
 /*
@@ -117,7 +118,7 @@ static char *drop_template_arguments(const char *name)
 		}
 	}
 	if (!depth)
-		return words_take(&b);
+		return buf_take_text(&b);
 	buf_free(&b);
 	return strdup(name);
 }
@@ -146,7 +147,7 @@ static char *cut_middle(const char *name, size_t columns)
 	buf_put(&b, name, (size_t)(head - name));
 	buf_put_text(&b, DOTS);
 	buf_put_text(&b, tail);
-	return words_take(&b);
+	return buf_take_text(&b);
 }
 
 static char *cut_end(const char *name, size_t columns)
@@ -155,7 +156,7 @@ static char *cut_end(const char *name, size_t columns)
 
 	buf_put(&b, name, (size_t)(skip_columns(name, columns ? columns - 1 : 0) - name));
 	buf_put_text(&b, DOTS);
-	return words_take(&b);
+	return buf_take_text(&b);
 }
 
 char *words_shorten(const char *name, size_t columns)
@@ -189,7 +190,7 @@ static const char *last_part(const char *file)
 char *words_function(const char *name, const char *file, uint32_t line, const char *mark,
 		     size_t columns)
 {
-	char *whole = words_place(name, file, line, ""), *safe = NULL, *place = NULL;
+	char *whole = text_place(name, file, line, ""), *safe = NULL, *place = NULL;
 	char *fitting = NULL, *shown = NULL;
 	size_t others;
 
@@ -202,8 +203,8 @@ char *words_function(const char *name, const char *file, uint32_t line, const ch
 		return shown;
 	}
 	free(whole);
-	safe = words_safe(name, "");
-	place = words_place("", last_part(file), line, "");
+	safe = text_safe(name, "");
+	place = text_place("", last_part(file), line, "");
 	if (safe && place) {
 		others = words_width(place) + strlen(mark);
 		fitting =

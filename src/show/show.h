@@ -51,13 +51,7 @@ int show_svg(const struct flame *flame, FILE *out);
 int show_html(const struct flame *flame, FILE *out);
 bool show_has_page(void);
 
-/*
- * The same of a flame alone, from wherever it comes; of a comparison folded text has two numbers,
- * as show_diff_folded().
- */
-int show_flame_folded(const struct flame *flame, FILE *out);
-/* Of a comparison two profiles: before, scaled to the total of now, and now. */
-int show_flame_speedscope(const struct flame *flame, FILE *out);
+/* The same of a flame alone, of any source. */
 int show_flame_table(const struct flame *flame, const struct functions *functions,
 		     const struct show_options *options, FILE *out);
 
@@ -66,17 +60,6 @@ int show_flame_table(const struct flame *flame, const struct functions *function
  */
 int show_flame_diff_table(const struct flame *flame, const struct functions *functions,
 			  const uint64_t whole[2], const struct show_options *options, FILE *out);
-
-/*
- * A gzipped profile.proto. Of a comparison as "go tool pprof -diff_base" has it: before is
- * negative, and scaled to now.
- */
-struct show_profile {
-	uint64_t from, duration; /* ns since 1970, ns */
-	char *const *comments;	 /* for who reads it: what is missing, say */
-	size_t comment_count;
-};
-int show_flame_pprof(const struct flame *flame, const struct show_profile *about, FILE *out);
 
 int show_table(const struct report *report, const struct show_options *options, FILE *out);
 int show_tree(const struct report *report, const struct show_options *options, FILE *out);
@@ -91,21 +74,8 @@ int show_histogram(const struct report *report, const struct show_options *optio
 /* For events of calls: the callers and callees of each function. */
 int show_graph(const struct report *report, const struct show_options *options, FILE *out);
 
-/* Stacks with ';' between their frames, then what was spent in their last frame. */
-int show_folded(const struct report *report, const struct show_options *options, FILE *out);
-
-/* A gzipped profile.proto; the report must have been made by thread. */
-int show_pprof(const struct report *report, const struct show_options *options, FILE *out);
-
-/* Stacks by weight, for speedscope: they stand in the order of the flame, not of time. */
-int show_speedscope(const struct report *report, const struct show_options *options, FILE *out);
-
 int show_diff_table(const struct diff *diff, const struct show_options *options, FILE *out);
-int show_diff_pprof(const struct diff *diff, const struct show_options *options, FILE *out);
 int show_diff_json(const struct diff *diff, const struct show_options *options, FILE *out);
-
-/* Stacks with two numbers: of the earlier film, scaled to the later one, and of the later one. */
-int show_diff_folded(const struct diff *diff, const struct show_options *options, FILE *out);
 
 /*
  * When samples were, by seconds and parts of them (query/heat.h): as text where a width is given,
@@ -135,7 +105,7 @@ struct show_format {
 	/* of single calls as they happened; *why is filled on failure */
 	int (*story)(struct film *film, const struct replay_question *q, FILE *out,
 		     struct replay_sums *sums, struct fail *why);
-	/* of what threads did, slice by slice; as show_perfetto_slices() */
+	/* of what threads did, slice by slice; as show_states() */
 	int (*slices)(struct film *film, const struct question *q, FILE *out, uint64_t *told,
 		      struct fail *why);
 	/* of samples as they happened, as show_heatmap() */

@@ -9,15 +9,8 @@
 #include "query/question.h"
 
 /*
- * What the threads of a film did, slice by slice, as a trace of Perfetto: of the event of the
- * question, which has turns. *told: how many slices. 0 or a negative errno with *why filled.
- */
-int show_perfetto_slices(struct film *film, const struct question *q, FILE *out, uint64_t *told,
-			 struct fail *why);
-
-/*
  * How long threads were in which state: of all, of each process and of each thread, as text and as
- * JSON. As show_perfetto_slices().
+ * JSON. *told: how many slices. Returns 0 or a negative errno with *why filled.
  */
 int show_states(struct film *film, const struct question *q, FILE *out, uint64_t *told,
 		struct fail *why);

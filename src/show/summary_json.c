@@ -10,9 +10,9 @@ static void put_span(struct json *j, const struct summary *s)
 	char time[64];
 
 	json_open(j, "span", '{');
-	words_rfc3339(&s->film->info, s->from, time, sizeof(time));
+	film_rfc3339(&s->film->info, s->from, time, sizeof(time));
 	json_text(j, "from", time);
-	words_rfc3339(&s->film->info, s->to, time, sizeof(time));
+	film_rfc3339(&s->film->info, s->to, time, sizeof(time));
 	json_text(j, "to", time);
 	json_close(j, '}');
 }

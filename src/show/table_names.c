@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "query/names.h"
 #include "show/words.h"
 
@@ -78,7 +79,7 @@ int table_print_names(const struct function *f, const struct show_options *optio
 		      size_t width, FILE *out)
 {
 	char *name = name_of_row(f, room);
-	char *image = words_safe(*f->label->image ? name_of_image(f->label->image) : "", "");
+	char *image = text_safe(*f->label->image ? name_of_image(f->label->image) : "", "");
 	bool done = name && image;
 
 	if (done) {

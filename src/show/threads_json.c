@@ -86,7 +86,7 @@ static int put_thread(struct json *j, struct thread_dump *dump, const struct thr
 	json_text(j, "process", process->comm);
 	json_u64(j, "tid", thread->tid);
 	json_text(j, "comm", thread->comm);
-	words_rfc3339(&dump->film->info, state->time, time, sizeof(time));
+	film_rfc3339(&dump->film->info, state->time, time, sizeof(time));
 	json_text(j, "time", time);
 	put_state(j, state);
 	put_wait(j, dump->film, &state->wait);

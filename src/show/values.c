@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "query/served.h"
 #include "query/values.h"
-#include "show/call_names.h"
+#include "query/call_names.h"
 #include "show/inspect_heat.h"
 #include "show/inspect_summary.h"
 

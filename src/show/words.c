@@ -2,63 +2,13 @@
 #include "show/words.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/text.h"
 #include "film/events.h"
 #include "query/names.h"
 #include "query/unlinked.h"
-
-static void put_safe(struct buf *b, const char *s, const char *these)
-{
-	size_t wanted = text_make_safe(NULL, 0, s) + 1;
-	char *safe = malloc(wanted);
-
-	if (!safe) {
-		b->failed = true;
-		return;
-	}
-	text_make_safe(safe, wanted, s);
-	for (const char *at = safe; *at; at++)
-		if (strchr(these, *at))
-			buf_printf(b, "\\x%02x", (unsigned char)*at);
-		else
-			buf_put_u8(b, (uint8_t)*at);
-	free(safe);
-}
-
-char *words_take(struct buf *b)
-{
-	buf_put_u8(b, 0);
-	if (!b->failed)
-		return (char *)b->at;
-	buf_free(b);
-	return NULL;
-}
-
-char *words_safe(const char *s, const char *these)
-{
-	struct buf b = {0};
-
-	put_safe(&b, s, these);
-	return words_take(&b);
-}
-
-char *words_place(const char *name, const char *file, uint32_t line, const char *these)
-{
-	struct buf b = {0};
-
-	put_safe(&b, name, these);
-	if (*file) {
-		buf_put_u8(&b, ' ');
-		put_safe(&b, file, these);
-		buf_printf(&b, ":%" PRIu32, line);
-	}
-	return words_take(&b);
-}
 
 void words_value(char *to, size_t size, const char *unit, uint64_t value)
 {
@@ -78,22 +28,6 @@ void words_value(char *to, size_t size, const char *unit, uint64_t value)
 double words_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-void words_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, size_t size)
-{
-	__int128 ns = (__int128)monotonic + info->wall_offset;
-	time_t seconds = (time_t)(ns / 1000000000);
-	int32_t rest = (int32_t)(ns % 1000000000);
-	char day[64];
-	struct tm utc;
-
-	/* RFC 3339 has years of four digits */
-	if (rest < 0 || !gmtime_r(&seconds, &utc) || utc.tm_year < 0 || utc.tm_year > 8099 ||
-	    !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc))
-		snprintf(to, size, "%s", "");
-	else
-		snprintf(to, size, "%s.%09" PRId32 "Z", day, rest);
 }
 
 size_t words_width(const char *s)
@@ -406,7 +340,7 @@ void words_cut_off(const struct film *film, const char *path, FILE *out)
 	if (!film->is_cut_off)
 		return;
 	words_value(seconds, sizeof(seconds), "ns", info->end - info->start);
-	words_rfc3339(info, info->end, time, sizeof(time));
+	film_rfc3339(info, info->end, time, sizeof(time));
 	fputs("stackcam: the recording ", out);
 	if (path) {
 		fputs("of ", out);

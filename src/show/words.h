@@ -9,25 +9,13 @@
 #include "base/buf.h"
 #include "query/report.h"
 
-/* What the text formats share: names made harmless, numbers for people, times for programs. */
-
-/* The bytes of b as a string, to be freed; null: no memory. b is empty then. */
-char *words_take(struct buf *b);
-
-/* A harmless copy of s to be freed, or null: no memory. Every byte of these becomes \xNN too. */
-char *words_safe(const char *s, const char *these);
-
-/* The name, and " FILE:LINE" where the frame has one; harmless, to be freed; null: no memory. */
-char *words_place(const char *name, const char *file, uint32_t line, const char *these);
+/* What the text formats share: names and numbers for people. */
 
 /* A value of an event: "1.234 s", "12.3 MB", "1,234". */
 void words_value(char *to, size_t size, const char *unit, uint64_t value);
 
 /* part as hundredths of whole; 0 where the whole is 0 */
 double words_percent(uint64_t part, uint64_t whole);
-
-/* The time of a film in RFC 3339 with nanoseconds, UTC; "" for a time that has none. */
-void words_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, size_t size);
 
 /* How many columns harmless text takes: one per code point. */
 size_t words_width(const char *s);

@@ -12,7 +12,7 @@
  * behind those of the configuration stand those that need none: of a container, a pod or no unit
  * the name of the program, or of the script that an interpreter runs, with the container's name
  * where it has one beside its id; else the systemd unit. Before all of them stands what a push
- * said: "service:NAME" as the control group (server/push_film.h).
+ * said: "service:NAME" as the control group (exchange/import.h).
  */
 struct identity;
 

@@ -7,7 +7,8 @@
 #include <time.h>
 
 #include "answers.h"
-#include "show/replay.h"
+#include "exchange/chrome/writer.h"
+#include "exchange/perfetto/writer.h"
 #include "shown.h"
 
 #define HEADING                                               \
@@ -414,8 +415,8 @@ static void test_stories(void **state)
 
 	(void)state;
 	assert_non_null(chrome);
-	assert_ptr_equal(show_format_find("perfetto")->story, show_perfetto);
-	assert_ptr_equal(chrome->story, show_chrome);
+	assert_ptr_equal(show_format_find("perfetto")->story, perfetto_write_calls);
+	assert_ptr_equal(chrome->story, chrome_write_calls);
 	assert_null(chrome->report);
 	film_build_begin(&b, "calls", "ns");
 	empty = film_build_open(&b);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/inspect.h"
+#include "query/shown_text.h"
 
 /* An object of members, each an object with a text. */
 static void put_object(struct shown_tree *tree, const char *name, uint32_t members)
@@ -30,7 +30,7 @@ static char *printed(struct shown_tree *tree, bool *is_short)
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	*is_short = inspect_print_list(out, tree);
+	*is_short = shown_print_list(out, tree);
 	assert_int_equal(fclose(out), 0);
 	vec_free(&tree->nodes);
 	*tree = (struct shown_tree){0};
