@@ -9,9 +9,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "exchange/pprof/writer.h"
-#include "exchange/protobuf.h"
-#include "film/events.h"
-#include "film/labels.h"
+#include "exchange/pyroscope/writer.h"
 #include "send/to_others.h"
 
 /* A request of many profiles ends when it has this many bytes. */
@@ -25,62 +23,6 @@ struct pyroscope {
 	uint64_t number;
 	size_t arrived;
 };
-
-/* A key of a label: letters, digits and '_' are allowed, and by /ingest also dots. */
-static void put_key(struct buf *to, const char *key, bool dots)
-{
-	if (isdigit((unsigned char)*key))
-		buf_put_u8(to, '_');
-	for (; *key; key++)
-		buf_put_u8(to, isalnum((unsigned char)*key) || (dots && *key == '.') ? (uint8_t)*key
-										     : '_');
-}
-
-/* What would end a value in "{key=value,…}", or a line, becomes '_'. */
-static void put_value(struct buf *to, const char *value, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		buf_put_u8(to, (unsigned char)value[i] < ' ' || strchr(",={}\"", value[i])
-				       ? '_'
-				       : (uint8_t)value[i]);
-}
-
-/* Letters, digits and a few signs are allowed; other runs become one '_', which does not end it. */
-static void put_service(struct buf *to, const char *service)
-{
-	bool gap = false;
-
-	for (; *service; service++) {
-		if (!isalnum((unsigned char)*service) && !strchr("-._/", *service)) {
-			gap = true;
-			continue;
-		}
-		if (gap)
-			buf_put_u8(to, '_');
-		buf_put_u8(to, (uint8_t)*service);
-		gap = false;
-	}
-}
-
-/* "SERVICE{hostname=HOST,KEY=VALUE…}" */
-static void put_name(struct buf *to, const struct gathered *gathered, const char *service)
-{
-	const struct film_info *info = &gathered->film->info;
-	const char *labels = info->labels, *value;
-	char key[FILM_LABEL_KEY_MAX + 1];
-	size_t length;
-
-	put_service(to, service);
-	buf_put_text(to, "{hostname=");
-	put_value(to, info->hostname, strlen(info->hostname));
-	while ((value = film_labels_next(&labels, key, &length))) {
-		buf_put_u8(to, ',');
-		put_key(to, key, true);
-		buf_put_u8(to, '=');
-		put_value(to, value, length);
-	}
-	buf_put_u8(to, '}');
-}
 
 static void put_escaped(struct buf *to, const struct buf *text)
 {
@@ -136,7 +78,7 @@ static enum sent ingest(struct pyroscope *p, const struct gathered *gathered, ui
 	char *profile = make_profile(gathered, part, &posted.size);
 	enum sent sent;
 
-	put_name(&name, gathered, gathered->groups.at[part->group].service);
+	pyroscope_put_name(&name, gathered, gathered->groups.at[part->group].service);
 	buf_printf(&url, "%s/ingest?name=", p->url);
 	put_escaped(&url, &name);
 	/* nanoseconds, as Pyroscope's own client sends them */
@@ -155,42 +97,6 @@ static enum sent ingest(struct pyroscope *p, const struct gathered *gathered, ui
 	return sent;
 }
 
-static void put_pair(struct buf *to, const char *key, const char *value, size_t length)
-{
-	struct buf pair = {0}, text = {0};
-
-	put_key(&text, key, false);
-	proto_message(&pair, 1, &text);
-	proto_bytes(&pair, 2, value, length);
-	proto_message(to, 1, &pair);
-	buf_free(&pair);
-	buf_free(&text);
-}
-
-/* RawProfileSeries of a part: labels, and one sample, which is a profile. */
-static void put_series(struct buf *to, const struct gathered *gathered,
-		       const struct gathered_part *part, const char *profile, size_t size)
-{
-	const struct film_info *info = &gathered->film->info;
-	const char *service = gathered->groups.at[part->group].service, *value;
-	const struct film_event *event = &gathered->film->events[part->event];
-	const char *name = event_pyroscope(event->name, event->unit), *labels = info->labels;
-	struct buf series = {0}, sample = {0};
-	char key[FILM_LABEL_KEY_MAX + 1];
-	size_t length;
-
-	put_pair(&series, "__name__", name, strlen(name));
-	put_pair(&series, "service_name", service, strlen(service));
-	put_pair(&series, "hostname", info->hostname, strlen(info->hostname));
-	while ((value = film_labels_next(&labels, key, &length)))
-		put_pair(&series, key, value, length);
-	proto_bytes(&sample, 1, profile, size);
-	proto_message(&series, 2, &sample);
-	proto_message(to, 1, &series);
-	buf_free(&series);
-	buf_free(&sample);
-}
-
 /* Sends the next parts, as many as one request holds. */
 static enum sent push(struct pyroscope *p, const struct gathered *gathered, uint64_t *retry_after,
 		      struct fail *why)
@@ -207,7 +113,8 @@ static enum sent push(struct pyroscope *p, const struct gathered *gathered, uint
 
 		body.failed |= !profile;
 		if (profile)
-			put_series(&body, gathered, &gathered->parts.at[next], profile, size);
+			pyroscope_put_series(&body, gathered, &gathered->parts.at[next], profile,
+					     size);
 		free(profile);
 		next++;
 	}

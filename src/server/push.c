@@ -13,8 +13,8 @@
 #include "exchange/folded/reader.h"
 #include "exchange/otlp/reader.h"
 #include "exchange/pprof/reader.h"
-#include "exchange/protobuf.h"
 #include "exchange/pyroscope/ingest.h"
+#include "exchange/pyroscope/reader.h"
 #include "film/events.h"
 #include "server/sender.h"
 
@@ -25,9 +25,6 @@
  * default.
  */
 #define USUAL_SPAN (10 * SECOND_NS)
-
-/* Profiles of one push, each of which becomes a film. */
-#define PROFILES_MAX 256
 
 /* A film that is made of what was pushed. */
 struct making {
@@ -234,87 +231,25 @@ static int check_protobuf(const struct http_request *request, struct fail *why)
 		    "cannot take this profile: its Content-Type is not understood");
 }
 
-static int not_a_push(struct fail *why)
+/* The push says nothing of a profile's time: that is in the profile. */
+static int take_pushed(void *context, struct import_origin *origin, const uint8_t *profile,
+		       size_t size, struct fail *why)
 {
-	return fail(why, -EBADMSG, "send what Pyroscope calls push.v1.PushRequest",
-		    "cannot take this push: it is another message, or damaged");
-}
-
-static void take_label_pair(struct bytes message, struct import_origin *origin)
-{
-	char *texts[3] = {0};
-	struct proto_field field;
-
-	while (proto_next(&message, &field)) {
-		if (!field.number || field.number > 2 || field.wire != PROTO_BYTES ||
-		    texts[field.number])
-			continue;
-		texts[field.number] =
-			strndup((const char *)field.bytes.at, bytes_left(&field.bytes));
-	}
-	if (texts[1] && texts[2])
-		import_origin_label(origin, texts[1], texts[2]);
-	free(texts[1]);
-	free(texts[2]);
-}
-
-/* One RawSample: a profile. */
-static int take_raw_sample(const struct http_request *request, struct bytes message,
-			   struct import_origin *origin, struct fail *why)
-{
+	const struct making *making = context;
 	uint64_t now = clock_wall();
-	struct proto_field field;
-	int err = 0;
 
-	while (!err && proto_next(&message, &field))
-		if (field.number == 1 && field.wire == PROTO_BYTES)
-			err = take_pprof(request, field.bytes.at, bytes_left(&field.bytes), origin,
-					 (struct import_span){now - USUAL_SPAN, now}, why);
-	return !err && message.failed ? not_a_push(why) : err;
-}
-
-/* One RawProfileSeries: labels, then profiles that have them. */
-static int take_series(const struct http_request *request, struct bytes series, int *profiles,
-		       struct fail *why)
-{
-	struct import_origin *origin = calloc(1, sizeof(*origin));
-	struct bytes message = series;
-	struct proto_field field;
-	int err = origin ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot take this push");
-
-	while (!err && proto_next(&message, &field))
-		if (field.number == 1 && field.wire == PROTO_BYTES)
-			take_label_pair(field.bytes, origin);
-	if (!err && message.failed)
-		err = not_a_push(why);
-	if (!err && !*origin->service)
-		import_origin_label(origin, "service", "unknown");
-	while (!err && proto_next(&series, &field)) {
-		if (field.number != 2 || field.wire != PROTO_BYTES)
-			continue;
-		if (++*profiles > PROFILES_MAX)
-			err = fail(why, -E2BIG, "send fewer at once",
-				   "cannot take this push: it has more than %d profiles",
-				   PROFILES_MAX);
-		else
-			err = take_raw_sample(request, field.bytes, origin, why);
-	}
-	free(origin);
-	return err;
+	return take_pprof(making->request, profile, size, origin,
+			  (struct import_span){now - USUAL_SPAN, now}, why);
 }
 
 int push_pusher(const struct http_request *request, struct answer *answer, struct fail *why)
 {
-	struct bytes message = {request->body, request->body + request->body_size, false};
-	struct proto_field field;
-	int err = check_protobuf(request, why), profiles = 0;
+	struct making making = {.request = request};
+	int err = check_protobuf(request, why);
 
-	while (!err && proto_next(&message, &field)) {
-		if (field.number == 1 && field.wire == PROTO_BYTES)
-			err = take_series(request, field.bytes, &profiles, why);
-	}
-	if (!err && message.failed)
-		err = not_a_push(why);
+	if (!err)
+		err = pyroscope_read_push(request->body, request->body_size, take_pushed, &making,
+					  why);
 	/* PushResponse has no fields */
 	answer->type = "application/proto";
 	answer->no_store = true;

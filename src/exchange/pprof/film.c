@@ -6,78 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/protobuf.h"
 #include "base/text.h"
 #include "film/events.h"
 #include "film/names.h"
 
-/* Puts p->message as a field of the profile, and hands on what has come together. */
-static void put_field(struct pprof *p, enum pprof_field field)
-{
-	proto_message(&p->out, field, &p->message);
-	if (p->out.count > 65536)
-		gzip_take(&p->gzip, &p->out);
-}
-
-static char *safe_copy(const char *s)
-{
-	size_t size = text_make_safe(NULL, 0, s) + 1;
-	char *copy = malloc(size);
-
-	if (copy)
-		text_make_safe(copy, size, s);
-	return copy;
-}
-
-/* The index of a string in the profile's table, whose first entry must be "". */
-static uint64_t string_index(struct pprof *p, const char *s)
-{
-	char *safe = safe_copy(s);
-	uint64_t hash = safe ? hash_bytes(safe, strlen(safe)) : 0, *known;
-
-	if (!safe) {
-		p->failed = true;
-		return 0;
-	}
-	while ((known = map_get(&p->string_of, hash))) {
-		if (!strcmp(p->strings.at[*known], safe)) {
-			free(safe);
-			return *known;
-		}
-		hash++;
-	}
-	if (!vec_push(&p->strings, safe)) {
-		free(safe);
-		p->failed = true;
-		return 0;
-	}
-	if (!map_put(&p->string_of, hash, p->strings.count - 1))
-		p->failed = true;
-	return p->strings.count - 1;
-}
-
-static void put_value_type(struct pprof *p, enum pprof_field field, const char *type,
-			   const char *unit)
-{
-	proto_number(&p->message, 1, string_index(p, type));
-	proto_number(&p->message, 2, string_index(p, unit));
-	put_field(p, field);
-}
-
-static void put_header(struct pprof *p, const struct pprof_header *header)
+static void put_header(struct pprof_profile *out, const struct pprof_header *header)
 {
 	const char *unit = event_unit_abroad(header->unit);
 
-	string_index(p, "");
-	put_value_type(p, PPROF_SAMPLE_TYPE, header->counted, "count");
-	put_value_type(p, PPROF_SAMPLE_TYPE, header->name, unit);
+	pprof_put_type(out, PPROF_SAMPLE_TYPE, header->counted, "count");
+	pprof_put_type(out, PPROF_SAMPLE_TYPE, header->name, unit);
 	if (header->period) {
-		put_value_type(p, PPROF_PERIOD_TYPE, header->name, unit);
-		proto_number(&p->out, PPROF_PERIOD, header->period);
+		pprof_put_type(out, PPROF_PERIOD_TYPE, header->name, unit);
+		pprof_put_number(out, PPROF_PERIOD, header->period);
 	}
-	proto_number(&p->out, PPROF_TIME_NANOS, header->time);
-	proto_number(&p->out, PPROF_DURATION_NANOS, header->duration);
-	proto_number(&p->out, PPROF_DEFAULT_SAMPLE_TYPE, string_index(p, header->name));
+	pprof_put_number(out, PPROF_TIME_NANOS, header->time);
+	pprof_put_number(out, PPROF_DURATION_NANOS, header->duration);
+	pprof_put_text(out, PPROF_DEFAULT_SAMPLE_TYPE, header->name);
 }
 
 void pprof_start(struct pprof *p, const struct film *film, const struct pprof_header *header,
@@ -93,8 +38,8 @@ void pprof_start(struct pprof *p, const struct film *film, const struct pprof_he
 	p->ends = calloc(film->image_count + 1ull, sizeof(*p->ends));
 	p->unnamed = calloc(film->image_count + 1ull, sizeof(*p->unnamed));
 	p->failed = !p->used || !p->ends || !p->unnamed;
-	gzip_start(&p->gzip, out);
-	put_header(p, header);
+	pprof_begin(&p->out, out);
+	put_header(&p->out, header);
 }
 
 void pprof_comment(struct pprof *p, const char *format, ...)
@@ -110,7 +55,7 @@ void pprof_comment(struct pprof *p, const char *format, ...)
 		p->failed = true;
 		return;
 	}
-	proto_number(&p->out, PPROF_COMMENT, string_index(p, text));
+	pprof_put_text(&p->out, PPROF_COMMENT, text);
 	free(text);
 }
 
@@ -130,7 +75,7 @@ static uint64_t mark_location(const struct film *film, size_t mark)
 	return film->frame_count + 3ull + mark;
 }
 
-void pprof_frame(struct pprof *p, uint32_t frame)
+static void add_frame(struct pprof *p, uint32_t frame)
 {
 	const struct film *film = p->film;
 
@@ -146,51 +91,36 @@ void pprof_frame(struct pprof *p, uint32_t frame)
 	p->used[frame] = 1;
 }
 
-void pprof_too_deep(struct pprof *p)
+void pprof_stack(struct pprof *p, const struct film_stack *stacks, uint32_t stack, uint32_t most)
 {
-	buf_put_varint(&p->frames, too_deep_location(p->film));
+	/* leaf first, as parents are followed */
+	for (uint32_t depth = 0; stack && depth < most; stack = stacks[stack].parent, depth++)
+		add_frame(p, stacks[stack].frame);
+	if (stack)
+		buf_put_varint(&p->frames, too_deep_location(p->film));
 }
 
 /* What a thread's samples share is made once. */
-static void make_labels(struct pprof *p, uint32_t thread_id)
+static void make_thread_labels(struct pprof *p, uint32_t thread_id)
 {
-	const struct film *film = p->film;
-	const struct film_thread *thread = &film->threads[thread_id];
-	const struct {
-		const char *key;
-		uint64_t number;
-	} numbers[] = {
-		{"pid", film->processes[thread->process].pid},
-		{"tid", thread->tid},
-	};
+	const struct film_thread *thread = &p->film->threads[thread_id];
 
 	p->thread_id = thread_id;
-	p->thread.count = 0;
-	for (int i = 0; i < 2; i++) {
-		proto_number(&p->inner, 1, string_index(p, numbers[i].key));
-		proto_number(&p->inner, 3, numbers[i].number);
-		proto_message(&p->thread, 3, &p->inner);
-	}
-	proto_number(&p->inner, 1, string_index(p, "comm"));
-	proto_number(&p->inner, 2, string_index(p, thread->comm));
-	proto_message(&p->thread, 3, &p->inner);
-}
-
-static void put_label(struct pprof *p, const char *key, const char *value)
-{
-	proto_number(&p->inner, 1, string_index(p, key));
-	proto_number(&p->inner, 2, string_index(p, value));
-	proto_message(&p->message, 3, &p->inner);
+	p->labels.count = 0;
+	pprof_add_number_label(&p->out, &p->labels, "pid", p->film->processes[thread->process].pid);
+	pprof_add_number_label(&p->out, &p->labels, "tid", thread->tid);
+	pprof_add_label(&p->out, &p->labels, "comm", thread->comm);
+	p->thread_labels = p->labels.count;
 }
 
 /* Those of the frame that stands for them. */
-static void put_labels(struct pprof *p, const char *name)
+static void add_labels(struct pprof *p, const char *name)
 {
 	char *text = strdup(name), *rest = text;
 	const char *key, *value;
 
 	while (text && name_next_label(&rest, &key, &value))
-		put_label(p, key, value);
+		pprof_add_label(&p->out, &p->labels, key, value);
 	p->failed |= !text;
 	free(text);
 }
@@ -201,35 +131,27 @@ void pprof_sample(struct pprof *p, uint32_t thread, uint64_t samples, uint64_t v
 
 	if (!p->frames.count)
 		buf_put_varint(&p->frames, unknown_location(film));
-	proto_message(&p->message, 1, &p->frames);
-	buf_put_varint(&p->inner, samples);
-	buf_put_varint(&p->inner, value);
-	proto_message(&p->message, 2, &p->inner);
+	buf_put_varint(&p->values, samples);
+	buf_put_varint(&p->values, value);
 	if (thread != p->thread_id)
-		make_labels(p, thread);
-	buf_put(&p->message, p->thread.at, p->thread.count);
+		make_thread_labels(p, thread);
 	if (p->label)
-		put_labels(p, film->functions[film->frames[p->label].function].name);
+		add_labels(p, film->functions[film->frames[p->label].function].name);
 	p->label = 0;
-	put_field(p, PPROF_SAMPLE);
+	pprof_put_sample(&p->out, &p->frames, &p->values, &p->labels);
+	p->labels.count = p->thread_labels;
 }
 
 /* A function's id; it is written when it is first asked for. */
 static uint64_t put_function(struct pprof *p, const char *name, const char *file)
 {
-	uint64_t name_index = string_index(p, name), file_index = string_index(p, file);
+	uint64_t name_index = pprof_string(&p->out, name), file_index = pprof_string(&p->out, file);
 	uint64_t key = name_index << 32 | file_index, *known = map_get(&p->function_of, key);
-	struct buf function = {0};
 
 	if (known)
 		return *known;
 	p->function_count++;
-	proto_number(&function, 1, p->function_count);
-	proto_number(&function, 2, name_index);
-	proto_number(&function, 3, name_index);
-	proto_number(&function, 4, file_index);
-	proto_message(&p->out, PPROF_FUNCTION, &function);
-	buf_free(&function);
+	pprof_put_function(&p->out, p->function_count, name_index, file_index);
 	if (!map_put(&p->function_of, key, p->function_count))
 		p->failed = true;
 	return p->function_count;
@@ -237,9 +159,7 @@ static uint64_t put_function(struct pprof *p, const char *name, const char *file
 
 static void put_line(struct pprof *p, const char *name, const char *file, uint32_t line)
 {
-	proto_number(&p->inner, 1, put_function(p, name, file));
-	proto_number(&p->inner, 2, line);
-	proto_message(&p->message, 4, &p->inner);
+	pprof_add_line(&p->out, put_function(p, name, file), line);
 }
 
 /* Lines of a location: the innermost function first, then what it was inlined into. */
@@ -264,9 +184,8 @@ static void put_lines(struct pprof *p, uint32_t id)
 
 static void put_mark(struct pprof *p, uint64_t location, const char *name)
 {
-	proto_number(&p->message, 1, location);
 	put_line(p, name, "", 0);
-	put_field(p, PPROF_LOCATION);
+	pprof_put_location(&p->out, location, 0, 0);
 }
 
 static uint64_t page_end(uint64_t address)
@@ -284,11 +203,8 @@ static void put_locations(struct pprof *p)
 
 		if (!p->used[i])
 			continue;
-		proto_number(&p->message, 1, i);
-		proto_number(&p->message, 2, frame->image);
-		proto_number(&p->message, 3, frame->address);
 		put_lines(p, i);
-		put_field(p, PPROF_LOCATION);
+		pprof_put_location(&p->out, i, frame->image, frame->address);
 		if (frame->address >= p->ends[frame->image])
 			p->ends[frame->image] = page_end(frame->address);
 		p->unnamed[frame->image] |= !frame->function;
@@ -315,41 +231,16 @@ static void put_mappings(struct pprof *p)
 
 		if (!p->ends[i])
 			continue;
-		proto_number(&p->message, 1, i);
-		proto_number(&p->message, 3, p->ends[i]);
-		proto_number(&p->message, 5, string_index(p, image->path));
-		proto_number(&p->message, 6,
-			     string_index(p, text_hex(build_id, sizeof(build_id), image->build_id,
-						      image->build_id_size)));
-		for (unsigned int has = 7; has <= 10 && !p->unnamed[i]; has++)
-			proto_number(&p->message, has, 1);
-		put_field(p, PPROF_MAPPING);
+		pprof_put_mapping(&p->out, &(struct pprof_mapping){
+						   .id = i,
+						   .end = p->ends[i],
+						   .file = image->path,
+						   .build_id = text_hex(build_id, sizeof(build_id),
+									image->build_id,
+									image->build_id_size),
+						   .is_named = !p->unnamed[i],
+					   });
 	}
-}
-
-static void put_strings(struct pprof *p)
-{
-	vec_foreach (&p->strings, s) {
-		buf_put_text(&p->message, *s);
-		put_field(p, PPROF_STRING);
-	}
-}
-
-static void pprof_free(struct pprof *p)
-{
-	vec_foreach (&p->strings, s)
-		free(*s);
-	vec_free(&p->strings);
-	map_free(&p->string_of);
-	map_free(&p->function_of);
-	buf_free(&p->out);
-	buf_free(&p->message);
-	buf_free(&p->inner);
-	buf_free(&p->frames);
-	buf_free(&p->thread);
-	free(p->used);
-	free(p->ends);
-	free(p->unnamed);
 }
 
 int pprof_finish(struct pprof *p)
@@ -359,13 +250,15 @@ int pprof_finish(struct pprof *p)
 	if (!p->failed) {
 		put_locations(p);
 		put_mappings(p);
-		put_strings(p);
 	}
-	gzip_take(&p->gzip, &p->out);
-	err = gzip_finish(&p->gzip);
-	if (!err && (p->failed || p->message.failed || p->inner.failed || p->frames.failed ||
-		     p->thread.failed))
-		err = -ENOMEM;
-	pprof_free(p);
+	p->out.failed |= p->failed;
+	err = pprof_end(&p->out);
+	buf_free(&p->frames);
+	buf_free(&p->values);
+	buf_free(&p->labels);
+	map_free(&p->function_of);
+	free(p->used);
+	free(p->ends);
+	free(p->unnamed);
 	return err;
 }

@@ -3,13 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/gzip.h"
-#include "base/text.h"
-#include "exchange/protobuf.h"
 #include "film/events.h"
-#include "exchange/pprof/film.h"
+#include "exchange/pprof/profile.h"
 #include "query/flame_labels.h"
 
 /*
@@ -24,157 +20,111 @@
 #define BASE_KEY   "pprof::base"
 #define BASE_VALUE "true"
 
-struct profile {
+struct writer {
+	struct pprof_profile out;
 	const struct flame *flame;
-	struct gzip gzip;
-	struct buf out, message, inner;
 	struct labels labels;
 	uint32_t *label_of;
-	struct labels strings; /* names alone; numbered from 1, as 0 is the empty one */
-	struct labels images;
-	bool failed;
+	struct labels images; /* names alone */
+	struct buf locations, values, base;
 };
 
-static void put_field(struct profile *p, enum pprof_field field)
+/* The number of the mapping of an image, from 1; 0: it has none. */
+static uint64_t mapping_of(struct writer *w, const char *image)
 {
-	proto_message(&p->out, field, &p->message);
-	if (p->out.count > 65536)
-		gzip_take(&p->gzip, &p->out);
-}
+	uint32_t id;
 
-static uint32_t intern(struct profile *p, struct labels *to, const char *s)
-{
-	uint32_t id = label_intern(to, &(struct label){.name = s, .image = "", .file = ""});
-
-	p->failed |= id == LABEL_NONE;
-	return id;
-}
-
-static uint64_t string_index(struct profile *p, const char *s)
-{
-	return *s ? intern(p, &p->strings, s) + 1ull : 0;
+	if (!*image)
+		return 0;
+	id = label_intern(&w->images, &(struct label){.name = image, .image = "", .file = ""});
+	w->out.failed |= id == LABEL_NONE;
+	return id + 1ull;
 }
 
 /* Locations and functions have the number of their label, from 1; a group is one, too. */
-static void put_locations(struct profile *p)
+static void put_locations(struct writer *w)
 {
 	uint64_t id = 0;
 
-	vec_foreach (&p->labels.all, label) {
+	vec_foreach (&w->labels.all, label) {
+		uint64_t name = pprof_string(&w->out, label->name);
+
 		id++;
-		proto_number(&p->message, 1, id);
-		proto_number(&p->message, 2, string_index(p, label->name));
-		proto_number(&p->message, 3, string_index(p, label->name));
-		proto_number(&p->message, 4, string_index(p, label->file));
-		put_field(p, PPROF_FUNCTION);
-		proto_number(&p->message, 1, id);
-		if (*label->image)
-			proto_number(&p->message, 2, intern(p, &p->images, label->image) + 1ull);
-		proto_number(&p->inner, 1, id);
-		proto_number(&p->inner, 2, label->line);
-		proto_message(&p->message, 4, &p->inner);
-		put_field(p, PPROF_LOCATION);
+		pprof_put_function(&w->out, id, name, pprof_string(&w->out, label->file));
+		pprof_add_line(&w->out, id, label->line);
+		pprof_put_location(&w->out, id, mapping_of(w, label->image), 0);
 	}
 }
 
-static void put_mappings(struct profile *p)
+static void put_mappings(struct writer *w)
 {
 	uint64_t id = 0;
 
-	vec_foreach (&p->images.all, image) {
-		proto_number(&p->message, 1, ++id);
-		proto_number(&p->message, 5, string_index(p, image->name));
-		/* there is no function, file, line or inlined function to look up */
-		for (unsigned int has = 7; has <= 10; has++)
-			proto_number(&p->message, has, 1);
-		put_field(p, PPROF_MAPPING);
-	}
+	vec_foreach (&w->images.all, image)
+		pprof_put_mapping(&w->out, &(struct pprof_mapping){
+						   .id = ++id,
+						   .file = image->name,
+						   .build_id = "",
+						   .is_named = true,
+					   });
 }
 
 /* Leaf first. The value is an int64 there. */
-static void put_sample(struct profile *p, uint32_t node, uint64_t value, bool is_base)
+static void put_sample(struct writer *w, uint32_t node, uint64_t value, bool is_base)
 {
+	static const struct buf none;
 	uint64_t limited = value < INT64_MAX ? value : INT64_MAX;
 
 	if (!value)
 		return;
-	for (uint32_t at = node; at; at = p->flame->nodes[at].parent)
-		buf_put_varint(&p->inner, p->label_of[at] + 1ull);
-	proto_message(&p->message, 1, &p->inner);
-	buf_put_varint(&p->inner, is_base ? -limited : limited);
-	proto_message(&p->message, 2, &p->inner);
-	if (is_base) {
-		proto_number(&p->inner, 1, string_index(p, BASE_KEY));
-		proto_number(&p->inner, 2, string_index(p, BASE_VALUE));
-		proto_message(&p->message, 3, &p->inner);
-	}
-	put_field(p, PPROF_SAMPLE);
+	for (uint32_t at = node; at; at = w->flame->nodes[at].parent)
+		buf_put_varint(&w->locations, w->label_of[at] + 1ull);
+	buf_put_varint(&w->values, is_base ? -limited : limited);
+	if (is_base && !w->base.count)
+		pprof_add_label(&w->out, &w->base, BASE_KEY, BASE_VALUE);
+	pprof_put_sample(&w->out, &w->locations, &w->values, is_base ? &w->base : &none);
 }
 
-static void put_samples(struct profile *p)
+static void put_samples(struct writer *w)
 {
-	for (uint32_t i = 1; i < p->flame->count; i++) {
-		put_sample(p, i, p->flame->nodes[i].self, false);
-		put_sample(p, i, p->flame->nodes[i].before_self, true);
+	for (uint32_t i = 1; i < w->flame->count; i++) {
+		put_sample(w, i, w->flame->nodes[i].self, false);
+		put_sample(w, i, w->flame->nodes[i].before_self, true);
 	}
 }
 
-static void put_comment(struct profile *p, const char *text)
+static void put_comments(struct writer *w, const struct pprof_about *about)
 {
-	proto_number(&p->out, PPROF_COMMENT, string_index(p, text));
-}
-
-static void put_comments(struct profile *p, const struct pprof_about *about)
-{
-	put_comment(p, p->flame->title);
+	pprof_put_text(&w->out, PPROF_COMMENT, w->flame->title);
 	for (size_t i = 0; i < about->comment_count; i++)
-		put_comment(p, about->comments[i]);
-	if (p->flame->is_diff)
-		put_comment(p, "negative: before, scaled to the total of now");
-}
-
-static void put_strings(struct profile *p)
-{
-	proto_text(&p->out, PPROF_STRING, "");
-	vec_foreach (&p->strings.all, string) {
-		char *safe = text_safe(string->name, "");
-
-		p->failed |= !safe;
-		if (safe)
-			proto_text(&p->out, PPROF_STRING, safe);
-		free(safe);
-	}
-	gzip_take(&p->gzip, &p->out);
+		pprof_put_text(&w->out, PPROF_COMMENT, about->comments[i]);
+	if (w->flame->is_diff)
+		pprof_put_text(&w->out, PPROF_COMMENT,
+			       "negative: before, scaled to the total of now");
 }
 
 int pprof_write_flame(const struct flame *flame, const struct pprof_about *about, FILE *out)
 {
-	struct profile p = {.flame = flame};
-	int err = flame_labels(flame, &p.labels, &p.label_of);
+	struct writer w = {.flame = flame};
+	int err = flame_labels(flame, &w.labels, &w.label_of), finished;
 
-	gzip_start(&p.gzip, out);
+	pprof_begin(&w.out, out);
 	if (!err) {
-		proto_number(&p.message, 1, string_index(&p, flame->event));
-		proto_number(&p.message, 2, string_index(&p, event_unit_abroad(flame->unit)));
-		put_field(&p, PPROF_SAMPLE_TYPE);
-		proto_number(&p.out, PPROF_TIME_NANOS, about->from);
-		proto_number(&p.out, PPROF_DURATION_NANOS, about->duration);
-		put_comments(&p, about);
-		put_samples(&p);
-		put_locations(&p);
-		put_mappings(&p);
-		put_strings(&p);
+		pprof_put_type(&w.out, PPROF_SAMPLE_TYPE, flame->event,
+			       event_unit_abroad(flame->unit));
+		pprof_put_number(&w.out, PPROF_TIME_NANOS, about->from);
+		pprof_put_number(&w.out, PPROF_DURATION_NANOS, about->duration);
+		put_comments(&w, about);
+		put_samples(&w);
+		put_locations(&w);
+		put_mappings(&w);
 	}
-	if (p.failed || p.message.failed || p.inner.failed)
-		err = -ENOMEM;
-	if (gzip_finish(&p.gzip) && !err)
-		err = -ENOMEM;
-	free(p.label_of);
-	labels_free(&p.labels);
-	labels_free(&p.strings);
-	labels_free(&p.images);
-	buf_free(&p.out);
-	buf_free(&p.message);
-	buf_free(&p.inner);
-	return err;
+	finished = pprof_end(&w.out);
+	free(w.label_of);
+	labels_free(&w.labels);
+	labels_free(&w.images);
+	buf_free(&w.locations);
+	buf_free(&w.values);
+	buf_free(&w.base);
+	return err ? err : finished;
 }

@@ -7,17 +7,6 @@
 /* Frames of a stack that are sent; the rest is said to be missing. */
 #define DEPTH_MAX 2048
 
-static void put_sum(struct pprof *p, const struct film *film, const struct gathered_sum *sum)
-{
-	uint32_t stack = sum->stack, depth = 0;
-
-	for (; stack && depth < DEPTH_MAX; stack = film->stacks[stack].parent, depth++)
-		pprof_frame(p, film->stacks[stack].frame);
-	if (stack)
-		pprof_too_deep(p);
-	pprof_sample(p, sum->thread, sum->samples, sum->value);
-}
-
 int pprof_write_gathered(const struct gathered *gathered, const struct gathered_part *part,
 			 FILE *out)
 {
@@ -43,7 +32,11 @@ int pprof_write_gathered(const struct gathered *gathered, const struct gathered_
 			pprof_comment(&p, "lost on this host: %s %llu", loss->reason,
 				      (unsigned long long)loss->count);
 	}
-	for (size_t i = 0; i < part->count; i++)
-		put_sum(&p, film, &gathered->sums.at[part->first + i]);
+	for (size_t i = 0; i < part->count; i++) {
+		const struct gathered_sum *sum = &gathered->sums.at[part->first + i];
+
+		pprof_stack(&p, film->stacks, sum->stack, DEPTH_MAX);
+		pprof_sample(&p, sum->thread, sum->samples, sum->value);
+	}
 	return pprof_finish(&p);
 }

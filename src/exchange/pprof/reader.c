@@ -7,7 +7,7 @@
 
 #include "base/gzip.h"
 #include "base/map.h"
-#include "exchange/protobuf.h"
+#include "exchange/pprof/profile.h"
 #include "base/vec.h"
 #include "film/events.h"
 #include "film/schema.h"
@@ -217,34 +217,34 @@ static void take_location(struct pprof_reader *p, struct bytes *message)
 static void take_field(struct pprof_reader *p, struct proto_field *field)
 {
 	switch (field->number) {
-	case 1:
+	case PPROF_SAMPLE_TYPE:
 		if (p->types.count >= TYPES_MAX)
 			p->too_many = true;
 		else
 			ADD(p, types, read_type(&field->bytes));
 		break;
-	case 3:
+	case PPROF_MAPPING:
 		take_mapping(p, &field->bytes);
 		break;
-	case 4:
+	case PPROF_LOCATION:
 		take_location(p, &field->bytes);
 		break;
-	case 5:
+	case PPROF_FUNCTION:
 		take_function(p, &field->bytes);
 		break;
-	case 6:
+	case PPROF_STRING:
 		take_string(p, field->bytes);
 		break;
-	case 9:
+	case PPROF_TIME_NANOS:
 		p->time = field->value;
 		break;
-	case 10:
+	case PPROF_DURATION_NANOS:
 		p->duration = field->value;
 		break;
-	case 11:
+	case PPROF_PERIOD_TYPE:
 		p->period_type = read_type(&field->bytes);
 		break;
-	case 12:
+	case PPROF_PERIOD:
 		p->period = field->value;
 		break;
 	}
@@ -260,7 +260,8 @@ static bool is_message(const struct proto_field *field)
 {
 	unsigned int number = field->number;
 
-	return (number >= 1 && number <= 6) || number == 11;
+	return (number >= PPROF_SAMPLE_TYPE && number <= PPROF_STRING) ||
+	       number == PPROF_PERIOD_TYPE;
 }
 
 static int read_tables(struct pprof_reader *p, struct fail *why)
@@ -269,7 +270,8 @@ static int read_tables(struct pprof_reader *p, struct fail *why)
 	struct proto_field field;
 
 	while (proto_next(&message, &field)) {
-		if (is_message(&field) != (field.wire == PROTO_BYTES) && field.number <= 12)
+		if (is_message(&field) != (field.wire == PROTO_BYTES) &&
+		    field.number <= PPROF_PERIOD)
 			return not_a_profile(why);
 		take_field(p, &field);
 		if (field.bytes.failed)
@@ -591,7 +593,7 @@ int pprof_reader_import(struct pprof_reader *p, const char *service, struct impo
 	choose_events(p);
 	p->nobody = import_thread(film, &(struct import_thread){service, 0, 0, "", "", ""});
 	while (good && proto_next(&message, &field))
-		if (field.number == 2)
+		if (field.number == PPROF_SAMPLE)
 			good = give_sample(p, &field.bytes, sample);
 	vec_free(&sample->locations);
 	free(sample);

@@ -57,22 +57,6 @@ static void free_comments(comments_vec *comments)
 	vec_free(comments);
 }
 
-static void put_samples(struct pprof *p, const struct view *view)
-{
-	const struct film_stack *paths = view->paths;
-
-	vec_foreach (&view->weights, weight) {
-		uint32_t stack = weight->stack, depth = 0;
-
-		/* leaf first, as parents are followed */
-		for (; stack && depth < TREE_DEPTH_MAX; stack = paths[stack].parent, depth++)
-			pprof_frame(p, paths[stack].frame);
-		if (stack)
-			pprof_too_deep(p);
-		pprof_sample(p, weight->group, weight->samples, weight->value);
-	}
-}
-
 int pprof_write_report(const struct report *report, FILE *out)
 {
 	const struct view *view = &report->view;
@@ -93,7 +77,10 @@ int pprof_write_report(const struct report *report, FILE *out)
 	pprof_start(&p, view->film, &header, out);
 	for (size_t i = 0; !err && i < comments.count; i++)
 		pprof_comment(&p, "%s", comments.at[i]);
-	put_samples(&p, view);
+	vec_foreach (&view->weights, weight) {
+		pprof_stack(&p, view->paths, weight->stack, TREE_DEPTH_MAX);
+		pprof_sample(&p, weight->group, weight->samples, weight->value);
+	}
 	finished = pprof_finish(&p);
 	free_comments(&comments);
 	return err ? err : finished;
