@@ -7,6 +7,8 @@
 #	test.sh PART…		these parts, also those that take long and are no part of all:
 #		tidy		clang-tidy on all files, its analyzer too; lint has that on those that changed, less deep
 #		distributions	builds on Debian 13 and films with that; what is downloaded stays in the build folder
+#		packages	builds the packages of dist/, and installs and removes them on fresh Debians; the tarball
+#				and the image run in roots of their own
 #		fuzz		each fuzz target runs for FUZZ_SECONDS (60); replay has them read their corpus
 #	test.sh changed		the parts, and of e2e the files, that what changed can reach (scripts/reach.py)
 #
@@ -26,9 +28,9 @@ if [ "$parts" = changed ]; then
 fi
 for part in $parts; do
 	case $part in
-	lint | tidy | unit | replay | fuzz | e2e | kernels | distributions) ;;
+	lint | tidy | unit | replay | fuzz | e2e | kernels | distributions | packages) ;;
 	*)
-		echo "usage: test.sh [changed | lint | tidy | unit | replay | fuzz | e2e | kernels | distributions]…" >&2
+		echo "usage: test.sh [changed | lint | tidy | unit | replay | fuzz | e2e | kernels | distributions | packages]…" >&2
 		exit 2
 		;;
 	esac
@@ -283,6 +285,13 @@ run_distributions()
 	chrt --idle 0 tests/distributions/build.sh build trixie | tee -a $results/checks
 }
 
+# What dist/ builds, from nothing.
+run_packages()
+{
+	mkdir -p build
+	chrt --idle 0 tests/distributions/packages.sh build | tee -a $results/checks
+}
+
 # Each fuzz target reads its corpus once.
 run_replay()
 {
@@ -338,6 +347,7 @@ run_all()
 	part e2e "e2e, sanitized" run_e2e_sanitized
 	wants kernels && beside kernels-of-turn run_kernels_of_turn
 	part distributions distributions run_distributions
+	part packages packages run_packages
 	wants kernels && ended kernel-oldest
 	wants kernels && ended kernels-of-turn
 	ended sanitized

@@ -13,6 +13,9 @@ build_packages="
 	libcmocka-dev
 "
 
+# To build and check its own package for Debian.
+deb_packages="debhelper dpkg-dev lintian"
+
 # To test it: lint and the fuzzer; compilers and tools that make what is tested; the oracles; the web
 # page in a browser; other kernels. "A|B": one of them; where none is installed, the first that there is.
 test_packages="

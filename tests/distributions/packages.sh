@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2154
+# Builds the package of Debian, checks it, and installs, uses and removes it on fresh Debians, which have nothing but
+# Debian's smallest set. Needs root, debootstrap and the packages of dist/build-deb.
+#
+#	packages.sh BUILD [PACKAGES]	PACKAGES: those of dist/build-*, if they are there already
+#
+# Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test. Fresh roots stay in
+# BUILD/distributions for the next time. How long it took to a page with data is told on standard error.
+set -u
+build=$(readlink -f "$1")
+here=$(dirname "$(readlink -f "$0")")
+project=$(readlink -f "$here/../..")
+work=$build/distributions/packages
+log=$work/log
+packages=$(readlink -f "${2:-$work/built}")
+mkdir -p "$work" "$packages"
+. "$project/dist/common.sh"
+. "$here/root.sh"
+deb=$packages/stackcam_${version}_amd64.deb
+
+# test_case NAME COMMAND…: what it printed is shown if it fails.
+test_case()
+{
+	local name=$1
+	shift
+	: >"$log"
+	if "$@" >>"$log" 2>&1; then
+		echo "passed package-$name"
+	else
+		echo "failed package-$name"
+		tail -n 60 "$log" >&2
+	fi
+}
+
+# Errors and warnings of lintian, which knows Debian's policy. Hints of lower levels are not counted.
+is_clean()
+{
+	lintian --fail-on error,warning "${deb%.deb}.changes"
+}
+
+# has_version: the changelog of the package and meson.build have the same.
+has_version()
+{
+	[ "$(dpkg-deb -f "$deb" Version)" = "$version" ]
+}
+
+# Another build in another folder has the same bytes.
+is_the_same_again()
+{
+	rm -rf "$work/again" && "$project/dist/build-deb" "$work/again/elsewhere" && cmp "$deb" "$work/again/elsewhere/$(basename "$deb")"
+}
+
+# goes_in_and_out SUITE: on a root that is made for it, and removed.
+goes_in_and_out()
+{
+	local root=$work/installed status
+	rm -rf --one-file-system "$root"
+	cp -a "$work/$1" "$root" && cp "$here/installed.sh" "$root/root/" && cp /etc/resolv.conf "$root/etc/" || return
+	in_root "$root" "$packages" /packages bash /root/installed.sh "/packages/$(basename "$deb")"
+	status=$?
+	sed -n "s/^told /$1: /p" "$log" >&2
+	rm -rf --one-file-system "$root"
+	return $status
+}
+
+[ -f "$deb" ] || test_case deb "$project/dist/build-deb" "$packages"
+[ -f "$deb" ] || exit 0
+test_case version has_version
+test_case lint is_clean
+why=$(roots_are_possible) || {
+	echo "skipped package-roots: $why"
+	exit 0
+}
+for suite in bookworm trixie; do
+	if why=$(make_root "$work/$suite" "$suite" ""); then
+		test_case "$suite" goes_in_and_out "$suite"
+	else
+		echo "skipped package-$suite: $why"
+	fi
+done
+# a second build takes minutes; where turns are taken, other checks come first
+[ -n "${STACKCAM_VARIANTS-}" ] || test_case reproducible is_the_same_again
