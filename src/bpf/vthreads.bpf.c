@@ -294,6 +294,9 @@ static __noinline int end(struct firing *f)
 		state = mounted_before(f);
 	if (!state)
 		return 0;
+	/* a page that the kernel moved just then could not be read (khugepaged, compaction) */
+	if (!state->name[0])
+		read_name(f, state);
 	tell(f, state, LANE_ENDS);
 	bpf_map_delete_elem(&vthreads_states, &f->key);
 	return 0;

@@ -300,7 +300,6 @@ static int keep_due(struct flight *flight, const struct want *due, size_t count,
 		if (place->mark(place->context, flight->options.host, wall_of(due[i].time),
 				due[i].reason, &ignored))
 			host_say_fail(&ignored, "");
-	say_due(due, count, place->mark, kept, err, why);
 	return err;
 }
 
@@ -335,6 +334,10 @@ static void keep_films(struct flight *flight)
 	flight->counts.failed += err != 0 && err != -ENODATA;
 	for (size_t i = 0; i < count; i++)
 		answer(flight, &due[i], err, &kept, &why);
+	/* whoever reads the log finds the counts changed */
+	pthread_mutex_unlock(&flight->lock);
+	say_due(due, count, flight->place.mark, &kept, err, &why);
+	pthread_mutex_lock(&flight->lock);
 }
 
 static void *keep(void *context)

@@ -113,7 +113,7 @@ static bool fits_glob(const char *text, const char *glob)
 
 	if (left < size || strncasecmp(text, glob, size) != 0)
 		return false;
-	for (text += size; star; glob = star + 1) {
+	for (text += size;; text += size) {
 		const char *part = star + 1;
 
 		star = strchr(part, '*');
@@ -124,9 +124,7 @@ static bool fits_glob(const char *text, const char *glob)
 		text = find(text, part, size);
 		if (!text)
 			return false;
-		text += size;
 	}
-	return false;
 }
 
 static bool fits(const struct frame_pattern *pattern, const char *text)

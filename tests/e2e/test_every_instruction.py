@@ -54,7 +54,7 @@ class Steps:
                               timeout=PATIENCE, check=True)
         cut = 0
         self.torn = []
-        before = None
+        before, last = None, []
         for line in done.stdout.splitlines():
             count, address, end, *fields = line.split("\t")
             if end != "end root":
@@ -64,9 +64,9 @@ class Steps:
             frames = frames_of(fields)
             if before is not None and not follows(before, frames):
                 self.torn.append((address, before, frames))
-            before = frames
+            before = last = frames
         self.cut = cut / instructions
-        self.functions = {field.split(" ", 1)[1] for field in before or [] if field.startswith(("lua", "python"))}
+        self.functions = {field.split(" ", 1)[1] for field in last if field.startswith(("lua", "python"))}
 
 
 def walked(request, *words, instructions=INSTRUCTIONS):
