@@ -120,6 +120,7 @@ _stackcam_options()
 			-o --output -h --help"
 		;;
 	play) echo "--port --open -h --help" ;;
+	mcp) echo "--allow-record -h --help" ;;
 	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
 	threads)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --each --format --lines --native
@@ -258,7 +259,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent help version -h --help --version"
+		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent mcp help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record || $verb == trace ]]; then
@@ -286,9 +287,9 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent" ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent mcp" ;;
 	record | trace) _stackcam_files -c ;;
-	report | explain | replay | diff | play | resolve) _stackcam_films ;;
+	report | explain | replay | diff | play | resolve | mcp) _stackcam_films ;;
 	esac
 }
 

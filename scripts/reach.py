@@ -54,6 +54,8 @@ REACH = (
     ("src/server/*", SERVERS),
     ("src/store/*", SERVERS),
     ("src/send/*", ["serve.", "agent"]),
+    ("src/mcp/*", ["mcp"]),
+    ("src/cmd/mcp*", ["mcp", "docs"]),
     ("src/show/inspect*", ["inspect", "docs"]),
     ("src/base/shown*", ["inspect"]),
     ("src/show/*", SHOWN),

@@ -24,6 +24,7 @@ static const struct verb {
 	{"serve", cmd_serve, "film this machine all the time and show it on a page"},
 	{"keep", cmd_keep, "keep the last minutes of a flight recorder as a film"},
 	{"agent", cmd_agent, "film this machine all the time and send the films elsewhere"},
+	{"mcp", cmd_mcp, "answer agents that speak the Model Context Protocol"},
 	{"doctor", cmd_doctor, "what this kernel, this user and this machine allow"},
 };
 

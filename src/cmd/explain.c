@@ -12,8 +12,6 @@
 #include "film/reader.h"
 #include "query/explain/answer.h"
 #include "show/explain.h"
-#include "show/explain_goroutines.h"
-#include "show/last_scene.h"
 #include "show/output.h"
 #include "show/spans.h"
 #include "show/words.h"
@@ -21,7 +19,6 @@
 
 enum {
 	EXPLAINED_MAX = 1000,
-	GROUPS_SHOWN = 12,
 };
 
 struct arguments {
@@ -214,24 +211,18 @@ static int put_spans(const struct explainer *e, const struct explanation *x, str
 	return err;
 }
 
-static int put_text(struct explainer *e, const struct explain_answer *answer, struct spans_db *db,
-		    FILE *out, struct fail *why)
-{
-	int err = 0;
+struct putting {
+	const struct explainer *e;
+	struct spans_db *db;
+	FILE *out;
+	struct fail *why;
+};
 
-	show_last_scenes(e, &answer->scenes, out);
-	show_explain_goroutines(e, &answer->goroutines, answer, true, out);
-	if (answer->groups.all.count)
-		show_explain_groups(e, &answer->groups, GROUPS_SHOWN, out);
-	for (size_t i = 0; !err && i < answer->count; i++) {
-		err = show_explanation(e, &answer->all[i], out);
-		if (err)
-			fail_errno(why, err, NULL, "cannot explain the film");
-		else if (db)
-			err = put_spans(e, &answer->all[i], db, out, why);
-	}
-	show_explain_goroutines(e, &answer->goroutines, answer, false, out);
-	return err;
+static int put_behind(void *context, const struct explanation *x)
+{
+	const struct putting *p = context;
+
+	return p->db ? put_spans(p->e, x, p->db, p->out, p->why) : 0;
 }
 
 /* 0 or a negative errno with *why filled. */
@@ -249,7 +240,8 @@ static int write_answer(const struct arguments *a, struct explainer *e, FILE *ou
 	if (!err && a->is_json && show_explanations_json(e, &answer, out))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot explain '%s'", a->film);
 	else if (!err && !a->is_json)
-		err = put_text(e, &answer, db, out, why);
+		err = show_explain_answer(e, &answer, put_behind,
+					  &(struct putting){e, db, out, why}, out, why);
 	spans_db_free(db);
 	explain_answer_free(&answer);
 	return err;

@@ -46,20 +46,28 @@ int around_find(const struct functions *functions, const char *pattern,
 	return err || *found ? err : refuse(functions, pattern, why);
 }
 
+int around_of(const struct report *report, const struct function *f, struct around *around,
+	      struct fail *why)
+{
+	*around = (struct around){.of = f};
+	if (sandwich_make(&report->flame, f->label->name, f->label->image, &around->sandwich))
+		return fail_errno(why, -ENOMEM, NULL, "cannot look around '%s'", f->label->name);
+	around->sandwich.callers.title = around->sandwich.callees.title = report->title;
+	return 0;
+}
+
 int around_make(const struct report *report, const char *pattern, struct around *around,
 		struct fail *why)
 {
-	int err;
+	const struct function *f;
+	size_t others;
+	int err = around_find(&report->functions, pattern, &f, &others, why);
 
 	*around = (struct around){0};
-	err = around_find(&report->functions, pattern, &around->of, &around->others, why);
-	if (err)
-		return err;
-	if (sandwich_make(&report->flame, around->of->label->name, around->of->label->image,
-			  &around->sandwich))
-		return fail_errno(why, -ENOMEM, NULL, "cannot look around '%s'", pattern);
-	around->sandwich.callers.title = around->sandwich.callees.title = report->title;
-	return 0;
+	if (!err)
+		err = around_of(report, f, around, why);
+	around->others = others;
+	return err;
 }
 
 void around_free(struct around *around)

@@ -21,7 +21,11 @@ struct around {
 int around_find(const struct functions *functions, const char *pattern,
 		const struct function **found, size_t *others, struct fail *why);
 
-/* The same with its callers and callees. around_free() is needed in either case. */
+/* The callers and callees of a function of a report. 0 or -ENOMEM; to be freed in either case. */
+int around_of(const struct report *report, const struct function *f, struct around *around,
+	      struct fail *why);
+
+/* The same of the one that a pattern means. around_free() is needed in either case. */
 int around_make(const struct report *report, const char *pattern, struct around *around,
 		struct fail *why);
 void around_free(struct around *around);

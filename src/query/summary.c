@@ -10,7 +10,8 @@
 #include "query/summary_find.h"
 
 enum {
-	PROCESSES_KEPT = 8
+	PROCESSES_KEPT = 8,
+	FOUND_MOST = 3, /* of a kind and an event, on a page of all */
 };
 
 static int most_first(const void *a, const void *b)
@@ -83,6 +84,27 @@ static struct question ask(const struct summary *s, const struct question *q, ui
 	return asked;
 }
 
+/*
+ * A program that has ended holds nothing: what stands out of a level is at its peak. The question
+ * becomes one that ends there.
+ */
+static int find_peak(struct summary *s, struct question *q, struct summary_event *row,
+		     struct fail *why)
+{
+	struct view view;
+	int err = view_open(s->film, q, VIEW_WHOLE, &view, why);
+
+	if (!err && view.peak.time) {
+		row->peak = view.peak.time;
+		q->filter.to = (struct when){
+			.kind = WHEN_SINCE_START,
+			.ns = view.peak.time + 1 - s->film->info.start,
+		};
+	}
+	view_free(&view);
+	return err;
+}
+
 static int look_at_event(struct summary *s, const struct question *q, uint32_t event,
 			 struct fail *why)
 {
@@ -91,6 +113,10 @@ static int look_at_event(struct summary *s, const struct question *q, uint32_t e
 	struct summary_event row = {.event = event};
 	int err = 0;
 
+	if (type->is_level)
+		err = find_peak(s, &asked, &row, why);
+	if (err)
+		return err;
 	if (film_has_turns(s->film, event))
 		err = summary_find_states(s, &asked, &row, why);
 	else if (film_has_requests(s->film, event))
@@ -100,13 +126,13 @@ static int look_at_event(struct summary *s, const struct question *q, uint32_t e
 	else
 		err = look_at_stacks(s, &asked, &row, why);
 	/* a wait of the run queue is for a CPU alone */
-	if (!err && film_has_waits(s->film, event) && !is_idle(s, event) &&
-	    type != event_type(EVENT_RUN_QUEUE))
+	if (!err && film_has_waits(s->film, event) && summary_wants(s, SUMMARY_WAIT) &&
+	    !is_idle(s, event) && type != event_type(EVENT_RUN_QUEUE))
 		err = summary_find_groups(s, &asked, event, SUMMARY_WAIT, why);
-	if (!err && film_has_locks(s->film, event))
+	if (!err && film_has_locks(s->film, event) && summary_wants(s, SUMMARY_LOCK))
 		err = summary_find_groups(s, &asked, event, SUMMARY_LOCK, why);
-	if (!err && type->is_level)
-		err = summary_find_growth(s, &asked, event, why);
+	if (!err && type->is_level && summary_wants(s, SUMMARY_GROWTH))
+		err = summary_find_growth(s, &asked, &row, why);
 	if (!err &&
 	    (view_count_own_losses(&row.losses, s->film, event) || !vec_push(&s->events, row)))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot sum up the film");
@@ -115,14 +141,16 @@ static int look_at_event(struct summary *s, const struct question *q, uint32_t e
 	return err;
 }
 
-int summary_make(struct film *film, const struct question *q, struct summary *summary,
-		 struct fail *why)
+int summary_make(struct film *film, const struct question *q, const struct summary_wanted *wanted,
+		 struct summary *summary, struct fail *why)
 {
 	uint32_t only = 0;
 	int err;
 
 	*summary = (struct summary){
 		.film = film,
+		.wanted = {.kinds = wanted->kinds ? wanted->kinds : UINT32_MAX,
+			   .most = wanted->most ? wanted->most : FOUND_MOST},
 		/* ids begin at 1, and the tables with a row that is not used */
 		.process_count = film->process_count ? film->process_count - 1 : 0,
 		.thread_count = film->thread_count ? film->thread_count - 1 : 0,

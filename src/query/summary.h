@@ -17,6 +17,7 @@
 enum summary_kind {
 	SUMMARY_FUNCTION, /* a function that took most by itself */
 	SUMMARY_STACK,	  /* the stack that most was spent in */
+	SUMMARY_WAITING,  /* the same of waits */
 	SUMMARY_GROWTH,	  /* the same of what a level has grown by */
 	SUMMARY_CALLED,	  /* a traced function whose calls took most */
 	SUMMARY_WAIT,	  /* what threads waited for */
@@ -46,7 +47,8 @@ struct summary_finding {
 
 struct summary_event {
 	uint32_t event;
-	uint64_t samples, total; /* total: in the event's unit; of a level its last state */
+	uint64_t samples, total; /* total: in the event's unit; of a level the most that it was */
+	uint64_t peak;		 /* of a level: when it was that, of the film's clock; else 0 */
 	uint64_t complete;	 /* of samples: those whose stacks are whole */
 	bool has_total, has_stacks;
 	struct view_reasons losses; /* of this event alone */
@@ -57,8 +59,15 @@ struct summary_process {
 	uint64_t total; /* of summary->measure */
 };
 
+/* All zero: a page of all kinds. */
+struct summary_wanted {
+	uint32_t kinds;	   /* a bit for each enum summary_kind; 0: all */
+	unsigned int most; /* of each kind and event; 0: a few */
+};
+
 struct summary {
 	struct film *film;
+	struct summary_wanted wanted;
 	uint64_t from, to;
 	vec(struct summary_event) events;
 	struct view_reasons losses; /* of no single event */
@@ -73,8 +82,8 @@ struct summary {
  * Sums up a film, or what a question asks for: its event, threads and time. 0 or a negative errno
  * with *why filled; summary_free() is needed in either case. The film must outlive it.
  */
-int summary_make(struct film *film, const struct question *q, struct summary *summary,
-		 struct fail *why);
+int summary_make(struct film *film, const struct question *q, const struct summary_wanted *wanted,
+		 struct summary *summary, struct fail *why);
 void summary_free(struct summary *summary);
 
 #endif

@@ -12,8 +12,6 @@
 #include "query/states.h"
 
 enum {
-	FOUND_MOST = 3,	      /* of a kind and an event */
-	STACKS_MOST = 2,      /* where stacks say more than functions */
 	SLOWEST_LOOKED = 100, /* requests, of which some are seen from their other side */
 	STACK_FRAMES = 8,
 };
@@ -21,16 +19,18 @@ enum {
 /* Takes the strings, also where it fails. 0 or -ENOMEM: one of them is null, say. */
 static int add(struct summary *s, struct summary_finding found)
 {
+	bool is_wanted = summary_wants(s, found.kind);
+
 	if (!found.detail)
 		found.detail = strdup("");
 	if (!found.id)
 		found.id = strdup("");
-	if (found.subject && found.detail && found.id && vec_push(&s->findings, found))
+	if (is_wanted && found.subject && found.detail && found.id && vec_push(&s->findings, found))
 		return 0;
 	free(found.subject);
 	free(found.detail);
 	free(found.id);
-	return -ENOMEM;
+	return is_wanted ? -ENOMEM : 0;
 }
 
 static char *taken(struct buf *b)
@@ -111,7 +111,7 @@ static int find_functions(struct summary *s, uint32_t event, const struct report
 			  enum summary_kind kind)
 {
 	bool is_of_calls = kind == SUMMARY_CALLED;
-	size_t most = FOUND_MOST;
+	size_t most = s->wanted.most;
 	const struct function **first = functions_first(
 		&report->functions, is_of_calls ? FUNCTIONS_BY_TOTAL : FUNCTIONS_BY_SELF, &most);
 	int err = first ? 0 : -ENOMEM;
@@ -138,6 +138,12 @@ static int find_functions(struct summary *s, uint32_t event, const struct report
 	return err;
 }
 
+/* Where stacks say more than functions do. */
+static size_t stacks_most(const struct summary *s)
+{
+	return (s->wanted.most + 1) / 2;
+}
+
 int summary_find_stacks(struct summary *s, uint32_t event, const struct report *report)
 {
 	const struct event_type *type = event_of(&s->film->events[event]);
@@ -146,27 +152,30 @@ int summary_find_stacks(struct summary *s, uint32_t event, const struct report *
 	if (report->view.calls)
 		return find_functions(s, event, report, SUMMARY_CALLED);
 	if (type == event_type(EVENT_DEATHS))
-		return find_heaviest(s, event, report, SUMMARY_DEATH, FOUND_MOST);
+		return find_heaviest(s, event, report, SUMMARY_DEATH, s->wanted.most);
 	/* the innermost function is the scheduler's, or the allocator's: it says nothing */
 	if (type->is_interval || type->quantity == EVENT_BYTES)
-		return find_heaviest(s, event, report, SUMMARY_STACK, STACKS_MOST);
+		return find_heaviest(s, event, report,
+				     type->is_interval ? SUMMARY_WAITING : SUMMARY_STACK,
+				     stacks_most(s));
 	err = find_functions(s, event, report, SUMMARY_FUNCTION);
 	return err ? err : find_heaviest(s, event, report, SUMMARY_STACK, 1);
 }
 
-int summary_find_growth(struct summary *s, const struct question *q, uint32_t event,
-			struct fail *why)
+int summary_find_growth(struct summary *s, const struct question *q,
+			const struct summary_event *row, struct fail *why)
 {
+	uint64_t to = row->peak > s->from ? row->peak : s->to;
 	struct question asked = *q;
 	struct report report;
 	int err;
 
 	asked.filter.leaks = 0;
-	asked.filter.grown = (s->to - s->from) / 2;
+	asked.filter.grown = (to - s->from) / 2;
 	if (!asked.filter.grown)
 		return 0;
 	err = report_make(s->film, &asked, false, &report, why);
-	if (!err && find_heaviest(s, event, &report, SUMMARY_GROWTH, STACKS_MOST))
+	if (!err && find_heaviest(s, row->event, &report, SUMMARY_GROWTH, stacks_most(s)))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot sum up the film");
 	report_free(&report);
 	return err;
@@ -201,7 +210,7 @@ int summary_find_groups(struct summary *s, const struct question *q, uint32_t ev
 	asked.shape =
 		(struct shape){.by_lock = kind == SUMMARY_LOCK, .by_wait = kind == SUMMARY_WAIT};
 	err = report_make(s->film, &asked, false, &report, why);
-	for (size_t i = 0; !err && i < report.groups.count && i < FOUND_MOST; i++)
+	for (size_t i = 0; !err && i < report.groups.count && i < s->wanted.most; i++)
 		if (find_group(s, event, kind, &report, &report.groups.at[i]))
 			err = fail_errno(why, -ENOMEM, NULL, "cannot sum up the film");
 	report_free(&report);
@@ -215,7 +224,7 @@ static int find_all_states(struct summary *s, uint32_t event, const struct state
 	unsigned int found = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && found <= FOUND_MOST && i < states->all.states.count; i++) {
+	for (size_t i = 0; !err && found <= s->wanted.most && i < states->all.states.count; i++) {
 		const struct state *state = &states->all.states.at[i];
 		char words[64];
 
@@ -276,7 +285,7 @@ static int find_objects(struct summary *s, uint32_t event, const struct states *
 	unsigned int found = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && found < FOUND_MOST && i < states->objects.all.count; i++) {
+	for (size_t i = 0; !err && found < s->wanted.most && i < states->objects.all.count; i++) {
 		const struct state_object *object = &states->objects.all.at[i];
 
 		if (slice_object(s->film, &object->like, name, sizeof(name)) != OBJECT_KNOWN ||
@@ -363,7 +372,7 @@ static int find_endpoints(struct summary *s, uint32_t event, const struct reques
 			all[count++] = sum;
 	if (count)
 		qsort(all, count, sizeof(*all), slowest_first);
-	for (size_t i = 0; !err && i < count && i < FOUND_MOST; i++)
+	for (size_t i = 0; !err && i < count && i < s->wanted.most; i++)
 		err = find_endpoint(s, event, sums, all[i]);
 	free(all);
 	return err;
@@ -408,7 +417,7 @@ int summary_find_requests(struct summary *s, const struct question *q, struct su
 		if (find_endpoints(s, row->event, &sums, role))
 			err = fail_errno(why, -ENOMEM, NULL, "cannot sum up the film");
 	}
-	for (size_t i = 0; !err && found < FOUND_MOST && i < sums.slowest.count; i++) {
+	for (size_t i = 0; !err && found < s->wanted.most && i < sums.slowest.count; i++) {
 		const struct request *request = &sums.slowest.at[i];
 
 		if (request->row.role != role)

@@ -10,6 +10,11 @@
  * is most first. q asks for that event. Returns 0 or a negative errno; those with why fill it.
  */
 
+static inline bool summary_wants(const struct summary *s, enum summary_kind kind)
+{
+	return s->wanted.kinds >> kind & 1;
+}
+
 /* Functions and stacks; of an event of calls, its functions. 0 or -ENOMEM. */
 int summary_find_stacks(struct summary *s, uint32_t event, const struct report *report);
 
@@ -17,9 +22,9 @@ int summary_find_stacks(struct summary *s, uint32_t event, const struct report *
 int summary_find_groups(struct summary *s, const struct question *q, uint32_t event,
 			enum summary_kind kind, struct fail *why);
 
-/* What a level has grown by in the second half of the time. */
-int summary_find_growth(struct summary *s, const struct question *q, uint32_t event,
-			struct fail *why);
+/* What a level has grown by in the second half of the time up to its peak. */
+int summary_find_growth(struct summary *s, const struct question *q,
+			const struct summary_event *row, struct fail *why);
 
 /* States of threads, and what they waited for; row gets how many turns there were. */
 int summary_find_states(struct summary *s, const struct question *q, struct summary_event *row,

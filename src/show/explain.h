@@ -112,6 +112,14 @@ const char *explain_kind_words(const char *kind);
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out);
 void show_explain_groups(const struct explainer *e, const struct explain_groups *groups,
 			 size_t limit, FILE *out);
+/*
+ * A whole answer: processes that died, groups of threads, and each explanation, behind which
+ * behind() is called (null: nothing is), whose value other than 0 ends it and is returned. 0 or a
+ * negative errno with *why filled.
+ */
+int show_explain_answer(struct explainer *e, const struct explain_answer *answer,
+			int (*behind)(void *context, const struct explanation *x), void *context,
+			FILE *out, struct fail *why);
 int show_explanations_json(struct explainer *e, const struct explain_answer *answer, FILE *out);
 
 #endif

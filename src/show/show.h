@@ -51,7 +51,8 @@ int show_svg(const struct flame *flame, FILE *out);
 int show_html(const struct flame *flame, FILE *out);
 bool show_has_page(void);
 
-/* The same of a flame alone, of any source. */
+/* The same of a flame alone, of any source; the tree is in shares of its root. */
+int show_flame_tree(const struct flame *flame, const struct show_options *options, FILE *out);
 int show_flame_table(const struct flame *flame, const struct functions *functions,
 		     const struct show_options *options, FILE *out);
 

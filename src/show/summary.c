@@ -68,8 +68,7 @@ static void put_event(const struct summary *s, const struct summary_event *row, 
 	const struct film_event *event = &s->film->events[row->event];
 	const struct event_type *type = event_of(event);
 	double seconds = (double)(s->to - s->from) / 1e9;
-	char words[32], rate[64];
-	char name[64];
+	char words[32], count[32], rate[64], name[64];
 
 	text_make_safe(name, sizeof(name), event->name);
 	text_count(words, sizeof(words), row->samples);
@@ -82,6 +81,10 @@ static void put_event(const struct summary *s, const struct summary_event *row, 
 	if (row->has_total && !type->is_level && type->quantity == EVENT_TIME && seconds > 0)
 		snprintf(rate, sizeof(rate), "%.2f %.40s", (double)row->total / 1e9 / seconds,
 			 type->rate);
+	if (row->peak) {
+		text_duration(count, sizeof(count), row->peak - s->film->info.start);
+		snprintf(rate, sizeof(rate), "the most, at %s", count);
+	}
 	fprintf(out, " %12s  %-24s", words, rate);
 	if (row->has_stacks)
 		fprintf(out, " %8.1f%%  ", words_percent(row->complete, row->samples));
@@ -187,6 +190,8 @@ static void put_more(const struct summary *s, const struct summary_finding *f,
 	const char *look = reader == SUMMARY_FOR_AGENTS ? words->tool : words->look;
 	const char *event = strstr(look, "%s");
 
+	if (reader == SUMMARY_ALONE)
+		return;
 	fprintf(out, "  %20s  more: ", "");
 	if (!event) {
 		fprintf(out, "%s\n", look);
@@ -197,11 +202,10 @@ static void put_more(const struct summary *s, const struct summary_finding *f,
 	fprintf(out, "%s\n", event + 2);
 }
 
-static void put_findings(const struct summary *s, enum summary_reader reader, FILE *out)
+void show_summary_findings(const struct summary *s, enum summary_reader reader, FILE *out)
 {
 	const struct summary_finding *before = NULL;
 
-	fputs(s->findings.count ? "\nWhat stands out:\n" : "\nNothing stands out.\n", out);
 	vec_foreach (&s->findings, f) {
 		if (before && (before->kind != f->kind || before->event != f->event))
 			put_more(s, before, reader, out);
@@ -221,14 +225,15 @@ void show_summary_text(const struct summary *summary, enum summary_reader reader
 	put_head(summary, out);
 	put_events(summary, out);
 	put_processes(summary, out);
-	put_findings(summary, reader, out);
+	fputs(summary->findings.count ? "\nWhat stands out:\n" : "\nNothing stands out.\n", out);
+	show_summary_findings(summary, reader, out);
 }
 
 int show_summary(struct film *film, const struct question *q, const struct show_options *options,
 		 FILE *out, uint64_t *samples, struct fail *why)
 {
 	struct summary summary;
-	int err = summary_make(film, q, &summary, why);
+	int err = summary_make(film, q, &(struct summary_wanted){0}, &summary, why);
 
 	(void)options;
 	*samples = 1; /* of a film that holds nothing, the page says so */

@@ -16,14 +16,18 @@ struct summary_words {
 };
 const struct summary_words *summary_words(enum summary_kind kind);
 
-/* Where a reader finds more: on the command line, or by tools of MCP. */
+/* Where a reader finds more: on the command line, by tools of MCP, or here is all. */
 enum summary_reader {
 	SUMMARY_FOR_PEOPLE,
 	SUMMARY_FOR_AGENTS,
+	SUMMARY_ALONE,
 };
 
 /* One page of text. */
 void show_summary_text(const struct summary *summary, enum summary_reader reader, FILE *out);
+
+/* What stands out alone. */
+void show_summary_findings(const struct summary *summary, enum summary_reader reader, FILE *out);
 
 /* As show_heatmap(): the formats summary and summary-json. */
 int show_summary(struct film *film, const struct question *q, const struct show_options *options,

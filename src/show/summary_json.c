@@ -2,8 +2,8 @@
 #include "show/summary.h"
 
 #include "base/json.h"
+#include "query/report.h"
 #include "show/json_film.h"
-#include "show/words.h"
 
 static void put_span(struct json *j, const struct summary *s)
 {
@@ -20,6 +20,7 @@ static void put_span(struct json *j, const struct summary *s)
 static void put_event(struct json *j, const struct summary *s, const struct summary_event *row)
 {
 	const struct film_event *event = &s->film->events[row->event];
+	char time[64];
 
 	json_open(j, NULL, '{');
 	json_text(j, "name", event->name);
@@ -27,6 +28,10 @@ static void put_event(struct json *j, const struct summary *s, const struct summ
 	json_u64(j, "samples", row->samples);
 	if (row->has_total)
 		json_u64(j, "total", row->total);
+	if (row->peak) {
+		film_rfc3339(&s->film->info, row->peak, time, sizeof(time));
+		json_text(j, "peak_time", time);
+	}
 	if (row->has_stacks)
 		json_u64(j, "complete", row->complete);
 	json_put_reasons(j, "loss", &row->losses);
@@ -84,7 +89,7 @@ int show_summary_json(struct film *film, const struct question *q,
 {
 	struct json j = {.out = out};
 	struct summary s;
-	int err = summary_make(film, q, &s, why);
+	int err = summary_make(film, q, &(struct summary_wanted){0}, &s, why);
 
 	(void)options;
 	*samples = 1;

@@ -7,6 +7,8 @@ static const struct summary_words all[SUMMARY_KINDS] = {
 			      "functions, callers_and_callees"},
 	[SUMMARY_STACK] = {"stack", "heaviest stack", "stackcam report -e %s --format tree",
 			   "callers_and_callees"},
+	[SUMMARY_WAITING] = {"waiting_stack", "waited longest",
+			     "stackcam report -e %s --by wait --format tree", "waits_and_locks"},
 	[SUMMARY_GROWTH] = {"growth", "growing memory",
 			    "stackcam report -e %s --grown TIME --format tree",
 			    "functions with grown"},

@@ -164,11 +164,11 @@ static int draw(struct drawing *d)
 	return err;
 }
 
-int show_tree(const struct report *report, const struct show_options *options, FILE *out)
+int show_flame_tree(const struct flame *flame, const struct show_options *options, FILE *out)
 {
-	uint64_t whole = report->view.total;
+	uint64_t whole = flame->nodes[0].total;
 	struct drawing d = {
-		.flame = &report->flame,
+		.flame = flame,
 		.out = out,
 		.smallest = options->min_percent < 100
 				    ? (uint64_t)ceil(options->min_percent / 100 * (double)whole)
@@ -181,14 +181,23 @@ int show_tree(const struct report *report, const struct show_options *options, F
 	};
 	int err = -ENOMEM;
 
-	words_heading(&report->view, out);
-	fprintf(out, "\n%s%7s %7s %13s  %s%s\n", options->color ? "\033[1m" : "", "Total%", "Self%",
+	fprintf(out, "%s%7s %7s %13s  %s%s\n", options->color ? "\033[1m" : "", "Total%", "Self%",
 		"Total", "Function", options->color ? "\033[0m" : "");
 	if (d.more && d.level)
 		err = draw(&d);
-	if (report->view.calls)
-		call_notes(report, out);
 	free(d.more);
 	free(d.level);
+	return err;
+}
+
+int show_tree(const struct report *report, const struct show_options *options, FILE *out)
+{
+	int err;
+
+	words_heading(&report->view, out);
+	fputc('\n', out);
+	err = show_flame_tree(&report->flame, options, out);
+	if (report->view.calls)
+		call_notes(report, out);
 	return err;
 }

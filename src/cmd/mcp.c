@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verb.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/mcp_child.h"
+#include "mcp/folder.h"
+#include "mcp/lines.h"
+#include "mcp/mcp.h"
+
+enum {
+	OPTION_ALLOW_RECORD = 1,
+	DOCTOR_SECONDS = 60,
+	START_SECONDS = 60, /* that a recording needs beside its own time */
+};
+
+static const struct option long_options[] = {
+	{"allow-record", no_argument, NULL, OPTION_ALLOW_RECORD},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static const char help[] =
+	"usage: stackcam mcp [OPTION…] [FOLDER|FILM]\n"
+	"\n"
+	"Answers agents about films by the Model Context Protocol: reads messages from standard\n"
+	"input and writes answers to standard output, a line of JSON each, until the input ends.\n"
+	"An agent's program starts it. Its tools read the films of a folder (default: the current\n"
+	"one) and of the folders in it, or one film, and nothing else. Each answer is shorter "
+	"than\n"
+	"16 kB, about 4,000 tokens.\n"
+	"\n"
+	"      --allow-record  also a tool that records, for at most 60 s, a film into the folder\n"
+	"  -h, --help          this text\n"
+	"\n"
+	"Examples:\n"
+	"  stackcam mcp /var/tmp/films        the command that an agent's settings name\n"
+	"  stackcam mcp --allow-record\n"
+	"  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}' | stackcam mcp x.film\n";
+
+struct server {
+	char folder[PATH_MAX];
+	const char *film; /* the only one that there is, by its path; null: those of the folder */
+	bool may_record;
+	struct mcp_host host;
+};
+
+static int list(void *context, FILE *out, struct fail *why)
+{
+	const struct server *s = context;
+
+	if (!s->film)
+		return mcp_folder_list(s->folder, out, why);
+	text_print_safe(out, s->film);
+	fputc('\n', out);
+	return 0;
+}
+
+static int open_film(void *context, const char *name, struct film **film, struct fail *why)
+{
+	const struct server *s = context;
+
+	if (!s->film)
+		return mcp_folder_open(s->folder, name, film, why);
+	if (name && strcmp(name, s->film))
+		return fail(why, -ENOENT, NULL, "there is no film '%s', only '%s'", name, s->film);
+	return film_open(s->film, film, why);
+}
+
+static int doctor(void *context, FILE *out, struct fail *why)
+{
+	char program[] = "stackcam", verb[] = "doctor";
+	char *const argv[] = {program, verb, NULL};
+	int status;
+
+	(void)context;
+	return mcp_child_run(argv, DOCTOR_SECONDS, out, &status, why);
+}
+
+/* A name that no film in the folder has. */
+static void name_film(const char *folder, char *name, size_t size, char *path, size_t path_size)
+{
+	time_t now = time(NULL);
+	unsigned int number = 1;
+	char stamp[32];
+	struct tm utc;
+
+	if (!gmtime_r(&now, &utc) || !strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &utc))
+		snprintf(stamp, sizeof(stamp), "%lld", (long long)now);
+	do {
+		snprintf(name, size, "mcp-%s-%u.film", stamp, number++);
+		snprintf(path, path_size, "%s/%s", folder, name);
+	} while (!access(path, F_OK));
+}
+
+static int record(void *context, const struct mcp_recording *recording, FILE *out, struct fail *why)
+{
+	const struct server *s = context;
+	char program[] = "stackcam", verb[] = "record", all[] = "--all";
+	char event[300], seconds[32], target[128], output[PATH_MAX + 80], path[PATH_MAX + 64];
+	char name[64];
+	char *const argv[] = {program, verb, event, seconds, target, output, NULL};
+	int status, err;
+
+	name_film(s->folder, name, sizeof(name), path, sizeof(path));
+	/* a value stands behind '=', so that it never is an option */
+	snprintf(event, sizeof(event), "--event=%s", recording->events);
+	snprintf(seconds, sizeof(seconds), "--duration=%u", recording->seconds);
+	snprintf(output, sizeof(output), "--output=%s", path);
+	snprintf(target, sizeof(target), "%s", all);
+	if (recording->pid)
+		snprintf(target, sizeof(target), "--pid=%llu", (unsigned long long)recording->pid);
+	else if (recording->name)
+		snprintf(target, sizeof(target), "--name=%s", recording->name);
+	err = mcp_child_run(argv, recording->seconds + START_SECONDS, out, &status, why);
+	if (!err && access(path, F_OK))
+		return fail(why, -EIO, "the tool doctor says what can be recorded here",
+			    "stackcam record ended with status %d and made no film", status);
+	if (!err)
+		fprintf(out, "film: %s\n", name);
+	return err;
+}
+
+/* Returns 0 or an exit status. */
+static int parse(struct server *s, bool *wants_help, int argc, char **argv)
+{
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+		switch (option) {
+		case OPTION_ALLOW_RECORD:
+			s->may_record = true;
+			break;
+		case 'h':
+			*wants_help = true;
+			return 0;
+		default:
+			return cmd_usage_option("mcp", argv, long_options);
+		}
+	}
+	if (optind + 1 < argc)
+		return cmd_usage("mcp", "one folder or film at a time; '%s' is too many",
+				 argv[optind + 1]);
+	return 0;
+}
+
+/* The folder or the film that the tools read. Returns 0 or an exit status. */
+static int choose(struct server *s, const char *path)
+{
+	struct fail why = {0};
+	struct stat st;
+
+	if (stat(path, &st))
+		fail_errno(&why, -errno, NULL, "cannot open '%s'", path);
+	else if (snprintf(s->folder, sizeof(s->folder), "%s", path) >= (int)sizeof(s->folder))
+		fail_errno(&why, -ENAMETOOLONG, NULL, "cannot open '%s'", path);
+	if (why.err) {
+		fail_print(&why);
+		return EXIT_FAILURE;
+	}
+	if (!S_ISDIR(st.st_mode))
+		s->film = path;
+	if (s->film && s->may_record)
+		return cmd_usage("mcp", "--allow-record needs a folder, not a film");
+	return 0;
+}
+
+static int answer(void *context, const char *line, size_t size)
+{
+	const struct server *s = context;
+	int err = 0;
+
+	if (line)
+		err = mcp_answer(&s->host, line, size, stdout);
+	else
+		mcp_refuse_length(stdout);
+	return err ? err : fflush(stdout) ? -EPIPE : 0;
+}
+
+static int serve(struct server *s)
+{
+	struct mcp_lines lines = {0};
+	struct fail why = {0};
+	char bytes[16384];
+	ssize_t n = 0;
+	int err = 0;
+
+	while (!err) {
+		n = read(STDIN_FILENO, bytes, sizeof(bytes));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		err = mcp_lines_add(&lines, bytes, (size_t)n, answer, s);
+	}
+	mcp_lines_free(&lines);
+	if (n < 0)
+		err = fail_errno(&why, -errno, NULL, "cannot read standard input");
+	else if (err)
+		fail_errno(&why, err, NULL, "cannot answer");
+	if (err)
+		fail_print(&why);
+	return err ? fail_exit_status(&why) : 0;
+}
+
+int cmd_mcp(int argc, char **argv)
+{
+	struct server s = {.may_record = false};
+	bool wants_help = false;
+	int status = parse(&s, &wants_help, argc, argv);
+
+	if (!status && wants_help) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (!status)
+		status = choose(&s, optind < argc ? argv[optind] : ".");
+	if (status)
+		return status;
+	s.host = (struct mcp_host){
+		.context = &s,
+		.list = list,
+		.open = open_film,
+		.doctor = doctor,
+		.record = s.may_record ? record : NULL,
+	};
+	return serve(&s);
+}
