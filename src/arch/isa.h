@@ -38,6 +38,9 @@ bool isa_is_light(const struct isa_insn *insn);
  */
 bool isa_is_push(const struct isa_insn *insn);
 
+/* Does it do nothing? Where functions are padded, such stand behind them. */
+bool isa_is_nop(const struct isa_insn *insn);
+
 /*
  * How far the stack pointer, and rbp as a frame pointer, are below what the first was at the entry.
  */
@@ -71,6 +74,12 @@ bool isa_sealed_step(struct isa_sealed *stack, const struct isa_insn *insn, cons
  * now.
  */
 bool isa_sealed_join(struct isa_sealed *stack, const struct isa_sealed *other, bool *changes);
+
+/*
+ * Where it stores something: below the stack or the frame pointer, *reg by its DWARF number. False:
+ * elsewhere, or it does not.
+ */
+bool isa_stores_at(const struct isa_insn *insn, uint8_t *reg, int64_t *displacement);
 
 /* Can it change a general register? Where that is not clear, it can. */
 bool isa_may_write(const struct isa_insn *insn, uint8_t reg);

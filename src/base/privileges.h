@@ -29,12 +29,6 @@ int privileges_become(uid_t user, gid_t group, const char *name, struct fail *wh
 int privileges_keep(uint64_t capabilities, struct fail *why);
 
 /*
- * System calls that a daemon never needs end with EPERM from now on: to execute programs, to change
- * other processes, mounts, namespaces, modules, the clock.
- */
-int privileges_filter_calls(struct fail *why);
-
-/*
  * Files are changed below that folder and nowhere else, and no other process can be looked into
  * (Landlock). Reading stays as it was. Returns 0 also where the kernel has no Landlock.
  */

@@ -10,6 +10,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "arch/elf.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "elf/pointer.h"
@@ -363,8 +364,9 @@ static int open_image(struct elf_image *image, struct fail *why)
 	if (err)
 		return fail_errno(why, err, NULL, "cannot read the ELF header");
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    header.e_machine != EM_X86_64 || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
-		return fail(why, -ENOEXEC, NULL, "not an x86-64 program or library");
+	    header.e_machine != ARCH_ELF_MACHINE ||
+	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+		return fail(why, -ENOEXEC, NULL, "not an " ARCH_ELF_NAME " program or library");
 	begin_budget(image);
 	image->entry = header.e_entry;
 	err = find_segments(image, &header, &segments, &count);
@@ -551,7 +553,7 @@ static int each_relative(const struct elf_image *image,
 		if (read_at(image, offset, chunk, n * sizeof(*chunk)))
 			break;
 		for (i = 0; more && i < n; i++)
-			if (ELF64_R_TYPE(chunk[i].r_info) == R_X86_64_RELATIVE)
+			if (ELF64_R_TYPE(chunk[i].r_info) == ARCH_RELOCATION_RELATIVE)
 				more = take(context, &chunk[i]);
 	}
 	free(chunk);

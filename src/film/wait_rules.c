@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "film/go_reasons.h"
-#include "film/syscall_names.h"
+#include "arch/system_call_names.h"
 
 /* linux/futex.h: the operation without its flags, and two of them */
 #define FUTEX_COMMAND	  0x7fu

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/filter_calls.h"
 #include "base/privileges.h"
 
 /*
@@ -60,7 +61,7 @@ int drop_to_recorder(uint64_t also, struct fail *why)
 {
 	int err = privileges_keep(RECORDER_PRIVILEGES | also, why);
 
-	return err ? err : privileges_filter_calls(why);
+	return err ? err : filter_calls(why);
 }
 
 int drop_to_others(const char *folder, uint64_t also, struct fail *why)

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "film/events.h"
-#include "film/syscall_names.h"
+#include "arch/system_call_names.h"
 
 /* A sample of a CPU that is further from the moment is of something else that the thread did. */
 #define APART_MAX 250000000ull

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/elf.h"
 #include "base/search.h"
 #include "base/vec.h"
 
@@ -20,8 +21,7 @@
 struct stub {
 	struct question *question;
 	uint64_t address;
-	bool by_number; /* number of the entry in .rela.plt, else address of the slot */
-	uint64_t key;
+	struct arch_stub by;
 	uint64_t symbol; /* of the relocation; 0: not found */
 };
 
@@ -37,51 +37,16 @@ static bool is_stub_section(const struct elf_file *f, const struct elf_section *
 	       (!strcmp(name, ".plt") || !strcmp(name, ".plt.sec") || !strcmp(name, ".plt.got"));
 }
 
-static uint32_t little_endian_32(const uint8_t *at)
-{
-	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-/*
- * A stub jumps through its slot, "jmp *SLOT(%rip)", or, before it was bound, pushes the number of
- * its relocation; "endbr64" and "bnd" may stand before either (System V ABI for x86-64, section
- * 5.2).
- */
-static bool read_stub(const uint8_t *code, size_t size, uint64_t address, struct stub *stub)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	size_t at = 0;
-
-	if (size >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64)))
-		at = sizeof(endbr64);
-	if (at < size && code[at] == 0xf2)
-		at++;
-	if (at + 6 <= size && code[at] == 0xff && code[at + 1] == 0x25) {
-		int32_t distance = (int32_t)little_endian_32(code + at + 2);
-
-		stub->by_number = false;
-		stub->key = address + at + 6 + (uint64_t)(int64_t)distance;
-		return true;
-	}
-	if (at + 5 <= size && code[at] == 0x68) {
-		stub->by_number = true;
-		stub->key = little_endian_32(code + at + 1);
-		return true;
-	}
-	return false;
-}
-
-/* .plt.got of files without "endbr64" has entries of 8 bytes */
 static uint64_t entry_size_of(const struct elf_section *s)
 {
-	return s->entry_size == 8 ? 8 : 16;
+	return s->entry_size == ARCH_STUB_BYTES_SHORT ? ARCH_STUB_BYTES_SHORT : ARCH_STUB_BYTES;
 }
 
 static int find_stubs(const struct elf_file *f, const struct elf_section *s, struct batch *b,
 		      struct stubs *stubs)
 {
 	uint64_t entry = entry_size_of(s);
-	uint8_t code[16];
+	uint8_t code[ARCH_STUB_BYTES];
 
 	for (size_t i = batch_find(b, s->address); i < b->count; i++) {
 		struct question *q = &b->at[i];
@@ -93,7 +58,7 @@ static int find_stubs(const struct elf_file *f, const struct elf_section *s, str
 		if (q->settled || q->name || s->size - within < entry)
 			continue;
 		if (elf_file_read(f, s->offset + within, code, (size_t)entry) &&
-		    read_stub(code, (size_t)entry, s->address + within, &stub) &&
+		    arch_stub_read(code, (size_t)entry, s->address + within, &stub.by) &&
 		    !vec_push(&stubs->list, stub))
 			return -ENOMEM;
 	}
@@ -104,15 +69,15 @@ static int compare_stubs(const void *a, const void *b)
 {
 	const struct stub *x = a, *y = b;
 
-	if (x->by_number != y->by_number)
-		return x->by_number ? 1 : -1;
-	return x->key < y->key ? -1 : x->key > y->key;
+	if (x->by.by_number != y->by.by_number)
+		return x->by.by_number ? 1 : -1;
+	return x->by.key < y->by.key ? -1 : x->by.key > y->by.key;
 }
 
 /* Gives the relocation's symbol to all stubs that are known by that key. */
 static void take_relocation(struct stubs *stubs, bool by_number, uint64_t key, uint64_t symbol)
 {
-	const struct stub wanted = {.by_number = by_number, .key = key};
+	const struct stub wanted = {.by = {by_number, key}};
 	size_t low =
 		search_first(stubs->list.count, i, compare_stubs(&stubs->list.at[i], &wanted) < 0);
 
@@ -143,7 +108,7 @@ static int find_relocations(const struct elf_file *f, struct stubs *stubs)
 		for (elf_walk_begin(w, f, s); elf_walk_relocation(w, &r); number++) {
 			uint32_t type = ELF64_R_TYPE(r.r_info);
 
-			if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+			if (type != ARCH_RELOCATION_JUMP_SLOT && type != ARCH_RELOCATION_GLOB_DAT)
 				continue;
 			take_relocation(stubs, false, r.r_offset, ELF64_R_SYM(r.r_info));
 			if (is_plt)
@@ -192,7 +157,7 @@ int elf_plt_answer(const struct elf_file *file, struct batch *batch)
 	struct stubs stubs = {0};
 	int err = 0, sections = 0;
 
-	if (file->machine != EM_X86_64 || !file->is_64)
+	if (file->machine != ARCH_ELF_MACHINE || !file->is_64)
 		return 0;
 	for (uint32_t i = 0; i < file->section_count && !err && sections < SECTION_MAX; i++)
 		if (is_stub_section(file, &file->sections[i]) && ++sections)
@@ -208,14 +173,14 @@ int elf_plt_answer(const struct elf_file *file, struct batch *batch)
 static int list_section(const struct elf_file *f, const struct elf_section *s, struct stubs *stubs)
 {
 	uint64_t entry = entry_size_of(s);
-	uint8_t code[16];
+	uint8_t code[ARCH_STUB_BYTES];
 
 	for (uint64_t at = 0; at + entry <= s->size && stubs->list.count < STUBS_MAX; at += entry) {
 		struct stub stub = {.address = s->address + at};
 
 		if (!elf_file_read(f, s->offset + at, code, (size_t)entry))
 			break;
-		if (read_stub(code, (size_t)entry, stub.address, &stub) &&
+		if (arch_stub_read(code, (size_t)entry, stub.address, &stub.by) &&
 		    !vec_push(&stubs->list, stub))
 			return -ENOMEM;
 	}
@@ -241,7 +206,7 @@ int elf_plt_list(const struct elf_file *file, struct elf_plt_stub **list, size_t
 
 	*list = NULL;
 	*count = 0;
-	if (file->machine != EM_X86_64 || !file->is_64)
+	if (file->machine != ARCH_ELF_MACHINE || !file->is_64)
 		return 0;
 	for (uint32_t i = 0; i < file->section_count && !err && sections < SECTION_MAX; i++) {
 		const struct elf_section *s = &file->sections[i];

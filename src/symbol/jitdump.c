@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "base/file.h"
 
 #define BUFFER		 (64u << 10)
@@ -98,8 +99,9 @@ static int read_header(struct jitdump *dump, int fd)
 
 	if (!file_read_at(fd, 0, &header, sizeof(header)))
 		return 0; /* not written yet */
-	if (header.magic != MAGIC || header.version != VERSION || header.machine != EM_X86_64 ||
-	    header.size < sizeof(header) || header.size > 4096)
+	if (header.magic != MAGIC || header.version != VERSION ||
+	    header.machine != ARCH_ELF_MACHINE || header.size < sizeof(header) ||
+	    header.size > 4096)
 		return -ENOEXEC;
 	dump->pid = header.pid;
 	dump->own_clock = header.flags & OWN_CLOCK;

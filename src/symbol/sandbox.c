@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
@@ -15,26 +14,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/seccomp.h"
 #include "base/child.h"
 #include "symbol/sandbox_files.h"
-
-#if defined(__x86_64__)
-#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
 
 /* What malloc, libelf, writing the answers and the end of a process need. */
 #define ALLOW(call)                                            \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static int filter_calls(bool asks)
+static int allow_calls(bool asks)
 {
 	const unsigned int of_openat = asks ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EACCES;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH_AUDIT, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		ALLOW(read),
@@ -138,5 +132,5 @@ int sandbox_enter(const int *keep, size_t keep_count, size_t memory, unsigned in
 		err = limit(RLIMIT_CPU, seconds);
 	if (!err)
 		err = limit(RLIMIT_CORE, 0);
-	return err ? err : filter_calls(asks);
+	return err ? err : allow_calls(asks);
 }

@@ -3,6 +3,8 @@
 
 #include <dwarf.h>
 
+#include "arch/arch.h"
+#include "arch/elf.h"
 /*
  * Expressions in unwind information come in a few shapes. Those that the tables can say are
  * recognised here, all others make the rule unsupported:
@@ -11,9 +13,6 @@
  *	*(register + 8 * index + N) + M		one with an array at its end (openssl's bn_mul_mont)
  *	rsp + 8 + (((rip & 15) >= N) << 3)	the procedure linkage table, as linkers write it
  */
-
-#define RSP 7
-#define RIP 16
 
 /* A sum of constants behind the registers: N and M above. */
 struct sum {
@@ -127,38 +126,13 @@ static bool read_sum(struct bytes in, struct sum *sum)
 	return !in.failed && (sum->deref || !sum->indexed);
 }
 
-/* breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus */
-static bool read_plt(struct bytes in, int64_t *border)
-{
-	static const uint8_t before[] = {
-		DW_OP_breg0 + RSP, 8, DW_OP_breg0 + RIP, 0, DW_OP_lit0 + 15, DW_OP_and,
-	};
-	static const uint8_t behind[] = {DW_OP_ge, DW_OP_lit0 + 3, DW_OP_shl, DW_OP_plus};
-	size_t i;
-
-	if (bytes_left(&in) != sizeof(before) + 1 + sizeof(behind))
-		return false;
-	for (i = 0; i < sizeof(before); i++) {
-		if (bytes_u8(&in) != before[i])
-			return false;
-	}
-	*border = bytes_u8(&in) - DW_OP_lit0;
-	if (*border < 0 || *border > 15)
-		return false;
-	for (i = 0; i < sizeof(behind); i++) {
-		if (bytes_u8(&in) != behind[i])
-			return false;
-	}
-	return true;
-}
-
 void cfi_cfa_expression(struct cfi_state *state, struct bytes expression)
 {
 	struct sum sum;
 
 	state->expression_register = state->index_register = 0;
 	state->expression_offset = state->deref_offset = 0;
-	if (read_plt(expression, &state->expression_offset)) {
+	if (arch_stub_is_cfa(expression.at, bytes_left(&expression), &state->expression_offset)) {
 		state->cfa = UNWIND_CFA_PLT;
 	} else if (read_sum(expression, &sum)) {
 		state->cfa = sum.indexed ? UNWIND_CFA_INDEXED
@@ -179,7 +153,7 @@ void cfi_fp_expression(struct cfi_state *state, struct bytes expression)
 
 	state->fp = UNWIND_FP_LOST;
 	state->fp_offset = 0;
-	if (!read_sum(expression, &sum) || sum.deref || sum.reg != 6)
+	if (!read_sum(expression, &sum) || sum.deref || sum.reg != ARCH_REG_FP)
 		return;
 	state->fp = UNWIND_FP_FP;
 	state->fp_offset = (int64_t)sum.offset[0];

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "arch/arch.h"
 #include "arch/isa.h"
 
 #define FRAME_MAX (1 << 24)
@@ -23,6 +24,11 @@ static uint8_t reg_field(const struct isa_insn *insn)
 bool isa_is_push(const struct isa_insn *insn)
 {
 	return insn->map == 1 && !insn->vex && insn->opcode >= 0x50 && insn->opcode <= 0x57;
+}
+
+bool isa_is_nop(const struct isa_insn *insn)
+{
+	return (insn->map == 1 && insn->opcode == 0x90) || (insn->map == 2 && insn->opcode == 0x1f);
 }
 
 static bool is_nop5(const struct isa_insn *insn)
@@ -365,6 +371,36 @@ enum isa_makes isa_makes(const struct isa_insn *insn, uint8_t reg)
 		return (insn->modrm & 7) == 4 && (insn->sib >> 3 & 7) != 4 ? ISA_MAKES_INDEXED
 									   : ISA_MAKES_LOADED;
 	return ISA_MAKES_OTHER;
+}
+
+static bool is_store(const struct isa_insn *insn)
+{
+	uint8_t o = insn->opcode;
+
+	if (insn->vex || insn->map == 2)
+		return o == 0x11 || o == 0x13 || o == 0x17 || o == 0x29 || o == 0x7f || o == 0xd6 ||
+		       o == 0xe7;
+	return insn->map == 1 && (o == 0x88 || o == 0x89 || o == 0xc6 || o == 0xc7);
+}
+
+bool isa_stores_at(const struct isa_insn *insn, uint8_t *reg, int64_t *displacement)
+{
+	uint8_t mod = insn->modrm >> 6, base = insn->modrm & 7;
+
+	if (!insn->has_modrm || mod == 3 || insn->rex & 1 || !is_store(insn))
+		return false;
+	if (base == RSP) {
+		if ((insn->sib >> 3 & 7) != RSP || insn->rex & 2)
+			return false; /* with an index */
+		base = insn->sib & 7;
+	} else if (base == RBP && !mod) {
+		return false; /* no base at all */
+	}
+	if (base != RSP && (base != RBP || !mod))
+		return false;
+	*reg = base == RSP ? ARCH_REG_SP : ARCH_REG_FP;
+	*displacement = insn->displacement;
+	return true;
 }
 
 /* Where the check's jump is, which *insn becomes; 0: there is none. */

@@ -14,6 +14,9 @@
  * newer than it. (Intel SDM, volume 2, chapter 2 and appendix A.)
  */
 
+/* The register of a function's first argument, as instructions number it: rdi. */
+#define ISA_ARG1 7
+
 struct isa_insn {
 	uint8_t length;
 	/* of opcodes: 1, 2 (0f), 3 (0f 38), 4 (0f 3a); others of VEX and EVEX by their number */

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "base/buf.h"
 #include "elf/file.h"
 #include "process/procfs.h"
@@ -209,19 +210,19 @@ static int relocate_one(struct remote *remote, uint64_t bias, const struct elf_f
 	Elf64_Sym symbol;
 
 	switch (ELF64_R_TYPE(relocation->r_info)) {
-	case R_X86_64_RELATIVE:
+	case ARCH_RELOCATION_RELATIVE:
 		value = bias + (uint64_t)relocation->r_addend;
 		break;
-	case R_X86_64_64:
-	case R_X86_64_GLOB_DAT:
-	case R_X86_64_JUMP_SLOT:
+	case ARCH_RELOCATION_ABSOLUTE:
+	case ARCH_RELOCATION_GLOB_DAT:
+	case ARCH_RELOCATION_JUMP_SLOT:
 		if (!symbols ||
 		    !elf_file_symbol(file, symbols, ELF64_R_SYM(relocation->r_info), &symbol))
 			return -ENOEXEC;
 		/* all that it takes from other libraries is weak, and not used here */
 		value = symbol.st_shndx == SHN_UNDEF ? 0 : bias + symbol.st_value;
 		break;
-	case R_X86_64_TPOFF64:
+	case ARCH_RELOCATION_TLS_OFFSET:
 		/* it has none, and knows that by the 0 that stays there */
 		return 0;
 	default:

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "../inject/memory_places.h"
+#include "arch/elf.h"
+#include "arch/names.h"
 #include "base/file.h"
 #include "base/vec.h"
 #include "bpf/mem_heap_abi.h"
@@ -90,30 +92,19 @@ void mem_otel_free(struct mem_otel *otel)
 
 /* -- arguments --------------------------------------------------------------------------------- */
 
-/* In the order of their numbers in instructions, by 64 and by 32 bits. */
-static const char *const registers[2][16] = {
-	{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
-	 "r13", "r14", "r15"},
-	{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "r8d", "r9d", "r10d", "r11d",
-	 "r12d", "r13d", "r14d", "r15d"},
-};
-
-/* Takes "%rdi" off; -1: something else stands there. */
+/* Takes "%rdi" off: its number in instructions. -1: something else stands there. */
 static int take_register(const char **text)
 {
 	size_t length;
+	int number;
 
 	if (**text != '%')
 		return -1;
 	length = strcspn(++*text, " )");
-	for (int bits = 0; bits < 2; bits++)
-		for (int i = 0; i < 16; i++)
-			if (strlen(registers[bits][i]) == length &&
-			    !strncmp(*text, registers[bits][i], length)) {
-				*text += length;
-				return i;
-			}
-	return -1;
+	number = arch_register_numbered(*text, length);
+	if (number >= 0)
+		*text += length;
+	return number;
 }
 
 /* Takes "8@%rdi" or "-4@16(%rsp)" off. */
@@ -260,7 +251,7 @@ size_t mem_otel_places(const struct elf_file *file, struct uprobe_place places[M
 	char *contents;
 
 	*failed = 0;
-	if (!notes || file->machine != EM_X86_64 || !file->is_64)
+	if (!notes || file->machine != ARCH_ELF_MACHINE || !file->is_64)
 		return 0;
 	contents = elf_file_section_contents(file, notes, NOTES_MAX);
 	*failed = contents ? take_notes(&finding, contents, notes->size, base ? base->address : 0)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "base/buf.h"
 #include "sources/memory/python.h"
 #include "elf/file.h"
@@ -102,7 +103,7 @@ static int take_section(struct reading *reading, const struct elf_section *secti
 		uint32_t function;
 		Elf64_Sym symbol;
 
-		if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+		if ((type != ARCH_RELOCATION_JUMP_SLOT && type != ARCH_RELOCATION_GLOB_DAT) ||
 		    !elf_file_symbol(file, symbols, ELF64_R_SYM(relocation.r_info), &symbol))
 			continue;
 		function = function_of(elf_strings_get(strings, symbol.st_name));
@@ -174,7 +175,7 @@ int mem_slots_take(struct mem_slots *slots, pid_t pid, const struct procfs_mappi
 	};
 	int err;
 
-	if (!file->is_64 || file->machine != EM_X86_64 ||
+	if (!file->is_64 || file->machine != ARCH_ELF_MACHINE ||
 	    !bias_of(file, mapping, &reading.image.bias))
 		return 0;
 	err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, &reading);

@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 
+#include "arch/elf.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/requests_abi.h"
@@ -28,7 +29,7 @@ enum model {
 	MODEL_PROGRAM,	  /* a fixed place, which the program's linker knew (local exec) */
 	MODEL_OFFSET,	  /* a word has its place (initial exec, R_X86_64_TPOFF64) */
 	MODEL_DESCRIPTOR, /* two words, of which the second has the place, or leads to
-			     module and offset (R_X86_64_TLSDESC) */
+			     module and offset (ARCH_RELOCATION_TLS_DESCRIPTOR) */
 	MODEL_MODULE,	  /* a word has the module (R_X86_64_DTPMOD64) */
 };
 
@@ -126,13 +127,13 @@ static bool find_segment(const struct elf_file *file, Elf64_Phdr *tls)
 static void take_relocation(const Elf64_Rela *relocation, struct context_file *found)
 {
 	switch (ELF64_R_TYPE(relocation->r_info)) {
-	case R_X86_64_TPOFF64:
+	case ARCH_RELOCATION_TLS_OFFSET:
 		found->model = MODEL_OFFSET;
 		break;
-	case R_X86_64_TLSDESC:
+	case ARCH_RELOCATION_TLS_DESCRIPTOR:
 		found->model = MODEL_DESCRIPTOR;
 		break;
-	case R_X86_64_DTPMOD64:
+	case ARCH_RELOCATION_TLS_MODULE:
 		found->model = MODEL_MODULE;
 		break;
 	default:
@@ -178,7 +179,7 @@ static void look_at(const struct image *image, struct context_file *found)
 	if (image->fd < 0 || elf_file_open(&file, image->fd))
 		return;
 	/* few files have such storage, and the symbols of those alone are read */
-	if (file.is_64 && file.machine == EM_X86_64 && find_segment(&file, &tls))
+	if (file.is_64 && file.machine == ARCH_ELF_MACHINE && find_segment(&file, &tls))
 		elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, &look);
 	if (look.is_found && look.symbol.st_size == sizeof(uint64_t)) {
 		found->layout = (uint8_t)look.layout;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/elf.h"
 #include "base/map.h"
 #include "elf/file.h"
 
@@ -80,7 +81,7 @@ static bool read_pointers(struct library *library)
 	for (int left = RELOCATIONS_MAX; elf_walk_relocation(&walk, &one); left--) {
 		if (!left)
 			return false;
-		if (ELF64_R_TYPE(one.r_info) == R_X86_64_RELATIVE &&
+		if (ELF64_R_TYPE(one.r_info) == ARCH_RELOCATION_RELATIVE &&
 		    !map_put(&library->pointers, one.r_offset, (uint64_t)one.r_addend))
 			return false;
 	}
@@ -132,7 +133,8 @@ bool requests_uvloop_find(const struct image *image, struct requests_uvloop_plac
 	if (elf_file_open(&library.file, image->fd))
 		return false;
 	read_segments(&library);
-	ok = library.file.is_64 && library.file.machine == EM_X86_64 && read_pointers(&library);
+	ok = library.file.is_64 && library.file.machine == ARCH_ELF_MACHINE &&
+	     read_pointers(&library);
 	for (size_t i = 0; ok && map_next(&library.pointers, &i, &at, &address);)
 		if (is_table(&library, at))
 			ok = add_table(&library, at, places);

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/filter_calls.h"
 #include "base/privileges.h"
 
 #define NOBODY 65534
@@ -113,12 +114,12 @@ static void test_user(void **state)
 	in_child(become_nobody);
 }
 
-static int filter_calls(void)
+static int call_what_is_filtered(void)
 {
 	char byte = 0;
 	struct iovec local = {&byte, 1}, remote = {&byte, 1};
 
-	CHECK(!privileges_filter_calls(NULL));
+	CHECK(!filter_calls(NULL));
 	CHECK(refused(execl("/bin/true", "true", NULL)));
 	CHECK(refused((int)ptrace(PTRACE_ATTACH, getppid(), 0, 0)));
 	CHECK(refused((int)process_vm_writev(getppid(), &local, 1, &remote, 1, 0)));
@@ -133,7 +134,7 @@ static int filter_calls(void)
 static void test_calls(void **state)
 {
 	(void)state;
-	in_child(filter_calls);
+	in_child(call_what_is_filtered);
 }
 
 static char folder[] = "/tmp/test-privileges-XXXXXX";

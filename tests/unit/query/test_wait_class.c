@@ -12,7 +12,7 @@
 #include "answers.h"
 #include "film_build.h"
 #include "film/go_reasons.h"
-#include "film/syscall_names.h"
+#include "arch/system_call_names.h"
 #include "query/wait_class.h"
 
 #include <cmocka.h>

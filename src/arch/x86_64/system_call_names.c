@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "film/syscall_names.h"
-
-#include <string.h>
+#include "arch/x86_64/system_call_names.h"
 
 /* Of Linux on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl), up to 6.15. */
-static const char *const x86_64[] = {
+const char *const x86_64_system_call_names[] = {
 	/* clang-format off */
 	[0] = "read", [1] = "write", [2] = "open", [3] = "close", [4] = "stat", [5] = "fstat",
 	[6] = "lstat", [7] = "poll", [8] = "lseek", [9] = "mmap", [10] = "mprotect",
@@ -106,18 +104,5 @@ static const char *const x86_64[] = {
 	/* clang-format on */
 };
 
-static const struct {
-	const char *arch; /* as uname -m has it */
-	const char *const *names;
-	size_t count;
-} tables[] = {
-	{"x86_64", x86_64, sizeof(x86_64) / sizeof(x86_64[0])},
-};
-
-const char *syscall_name(const char *arch, uint32_t number)
-{
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		if (!strcmp(tables[i].arch, arch) && number < tables[i].count)
-			return tables[i].names[number];
-	return NULL;
-}
+const size_t x86_64_system_calls =
+	sizeof(x86_64_system_call_names) / sizeof(x86_64_system_call_names[0]);

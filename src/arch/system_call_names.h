@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FILM_SYSCALL_NAMES_H
-#define FILM_SYSCALL_NAMES_H
+#ifndef ARCH_SYSTEM_CALL_NAMES_H
+#define ARCH_SYSTEM_CALL_NAMES_H
 
 #include <stdint.h>
 

@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "arch/filter_calls.h"
+
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "base/privileges.h"
-
-#if defined(__x86_64__)
-#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
-#define FOREIGN_CALLS	 0x40000000u /* those of x32 */
-#elif defined(__aarch64__)
-#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
-#define FOREIGN_CALLS	 UINT32_MAX
-#endif
+#include "arch/seccomp.h"
 
 /* The numbers differ by one: each row jumps over its own refusal. */
 #define REFUSE(call)                                           \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
-int privileges_filter_calls(struct fail *why)
+int filter_calls(struct fail *why)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH_AUDIT, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FOREIGN_CALLS, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ARCH_FOREIGN_CALLS, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		/* programs, and other processes */
 		REFUSE(execve),
