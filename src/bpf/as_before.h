@@ -142,7 +142,7 @@ static __always_inline bool as_before_kernel(struct capture_notes *notes,
 	__u32 size = stack->kernel_bytes, i, at;
 
 	if (size > sizeof(notes->memory) ||
-	    bpf_probe_read_kernel(notes->memory, size, (void *)task->thread.sp) ||
+	    bpf_probe_read_kernel(notes->memory, size, (void *)TASK_KERNEL_SP(task)) ||
 	    as_before_below_registers(task) != stack->below_registers)
 		return false;
 	for (i = 0; i < AS_BEFORE_KERNEL_MAX && i < stack->kernel_words; i++) {
@@ -178,7 +178,7 @@ static __always_inline bool as_before_may_be(const struct capture_scratch *scrat
 	if (!stack->has_user)
 		return true;
 	return stack->pc == regs->ip && stack->sp == regs->sp && stack->generation == generation &&
-	       (!stack->leans_on_fp || stack->fp == regs->bp) &&
+	       (!stack->leans_on_fp || stack->fp == REGS_FP(regs)) &&
 	       stack->exec_id == scratch->record.identity.exec_id;
 }
 
@@ -191,7 +191,7 @@ static __always_inline __u32 as_before_generation(const struct capture_scratch *
 {
 	const struct space_value *value;
 
-	if (CODE_SEGMENT(&scratch->entry) != USER_CS_64)
+	if (!regs_are_of_64_bits(&scratch->entry))
 		return 0;
 	value = capture_space(task);
 	return value && !value->doubted ? value->space.generation : 0;
@@ -376,7 +376,7 @@ static long as_before_same_step(__u32 i, void *context)
 static __always_inline __u32 as_before_read_kernel(struct capture_notes *notes,
 						   struct task_struct *task)
 {
-	__u64 from = task->thread.sp;
+	__u64 from = TASK_KERNEL_SP(task);
 	__u64 size;
 
 	/* through memory: the verifier lets no pointer be subtracted from */
@@ -444,7 +444,7 @@ static __always_inline bool as_before_note_user(struct as_before_noting *noting)
 		return false;
 	stack->pc = scratch->entry.ip;
 	stack->sp = scratch->entry.sp;
-	stack->fp = scratch->entry.bp;
+	stack->fp = REGS_FP(&scratch->entry);
 	stack->generation = scratch->record.generation;
 	stack->leans_on_fp = w->leans & UNWIND_LEANS_ON_FP;
 	stack->windows = 0;

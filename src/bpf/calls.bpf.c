@@ -583,7 +583,7 @@ int calls_site(struct probe_regs *ctx)
 		return 0;
 	if (COOKIE_SITE(cookie) == CALLS_SITE_ENTRY) {
 		if (go)
-			calls_enter_go(cookie, ctx->r14, sp, ctx->ip);
+			calls_enter_go(cookie, REGS_GO_G(ctx), sp, ctx->ip);
 		else
 			entered = calls_enter(cookie, sp, ctx->ip, false);
 		if (calls_have_stack && entered)
@@ -596,7 +596,7 @@ int calls_site(struct probe_regs *ctx)
 	if (calls_results)
 		calls_take_results(ctx, cookie, now, sp);
 	if (go)
-		calls_leave_go(cookie, now, ctx->r14, sp);
+		calls_leave_go(cookie, now, REGS_GO_G(ctx), sp);
 	else
 		calls_leave(cookie, now, sp);
 	return 0;

@@ -38,7 +38,7 @@ struct stack_search {
 static long find_stack(struct task_struct *task, struct vm_area_struct *vma, void *context)
 {
 	struct stack_search *search = context;
-	__u64 start = vma->vm_start, end = vma->vm_end, control = search->task->thread.fsbase;
+	__u64 start = vma->vm_start, end = vma->vm_end, control = TASK_THREAD_POINTER(search->task);
 
 	search->lane.kind = LANE_OWN;
 	search->lane.low = start;

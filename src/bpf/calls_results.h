@@ -65,7 +65,7 @@ static __noinline int take_result(struct returning *r, const struct calls_frame 
 	fill_record(&s->record, bpf_get_current_task_btf(), r->now, r->thread->state == THREAD_ASK);
 	s->record.goroutine = 0;
 	if (r->is_go && bpf_probe_read_user(&s->record.goroutine, sizeof(s->record.goroutine),
-					    (const void *)(r->regs->r14 + plan->goid_at)))
+					    (const void *)(REGS_GO_G(r->regs) + plan->goid_at)))
 		s->record.goroutine = 0;
 	s->record.frame = frame->sp;
 	s->record.start = frame->start;
@@ -129,9 +129,9 @@ static __noinline int calls_take_results(struct probe_regs *regs, __u64 cookie, 
 	__u64 end;
 
 	if (r.is_go) {
-		key = goroutine_key(regs->r14);
+		key = goroutine_key(REGS_GO_G(regs));
 		r.thread = bpf_map_lookup_elem(&calls_goroutines, &key);
-		r.sp = goroutine_sp(regs->r14, sp, &end);
+		r.sp = goroutine_sp(REGS_GO_G(regs), sp, &end);
 	} else {
 		r.thread =
 			bpf_task_storage_get(&calls_threads, bpf_get_current_task_btf(), NULL, 0);

@@ -29,25 +29,12 @@ static __always_inline bool capture_registers(struct capture_scratch *scratch,
 
 	if (bpf_probe_read_kernel(regs, sizeof(*regs), (void *)bpf_task_pt_regs(task)))
 		return false;
-	if (regs->orig_ax == SYSCALL_RESTART)
-		regs->orig_ax = restarted_of(task, (void *)bpf_task_pt_regs(task));
-	w->registers[0] = regs->ax;
-	w->registers[1] = regs->dx;
-	w->registers[2] = regs->cx;
-	w->registers[3] = regs->bx;
-	w->registers[4] = regs->si;
-	w->registers[5] = regs->di;
-	w->registers[8] = regs->r8;
-	w->registers[9] = regs->r9;
-	w->registers[10] = regs->r10;
-	w->registers[11] = regs->r11;
-	w->registers[12] = regs->r12;
-	w->registers[13] = regs->r13;
-	w->registers[14] = regs->r14;
-	w->registers[15] = regs->r15;
+	if (REGS_CALL(regs) == SYSCALL_RESTART)
+		REGS_CALL(regs) = restarted_of(task, (void *)bpf_task_pt_regs(task));
+	regs_by_dwarf(regs, w->registers);
 	w->pc = regs->ip;
 	w->sp = regs->sp;
-	w->fp = regs->bp;
+	w->fp = REGS_FP(regs);
 	return true;
 }
 
@@ -105,14 +92,14 @@ static __always_inline struct space_value *capture_space(struct task_struct *tas
 static __always_inline void capture_walk_begin(struct unwind_walk *w, struct task_struct *task)
 {
 	w->known = 0xffff;
-	w->rbx_at = UNWIND_RBX_IN_REGISTER;
+	w->saved_at = UNWIND_SAVED_IN_REGISTER;
 	w->fp_known = 1;
 	w->pc_exact = 1;
 	w->guess = 0;
 	w->missed = 0;
 	w->fp_first = 1;
 	w->leans = 0;
-	w->tls = task->thread.fsbase;
+	w->tls = TASK_THREAD_POINTER(task);
 }
 
 /* The user stack is to be walked, from the registers in scratch->walk. */
@@ -241,9 +228,9 @@ static __always_inline void capture_tell_walk(struct capture_handover *h,
 	h->pc = w->pc;
 	h->sp = w->sp;
 	h->fp = w->fp;
-	for (i = 0; i < UNWIND_REGISTERS; i++)
+	for (i = 0; i < ARCH_REGISTERS; i++)
 		h->registers[i] = w->registers[i];
-	h->rbx_at = w->rbx_at;
+	h->saved_at = w->saved_at;
 	h->known = w->known;
 	h->fp_known = w->fp_known;
 	h->pc_exact = w->pc_exact;

@@ -175,7 +175,7 @@ struct capture_handover {
 	__u32 is_still; /* the thread waits: what else is in its memory can be read as well */
 	__u64 pc, sp, fp;
 	__u64 registers[16];
-	__u64 rbx_at; /* enum unwind_rbx */
+	__u64 saved_at; /* enum unwind_saved */
 	__u32 known;
 	__u8 fp_known, pc_exact, guess, missed;
 	__u64 tls;

@@ -6,19 +6,16 @@
 
 #include "capture.h"
 
-/* Bit 1..0 of the code segment: the privilege level. 3 is user mode. */
-#define IN_USER_MODE(ctx) ((CODE_SEGMENT(&(ctx)->regs) & 3) == 3)
-
 /* Inside execve() the stack that the registers speak of may be gone with the old program. */
 static __always_inline bool is_in_exec(const struct probe_regs *entry)
 {
-	return entry->orig_ax == SYSCALL_EXECVE || entry->orig_ax == SYSCALL_EXECVEAT;
+	return REGS_CALL(entry) == SYSCALL_EXECVE || REGS_CALL(entry) == SYSCALL_EXECVEAT;
 }
 
 /* No system call, but an exception or an interrupt has led from user mode into the kernel. */
 static __always_inline bool is_in_exception(const struct probe_regs *entry)
 {
-	return entry->orig_ax == ~0ul;
+	return REGS_CALL(entry) == ~0ul;
 }
 
 static __always_inline void event_user_stack(struct bpf_perf_event_data *ctx,
@@ -30,9 +27,9 @@ static __always_inline void event_user_stack(struct bpf_perf_event_data *ctx,
 		return;
 	if (!capture_registers(scratch, task))
 		return;
-	if (!IN_USER_MODE(ctx) && is_in_exec(&scratch->entry))
+	if (!regs_in_user_mode(&ctx->regs) && is_in_exec(&scratch->entry))
 		return;
-	if (!IN_USER_MODE(ctx) && is_in_exception(&scratch->entry))
+	if (!regs_in_user_mode(&ctx->regs) && is_in_exception(&scratch->entry))
 		uprobes_undo_breakpoint(&scratch->walk, task);
 	capture_wants_walk(scratch);
 }
@@ -40,7 +37,7 @@ static __always_inline void event_user_stack(struct bpf_perf_event_data *ctx,
 /* How many of the kernel's frames are wanted, at most. */
 static __always_inline __u32 event_kernel_frames(struct bpf_perf_event_data *ctx)
 {
-	return want_kernel && !IN_USER_MODE(ctx) ? CAPTURE_KERNEL_FRAMES_MAX : 0;
+	return want_kernel && !regs_in_user_mode(&ctx->regs) ? CAPTURE_KERNEL_FRAMES_MAX : 0;
 }
 
 #endif

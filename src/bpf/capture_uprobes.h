@@ -79,14 +79,6 @@ static __always_inline bool uprobes_find(struct capture_scratch *s, struct uprob
 }
 
 /*
- * The trampoline as the thread goes through it: what is left up to its end. pop %r11; pop
- * %rcx; ret
- */
-#define TRAMPOLINE_POP_POP_RET 0xc3595b41u
-#define TRAMPOLINE_POP_RET     0xc359u
-#define TRAMPOLINE_RET	       0xc3u
-
-/*
  * The thread is in the trampoline: the function has returned, and its caller is not reached yet. Up
  * to the system call (or breakpoint) the instance is there, and up to three registers were pushed.
  * In the system call the registers say for a while that they have been popped again, though not
@@ -99,21 +91,19 @@ static __always_inline bool uprobes_leave_trampoline(struct capture_scratch *s,
 						     struct uprobes_search *search)
 {
 	struct unwind_walk *w = &s->walk;
-	__u32 code = 0, left = 0;
+	__u32 code = 0;
+	int left;
 
 	search->lowest = w->sp - 8;
 	search->range = 24;
 	bpf_probe_read_user(&code, sizeof(code), (const void *)w->pc);
-	if (code == TRAMPOLINE_POP_POP_RET)
-		left = 16;
-	else if ((code & 0xffff) == TRAMPOLINE_POP_RET)
-		left = 8;
-	if (left != 8 && (code & 0xff) != TRAMPOLINE_RET && uprobes_find(s, utask, search)) {
+	left = trampoline_left(code);
+	if ((left < 0 || left > 8) && uprobes_find(s, utask, search)) {
 		w->pc = search->original;
 		w->sp = search->stack + 8;
 		return true;
 	}
-	if (!left && (code & 0xff) != TRAMPOLINE_RET)
+	if (left < 0)
 		return false;
 	if (bpf_probe_read_user(&search->original, sizeof(search->original),
 				(const void *)(w->sp + left)))
@@ -153,9 +143,6 @@ __weak __noinline int uprobes_put_back(struct capture_scratch *s)
 	}
 	return uprobes_leave_trampoline(s, utask, &search);
 }
-
-#define BREAKPOINT 0xcc
-#define CALL_BYTES 5 /* a near call, relative */
 
 /*
  * The kernel works on an exception of a thread that has met probes. If it was a breakpoint, its

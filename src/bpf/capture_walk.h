@@ -79,7 +79,7 @@ static __always_inline bool capture_begin_walk(struct capture_scratch *scratch,
 {
 	struct capture_record *record = &scratch->record;
 
-	if (CODE_SEGMENT(&scratch->entry) != USER_CS_64) {
+	if (!regs_are_of_64_bits(&scratch->entry)) {
 		scratch->walk.has_runtime = 0;
 		scratch->frames[0] = (__u32)scratch->entry.ip;
 		record->user_frames = 1;
@@ -90,7 +90,7 @@ static __always_inline bool capture_begin_walk(struct capture_scratch *scratch,
 	if (capture_find_tables(scratch, task))
 		return true;
 	scratch->walk.end = record->end = UNWIND_END_LATER;
-	unwind_settle_rbx(&scratch->walk);
+	unwind_settle_saved(&scratch->walk);
 	return false;
 }
 
@@ -103,7 +103,7 @@ static __always_inline void capture_end_walk(struct capture_scratch *scratch,
 
 	/* an address that stays unknown must not have the stack copied again and again */
 	if (w->end == UNWIND_END_LATER) {
-		unwind_settle_rbx(w);
+		unwind_settle_saved(w);
 		value = capture_space(task);
 		if (value && value->patience)
 			value->patience--;

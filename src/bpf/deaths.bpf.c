@@ -83,8 +83,8 @@ static __noinline __u64 of_writer(struct task_struct *task)
 	unsigned long fd = 0;
 	long result = 0;
 
-	if (bpf_probe_read_kernel(&result, sizeof(result), &entry->ax) || result != -EPIPE_ ||
-	    bpf_probe_read_kernel(&fd, sizeof(fd), &entry->di))
+	if (bpf_probe_read_kernel(&result, sizeof(result), &REGS_CALL_RESULT(entry)) ||
+	    result != -EPIPE_ || bpf_probe_read_kernel(&fd, sizeof(fd), &REGS_CALL_ARG1(entry)))
 		return 0;
 	file = descriptor_of_number(task, (__u32)fd);
 	if (file && (BPF_CORE_READ(file, f_inode, i_mode) & MODE_TYPE) == MODE_PIPE)
@@ -99,7 +99,7 @@ static __always_inline void user_stack(struct capture_scratch *scratch, struct t
 	if (!capture_registers(scratch, task))
 		return;
 	/* no system call, but an exception: that may be of a probe's copy of an instruction */
-	if (scratch->entry.orig_ax == ~0ul)
+	if (REGS_CALL(&scratch->entry) == ~0ul)
 		uprobes_undo_breakpoint(&scratch->walk, task);
 	capture_wants_walk(scratch);
 }

@@ -152,13 +152,13 @@ static __always_inline struct file___descriptor *descriptor_of_number(struct tas
 static __always_inline struct file___descriptor *descriptor_file(struct task_struct *task,
 								 const struct probe_regs *regs)
 {
-	__u64 call = regs->orig_ax;
+	__u64 call = REGS_CALL(regs);
 
 	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[descriptor_call(call)])
 		return NULL;
-	if (call == SYSCALL_IO_URING_ENTER && regs->r10 & URING_ENTER_REGISTERED_RING)
-		return uring_registered(task, regs->di);
-	return descriptor_of_number(task, regs->di);
+	if (call == SYSCALL_IO_URING_ENTER && REGS_CALL_ARG4(regs) & URING_ENTER_REGISTERED_RING)
+		return uring_registered(task, REGS_CALL_ARG1(regs));
+	return descriptor_of_number(task, REGS_CALL_ARG1(regs));
 }
 
 /*

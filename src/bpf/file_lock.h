@@ -12,15 +12,6 @@
 #include "kernel.h"
 #include "lock_abi.h"
 
-#define SYSCALL_CLOSE	    3
-#define SYSCALL_DUP2	    33
-#define SYSCALL_EXIT	    60
-#define SYSCALL_FCNTL	    72
-#define SYSCALL_FLOCK	    73
-#define SYSCALL_EXIT_GROUP  231
-#define SYSCALL_DUP3	    292
-#define SYSCALL_CLOSE_RANGE 436
-
 /* linux/filelock.h */
 #define FILE_LOCK_DEFERRED 1 /* the thread waits now */
 #define FILE_LOCK_POSIX	   0x0001

@@ -76,7 +76,7 @@ static __always_inline int go_leave(struct unwind_walk *w, __u64 pc, __u64 sp, _
 		return UNWIND_ENDED;
 	w->guess = 0;
 	w->fp_known = 1;
-	w->rbx_at = UNWIND_RBX_UNKNOWN;
+	w->saved_at = UNWIND_SAVED_UNKNOWN;
 	return unwind_return_to(w, pc, sp, fp) ? UNWIND_ENDED : UNWIND_MOVED;
 }
 

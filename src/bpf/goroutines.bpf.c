@@ -378,7 +378,7 @@ static __always_inline bool execute_known(struct goroutines_state *state)
  */
 static __always_inline __u64 goroutine_at(const struct probe_regs *ctx, __u32 place)
 {
-	__u64 current = ctx->r14, first = ctx->ax, second = ctx->bx;
+	__u64 current = REGS_GO_G(ctx), first = REGS_GO_ARG1(ctx), second = REGS_GO_ARG2(ctx);
 
 	/*
 	 * all are read: the compiler would read one of them by a pointer that the verifier refuses
@@ -451,12 +451,12 @@ int goroutines_site(struct probe_regs *ctx)
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == GOROUTINES_INJECT) {
-		lane_inject(ctx->ax, number);
+		lane_inject(REGS_GO_ARG1(ctx), number);
 		return 0;
 	}
 	key = lane_key_of(goroutine_at(ctx, place));
 	if (place == GOROUTINES_PARK) {
-		park(&key, (__u8)ctx->cx, number, answer);
+		park(&key, (__u8)REGS_GO_ARG3(ctx), number, answer);
 		return 0;
 	}
 	state = happen(ctx, &key, place, number, answer, &kind);

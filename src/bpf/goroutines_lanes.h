@@ -67,7 +67,7 @@ static __always_inline __u64 lane_current(const struct probe_regs *ctx,
 {
 	__u64 m = 0, g = 0, goid = 0;
 
-	if (bpf_probe_read_user(&m, sizeof(m), (void *)(ctx->r14 + LANE_G_M)) ||
+	if (bpf_probe_read_user(&m, sizeof(m), (void *)(REGS_GO_G(ctx) + LANE_G_M)) ||
 	    bpf_probe_read_user(&g, sizeof(g), (void *)(m + image->curg)) || !g ||
 	    bpf_probe_read_user(&goid, sizeof(goid), (void *)(g + image->goid)))
 		return 0;

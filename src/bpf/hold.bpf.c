@@ -101,9 +101,8 @@ struct {
  */
 #define CIRCLES 512
 
-/* linux/sched/signal.h, linux/sched.h, asm/unistd_64.h, linux/mman.h, linux/stat.h */
+/* linux/sched/signal.h, linux/sched.h, linux/mman.h, linux/stat.h */
 #define SIGNAL_GROUP_EXIT 4
-#define SYSCALL_MMAP	  9
 #define MAP_ANONYMOUS	  0x20
 #define S_IFMT		  0170000
 #define S_IFREG		  0100000
@@ -464,7 +463,7 @@ int BPF_PROG(hold_map, unsigned long address)
 	if (address & 4095 || filter_current() != FILTER_YES)
 		return 0;
 	/* memory without a file is asked for far more often */
-	if (regs->orig_ax != SYSCALL_MMAP || regs->r10 & MAP_ANONYMOUS)
+	if (REGS_CALL(regs) != SYSCALL_MMAP || REGS_CALL_ARG4(regs) & MAP_ANONYMOUS)
 		return 0;
 	hold(task, HOLD_MAP, address, NULL, false);
 	return 0;

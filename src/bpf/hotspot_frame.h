@@ -36,7 +36,7 @@ static __always_inline int hotspot_return(struct unwind_walk *w, __u64 pc, __u64
 					  __u8 guess)
 {
 	w->guess = guess;
-	w->rbx_at = UNWIND_RBX_UNKNOWN;
+	w->saved_at = UNWIND_SAVED_UNKNOWN;
 	return unwind_return_to(w, pc, sp, fp) ? UNWIND_ENDED : UNWIND_MOVED;
 }
 

@@ -182,7 +182,7 @@ static __always_inline int hotspot_entering(struct unwind_walk *w, const struct 
 {
 	__u64 pair[2], sender = w->registers[13], pc = w->registers[0], fp = w->fp;
 
-	if (hotspot_push_method(w, d, w->registers[UNWIND_REG_RBX], 0))
+	if (hotspot_push_method(w, d, w->registers[ARCH_REG_SAVED], 0))
 		return UNWIND_ENDED;
 	if (offset > pop && offset < enter)
 		goto have;
@@ -211,7 +211,7 @@ static __always_inline __u64 hotspot_register(const struct unwind_walk *w, __u32
 		number = 0x54673120u >> number * 4;
 	/* the compiler knows that it is small, but old verifiers do not follow */
 	asm volatile("" : "+r"(number));
-	return w->registers[number & (UNWIND_REGISTERS - 1)];
+	return w->registers[number & (ARCH_REGISTERS - 1)];
 }
 
 /*

@@ -47,8 +47,8 @@ static __always_inline bool identify(const struct inspect_plan *plan,
 	if (!plan->is_go)
 		return true;
 	if (bpf_probe_read_user(&call->thread, sizeof(call->thread),
-				(const void *)(regs->r14 + plan->goid_at)) ||
-	    bpf_probe_read_user(&high, sizeof(high), (const void *)(regs->r14 + 8)))
+				(const void *)(REGS_GO_G(regs) + plan->goid_at)) ||
+	    bpf_probe_read_user(&high, sizeof(high), (const void *)(REGS_GO_G(regs) + 8)))
 		return false;
 	call->frame = high - cfa;
 	return true;
@@ -58,7 +58,7 @@ static __always_inline bool identify(const struct inspect_plan *plan,
 static __always_inline void open_call(const struct inspect_call *call, __u64 now,
 				      const struct probe_regs *regs)
 {
-	struct inspect_begin begin = {now, regs->di, regs->ip};
+	struct inspect_begin begin = {now, REGS_RESULT_AT(regs), regs->ip};
 
 	if (bpf_map_update_elem(&inspect_open, call, &begin, BPF_ANY))
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_INSPECT_OPEN);
@@ -83,7 +83,7 @@ static __always_inline bool close_call(const struct inspect_call *call, struct i
 static __noinline int find_traced(const struct inspect_plan *plan, const struct inspect_call *call,
 				  struct probe_regs *regs, struct inspect_record *record)
 {
-	struct goroutine_key key = goroutine_key(regs->r14);
+	struct goroutine_key key = goroutine_key(REGS_GO_G(regs));
 	/* at a function's entry, the stack pointer is a word below the frame address */
 	__u64 sp = plan->is_go ? GOROUTINE_STACK - (call->frame + 8) : call->frame - 8;
 	struct calls_frame *top;
@@ -95,7 +95,7 @@ static __noinline int find_traced(const struct inspect_plan *plan, const struct 
 	if (!top || top->sp != sp || top->function != plan->traced)
 		return 0;
 	if (!(top->flags & FRAME_INFERRED)) {
-		top->result_at = regs->di;
+		top->result_at = REGS_RESULT_AT(regs);
 		top->flags |= FRAME_RESULT_AT;
 	}
 	record->start = top->start;

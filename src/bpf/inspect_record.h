@@ -22,23 +22,10 @@ static __always_inline void take_registers(struct inspect_scratch *s,
 {
 	__u64 *r = (__u64 *)s->bytes;
 
-	r[0] = regs->ax;
-	r[1] = regs->dx;
-	r[2] = regs->cx;
-	r[3] = regs->bx;
-	r[4] = regs->si;
-	r[5] = regs->di;
-	r[6] = regs->bp;
-	r[7] = regs->sp;
-	r[8] = regs->r8;
-	r[9] = regs->r9;
-	r[10] = regs->r10;
-	r[11] = regs->r11;
-	r[12] = regs->r12;
-	r[13] = regs->r13;
-	r[14] = regs->r14;
-	r[15] = regs->r15;
-	r[INSPECT_RESULT] = regs->di;
+	regs_by_dwarf(regs, r);
+	r[ARCH_REG_FP] = REGS_FP(regs);
+	r[ARCH_REG_SP] = regs->sp;
+	r[INSPECT_RESULT] = REGS_RESULT_AT(regs);
 	r[INSPECT_IP] = regs->ip;
 	r[INSPECT_CFA] = r[plan->cfa_register & 15] + (__s64)plan->cfa_offset;
 	s->used = INSPECT_REGISTER_BYTES;

@@ -25,6 +25,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "arch/bpf.h"
+
 /*
  * What is true, or not, nearly always: the compiler puts the rest aside, so that a program which
  * runs between others has less code to bring into the CPU's caches.
@@ -131,11 +133,6 @@ struct sighand_struct {
 	struct k_sigaction action[64];
 };
 
-struct thread_struct {
-	unsigned long sp; /* of a thread at rest, in the kernel */
-	unsigned long fsbase;
-};
-
 /* Where the kernel accounts for what its tasks read (CONFIG_TASK_XACCT). */
 struct task_io_accounting {
 	__u64 rchar; /* bytes that read() and the like returned */
@@ -176,17 +173,6 @@ struct bpf_iter__task {
 };
 
 #pragma clang attribute pop
-
-/*
- * The registers of user code: those that a perf_event program finds in its context, and those that
- * an entry into the kernel saved. This layout is the kernel's interface (linux/bpf_perf_event.h,
- * asm/ptrace.h) and is not relocated. With FRED, the upper bits of cs and ss hold something else.
- */
-struct probe_regs {
-	unsigned long r15, r14, r13, r12, bp, bx;
-	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax, ip, cs, flags, sp, ss;
-};
 
 struct bpf_perf_event_data {
 	struct probe_regs regs;
@@ -248,19 +234,6 @@ const volatile bool kernel_loads __weak;
 #define PF_KTHREAD 0x00200000
 
 /* linux/mm.h: a stack that grows by itself */
-#define VM_GROWSDOWN	   0x00000100
-
-#define CODE_SEGMENT(regs) ((__u16)(regs)->cs)
-
-/* The code segment of 64-bit user code; anything else in user mode is a 32-bit program. */
-#define USER_CS_64 0x33
-
-/* asm/unistd_64.h */
-#define SYSCALL_POLL	   7
-#define SYSCALL_EXECVE	   59
-#define SYSCALL_EXIT	   60
-#define SYSCALL_FUTEX	   202
-#define SYSCALL_EXIT_GROUP 231
-#define SYSCALL_EXECVEAT   322
+#define VM_GROWSDOWN 0x00000100
 
 #endif

@@ -102,7 +102,7 @@ static __noinline void lock_read_runtime(struct task_struct *task, struct lock_e
 		evidence->runtime_lock = runtime->from;
 		evidence->runtime_owner = lock_read_pointer(runtime->owner_at);
 	} else {
-		thread = lock_read_pointer(task->thread.fsbase + runtime->tls);
+		thread = lock_read_pointer(TASK_THREAD_POINTER(task) + runtime->tls);
 		if (!thread)
 			return;
 		evidence->runtime_thread = thread;
@@ -129,7 +129,8 @@ static __always_inline __u8 lock_released(struct task_struct *task)
 	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
 	unsigned long call = 0;
 
-	if (task->flags & PF_KTHREAD || bpf_probe_read_kernel(&call, sizeof(call), &entry->orig_ax))
+	if (task->flags & PF_KTHREAD ||
+	    bpf_probe_read_kernel(&call, sizeof(call), &REGS_CALL(entry)))
 		return LOCK_RELEASED_NONE;
 	if (call == SYSCALL_FUTEX)
 		return LOCK_RELEASED_FUTEX;

@@ -20,14 +20,6 @@ const volatile __u64 logs_rate = 1 << 20;
 /* Enough of the address of a socket to know it. */
 #define SOCKET_WORDS 4
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct pt_regs___logs {
-	unsigned long orig_ax;
-};
-
-#pragma clang attribute pop
-
 /* What is written, on its way into records. */
 struct logs_call {
 	__u64 busy;
@@ -112,16 +104,16 @@ static __always_inline __u8 kind_of_peer(struct file___object *file)
 }
 
 /* Of a socket that is connected to none: the call says where to. */
-static __always_inline __u8 kind_of_name(__u64 call, struct pt_regs___vectors *regs)
+static __always_inline __u8 kind_of_name(__u64 call, struct pt_regs___call *regs)
 {
 	__u64 words[SOCKET_WORDS] = {}, at = 0;
 	struct user_message message;
 
 	if (call == SYSCALL_SENDTO) {
-		at = regs->r8;
+		at = REGS_CALL_ARG5(regs);
 		OPAQUE(at); /* one load of either is nothing for the verifier */
 	} else if (call == SYSCALL_SENDMSG &&
-		   !bpf_probe_read_user(&message, sizeof(message), (void *)regs->si)) {
+		   !bpf_probe_read_user(&message, sizeof(message), (void *)REGS_CALL_ARG2(regs))) {
 		at = message.name;
 	}
 	if (!at || bpf_probe_read_user_str(words, sizeof(words),
@@ -133,7 +125,7 @@ static __always_inline __u8 kind_of_name(__u64 call, struct pt_regs___vectors *r
 /* enum logs_kind; 0: the call wrote to something else. */
 static __noinline __u8 kind_of(struct file___object *file, __u64 call, __u32 fd)
 {
-	struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	__u8 descriptor, kind;
 
 	if (fd == 1)
@@ -288,12 +280,12 @@ __weak __noinline int logs_take(__u64 at, __u64 kind_and_fd, __u64 length, __u32
 }
 
 SEC("tp_btf/sys_exit")
-int BPF_PROG(logs_written, struct pt_regs___logs *regs, long written)
+int BPF_PROG(logs_written, struct pt_regs___call *regs, long written)
 {
 	enum filter_answer answer;
-	struct pt_regs___vectors *entry;
+	struct pt_regs___call *entry;
 	struct file___object *file;
-	__u64 call = regs->orig_ax;
+	__u64 call = REGS_CALL(regs);
 	__u32 fd;
 	__u8 kind;
 
@@ -304,7 +296,7 @@ int BPF_PROG(logs_written, struct pt_regs___logs *regs, long written)
 	if (answer == FILTER_NO || user_call_is_compat(bpf_get_current_task_btf()))
 		return 0;
 	entry = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	fd = entry->di;
+	fd = REGS_CALL_ARG1(entry);
 	file = (void *)descriptor_of_number(bpf_get_current_task_btf(), fd);
 	kind = file ? kind_of(file, call, fd) : 0;
 	if (!kind)

@@ -130,7 +130,7 @@ static __always_inline int luajit_leave(struct unwind_walk *w, __u64 x)
 
 	if (unwind_read(w, saved, sizeof(saved), x + LUAJIT_CFRAME - 16))
 		return luajit_refuse(w, UNWIND_END_MEMORY);
-	w->rbx_at = x + LUAJIT_CFRAME - 24;
+	w->saved_at = x + LUAJIT_CFRAME - 24;
 	w->fp_known = 1;
 	w->guess = 0;
 	return unwind_return_to(w, saved[1], x + LUAJIT_CFRAME, saved[0]) ? UNWIND_ENDED
@@ -213,7 +213,7 @@ static __always_inline int luajit_edge(struct unwind_walk *w, const struct luaji
 	if (unwind_push(w, unwind_at(w)))
 		return UNWIND_ENDED;
 	if (words > 1)
-		w->rbx_at = sp + 8 * words - 16;
+		w->saved_at = sp + 8 * words - 16;
 	w->state[UNWIND_RUNTIME_LUAJIT][1] = 0;
 	return unwind_return_to(w, saved[1], sp + 8 * words + 8, saved[0]) ? UNWIND_ENDED
 									   : UNWIND_MOVED;
@@ -323,8 +323,7 @@ static __always_inline __u64 luajit_base(struct unwind_walk *w, const struct lua
 	 * In the interpreter it is in rdx; rbp keeps it while a function runs that is not told of
 	 * lua_State.
 	 */
-	if (w->pc_exact ? unwind_register(w, 1, &value)
-			: unwind_register(w, UNWIND_REG_RBP, &value))
+	if (w->pc_exact ? unwind_register(w, 1, &value) : unwind_register(w, ARCH_REG_FP, &value))
 		if (luajit_is_slot(lua, value))
 			return value;
 	return lua->base;
@@ -389,7 +388,7 @@ static __always_inline int luajit_begin(struct unwind_walk *w, const struct luaj
 		return luajit_done(w, x);
 	if (is_jit && luajit_push_trace(w, lua->g))
 		return UNWIND_ENDED;
-	if (!in_vm || !unwind_register(w, UNWIND_REG_RBX, &pc))
+	if (!in_vm || !unwind_register(w, ARCH_REG_SAVED, &pc))
 		pc = 0;
 	base = pc ? luajit_border(w, lua, x, pc) : 0;
 	if (base) {

@@ -83,10 +83,10 @@ static __always_inline void tell_held(struct task_struct *task, bool undecided,
 	const struct allocation made = {
 		.kind = MEM_HEAP_HELD,
 		.words = 1 + CLASS_WORDS,
-		.interval = ctx->si,
-		.key = ctx->di,
-		.value = ctx->dx,
-		.class = (const void *)ctx->cx,
+		.interval = REGS_ARG2(ctx),
+		.key = REGS_ARG1(ctx),
+		.value = REGS_ARG3(ctx),
+		.class = (const void *)REGS_ARG4(ctx),
 		.undecided = undecided,
 	};
 
@@ -103,13 +103,14 @@ int mem_heap_site(struct probe_regs *ctx)
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == MEM_HEAP_PLACE_FREE || place == MEM_HEAP_PLACE_KEPT) {
-		tell_free(ctx->di, task, answer == FILTER_ASK, place == MEM_HEAP_PLACE_KEPT);
+		tell_free(REGS_ARG1(ctx), task, answer == FILTER_ASK, place == MEM_HEAP_PLACE_KEPT);
 		return 0;
 	}
 	if (place == MEM_HEAP_PLACE_OBJECT)
 		tell_held(task, answer == FILTER_ASK, ctx);
 	else
-		tell_alloc(ctx, task, answer == FILTER_ASK, ctx->di, ctx->dx, ctx->si);
+		tell_alloc(ctx, task, answer == FILTER_ASK, REGS_ARG1(ctx), REGS_ARG3(ctx),
+			   REGS_ARG2(ctx));
 	return 0;
 }
 
@@ -175,19 +176,21 @@ static __always_inline void spend(enum mem_heap_budget budget, __u64 us)
 static __always_inline __u64 bytes_of_call(const struct probe_regs *ctx, __u64 cookie)
 {
 	bool nests = cookie & MEM_HEAP_CALL_NESTS;
-	__u64 size = ctx->si;
+	__u64 size = REGS_ARG2(ctx);
 
 	switch (cookie & MEM_HEAP_CALL_MASK) {
 	case MEM_HEAP_CALL_SIZE:
-		return ctx->di;
+		return REGS_ARG1(ctx);
 	case MEM_HEAP_CALL_COUNT:
-		return ctx->di && size > (1ull << 46) / ctx->di ? 0 : ctx->di * size;
+		return REGS_ARG1(ctx) && size > (1ull << 46) / REGS_ARG1(ctx)
+			       ? 0
+			       : REGS_ARG1(ctx) * size;
 	case MEM_HEAP_CALL_AGAIN:
-		return nests && !ctx->di ? 0 : size;
+		return nests && !REGS_ARG1(ctx) ? 0 : size;
 	case MEM_HEAP_CALL_ALIGNED:
-		return nests && ctx->di <= 16 ? 0 : size;
+		return nests && REGS_ARG1(ctx) <= 16 ? 0 : size;
 	case MEM_HEAP_CALL_TO:
-		return nests && size <= 16 ? 0 : ctx->dx;
+		return nests && size <= 16 ? 0 : REGS_ARG3(ctx);
 	default:
 		return 0;
 	}
@@ -220,7 +223,7 @@ int mem_heap_call(struct probe_regs *ctx)
 SEC("uprobe")
 int mem_heap_object(struct probe_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), bytes = ctx->dx;
+	__u64 cookie = bpf_get_attach_cookie(ctx), bytes = REGS_ARG3(ctx);
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool is_buffer = (cookie & MEM_HEAP_CALL_MASK) == MEM_HEAP_CALL_BUFFER;
 	enum filter_answer answer;
@@ -235,8 +238,8 @@ int mem_heap_object(struct probe_regs *ctx)
 		.kind = MEM_HEAP_OBJECT,
 		.words = 2,
 		.interval = mem_heap_interval,
-		.size = is_buffer ? ctx->cx : bytes,
-		.key = ctx->di,
+		.size = is_buffer ? REGS_ARG4(ctx) : bytes,
+		.key = REGS_ARG1(ctx),
 		.value = bytes,
 		.undecided = answer == FILTER_ASK,
 	};
@@ -261,7 +264,8 @@ static const __u8 span_pages[] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,	1
 SEC("uprobe")
 int mem_heap_span(struct probe_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), bytes = ctx->bx, class = (bytes & 0xff) >> 1;
+	__u64 cookie = bpf_get_attach_cookie(ctx), bytes = REGS_GO_ARG2(ctx),
+	      class = (bytes & 0xff) >> 1;
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer;
 
@@ -282,50 +286,9 @@ int mem_heap_span(struct probe_regs *ctx)
  * -- probes of OpenTelemetry's contract -----------------------------------------------------------
  */
 
-/* The verifier wants each as a load of its own, and not by an address that is calculated. */
-#define REGISTER(ctx, name)                          \
-	({                                           \
-		__u64 value_ = (ctx)->name;          \
-		__asm__ volatile("" : "+r"(value_)); \
-		value_;                              \
-	})
-
 static __noinline __u64 register_of(struct probe_regs *ctx, __u32 number)
 {
-	switch (number & MEM_HEAP_USDT_REGISTER) {
-	case 0:
-		return REGISTER(ctx, ax);
-	case 1:
-		return REGISTER(ctx, cx);
-	case 2:
-		return REGISTER(ctx, dx);
-	case 3:
-		return REGISTER(ctx, bx);
-	case 4:
-		return REGISTER(ctx, sp);
-	case 5:
-		return REGISTER(ctx, bp);
-	case 6:
-		return REGISTER(ctx, si);
-	case 7:
-		return REGISTER(ctx, di);
-	case 8:
-		return REGISTER(ctx, r8);
-	case 9:
-		return REGISTER(ctx, r9);
-	case 10:
-		return REGISTER(ctx, r10);
-	case 11:
-		return REGISTER(ctx, r11);
-	case 12:
-		return REGISTER(ctx, r12);
-	case 13:
-		return REGISTER(ctx, r13);
-	case 14:
-		return REGISTER(ctx, r14);
-	default:
-		return REGISTER(ctx, r15);
-	}
+	return regs_by_instruction(ctx, number & MEM_HEAP_USDT_REGISTER);
 }
 
 /* 0: it cannot be read. */

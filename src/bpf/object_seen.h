@@ -14,11 +14,6 @@ struct file___seen {
 
 #pragma clang attribute pop
 
-/* asm/unistd_64.h */
-#define SYSCALL_SELECT	 23
-#define SYSCALL_PSELECT6 270
-#define SYSCALL_PPOLL	 271
-
 /* What a thread has waited for last. All zero: nothing yet. */
 struct object_seen {
 	__u64 file, operations, inode, name;

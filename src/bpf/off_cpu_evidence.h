@@ -20,7 +20,7 @@ struct task_struct___evidence {
 /* Before its registers are read, which may not come to pass. */
 static __always_inline void evidence_begin(struct capture_scratch *scratch)
 {
-	scratch->entry.orig_ax = -1;
+	REGS_CALL(&scratch->entry) = -1;
 }
 
 /* A thread of io_uring's: it waits as the thread does for which it works. */
@@ -45,16 +45,16 @@ static __always_inline void take_evidence(struct off_cpu_wait *wait,
 	struct probe_regs *regs = &scratch->entry;
 
 	wait->is_kernel_thread = (task->flags & PF_KTHREAD) != 0;
-	wait->call = regs->orig_ax;
+	wait->call = REGS_CALL(regs);
 	if (task->flags & PF_IO_WORKER) {
 		worker_evidence(wait, task);
 	} else if (wait->call >= 0) {
-		wait->arguments[0] = regs->di;
-		wait->arguments[1] = regs->si;
-		wait->arguments[2] = regs->dx;
-		wait->arguments[3] = regs->r10;
-		wait->arguments[4] = regs->r8;
-		wait->arguments[5] = regs->r9;
+		wait->arguments[0] = REGS_CALL_ARG1(regs);
+		wait->arguments[1] = REGS_CALL_ARG2(regs);
+		wait->arguments[2] = REGS_CALL_ARG3(regs);
+		wait->arguments[3] = REGS_CALL_ARG4(regs);
+		wait->arguments[4] = REGS_CALL_ARG5(regs);
+		wait->arguments[5] = REGS_CALL_ARG6(regs);
 		wait->descriptor = descriptor_kind(task, regs);
 	}
 	wait->in_iowait = BPF_CORE_READ_BITFIELD(more, in_iowait);

@@ -28,11 +28,6 @@ struct {
 	__type(value, struct lock_short);
 } off_cpu_lock_short SEC(".maps");
 
-/* Neighbours in struct probe_regs. */
-struct lock_registers {
-	unsigned long dx, si, di, orig_ax;
-};
-
 /* -- of files ---------------------------------------------------------------------------------- */
 
 /*
@@ -97,24 +92,24 @@ static __always_inline bool file_lock_begins(struct task_struct *task)
 static __always_inline bool lock_begin(struct task_struct *task)
 {
 	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
-	struct lock_registers regs;
+	struct call_registers regs;
 	struct lock_evidence *evidence;
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), &entry->dx))
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), CALL_REGISTERS_OF(entry)))
 		return false;
-	if (regs.orig_ax == SYSCALL_RESTART)
-		regs.orig_ax = restarted_of(task, entry);
-	if (file_lock_call(regs.orig_ax))
+	if (REGS_CALL(&regs) == SYSCALL_RESTART)
+		REGS_CALL(&regs) = restarted_of(task, entry);
+	if (file_lock_call(REGS_CALL(&regs)))
 		return file_lock_begins(task);
-	if (regs.orig_ax != SYSCALL_FUTEX || !lock_futex_waits(regs.si))
+	if (REGS_CALL(&regs) != SYSCALL_FUTEX || !lock_futex_waits(REGS_CALL_ARG2(&regs)))
 		return false;
 	evidence = bpf_task_storage_get(&off_cpu_lock_evidence, task, 0,
 					BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!evidence)
 		return false;
-	evidence->address = regs.di;
-	evidence->operation = regs.si;
-	evidence->expected = regs.dx;
+	evidence->address = REGS_CALL_ARG1(&regs);
+	evidence->operation = REGS_CALL_ARG2(&regs);
+	evidence->expected = REGS_CALL_ARG3(&regs);
 	lock_read(task, evidence);
 	return true;
 }

@@ -96,7 +96,7 @@ static long poll_search_step(__u32 i, void *context)
 /* Where a thread that is in poll(2) or select(2) has it; 0: not found. */
 static __always_inline __u64 poll_table(struct task_struct *task, bool is_select)
 {
-	struct poll_search search = {.task = (__u64)task, .stack = task->thread.sp};
+	struct poll_search search = {.task = (__u64)task, .stack = TASK_KERNEL_SP(task)};
 	__u64 likely = search.stack + poll_distance[is_select];
 
 	if (poll_is_table(likely, search.task))

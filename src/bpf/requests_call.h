@@ -73,9 +73,9 @@ static __always_inline void requests_call_end(struct requests_call *call)
 /* Finds where the current system call has its memory; task: the current one. */
 static __always_inline void requests_call_find(struct requests_call *call, struct task_struct *task)
 {
-	struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(task);
+	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(task);
 
-	call->number = regs->orig_ax;
+	call->number = REGS_CALL(regs);
 	user_vectors_of_call(&call->vectors, task, regs);
 	call->of_file = !user_call_is_compat(task) &&
 			(call->number == SYSCALL_SENDFILE || call->number == SYSCALL_SPLICE);

@@ -29,7 +29,7 @@ struct {
 static __always_inline __u64 requests_context_at(const struct requests_context *where)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 base = task->thread.fsbase, table, block;
+	__u64 base = TASK_THREAD_POINTER(task), table, block;
 
 	if (!where->module)
 		return base + where->offset;

@@ -210,7 +210,7 @@ static __always_inline void requests_go_know(struct requests_goroutines *known, 
 static __always_inline __u64 requests_go_current(struct requests_goroutines *known)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 base = task->thread.fsbase, g, m, current;
+	__u64 base = TASK_THREAD_POINTER(task), g, m, current;
 	__u64 program = requests_go_program();
 	const struct requests_go *where;
 	__u32 goid_at, curg_at;

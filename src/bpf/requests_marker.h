@@ -82,20 +82,20 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 }
 
 /* The system call of the current thread may write to the null device, or is sure to. */
-static __always_inline int marker_look(const struct pt_regs___vectors *regs, bool is_sure)
+static __always_inline int marker_look(const struct pt_regs___call *regs, bool is_sure)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer;
 	struct requests_call *call;
 
-	if (regs->orig_ax == SYSCALL_WRITE) {
-		if (!marker_may_be(regs->si, regs->dx))
+	if (REGS_CALL(regs) == SYSCALL_WRITE) {
+		if (!marker_may_be(REGS_CALL_ARG2(regs), REGS_CALL_ARG3(regs)))
 			return 0;
-	} else if (regs->orig_ax != SYSCALL_WRITEV) {
+	} else if (REGS_CALL(regs) != SYSCALL_WRITEV) {
 		return 0;
 	}
 	/* numbers of calls of 32-bit programs mean other ones */
-	if (user_call_is_compat(task) || (!is_sure && !marker_is_null(task, regs->di)))
+	if (user_call_is_compat(task) || (!is_sure && !marker_is_null(task, REGS_CALL_ARG1(regs))))
 		return 0;
 	answer = filter_current();
 	if (answer == FILTER_NO)
@@ -121,9 +121,9 @@ int BPF_PROG(requests_marked_pieces)
 }
 
 SEC("tp_btf/sys_exit")
-int BPF_PROG(requests_marked_call, struct pt_regs___vectors *regs, long written)
+int BPF_PROG(requests_marked_call, struct pt_regs___call *regs, long written)
 {
-	__u64 call = regs->orig_ax;
+	__u64 call = REGS_CALL(regs);
 
 	if (written < MARKER_LEAST || (call != SYSCALL_WRITE && call != SYSCALL_WRITEV))
 		return 0;

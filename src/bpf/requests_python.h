@@ -99,7 +99,7 @@ static long requests_python_frame(__u32 i, void *context)
 static __always_inline __u64 requests_python_innermost(const struct requests_python *where)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 base = task->thread.fsbase, thread, id, frame;
+	__u64 base = TASK_THREAD_POINTER(task), thread, id, frame;
 
 	if (!base || !requests_python_read(&thread, sizeof(thread), base + where->key) || !thread)
 		return 0;

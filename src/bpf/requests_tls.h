@@ -38,14 +38,6 @@ struct {
 	__type(value, struct requests_tls_call);
 } requests_tls_calls SEC(".maps");
 
-/* By itself: which register it is must not be chosen by an address. */
-#define REQUESTS_TLS_REGISTER(regs, name)        \
-	({                                       \
-		__u64 value_ = (regs)->name;     \
-		asm volatile("" : "+r"(value_)); \
-		value_;                          \
-	})
-
 static __always_inline struct requests_tls_key requests_tls_key(__u64 object)
 {
 	return (struct requests_tls_key){.object = object, .pid = bpf_get_current_pid_tgid() >> 32};
@@ -62,7 +54,7 @@ static __always_inline struct requests_tls_call *requests_tls_current(void)
 	struct requests_tls_key key = requests_tls_key((__u32)bpf_get_current_pid_tgid());
 	struct requests_tls_call *call = bpf_map_lookup_elem(&requests_tls_calls, &key);
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 base = task->thread.fsbase;
+	__u64 base = TASK_THREAD_POINTER(task);
 
 	if (call || !base ||
 	    bpf_probe_read_user(&key.object, sizeof(key.object), (void *)(base + GO_G_FROM_FS)) ||
@@ -166,33 +158,33 @@ static __noinline int requests_tls_closed(__u64 at)
 /* What says which goroutine works for which. */
 static __noinline int requests_tls_enter_go(struct probe_regs *regs, __u32 place)
 {
-	__u64 ax = REQUESTS_TLS_REGISTER(regs, ax), bx = REQUESTS_TLS_REGISTER(regs, bx);
-	__u64 di = REQUESTS_TLS_REGISTER(regs, di), r14 = REQUESTS_TLS_REGISTER(regs, r14);
+	__u64 first = REGS_LOAD(REGS_GO_ARG1(regs)), second = REGS_LOAD(REGS_GO_ARG2(regs));
+	__u64 fourth = REGS_LOAD(REGS_GO_ARG4(regs)), g = REGS_LOAD(REGS_GO_G(regs));
 
 	switch (place) {
 	case REQUESTS_GO_ASKS:
-		requests_go_asks(ax, r14);
+		requests_go_asks(first, g);
 		break;
 	case REQUESTS_GO_WRITES:
-		requests_go_writes(ax, r14);
+		requests_go_writes(first, g);
 		break;
 	case REQUESTS_GO_STARTS:
-		requests_go_starts(bx, r14);
+		requests_go_starts(second, g);
 		break;
 	case REQUESTS_GO_HANDLES:
-		requests_go_handles(requests_go_stream_of(ax, bx), r14);
+		requests_go_handles(requests_go_stream_of(first, second), g);
 		break;
 	case REQUESTS_GO_HANDLES_GRPC:
-		requests_go_handles(requests_go_stream_of_grpc(di), r14);
+		requests_go_handles(requests_go_stream_of_grpc(fourth), g);
 		break;
 	case REQUESTS_GO_SENDS_GRPC:
-		requests_go_sends_for_all(r14);
+		requests_go_sends_for_all(g);
 		break;
 	case REQUESTS_GO_READS_GRPC:
-		requests_go_reads(ax, r14);
+		requests_go_reads(first, g);
 		break;
 	case REQUESTS_GO_ASKS_GRPC:
-		requests_go_calls(ax, r14);
+		requests_go_calls(first, g);
 		break;
 	}
 	return 0;
@@ -203,14 +195,15 @@ static __always_inline void requests_tls_enter(struct probe_regs *regs, __u32 pl
 					       enum filter_answer answer)
 {
 	bool is_go = place >= REQUESTS_TLS_GO_READ;
-	__u64 ax = REQUESTS_TLS_REGISTER(regs, ax), di = REQUESTS_TLS_REGISTER(regs, di);
-	__u64 bx = REQUESTS_TLS_REGISTER(regs, bx), si = REQUESTS_TLS_REGISTER(regs, si);
-	__u64 cx = REQUESTS_TLS_REGISTER(regs, cx), r14 = REQUESTS_TLS_REGISTER(regs, r14);
+	__u64 go_first = REGS_LOAD(REGS_GO_ARG1(regs)), first = REGS_LOAD(REGS_ARG1(regs));
+	__u64 go_second = REGS_LOAD(REGS_GO_ARG2(regs)), second = REGS_LOAD(REGS_ARG2(regs));
+	__u64 go_third = REGS_LOAD(REGS_GO_ARG3(regs)), fourth = REGS_LOAD(REGS_ARG4(regs));
+	__u64 g = REGS_LOAD(REGS_GO_G(regs));
 	bool is_ex = place == REQUESTS_TLS_READ_EX || place == REQUESTS_TLS_WRITE_EX;
 	struct requests_tls_call call = {
-		.object = is_go ? ax : di,
-		.buffer = is_go ? bx : si,
-		.done_at = is_ex ? cx : 0,
+		.object = is_go ? go_first : first,
+		.buffer = is_go ? go_second : second,
+		.done_at = is_ex ? fourth : 0,
 	};
 	struct requests_tls_key key;
 
@@ -219,11 +212,11 @@ static __always_inline void requests_tls_enter(struct probe_regs *regs, __u32 pl
 		return;
 	}
 	if (place == REQUESTS_TLS_GO_WRITE) {
-		requests_tls_moved(call.object, call.buffer, cx, 1, answer);
+		requests_tls_moved(call.object, call.buffer, go_third, 1, answer);
 		return;
 	}
 	/* (numbers of threads are small, where a goroutine is an address) */
-	key = requests_tls_key(is_go ? r14 : (__u32)bpf_get_current_pid_tgid());
+	key = requests_tls_key(is_go ? g : (__u32)bpf_get_current_pid_tgid());
 	if (requests_tls_meet(call.object))
 		bpf_map_update_elem(&requests_tls_calls, &key, &call, BPF_ANY);
 }
@@ -233,11 +226,12 @@ static __always_inline void requests_tls_leave(struct probe_regs *regs, __u32 pl
 					       enum filter_answer answer)
 {
 	bool is_go = place >= REQUESTS_TLS_GO_READ;
-	__u64 ax = REQUESTS_TLS_REGISTER(regs, ax), r14 = REQUESTS_TLS_REGISTER(regs, r14);
+	/* Go's first result is where C's is */
+	__u64 result = REGS_LOAD(REGS_RESULT(regs)), g = REGS_LOAD(REGS_GO_G(regs));
 	struct requests_tls_key key =
-		requests_tls_key(is_go ? r14 : (__u32)bpf_get_current_pid_tgid());
+		requests_tls_key(is_go ? g : (__u32)bpf_get_current_pid_tgid());
 	struct requests_tls_call *found = bpf_map_lookup_elem(&requests_tls_calls, &key), call;
-	__u64 done = is_go ? ax : (__u64)(int)ax;
+	__u64 done = is_go ? result : (__u64)(int)result;
 
 	if (!found)
 		return;
@@ -261,7 +255,7 @@ int requests_tls_site(struct probe_regs *ctx)
 	if (answer == FILTER_NO)
 		return 0;
 	if (cookie >> 1 >= REQUESTS_GO_ASKS && cookie & 1)
-		requests_go_called(REQUESTS_TLS_REGISTER(ctx, ax), REQUESTS_TLS_REGISTER(ctx, r14));
+		requests_go_called(REGS_LOAD(REGS_GO_ARG1(ctx)), REGS_LOAD(REGS_GO_G(ctx)));
 	else if (cookie >> 1 >= REQUESTS_GO_ASKS)
 		requests_tls_enter_go(ctx, cookie >> 1);
 	else if (cookie & 1)

@@ -48,10 +48,6 @@ enum {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct pt_regs___entries {
-	long ax;
-};
-
 struct socket___entries {
 	void *sk;
 };
@@ -310,7 +306,7 @@ static __always_inline bool requests_uring_may(const struct requests_call *call,
 {
 	struct task_struct___uring *more = (void *)task;
 	struct io_kiocb___entries *known = NULL;
-	struct pt_regs___entries *regs;
+	struct pt_regs___call *regs;
 
 	if (!bpf_core_field_exists(more->io_uring) || !bpf_core_field_exists(known->async_data))
 		return false;
@@ -319,7 +315,7 @@ static __always_inline bool requests_uring_may(const struct requests_call *call,
 	if (!more->io_uring)
 		return false;
 	regs = (void *)bpf_task_pt_regs(task);
-	return !call->vectors.count || regs->ax != CALL_GOES_ON;
+	return !call->vectors.count || (long)REGS_CALL_RESULT(regs) != CALL_GOES_ON;
 }
 
 /*

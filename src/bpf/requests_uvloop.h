@@ -94,9 +94,9 @@ static __always_inline int requests_uvloop_writes(__u64 transport)
  */
 static __noinline int requests_uvloop_take(struct requests_works *works)
 {
-	struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	__u64 id = bpf_get_current_pid_tgid();
-	struct requests_uvloop_key key = {.pid = id >> 32, .fd = (__u32)regs->di};
+	struct requests_uvloop_key key = {.pid = id >> 32, .fd = (__u32)REGS_CALL_ARG1(regs)};
 	struct requests_uvloop_written *written;
 
 	written = bpf_map_lookup_elem(&requests_uvloop_written, &key);
@@ -114,7 +114,7 @@ SEC("uprobe")
 int requests_uvloop_site(struct probe_regs *ctx)
 {
 	capture_on_own_stack(ctx);
-	return filter_current() == FILTER_NO ? 0 : requests_uvloop_writes(ctx->di);
+	return filter_current() == FILTER_NO ? 0 : requests_uvloop_writes(REGS_ARG1(ctx));
 }
 
 #endif

@@ -158,7 +158,7 @@ static __always_inline int unwind_restart(struct unwind_walk *w)
 	w->sp = r->last_sp = r->found_sp;
 	w->fp = r->found_fp;
 	w->fp_known = r->fp_known;
-	w->rbx_at = UNWIND_RBX_UNKNOWN;
+	w->saved_at = UNWIND_SAVED_UNKNOWN;
 	w->known = 0;
 	w->pc_exact = w->guess = 0;
 	r->sp = 0;

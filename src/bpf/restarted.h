@@ -14,11 +14,6 @@
 #include "kernel.h"
 #include "lock_abi.h"
 
-/* asm/unistd_64.h */
-#define SYSCALL_NANOSLEEP	35
-#define SYSCALL_RESTART		219
-#define SYSCALL_CLOCK_NANOSLEEP 230
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct restart_block___restarted {
@@ -47,24 +42,19 @@ struct task_struct___restarted {
 
 #pragma clang attribute pop
 
-/* A part of struct probe_regs, as the stack is small: programs that call this have much on it. */
-struct restarted_arguments {
-	__u64 r10, r9, r8, ax, cx, dx, si, di;
-};
-
 static __always_inline bool restarted_is_futex(const struct restart_block___restarted *block,
-					       const struct restarted_arguments *at)
+					       const struct call_arguments *at)
 {
-	__u32 command = at->si & LOCK_FUTEX_COMMAND, bitset;
+	__u32 command = REGS_CALL_ARG2(at) & LOCK_FUTEX_COMMAND, bitset;
 
 	if (command == LOCK_FUTEX_WAIT)
 		bitset = ~0u;
 	else if (command == LOCK_FUTEX_WAIT_BITSET)
-		bitset = at->r9;
+		bitset = REGS_CALL_ARG6(at);
 	else
 		return false;
-	return (__u64)BPF_CORE_READ(block, futex.uaddr) == at->di &&
-	       BPF_CORE_READ(block, futex.val) == (__u32)at->dx &&
+	return (__u64)BPF_CORE_READ(block, futex.uaddr) == REGS_CALL_ARG1(at) &&
+	       BPF_CORE_READ(block, futex.val) == (__u32)REGS_CALL_ARG3(at) &&
 	       BPF_CORE_READ(block, futex.bitset) == bitset;
 }
 
@@ -78,20 +68,20 @@ static __noinline int restarted_number(__u64 address, __u64 registers)
 {
 	const struct task_struct___restarted *more = (void *)address;
 	const struct restart_block___restarted *block = &more->restart_block;
-	struct restarted_arguments arguments, *at = &arguments;
+	struct call_arguments arguments, *at = &arguments;
 	struct probe_regs *entry = (void *)registers;
 
-	if (bpf_probe_read_kernel(at, sizeof(*at), &entry->r10))
+	if (bpf_probe_read_kernel(at, sizeof(*at), CALL_ARGUMENTS_OF(entry)))
 		return SYSCALL_RESTART;
 	if (restarted_is_futex(block, at))
 		return SYSCALL_FUTEX;
-	if ((__u64)BPF_CORE_READ(block, poll.ufds) == at->di &&
-	    BPF_CORE_READ(block, poll.nfds) == (int)at->si)
+	if ((__u64)BPF_CORE_READ(block, poll.ufds) == REGS_CALL_ARG1(at) &&
+	    BPF_CORE_READ(block, poll.nfds) == (int)REGS_CALL_ARG2(at))
 		return SYSCALL_POLL;
-	if (BPF_CORE_READ(block, nanosleep.clockid) == (int)at->di &&
-	    (__u64)BPF_CORE_READ(block, nanosleep.rmtp) == at->r10)
+	if (BPF_CORE_READ(block, nanosleep.clockid) == (int)REGS_CALL_ARG1(at) &&
+	    (__u64)BPF_CORE_READ(block, nanosleep.rmtp) == REGS_CALL_ARG4(at))
 		return SYSCALL_CLOCK_NANOSLEEP;
-	if ((__u64)BPF_CORE_READ(block, nanosleep.rmtp) == at->si)
+	if ((__u64)BPF_CORE_READ(block, nanosleep.rmtp) == REGS_CALL_ARG2(at))
 		return SYSCALL_NANOSLEEP;
 	return SYSCALL_RESTART;
 }

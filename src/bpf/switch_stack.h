@@ -17,7 +17,7 @@
 /* Reads where it begins. The registers are also evidence, whether the stack is wanted or not. */
 static __always_inline void switch_stack(struct capture_scratch *scratch, struct task_struct *task)
 {
-	scratch->entry.orig_ax = -1;
+	REGS_CALL(&scratch->entry) = -1;
 	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task) &&
 	    want_user)
 		capture_wants_walk(scratch);

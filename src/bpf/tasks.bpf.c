@@ -400,11 +400,11 @@ static __always_inline void at_eager(struct firing *f)
 /* A step ends that no probe has seen begin: of one of these. */
 static __noinline int ran_before(struct firing *f, const struct probe_regs *ctx)
 {
-	const __u64 kept[] = {ctx->bx, ctx->bp, ctx->r12, ctx->r13, ctx->r14, ctx->r15};
+	const __u64 kept[] = REGS_CALLEE_SAVED(ctx);
 	struct lane_key key = {0, f->key.pid, UNWIND_ANY_EXEC};
 	long err = 0;
 
-	for (__u32 i = 0; i < 6; i++) {
+	for (__u32 i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
 		key.at = kept[i];
 		err |= bpf_map_update_elem(&tasks_ran, &key, &f->now, BPF_ANY);
 	}
@@ -436,13 +436,13 @@ static __always_inline void at_stepped(struct firing *f, const struct probe_regs
 SEC("uprobe")
 int tasks_site(struct probe_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), first = ctx->di;
+	__u64 cookie = bpf_get_attach_cookie(ctx), first = REGS_ARG1(ctx);
 	__u32 place = TASKS_PLACE(cookie);
 	enum filter_answer answer = filter_current();
 	struct firing f = {
 		.now = bpf_ktime_get_ns(),
 		.sp = ctx->sp,
-		.second = ctx->si,
+		.second = REGS_ARG2(ctx),
 		.number = TASKS_IMAGE(cookie),
 		.undecided = answer == FILTER_ASK,
 	};

@@ -104,11 +104,6 @@ struct {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct pt_regs___threads {
-	unsigned long r10, dx, si, di;
-	unsigned long orig_ax;
-};
-
 struct thread_info___threads {
 	__u32 cpu;
 };
@@ -388,18 +383,18 @@ static __always_inline __u8 take_path(struct threads_thread *thread, const struc
 }
 
 static __always_inline void take_lock(struct threads_thread *thread,
-				      const struct pt_regs___threads *regs, __u64 now)
+				      const struct pt_regs___call *regs, __u64 now)
 {
-	thread->lock.evidence.address = regs->di;
-	thread->lock.evidence.operation = regs->si;
-	thread->lock.evidence.expected = regs->dx;
+	thread->lock.evidence.address = REGS_CALL_ARG1(regs);
+	thread->lock.evidence.operation = REGS_CALL_ARG2(regs);
+	thread->lock.evidence.expected = REGS_CALL_ARG3(regs);
 	thread->has_lock = lock_begin(&thread->lock, now);
 }
 
 /* Of io_uring_enter(2): it waits for entries. */
-static __always_inline bool waits_for_entries(const struct pt_regs___threads *regs, __u32 state)
+static __always_inline bool waits_for_entries(const struct pt_regs___call *regs, __u32 state)
 {
-	return state & OFF_CPU_STATE_SLEEPS && regs->r10 & URING_ENTER_GETEVENTS;
+	return state & OFF_CPU_STATE_SLEEPS && REGS_CALL_ARG4(regs) & URING_ENTER_GETEVENTS;
 }
 
 /* A thread of io_uring's: it has no call, and waits for what it works on, if that is anything. */
@@ -425,9 +420,9 @@ static __always_inline void take_worker(struct threads_making *m, struct task_st
 static __always_inline void take_call(struct threads_making *m, struct task_struct *task,
 				      struct threads_thread *thread)
 {
-	struct pt_regs___threads *regs = (void *)bpf_task_pt_regs(task);
+	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(task);
 	__u64 *arguments = m->arguments.at;
-	__s64 call = regs->orig_ax;
+	__s64 call = REGS_CALL(regs);
 	__u32 fd;
 
 	if (call == SYSCALL_RESTART)
@@ -437,16 +432,16 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 	m->record.call = call + 1;
 	if (!m->record.state)
 		return;
-	fd = arguments[0] = regs->di;
-	arguments[1] = regs->si;
-	arguments[2] = regs->dx;
-	arguments[3] = regs->r10;
-	if (call == SYSCALL_IO_URING_ENTER && regs->r10 & URING_ENTER_REGISTERED_RING)
+	fd = arguments[0] = REGS_CALL_ARG1(regs);
+	arguments[1] = REGS_CALL_ARG2(regs);
+	arguments[2] = REGS_CALL_ARG3(regs);
+	arguments[3] = REGS_CALL_ARG4(regs);
+	if (call == SYSCALL_IO_URING_ENTER && REGS_CALL_ARG4(regs) & URING_ENTER_REGISTERED_RING)
 		m->record.descriptor =
 			object_look_at(&thread->seen, (__u64)uring_registered(task, fd), ~0);
 	else if ((call < DESCRIPTOR_CALLS && descriptor_calls[descriptor_call(call)]) ||
-		 object_polled(call, regs->di, regs->si, &fd) ||
-		 object_selected(call, regs->di, &arguments[1], &fd))
+		 object_polled(call, REGS_CALL_ARG1(regs), REGS_CALL_ARG2(regs), &fd) ||
+		 object_selected(call, REGS_CALL_ARG1(regs), &arguments[1], &fd))
 		m->record.descriptor =
 			object_look_at(&thread->seen, (__u64)object_file(task, fd), fd);
 	else if (call == SYSCALL_POLL || call == SYSCALL_PPOLL)
@@ -477,14 +472,14 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 /* Of a thread that ends: whether it asked for that, or was killed in another call. */
 static __always_inline void take_last_call(struct threads_making *m, struct task_struct *task)
 {
-	struct pt_regs___threads *regs = (void *)bpf_task_pt_regs(task);
-	__s64 call = regs->orig_ax;
+	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(task);
+	__s64 call = REGS_CALL(regs);
 
 	if (call >= 0 && call < 0xffff)
 		m->record.call = call + 1;
 	if (call != SYSCALL_EXIT && call != SYSCALL_EXIT_GROUP)
 		return;
-	m->arguments.at[0] = regs->di; /* its status */
+	m->arguments.at[0] = REGS_CALL_ARG1(regs); /* its status */
 	m->arguments.at[1] = m->arguments.at[2] = m->arguments.at[3] = 0;
 	m->record.flags |= THREADS_ARGUMENTS;
 }

@@ -18,7 +18,7 @@ static __always_inline __u32 listed_object(struct task_struct *task, const struc
 	if (task->flags & PF_IO_WORKER)
 		return uring_object(task, uring_worked_on(task), 0, THREADS_OBJECT);
 	file = descriptor_file(task, regs);
-	return file ? object_of(task, file, descriptor, regs->di, THREADS_OBJECT) : 0;
+	return file ? object_of(task, file, descriptor, REGS_CALL_ARG1(regs), THREADS_OBJECT) : 0;
 }
 
 /* Of a thread that waits for entries of io_uring, one that is in flight. */
@@ -28,8 +28,8 @@ static __always_inline __u32 listed_in_flight(struct task_struct *task,
 	__u32 count = 0;
 	__u64 entry;
 
-	if (task->flags & PF_IO_WORKER || regs->orig_ax != SYSCALL_IO_URING_ENTER ||
-	    !(regs->r10 & URING_ENTER_GETEVENTS))
+	if (task->flags & PF_IO_WORKER || REGS_CALL(regs) != SYSCALL_IO_URING_ENTER ||
+	    !(REGS_CALL_ARG4(regs) & URING_ENTER_GETEVENTS))
 		return 0;
 	entry = uring_in_flight(uring_of_file((__u64)descriptor_file(task, regs)), &count);
 	return uring_object(task, entry, count, THREADS_OBJECT);

@@ -70,38 +70,23 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_walk *w)
 	if (unwind_read(w, saved, sizeof(saved), w->fp))
 		return unwind_stop(w, UNWIND_END_NO_RULE);
 	w->guess = 1;
-	w->rbx_at = UNWIND_RBX_UNKNOWN;
+	w->saved_at = UNWIND_SAVED_UNKNOWN;
 	return unwind_return_to(w, saved[1], w->fp + 16, saved[0]);
 }
 
-/*
- * The kernel's signal frame: the stack pointer is at a struct ucontext, whose general registers lie
- * 40 bytes in, in the order of struct sigcontext (asm/sigcontext.h).
- */
+/* The kernel's signal frame has all registers. */
 static __always_inline int unwind_signal_frame(struct unwind_walk *w)
 {
-	__u64 saved[17];
+	struct arch_signal_registers saved;
 
-	if (unwind_read(w, saved, sizeof(saved), w->sp + 40))
+	if (unwind_read(w, &saved, sizeof(saved), w->sp + ARCH_SIGNAL_REGISTERS_AT))
 		return unwind_stop(w, UNWIND_END_MEMORY);
-	w->registers[8] = saved[0];
-	w->registers[9] = saved[1];
-	w->registers[10] = saved[2];
-	w->registers[11] = saved[3];
-	w->registers[12] = saved[4];
-	w->registers[13] = saved[5];
-	w->registers[14] = saved[6];
-	w->registers[15] = saved[7];
-	w->registers[5] = saved[8];
-	w->registers[4] = saved[9];
-	w->registers[3] = saved[11];
-	w->registers[1] = saved[12];
-	w->registers[0] = saved[13];
-	w->registers[2] = saved[14];
-	w->rbx_at = UNWIND_RBX_IN_REGISTER;
+	arch_signal_registers_take(&saved, w->registers);
+	w->saved_at = UNWIND_SAVED_IN_REGISTER;
 	w->fp_known = 1;
 	w->guess = 0;
-	if (unwind_return_to(w, saved[16], saved[15], saved[10]))
+	if (unwind_return_to(w, ARCH_SIGNAL_PC(&saved), ARCH_SIGNAL_SP(&saved),
+			     ARCH_SIGNAL_FP(&saved)))
 		return 1;
 	w->known = 0xffff;
 	w->pc_exact = 1;
@@ -111,45 +96,45 @@ static __always_inline int unwind_signal_frame(struct unwind_walk *w)
 /* The value of a register in this frame. False: it is not known any more. */
 static __always_inline int unwind_register(struct unwind_walk *w, __u32 number, __u64 *value)
 {
-	number &= UNWIND_REGISTERS - 1;
-	if (number == UNWIND_REG_RSP) {
+	number &= ARCH_REGISTERS - 1;
+	if (number == ARCH_REG_SP) {
 		*value = w->sp;
 		return 1;
 	}
-	if (number == UNWIND_REG_RBP) {
+	if (number == ARCH_REG_FP) {
 		w->leans |= w->fp_first;
 		*value = w->fp;
 		return w->fp_known;
 	}
-	if (number == UNWIND_REG_RBX && w->rbx_at != UNWIND_RBX_IN_REGISTER)
-		return w->rbx_at != UNWIND_RBX_UNKNOWN &&
-		       !unwind_read(w, value, sizeof(*value), w->rbx_at);
+	if (number == ARCH_REG_SAVED && w->saved_at != UNWIND_SAVED_IN_REGISTER)
+		return w->saved_at != UNWIND_SAVED_UNKNOWN &&
+		       !unwind_read(w, value, sizeof(*value), w->saved_at);
 	w->leans |= UNWIND_LEANS_ON_OTHERS;
 	*value = w->registers[number];
-	return (w->known | 1u << UNWIND_REG_RBX) >> number & 1;
+	return (w->known | 1u << ARCH_REG_SAVED) >> number & 1;
 }
 
-/* Notes where the caller's rbx is. */
-static __always_inline void unwind_pass_rbx(struct unwind_walk *w, const struct unwind_rule *rule,
-					    __u64 cfa)
+/* Notes where the caller's ARCH_REG_SAVED is. */
+static __always_inline void unwind_pass_saved(struct unwind_walk *w, const struct unwind_rule *rule,
+					      __u64 cfa)
 {
-	__s64 slot = rule->rbx;
+	__s64 slot = rule->saved;
 
 	if (!slot)
 		return;
-	w->rbx_at = slot == UNWIND_RBX_LOST ? UNWIND_RBX_UNKNOWN : cfa + slot * 8;
+	w->saved_at = slot == UNWIND_SAVED_LOST ? UNWIND_SAVED_UNKNOWN : cfa + slot * 8;
 }
 
-/* Reads rbx, wherever it is: the memory below the stack pointer is not handed over. */
-static __always_inline void unwind_settle_rbx(struct unwind_walk *w)
+/* Reads ARCH_REG_SAVED, wherever it is: the memory below the stack pointer is not handed over. */
+static __always_inline void unwind_settle_saved(struct unwind_walk *w)
 {
 	__u64 value;
 
-	if (unwind_register(w, UNWIND_REG_RBX, &value)) {
-		w->registers[UNWIND_REG_RBX] = value;
-		w->rbx_at = UNWIND_RBX_IN_REGISTER;
+	if (unwind_register(w, ARCH_REG_SAVED, &value)) {
+		w->registers[ARCH_REG_SAVED] = value;
+		w->saved_at = UNWIND_SAVED_IN_REGISTER;
 	} else {
-		w->rbx_at = UNWIND_RBX_UNKNOWN;
+		w->saved_at = UNWIND_SAVED_UNKNOWN;
 	}
 }
 
@@ -214,7 +199,7 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 		return unwind_stop(w, UNWIND_END_UNSUPPORTED);
 	}
 
-	unwind_pass_rbx(w, rule, cfa);
+	unwind_pass_saved(w, rule, cfa);
 	/* rbp is often saved right below the return address: then one read gets both */
 	if (rule->fp == UNWIND_FP_CFA && rule->fp_offset == -16 &&
 	    !unwind_read(w, saved, sizeof(saved), cfa - 16)) {

@@ -163,16 +163,16 @@ struct unwind_rule {
 	__u8 until;
 	__s32 cfa_offset;
 	__s16 fp_offset;
-	__s8 rbx;   /* the caller's rbx is saved at CFA + 8 * rbx; 0: not touched so far */
+	__s8 saved; /* the caller's ARCH_REG_SAVED is at CFA + 8 * saved; 0: not touched so far */
 	__u8 guess; /* not what the image says, but what its code seems to do */
 	__s32 deref_offset;
 };
 
-/* Instead of struct unwind_rule's rbx: undefined, or a rule that this table can't express. */
-#define UNWIND_RBX_LOST	 127
+/* Instead of struct unwind_rule's saved: undefined, or a rule that this table can't express. */
+#define UNWIND_SAVED_LOST 127
 
-#define UNWIND_RULES_MAX 65536 /* rules are shared by all images */
-#define UNWIND_RUN_MAX	 8     /* rules of one run */
+#define UNWIND_RULES_MAX  65536 /* rules are shared by all images */
+#define UNWIND_RUN_MAX	  8	/* rules of one run */
 
 /* Rules that always exist, at these indices, with until 0. */
 enum {
@@ -221,10 +221,10 @@ struct unwind_space {
  */
 #define UNWIND_ANY_EXEC 0xffffffffu
 
-/* Where a frame's rbx is, if not at an address. */
-enum unwind_rbx {
-	UNWIND_RBX_IN_REGISTER = 0, /* nothing has touched it */
-	UNWIND_RBX_UNKNOWN = 1,
+/* Where a frame's ARCH_REG_SAVED is, if not at an address. */
+enum unwind_saved {
+	UNWIND_SAVED_IN_REGISTER = 0, /* nothing has touched it */
+	UNWIND_SAVED_UNKNOWN = 1,
 };
 
 /* Why a walk ended. */

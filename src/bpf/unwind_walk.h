@@ -47,6 +47,7 @@
  * wrong, leads outside of its map.
  */
 
+#include "arch/arch.h"
 #include "unwind_abi.h"
 
 #ifndef __always_inline
@@ -78,16 +79,8 @@
 #define unwind_walk_of(whole) (whole)
 #endif
 
-/* DWARF numbers of x86-64 registers, System V ABI figure 3.36 */
-enum {
-	UNWIND_REG_RBX = 3,
-	UNWIND_REG_RBP = 6,
-	UNWIND_REG_RSP = 7,
-	UNWIND_REGISTERS = 16
-};
-
 /* Those that the walk follows from frame to frame. */
-#define UNWIND_REGISTERS_KEPT (1u << UNWIND_REG_RBX | 1u << UNWIND_REG_RBP | 1u << UNWIND_REG_RSP)
+#define UNWIND_REGISTERS_KEPT (1u << ARCH_REG_SAVED | 1u << ARCH_REG_FP | 1u << ARCH_REG_SP)
 
 /*
  * The page of the kernel's uprobes, with the trampoline that return probes return to at its
@@ -167,14 +160,14 @@ enum unwind_leans {
 /* The state of a walk: where it is, and all that is known of the registers there. */
 struct unwind_walk {
 	__u64 pc, sp, fp;
-	__u64 registers[UNWIND_REGISTERS]; /* by DWARF number, valid where `known` has the bit */
+	__u64 registers[ARCH_REGISTERS]; /* by DWARF number, valid where `known` has the bit */
 	/*
-	 * Where this frame's rbx is saved, or one of enum unwind_rbx. A few functions find their
+	 * Where this frame's rbx is saved, or one of enum unwind_saved. A few functions find their
 	 * frame by rbx (the dynamic linker's entry for lazy binding is one), and those that they
 	 * call have saved it. So each frame's place is noted, but only read when a rule asks for
 	 * it.
 	 */
-	__u64 rbx_at;
+	__u64 saved_at;
 	__u32 known; /* without rbx */
 	__u8 fp_known;
 	__u8 pc_exact; /* pc is the place itself, not the address that a call returns to */

@@ -9,8 +9,7 @@
  */
 #include "kernel.h"
 
-#define SYSCALL_IO_URING_ENTER 426	  /* asm/unistd_64.h */
-#define PF_IO_WORKER	       0x00000010 /* linux/sched.h */
+#define PF_IO_WORKER 0x00000010 /* linux/sched.h */
 
 /* linux/io_uring.h: of io_uring_enter() */
 #define URING_ENTER_GETEVENTS	    (1u << 0)

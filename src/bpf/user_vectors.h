@@ -8,42 +8,6 @@
  */
 #include "kernel.h"
 
-/* asm/unistd_64.h */
-#define SYSCALL_READ	 0
-#define SYSCALL_WRITE	 1
-#define SYSCALL_PWRITE64 18
-#define SYSCALL_READV	 19
-#define SYSCALL_WRITEV	 20
-#define SYSCALL_SENDFILE 40
-#define SYSCALL_SENDTO	 44
-#define SYSCALL_RECVFROM 45
-#define SYSCALL_SENDMSG	 46
-#define SYSCALL_RECVMSG	 47
-#define SYSCALL_SPLICE	 275
-#define SYSCALL_PWRITEV	 296
-#define SYSCALL_PREADV2	 327
-#define SYSCALL_PWRITEV2 328
-
-/* asm/thread_info.h: the system call is one of 32-bit programs */
-#define STATUS_COMPAT 2
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-/* Loaded one by one, as a copy of all registers is a call of its own. */
-struct pt_regs___vectors {
-	unsigned long dx, si, di, r8, orig_ax;
-};
-
-struct thread_info___vectors {
-	__u32 status;
-};
-
-struct task_struct___vectors {
-	struct thread_info___vectors thread_info;
-};
-
-#pragma clang attribute pop
-
 /* sys/uio.h and sys/socket.h, as programs have them */
 struct user_vector {
 	__u64 base, size;
@@ -65,13 +29,6 @@ struct user_vectors {
 	__u64 all;    /* where the program has them; 0: just one */
 	struct user_vector held[USER_VECTORS];
 };
-
-static __always_inline bool user_call_is_compat(struct task_struct *task)
-{
-	struct task_struct___vectors *more = (void *)task;
-
-	return more->thread_info.status & STATUS_COMPAT;
-}
 
 /* Holds those of a call from one on. False: they cannot be read. */
 static __always_inline bool user_vectors_hold(struct user_vectors *v, __u32 from)
@@ -112,7 +69,7 @@ static __always_inline const struct user_vector *user_vector_at(struct user_vect
  * not one that is known to have such.
  */
 static __always_inline void user_vectors_of_call(struct user_vectors *v, struct task_struct *task,
-						 const struct pt_regs___vectors *regs)
+						 const struct pt_regs___call *regs)
 {
 	struct user_message message;
 
@@ -120,14 +77,14 @@ static __always_inline void user_vectors_of_call(struct user_vectors *v, struct 
 	v->window = 0;
 	if (user_call_is_compat(task))
 		return;
-	switch (regs->orig_ax) {
+	switch (REGS_CALL(regs)) {
 	case SYSCALL_READ:
 	case SYSCALL_WRITE:
 	case SYSCALL_PWRITE64:
 	case SYSCALL_RECVFROM:
 	case SYSCALL_SENDTO:
-		v->held[0].base = regs->si;
-		v->held[0].size = regs->dx;
+		v->held[0].base = REGS_CALL_ARG2(regs);
+		v->held[0].size = REGS_CALL_ARG3(regs);
 		v->count = 1;
 		break;
 	case SYSCALL_READV:
@@ -135,11 +92,11 @@ static __always_inline void user_vectors_of_call(struct user_vectors *v, struct 
 	case SYSCALL_PWRITEV:
 	case SYSCALL_PREADV2:
 	case SYSCALL_PWRITEV2:
-		user_vectors_find(v, (void *)regs->si, regs->dx);
+		user_vectors_find(v, (void *)REGS_CALL_ARG2(regs), REGS_CALL_ARG3(regs));
 		break;
 	case SYSCALL_RECVMSG:
 	case SYSCALL_SENDMSG:
-		if (!bpf_probe_read_user(&message, sizeof(message), (void *)regs->si))
+		if (!bpf_probe_read_user(&message, sizeof(message), (void *)REGS_CALL_ARG2(regs)))
 			user_vectors_find(v, message.vectors, message.count);
 		break;
 	}

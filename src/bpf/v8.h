@@ -290,7 +290,7 @@ static __always_inline int v8_step_bare(struct unwind_walk *w, const struct v8_d
 			   : v8_push(w, V8_FRAME_STUB, unwind_at(w), 0, 0)) {
 		return UNWIND_ENDED;
 	}
-	w->rbx_at = UNWIND_RBX_UNKNOWN;
+	w->saved_at = UNWIND_SAVED_UNKNOWN;
 	return v8_return_to(w, pc, at + 8, fp);
 }
 
@@ -311,8 +311,9 @@ static __always_inline int v8_step_typed(struct unwind_walk *w, const struct v8_
 	 * the entry from C++ saves what C++ expects to find again: r12 to r15 and rbx, below two
 	 * other words
 	 */
-	w->rbx_at = type == d->frame_entry || type == d->frame_construct_entry ? w->fp - 56
-									       : UNWIND_RBX_UNKNOWN;
+	w->saved_at = type == d->frame_entry || type == d->frame_construct_entry
+			      ? w->fp - 56
+			      : UNWIND_SAVED_UNKNOWN;
 	return v8_return_to(w, frame[V8_RETURN], w->fp + 16, frame[V8_CALLER_FP]);
 }
 
@@ -382,7 +383,7 @@ static __always_inline int v8_step(struct unwind_walk *w)
 	if (found == V8_UNREADABLE && unwind_is_live(w)) {
 		if (v8_push(w, V8_FRAME_FUNCTION, 0, 0, 0))
 			return UNWIND_ENDED;
-		w->rbx_at = UNWIND_RBX_UNKNOWN;
+		w->saved_at = UNWIND_SAVED_UNKNOWN;
 		return v8_return_to(w, frame[V8_RETURN], w->fp + 16, frame[V8_CALLER_FP]);
 	}
 	if (found != V8_FUNCTION_FOUND)
@@ -390,7 +391,7 @@ static __always_inline int v8_step(struct unwind_walk *w)
 	f.guess = !unwind_is_live(w) && frame[V8_BYTECODE] != f.data;
 	if (v8_push_frame(w, d, frame, &f, builtin))
 		return UNWIND_ENDED;
-	w->rbx_at = UNWIND_RBX_UNKNOWN;
+	w->saved_at = UNWIND_SAVED_UNKNOWN;
 	return v8_return_to(w, frame[V8_RETURN], w->fp + 16, frame[V8_CALLER_FP]);
 }
 

@@ -363,7 +363,8 @@ static __noinline int happen(struct probe_regs *ctx, struct firing *f)
 {
 	enum vthreads_place place = bpf_get_attach_cookie(ctx);
 	/* all are read: the compiler would read one of them by a pointer that is refused */
-	__u64 first = ctx->di, second = ctx->si, kept = ctx->r15, result = ctx->ax;
+	__u64 first = REGS_ARG1(ctx), second = REGS_ARG2(ctx), kept = REGS_JAVA_THREAD(ctx),
+	      result = REGS_RESULT(ctx);
 	__u64 *mounted, java = kept;
 
 	__asm__ volatile("" : "+r"(first), "+r"(second), "+r"(kept), "+r"(result));
@@ -419,7 +420,7 @@ int vthreads_site(struct probe_regs *ctx)
 SEC("perf_event")
 int vthreads_code(struct bpf_perf_event_data *ctx)
 {
-	__u64 at = ctx->regs.ip, java = ctx->regs.r15;
+	__u64 at = ctx->regs.ip, java = REGS_JAVA_THREAD(&ctx->regs);
 	struct firing f = {};
 
 	if (!fires(&f, java) || !f.key.at)

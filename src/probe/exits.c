@@ -205,11 +205,6 @@ static void note_call(struct search *s, uint64_t target)
 		s->exits->marks[to->base + (target - to->body.address)] |= CALLED;
 }
 
-static bool is_nop(const struct isa_insn *insn)
-{
-	return (insn->map == 1 && insn->opcode == 0x90) || (insn->map == 2 && insn->opcode == 0x1f);
-}
-
 /* Finds all instructions and the returns. 1, 0: not all can be understood, -ENOMEM. */
 static int read_piece(struct search *s, size_t number)
 {
@@ -239,7 +234,7 @@ static int read_piece(struct search *s, size_t number)
 		else if (flow == ISA_FLOW_JUMP_INDIRECT)
 			s->jumps_out = true;
 		/* behind a call that does not return there is nothing, or padding */
-		if (!is_nop(&insn))
+		if (!isa_is_nop(&insn))
 			falls_out = flow == ISA_FLOW_NEXT || flow == ISA_FLOW_BRANCH;
 		is_called = s->exits->marks[mark] & CALLED;
 	}

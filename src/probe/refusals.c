@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "arch/names.h"
 struct rule {
 	const char *pattern; /* a name; with "*" at its end: how it begins */
 	enum probe_refusal refusal;
@@ -72,10 +73,6 @@ static const struct rule rules[] = {
 	{"rust_eh_personality", PROBE_REFUSED_UNWINDER},
 	{"__rust_start_panic", PROBE_REFUSED_UNWINDER},
 
-	{"__x86.get_pc_thunk*", PROBE_REFUSED_HELPER},
-	{"__x86_indirect_*", PROBE_REFUSED_HELPER},
-	{"__x86.indirect_*", PROBE_REFUSED_HELPER},
-	{"__x86_return_thunk", PROBE_REFUSED_HELPER},
 	{"__llvm_retpoline*", PROBE_REFUSED_HELPER},
 	{"__stack_chk_fail*", PROBE_REFUSED_HELPER},
 	{"mcount", PROBE_REFUSED_HELPER},
@@ -161,6 +158,9 @@ enum probe_refusal refusal_by_name(const char *symbol, bool is_go)
 	}
 	if (refusal_is_part(symbol))
 		return PROBE_REFUSED_PART;
+	for (const char *const *thunk = arch_thunks; *thunk; thunk++)
+		if (fits(*thunk, symbol))
+			return PROBE_REFUSED_HELPER;
 	return look_up(rules, sizeof(rules) / sizeof(rules[0]), symbol);
 }
 

@@ -108,7 +108,7 @@ static void place_by_ops(const struct values_place *place, bool is_list, struct 
 		param->reg = (uint8_t)(ops[0].atom - DW_OP_breg0);
 		param->displacement = (int64_t)ops[0].number;
 		/* an address relative to the stack pointer in code that is not there yet */
-		if (param->reg == REGISTER_RSP && !is_list && !place->is_settled)
+		if (param->reg == ARCH_REG_SP && !is_list && !place->is_settled)
 			param->place = VALUE_HOME;
 	} else if (count == 2 && ops[0].atom == DW_OP_fbreg && ops[1].atom == DW_OP_deref &&
 		   (!is_list || (int64_t)ops[0].number >= 0)) {

@@ -110,7 +110,7 @@ static void find_attach(struct values_reader *r, Dwarf_Die *unit, const struct d
 
 	f->attach = low;
 	f->keeps_result = true;
-	f->cfa_register = REGISTER_RSP;
+	f->cfa_register = ARCH_REG_SP;
 	f->cfa_offset = 8;
 	if (f->language != VALUE_LANGUAGE_GO)
 		return;
@@ -312,7 +312,7 @@ static void settle(struct values_reader *r, Dwarf_Die *unit, struct values_place
 	struct value_param settled[VALUES_PARAMS_MAX];
 	struct value_home homes[VALUES_PARAMS_MAX];
 	struct value_function behind = *f;
-	bool keeps_rdi, is_rust = f->language == VALUE_LANGUAGE_RUST;
+	bool keeps_first, is_rust = f->language == VALUE_LANGUAGE_RUST;
 	Dwarf_Addr high;
 
 	if (known_places(params, count) == count || dwarf_highpc(place->function, &high) ||
@@ -330,14 +330,14 @@ static void settle(struct values_reader *r, Dwarf_Die *unit, struct values_place
 	    (!is_rust && known_places(settled, count) < count) ||
 	    !values_are_settled(r->main_elf, r->question->main_fd, f->attach, behind.attach, homes,
 				homes_of(place->function, &behind, settled, count, homes),
-				&keeps_rdi)) {
+				&keeps_first)) {
 		place->is_settled = false;
 		place->address = f->attach;
 		return;
 	}
 	memcpy(params, settled, count * sizeof(*params));
 	*f = behind;
-	f->keeps_result = keeps_rdi;
+	f->keeps_result = keeps_first;
 }
 
 /* "clang LLVM (rustc version 1.63.0)": 63. */

@@ -6,12 +6,12 @@
 
 #include <elfutils/libdw.h>
 
+#include "arch/arch.h"
 #include "base/buf.h"
 #include "probe/values.h"
 #include "probe/values_types.h"
 
 #define VALUES_PARAMS_MAX 64
-#define REGISTER_RSP	  7
 
 struct values_reader {
 	const struct values_question *question;

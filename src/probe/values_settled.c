@@ -8,13 +8,11 @@
 #include <gelf.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "arch/isa.h"
 #include "probe/values_settled.h"
 
 #define PROLOGUE_MAX 1024u
-#define RSP	     4
-#define RBP	     5
-#define RDI	     7
 
 bool values_read_code(Elf *elf, int fd, uint64_t address, uint8_t *code, size_t size)
 {
@@ -37,45 +35,14 @@ bool values_read_code(Elf *elf, int fd, uint64_t address, uint8_t *code, size_t 
 	return false;
 }
 
-static bool is_store(const struct isa_insn *insn)
-{
-	uint8_t o = insn->opcode;
-
-	if (insn->vex || insn->map == 2)
-		return o == 0x11 || o == 0x13 || o == 0x17 || o == 0x29 || o == 0x7f || o == 0xd6 ||
-		       o == 0xe7;
-	return insn->map == 1 && (o == 0x88 || o == 0x89 || o == 0xc6 || o == 0xc7);
-}
-
-/* Where it stores, below a register as DWARF numbers it (rbp 6, rsp 7). False: elsewhere. */
-static bool stores_at(const struct isa_insn *insn, uint8_t *reg, int64_t *displacement)
-{
-	uint8_t mod = insn->modrm >> 6, base = insn->modrm & 7;
-
-	if (!insn->has_modrm || mod == 3 || insn->rex & 1 || !is_store(insn))
-		return false;
-	if (base == RSP) {
-		if ((insn->sib >> 3 & 7) != RSP || insn->rex & 2)
-			return false; /* with an index */
-		base = insn->sib & 7;
-	} else if (base == RBP && !mod) {
-		return false; /* no base at all */
-	}
-	if (base != RSP && (base != RBP || !mod))
-		return false;
-	*reg = base == RSP ? 7 : 6;
-	*displacement = insn->displacement;
-	return true;
-}
-
 bool values_settle(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_home *homes,
-		   size_t count, bool *keeps_rdi)
+		   size_t count, bool *keeps_first)
 {
 	uint8_t code[PROLOGUE_MAX];
 	struct isa_stack stack = {0, ISA_STACK_UNKNOWN};
 	struct isa_insn insn;
 
-	*keeps_rdi = true;
+	*keeps_first = true;
 	if (end <= begin || end - begin > sizeof(code) ||
 	    !values_read_code(elf, fd, begin, code, (size_t)(end - begin)))
 		return false;
@@ -87,12 +54,12 @@ bool values_settle(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_
 		if (!isa_read(&insn, code + at, (size_t)(end - begin) - at) ||
 		    (isa_flow(&insn) != ISA_FLOW_NEXT && isa_flow(&insn) != ISA_FLOW_CALL))
 			return false;
-		*keeps_rdi &= isa_flow(&insn) == ISA_FLOW_NEXT && !isa_may_write(&insn, RDI);
+		*keeps_first &= isa_flow(&insn) == ISA_FLOW_NEXT && !isa_may_write(&insn, ISA_ARG1);
 		isa_stack_step(&stack, &insn);
 		/* what was stored before is somewhere else now */
 		for (size_t i = 0; stack.sp != before && i < count; i++)
-			homes[i].is_stored &= homes[i].reg != 7;
-		if (!stores_at(&insn, &reg, &displacement))
+			homes[i].is_stored &= homes[i].reg != ARCH_REG_SP;
+		if (!isa_stores_at(&insn, &reg, &displacement))
 			continue;
 		for (size_t i = 0; i < count; i++)
 			homes[i].is_stored |=
@@ -103,9 +70,9 @@ bool values_settle(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_
 }
 
 bool values_are_settled(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_home *homes,
-			size_t count, bool *keeps_rdi)
+			size_t count, bool *keeps_first)
 {
-	if (!values_settle(elf, fd, begin, end, homes, count, keeps_rdi))
+	if (!values_settle(elf, fd, begin, end, homes, count, keeps_first))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (!homes[i].is_stored)

@@ -40,8 +40,8 @@ struct cfi_state {
 	uint64_t index_register; /* of INDEXED */
 	int64_t expression_offset, deref_offset;
 	int64_t fp_offset;
-	bool rbx_lost;
-	int64_t rbx_offset; /* saved at CFA + rbx_offset; 0: not touched */
+	bool saved_lost;
+	int64_t saved_offset; /* saved at CFA + saved_offset; 0: not touched */
 };
 
 enum cfi_ra {

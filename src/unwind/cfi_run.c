@@ -5,13 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "elf/pointer.h"
 #include "base/vec.h"
-
-#define RBX	      3
-#define RBP	      6
-#define RSP	      7
-#define RETURN_COLUMN 16
 
 /* Compilers nest one deep, assembler programmers two. */
 #define REMEMBER_MAX 32
@@ -56,12 +52,12 @@ static bool fits_short(int64_t offset)
  * rbx is followed in all images, although few need it: over 2993 programs and libraries with 2.2
  * million functions that makes 29255 rules instead of 27517, and 24.3 MB of tables instead of 23.8.
  */
-static int8_t rbx_slot(const struct cfi_state *s)
+static int8_t saved_slot(const struct cfi_state *s)
 {
-	if (s->rbx_lost || s->rbx_offset % 8 || s->rbx_offset < INT8_MIN * 8 ||
-	    s->rbx_offset >= UNWIND_RBX_LOST * 8)
-		return UNWIND_RBX_LOST;
-	return (int8_t)(s->rbx_offset / 8);
+	if (s->saved_lost || s->saved_offset % 8 || s->saved_offset < INT8_MIN * 8 ||
+	    s->saved_offset >= UNWIND_SAVED_LOST * 8)
+		return UNWIND_SAVED_LOST;
+	return (int8_t)(s->saved_offset / 8);
 }
 
 static struct unwind_rule unsupported(void)
@@ -75,11 +71,11 @@ static struct unwind_rule cfa_rule(enum unwind_cfa cfa, uint64_t reg, int64_t of
 {
 	struct unwind_rule rule = {.cfa = cfa};
 
-	if (reg >= RETURN_COLUMN || !fits(offset) || !fits(deref_offset))
+	if (reg >= ARCH_REG_RETURN || !fits(offset) || !fits(deref_offset))
 		return unsupported();
-	if (cfa == UNWIND_CFA_REGISTER && reg == RSP)
+	if (cfa == UNWIND_CFA_REGISTER && reg == ARCH_REG_SP)
 		rule.cfa = UNWIND_CFA_SP;
-	else if (cfa == UNWIND_CFA_REGISTER && reg == RBP)
+	else if (cfa == UNWIND_CFA_REGISTER && reg == ARCH_REG_FP)
 		rule.cfa = UNWIND_CFA_FP;
 	else
 		rule.cfa_register = (uint8_t)reg;
@@ -94,9 +90,9 @@ static struct unwind_rule cfa_rule(enum unwind_cfa cfa, uint64_t reg, int64_t of
  */
 static struct unwind_rule rule_in_register(const struct cfi_state *s)
 {
-	if (s->cfa != UNWIND_CFA_SP || s->cfa_register != RSP || !s->sp_is_cfa ||
-	    !fits(s->cfa_offset) || s->ra_register >= RETURN_COLUMN || s->fp != UNWIND_FP_SAME ||
-	    rbx_slot(s))
+	if (s->cfa != UNWIND_CFA_SP || s->cfa_register != ARCH_REG_SP || !s->sp_is_cfa ||
+	    !fits(s->cfa_offset) || s->ra_register >= ARCH_REG_RETURN || s->fp != UNWIND_FP_SAME ||
+	    saved_slot(s))
 		return unsupported();
 	return (struct unwind_rule){
 		.cfa = UNWIND_CFA_IN_REGISTER,
@@ -127,7 +123,7 @@ static struct unwind_rule rule_of(const struct cfi_state *s, bool signal)
 				s->deref_offset);
 		break;
 	case UNWIND_CFA_INDEXED:
-		if (s->index_register >= RETURN_COLUMN)
+		if (s->index_register >= ARCH_REG_RETURN)
 			return unsupported();
 		rule = cfa_rule(s->cfa, s->expression_register, s->expression_offset,
 				s->deref_offset);
@@ -148,7 +144,7 @@ static struct unwind_rule rule_of(const struct cfi_state *s, bool signal)
 	rule.fp = fits_short(s->fp_offset) ? s->fp : UNWIND_FP_LOST;
 	if (rule.fp == UNWIND_FP_CFA || rule.fp == UNWIND_FP_FP)
 		rule.fp_offset = (int16_t)s->fp_offset;
-	rule.rbx = rbx_slot(s);
+	rule.saved = saved_slot(s);
 	return rule;
 }
 
@@ -215,20 +211,20 @@ static void set_register(struct run *run, uint64_t reg, enum kind kind, int64_t 
 	struct cfi_state *s = &run->state;
 
 	switch (reg) {
-	case RBX:
-		s->rbx_lost = kind != SAME && (kind != OFFSET || !operand);
-		s->rbx_offset = kind == OFFSET ? operand : 0;
+	case ARCH_REG_SAVED:
+		s->saved_lost = kind != SAME && (kind != OFFSET || !operand);
+		s->saved_offset = kind == OFFSET ? operand : 0;
 		break;
-	case RBP:
+	case ARCH_REG_FP:
 		s->fp = kind == SAME	 ? UNWIND_FP_SAME
 			: kind == OFFSET ? UNWIND_FP_CFA
 					 : UNWIND_FP_LOST;
 		s->fp_offset = kind == OFFSET ? operand : 0;
 		break;
-	case RSP:
+	case ARCH_REG_SP:
 		s->sp_is_cfa = kind == VAL_OFFSET && !operand;
 		break;
-	case RETURN_COLUMN:
+	case ARCH_REG_RETURN:
 		s->ra = kind == UNDEFINED		  ? CFI_RA_UNDEFINED
 			: kind == OFFSET && operand == -8 ? CFI_RA_BELOW_CFA
 			: kind == REGISTER		  ? CFI_RA_REGISTER
@@ -261,18 +257,18 @@ static int restore_register(struct run *run, uint64_t reg)
 	if (!run->cie)
 		return -EINVAL;
 	switch (reg) {
-	case RBX:
-		run->state.rbx_lost = run->cie->start.rbx_lost;
-		run->state.rbx_offset = run->cie->start.rbx_offset;
+	case ARCH_REG_SAVED:
+		run->state.saved_lost = run->cie->start.saved_lost;
+		run->state.saved_offset = run->cie->start.saved_offset;
 		break;
-	case RBP:
+	case ARCH_REG_FP:
 		run->state.fp = run->cie->start.fp;
 		run->state.fp_offset = run->cie->start.fp_offset;
 		break;
-	case RSP:
+	case ARCH_REG_SP:
 		run->state.sp_is_cfa = run->cie->start.sp_is_cfa;
 		break;
-	case RETURN_COLUMN:
+	case ARCH_REG_RETURN:
 		run->state.ra = run->cie->start.ra;
 		run->state.ra_register = run->cie->start.ra_register;
 		break;
@@ -324,7 +320,7 @@ static int register_expression(struct run *run, enum kind kind)
 	if (err)
 		return err;
 	set_register(run, reg, kind, 0);
-	if (reg == RBP && kind == EXPRESSION)
+	if (reg == ARCH_REG_FP && kind == EXPRESSION)
 		cfi_fp_expression(&run->state, expression);
 	return 0;
 }

@@ -19,8 +19,8 @@ struct since {
 	int64_t sp;
 	int base;	  /* DWARF number */
 	uint32_t written; /* bit per register */
-	bool has_rbp, has_rbx;
-	int64_t rbp_from, rbx_from; /* where the caller's was loaded from, if so */
+	bool has_fp, has_saved;
+	int64_t fp_from, saved_from; /* where the caller's was loaded from, if so */
 	uint32_t at;
 };
 
@@ -46,10 +46,10 @@ static bool is_pure(const struct since *s, int reg)
 /* rsp gets what the register held, and more. */
 static bool rebase(struct since *s, int reg, int64_t more)
 {
-	if (!is_pure(s, reg) || (s->base != STACK_RSP && s->base != reg))
+	if (!is_pure(s, reg) || (s->base != ARCH_REG_SP && s->base != reg))
 		return false;
 	/* what was loaded by another base cannot be told any more */
-	if (s->base != reg && (s->has_rbp || s->has_rbx))
+	if (s->base != reg && (s->has_fp || s->has_saved))
 		return false;
 	s->base = reg;
 	s->sp = more;
@@ -61,19 +61,19 @@ static void write_register(struct since *s, int reg)
 	if (reg < 0)
 		return;
 	s->written |= 1u << reg;
-	s->has_rbp &= reg != STACK_RBP;
-	s->has_rbx &= reg != STACK_RBX;
+	s->has_fp &= reg != ARCH_REG_FP;
+	s->has_saved &= reg != ARCH_REG_SAVED;
 }
 
 static void load_register(struct since *s, int reg, int64_t from)
 {
 	write_register(s, reg);
-	if (reg == STACK_RBP) {
-		s->has_rbp = true;
-		s->rbp_from = from;
-	} else if (reg == STACK_RBX) {
-		s->has_rbx = true;
-		s->rbx_from = from;
+	if (reg == ARCH_REG_FP) {
+		s->has_fp = true;
+		s->fp_from = from;
+	} else if (reg == ARCH_REG_SAVED) {
+		s->has_saved = true;
+		s->saved_from = from;
 	}
 }
 
@@ -82,8 +82,8 @@ static bool is_on_stack(const struct since *s, const struct insn_operand *op, in
 {
 	if (op->where != INSN_MEMORY || op->reg < 0)
 		return false;
-	*from = op->number + (op->reg == STACK_RSP ? s->sp : 0);
-	return op->reg == STACK_RSP || (op->reg == s->base && is_pure(s, op->reg));
+	*from = op->number + (op->reg == ARCH_REG_SP ? s->sp : 0);
+	return op->reg == ARCH_REG_SP || (op->reg == s->base && is_pure(s, op->reg));
 }
 
 static enum step step_move(struct since *s, const struct insn *insn)
@@ -94,7 +94,7 @@ static enum step step_move(struct since *s, const struct insn *insn)
 
 	if (to->where != INSN_REGISTER)
 		return STEP_ON;
-	if (to->reg != STACK_RSP) {
+	if (to->reg != ARCH_REG_SP) {
 		if (!is_address && to->size == 8 && is_on_stack(s, source, &from))
 			load_register(s, to->reg, from);
 		else
@@ -105,7 +105,7 @@ static enum step step_move(struct since *s, const struct insn *insn)
 		return rebase(s, source->reg, 0) ? STEP_ON : STEP_DEAD;
 	if (!is_address || source->where != INSN_MEMORY)
 		return STEP_DEAD;
-	if (source->reg == STACK_RSP) {
+	if (source->reg == ARCH_REG_SP) {
 		s->sp += source->number;
 		return STEP_ON;
 	}
@@ -116,7 +116,7 @@ static enum step step_written(struct since *s, const struct insn *insn)
 {
 	for (unsigned int left = insn->writes; left; left &= left - 1)
 		write_register(s, __builtin_ctz(left));
-	return s->written >> STACK_RSP & 1 ? STEP_DEAD : STEP_ON;
+	return s->written >> ARCH_REG_SP & 1 ? STEP_DEAD : STEP_ON;
 }
 
 /* What an instruction does that neither jumps nor returns. */
@@ -134,11 +134,11 @@ static enum step step_plain(struct since *s, const struct insn *insn)
 		if (to->where == INSN_REGISTER)
 			load_register(s, to->reg, s->sp);
 		s->sp += 8;
-		return s->written >> STACK_RSP & 1 ? STEP_DEAD : STEP_ON;
+		return s->written >> ARCH_REG_SP & 1 ? STEP_DEAD : STEP_ON;
 	case INSN_LEAVE:
-		if (!rebase(s, STACK_RBP, 0))
+		if (!rebase(s, ARCH_REG_FP, 0))
 			return STEP_DEAD;
-		load_register(s, STACK_RBP, 0);
+		load_register(s, ARCH_REG_FP, 0);
 		s->sp = 8;
 		return STEP_ON;
 	case INSN_MOVE:
@@ -146,7 +146,7 @@ static enum step step_plain(struct since *s, const struct insn *insn)
 		return step_move(s, insn);
 	case INSN_ADD:
 	case INSN_SUB:
-		if (to->where != INSN_REGISTER || to->reg != STACK_RSP || to->size != 8 ||
+		if (to->where != INSN_REGISTER || to->reg != ARCH_REG_SP || to->size != 8 ||
 		    insn->from.where != INSN_NUMBER)
 			return step_written(s, insn);
 		s->sp += insn->kind == INSN_ADD ? insn->from.number : -insn->from.number;
@@ -154,9 +154,7 @@ static enum step step_plain(struct since *s, const struct insn *insn)
 	case INSN_CALL:
 		if (insn->calls_next)
 			s->sp -= 8;
-		s->written |=
-			(uint32_t) ~(1 << STACK_RBX | 1 << STACK_RBP | 1 << STACK_RSP | 0xf000) &
-			0xffff;
+		s->written |= (uint32_t)~ARCH_CALLEE_SAVED & 0xffff;
 		return STEP_ON;
 	default:
 		return step_written(s, insn);
@@ -167,23 +165,24 @@ static enum step step_plain(struct since *s, const struct insn *insn)
 static bool at_return(const struct since *s, struct stack_state *state)
 {
 	const int64_t cfa = s->sp + 8;
-	int64_t rbp = s->has_rbp ? cfa - s->rbp_from : 0, rbx = s->has_rbx ? cfa - s->rbx_from : 0;
+	int64_t fp = s->has_fp ? cfa - s->fp_from : 0,
+		saved = s->has_saved ? cfa - s->saved_from : 0;
 
-	if (cfa < 8 || cfa > INT16_MAX * 64 || rbp < 0 || rbx < 0 || rbp > INT16_MAX ||
-	    rbx > INT16_MAX)
+	if (cfa < 8 || cfa > INT16_MAX * 64 || fp < 0 || saved < 0 || fp > INT16_MAX ||
+	    saved > INT16_MAX)
 		return false;
 	/*
 	 * it was changed, and nothing was loaded: then the caller does not count on this register
 	 */
-	if ((s->written >> STACK_RBP & 1 && !s->has_rbp) ||
-	    (s->written >> STACK_RBX & 1 && !s->has_rbx))
+	if ((s->written >> ARCH_REG_FP & 1 && !s->has_fp) ||
+	    (s->written >> ARCH_REG_SAVED & 1 && !s->has_saved))
 		return false;
-	*state = (struct stack_state){.rbp_at = (int32_t)rbp, .rbx_at = (int32_t)rbx};
-	state->rbp_changed = rbp != 0;
-	state->rbx_changed = rbx != 0;
-	if (s->base == STACK_RSP) {
+	*state = (struct stack_state){.fp_at = (int32_t)fp, .saved_at = (int32_t)saved};
+	state->fp_changed = fp != 0;
+	state->saved_changed = saved != 0;
+	if (s->base == ARCH_REG_SP) {
 		state->sp = (int32_t)cfa;
-	} else if (s->base == STACK_RBP) {
+	} else if (s->base == ARCH_REG_FP) {
 		state->fp = (int32_t)cfa;
 	} else {
 		state->copy = (int32_t)cfa;
@@ -198,17 +197,17 @@ static bool at_known(const struct since *s, const struct stack_state *known,
 {
 	int64_t sp = known->sp + s->sp;
 
-	if (known->kind != STACK_PLAIN || !known->sp || s->base != STACK_RSP || sp <= 0 ||
-	    sp > INT32_MAX || s->has_rbp || s->has_rbx)
+	if (known->kind != STACK_PLAIN || !known->sp || s->base != ARCH_REG_SP || sp <= 0 ||
+	    sp > INT32_MAX || s->has_fp || s->has_saved)
 		return false;
 	*state = (struct stack_state){
 		.sp = (int32_t)sp,
-		.rbp_at = known->rbp_at,
-		.rbx_at = known->rbx_at,
-		.rbp_changed = known->rbp_changed,
-		.rbx_changed = known->rbx_changed,
+		.fp_at = known->fp_at,
+		.saved_at = known->saved_at,
+		.fp_changed = known->fp_changed,
+		.saved_changed = known->saved_changed,
 	};
-	if (known->fp && is_pure(s, STACK_RBP))
+	if (known->fp && is_pure(s, ARCH_REG_FP))
 		state->fp = known->fp;
 	return true;
 }
@@ -279,7 +278,7 @@ static enum step step(struct forward *f, struct stack_state *state)
 
 bool read_forward(struct reading *r, const struct piece *p, uint32_t at, struct stack_state *state)
 {
-	struct forward f = {.r = r, .piece = p, .now = {.base = STACK_RSP, .at = at}};
+	struct forward f = {.r = r, .piece = p, .now = {.base = ARCH_REG_SP, .at = at}};
 
 	for (int i = 0; i < FORWARD_MAX && r->tries; i++, r->tries--) {
 		enum step done = step(&f, state);

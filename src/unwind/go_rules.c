@@ -144,7 +144,7 @@ static struct unwind_rule rule_of(const struct writing *w, int32_t distance)
 	struct unwind_rule rule = {
 		.cfa = UNWIND_CFA_SP,
 		.cfa_offset = distance + 8,
-		.rbx = UNWIND_RBX_LOST,
+		.saved = UNWIND_SAVED_LOST,
 	};
 
 	if (distance && w->fp_at && -w->fp_at <= distance + 8) {
@@ -181,12 +181,12 @@ static uint64_t find_switch(const struct writing *w, uint64_t size)
 /* From where the stack may be another one. */
 static int tell_switched(struct writing *w, uint64_t from, uint64_t until, int32_t distance)
 {
-	struct unwind_rule rule = {.cfa = w->afterwards, .rbx = UNWIND_RBX_LOST};
+	struct unwind_rule rule = {.cfa = w->afterwards, .saved = UNWIND_SAVED_LOST};
 	int32_t displacement;
 	int err;
 
 	if (!w->frame || w->afterwards == UNWIND_CFA_END) {
-		rule.rbx = 0;
+		rule.saved = 0;
 		return add_row(w, from, &rule);
 	}
 	rule = rule_of(w, distance);

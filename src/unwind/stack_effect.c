@@ -40,9 +40,9 @@ static int32_t place_of(const struct stack_state *s, const struct insn_operand *
 
 	if (op->where != INSN_MEMORY)
 		return 0;
-	if (op->reg == STACK_RSP)
+	if (op->reg == ARCH_REG_SP)
 		base = s->sp;
-	else if (op->reg == STACK_RBP && s->fp)
+	else if (op->reg == ARCH_REG_FP && s->fp)
 		base = s->fp;
 	else if (s->copy && op->reg == s->copy_register)
 		base = s->copy;
@@ -59,7 +59,7 @@ static int32_t place_of(const struct stack_state *s, const struct insn_operand *
 static bool rounded_place_of(const struct stack_state *s, const struct insn_operand *op,
 			     int32_t *place)
 {
-	if (!s->rounded || op->where != INSN_MEMORY || op->reg != STACK_RSP || op->number < 0 ||
+	if (!s->rounded || op->where != INSN_MEMORY || op->reg != ARCH_REG_SP || op->number < 0 ||
 	    op->number > FRAME_MAX)
 		return false;
 	*place = s->room - (int32_t)op->number;
@@ -69,10 +69,10 @@ static bool rounded_place_of(const struct stack_state *s, const struct insn_oper
 /* The register is stored at place. It counts if it still holds what the caller had in it. */
 static void save(struct stack_state *s, int reg, int32_t place)
 {
-	if (reg == STACK_RBP && !s->rbp_changed && !s->rbp_at)
-		s->rbp_at = place;
-	if (reg == STACK_RBX && !s->rbx_changed && !s->rbx_at)
-		s->rbx_at = place;
+	if (reg == ARCH_REG_FP && !s->fp_changed && !s->fp_at)
+		s->fp_at = place;
+	if (reg == ARCH_REG_SAVED && !s->saved_changed && !s->saved_at)
+		s->saved_at = place;
 }
 
 /* Another value is written to the register. */
@@ -80,13 +80,13 @@ static void change(struct stack_state *s, int reg)
 {
 	if (s->copy && reg == s->copy_register)
 		s->copy = s->copy_register = 0;
-	if (reg == STACK_RSP) {
+	if (reg == ARCH_REG_SP) {
 		set_sp(s, 0);
-	} else if (reg == STACK_RBP) {
-		s->rbp_changed = true;
+	} else if (reg == ARCH_REG_FP) {
+		s->fp_changed = true;
 		s->fp = 0;
-	} else if (reg == STACK_RBX) {
-		s->rbx_changed = true;
+	} else if (reg == ARCH_REG_SAVED) {
+		s->saved_changed = true;
 	}
 }
 
@@ -94,18 +94,18 @@ static void change(struct stack_state *s, int reg)
 static void restore(struct stack_state *s, int reg, int32_t place)
 {
 	change(s, reg);
-	if (reg == STACK_RBP && place && place == s->rbp_at) {
-		s->rbp_at = 0;
-		s->rbp_changed = false;
-	} else if (reg == STACK_RBX && place && place == s->rbx_at) {
-		s->rbx_at = 0;
-		s->rbx_changed = false;
+	if (reg == ARCH_REG_FP && place && place == s->fp_at) {
+		s->fp_at = 0;
+		s->fp_changed = false;
+	} else if (reg == ARCH_REG_SAVED && place && place == s->saved_at) {
+		s->saved_at = 0;
+		s->saved_changed = false;
 	}
 }
 
 static bool is_saved_by_calls(int reg)
 {
-	return STACK_CALLEE_SAVED >> reg & 1;
+	return ARCH_CALLEE_SAVED >> reg & 1;
 }
 
 /*
@@ -116,9 +116,9 @@ static bool is_saved_by_calls(int reg)
 static void point(struct stack_state *s, int reg, int32_t place, bool is_copy)
 {
 	change(s, reg);
-	if (reg == STACK_RSP) {
+	if (reg == ARCH_REG_SP) {
 		set_sp(s, place);
-	} else if (reg == STACK_RBP) {
+	} else if (reg == ARCH_REG_FP) {
 		s->fp = place;
 	} else if (reg >= 0 && place && is_copy &&
 		   (!s->copy || is_saved_by_calls(reg) || !is_saved_by_calls(s->copy_register))) {
@@ -130,9 +130,9 @@ static void point(struct stack_state *s, int reg, int32_t place, bool is_copy)
 /* What the register holds, as a distance below the CFA; 0: not known. */
 static int32_t pointer_in(const struct stack_state *s, int reg)
 {
-	if (reg == STACK_RSP)
+	if (reg == ARCH_REG_SP)
 		return s->sp;
-	if (reg == STACK_RBP && s->fp)
+	if (reg == ARCH_REG_FP && s->fp)
 		return s->fp;
 	return s->copy && reg == s->copy_register ? s->copy : 0;
 }
@@ -167,7 +167,7 @@ static void leave(struct stack_state *s)
 
 	set_sp(s, place);
 	move_sp(s, -8);
-	restore(s, STACK_RBP, place);
+	restore(s, ARCH_REG_FP, place);
 }
 
 /* A register goes to memory: perhaps a pointer to the old stack, on the rounded one. */
@@ -215,10 +215,10 @@ static void load_address(struct stack_state *s, const struct insn_operand *to,
 			 const struct insn_operand *from)
 {
 	/* of the rounded stack itself: it only moves */
-	if (to->reg == STACK_RSP && s->rounded && from->reg == STACK_RSP) {
+	if (to->reg == ARCH_REG_SP && s->rounded && from->reg == ARCH_REG_SP) {
 		move_sp(s, -from->number);
 	} else {
-		if (from->reg == STACK_RSP && from->number <= -PAGE_MIN && s->sp)
+		if (from->reg == ARCH_REG_SP && from->number <= -PAGE_MIN && s->sp)
 			s->goal = place_of(s, from);
 		/*
 		 * "lea 8(%rsp), %r10" keeps the CFA before the stack is rounded; others are of
@@ -251,16 +251,16 @@ static void change_written(struct stack_state *s, const struct insn *insn)
 static bool is_root_mark(const struct stack_state *s, const struct insn *insn)
 {
 	return s->behind_system_call && insn->to.where == INSN_REGISTER &&
-	       insn->from.where == INSN_REGISTER && insn->to.reg == STACK_RBP &&
-	       insn->from.reg == STACK_RBP && insn->to.size >= 4 && s->sp == 8 && !s->rbp_changed &&
-	       !s->rbp_at && !s->rbx_changed;
+	       insn->from.where == INSN_REGISTER && insn->to.reg == ARCH_REG_FP &&
+	       insn->from.reg == ARCH_REG_FP && insn->to.size >= 4 && s->sp == 8 &&
+	       !s->fp_changed && !s->fp_at && !s->saved_changed;
 }
 
 /* Whether a number is added to the stack pointer, or the like. */
 static bool is_of_stack_pointer(const struct insn *insn)
 {
-	return insn->to.where == INSN_REGISTER && insn->to.reg == STACK_RSP && insn->to.size == 8 &&
-	       insn->from.where == INSN_NUMBER;
+	return insn->to.where == INSN_REGISTER && insn->to.reg == ARCH_REG_SP &&
+	       insn->to.size == 8 && insn->from.where == INSN_NUMBER;
 }
 
 /* Of the loop that touches each page: "sub $4096, %rsp; orq $0, (%rsp); cmp %r11, %rsp". */
@@ -349,13 +349,13 @@ void stack_step(struct stack_state *s, const struct insn *insn)
  */
 static void rule_of_copy(const struct stack_state *s, struct unwind_rule *rule)
 {
-	if (s->copy && (s->copy_register == STACK_RBX || !s->stored)) {
+	if (s->copy && (s->copy_register == ARCH_REG_SAVED || !s->stored)) {
 		rule->cfa = UNWIND_CFA_REGISTER;
 		rule->cfa_register = s->copy_register;
 		rule->cfa_offset = s->copy;
 	} else {
 		rule->cfa = UNWIND_CFA_DEREF;
-		rule->cfa_register = STACK_RSP;
+		rule->cfa_register = ARCH_REG_SP;
 		rule->cfa_offset = s->room - s->stored_at;
 		rule->deref_offset = s->stored;
 	}
@@ -382,15 +382,15 @@ struct unwind_rule stack_rule(const struct stack_state *s)
 	} else {
 		rule_of_copy(s, &rule);
 	}
-	if (s->rbp_at && fits(s->rbp_at)) {
+	if (s->fp_at && fits(s->fp_at)) {
 		rule.fp = UNWIND_FP_CFA;
-		rule.fp_offset = (int16_t)-s->rbp_at;
-	} else if (s->rbp_at || s->rbp_changed) {
+		rule.fp_offset = (int16_t)-s->fp_at;
+	} else if (s->fp_at || s->fp_changed) {
 		rule.fp = UNWIND_FP_LOST;
 	}
-	if (s->rbx_at && s->rbx_at % 8 == 0 && s->rbx_at <= 8 * -INT8_MIN)
-		rule.rbx = (int8_t)(-s->rbx_at / 8);
-	else if (s->rbx_at || s->rbx_changed)
-		rule.rbx = UNWIND_RBX_LOST;
+	if (s->saved_at && s->saved_at % 8 == 0 && s->saved_at <= 8 * -INT8_MIN)
+		rule.saved = (int8_t)(-s->saved_at / 8);
+	else if (s->saved_at || s->saved_changed)
+		rule.saved = UNWIND_SAVED_LOST;
 	return rule;
 }

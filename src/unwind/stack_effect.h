@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "bpf/unwind_abi.h"
+#include "arch/arch.h"
 #include "arch/insn.h"
 
 /*
@@ -28,10 +29,10 @@ enum stack_kind {
 
 /* What is known at one place. All distances count downwards from the CFA and are larger than 0. */
 struct stack_state {
-	int32_t sp;	/* to rsp; 0: not known */
-	int32_t fp;	/* to rbp, if it is a frame pointer; 0: it is none */
-	int32_t rbp_at; /* to where the caller's rbp is saved; 0: nowhere */
-	int32_t rbx_at;
+	int32_t sp;    /* to rsp; 0: not known */
+	int32_t fp;    /* to rbp, if it is a frame pointer; 0: it is none */
+	int32_t fp_at; /* to where the caller's rbp is saved; 0: nowhere */
+	int32_t saved_at;
 	int32_t copy; /* to what copy_register holds; 0: nothing is known of any other register */
 	int32_t room; /* bytes from the rounded stack pointer down to rsp, if `rounded` */
 	/* the same to where a stack pointer is stored (less than 0: above it), */
@@ -41,20 +42,9 @@ struct stack_state {
 	uint8_t copy_register; /* DWARF number */
 	bool rounded;
 	uint8_t kind; /* enum stack_kind */
-	bool rbp_changed, rbx_changed;
+	bool fp_changed, saved_changed;
 	bool behind_system_call;
 	uint8_t unused[2]; /* 0: states are compared as bytes */
-};
-
-/*
- * DWARF numbers of registers (System V ABI, figure 3.36), and those that a function leaves as they
- * were (3.2.1).
- */
-enum {
-	STACK_RBX = 3,
-	STACK_RBP = 6,
-	STACK_RSP = 7,
-	STACK_CALLEE_SAVED = 1 << STACK_RBX | 1 << STACK_RBP | 1 << STACK_RSP | 0xf000,
 };
 
 /* The state at the first instruction of a function. */

@@ -358,7 +358,7 @@ static bool guess_state(struct reading *r, const struct before *before, const st
 		return true;
 	}
 	if (!before->tried && read_forward(r, p, at, state)) {
-		bool starts = aligned && state->sp == 8 && !state->rbp_changed;
+		bool starts = aligned && state->sp == 8 && !state->fp_changed;
 
 		if (starts)
 			r->marks[at] |= STARTS;

@@ -101,7 +101,7 @@ int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *s
 				.pc = at->pc,
 				.sp = at->sp,
 				.fp = at->fp,
-				.rbx_at = at->rbx_at,
+				.saved_at = at->saved_at,
 				.known = at->known,
 				.fp_known = at->fp_known,
 				.pc_exact = at->pc_exact,
@@ -134,7 +134,7 @@ int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *s
 	at->sp = w->sp;
 	at->fp = w->fp;
 	memcpy(at->registers, w->registers, sizeof(at->registers));
-	at->rbx_at = w->rbx_at;
+	at->saved_at = w->saved_at;
 	at->known = w->known;
 	at->fp_known = w->fp_known;
 	at->pc_exact = w->pc_exact;

@@ -46,7 +46,7 @@ struct unwind_view {
 struct unwind_registers {
 	uint64_t pc, sp, fp;
 	uint64_t registers[16]; /* by DWARF number */
-	uint64_t rbx_at;	/* enum unwind_rbx, or the address where it is saved */
+	uint64_t saved_at;	/* enum unwind_saved, or the address where it is saved */
 	uint32_t known;		/* bit per register, without rbx */
 	uint8_t fp_known, pc_exact, guess;
 	/* bit of enum unwind_runtime: its frames could not be had, and are missing */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "bpf/calls_abi.h"
 #include "sources/inspect/code.h"
 #include "sources/inspect/film.h"
@@ -14,7 +15,6 @@
 #include "runtime/go_records.h"
 #include "unwind/go_pclntab.h"
 
-#define REGISTER_RSP  7
 #define NS_PER_SECOND 1000000000u
 #define MOST_PARAMS   64
 
@@ -344,7 +344,7 @@ static int add_return(struct inspect *inspect, struct inspect_image *image,
 	struct inspect_plan plan = {
 		.function = number,
 		.site = INSPECT_SITE_RETURN,
-		.cfa_register = REGISTER_RSP,
+		.cfa_register = ARCH_REG_SP,
 	};
 	struct inspect_builder builder = {&image->values, inspect->options.limits,
 					  &inspect->options.redaction, &plan};
@@ -373,7 +373,7 @@ static int add_exits(struct inspect *inspect, struct inspect_image *image,
 			.function = number,
 			.site = INSPECT_SITE_JUMP,
 			.is_go = inspect->plans.at[f->entry_plan].is_go,
-			.cfa_register = REGISTER_RSP,
+			.cfa_register = ARCH_REG_SP,
 			.cfa_offset = 8 + 8 * site->words,
 			.goid_at = image->goid_at,
 		};
@@ -422,7 +422,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 	uint64_t entry = probe->entry.offset;
 	struct inspect_plan plan = {
 		.function = number,
-		.cfa_register = REGISTER_RSP,
+		.cfa_register = ARCH_REG_SP,
 		.cfa_offset = 8,
 		.goid_at = image->goid_at,
 		.interval = inspect_interval(inspect),
@@ -479,7 +479,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	if (ends && probe->exit == PROBE_EXIT_RETURN)
 		err = add_return(inspect, image, f, number, entry,
-				 plan.cfa_register != REGISTER_RSP || plan.cfa_offset != 8, why);
+				 plan.cfa_register != ARCH_REG_SP || plan.cfa_offset != 8, why);
 	else if (ends)
 		err = add_exits(inspect, image, file, f, number, why);
 	if (!err && !vec_push(&inspect->functions, *f))

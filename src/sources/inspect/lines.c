@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "sources/inspect/state.h"
 #include "elf/image.h"
 #include "symbol/symbols.h"
-
-#define REGISTER_RSP 7
 
 /* Places of variables that steps have no words for are put into those that they have. */
 static void place_variable(const struct values *values, const struct value_site *site,
@@ -24,7 +23,7 @@ static void place_variable(const struct values *values, const struct value_site 
 
 	/* clang's DWARF has sums of the stack pointer that are no value of anything */
 	if (variable->place == VALUE_SUM && !is_address &&
-	    (variable->reg == REGISTER_RSP || variable->reg >= VALUE_REGISTER_CFA))
+	    (variable->reg == ARCH_REG_SP || variable->reg >= VALUE_REGISTER_CFA))
 		variable->place = VALUE_NOT_KNOWN;
 	if (needs_cfa && !site->has_cfa)
 		variable->place = VALUE_NOT_KNOWN;

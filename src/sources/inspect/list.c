@@ -3,15 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
+#include "arch/names.h"
 #include "base/text.h"
 #include "sources/inspect/state.h"
 
-static const char *const registers[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-					"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-
 static const char *register_name(uint8_t reg)
 {
-	return reg == VALUE_REGISTER_CFA ? "the frame" : registers[reg & 15];
+	return reg == VALUE_REGISTER_CFA ? "the frame" : arch_register_name(reg);
 }
 
 static void print_distance(FILE *out, int64_t distance)
@@ -25,7 +24,8 @@ static void print_distance(FILE *out, int64_t distance)
 static void print_memory(FILE *out, const struct value_param *param)
 {
 	if (param->reg == VALUE_REGISTER_RESULT) {
-		fputs("memory at rdi of the call's beginning", out);
+		fprintf(out, "memory at %s of the call's beginning",
+			arch_register_name(ARCH_REG_RESULT_AT));
 	} else if (param->reg == VALUE_REGISTER_IP) {
 		fputs("static", out);
 	} else {
@@ -43,7 +43,7 @@ static void print_place(FILE *out, const struct value_param *param)
 
 			fprintf(out, "%s%s", i ? ":" : "",
 				reg == VALUE_REGISTER_FLOAT ? "float register, unavailable"
-							    : registers[reg & 15]);
+							    : arch_register_name(reg));
 		}
 		break;
 	case VALUE_MEMORY:

@@ -7,9 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "sources/inspect/state.h"
-
-#define REGISTER_RSP 7
 
 static const struct inspect_kept *kept_at(const struct inspect *inspect, uint32_t function)
 {
@@ -79,7 +78,7 @@ static int plan_results(struct inspect *inspect, const struct inspect_image *ima
 	struct inspect_plan plan = {
 		.site = INSPECT_SITE_RET,
 		.is_go = f->probe->is_go,
-		.cfa_register = REGISTER_RSP,
+		.cfa_register = ARCH_REG_SP,
 		.cfa_offset = 8,
 		.goid_at = image->goid_at,
 		.needs_result_at = needs_result_at(f),

@@ -240,10 +240,10 @@ static uint64_t walk_once(struct stored_walk *walk)
 	uint32_t steps;
 
 	w->pc = thread->pc;
-	w->sp = thread->registers[UNWIND_REG_RSP];
-	w->fp = thread->registers[UNWIND_REG_RBP];
+	w->sp = thread->registers[ARCH_REG_SP];
+	w->fp = thread->registers[ARCH_REG_FP];
 	memcpy(w->registers, thread->registers, sizeof(w->registers));
-	w->rbx_at = UNWIND_RBX_IN_REGISTER;
+	w->saved_at = UNWIND_SAVED_IN_REGISTER;
 	w->known = 0xffff;
 	w->fp_known = w->pc_exact = 1;
 	w->tls = thread->tls;

@@ -31,8 +31,8 @@ extern const char __executable_start[];
 #define RBP_AT_CFA(offset) .fp = UNWIND_FP_CFA, .fp_offset = (offset)
 #define RBP_AT_RBP(offset) .fp = UNWIND_FP_FP, .fp_offset = (offset)
 #define RBP_LOST	   .fp = UNWIND_FP_LOST
-#define RBX_AT_CFA(offset) .rbx = (offset) / 8
-#define RBX_LOST	   .rbx = UNWIND_RBX_LOST
+#define RBX_AT_CFA(offset) .saved = (offset) / 8
+#define RBX_LOST	   .saved = UNWIND_SAVED_LOST
 #define UNSUPPORTED	   .cfa = UNWIND_CFA_UNSUPPORTED
 
 /* place, and the rule that is expected there */
@@ -199,7 +199,8 @@ static void check_places(const struct plain_memory *m, const struct unwind_table
 			fail_msg("at %s: cfa %d of %d %+" PRId32 " %+" PRId32
 				 ", rbp %d %+d, rbx %+d, guess %d",
 				 places[i].name, rule.cfa, rule.cfa_register, rule.cfa_offset,
-				 rule.deref_offset, rule.fp, rule.fp_offset, rule.rbx, rule.guess);
+				 rule.deref_offset, rule.fp, rule.fp_offset, rule.saved,
+				 rule.guess);
 	}
 }
 

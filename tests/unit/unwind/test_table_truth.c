@@ -42,7 +42,7 @@ struct subject {
 	struct unwind_table table;
 	Dwarf_CFI *cfi;
 	uint64_t entry;
-	size_t rows, unsupported, lost, rbx_lost, undecided;
+	size_t rows, unsupported, lost, saved_lost, undecided;
 	uint64_t stack_start;
 };
 
@@ -245,17 +245,17 @@ static void check_rbx(struct subject *s, uint64_t pc, const struct unwind_rule *
 {
 	uint64_t value, from;
 	enum truth truth = true_register(frame, RBX, m, cfa, &value, &from);
-	int64_t slot = rule->rbx;
+	int64_t slot = rule->saved;
 
 	if (!slot) {
 		/* libdw calls undefined what is only not mentioned */
 		if (truth != SAME && truth != UNDEFINED)
 			fail_at(s, pc, "rbx is not the same");
-	} else if (slot == UNWIND_RBX_LOST) {
+	} else if (slot == UNWIND_SAVED_LOST) {
 		if (truth == SAME || (truth == VALUE && from - cfa + 1024 < 1024 + 127 * 8 &&
 				      from != cfa && (from - cfa) % 8 == 0))
 			fail_at(s, pc, "rbx is not lost");
-		s->rbx_lost++;
+		s->saved_lost++;
 	} else if (truth != VALUE || load(cfa + (uint64_t)slot * 8) != value) {
 		fail_at(s, pc, "rbx differs");
 	}
@@ -412,11 +412,11 @@ static void check_elf(const char *name, struct plain_memory *memory,
 	check_segments(&s, elf);
 	printf("%s: %zu rows of %" PRIu32 " functions agree (unsupported %zu, rbp lost %zu, "
 	       "rbx lost %zu, refused %" PRIu32 ", places that libdw refuses %zu)\n",
-	       name, s.rows, table->fdes, s.unsupported, s.lost, s.rbx_lost, table->refused,
+	       name, s.rows, table->fdes, s.unsupported, s.lost, s.saved_lost, table->refused,
 	       s.undecided);
 	assert_true(s.rows > 0);
 	assert_true(s.unsupported * 100 <= s.rows);
-	assert_true(s.rbx_lost * 100 <= s.rows);
+	assert_true(s.saved_lost * 100 <= s.rows);
 	dwarf_cfi_end(s.cfi);
 	elf_end(elf);
 }

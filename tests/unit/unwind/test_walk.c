@@ -108,7 +108,7 @@ static void assert_frame(const struct world *w, unsigned int i, unsigned int n)
 
 #define SP(offset)	   .cfa = UNWIND_CFA_SP, .cfa_offset = (offset)
 #define BY_RBX(offset)	   .cfa = UNWIND_CFA_REGISTER, .cfa_register = RBX, .cfa_offset = (offset)
-#define RBX_AT_CFA(offset) .rbx = (offset) / 8
+#define RBX_AT_CFA(offset) .saved = (offset) / 8
 #define END		   .cfa = UNWIND_CFA_END
 
 /* A function that finds its frame by rbx, behind others that have saved or not touched it. */
@@ -150,7 +150,8 @@ static void test_rbx_in_register(void **state)
 /* What is not known is not invented. */
 static void test_rbx_unknown(void **state)
 {
-	static const struct unwind_rule lost[] = {{SP(8), .rbx = UNWIND_RBX_LOST}, {BY_RBX(16)}};
+	static const struct unwind_rule lost[] = {{SP(8), .saved = UNWIND_SAVED_LOST},
+						  {BY_RBX(16)}};
 	static const struct unwind_rule no_table[] = {{.cfa = UNWIND_CFA_NONE}, {BY_RBX(16)}};
 	static const struct unwind_rule beyond[] = {{SP(8), RBX_AT_CFA(-64)}, {BY_RBX(16)}};
 	const struct unwind_rule *const all[] = {lost, no_table, beyond};
@@ -172,7 +173,7 @@ static void test_rbx_unknown(void **state)
 		struct world *w = world_new(&lost[1], 1);
 
 		w->at.registers[RBX] = slot(9);
-		w->at.rbx_at = i ? UNWIND_RBX_UNKNOWN : UNWIND_RBX_IN_REGISTER;
+		w->at.saved_at = i ? UNWIND_SAVED_UNKNOWN : UNWIND_SAVED_IN_REGISTER;
 		assert_int_equal(walk(w) == UNWIND_END_UNSUPPORTED, i);
 		world_free(w);
 	}
@@ -182,7 +183,7 @@ static void test_rbx_unknown(void **state)
 static void test_rbx_signal(void **state)
 {
 	static const struct unwind_rule rules[] = {
-		{SP(8), .rbx = UNWIND_RBX_LOST},
+		{SP(8), .saved = UNWIND_SAVED_LOST},
 		{.cfa = UNWIND_CFA_SIGNAL},
 		{SP(8)},
 		{BY_RBX(16)},
