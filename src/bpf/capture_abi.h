@@ -51,7 +51,8 @@
 	X(MACHINE, machine)       \
 	X(TASKS, tasks)           \
 	X(VTHREADS, vthreads)     \
-	X(LOGS, logs)
+	X(LOGS, logs)             \
+	X(HBM, hbm)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */

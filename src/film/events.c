@@ -199,6 +199,31 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "page tables, kernel stacks and what is swapped out, of processes",
 			.abroad = {"mem_beside", "memory_beside"},
 		},
+	[EVENT_HBM_ALLOC] =
+		{
+			.name = "hbm-alloc",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_recordable = true,
+			.title = "Allocated device memory",
+			.rate = "bytes/s",
+			.noun = "allocations",
+			.about = "memory of GPUs that programs allocate",
+			.abroad = {"hbm_alloc", "hbm_allocated"},
+		},
+	[EVENT_HBM_INUSE] =
+		{
+			.name = "hbm-inuse",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_level = true,
+			.is_recordable = true,
+			.title = "Device memory in use",
+			.rate = "bytes",
+			.noun = "allocations",
+			.about = "memory of GPUs that programs have allocated and hold",
+			.abroad = {"hbm_inuse", "hbm_in_use"},
+		},
 	[EVENT_DEATHS] =
 		{
 			.name = "deaths",
@@ -614,7 +639,7 @@ void event_list_help(FILE *out, int indent, const struct event_list *by_default)
 static int refuse(const char *name, struct fail *why)
 {
 	struct nearest nearest = {.given = name};
-	char choices[256];
+	char choices[512];
 
 	event_list_choices(choices, sizeof(choices));
 	for (size_t i = 0; i < COUNT_OF(ours); i++)

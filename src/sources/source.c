@@ -36,3 +36,13 @@ bool source_is_meant(struct source *source, const struct capture_identity *ident
 	source->undecidable += gone;
 	return false;
 }
+
+uint32_t source_first_thread(void *context, uint32_t pid)
+{
+	const struct source *source = context;
+	const struct process *process = samples_process(source->host->samples, (pid_t)pid);
+
+	return process ? samples_other_thread(source->host->samples, (pid_t)pid, (pid_t)pid,
+					      process->start, process->comm)
+		       : 0;
+}

@@ -214,6 +214,12 @@ void source_add_events(struct source *source, const enum event_id *ids, unsigned
 /* Is a record's process meant? One that cannot be told any more is counted. */
 bool source_is_meant(struct source *source, const struct capture_identity *identity);
 
+/*
+ * The film's row for the first thread of a process; 0: the film is full, or the process is not
+ * known. context is the source.
+ */
+uint32_t source_first_thread(void *context, uint32_t pid);
+
 /* A frame that is a mark, as samples_mark(); context is the source. */
 static inline uint32_t source_mark(void *context, const char *words)
 {

@@ -172,18 +172,6 @@ static int start(struct source *source, struct fail *why)
 	return 0;
 }
 
-/* Of one that has begun a program while it was recorded, it is known that it had nothing before. */
-static void began(struct source *source, const struct waiting_half *half)
-{
-	struct mem_heap *heap = source->state;
-	const struct process *process = samples_process(source->host->samples, (pid_t)half->pid);
-	uint64_t time = process ? process->executed : 0;
-
-	if (time && time < half->time)
-		mem_live_began(heap->live, source->host->film, heap->of_film[OF_INUSE], half->pid,
-			       half->place.thread, time > heap->begun ? time : heap->begun);
-}
-
 static void take_alloc(struct source *source, const struct capture_record *record,
 		       const struct capture_handover *handover)
 {
@@ -209,8 +197,8 @@ static void take_alloc(struct source *source, const struct capture_record *recor
 	if (identity->value & MEM_HEAP_UNFOLLOWED) {
 		heap->unfollowed++;
 	} else {
-		began(source, &half);
-		mem_live_add(heap->live, &half);
+		mem_live_allocated(heap->live, source->host->samples, source->host->film,
+				   heap->of_film[OF_INUSE], heap->begun, &half);
 	}
 }
 
@@ -383,16 +371,6 @@ static void finish(struct source *source, uint64_t now)
 	tell_losses(source);
 }
 
-static uint32_t thread_of(void *context, uint32_t pid)
-{
-	const struct source *source = context;
-	const struct process *process = samples_process(source->host->samples, (pid_t)pid);
-
-	return process ? samples_other_thread(source->host->samples, (pid_t)pid, (pid_t)pid,
-					      process->start, process->comm)
-		       : 0;
-}
-
 static void turn(struct source *source)
 {
 	struct mem_heap *heap = source->state;
@@ -401,7 +379,7 @@ static void turn(struct source *source)
 	heap->begun = clock_ns();
 	mem_go_turn(heap->go);
 	if (heap->of_film[OF_INUSE])
-		mem_live_turn(heap->live, source->host->samples, thread_of, source);
+		mem_live_turn(heap->live, source->host->samples, source_first_thread, source);
 }
 
 static void detach(struct source *source)

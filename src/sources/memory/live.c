@@ -172,6 +172,18 @@ void mem_live_began(struct mem_live *live, struct film_writer *film, uint32_t ev
 		live->refused++;
 }
 
+void mem_live_allocated(struct mem_live *live, struct samples *samples, struct film_writer *film,
+			uint32_t event, uint64_t begun, const struct waiting_half *half)
+{
+	const struct process *process = samples_process(samples, (pid_t)half->pid);
+	uint64_t time = process ? process->executed : 0;
+
+	if (time && time < half->time)
+		mem_live_began(live, film, event, half->pid, half->place.thread,
+			       time > begun ? time : begun);
+	mem_live_add(live, half);
+}
+
 void mem_live_tell(struct mem_live *live, struct film_writer *film, uint32_t event, uint64_t time)
 {
 	struct map before = live->holders;

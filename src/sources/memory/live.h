@@ -30,6 +30,13 @@ void mem_live_add(struct mem_live *live, const struct waiting_half *half);
 void mem_live_began(struct mem_live *live, struct film_writer *film, uint32_t event, uint32_t pid,
 		    uint32_t thread, uint64_t time);
 
+/*
+ * Both of an allocation of a process of these samples: of one that has begun a program while it was
+ * recorded, it is known that it had nothing before. begun: when the film did.
+ */
+void mem_live_allocated(struct mem_live *live, struct samples *samples, struct film_writer *film,
+			uint32_t event, uint64_t begun, const struct waiting_half *half);
+
 /* It is freed. False: it is not known. */
 bool mem_live_remove(struct mem_live *live, uint32_t pid, uint64_t address);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sources/gpu/driver.h"
 #include "sources/memory/library.h"
 #include "sources/memory/places.h"
 #include "sources/memory/slots.h"
@@ -23,7 +24,10 @@ struct looking {
 	int slots_err;
 	bool is_java, is_java_refused;
 	bool is_go;
-	struct fail go; /* why Go's samples cannot be read */
+	struct fail go;		  /* why Go's samples cannot be read */
+	const struct image *gpu;  /* the driver library of a GPU; null: there is none */
+	struct gpu_driver driver; /* what it is, */
+	struct fail no_driver;	  /* or why it cannot be probed */
 };
 
 static const char *last_part(const char *path)
@@ -57,6 +61,21 @@ static bool is_ours(const struct looking *looking, const struct image *image)
 	       looking->library.device == image->device;
 }
 
+static void look_at_driver(struct looking *looking, const struct image *image)
+{
+	struct gpu_driver driver = {0};
+	struct probed_look look = {.image = image, .facts = &driver};
+	struct fail why = {0};
+	int err = gpu_driver_kind.look(&look, &why);
+
+	vec_free(&look.places);
+	if (err == -ENOENT || looking->gpu)
+		return;
+	looking->gpu = image;
+	looking->driver = driver;
+	looking->no_driver = why;
+}
+
 /* The functions of one file that allocate. */
 static void look_at_image(struct looking *looking, const struct image *image)
 {
@@ -70,6 +89,7 @@ static void look_at_image(struct looking *looking, const struct image *image)
 
 	if (image->kind != IMAGE_FILE || !image->is_elf || is_ours(looking, image))
 		return;
+	look_at_driver(looking, image);
 	found = mem_places_find(MEM_PLACES_MALLOC, image, places, &is_refused);
 	if (found)
 		snprintf(ways->allocator + used, sizeof(ways->allocator) - used, "%s%s%s",
@@ -170,6 +190,23 @@ static void put_go(const struct looking *looking)
 			 looking->go.what);
 }
 
+static void put_gpu(const struct looking *looking)
+{
+	struct mem_way *way;
+
+	if (!looking->gpu)
+		return;
+	way = add(looking->ways, "hbm-alloc,hbm-inuse",
+		  "about 2 us an allocation of device memory, and 1 us where it is given back");
+	way->works = !looking->no_driver.err;
+	if (!way->works)
+		snprintf(way->words, sizeof(way->words), "%.500s", looking->no_driver.what);
+	else
+		snprintf(way->words, sizeof(way->words), "probes in %zu functions of %.200s%s",
+			 looking->driver.functions, last_part(looking->gpu->path),
+			 looking->driver.slow ? ", of which some cost five times as much" : "");
+}
+
 int mem_ways_find(pid_t pid, struct mem_ways *ways, struct fail *why)
 {
 	const struct targets_listener nobody = {0};
@@ -201,6 +238,7 @@ int mem_ways_find(pid_t pid, struct mem_ways *ways, struct fail *why)
 	put_inuse(&looking, pid);
 	put_go(&looking);
 	put_java(&looking);
+	put_gpu(&looking);
 	mem_slots_free(&looking.slots);
 	targets_free(targets);
 	return 0;

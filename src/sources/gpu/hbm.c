@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * hbm-alloc and hbm-inuse: what programs allocate and hold of the memory of devices. Probes in the
+ * driver library (driver.h) tell of each call: the totals are exact, and only where there are many
+ * calls in a second, some have no stack. What is in use is kept as that of the CPU's memory is
+ * (sources/memory/live.h).
+ */
+#include "sources/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bpf/hbm_abi.h"
+#include "film/events.h"
+#include "probes.skel.h"
+#include "sources/gpu/array.h"
+#include "sources/gpu/driver.h"
+#include "sources/gpu/handles.h"
+#include "sources/loss_counts.h"
+#include "sources/memory/live.h"
+
+/* Its events, in the order in which source_hbm names them. */
+enum {
+	OF_ALLOC,
+	OF_INUSE,
+	EVENTS
+};
+
+/* As many samples as a CPU can have in a second, about. */
+#define RATE 4000
+
+/* The most calls that have begun and not ended: a thread has one. */
+#define CALLS_MAX (1u << 16)
+
+/* Keys of memory that a handle stands for: no address is one of them. */
+#define HANDLE_KEY (1ull << 63)
+
+struct hbm {
+	struct probed_images *drivers;
+	struct waiting *calls; /* that have begun */
+	struct mem_live *live;
+	struct gpu_handles *handles;
+	uint64_t begun;		  /* when the film did */
+	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
+	uint64_t last;		  /* time of the last record */
+	uint64_t damaged, unread, unsized, refused, stackless;
+	uint64_t before;  /* processes that ran before the recording */
+	uint64_t foreign; /* what was given back and is not known */
+	uint64_t contexts;
+	uint64_t late; /* processes that had run a moment without probes */
+};
+
+static unsigned int needs(const struct source *source)
+{
+	(void)source;
+	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_IMAGES | SOURCE_PROCESSES;
+}
+
+static unsigned int rate(const struct source *source)
+{
+	(void)source;
+	return RATE;
+}
+
+static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
+{
+	return rings_bytes_for_samples(rate(source), cpus);
+}
+
+static void prepare(struct source *source)
+{
+	probed_files_prepare(source->host->probes->progs.hbm_site);
+}
+
+static int attach(struct source *source, struct fail *why)
+{
+	struct hbm *hbm = source->state = calloc(1, sizeof(*hbm));
+	int err = -ENOMEM;
+
+	if (hbm)
+		hbm->handles = gpu_handles_new();
+	if (hbm && hbm->handles && !mem_live_new(&hbm->live) &&
+	    !waiting_new(CALLS_MAX, &hbm->calls))
+		err = probed_images_new(&gpu_driver_kind, source->host->probes->progs.hbm_site, -1,
+					!source->host->selection->whole_machine, &hbm->drivers);
+	return err ? fail_errno(why, err, NULL, "cannot record the memory of devices") : 0;
+}
+
+static void add_events(struct source *source)
+{
+	static const enum event_id ids[EVENTS] = {EVENT_HBM_ALLOC, EVENT_HBM_INUSE};
+	struct hbm *hbm = source->state;
+
+	source_add_events(source, ids, EVENTS, "uprobes", hbm->of_film);
+	hbm->begun = clock_ns();
+}
+
+static int start(struct source *source, struct fail *why)
+{
+	(void)why;
+	add_events(source);
+	/* a process of which no record comes is one, too */
+	for (size_t i = 0; i < source->host->selection->pid_count; i++)
+		samples_follow(source->host->samples, source->host->selection->pids[i]);
+	return 0;
+}
+
+/* -- records ----------------------------------------------------------------------------------- */
+
+static void take_begin(struct source *source, const struct capture_record *record,
+		       const struct capture_handover *handover)
+{
+	const struct capture_identity *identity = &record->identity;
+	struct hbm *hbm = source->state;
+	struct waiting_half half = {.key = identity->key, .pid = identity->pid};
+
+	if (!source_is_meant(source, identity))
+		return;
+	half.time = record->head.time;
+	half.place = samples_resolve(source->host->samples, record, handover);
+	if (!record->has_user && !source->host->kernel_only) {
+		hbm->stackless++;
+		half.place.stack = samples_words(source->host->samples, 0,
+						 "[stack not taken: too many calls]");
+	}
+	waiting_put(hbm->calls, &half);
+}
+
+/* Where a call began is lost: what it did is not. False: it is not known whether it is meant. */
+static bool find_begin(struct source *source, const struct hbm_end *end, struct waiting_half *half)
+{
+	struct hbm *hbm = source->state;
+
+	if (waiting_take(hbm->calls, end->pid, end->key, half))
+		return true;
+	*half = (struct waiting_half){.pid = end->pid};
+	half->place.thread = source_first_thread(source, end->pid);
+	half->place.stack = samples_words(source->host->samples, 0, "[stack not known]");
+	return !end->undecided && half->place.thread;
+}
+
+static void take_end(struct source *source, const struct hbm_end *end)
+{
+	const uint64_t bytes = end->array.width ? gpu_array_bytes(&end->array) : end->bytes;
+	struct hbm *hbm = source->state;
+	struct waiting_half half;
+
+	if (!find_begin(source, end, &half))
+		return;
+	if (end->result || !end->address || !bytes) {
+		hbm->refused += end->result != 0;
+		hbm->unread += !end->result && !end->address;
+		hbm->unsized += !end->result && end->address && !bytes;
+		return;
+	}
+	half.time = end->head.time;
+	half.value = bytes;
+	half.key = end->address;
+	if (hbm->of_film[OF_ALLOC])
+		samples_add(source->host->samples, hbm->of_film[OF_ALLOC], half.time, &half.place,
+			    half.value);
+	if (!hbm->of_film[OF_INUSE])
+		return;
+	if (end->call == HBM_CALL_CREATE) {
+		gpu_handles_made(hbm->handles, end->pid, end->address);
+		half.key |= HANDLE_KEY;
+	}
+	mem_live_allocated(hbm->live, source->host->samples, source->host->film,
+			   hbm->of_film[OF_INUSE], hbm->begun, &half);
+}
+
+static void handle_gone(void *context, uint32_t pid, uint64_t handle)
+{
+	struct hbm *hbm = context;
+
+	mem_live_remove(hbm->live, pid, handle | HANDLE_KEY);
+}
+
+/* An address of 0 stands for nothing. */
+static void take_change(struct hbm *hbm, const struct hbm_change *change)
+{
+	bool is_known = true;
+	enum gpu_handle_is is;
+
+	switch (change->call) {
+	case HBM_CALL_FREE:
+		is_known = !change->address ||
+			   mem_live_remove(hbm->live, change->pid, change->address);
+		break;
+	case HBM_CALL_RELEASE:
+		is = gpu_handles_released(hbm->handles, change->pid, change->handle);
+		if (is == GPU_HANDLE_GONE)
+			handle_gone(hbm, change->pid, change->handle);
+		is_known = is != GPU_HANDLE_UNKNOWN;
+		break;
+	case HBM_CALL_RETAIN:
+		gpu_handles_retained(hbm->handles, change->pid, change->handle);
+		break;
+	case HBM_CALL_MAP:
+		gpu_handles_mapped(hbm->handles, change->pid, change->handle, change->address,
+				   change->bytes);
+		break;
+	case HBM_CALL_UNMAP:
+		gpu_handles_unmapped(hbm->handles, change->pid, change->address, change->bytes,
+				     handle_gone, hbm);
+		break;
+	case HBM_CALL_LEAVE:
+		hbm->contexts += !change->undecided;
+		break;
+	default:
+		hbm->damaged++;
+	}
+	hbm->foreign += !is_known && !change->undecided;
+}
+
+static void take(struct source *source, const struct capture_head *head,
+		 const struct capture_handover *handover)
+{
+	struct hbm *hbm = source->state;
+
+	hbm->last = head->time;
+	if (head->kind == HBM_BEGIN)
+		take_begin(source, (const struct capture_record *)head, handover);
+	else if (head->kind == HBM_END && head->size == sizeof(struct hbm_end))
+		take_end(source, (const struct hbm_end *)head);
+	else if (head->kind == HBM_CHANGE && head->size == sizeof(struct hbm_change) &&
+		 hbm->of_film[OF_INUSE])
+		take_change(hbm, (const struct hbm_change *)head);
+	else
+		hbm->damaged += head->kind != HBM_CHANGE || head->size != sizeof(struct hbm_change);
+}
+
+/* -- processes --------------------------------------------------------------------------------- */
+
+static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
+{
+	struct hbm *hbm = source->state;
+	const struct process *process;
+	unsigned int state = 0;
+	bool was_known;
+
+	if (!hbm || !hbm->drivers)
+		return 0;
+	was_known = probed_images_has(hbm->drivers, pid);
+	if (probed_images_meet(hbm->drivers, pid, image, &state) < 0 || was_known ||
+	    !source->host->samples)
+		return state;
+	process = samples_process(source->host->samples, pid);
+	hbm->before += process && !process->executed;
+	return state;
+}
+
+/* It runs another program from now on, or none. */
+static void process_gone(struct source *source, pid_t pid)
+{
+	struct hbm *hbm = source->state;
+
+	if (!hbm || !hbm->handles)
+		return;
+	gpu_handles_forget(hbm->handles, (uint32_t)pid);
+	waiting_forget(hbm->calls, (uint32_t)pid);
+	if (hbm->of_film[OF_INUSE] && hbm->last)
+		mem_live_ended(hbm->live, source->host->film, hbm->of_film[OF_INUSE], (uint32_t)pid,
+			       hbm->last);
+}
+
+static void process_ended(struct source *source, pid_t pid)
+{
+	struct hbm *hbm = source->state;
+
+	if (hbm && hbm->drivers)
+		probed_images_ended(hbm->drivers, pid);
+}
+
+static void image_missed(struct source *source, const char *path, uint64_t ran_ns)
+{
+	struct hbm *hbm = source->state;
+
+	(void)path;
+	(void)ran_ns;
+	hbm->late++;
+}
+
+/* -- ticks and ends ---------------------------------------------------------------------------- */
+
+static void tell_inuse_losses(const struct hbm *hbm, struct film_writer *film)
+{
+	const struct waiting_counts counts = mem_live_counts(hbm->live);
+	const struct loss_count losses[] = {
+		{"device memory of a process that ran before: what it had allocated by then is not "
+		 "known",
+		 hbm->before},
+		{"device memory given back that was allocated before, or in a way that is not seen",
+		 hbm->foreign},
+		{"device memory shown as in use that may be gone: its context was destroyed",
+		 hbm->contexts},
+		{"device memory in use left out: the recorder held too many allocations",
+		 counts.evicted},
+		{"device memory in use left out: no memory",
+		 counts.refused + gpu_handles_refused(hbm->handles)},
+	};
+
+	loss_counts_emit(film, hbm->of_film[OF_INUSE], losses, sizeof(losses) / sizeof(losses[0]));
+}
+
+static void tell_losses(struct source *source)
+{
+	const struct hbm *hbm = source->state;
+	const struct waiting_counts counts = waiting_counts(hbm->calls);
+	const struct loss_count losses[] = {
+		{"allocation of device memory lost: its record is damaged", hbm->damaged},
+		{"allocation of device memory lost: where it is could not be read", hbm->unread},
+		{"allocation of device memory lost: its format is not known", hbm->unsized},
+		{"stack of an allocation of device memory not taken: too many a second",
+		 hbm->stackless},
+		{"stack of an allocation of device memory lost: too many calls at once",
+		 counts.evicted + counts.refused},
+		{"device memory of a process not seen for a moment, before it had probes",
+		 hbm->late},
+	};
+
+	loss_counts_emit(source->host->film, source->event, losses,
+			 sizeof(losses) / sizeof(losses[0]));
+	if (hbm->of_film[OF_INUSE])
+		tell_inuse_losses(hbm, source->host->film);
+	probed_refused_tell(&hbm->drivers->refused, source->host->film, source->event,
+			    "device memory of a driver library not seen");
+}
+
+static void tell_inuse(struct source *source, uint64_t now)
+{
+	struct hbm *hbm = source->state;
+
+	if (hbm->of_film[OF_INUSE])
+		mem_live_tell(hbm->live, source->host->film, hbm->of_film[OF_INUSE], now);
+}
+
+static void tick(struct source *source, uint64_t now)
+{
+	struct hbm *hbm = source->state;
+
+	if (hbm->of_film[OF_INUSE])
+		mem_live_tick(hbm->live, source->host->film, hbm->of_film[OF_INUSE], now);
+	tell_losses(source);
+}
+
+static void closing(struct source *source)
+{
+	struct hbm *hbm = source->state;
+
+	if (hbm->last)
+		tell_inuse(source, hbm->last);
+	tell_losses(source);
+}
+
+static void finish(struct source *source, uint64_t now)
+{
+	tell_inuse(source, now);
+	tell_losses(source);
+}
+
+/* Of a call that goes on, the place was of the film before. */
+static void turn(struct source *source)
+{
+	struct hbm *hbm = source->state;
+
+	add_events(source);
+	waiting_empty(hbm->calls, NULL, NULL);
+	if (hbm->of_film[OF_INUSE])
+		mem_live_turn(hbm->live, source->host->samples, source_first_thread, source);
+}
+
+static void detach(struct source *source)
+{
+	struct hbm *hbm = source->state;
+
+	if (hbm)
+		probed_images_detach(hbm->drivers);
+}
+
+static void free_state(struct source *source)
+{
+	struct hbm *hbm = source->state;
+
+	if (hbm) {
+		probed_images_free(hbm->drivers);
+		waiting_free(hbm->calls);
+		mem_live_free(hbm->live);
+		gpu_handles_free(hbm->handles);
+	}
+	free(hbm);
+}
+
+static const char *const events[] = {"hbm-alloc", "hbm-inuse", NULL};
+
+const struct source_type source_hbm = {
+	.events = events,
+	.libraries = gpu_driver_names,
+	.needs = needs,
+	.rate = rate,
+	.ring_bytes = ring_bytes,
+	.prepare = prepare,
+	.attach = attach,
+	.start = start,
+	.take = take,
+	.tick = tick,
+	.closing = closing,
+	.turn = turn,
+	.detach = detach,
+	.finish = finish,
+	.free = free_state,
+	.image_new = image_new,
+	.image_missed = image_missed,
+	.process_gone = process_gone,
+	.process_ended = process_ended,
+};
