@@ -101,6 +101,12 @@ enum isa_through {
 };
 enum isa_through isa_through(const struct isa_insn *insn, uint8_t *reg);
 
+/*
+ * The word that an indirect jump or call goes through, if the instruction itself says where it is:
+ * at a distance from the next one, which begins at next. False: registers say it.
+ */
+bool isa_word(const struct isa_insn *insn, uint64_t next, uint64_t *word);
+
 /* How the instruction makes what register reg holds behind it. */
 enum isa_makes {
 	ISA_MAKES_NOTHING,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/elf.h"
 #include "arch/isa.h"
 #include "base/search.h"
 #include "base/vec.h"
@@ -46,11 +47,8 @@ static bool read_jump(const uint8_t *code, size_t size, uint64_t address, uint64
 			return false;
 		at += insn.length;
 		flow = isa_flow(&insn);
-		if (flow == ISA_FLOW_JUMP_INDIRECT) {
-			/* memory at a distance from the next instruction (Intel SDM, table 2-2) */
-			*word = address + at + (uint64_t)(int64_t)insn.displacement;
-			return insn.modrm == 0x25;
-		}
+		if (flow == ISA_FLOW_JUMP_INDIRECT)
+			return isa_word(&insn, address + at, word);
 		if (flow != ISA_FLOW_NEXT && flow != ISA_FLOW_BRANCH)
 			return false;
 	}
@@ -123,7 +121,7 @@ static int find_targets(struct jumps *jumps)
 			continue;
 		left -= s->size;
 		for (elf_walk_begin(w, f, s); elf_walk_relocation(w, &r);)
-			if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
+			if (ELF64_R_TYPE(r.r_info) == ARCH_RELOCATION_RELATIVE)
 				take_target(jumps, r.r_offset, (uint64_t)r.r_addend);
 	}
 	free(w);
@@ -160,7 +158,7 @@ int elf_jumps_answer(const struct elf_file *file, struct batch *batch)
 	struct jumps jumps = {.file = file, .batch = batch};
 	int count;
 
-	if (file->machine != EM_X86_64 || !file->is_64)
+	if (file->machine != ARCH_ELF_MACHINE || !file->is_64)
 		return 0;
 	jumps.err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, take_export, &jumps);
 	if (!jumps.err && jumps.list.count)

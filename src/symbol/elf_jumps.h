@@ -12,7 +12,7 @@
  * file has no symbol for: it gets the exported name. Such a library of a graphics driver has 600 of
  * them.
  *
- * Asked for questions with starts (symbols_of_starts()); x86-64 only, elsewhere nothing is named.
+ * Asked for questions with starts (symbols_of_starts()).
  * Returns how many such exported functions the file has, or -ENOMEM.
  */
 int elf_jumps_answer(const struct elf_file *file, struct batch *batch);

@@ -356,6 +356,13 @@ enum isa_through isa_through(const struct isa_insn *insn, uint8_t *reg)
 	return rm == 4 && (insn->sib >> 3 & 7) != 4 ? ISA_THROUGH_TABLE : ISA_THROUGH_MEMORY;
 }
 
+bool isa_word(const struct isa_insn *insn, uint64_t next, uint64_t *word)
+{
+	/* (Intel SDM, volume 2, table 2-7) */
+	*word = next + (uint64_t)(int64_t)insn->displacement;
+	return (insn->modrm & 0xc7) == 0x05;
+}
+
 enum isa_makes isa_makes(const struct isa_insn *insn, uint8_t reg)
 {
 	uint8_t o = insn->opcode;
