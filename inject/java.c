@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * libstackcam-java.so: an agent that a running JVM loads when a recorder asks for memory in use of
- * Java's heap (runtime/hotspot_attach.h). The JVM takes samples of objects, by bytes as
+ * Java's heap (runtime/hotspot/attach.h). The JVM takes samples of objects, by bytes as
  * inject/memory.c does it (JEP 331), and calls the agent for each, in the thread that allocates.
  * The agent tags the object; when the garbage collector has found that nothing refers to it any
  * more, the JVM calls again with the tag. Both are told by executing a nop at which the recorder

@@ -9,7 +9,7 @@
 
 #include "bpf/filter_abi.h"
 #include "attach/parts.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /*
  * Control groups of version 2 are decided in the kernel. False: some are not, and must be asked

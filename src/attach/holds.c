@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "bpf/hold_abi.h"
 #include "attach/feature.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /*
  * How long a program may be held. One that was not chosen waits for a moment only, and one of

@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "attach/kernel_loads.h"
 #include "attach/kfuncs.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 struct kernel_types {
 	struct btf *all;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 
 /*
  * The rings into which the probes write, one per CPU, read as one stream in order of time.

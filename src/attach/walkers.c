@@ -10,10 +10,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "attach/kernel_types.h"
 #include "attach/refusal.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /* The entry of a walker without a runtime's step. */
 #define NATIVE 0

@@ -7,10 +7,10 @@
 #include "base/fail.h"
 
 /*
- * The programs that walk stacks, for those that are called where something happens (bpf/capture.h).
- * They are loaded without any step of a language runtime, and once more with that of each runtime
- * when the first process turns out to have it: a runtime that no process has costs nothing, and the
- * largest program has one of them.
+ * The programs that walk stacks, for those that are called where something happens
+ * (bpf/capture/capture.h). They are loaded without any step of a language runtime, and once more
+ * with that of each runtime when the first process turns out to have it: a runtime that no process
+ * has costs nothing, and the largest program has one of them.
  */
 struct kernel_types;
 struct probes;

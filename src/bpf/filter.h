@@ -7,8 +7,8 @@
  * children and removes the dead.
  */
 
-#include "filter_abi.h"
-#include "kernel.h"
+#include "bpf/filter_abi.h"
+#include "bpf/kernel.h"
 
 /* Set before loading. */
 const volatile bool filter_everything __weak = true; /* the whole machine */

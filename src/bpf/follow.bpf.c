@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Keeps the list of wanted processes true while they fork, exec and exit. */
-#include "filter.h"
+#include "bpf/filter.h"
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)

@@ -10,9 +10,9 @@
  * It ends by itself: when user space says so, after hold_limit, when the recorder dies, or when the
  * thread is to die.
  */
-#include "capture.h"
-#include "filter.h"
-#include "hold_abi.h"
+#include "bpf/capture/capture.h"
+#include "bpf/filter.h"
+#include "bpf/hold_abi.h"
 
 /* As linux/bpf.h has them since 6.18 and 6.4. */
 struct bpf_task_work {

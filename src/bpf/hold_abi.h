@@ -7,7 +7,7 @@
  * or mapped one, that has no probes yet.
  */
 
-#include "capture_abi.h"
+#include "bpf/capture/abi.h"
 
 /* Holds that can be under way at the same time; more are not held, and counted. A power of 2. */
 #define HOLD_SLOTS 64

@@ -4,8 +4,8 @@
  * table, while a reader of /proc/kallsyms makes the kernel unpack and print all of its 200,000
  * symbols.
  */
-#include "kernel.h"
-#include "kernel_names_abi.h"
+#include "bpf/kernel.h"
+#include "bpf/kernel_names_abi.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -6,7 +6,7 @@
  * time: that does not put the rest in doubt.) The kernel says where a mapping will lie before it is
  * made: include/trace/events/mmap.h.
  */
-#include "capture_walk.h"
+#include "bpf/capture/walk.h"
 
 struct vm_unmapped_area_info {
 	unsigned long length;

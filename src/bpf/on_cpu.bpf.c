@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* on-cpu: a perf event on each CPU fires F times a second and asks who is running. */
-#include "capture_event.h"
-#include "filter.h"
+#include "bpf/capture/event.h"
+#include "bpf/filter.h"
 
 const volatile __u64 on_cpu_period; /* ns that one sample stands for; set before loading */
 

@@ -2,7 +2,7 @@
 #ifndef BPF_SESSION_H
 #define BPF_SESSION_H
 
-#include "kernel.h"
+#include "bpf/kernel.h"
 
 /*
  * Of a program that is attached as a session (6.13): does the function return, or begin? The kernel

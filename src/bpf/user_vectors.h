@@ -6,7 +6,7 @@
  * Where a program has the memory of its system call that moves data: found by the arguments of the
  * call, which the kernel keeps at the top of the thread's stack.
  */
-#include "kernel.h"
+#include "bpf/kernel.h"
 
 /* sys/uio.h and sys/socket.h, as programs have them */
 struct user_vector {

@@ -334,7 +334,7 @@ static void keep_films(struct flight *flight)
 	flight->counts.failed += err != 0 && err != -ENODATA;
 	for (size_t i = 0; i < count; i++)
 		answer(flight, &due[i], err, &kept, &why);
-	/* whoever reads the log finds the counts changed */
+	/* a reader of the log finds the counts changed */
 	pthread_mutex_unlock(&flight->lock);
 	say_due(due, count, flight->place.mark, &kept, err, &why);
 	pthread_mutex_lock(&flight->lock);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "sources/threads/oom_words.h"
+#include "sources/sched/oom_words.h"
 
 bool trigger_death(const struct happening *happening, char *to, size_t size)
 {

@@ -3,7 +3,7 @@
  * Functions that nothing can unwind, leave on another stack or look up the stack from, but a signal
  * handler on top of them: they call nothing that could, move the stack pointer as compilers do, and
  * have no way to their return address (arch/isa.h). The return probe is safe there while no
- * handler can run, which the kernel side asks at each call (src/bpf/calls_calm.h).
+ * handler can run, which the kernel side asks at each call (src/bpf/calls/calm.h).
  *
  * Each way through the function is followed. What cannot be, such as a jump through a table, makes
  * it none of these.

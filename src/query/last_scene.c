@@ -8,7 +8,7 @@
 #include "film/events.h"
 #include "query/filter.h"
 
-/* How the mark of a thread begins that ended with its process (sources/threads/deaths.c). */
+/* How the mark of a thread begins that ended with its process (sources/sched/deaths.c). */
 #define OF_PROCESS "[its process dies: "
 
 /* The name of the mark on top of a stack; "": there is none. */

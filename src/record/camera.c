@@ -15,7 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "record/arrivals.h"
 #include "record/drain.h"
 #include "attach/feature.h"
@@ -29,7 +29,7 @@
 #include "record/running.h"
 #include "resolve/samples.h"
 #include "record/sources.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 #include "process/far_files.h"
 #include "process/program.h"
 #include "process/sideband.h"

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 
 /*
  * At most this many records and events are taken between two looks at processes that wait for

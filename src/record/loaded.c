@@ -7,7 +7,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "attach/holds.h"
 #include "attach/feature.h"
 #include "attach/filter.h"
@@ -15,7 +15,7 @@
 #include "attach/refusal.h"
 #include "record/sources.h"
 #include "attach/walkers.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /* Stacks that can be handed over at the same moment, 64 KiB each; one per CPU on most machines. */
 #define COPIES_MAX 32u

@@ -6,7 +6,7 @@
 
 #include <bpf/bpf.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 
 struct loss {
 	const char *words;

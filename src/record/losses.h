@@ -10,7 +10,7 @@
 
 /* All that recording can lose, from wherever it is counted, under the words that the film keeps. */
 struct losses_counts {
-	int kernel_map;		       /* bpf/capture_maps.h: capture_losses */
+	int kernel_map;		       /* bpf/capture/maps.h: capture_losses */
 	unsigned int cpus;	       /* possible ones */
 	const struct sources *sources; /* each loses samples of its own events */
 	uint64_t events_lost;	       /* of processes and mappings */

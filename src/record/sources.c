@@ -9,7 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/text.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 #define X(NAME, name) extern const struct source_type source_##name;
 CAPTURE_SOURCES(X)

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "resolve/names.h"
 #include "film/writer.h"
 #include "process/targets.h"

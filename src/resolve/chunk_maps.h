@@ -2,12 +2,12 @@
 #ifndef RESOLVE_CHUNK_MAPS_H
 #define RESOLVE_CHUNK_MAPS_H
 
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "unwind/pool.h"
 
 /* The memory of the unwind tables' pool: each chunk is a BPF array that both sides have mapped. */
 struct chunk_maps {
-	int map; /* of the chunks (bpf/capture_maps.h) */
+	int map; /* of the chunks (bpf/capture/maps.h) */
 	int fds[UNWIND_CHUNKS_MAX];
 };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "process/image.h"
 #include "unwind/table.h"
 

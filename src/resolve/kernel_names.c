@@ -9,7 +9,7 @@
 #include <bpf/bpf.h>
 
 #include "bpf/kernel_names_abi.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 #define TABLE_BYTES (KERNEL_NAMES_MAX * sizeof(struct kernel_name))
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "elf/file.h"
 
 /* Images that are remembered, symbols of one that are looked at, and functions that are kept. */

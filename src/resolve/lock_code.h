@@ -36,7 +36,7 @@ struct lock_codes {
 	vec(struct lock_ranges) ranges_of;
 };
 
-/* The innermost of these functions on a stack: its words (bpf/unwind_abi.h), leaf first. */
+/* The innermost of these functions on a stack: its words (bpf/unwind/abi.h), leaf first. */
 enum lock_code lock_code_of(struct lock_codes *codes, const struct process *process,
 			    const uint64_t *words, uint32_t count);
 

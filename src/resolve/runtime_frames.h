@@ -16,7 +16,7 @@
  */
 struct runtime_frames;
 
-/* kept_map: what the kernel side has kept for the names of frames (bpf/kept.h). */
+/* kept_map: what the kernel side has kept for the names of frames (bpf/runtime/kept.h). */
 int runtime_frames_new(struct film_writer *film, int kept_map, struct runtime_frames **frames);
 void runtime_frames_free(struct runtime_frames *frames);
 

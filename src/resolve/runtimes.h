@@ -67,7 +67,9 @@ struct runtimes_mark runtimes_mark(const struct process_runtimes *of,
  */
 struct runtimes_mark runtimes_jit(const struct process_runtimes *of);
 
-/* The one that a walk can begin again at (bpf/restart.h): of several, one; 0: there is none. */
+/*
+ * The one that a walk can begin again at (bpf/unwind/restart.h): of several, one; 0: there is none.
+ */
 struct runtimes_mark runtimes_home(const struct process_runtimes *of);
 
 /*

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "resolve/samples_state.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 #include "process/far_files.h"
 
 /*

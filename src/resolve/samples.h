@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "resolve/runtimes.h"
 #include "resolve/spaces.h"
 #include "film/writer.h"

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "resolve/chunk_maps.h"
 #include "resolve/kept_tables.h"
 #include "unwind/more.h"
@@ -21,7 +21,7 @@
 
 #define WORDS(type) (sizeof(type) / 4)
 
-/* The value of the map of spaces, as bpf/capture_maps.h has it. */
+/* The value of the map of spaces, as bpf/capture/maps.h has it. */
 struct space_value {
 	struct unwind_space space;
 	uint32_t patience, outdated, doubted;

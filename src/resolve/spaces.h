@@ -19,7 +19,7 @@
  */
 struct spaces;
 
-/* File descriptors of the BPF maps (bpf/capture_maps.h). */
+/* File descriptors of the BPF maps (bpf/capture/maps.h). */
 struct spaces_maps {
 	int chunks, rules, spaces;
 };

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "resolve/catalogue.h"
 #include "resolve/runtimes.h"
 #include "film/writer.h"
@@ -39,7 +39,7 @@ struct stack_user {
 	struct process *process;
 	struct catalogue_process *row;
 	struct process_runtimes *runtimes;
-	const uint64_t *words; /* leaf first (unwind_abi.h) */
+	const uint64_t *words; /* leaf first (unwind/abi.h) */
 	uint32_t count;	       /* of words */
 	uint64_t time;
 };

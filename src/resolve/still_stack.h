@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 
 /* A stack that no thread runs on, with the registers to walk it from. */
 struct still_stack {

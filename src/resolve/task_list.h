@@ -3,11 +3,11 @@
 #define RESOLVE_TASK_LIST_H
 
 #include "base/fail.h"
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 
 /*
  * The kernel's list of all threads, with what a program of a source writes about each of them
- * (bpf/listing.h).
+ * (bpf/sched/listing.h).
  */
 struct bpf_program;
 struct task_list;

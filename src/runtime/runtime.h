@@ -9,16 +9,16 @@
 #include "base/budget.h"
 #include "base/fail.h"
 #include "base/vec.h"
-#include "bpf/lock_abi.h"
-#include "bpf/unwind_abi.h"
-#include "bpf/vthreads_abi.h"
+#include "bpf/sched/lock_abi.h"
+#include "bpf/unwind/abi.h"
+#include "bpf/lanes/vthreads_abi.h"
 #include "film/film.h"
 #include "process/targets.h"
 
 /*
  * Language runtimes: how the frames of an interpreter or a JIT compiler are found and what they are
- * called. A runtime is one file here, which finds the facts of a process and names what was found,
- * and a step in src/bpf/NAME.h, which finds it. This header is what the file of a runtime fills in
+ * called. A runtime is a folder here, which finds the facts of a process and names what was found,
+ * and one in src/bpf/runtime/ with the step that finds it. This header is what a runtime fills in
  * (struct runtime_type) and may use.
  *
  * All that is read of a process is hostile, and changes while it is read: sizes and loops are
@@ -48,8 +48,8 @@ struct runtime_at {
 	 */
 	const uint64_t *caller;
 	/*
-	 * For name_of(): what the step has kept for the frame (bpf/kept.h), UNWIND_KEPT_BYTES;
-	 * null: nothing.
+	 * For name_of(): what the step has kept for the frame (bpf/runtime/kept.h),
+	 * UNWIND_KEPT_BYTES; null: nothing.
 	 */
 	const void *kept, *caller_kept; /* the second one: for the frame of caller */
 };
@@ -124,7 +124,7 @@ struct runtime_type {
 	bool (*is_part)(const void *facts, uint64_t image_address);
 	/*
 	 * What a function is called is known only by who has called it: name_of() looks at
-	 * at->caller, which is there for frames of variant n (unwind_abi.h) if bit n is set.
+	 * at->caller, which is there for frames of variant n (unwind/abi.h) if bit n is set.
 	 */
 	uint32_t named_by_caller;
 	/*
@@ -171,7 +171,7 @@ struct runtime_type {
 			  size_t size);
 
 	/*
-	 * Names the frame of two words (unwind_abi.h). 0; -ESTALE: the object is gone or another
+	 * Names the frame of two words (unwind/abi.h). 0; -ESTALE: the object is gone or another
 	 * one by now; -EFAULT: its memory cannot be read; -ESRCH: the process is gone.
 	 */
 	int (*name_of)(const struct runtime_at *at, void *state, const uint64_t words[2],
@@ -179,7 +179,7 @@ struct runtime_type {
 
 	/*
 	 * Locks of its own, of which its threads wait in futex(2) in a way that tells nothing:
-	 * where they are (bpf/lock_abi.h). False: they are not known. null: it has none.
+	 * where they are (bpf/sched/lock_abi.h). False: they are not known. null: it has none.
 	 */
 	bool (*locks)(const struct runtime_at *at, const void *state, struct lock_runtime *locks);
 	/*

@@ -13,7 +13,7 @@
 #include "base/cpus.h"
 #include "attach/perf_events.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 struct on_cpu {
 	const char *name;	/* "cycles" or "cpu-clock" */

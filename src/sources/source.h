@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "process/command.h"
 #include "sources/happening.h"
 #include "attach/rings.h"
@@ -20,8 +20,8 @@
 #include "process/targets.h"
 
 /*
- * A source of events: a file of probes (bpf/NAME.bpf.c), and one of this type for what becomes of
- * their records. It is a row in CAPTURE_SOURCES (bpf/capture_abi.h); the camera calls the verbs of
+ * A source of events: a file of probes (bpf/NAME/), and one of this type for what becomes of
+ * their records. It is a row in CAPTURE_SOURCES (bpf/capture/abi.h); the camera calls the verbs of
  * those that are on, and knows no other difference between them.
  *
  *	make		before anything is loaded: checks its settings
@@ -81,7 +81,7 @@ struct source_host {
 	struct happening_limits limits; /* of what it gets */
 	struct probes *probes;		/* open; from attach on loaded */
 	const struct btf *types;	/* of the kernel, for prepare; null: they cannot be read */
-	/* capture_until of bpf/capture_maps.h, from attach on; see source_now() */
+	/* capture_until of bpf/capture/maps.h, from attach on; see source_now() */
 	const volatile unsigned long long *until;
 	pid_t command;		  /* whose waits count from when it executes; 0: none */
 	uint64_t since;		  /* from start on: when the first film began; 0: it will begin */

@@ -21,7 +21,7 @@ struct waiting;
 
 /* The first half. */
 struct waiting_half {
-	uint64_t key; /* of its identity (bpf/capture_abi.h), which only this process uses */
+	uint64_t key; /* of its identity (bpf/capture/abi.h), which only this process uses */
 	uint32_t pid;
 	uint32_t event; /* of the film */
 	uint64_t time;	/* CLOCK_MONOTONIC, ns */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 
 /*
  * Call frame information (DWARF 5, section 6.4; for .eh_frame the Linux Standard Base, section

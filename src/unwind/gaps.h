@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "elf/image.h"
 #include "unwind/synthesize.h"
 

@@ -3,9 +3,9 @@
 #define UNWIND_HERE_H
 
 /*
- * The shared unwinder (bpf/unwind.h) for user space, with those of its questions answered that have
- * the same answer for all who compile it here. How memory, tables and frames are reached, they say
- * themselves.
+ * The shared unwinder (bpf/unwind/unwind.h) for user space, with those of its questions answered
+ * that have the same answer for all who compile it here. How memory, tables and frames are reached,
+ * they say themselves.
  */
 
 #include <stdint.h>
@@ -21,8 +21,8 @@
 #endif
 #endif
 
-#include "bpf/unwind.h"
-#include "bpf/runtimes.h"
+#include "bpf/unwind/unwind.h"
+#include "bpf/unwind/runtimes.h"
 
 static inline int unwind_native_here(struct unwind_walk *w, __u64 key)
 {

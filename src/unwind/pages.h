@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "unwind/pool.h"
 #include "unwind/rules.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/search.h"
 #include "base/vec.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 
 /*
  * Each chunk keeps its free spans sorted by address; what is taken is the first that is large

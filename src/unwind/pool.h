@@ -8,7 +8,7 @@
 #include "base/fail.h"
 
 /*
- * The pool of words in which all unwind tables lie (bpf/unwind_abi.h): an allocator over chunks.
+ * The pool of words in which all unwind tables lie (bpf/unwind/abi.h): an allocator over chunks.
  * Where the memory of a chunk comes from is the owner's affair: a BPF map that is shared with the
  * kernel side, or plain memory in tests.
  */

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 
 /*
- * The rules that all tables share: the same run of rules is stored once (bpf/unwind_abi.h). Rules
+ * The rules that all tables share: the same run of rules is stored once (bpf/unwind/abi.h). Rules
  * are only ever added: some hundreds cover a large program, and they repeat from one to the next.
  */
 struct unwind_rules;

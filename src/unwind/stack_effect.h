@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/unwind_abi.h"
 #include "arch/arch.h"
 #include "arch/insn.h"
+#include "bpf/unwind/abi.h"
 
 /*
  * What an instruction does to the stack pointer, rbp and rbx: enough to tell where the return

@@ -8,8 +8,8 @@
 #include "unwind/pool.h"
 
 /*
- * The unwinder in user space: the very source that runs in the kernel (bpf/unwind.h), over the same
- * tables, and the stack's memory as a copy. It finishes what the kernel side handed over.
+ * The unwinder in user space: the very source that runs in the kernel (bpf/unwind/unwind.h), over
+ * the same tables, and the stack's memory as a copy. It finishes what the kernel side handed over.
  */
 
 /*

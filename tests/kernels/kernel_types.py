@@ -208,7 +208,7 @@ def kind_of(types, type_id):
 
 def programs(sources):
     """Tracepoint, program and the kinds of its arguments, as the source has them."""
-    for file in sorted(Path(sources).glob("*.bpf.c")):
+    for file in sorted(Path(sources).rglob("*.bpf.c")):
         text = file.read_text(encoding="utf-8")
         for name, program, words in re.findall(r'SEC\("tp_btf/(\w+)"\)\nint BPF_PROG\((\w+)((?:, [^)]*)?)\)', text):
             arguments = []

@@ -2,8 +2,8 @@
 /*
  * trace --args: what calls were given, and what they have returned. inspect takes the former right
  * behind the beginning of each call, for the call that the tracer has just seen begin
- * (find_traced() in bpf/inspect_calls.h), the tracer the latter when it sees the return
- * (bpf/calls_results.h): its track, its depth and its start say which call it is. Both wait here
+ * (find_traced() in bpf/inspect/calls.h), the tracer the latter when it sees the return
+ * (bpf/calls/results.h): its track, its depth and its start say which call it is. Both wait here
  * until the record of the call's end has come.
  */
 #include <stdlib.h>

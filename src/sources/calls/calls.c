@@ -13,7 +13,7 @@
 #include "sources/calls/reach.h"
 #include "sources/calls/state.h"
 #include "sources/calls/open.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /* A function is taken out when it was called too often for this many seconds in a row. */
 #define HOT_SECONDS 3

@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "base/shown.h"
-#include "bpf/calls_abi.h"
+#include "bpf/calls/abi.h"
 #include "sources/calls/plan.h"
 #include "attach/rings.h"
 #include "resolve/samples.h"

@@ -12,10 +12,10 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
-#include "bpf/calls_abi.h"
+#include "bpf/calls/abi.h"
 #include "sources/calls/places.h"
 #include "attach/filter.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /*
  * Functions that do nothing but begin with an instruction of each kind (enum probe_cost); one of

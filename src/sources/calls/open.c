@@ -9,8 +9,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/calls_abi.h"
-#include "probes.skel.h"
+#include "bpf/calls/abi.h"
+#include "bpf/probes.skel.h"
 
 /* The kernel hands out no more than this with one read, and cuts no thread's records in two. */
 #define READ_BYTES (64u << 10)

@@ -2,7 +2,7 @@
 #ifndef SOURCES_CALLS_OPEN_H
 #define SOURCES_CALLS_OPEN_H
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 
 struct probes;
 

@@ -2,9 +2,9 @@
 #ifndef SOURCES_CALLS_PLACES_H
 #define SOURCES_CALLS_PLACES_H
 
-#include "bpf/calls_abi.h"
+#include "bpf/calls/abi.h"
 #include "attach/uprobes.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /*
  * The probes of the function tracer, as attach/uprobes.h wants them: its programs, and what each

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "bpf/calls_abi.h"
+#include "bpf/calls/abi.h"
 #include "elf/file.h"
 
 #define FUNCTIONS_LIMIT 50000u

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "bpf/calls_abi.h"
+#include "bpf/calls/abi.h"
 #include "sources/calls/state.h"
 #include "attach/filter.h"
 #include "attach/holds.h"
 #include "attach/parts.h"
 #include "process/targets.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 static bool is_target(void *context, pid_t pid)
 {

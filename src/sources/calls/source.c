@@ -3,7 +3,7 @@
 #include "sources/calls/calls.h"
 #include "sources/source.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /* Null where programs are only tried (sources_make_possible()). */
 static struct calls *calls_of(const struct source *source)

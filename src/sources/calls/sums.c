@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "bpf/calls_abi.h"
-#include "probes.skel.h"
+#include "bpf/calls/abi.h"
+#include "bpf/probes.skel.h"
 
 /* The sums of CALLS_SUMS_PART functions. */
 struct part {

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "bpf/calls_abi.h"
-#include "bpf/inspect_abi.h"
+#include "bpf/calls/abi.h"
+#include "bpf/inspect/abi.h"
 #include "sources/calls/calls.h"
 #include "film/film.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bpf/hbm_abi.h"
+#include "bpf/gpu/hbm_abi.h"
 
 /*
  * The bytes that an array's values have, of all levels: what the driver adds to align them is not

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bpf/hbm_abi.h"
+#include "bpf/gpu/hbm_abi.h"
 #include "probe/functions.h"
 
 /* The most files with probes: a driver library of each container. */

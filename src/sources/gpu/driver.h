@@ -11,7 +11,7 @@
  * The driver library of a GPU, by which programs allocate memory of the device: all of its
  * functions are exported, and a caller that asks for one by its name gets the exported one. Where
  * they begin, they compare and branch before they touch a register or the stack; the kernel
- * emulates a branch, so the probe stands there (bpf/hbm_abi.h).
+ * emulates a branch, so the probe stands there (bpf/gpu/hbm_abi.h).
  */
 
 /* What the names of such libraries begin with, ending with a null. */

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bpf/hbm_abi.h"
+#include "bpf/gpu/hbm_abi.h"
 #include "film/events.h"
 #include "probes.skel.h"
 #include "sources/gpu/array.h"

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "bpf/calls_abi.h"
+#include "bpf/calls/abi.h"
 #include "sources/inspect/code.h"
 #include "sources/inspect/film.h"
 #include "sources/inspect/state.h"
 #include "elf/image.h"
-#include "runtime/go_records.h"
+#include "runtime/go/records.h"
 #include "unwind/go_pclntab.h"
 
 #define NS_PER_SECOND 1000000000u

@@ -2,7 +2,7 @@
 /*
  * trace --args: what functions return. A plan says what is to be read where a call ends, as at a
  * "ret" of inspect's own, but has no probe: the tracer runs it where it sees the return
- * (bpf/calls_results.h). Functions whose results are read alike share one.
+ * (bpf/calls/results.h). Functions whose results are read alike share one.
  */
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #include "attach/parts.h"
 #include "sources/source.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 #include "process/targets.h"
 
 /* Of a call at most: its beginning and its end. */

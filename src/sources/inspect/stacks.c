@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "sources/inspect/state.h"
 #include "resolve/names.h"
 

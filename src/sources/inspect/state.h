@@ -163,7 +163,7 @@ int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why
 
 int inspect_stacks_new(struct symbols *symbols, struct inspect_stacks **stacks);
 void inspect_stacks_free(struct inspect_stacks *stacks);
-/* Names a user stack of words, leaf first (unwind_abi.h). To be freed; null: no memory. */
+/* Names a user stack of words, leaf first (unwind/abi.h). To be freed; null: no memory. */
 struct inspect_stack *inspect_stack_of(struct inspect_stacks *stacks, const struct process *process,
 				       const uint64_t *words, uint32_t count);
 

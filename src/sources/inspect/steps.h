@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "bpf/inspect_abi.h"
+#include "bpf/inspect/abi.h"
 #include "probe/shapes.h"
 #include "probe/values.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * go-wait, go-queue and go-idle: why goroutines do not run. bpf/goroutines.bpf.c tells of each wait
- * that was long enough, and of a stack for each period of shorter ones; here they become waits of
- * the film, with the reason that Go's runtime gives on top of the stack. What goes on is in
- * goroutines_open.c.
+ * go-wait, go-queue and go-idle: why goroutines do not run. bpf/lanes/goroutines.bpf.c tells of
+ * each wait that was long enough, and of a stack for each period of shorter ones; here they become
+ * waits of the film, with the reason that Go's runtime gives on top of the stack. What goes on is
+ * in goroutines_open.c.
  */
 #include "sources/lanes/goroutines.h"
 
@@ -17,10 +17,10 @@
 
 #include "sources/loss_counts.h"
 #include "attach/uprobes.h"
-#include "sources/threads/wait_rows.h"
+#include "sources/sched/wait_rows.h"
 #include "film/events.h"
 #include "film/go_reasons.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 #define SECOND_NS 1000000000ull
 

@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/goroutines_abi.h"
+#include "bpf/lanes/goroutines_abi.h"
 #include "sources/lanes/goroutines_images.h"
 #include "sources/lanes/lane_film.h"
 #include "sources/source.h"

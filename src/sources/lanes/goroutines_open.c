@@ -16,7 +16,7 @@
 #include "process/remote.h"
 
 /*
- * As of sources/threads/off_cpu.c: this part of one CPU, or more where it would come more rarely
+ * As of sources/sched/off_cpu.c: this part of one CPU, or more where it would come more rarely
  * than that, ns.
  */
 #define LIST_PART      400

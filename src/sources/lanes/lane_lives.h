@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/lanes_abi.h"
+#include "bpf/lanes/lanes_abi.h"
 #include "film/film.h"
 
 /*

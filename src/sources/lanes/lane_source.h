@@ -2,7 +2,7 @@
 #ifndef SOURCES_LANES_LANE_SOURCE_H
 #define SOURCES_LANES_LANE_SOURCE_H
 
-#include "bpf/lanes_abi.h"
+#include "bpf/lanes/lanes_abi.h"
 #include "sources/probed_images.h"
 #include "sources/lanes/lane_film.h"
 #include "sources/source.h"

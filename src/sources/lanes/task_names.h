@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "base/map.h"
-#include "bpf/tasks_abi.h"
+#include "bpf/lanes/tasks_abi.h"
 
 /* What tasks are called, by their numbers. All zero is empty. */
 struct task_names {

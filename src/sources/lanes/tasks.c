@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * task-lanes: what every task of asyncio did, every moment (bpf/tasks.bpf.c). Names come in records
- * of their own, and those that wait since before the probes are looked for in memory.
+ * task-lanes: what every task of asyncio did, every moment (bpf/lanes/tasks.bpf.c). Names come in
+ * records of their own, and those that wait since before the probes are looked for in memory.
  */
 #include <errno.h>
 
@@ -12,8 +12,8 @@
 #include "sources/lanes/task_names.h"
 #include "sources/lanes/tasks_before.h"
 #include "sources/loss_counts.h"
-#include "probes.skel.h"
-#include "runtime/python_tasks.h"
+#include "bpf/probes.skel.h"
+#include "runtime/python/tasks.h"
 
 /* So often it is made sure that those that were found wait still, ns. */
 #define CHECK_PAUSE 10000000000ull

@@ -14,8 +14,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "attach/filter.h"
-#include "probes.skel.h"
-#include "runtime/python_waiting.h"
+#include "bpf/probes.skel.h"
+#include "runtime/python/waiting.h"
 
 /*
  * A process is looked at again after this time, ns: a task that the collector looked at meanwhile

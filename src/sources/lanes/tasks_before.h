@@ -2,7 +2,7 @@
 #ifndef SOURCES_LANES_TASKS_BEFORE_H
 #define SOURCES_LANES_TASKS_BEFORE_H
 
-#include "bpf/tasks_abi.h"
+#include "bpf/lanes/tasks_abi.h"
 #include "sources/probed_images.h"
 #include "sources/lanes/task_names.h"
 #include "sources/source.h"

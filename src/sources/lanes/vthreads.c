@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * vthread-lanes: what every virtual thread of Java did, every moment (bpf/vthreads.bpf.c). The
- * stacks with which they wait come in records of their own, and some places are breakpoints of the
- * CPU (vthreads_code.c). Only of monitors it is seen when one could run again: any other wait lasts
- * until it runs, and is marked as such.
+ * vthread-lanes: what every virtual thread of Java did, every moment (bpf/lanes/vthreads.bpf.c).
+ * The stacks with which they wait come in records of their own, and some places are breakpoints of
+ * the CPU (vthreads_code.c). Only of monitors it is seen when one could run again: any other wait
+ * lasts until it runs, and is marked as such.
  */
 #include <errno.h>
 
@@ -14,8 +14,8 @@
 #include "sources/lanes/vthreads_name.h"
 #include "sources/loss_counts.h"
 #include "sources/waiting.h"
-#include "probes.skel.h"
-#include "runtime/hotspot_vthreads.h"
+#include "bpf/probes.skel.h"
+#include "runtime/hotspot/vthreads.h"
 
 #define SECOND_NS 1000000000ull
 

@@ -7,7 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
-#include "bpf/vthreads_abi.h"
+#include "bpf/lanes/vthreads_abi.h"
 
 void vthreads_code_begin(struct vthreads_code *code, struct bpf_program *program, int processes,
 			 struct probed_refused *refused)

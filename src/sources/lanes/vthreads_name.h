@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/vthreads_abi.h"
+#include "bpf/lanes/vthreads_abi.h"
 
 /* Enough for any: each byte of Latin 1 takes two at most. */
 #define VTHREADS_NAME_TEXT_MAX (2 * VTHREADS_NAME_MAX + 1)

@@ -2,7 +2,7 @@
 #ifndef SOURCES_LOGS_LINES_H
 #define SOURCES_LOGS_LINES_H
 
-#include "bpf/logs_abi.h"
+#include "bpf/logs/abi.h"
 #include "film/logs.h"
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * logs: the lines that threads write to standard output and error, to files called *.log, and to
- * the sockets of the journal and of syslog. bpf/logs.bpf.c hands over what is written;
+ * the sockets of the journal and of syslog. bpf/logs/logs.bpf.c hands over what is written;
  * lines.c makes that into lines. They are filmed only where the caller asks for them: what
  * programs log may be secret.
  */
@@ -13,12 +13,12 @@
 
 #include <bpf/libbpf.h>
 
-#include "bpf/logs_abi.h"
+#include "bpf/logs/abi.h"
 #include "sources/logs/lines.h"
 #include "sources/loss_counts.h"
-#include "sources/threads/objects.h"
+#include "sources/sched/objects.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 #define SECOND_NS  1000000000ull
 #define RING_BYTES (4u << 20)

@@ -23,13 +23,13 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/machine_abi.h"
+#include "bpf/machine/abi.h"
 #include "sources/loss_counts.h"
 #include "sources/machine/disks.h"
 #include "sources/machine/series.h"
 #include "sources/machine/tcp.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 #include "process/procfs.h"
 
 #define SECOND_NS  1000000000ull

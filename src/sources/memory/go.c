@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "sources/loss_counts.h"
 #include "process/targets.h"
-#include "runtime/go_heap.h"
+#include "runtime/go/heap.h"
 
 #define SECOND_NS 1000000000ull
 

@@ -11,7 +11,7 @@
 
 /*
  * mem-alloc and mem-inuse of programs of Go, which sample their allocations themselves: what they
- * keep is read from outside (runtime/go_heap.h), without a probe.
+ * keep is read from outside (runtime/go/heap.h), without a probe.
  */
 struct mem_go;
 

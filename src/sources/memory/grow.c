@@ -17,10 +17,10 @@
 #include <bpf/bpf.h>
 
 #include "base/cpus.h"
-#include "bpf/mem_grow_abi.h"
+#include "bpf/memory/grow_abi.h"
 #include "attach/perf_events.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /* Its events, in the order in which source_mem_grow names them. */
 enum {

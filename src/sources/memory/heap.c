@@ -15,12 +15,12 @@
 
 #include "../inject/memory_places.h"
 #include "base/clock.h"
-#include "bpf/mem_heap_abi.h"
+#include "bpf/memory/heap_abi.h"
 #include "sources/loss_counts.h"
 #include "sources/memory/heap_state.h"
 #include "sources/memory/record.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /* As many samples as a CPU can have in a second, about: 2 GB/s by 512 KiB. */
 #define RATE 4000

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "resolve/samples.h"
 #include "film/writer.h"
 #include "process/image.h"

@@ -12,14 +12,14 @@
 #include "../inject/java_places.h"
 #include "base/buf.h"
 #include "base/vec.h"
-#include "bpf/mem_heap_abi.h"
+#include "bpf/memory/heap_abi.h"
 #include "sources/loss_counts.h"
 #include "sources/memory/java.h"
 #include "sources/memory/library.h"
 #include "sources/memory/record.h"
 #include "process/procfs.h"
 #include "process/remote.h"
-#include "runtime/hotspot_attach.h"
+#include "runtime/hotspot/attach.h"
 
 /* What is read of a process's list of mappings. */
 #define MAPS_MAX (4u << 20)

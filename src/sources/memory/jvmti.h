@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/fail.h"
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "sources/memory/live.h"
 #include "resolve/samples.h"
 #include "attach/uprobes.h"
@@ -17,7 +17,7 @@
 /*
  * mem-inuse of Java's heap: a JVM samples its objects itself, and reports those that its garbage
  * collector has collected, to an agent (inject/java.c) that it loads on request
- * (runtime/hotspot_attach.h). What nothing refers to, and no collector has seen yet, is in use.
+ * (runtime/hotspot/attach.h). What nothing refers to, and no collector has seen yet, is in use.
  *
  * At the end the agent's events are taken out; it stays loaded, as a JVM unloads none. Where the
  * recorder is killed, the agent ends them itself some seconds later.

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../inject/memory_places.h"
-#include "bpf/mem_heap_abi.h"
+#include "bpf/memory/heap_abi.h"
 #include "elf/file.h"
 
 _Static_assert(MEM_HEAP_PLACE_ALLOC == MEMORY_PLACE_ALLOC &&

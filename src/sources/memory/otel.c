@@ -13,10 +13,10 @@
 #include "arch/names.h"
 #include "base/file.h"
 #include "base/vec.h"
-#include "bpf/mem_heap_abi.h"
+#include "bpf/memory/heap_abi.h"
 #include "sources/loss_counts.h"
 #include "elf/file.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /* The most files of processes that have probes, and the bytes of a file's notes. */
 #define TARGETS_MAX 256

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bpf/mem_heap_abi.h"
+#include "bpf/memory/heap_abi.h"
 #include "elf/file.h"
-#include "runtime/go_places.h"
 #include "arch/insn.h"
+#include "runtime/go/places.h"
 
 /* The most symbols of a file that are looked at. */
 #define SYMBOLS_MAX 4000000

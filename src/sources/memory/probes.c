@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/vec.h"
-#include "bpf/mem_heap_abi.h"
+#include "bpf/memory/heap_abi.h"
 #include "sources/loss_counts.h"
 #include "attach/uprobes.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 #define SECOND_NS 1000000000ull
 

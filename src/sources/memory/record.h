@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 
-/* What records of allocations have in common (bpf/mem_heap_abi.h). */
+/* What records of allocations have in common (bpf/memory/heap_abi.h). */
 
 /* The words behind a record's frames. False: it has another number of them, and is damaged. */
 static inline bool mem_record_words(const struct capture_record *record, uint64_t *words,

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "sources/memory/rss_reading.h"
-#include "runtime/glibc_heap.h"
-#include "runtime/python_pools.h"
+#include "runtime/allocators/glibc.h"
+#include "runtime/python/pools.h"
 
 /*
  * The most parts of one reading; names beyond that have one in common. A large program maps some

@@ -6,8 +6,8 @@
 #include "sources/memory/rss_parts.h"
 #include "process/resident.h"
 #include "process/smaps.h"
-#include "runtime/jemalloc_heap.h"
-#include "runtime/v8_chunks.h"
+#include "runtime/allocators/jemalloc.h"
+#include "runtime/v8/chunks.h"
 
 /* One reading. */
 struct rss_reading {

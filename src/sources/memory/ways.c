@@ -11,7 +11,7 @@
 #include "sources/memory/slots.h"
 #include "process/remote.h"
 #include "process/targets.h"
-#include "runtime/go_heap.h"
+#include "runtime/go/heap.h"
 
 /* What the files of a process are. */
 struct looking {

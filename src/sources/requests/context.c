@@ -10,7 +10,7 @@
 #include "arch/elf.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/requests_abi.h"
+#include "bpf/requests/abi.h"
 #include "elf/file.h"
 #include "process/remote.h"
 

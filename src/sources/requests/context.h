@@ -10,7 +10,7 @@
 /*
  * Where processes publish what their threads work for: the variable otel_thread_ctx_v1 of
  * OpenTelemetry (OTEP 4947), or elastic_apm_profiling_correlation_tls_v1 of Elastic's agents, in
- * thread-local storage of the program or of a library. bpf/requests_context.h reads it. Which of
+ * thread-local storage of the program or of a library. bpf/requests/context.h reads it. Which of
  * the models of such storage a file uses is seen by its relocations; what the dynamic linker made
  * of them stands in the process, once that has come so far.
  */

@@ -8,8 +8,8 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/python_abi.h"
-#include "bpf/requests_abi.h"
+#include "bpf/runtime/python/abi.h"
+#include "bpf/requests/abi.h"
 #include "runtime/runtime.h"
 
 enum {

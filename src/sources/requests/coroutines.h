@@ -6,7 +6,7 @@
 
 /*
  * Processes that run CPython: the kernel side gets to know where they have what shows which task of
- * an event loop sends (bpf/requests_python.h).
+ * an event loop sends (bpf/requests/python.h).
  */
 struct requests_coroutines;
 

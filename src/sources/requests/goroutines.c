@@ -6,10 +6,10 @@
 #include <bpf/bpf.h>
 
 #include "base/map.h"
-#include "bpf/requests_abi.h"
+#include "bpf/requests/abi.h"
 #include "elf/image.h"
 #include "probe/functions.h"
-#include "runtime/go_records.h"
+#include "runtime/go/records.h"
 #include "unwind/go_pclntab.h"
 
 /*

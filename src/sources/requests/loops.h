@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/requests_abi.h"
+#include "bpf/requests/abi.h"
 
 /*
  * For which request an event loop makes another one, where its thread serves many at once. No

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How writes to /dev/null are seen (bpf/requests_marker.h). */
+/* How writes to /dev/null are seen (bpf/requests/marker.h). */
 #include "sources/requests/marker_probes.h"
 
 #include <bpf/libbpf.h>
 
 #include "attach/feature.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 void requests_marker_prepare(struct probes *probes, uint64_t where)
 {

@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "bpf/requests_abi.h"
+#include "bpf/requests/abi.h"
 #include "film/writer.h"
 
-/* Names of Unix sockets, which the kernel's side tells once each (bpf/requests_unix.h). Bounded. */
+/* Names of Unix sockets, which the kernel's side tells once each (bpf/requests/unix.h). Bounded. */
 struct requests_names {
 	struct map by_hash; /* texts */
 	uint64_t refused;

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/requests_abi.h"
+#include "bpf/requests/abi.h"
 
-/* What the kernel's side says of a call, by a record of either size (bpf/requests_abi.h). */
+/* What the kernel's side says of a call, by a record of either size (bpf/requests/abi.h). */
 struct requests_record {
 	struct capture_head head; /* of a REQUESTS_DATA, for all that moves data */
 	/* of the thread that made the call; without a name: the one it had there last */

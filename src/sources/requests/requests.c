@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * requests: what programs are asked for, and ask others for. bpf/requests.bpf.c hands over the
- * beginnings of what their sockets move; src/protocol/ finds requests and answers there, and
+ * requests: what programs are asked for, and ask others for. bpf/requests/requests.bpf.c hands over
+ * the beginnings of what their sockets move; src/protocol/ finds requests and answers there, and
  * track.c which belong together.
  */
 #include "sources/source.h"
@@ -30,7 +30,7 @@
 #include "sources/requests/uvloop.h"
 #include "sources/requests/slow.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 /* What a ring must hold while others are drained: some thousand heads. */
 #define RING_BYTES (8u << 20)

@@ -7,7 +7,7 @@
 
 /*
  * Which goroutine has started which other one, as far as the kernel's side has told
- * (bpf/requests_go.h), and which of them work for the request that their starter served.
+ * (bpf/requests/go.h), and which of them work for the request that their starter served.
  *
  * A goroutine that a handler has started may well serve all: a queue's worker, say, which the first
  * request needed. So what it makes is kept until the request is over, and a while longer: if it

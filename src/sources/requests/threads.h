@@ -3,7 +3,7 @@
 #define SOURCES_REQUESTS_THREADS_H
 
 #include "base/map.h"
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 
 /*
  * The names of threads, which the kernel's side sends with the first piece of a connection, and

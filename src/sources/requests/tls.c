@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "bpf/requests_abi.h"
+#include "bpf/requests/abi.h"
 #include "elf/file.h"
 #include "probe/functions.h"
 #include "arch/isa.h"

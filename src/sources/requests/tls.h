@@ -11,7 +11,7 @@
  * Libraries that encrypt, and their probes: OpenSSL's libssl, programs that have it in them with
  * their symbols, and programs of Go that have crypto/tls. Ends of calls are probed at the
  * instructions that return. Programs of Go that have the client of net/http are probed where it
- * asks, too (bpf/requests_go.h).
+ * asks, too (bpf/requests/go.h).
  */
 extern const struct probed_kind requests_tls_kind;
 

@@ -9,7 +9,7 @@
 #include "sources/probed_images.h"
 
 /*
- * Where tasks of uvloop write (bpf/requests_uvloop.h). It is compiled by Cython, and the functions
+ * Where tasks of uvloop write (bpf/requests/uvloop.h). It is compiled by Cython, and the functions
  * have no symbols. But Python finds them by tables of methods: a name, a function, flags, a text.
  * Those that are looked for stand in a row there: write, writelines, write_eof, can_write_eof.
  */

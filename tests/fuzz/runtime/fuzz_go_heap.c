@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "runtime/go_heap.h"
+#include "runtime/go/heap.h"
 
 #define BASE  0x1000ull
 #define BYTES 8192u

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "../check.h"
-#include "runtime/glibc_heap.h"
-#include "runtime/jemalloc_heap.h"
-#include "runtime/python_pools.h"
-#include "runtime/v8_chunks.h"
+#include "runtime/allocators/glibc.h"
+#include "runtime/allocators/jemalloc.h"
+#include "runtime/python/pools.h"
+#include "runtime/v8/chunks.h"
 
 #define BASE  0x40000000ull
 #define PAGES 8u

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "../check.h"
-#include "runtime/hotspot_vthreads.h"
+#include "runtime/hotspot/vthreads.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

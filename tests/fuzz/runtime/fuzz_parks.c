@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/hotspot.h"
+#include "runtime/hotspot/hotspot.h"
 #include "wrapped_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

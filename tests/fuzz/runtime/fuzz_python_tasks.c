@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../check.h"
-#include "runtime/python_tasks.h"
+#include "runtime/python/tasks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

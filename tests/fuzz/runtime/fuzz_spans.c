@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "runtime/hotspot.h"
+#include "runtime/hotspot/hotspot.h"
 #include "wrapped_memory.h"
 
 #define FACTS 128u

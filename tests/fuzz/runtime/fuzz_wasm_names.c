@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "runtime/wasm_names.h"
+#include "runtime/v8/wasm_names.h"
 
 struct module {
 	const uint8_t *bytes;

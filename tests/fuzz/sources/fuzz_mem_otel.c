@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "bpf/mem_heap_abi.h"
+#include "bpf/memory/heap_abi.h"
 #include "sources/memory/otel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 
 #include "attach/kernel_types.h"
 #include "attach/kfuncs.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 
 #define HOLD	"bpf_task_work_schedule_resume_impl"
 #define RESUME	"bpf_task_work_schedule_resume"

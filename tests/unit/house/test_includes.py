@@ -92,7 +92,7 @@ class TheHouse(unittest.TestCase):
         self.assertGreater(len(includes), 500)
         self.assertEqual(set(rooms.values()), set(PARTS.values()))
         self.assertIn("base/fail.h", includes["film/reader.h"])
-        self.assertIn("bpf/restart.h", includes["bpf/unwind.h"])
+        self.assertIn("bpf/unwind/restart.h", includes["bpf/unwind/unwind.h"])
         self.assertIn("film/reader.h", reached(includes, "server/api_flame.c"))
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_walkers.py: programs of uprobes have a tail call, and only the walkers walk stacks (src/bpf).
 
-Without a tail call the kernel may give a program that can be preempted a stack that it shares (capture_maps.h).
+Without a tail call the kernel may give a program that can be preempted a stack that it shares (capture/maps.h).
 """
 
 import re
@@ -55,7 +55,7 @@ def reaches(headers, files, callee, section):
 
 class Walkers(unittest.TestCase):
     def setUp(self):
-        self.headers, self.files = ([path.read_text(encoding="utf-8") for path in sorted(BPF.glob(names))]
+        self.headers, self.files = ([path.read_text(encoding="utf-8") for path in sorted(BPF.rglob(names))]
                                     for names in ("*.h", "*.c"))
 
     def test_programs_of_uprobes_have_tail_calls(self):

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "bpf/capture_abi.h"
+#include "bpf/capture/abi.h"
 #include "film/loss_kinds.h"
 
 static void test_samples(void **state)

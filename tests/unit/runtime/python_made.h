@@ -2,9 +2,9 @@
 #ifndef TESTS_RUNTIME_PYTHON_MADE_H
 #define TESTS_RUNTIME_PYTHON_MADE_H
 
-#include "runtime/python_layout.h"
+#include "runtime/python/layout.h"
 
-/* The layout of a code object and of strings of 3.11 (known_layouts in python_layout.c). */
+/* The layout of a code object and of strings of 3.11 (known_layouts in python/layout.c). */
 static const struct python_layout python_3_11 = {
 	.minor = 11,
 	.data = {.code_from = 56,

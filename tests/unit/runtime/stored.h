@@ -2,7 +2,7 @@
 #ifndef TESTS_RUNTIME_STORED_H
 #define TESTS_RUNTIME_STORED_H
 
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "pieces.h"
 #include "stored_walk.h"
 #include "process/targets.h"

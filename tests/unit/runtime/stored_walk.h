@@ -3,7 +3,7 @@
 #define TESTS_RUNTIME_STORED_WALK_H
 
 #include "base/buf.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "runtime/runtime.h"
 #include "unwind/pool.h"
 #include "unwind/rules.h"

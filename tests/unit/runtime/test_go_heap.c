@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/go_heap.h"
+#include "runtime/go/heap.h"
 
 #define BASE  0x10000ull
 #define FIRST (BASE + 0x100)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/glibc_heap.h"
-#include "runtime/python_pools.h"
-#include "runtime/python_waiting.h"
-#include "runtime/v8_chunks.h"
+#include "runtime/allocators/glibc.h"
+#include "runtime/python/pools.h"
+#include "runtime/python/waiting.h"
+#include "runtime/v8/chunks.h"
 
 #define BASE  0x10000000ull
 #define BYTES (16u * RESIDENT_PAGE)

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/hotspot.h"
+#include "runtime/hotspot/hotspot.h"
 
 /* Memory in which everything is the same few bytes, or what a generator says. */
 struct noise {

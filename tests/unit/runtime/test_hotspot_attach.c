@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/hotspot_attach.h"
+#include "runtime/hotspot/attach.h"
 
 static void answers(void **state)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define HERE_REMEMBERS_WORDS
-#include "bpf/unwind.h"
+#include "bpf/unwind/unwind.h"
 
 /* A heap of code, with its map of segments behind it. */
 #define HEAP	     0x7f0000000000ull

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/hotspot.h"
+#include "runtime/hotspot/hotspot.h"
 
 #define MEMORY 0x10000
 #define BASE   0x7f0000000000ull

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/hotspot.h"
+#include "runtime/hotspot/hotspot.h"
 
 #define MEMORY	 0x8000u
 #define BASE	 0x7f0000000000ull

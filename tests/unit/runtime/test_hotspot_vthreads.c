@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/hotspot.h"
+#include "runtime/hotspot/hotspot.h"
 
 #define BASE 0x7f0000000000ull
 

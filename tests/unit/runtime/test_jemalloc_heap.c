@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/jemalloc_heap.h"
+#include "runtime/allocators/jemalloc.h"
 
 #define DATA	   0x7f0000000000ull /* of the library, with the root at ROOT */
 #define ROOT_BYTES (8ull << 18)

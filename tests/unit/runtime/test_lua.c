@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/lua_internal.h"
+#include "runtime/lua/internal.h"
 
 /* A process of two pages; what is read beyond is not there. */
 #define BASE   0x7f0000001000ull

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/luajit_here.h"
+#include "runtime/luajit/here.h"
 
 /* A process of two pages; what is read beyond is not there. */
 #define BASE   0x7f0000001000ull

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define HERE_REMEMBERS_WORDS
-#include "bpf/unwind.h"
+#include "bpf/unwind/unwind.h"
 
 /* One word is remembered, as a cache may lose any other. */
 struct here {

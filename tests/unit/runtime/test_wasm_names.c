@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/wasm_names.h"
+#include "runtime/v8/wasm_names.h"
 
 struct module {
 	uint8_t bytes[256];

@@ -2,7 +2,7 @@
 #ifndef TESTS_RUNTIME_V8_HEAP_H
 #define TESTS_RUNTIME_V8_HEAP_H
 
-#include "runtime/v8_internal.h"
+#include "runtime/v8/internal.h"
 
 /* What images of Node.js 20 (V8 11.3) publish, and what is known of that version. */
 static const struct v8_facts v8_facts_11_3 = {

@@ -6,7 +6,7 @@
  * A heap of V8 11.3 that a test makes, object by object, and the names of frames that lead into it.
  */
 
-#include "bpf/v8_abi.h"
+#include "bpf/runtime/v8/abi.h"
 #include "v8_heap.h"
 
 /* Types of strings: how they are kept, and whether their characters have one byte. */

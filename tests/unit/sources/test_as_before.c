@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "sources/threads/as_before.h"
+#include "sources/sched/as_before.h"
 
 #define FRAMES 3
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-#include "sources/threads/file_lock.h"
+#include "sources/sched/file_lock.h"
 
 static pid_t holder(const char *text, pid_t waiter, unsigned long long inode)
 {

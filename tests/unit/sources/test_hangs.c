@@ -2,7 +2,7 @@
 /* Which waits should not take long. */
 #include "../prelude.h"
 
-#include "sources/threads/hangs.h"
+#include "sources/sched/hangs.h"
 
 /* asm/unistd_64.h, and 1 */
 enum {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "sources/threads/lives.h"
+#include "sources/sched/lives.h"
 
 #define BEGIN	1000000ull
 #define FUTEX	203 /* its number, and 1 */

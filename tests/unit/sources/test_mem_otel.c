@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../prelude.h"
 
-#include "bpf/mem_heap_abi.h"
+#include "bpf/memory/heap_abi.h"
 #include "sources/memory/otel.h"
 
 static uint64_t one(uint64_t number, uint64_t flags, int64_t distance)

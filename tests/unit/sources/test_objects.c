@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "sources/threads/objects.h"
+#include "sources/sched/objects.h"
 
 static const char *words_of(const struct object_told *told, size_t size)
 {

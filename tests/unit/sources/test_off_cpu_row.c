@@ -2,7 +2,7 @@
 /* What is taken as a wait of the kernel's side. */
 #include "../prelude.h"
 
-#include "sources/threads/off_cpu_row.h"
+#include "sources/sched/off_cpu_row.h"
 
 struct told {
 	struct capture_record record;

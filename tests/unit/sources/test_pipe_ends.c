@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sources/threads/pipe_ends.h"
+#include "sources/sched/pipe_ends.h"
 
 /* A process that has a copy of a descriptor, and none of the others. */
 static pid_t holder(int fd, const int close_too[], size_t count)

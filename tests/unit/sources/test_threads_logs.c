@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "sources/threads/threads_logs.h"
+#include "sources/sched/threads_logs.h"
 
 enum {
 	CPUS = 3,

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "unwind/pool.h"
 #include "unwind/rules.h"
 

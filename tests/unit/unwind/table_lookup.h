@@ -4,13 +4,13 @@
 
 #include <stdint.h>
 
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "unwind/pool.h"
 #include "unwind/table.h"
 
 /*
  * The rule for an address (virtual, as in the image) as the table has it; its until means nothing
- * here. rules: the memory given to unwind_rules_new(). The walk (bpf/unwind_find.h) has its own way
+ * here. rules: the memory given to unwind_rules_new(). The walk (bpf/unwind/find.h) has its own way
  * to the same answer.
  */
 static inline struct unwind_rule table_lookup(const struct unwind_pool *pool,

@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "unwind/pool.h"
 
 #define MIB (1u << 20)

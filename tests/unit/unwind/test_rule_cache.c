@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/rule_cache.h"
+#include "bpf/unwind/rule_cache.h"
 
 #define GENERATION 7
 

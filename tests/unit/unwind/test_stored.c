@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "bpf/unwind_abi.h"
+#include "bpf/unwind/abi.h"
 #include "plain_memory.h"
 #include "unwind/table.h"
 #include "unwind/walk.h"

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SOURCES_SCHED_OFF_CPU_ROW_H
+#define SOURCES_SCHED_OFF_CPU_ROW_H
+
+#include "bpf/sched/off_cpu_abi.h"
+#include "resolve/samples.h"
+#include "film/film.h"
+
+/* What a film has of a wait, from what the kernel's side has. */
+
+/*
+ * The wait behind a record's frames; null: the record is damaged, or its times are not in their
+ * order, of which no length can be told.
+ */
+const struct off_cpu_wait *off_cpu_wait_of(const struct capture_record *record);
+
+/* A row with the evidence of a wait, without its time. */
+struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place);
+
+/* What of that is not as the kernel's side says it: in a film's words. */
+struct off_cpu_told {
+	uint32_t flags; /* enum film_wait_flag */
+	uint16_t call;
+	uint8_t state, descriptor;
+};
+struct off_cpu_told off_cpu_told(const struct off_cpu_wait *wait);
+
+/* enum film_wait_context: where its waker ran, an enum off_cpu_context. */
+uint8_t off_cpu_context(uint8_t waker_context);
+
+/* Options of all sources that take stacks of waits. */
+#define OFF_CPU_STACKS_USUAL 1000
+#define OFF_CPU_MIN_WAIT                                                                       \
+	{                                                                                      \
+		"min-wait", 0, true, "TIME",                                                   \
+			"of off-cpu, lock and threads: the shortest wait that has a stack of " \
+			"its own (default 50us)",                                              \
+			0, 3600000000000ull, 50000                                             \
+	}
+#define OFF_CPU_WAIT_STACKS                                                                    \
+	{                                                                                      \
+		"wait-stacks", 0, false, "N",                                                  \
+			"of off-cpu, lock and threads: at most N stacks a second on each CPU " \
+			"(default 1000; 0: no limit)",                                         \
+			0, 1000000, OFF_CPU_STACKS_USUAL                                       \
+	}
+
+#endif
