@@ -54,7 +54,8 @@ static const char help_start[] =
 	"                          heatmap   of samples: when they were, a row for each 20 ms of\n"
 	"                                    a second, as SVG or for the terminal\n"
 	"                          histogram, graph, chrome   of calls\n"
-	"                          perfetto  of calls, and of what threads and the machine did\n"
+	"                          perfetto  of calls, of what threads and the machine did, of\n"
+	"                                    samples\n"
 	"                          states    of -e threads: how long threads were in which state\n"
 	"                          requests  of -e requests: by endpoint, and the slowest\n"
 	"                          logs      of -e logs: the lines\n"
@@ -99,7 +100,7 @@ static const char help_examples[] =
 	"  stackcam report --columns calls,avg,p99,max --sort p99 calls.film\n"
 	"  stackcam report --format graph --focus '^parse_order$' calls.film\n"
 	"  stackcam report -o calls.perfetto-trace calls.film    each call, for ui.perfetto.dev;\n"
-	"                                                        of -e threads, each slice\n"
+	"                                                        else slices and samples\n"
 	"  stackcam report --by arg.id calls.film     how long calls took, by the argument id\n"
 	"  stackcam report --format json | jq '.functions[0]'\n";
 
@@ -298,6 +299,12 @@ static int tell(struct arguments *a, struct film *film, struct output *output, s
 	return 0;
 }
 
+/* Whose losses count where samples are shown: those of the event that is asked for, or of all. */
+static uint32_t event_of_samples(const struct question *q, const struct film *film)
+{
+	return q->event ? film_find_event(film, q->event) : WORDS_ANY_EVENT;
+}
+
 /* Shows when its samples were; 0 or a negative errno with *why filled. */
 static int show_times(struct arguments *a, struct film *film, struct output *output,
 		      struct fail *why)
@@ -339,6 +346,8 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 		err = fail(why, -ENOENT, NULL,
 			   "nothing of the film matches: there is nothing to show as %s",
 			   answer->format->name);
+	if (answer->format->is_binary)
+		event = event_of_samples(&answer->question, film);
 	if (!err && event && !fflush(output->file))
 		words_lost(film, event, 0, stderr);
 	return err;
@@ -355,8 +364,10 @@ static int show_slices(struct arguments *a, struct film *film, struct output *ou
 	if (!err && !told && !fflush(output->file))
 		err = fail(why, -ENOENT, NULL, "nothing of the film matches: no thread has slices");
 	if (!err && !fflush(output->file))
-		words_lost(film, q->event ? film_find_event(film, q->event) : slices_event(film), 0,
-			   stderr);
+		words_lost(film,
+			   q->event || a->answer.format->times ? event_of_samples(q, film)
+							       : slices_event(film),
+			   0, stderr);
 	return err;
 }
 
@@ -425,7 +436,8 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 			     a->answer.question.event ? "this event has none"
 						      : "the film has none");
 	else if (!shown)
-		shown = format->story	? tell(a, film, &output, why)
+		shown = show_tells_story(format, film, a->answer.question.event)
+				? tell(a, film, &output, why)
 			: format->times ? show_times(a, film, &output, why)
 					: show(a, film, &output, why);
 	err = output_close(&output, !shown, shown ? NULL : why);

@@ -83,6 +83,14 @@ static int diff_speedscope(const struct diff *diff, const struct show_options *o
 	return speedscope_write_flame(&diff->flame, out);
 }
 
+static int times_perfetto(struct film *film, const struct question *q,
+			  const struct show_options *options, FILE *out, uint64_t *samples,
+			  struct fail *why)
+{
+	(void)options;
+	return perfetto_write_samples(film, q, out, samples, why);
+}
+
 /* speedscope and chrome stand before json: the first extension that fits counts */
 static const struct show_format formats[] = {
 	{.name = "table",
@@ -121,7 +129,8 @@ static const struct show_format formats[] = {
 	 .extensions = "perfetto-trace pftrace perfetto",
 	 .is_binary = true,
 	 .story = perfetto_write_calls,
-	 .slices = perfetto_write_slices},
+	 .slices = perfetto_write_slices,
+	 .times = times_perfetto},
 	{.name = "states", .extensions = "states", .slices = show_states},
 	{.name = "states-json", .extensions = "states.json", .slices = show_states_json},
 	{.name = "requests",
@@ -174,13 +183,6 @@ static int refuse_event(const struct show_format *format, const char *event, str
 {
 	char to_do[64];
 
-	if (format->slices) {
-		snprintf(to_do, sizeof(to_do), "choose -e %s or -e %s, if the film has it",
-			 event_type(EVENT_THREADS)->name, event_type(EVENT_CALLS)->name);
-		return fail(why, -EINVAL, to_do,
-			    "format %s shows calls and the lives of threads; %s has neither",
-			    format->name, event);
-	}
 	snprintf(to_do, sizeof(to_do), "-e %s names calls, if the film has any",
 		 event_type(EVENT_CALLS)->name);
 	return fail(why, -EINVAL, to_do, "format %s shows calls; %s is not an event of calls",
@@ -235,11 +237,6 @@ int show_story_fits(const struct show_format *format, struct film *film, const c
 
 	if (!id && event)
 		return fail(why, -ENOENT, NULL, "the film has no event '%s'", event);
-	if (!id && format->slices)
-		return fail(why, -EINVAL,
-			    "'stackcam trace' films calls, 'stackcam record -e threads' lives",
-			    "format %s shows calls and the lives of threads; the film has neither",
-			    format->name);
 	if (!id)
 		return fail(why, -EINVAL, "'stackcam trace' films calls",
 			    "format %s shows calls, and the film has none", format->name);
@@ -261,6 +258,13 @@ bool show_tells_slices(const struct show_format *format, const struct film *film
 	if (format->story && film_find_event(film, event_type(EVENT_CALLS)->name))
 		return false;
 	return slices_event(film);
+}
+
+bool show_tells_story(const struct show_format *format, const struct film *film, const char *event)
+{
+	uint32_t id = film_find_event(film, event ? event : event_type(EVENT_CALLS)->name);
+
+	return format->story && (!format->times || (id && view_is_calls(&film->events[id])));
 }
 
 const struct show_format *show_format_find(const char *name)

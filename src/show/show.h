@@ -136,6 +136,9 @@ int show_story_fits(const struct show_format *format, struct film *film, const c
 bool show_tells_slices(const struct show_format *format, const struct film *film,
 		       const char *event);
 
+/* The same of calls as they happened; a format that shows nothing else shows these in any case. */
+bool show_tells_story(const struct show_format *format, const struct film *film, const char *event);
+
 /* Take "total,self,calls" and "p99" into options: 0, or -EINVAL with *why filled. */
 int show_take_columns(struct show_options *options, const char *names, struct fail *why);
 int show_take_order(struct show_options *options, const char *name, struct fail *why);

@@ -361,8 +361,8 @@ void words_lost(const struct film *film, uint32_t event, uint32_t also, FILE *ou
 	for (size_t i = 0; i < film->loss_count; i++) {
 		const struct film_loss *loss = &film->losses[i];
 
-		if (!loss->count ||
-		    (loss->event && loss->event != event && (!also || loss->event != also)))
+		if (!loss->count || (loss->event && event != WORDS_ANY_EVENT &&
+				     loss->event != event && (!also || loss->event != also)))
 			continue;
 		text_count(count, sizeof(count), loss->count);
 		fputs("stackcam: lost: ", out);

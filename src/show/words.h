@@ -61,8 +61,9 @@ void words_other_events(const struct view *view, FILE *out);
 
 /*
  * "stackcam: lost: REASON: N", a line for each loss that an event of the film suffered, or another
- * one beside it (0: none).
+ * one beside it (0: none); or any event.
  */
+#define WORDS_ANY_EVENT UINT32_MAX
 void words_lost(const struct film *film, uint32_t event, uint32_t also, FILE *out);
 
 /*

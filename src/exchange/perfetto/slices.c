@@ -2,7 +2,6 @@
 #include "exchange/perfetto/writer.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "query/filter.h"
 #include "query/lock_words.h"
@@ -49,20 +48,9 @@ enum {
 struct writer {
 	struct perfetto_trace trace;
 	struct filter_kept kept;
-	uint64_t *tracks; /* by thread; 0: not described */
 	uint64_t flows, told;
 	bool has_name[NAME_WAKES + 1];
 };
-
-static int track_of(struct writer *w, uint32_t thread, uint64_t *uuid)
-{
-	int err = 0;
-
-	if (!w->tracks[thread])
-		err = perfetto_describe_thread(&w->trace, thread, &w->tracks[thread]);
-	*uuid = w->tracks[thread];
-	return err;
-}
 
 /* A name that comes again and again is written once. */
 static int put_name(struct writer *w, unsigned int id, const char *name)
@@ -92,7 +80,7 @@ static int put_waker(struct writer *w, const struct slice *slice, uint64_t *flow
 	if (slice->kind != SLICE_WOKEN || slice->began_before || !e->waker ||
 	    e->context != FILM_WAIT_BY_THREAD || !w->kept.threads[e->waker])
 		return 0;
-	err = track_of(w, e->waker, &track);
+	err = perfetto_describe_thread(&w->trace, e->waker, &track);
 	if (err)
 		return err;
 	*flow = ++w->flows;
@@ -176,7 +164,7 @@ static int take(void *context, const struct slice *slice)
 
 	if (!w->kept.threads[slice->thread])
 		return 0;
-	err = track_of(w, slice->thread, &track);
+	err = perfetto_describe_thread(&w->trace, slice->thread, &track);
 	if (!err)
 		err = put_waker(w, slice, &flow);
 	if (!err)
@@ -194,16 +182,13 @@ int perfetto_write_slices(struct film *film, const struct question *q, FILE *out
 {
 	struct writer w = {0};
 	uint32_t event = q->event ? film_find_event(film, q->event) : slices_event(film);
-	uint64_t from, to;
+	uint64_t from, to, samples;
 	int err = filter_span(&q->filter, &film->info, &from, &to, why);
 
 	*told = 0;
 	if (err)
 		return err;
 	err = filter_apply(&q->filter, film, &w.kept, why);
-	w.tracks = calloc(film->thread_count + 1ull, sizeof(*w.tracks));
-	if (!err && !w.tracks)
-		err = -ENOMEM;
 	if (!err)
 		err = perfetto_begin(&w.trace, film, out, annotation_names,
 				     sizeof(annotation_names) / sizeof(annotation_names[0]));
@@ -211,9 +196,10 @@ int perfetto_write_slices(struct film *film, const struct question *q, FILE *out
 		err = slices_each(film, event, from, to, take, &w, why);
 	if (!err)
 		err = perfetto_put_machine(&w.trace, film, from, to, why);
+	if (!err && !q->event)
+		err = perfetto_put_samples(&w.trace, film, 0, q, &w.kept, &samples, why);
 	*told = w.told;
 	filter_kept_free(&w.kept);
-	free(w.tracks);
 	perfetto_end(&w.trace);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot tell what threads did") : err;
 }

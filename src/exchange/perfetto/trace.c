@@ -10,8 +10,6 @@
 enum {
 	TRACE_PACKET = 1,
 
-	CLOCK_OF_WALL = 1,
-	CLOCK_OF_FILM = 3, /* CLOCK_MONOTONIC */
 	SNAPSHOT_CLOCKS = 1,
 	SNAPSHOT_PRIMARY_CLOCK = 2,
 
@@ -24,7 +22,7 @@ enum {
 
 void perfetto_put_packet(struct perfetto_trace *t, uint64_t flags)
 {
-	proto_number(&t->packet, PACKET_SEQUENCE, 1);
+	proto_number(&t->packet, PACKET_SEQUENCE, t->sequence);
 	proto_number(&t->packet, PACKET_SEQUENCE_FLAGS, flags);
 	t->field.count = 0;
 	proto_message(&t->field, TRACE_PACKET, &t->packet);
@@ -52,9 +50,10 @@ int perfetto_begin(struct perfetto_trace *t, const struct film *film, FILE *out,
 {
 	const struct film_info *info = &film->info;
 
-	*t = (struct perfetto_trace){.film = film, .out = out};
+	*t = (struct perfetto_trace){.film = film, .out = out, .sequence = 1};
 	t->process_uuids = calloc(film->process_count + 1ull, sizeof(*t->process_uuids));
-	if (!t->process_uuids)
+	t->thread_uuids = calloc(film->thread_count + 1ull, sizeof(*t->thread_uuids));
+	if (!t->process_uuids || !t->thread_uuids)
 		return -ENOMEM;
 	put_clock(t, CLOCK_OF_FILM, info->start);
 	put_clock(t, CLOCK_OF_WALL, info->start + (uint64_t)info->wall_offset);
@@ -73,6 +72,7 @@ int perfetto_begin(struct perfetto_trace *t, const struct film *film, FILE *out,
 void perfetto_end(struct perfetto_trace *t)
 {
 	free(t->process_uuids);
+	free(t->thread_uuids);
 	buf_free(&t->packet);
 	buf_free(&t->message);
 	buf_free(&t->inner);
@@ -141,8 +141,13 @@ static int begin_track(struct perfetto_trace *t, uint32_t thread, uint64_t *uuid
 int perfetto_describe_thread(struct perfetto_trace *t, uint32_t id, uint64_t *uuid)
 {
 	const struct film_thread *thread = &t->film->threads[id];
-	int err = begin_track(t, id, uuid);
+	int err;
 
+	*uuid = t->thread_uuids[id];
+	if (*uuid)
+		return 0;
+	err = begin_track(t, id, uuid);
+	t->thread_uuids[id] = *uuid;
 	proto_number_always(&t->inner, THREAD_PID, t->film->processes[thread->process].pid);
 	proto_number_always(&t->inner, THREAD_TID, thread->tid);
 	if (!err)

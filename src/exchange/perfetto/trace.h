@@ -6,6 +6,7 @@
 
 #include "exchange/protobuf.h"
 #include "film/reader.h"
+#include "query/filter.h"
 
 /*
  * Writes a trace of Perfetto: the packets that its formats here have in common. Its processes and
@@ -22,6 +23,11 @@ enum perfetto_packet_field {
 	PACKET_SEQUENCE_FLAGS = 13,
 	PACKET_CLOCK_ID = 58,
 	PACKET_TRACK_DESCRIPTOR = 60,
+};
+
+enum perfetto_clock {
+	CLOCK_OF_WALL = 1,
+	CLOCK_OF_FILM = 3, /* CLOCK_MONOTONIC */
 };
 
 enum perfetto_event_field {
@@ -64,15 +70,16 @@ enum perfetto_interned {
 struct perfetto_trace {
 	const struct film *film;
 	FILE *out;
-	uint64_t *process_uuids; /* per id; 0: not told yet */
+	uint64_t *process_uuids, *thread_uuids; /* of tracks, per id; 0: not described yet */
 	uint64_t uuids;
+	uint64_t sequence; /* of the next packets; what is interned holds for one of them */
 	/* a packet, what stands in it, and what stands in that; the trace's own field around it */
 	struct buf packet, message, inner, field;
 };
 
 /*
- * Writes the packet that comes first; annotations: names by id, from 1 on, count with the unused 0.
- * 0 or -ENOMEM; perfetto_end() is needed in either case.
+ * Writes the packet that comes first, of sequence 1; annotations: names by id, from 1 on, count
+ * with the unused 0. 0 or -ENOMEM; perfetto_end() is needed in either case.
  */
 int perfetto_begin(struct perfetto_trace *t, const struct film *film, FILE *out,
 		   const char *const *annotations, unsigned int count);
@@ -93,12 +100,12 @@ void perfetto_annotate(struct perfetto_trace *t, unsigned int name, unsigned int
 int perfetto_annotate_text(struct perfetto_trace *t, unsigned int name, const char *text);
 
 /*
- * Describes a thread's own track, and that of its process if that was not described: *uuid is its
- * number. 0 or -ENOMEM.
+ * *uuid becomes the number of a thread's own track. Describes it, and that of its process, if that
+ * was not done yet. 0 or -ENOMEM.
  */
 int perfetto_describe_thread(struct perfetto_trace *t, uint32_t thread, uint64_t *uuid);
 
-/* The same of a track with a name of its own, below the thread's process. */
+/* Describes a track with a name of its own, below the thread's process. 0 or -ENOMEM. */
 int perfetto_describe_track(struct perfetto_trace *t, uint32_t thread, const char *name,
 			    uint64_t *uuid);
 
@@ -108,5 +115,14 @@ int perfetto_intern(struct perfetto_trace *t, uint64_t id, const char *name);
 /* Writes the gauges of a film in [from, to) of its clock as counters. */
 int perfetto_put_machine(struct perfetto_trace *t, struct film *film, uint64_t from, uint64_t to,
 			 struct fail *why);
+
+/*
+ * Writes the samples that a question asks for, whose filter keeps `kept`, of one event, or (only:
+ * 0) of each that has samples. *samples: how many. Returns 0 or a negative errno, with *why filled
+ * if it is not -ENOMEM.
+ */
+int perfetto_put_samples(struct perfetto_trace *t, struct film *film, uint32_t only,
+			 const struct question *q, const struct filter_kept *kept,
+			 uint64_t *samples, struct fail *why);
 
 #endif

@@ -8,7 +8,7 @@
 #include "query/replay.h"
 
 /*
- * Traces of Perfetto: packets of track events on the monotonic clock. Each function returns 0 or a
+ * Traces of Perfetto on the monotonic clock. Each function returns 0 or a
  * negative errno with *why filled; a caller that closes the stream sees whether writing failed.
  */
 
@@ -18,9 +18,16 @@ int perfetto_write_calls(struct film *film, const struct replay_question *q, FIL
 
 /*
  * What the threads of a film did, slice by slice, of the question's event, which has turns; and the
- * machine's gauges. *told: how many slices.
+ * machine's gauges and, if the question names no event, all samples. *told: how many slices.
  */
 int perfetto_write_slices(struct film *film, const struct question *q, FILE *out, uint64_t *told,
 			  struct fail *why);
+
+/*
+ * The samples of the question's event, or of each event that has any, of which Perfetto makes flame
+ * graphs. *samples: how many.
+ */
+int perfetto_write_samples(struct film *film, const struct question *q, FILE *out,
+			   uint64_t *samples, struct fail *why);
 
 #endif

@@ -351,8 +351,7 @@ class Verbs(unittest.TestCase):
         self.assertIn("calls in calls.film nothing matches --tid 9", done.stderr)
         self.assertFalse([e for e in json.loads(done.stdout)["traceEvents"] if e["ph"] == "X"])
         self.ends(1, "report", "--format", "chrome", says="format chrome shows calls, and the film has none")
-        self.ends(1, "report", "--format", "perfetto", says="the lives of threads; the film has neither")
-        self.ends(1, "report", "--format", "perfetto", "-e", "on-cpu", says="on-cpu has neither")
+        self.ends(1, "report", "--format", "perfetto", "-e", "on-cpu", "calls.film", says="only calls")
         for words in (("--by", "process"), ("--lines",), ("--inlines",)):
             self.ends(2, "report", "--format", "chrome", *words, "calls.film", says="--by, --lines")
         self.ends(2, "diff", "--format", "chrome", "a", "b", says="chrome cannot hold")
