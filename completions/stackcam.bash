@@ -121,6 +121,7 @@ _stackcam_options()
 		;;
 	play) echo "--port --open -h --help" ;;
 	mcp) echo "--allow-record -h --help" ;;
+	schema) echo "-h --help" ;;
 	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
 	threads)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --each --format --lines --native
@@ -259,7 +260,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent mcp help version -h --help --version"
+		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent mcp schema help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record || $verb == trace ]]; then
@@ -287,8 +288,9 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent mcp" ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent mcp schema" ;;
 	record | trace) _stackcam_files -c ;;
+	schema) _stackcam_reply -W "report diff summary explain requests states logs machine values inspect threads doctor" ;;
 	report | explain | replay | diff | play | resolve | mcp) _stackcam_films ;;
 	esac
 }

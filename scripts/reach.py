@@ -27,6 +27,7 @@ SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 # taken; what fits none reaches all.
 REACH = (
     ("*.md", ["docs"]),
+    ("doc/schemas.json", ["schema", "docs"]),
     ("doc/*", ["docs", "test_server.py", "test_timeline.py"]),
     ("completions/*", ["docs"]),
     ("bench/*", []),
@@ -55,6 +56,7 @@ REACH = (
     ("src/store/*", SERVERS),
     ("src/send/*", ["serve.", "agent"]),
     ("src/mcp/*", ["mcp"]),
+    ("src/cmd/schema*", ["schema", "docs"]),
     ("src/cmd/mcp*", ["mcp", "docs"]),
     ("src/show/inspect*", ["inspect", "docs"]),
     ("src/base/shown*", ["inspect"]),

@@ -18,6 +18,7 @@ int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
+int cmd_schema(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_threads(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);

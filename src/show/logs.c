@@ -125,7 +125,8 @@ int show_logs_json(struct film *film, const struct question *q, const struct sho
 		err = fail_errno(why, -ENOMEM, NULL, "cannot show lines of logs");
 	if (!err && *count) {
 		json_open(&j, NULL, '{');
-		json_put_film(&j, film, from, to);
+		json_put_film(&j, film, from > film->info.start ? from : film->info.start,
+			      to < film->info.end ? to : film->info.end);
 		json_put_reasons(&j, "loss", &losses);
 		json_open(&j, "lines", '[');
 		vec_foreach (&lines.all, line) {

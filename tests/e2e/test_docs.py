@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAN = ROOT / "doc" / "man"
 COMPLETION = ROOT / "completions" / "stackcam.bash"
 PAGES = sorted(MAN.glob("*.1"))
-VERBS = ["record", "trace", "inspect", "report", "explain", "replay", "diff", "play", "resolve", "threads", "serve", "keep", "agent", "mcp", "doctor"]
+VERBS = ["record", "trace", "inspect", "report", "explain", "replay", "diff", "play", "resolve", "threads", "serve", "keep", "agent", "mcp", "schema", "doctor"]
 OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 
@@ -203,7 +203,7 @@ def anchors_of(text):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", *GUIDE])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "dist/skill/stackcam/SKILL.md", *GUIDE])
 def test_commands_exist(stackcam, name):
     commands = list(code_of((ROOT / name).read_text()))
     assert commands
