@@ -6,6 +6,8 @@
 		.group = its_group, .name = its_name, .unit = its_unit, .title = its_title, \
 		##__VA_ARGS__                                                               \
 	}
+/* A time that the kernel adds up up to 2 s late (PSI_FREQ in its kernel/sched/psi.c). */
+#define PRESSURE(name, title) FLOW("pressure", name, "ns", title, .lags = true)
 #define LEVEL(group, name, unit, title, ...) \
 	FLOW(group, name, unit, title, .is_level = true, ##__VA_ARGS__)
 
@@ -49,16 +51,15 @@ static const struct gauge_type types[FILM_GAUGE_KINDS] = {
 		LEVEL("network", "rtt", "ns", "round-trip time of TCP, the median of connections",
 		      .count = "connections", .has_times = true),
 
-	[FILM_GAUGE_PRESSURE_CPU] =
-		FLOW("pressure", "cpu", "ns", "time in which some thread waited for a CPU"),
+	[FILM_GAUGE_PRESSURE_CPU] = PRESSURE("cpu", "time in which some thread waited for a CPU"),
 	[FILM_GAUGE_PRESSURE_DISK] =
-		FLOW("pressure", "disk", "ns", "time in which some thread waited for a disk"),
+		PRESSURE("disk", "time in which some thread waited for a disk"),
 	[FILM_GAUGE_PRESSURE_DISK_ALL] =
-		FLOW("pressure", "disk-all", "ns", "time in which all threads waited for a disk"),
+		PRESSURE("disk-all", "time in which all threads waited for a disk"),
 	[FILM_GAUGE_PRESSURE_MEMORY] =
-		FLOW("pressure", "memory", "ns", "time in which some thread waited for memory"),
+		PRESSURE("memory", "time in which some thread waited for memory"),
 	[FILM_GAUGE_PRESSURE_MEMORY_ALL] =
-		FLOW("pressure", "memory-all", "ns", "time in which all threads waited for memory"),
+		PRESSURE("memory-all", "time in which all threads waited for memory"),
 
 	[FILM_GAUGE_MEMORY_AVAILABLE] =
 		LEVEL("memory", "available", "bytes", "memory that programs could have"),

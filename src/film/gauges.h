@@ -76,6 +76,7 @@ struct gauge_type {
 	const char *count; /* what count counts; null: nothing */
 	bool is_level;
 	bool has_times; /* time and longest say something */
+	bool lags;	/* the kernel adds to it late: it seems to grow by more than time passed */
 };
 
 /* Null: the kind is of a later version. */

@@ -109,7 +109,7 @@ def test_no_rate_is_above_the_machine(lab):
     # each is known to a tick of 10 ms for each CPU, in 50 ms at least
     assert most < os.cpu_count() * 1.3, film.report("--format", "machine").stdout
     pressure = [row for row in machine(lab, film.path)["gauges"] if (row["group"], row["name"]) == ("pressure", "cpu")]
-    assert all(row["most"] / 1e9 < 1.3 for row in pressure), pressure
+    assert all(row["most"] <= 1e9 for row in pressure), pressure
 
 
 def test_bytes_of_an_interface(lab):

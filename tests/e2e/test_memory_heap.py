@@ -383,8 +383,9 @@ def test_go_that_takes_samples_no_more(lab, way):
             recorder.send_signal(signal.SIGINT)
             assert recorder.wait(timeout=PATIENCE) == 0
         program.stdin.close()
-    assert "leaks" not in truth and truth["small"][1] == pytest.approx(200000 * 416, rel=0.5)
-    assert not of_function(film, "mem-inuse", "main.leaks")
+    assert truth["small"][1] == pytest.approx(200000 * 416, rel=0.5)
+    # since Go 1.23 a thread learns of another rate as it takes its next sample, which is of the old one
+    assert of_function(film, "mem-inuse", "main.leaks") <= 1.1 * truth.get("leaks", (0, 0))[1]
     assert_said(film, "MemProfileRate is 0")
     said = film.report("-e", "mem-inuse").stdout
     assert ("524288 bytes between samples" in said) == (way == "begun before"), film.explain()

@@ -146,6 +146,11 @@ void machine_series_take(void *context, const struct machine_value *value)
 	}
 	series->at = all->now;
 	series->last = *value;
+	if (film_gauge_type(value->kind)->lags && row.value > row.duration) {
+		/* some of it was before: no more than all the time; the rest is due next */
+		series->last.value -= row.value - row.duration;
+		row.value = row.duration;
+	}
 	/* a device that does nothing in a film takes no room there */
 	series->has_begun |= !*series->object || row.value || row.count;
 	if (series->has_begun)

@@ -261,6 +261,29 @@ static void makes_sums_into_growth(void **state)
 	vec_free(&written.all);
 }
 
+/* The kernel adds up pressure late: of 150 ms in 100 ms some were before. */
+static void spreads_what_lags(void **state)
+{
+	struct written written = {0};
+	const struct machine_series_to to = {row, write_one, &written};
+	struct machine_series *series = machine_series_new(&to);
+	struct machine_value read = {.kind = FILM_GAUGE_PRESSURE_CPU, .object = ""};
+	const uint64_t values[] = {1000 * MS, 1010 * MS, 1160 * MS, 1190 * MS, 1191 * MS};
+	const uint64_t grown[] = {10 * MS, 100 * MS, 80 * MS, 1 * MS};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		read.value = values[i];
+		give(series, (i + 1) * 100 * MS, &read, 1);
+	}
+	machine_series_flush(series);
+	assert_int_equal(written.all.count, sizeof(grown) / sizeof(*grown));
+	for (size_t i = 0; i < sizeof(grown) / sizeof(*grown); i++)
+		assert_int_equal(written.all.at[i].value, grown[i]);
+	machine_series_free(series);
+	vec_free(&written.all);
+}
+
 static void keeps_levels_as_long_as_they_stay(void **state)
 {
 	struct written written = {0};
@@ -352,6 +375,7 @@ int main(void)
 		cmocka_unit_test(reads_memory_and_pressure),
 		cmocka_unit_test(takes_no_nonsense),
 		cmocka_unit_test(makes_sums_into_growth),
+		cmocka_unit_test(spreads_what_lags),
 		cmocka_unit_test(keeps_levels_as_long_as_they_stay),
 		cmocka_unit_test(refuses_too_many),
 		cmocka_unit_test(adds_up_requests_by_thread),
