@@ -38,6 +38,9 @@ bool isa_is_light(const struct isa_insn *insn);
  */
 bool isa_is_push(const struct isa_insn *insn);
 
+/* The length of the mark that says that an indirect jump may lead here; 0: there is none. */
+size_t isa_landing(const uint8_t *code, size_t left);
+
 /* Does it do nothing? Where functions are padded, such stand behind them. */
 bool isa_is_nop(const struct isa_insn *insn);
 

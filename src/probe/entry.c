@@ -163,12 +163,11 @@ static bool take_slow(const struct body *b, const struct entry_wish *wish, size_
 static bool stay(const struct body *b, const struct entry_wish *wish, size_t at,
 		 struct entry *found)
 {
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	size_t behind = at + sizeof(endbr64);
+	const size_t landing = at < b->size ? isa_landing(b->code + at, b->size - at) : 0;
+	const size_t behind = at + landing;
 	struct isa_insn insn;
 
-	if (behind < b->size && behind < wish->limit &&
-	    !memcmp(b->code + at, endbr64, sizeof(endbr64)) &&
+	if (landing && behind < b->size && behind < wish->limit &&
 	    isa_read(&insn, b->code + behind, b->size - behind) && isa_is_push(&insn) &&
 	    take(wish, (uint32_t)behind, &insn, 0, found))
 		return true;

@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/remote_frame.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "process/procfs.h"
-#include "process/remote_frame.h"
 
 /*
  * How long a thread may take to stop, and, on a busy machine, to make a call: to leave it alone in
@@ -96,7 +96,6 @@ static uint64_t status_number(const char *text, const char *name, int base)
 int remote_check(pid_t pid, struct fail *why)
 {
 	struct buf text = {0};
-	const char *features;
 	int err = procfs_read(pid, "status", STATUS_MAX, &text);
 
 	if (err)
@@ -106,8 +105,7 @@ int remote_check(pid_t pid, struct fail *why)
 			   (int)pid);
 	else if (status_number((char *)text.at, "\nTracerPid:", 10))
 		err = fail(why, -EPERM, NULL, "process %d has a debugger", (int)pid);
-	else if ((features = strstr((char *)text.at, "\nx86_Thread_features:")) &&
-		 strstr(features, "shstk"))
+	else if (arch_has_shadow_stack((const char *)text.at))
 		err = fail(why, -ENOTSUP, NULL, "process %d has a shadow stack", (int)pid);
 	buf_free(&text);
 	return err;
@@ -139,21 +137,18 @@ struct places {
 
 static void look_at_code(struct places *places, const struct procfs_mapping *mapping)
 {
-	/* mov $15, %rax; syscall */
-	static const uint8_t returns[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	/* syscall; ret */
-	static const uint8_t calls[] = {0x0f, 0x05, 0xc3};
 	uint64_t size = mapping->end - mapping->start;
-	uint8_t *code, *at;
+	const uint8_t *at;
+	uint8_t *code;
 
 	if ((places->call_at && places->return_at) || size > CODE_MAX)
 		return;
 	code = malloc(size);
 	if (code && !remote_read(places->pid, code, size, mapping->start)) {
-		at = memmem(code, size, calls, sizeof(calls));
+		at = arch_find_call(code, size);
 		if (at && !places->call_at)
 			places->call_at = mapping->start + (uint64_t)(at - code);
-		at = memmem(code, size, returns, sizeof(returns));
+		at = arch_find_sigreturn(code, size);
 		if (at && !places->return_at)
 			places->return_at = mapping->start + (uint64_t)(at - code);
 	}
@@ -188,21 +183,20 @@ static int find_places(struct places *places)
 /* -- beginning --------------------------------------------------------------------------------- */
 
 /* What it is to go on with if nothing more comes: as a signal handler would leave it. */
-static struct user_regs_struct restarted(const struct user_regs_struct *was)
+static struct arch_user_regs restarted(const struct arch_user_regs *was)
 {
-	struct user_regs_struct regs = *was;
+	struct arch_user_regs regs = *was;
 
-	if ((int64_t)was->orig_rax < 0)
+	if (arch_regs_call(was) < 0)
 		return regs;
-	switch (-(int64_t)was->rax) {
+	switch (-arch_regs_result(was)) {
 	case 512: /* ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND of the kernel */
 	case 513:
 	case 514:
-		regs.rax = was->orig_rax;
-		regs.rip -= 2;
+		arch_regs_repeat(&regs);
 		break;
 	case 516: /* ERESTART_RESTARTBLOCK: what it would go on with is forgotten */
-		regs.rax = (uint64_t)-EINTR;
+		arch_regs_set_result(&regs, -EINTR);
 		break;
 	}
 	return regs;
@@ -252,28 +246,27 @@ static bool has_signal(pid_t pid, uint64_t mask)
  */
 static void repeat_call(struct remote *remote)
 {
-	struct user_regs_struct *regs = &remote->was;
+	struct arch_user_regs *regs = &remote->was;
 
-	if ((int64_t)regs->orig_rax < 0 || (int64_t)regs->rax != -EINTR ||
-	    !ends_early(regs->orig_rax) || has_signal(remote->pid, remote->mask))
+	if (arch_regs_call(regs) < 0 || arch_regs_result(regs) != -EINTR ||
+	    !ends_early((uint64_t)arch_regs_call(regs)) || has_signal(remote->pid, remote->mask))
 		return;
-	regs->rax = regs->orig_rax;
-	regs->orig_rax = ~0ull;
-	regs->rip -= 2;
+	arch_regs_repeat(regs);
+	arch_regs_forget_call(regs);
 }
 
 /* The red zone, the frame, and what functions and the caller may use. */
 static int lay_out(struct remote *remote, const struct places *places)
 {
 	const size_t size = remote_frame_size(remote->extended_size);
-	const struct user_regs_struct regs = restarted(&remote->was);
-	uint64_t sp = remote->was.rsp;
+	const struct arch_user_regs regs = restarted(&remote->was);
+	uint64_t sp = arch_regs_sp(&remote->was);
 	uint8_t *frame;
 	int err;
 
 	if (sp >= places->stack_end || sp < places->stack + 2 * REMOTE_DATA + 4096 + size)
 		return -EAGAIN;
-	remote->frame_at = remote_frame_place(sp - 128, size);
+	remote->frame_at = remote_frame_place(sp - ARCH_RED_ZONE, size);
 	remote->data_at = (remote->frame_at - 8192 - REMOTE_DATA) & ~15ul;
 	if (remote->data_at < places->stack)
 		return -EAGAIN;
@@ -287,25 +280,24 @@ static int lay_out(struct remote *remote, const struct places *places)
 	return err;
 }
 
-#define EXTENDED_MIN 576u
-#define EXTENDED_MAX (16u << 10)
-
 static int read_registers(struct remote *remote)
 {
 	struct iovec extended;
+	int err;
 
-	remote->extended = malloc(EXTENDED_MAX);
-	extended = (struct iovec){remote->extended, EXTENDED_MAX};
+	remote->extended = malloc(ARCH_EXTENDED_MAX);
+	extended = (struct iovec){remote->extended, ARCH_EXTENDED_MAX};
 	if (!remote->extended)
 		return -ENOMEM;
-	if (ptrace(PTRACE_GETREGS, remote->pid, 0, &remote->was) < 0 ||
-	    ptrace(PTRACE_GETSIGMASK, remote->pid, sizeof(remote->mask), &remote->mask) < 0 ||
-	    ptrace(PTRACE_GETREGSET, remote->pid, NT_X86_XSTATE, &extended) < 0)
+	err = arch_regs_read(remote->pid, &remote->was);
+	if (err)
+		return err;
+	if (ptrace(PTRACE_GETSIGMASK, remote->pid, sizeof(remote->mask), &remote->mask) < 0 ||
+	    ptrace(PTRACE_GETREGSET, remote->pid, ARCH_EXTENDED_SET, &extended) < 0)
 		return -errno;
 	remote->extended_size = extended.iov_len;
-	/* 64-bit code */
-	return remote->was.cs == 0x33 && extended.iov_len >= EXTENDED_MIN &&
-			       extended.iov_len < EXTENDED_MAX
+	return arch_regs_are_of_64_bits(&remote->was) && extended.iov_len >= ARCH_EXTENDED_MIN &&
+			       extended.iov_len < ARCH_EXTENDED_MAX
 		       ? 0
 		       : -ENOTSUP;
 }
@@ -354,7 +346,7 @@ static int prepare(struct remote *remote, const struct places *places, struct fa
 	if (err)
 		return fail(why, err, NULL, "process %d does not run 64-bit code",
 			    (int)remote->pid);
-	if ((int64_t)remote->was.orig_rax < 0 && is_in_sequence(remote->pid))
+	if (arch_regs_call(&remote->was) < 0 && is_in_sequence(remote->pid))
 		return fail(why, -EAGAIN, NULL, "process %d is in a restartable sequence",
 			    (int)remote->pid);
 	repeat_call(remote);
@@ -401,7 +393,7 @@ int remote_begin(struct remote *remote, pid_t pid, struct fail *why)
  * The next stop at a system call. SIGSTOP, which cannot be blocked, is delivered in the end.
  * -EFAULT: it has touched what is not there.
  */
-static int next_call(struct remote *remote, struct user_regs_struct *regs)
+static int next_call(struct remote *remote, struct arch_user_regs *regs)
 {
 	int status, err;
 
@@ -421,67 +413,49 @@ static int next_call(struct remote *remote, struct user_regs_struct *regs)
 		}
 		return is_fault(status) ? -EFAULT : -EIO;
 	}
-	return ptrace(PTRACE_GETREGS, remote->pid, 0, regs) < 0 ? -errno : 0;
+	return arch_regs_read(remote->pid, regs);
 }
 
-static int put(const struct remote *remote, const struct user_regs_struct *regs)
+static int set(struct remote *remote, struct arch_user_regs *regs)
 {
-	return ptrace(PTRACE_SETREGS, remote->pid, 0, regs) < 0 ? -errno : 0;
-}
-
-static int set(struct remote *remote, struct user_regs_struct *regs)
-{
-	struct user_regs_struct other;
+	struct arch_user_regs other;
 	int err;
 
-	/* the kernel is not to repeat any */
-	regs->orig_rax = ~0ull;
-	regs->rsp = remote->frame_at;
-	/* the direction of strings is forward in the ABI; no single steps */
-	regs->eflags &= ~0x500ull;
-	err = put(remote, regs);
+	arch_regs_begin(regs, remote->frame_at);
+	err = arch_regs_write(remote->pid, regs);
 	if (err || !remote->is_returning)
 		return err;
 	/* rt_sigreturn(2), which was about to begin, is left out with that: it only ends */
 	remote->is_returning = false;
 	err = next_call(remote, &other);
-	return err ? err : put(remote, regs);
+	return err ? err : arch_regs_write(remote->pid, regs);
 }
 
 int remote_system_call(struct remote *remote, long number, const uint64_t arguments[6],
 		       int64_t *result)
 {
-	struct user_regs_struct regs = remote->was;
+	struct arch_user_regs regs = remote->was;
 	int err;
 
-	regs.rip = remote->call_at;
-	regs.rax = (uint64_t)number;
-	regs.rdi = arguments[0];
-	regs.rsi = arguments[1];
-	regs.rdx = arguments[2];
-	regs.r10 = arguments[3];
-	regs.r8 = arguments[4];
-	regs.r9 = arguments[5];
+	arch_regs_set_call(&regs, remote->call_at, number, arguments);
 	err = set(remote, &regs);
 	/* where it begins, and where it ends */
 	err = err ? err : next_call(remote, &regs);
 	err = err ? err : next_call(remote, &regs);
-	*result = err ? 0 : (int64_t)regs.rax;
+	*result = err ? 0 : arch_regs_result(&regs);
 	return err;
 }
 
 int remote_function(struct remote *remote, uint64_t function, uint64_t first, uint64_t second)
 {
-	struct user_regs_struct regs = remote->was;
+	struct arch_user_regs regs = remote->was;
 	int err;
 
-	regs.rip = function;
-	regs.rdi = first;
-	regs.rsi = second;
+	arch_regs_set_function(&regs, function, first, second);
 	err = set(remote, &regs);
 	do {
 		err = err ? err : next_call(remote, &regs);
-	} while (!err && regs.orig_rax != SYS_rt_sigreturn);
+	} while (!err && arch_regs_call(&regs) != SYS_rt_sigreturn);
 	/* it stays where that begins: if the caller is killed here, the thread returns */
 	remote->is_returning = !err;
 	return err;
@@ -490,10 +464,10 @@ int remote_function(struct remote *remote, uint64_t function, uint64_t first, ui
 /* Registers for a call that does nothing. */
 static int set_nothing(struct remote *remote)
 {
-	struct user_regs_struct regs = remote->was;
+	static const uint64_t nothing[6];
+	struct arch_user_regs regs = remote->was;
 
-	regs.rip = remote->call_at;
-	regs.rax = SYS_getpid;
+	arch_regs_set_call(&regs, remote->call_at, SYS_getpid, nothing);
 	return set(remote, &regs);
 }
 
@@ -518,9 +492,9 @@ uint64_t remote_end(struct remote *remote)
 		done = ptrace(PTRACE_CONT, pid, 0, 0) >= 0 && !wait_stop(pid, CALL_NS, &status);
 	}
 	/* in this order the frame sets back what was not */
-	if (done && ptrace(PTRACE_SETREGSET, pid, NT_X86_XSTATE, &extended) >= 0 &&
+	if (done && ptrace(PTRACE_SETREGSET, pid, ARCH_EXTENDED_SET, &extended) >= 0 &&
 	    ptrace(PTRACE_SETSIGMASK, pid, sizeof(remote->mask), &remote->mask) >= 0)
-		ptrace(PTRACE_SETREGS, pid, 0, &remote->was);
+		arch_regs_write(pid, &remote->was);
 	if (done)
 		ptrace(PTRACE_DETACH, pid, 0, 0);
 	if (remote->pending)

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
+#include "arch/remote_registers.h"
 #include "base/fail.h"
 
 /*
@@ -25,7 +25,7 @@
  */
 struct remote {
 	pid_t pid;
-	struct user_regs_struct was;
+	struct arch_user_regs was;
 	uint64_t mask; /* signals that it has blocked */
 	uint64_t
 		/* places in the process's code: a system call with a return behind it, and */
@@ -34,7 +34,7 @@ struct remote {
 		return_at;
 	uint64_t frame_at; /* on its stack: where rsp points to when it begins, and below it */
 	uint64_t data_at;  /* REMOTE_DATA bytes of the caller's */
-	void *extended;	   /* registers of floating point, as of NT_X86_XSTATE */
+	void *extended;	   /* registers of floating point, as of ARCH_EXTENDED_SET */
 	size_t extended_size;
 	int pending;	   /* SIGSTOP: it is to be stopped when this is over */
 	bool is_returning; /* it is about to call rt_sigreturn(2) */

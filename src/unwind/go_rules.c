@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/go.h"
 #include "base/vec.h"
 
 /*
@@ -85,24 +86,6 @@ static int add_row(struct writing *w, uint64_t offset, const struct unwind_rule 
 	return vec_push(rows, (struct cfi_row){(uint32_t)offset, *rule}) ? 0 : -ENOMEM;
 }
 
-/*
- * An instruction that moves between rbp and rsp + displacement (8b load, 89 store, 8d address of).
- */
-static size_t decode_rbp(const uint8_t *code, size_t left, uint8_t operation, int32_t *displacement)
-{
-	if (left < 5 || code[0] != 0x48 || code[1] != operation || code[3] != 0x24)
-		return 0;
-	if (code[2] == 0x6c) {
-		*displacement = (int8_t)code[4];
-		return 5;
-	}
-	if (code[2] == 0xac && left >= 8) {
-		memcpy(displacement, code + 4, 4);
-		return 8;
-	}
-	return 0;
-}
-
 /* Whether the place can be said in a rule. */
 static bool fits(int64_t fp_at)
 {
@@ -118,21 +101,23 @@ static uint64_t find_save(struct writing *w, uint64_t from, uint64_t until, int3
 	int32_t displacement;
 	size_t length;
 
-	/* push %rbp moves the stack pointer, so it is the last instruction before this value */
-	if (from && from <= w->size && w->code[from - 1] == 0x55 && distance == w->distance + 8 &&
-	    fits(-(int64_t)distance - 8)) {
+	/* a push moves the stack pointer, so it is the last instruction before this value */
+	if (from && from <= w->size && arch_go_pushed_fp(w->code + from) &&
+	    distance == w->distance + 8 && fits(-(int64_t)distance - 8)) {
 		w->fp_at = -distance - 8;
-		if (from + 3 <= w->size && !memcmp(w->code + from, "\x48\x89\xe5", 3))
+		if (arch_go_takes_fp(w->code + from, w->size - from))
 			w->frame = distance + 8;
 		return from;
 	}
 	for (; from < until && from < w->size && from < PROLOGUE_MAX; from++) {
-		length = decode_rbp(w->code + from, w->size - from, 0x89, &displacement);
+		length = arch_go_moves_fp(w->code + from, w->size - from, ARCH_GO_SAVES_FP,
+					  &displacement);
 		if (!length || !fits((int64_t)displacement - distance - 8))
 			continue;
 		w->fp_at = displacement - distance - 8;
 		from += length;
-		if (decode_rbp(w->code + from, w->size - from, 0x8d, &displacement))
+		if (arch_go_moves_fp(w->code + from, w->size - from, ARCH_GO_MAKES_FP,
+				     &displacement))
 			w->frame = distance + 8 - displacement;
 		return from;
 	}
@@ -161,20 +146,9 @@ static uint64_t find_switch(const struct writing *w, uint64_t size)
 {
 	uint64_t i;
 
-	for (i = 0; i + 4 <= w->size && i + 4 <= size; i++) {
-		const uint8_t *c = w->code + i;
-		bool rex = (c[0] & 0xf8) == 0x48; /* 64 bits */
-		uint8_t mod = c[2] >> 6, reg = c[2] >> 3 & 7, rm = c[2] & 7;
-
-		/* mov memory or register to rsp, mov register to rsp */
-		if (rex && !(c[0] & 4) && c[1] == 0x8b && reg == 4)
+	for (i = 0; i + 4 <= w->size && i + 4 <= size; i++)
+		if (arch_go_switches_stack(w->code + i))
 			return i;
-		if (rex && !(c[0] & 1) && c[1] == 0x89 && mod == 3 && rm == 4)
-			return i;
-		/* and $-16, %rsp */
-		if (c[0] == 0x48 && c[1] == 0x83 && c[2] == 0xe4)
-			return i;
-	}
 	return size;
 }
 
@@ -197,7 +171,8 @@ static int tell_switched(struct writing *w, uint64_t from, uint64_t until, int32
 	err = add_row(w, from, &rule);
 	/* before the return, rbp gets its old value back while the frame is still there */
 	for (; !err && from < until && from < w->size; from++) {
-		size_t length = decode_rbp(w->code + from, w->size - from, 0x8b, &displacement);
+		size_t length = arch_go_moves_fp(w->code + from, w->size - from, ARCH_GO_LOADS_FP,
+						 &displacement);
 
 		if (!length || displacement - distance - 8 != w->fp_at)
 			continue;

@@ -26,6 +26,14 @@ bool isa_is_push(const struct isa_insn *insn)
 	return insn->map == 1 && !insn->vex && insn->opcode >= 0x50 && insn->opcode <= 0x57;
 }
 
+size_t isa_landing(const uint8_t *code, size_t left)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	return left >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64)) ? sizeof(endbr64)
+										  : 0;
+}
+
 bool isa_is_nop(const struct isa_insn *insn)
 {
 	return (insn->map == 1 && insn->opcode == 0x90) || (insn->map == 2 && insn->opcode == 0x1f);

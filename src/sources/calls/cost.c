@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "arch/cost.h"
 #include "base/clock.h"
 #include "bpf/calls/abi.h"
 #include "sources/calls/places.h"
@@ -21,23 +22,20 @@
  * Functions that do nothing but begin with an instruction of each kind (enum probe_cost); one of
  * each for each kind of exit, so that all can be probed at the same time.
  */
-#define COST_FUNCTION(name, code)                                        \
-	__asm__(".pushsection .text\n"                                   \
-		".balign 16\n"                                           \
-		".type " #name ", @function\n" #name ":\n" code "	ret\n" \
-		".size " #name ", . - " #name "\n"                       \
-		".popsection\n");                                        \
+#define COST_FUNCTION(name, code)                                                               \
+	__asm__(".pushsection .text\n"                                                          \
+		".balign 16\n"                                                                  \
+		".type " #name ", @function\n" #name ":\n" code ARCH_CODE_RETURN ".size " #name \
+		", . - " #name "\n"                                                             \
+		".popsection\n");                                                               \
 	void name(void)
 
-#define FAST "	push %rbx\n	pop %rbx\n"
-#define SLOW "	mov %rdi, %rax\n"
-
-COST_FUNCTION(stackcam_cost_fast, FAST);
-COST_FUNCTION(stackcam_cost_slow, SLOW);
-COST_FUNCTION(stackcam_cost_fast_ret, FAST);
-COST_FUNCTION(stackcam_cost_slow_ret, SLOW);
-COST_FUNCTION(stackcam_cost_fast_inferred, FAST);
-COST_FUNCTION(stackcam_cost_slow_inferred, SLOW);
+COST_FUNCTION(stackcam_cost_fast, ARCH_CODE_EMULATED);
+COST_FUNCTION(stackcam_cost_slow, ARCH_CODE_STEPPED);
+COST_FUNCTION(stackcam_cost_fast_ret, ARCH_CODE_EMULATED);
+COST_FUNCTION(stackcam_cost_slow_ret, ARCH_CODE_STEPPED);
+COST_FUNCTION(stackcam_cost_fast_inferred, ARCH_CODE_EMULATED);
+COST_FUNCTION(stackcam_cost_slow_inferred, ARCH_CODE_STEPPED);
 
 static const struct {
 	void (*call[CALLS_COST_EXITS])(void);
@@ -45,10 +43,10 @@ static const struct {
 } functions[CALLS_COST_KINDS] = {
 	[PROBE_COST_FAST] = {{stackcam_cost_fast, stackcam_cost_fast_ret,
 			      stackcam_cost_fast_inferred},
-			     2},
+			     ARCH_CODE_EMULATED_BYTES},
 	[PROBE_COST_SLOW] = {{stackcam_cost_slow, stackcam_cost_slow_ret,
 			      stackcam_cost_slow_inferred},
-			     3},
+			     ARCH_CODE_STEPPED_BYTES},
 };
 
 /* The median of several batches: what else happens on the machine hits some of them. */

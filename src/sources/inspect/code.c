@@ -16,16 +16,15 @@ size_t inspect_code_stack_check(int fd, uint64_t offset)
 
 size_t inspect_code_branch_target_size(int fd, uint64_t offset)
 {
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint8_t code[32];
 	struct isa_insn insn;
 	ssize_t got = file_read_some(fd, offset, code, sizeof(code));
+	size_t landing = got >= 8 ? isa_landing(code, (size_t)got) : 0;
 
-	if (got < 8 || memcmp(code, endbr64, sizeof(endbr64)) ||
-	    !isa_read(&insn, code + sizeof(endbr64), (size_t)got - sizeof(endbr64)) ||
+	if (!landing || !isa_read(&insn, code + landing, (size_t)got - landing) ||
 	    !isa_is_push(&insn) || isa_cost(&insn) != ISA_COST_EMULATED)
 		return 0;
-	return sizeof(endbr64);
+	return landing;
 }
 
 bool inspect_code_only_compares(int fd, uint64_t offset, size_t size)

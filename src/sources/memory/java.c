@@ -104,7 +104,7 @@ static void follow_jvm(void *context, pid_t pid)
  */
 static const char *const installed[] = {
 	"/usr/lib/jvm/*/lib/server/libjvm.so",
-	"/usr/lib/jvm/*/jre/lib/amd64/server/libjvm.so",
+	"/usr/lib/jvm/*/jre/lib/*/server/libjvm.so",
 	"/opt/*/lib/server/libjvm.so",
 	"/opt/*/*/lib/server/libjvm.so",
 	"/usr/local/*/lib/server/libjvm.so",

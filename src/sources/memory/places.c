@@ -7,6 +7,7 @@
 #include "bpf/memory/heap_abi.h"
 #include "elf/file.h"
 #include "arch/insn.h"
+#include "arch/isa.h"
 #include "runtime/go/places.h"
 
 /* The most symbols of a file that are looked at. */
@@ -106,25 +107,38 @@ static size_t function_of(const char *name)
 	return FUNCTIONS;
 }
 
-static bool is_push(const uint8_t *code)
+/* Whether a probe there costs little: the kernel emulates such a push. */
+static bool is_push(const uint8_t *code, size_t left)
 {
-	return (code[0] & 0xf8) == 0x50 || (code[0] == 0x41 && (code[1] & 0xf8) == 0x50);
+	struct isa_insn insn;
+
+	return isa_read(&insn, code, left) && isa_is_push(&insn) &&
+	       isa_cost(&insn) == ISA_COST_EMULATED;
+}
+
+/* A no-op that the kernel may replace: no probe may be there. */
+static bool is_replaced(const uint8_t *code, size_t left)
+{
+	struct isa_insn insn;
+
+	return isa_read(&insn, code, left) && isa_cost(&insn) == ISA_COST_REPLACED;
 }
 
 /* Fills a place, but for its cookie's call; false: it cannot be probed. */
 static bool place_of(const struct elf_file *file, uint64_t offset, struct uprobe_place *place)
 {
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa}, nop5[] = {0x0f, 0x1f, 0x44};
 	uint8_t code[16];
 	uint64_t cost;
+	size_t landing;
 	bool is_marked;
 
-	if (!elf_file_read(file, offset, code, sizeof(code)) || !memcmp(code, nop5, sizeof(nop5)))
+	if (!elf_file_read(file, offset, code, sizeof(code)) || is_replaced(code, sizeof(code)))
 		return false;
 	/* which only says that one may jump here */
-	is_marked = !memcmp(code, endbr64, sizeof(endbr64)) && is_push(code + sizeof(endbr64));
-	offset += is_marked ? sizeof(endbr64) : 0;
-	cost = is_marked || is_push(code) ? COST_FAST : COST_SLOW;
+	landing = isa_landing(code, sizeof(code));
+	is_marked = landing && is_push(code + landing, sizeof(code) - landing);
+	offset += is_marked ? landing : 0;
+	cost = is_marked || is_push(code, sizeof(code)) ? COST_FAST : COST_SLOW;
 	*place = (struct uprobe_place){
 		.offset = offset, .kind = UPROBE_ENTRY, .cookie = MEM_HEAP_CALL_COST(cost)};
 	return true;

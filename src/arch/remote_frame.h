@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PROCESS_REMOTE_FRAME_H
-#define PROCESS_REMOTE_FRAME_H
+#ifndef ARCH_REMOTE_FRAME_H
+#define ARCH_REMOTE_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/user.h>
+
+#include "arch/remote_registers.h"
 
 /*
  * The frame that rt_sigreturn(2) takes a thread's registers from, as the kernel's signal frames of
@@ -20,7 +21,7 @@ uint64_t remote_frame_place(uint64_t below, size_t size);
 
 /* Fills a frame of remote_frame_size() zero bytes, which is to lie at an address. */
 void remote_frame_fill(uint8_t *frame, uint64_t address, uint64_t return_at,
-		       const struct user_regs_struct *regs, uint64_t mask, const void *extended,
+		       const struct arch_user_regs *regs, uint64_t mask, const void *extended,
 		       size_t extended_size);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/remote_frame.h"
+#include "arch/remote_frame.h"
 
 #include <asm/sigcontext.h>
 #include <cpuid.h>
@@ -62,9 +62,10 @@ static size_t size_of(uint64_t features, size_t most)
 }
 
 void remote_frame_fill(uint8_t *bytes, uint64_t address, uint64_t return_at,
-		       const struct user_regs_struct *regs, uint64_t mask, const void *extended,
+		       const struct arch_user_regs *user, uint64_t mask, const void *extended,
 		       size_t extended_size)
 {
+	const struct user_regs_struct *regs = &user->at;
 	struct frame *frame = (struct frame *)bytes;
 	struct sigcontext *to = &frame->context;
 	const uint32_t end = FP_XSTATE_MAGIC2;
