@@ -84,6 +84,9 @@ bool isa_sealed_join(struct isa_sealed *stack, const struct isa_sealed *other, b
  */
 bool isa_stores_at(const struct isa_insn *insn, uint8_t *reg, int64_t *displacement);
 
+/* Does it store a register into the innermost word of the stack? */
+bool isa_stores_innermost(const struct isa_insn *insn);
+
 /* Can it change a general register? Where that is not clear, it can. */
 bool isa_may_write(const struct isa_insn *insn, uint8_t reg);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/shapes.h"
 #include "probe/internal.h"
 
 /*
@@ -125,11 +126,10 @@ static int add_exit(struct search *s, uint64_t address, bool leaves)
  */
 static int only_returns(struct search *s, const struct span *span)
 {
-	static const uint8_t lea[] = {0x48, 0x8d, 0x64, 0x24, 0x08}; /* lea 8(%rsp), %rsp */
-	static const uint8_t add[] = {0x48, 0x83, 0xc4, 0x08};	     /* add $8, %rsp */
 	struct isa_insn insn;
 	struct body b;
 	uint64_t at = 0;
+	size_t drop;
 	int got = window_read(&s->exits->window, span->address, span->size, &b);
 
 	if (got <= 0)
@@ -138,12 +138,10 @@ static int only_returns(struct search *s, const struct span *span)
 		at = isa_target(&insn, 0);
 		if (at >= b.size)
 			return 0;
-		if (b.size - at > sizeof(lea) && !memcmp(b.code + at, lea, sizeof(lea)))
-			at += sizeof(lea);
-		else if (b.size - at > sizeof(add) && !memcmp(b.code + at, add, sizeof(add)))
-			at += sizeof(add);
-		else
+		drop = shape_drops_word(b.code + at, b.size - at);
+		if (!drop || drop == b.size - at)
 			return 0;
+		at += drop;
 	}
 	return isa_read(&insn, b.code + at, b.size - at) && isa_flow(&insn) == ISA_FLOW_RETURN;
 }
@@ -157,8 +155,7 @@ static int add_return(struct search *s, uint64_t address, const struct isa_insn 
 		      bool is_called)
 {
 	bool pushes = isa_is_push(before);
-	bool stores = before->map == 1 && !before->vex && before->opcode == 0x89 &&
-		      (before->modrm & 0xc7) == 0x04 && before->sib == 0x24 && before->rex & 8;
+	bool stores = isa_stores_innermost(before);
 
 	if (!pushes && !stores)
 		return add_exit(s, address, false);

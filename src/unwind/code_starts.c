@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "arch/insn.h"
+#include "arch/isa.h"
+#include "arch/shapes.h"
 
 /*
  * A jump forward that is longer leads to another function: the last thing that its own does is to
@@ -39,15 +41,13 @@ static bool decode(struct sweep *s, size_t at)
 	return insn_read(&s->insn, s->of->code + at, s->of->size - at, s->of->address + at);
 }
 
-/* endbr64, or the two instructions with which a frame pointer is made: nothing else has them. */
+/* A landing mark, or the instructions that make a frame pointer: nothing else has them. */
 static bool is_prologue(const struct sweep *s, size_t at)
 {
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};
+	const uint8_t *code = s->of->code + at;
+	const size_t left = s->of->size - at;
 
-	return s->of->size - at >= sizeof(frame) &&
-	       (!memcmp(s->of->code + at, endbr64, sizeof(endbr64)) ||
-		!memcmp(s->of->code + at, frame, sizeof(frame)));
+	return isa_landing(code, left) || shape_makes_frame(code, left);
 }
 
 /* No-ops, traps and zeros from a place on. */
@@ -58,7 +58,7 @@ static size_t padding(struct sweep *s, size_t from)
 	while (at < s->of->size) {
 		uint8_t byte = s->of->code[at];
 
-		if (byte == 0 || byte == 0xcc)
+		if (shape_fills(byte))
 			at++;
 		else if (!is_prologue(s, at) && decode(s, at) && s->insn.kind == INSN_NOP)
 			at += s->insn.size;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/isa.h"
+#include "arch/shapes.h"
 #include "base/search.h"
 
 /* Bytes of code that are read of an image before stacks lead there. */
@@ -175,56 +177,23 @@ uint32_t padding(struct reading *r, const struct piece *p, uint32_t at)
 	uint32_t end = p->at + p->size, n = 0;
 
 	while (at + n < end && !r->states[at + n] && !(r->marks[at + n] & STARTS) &&
-	       (r->code[at + n] == 0xcc || r->code[at + n] == 0))
+	       shape_fills(r->code[at + n]))
 		n++;
 	if (n)
 		return n;
-	/* 90, 66…, 0f 1f…, and cs: in between */
-	if (r->code[at] != 0x90 && r->code[at] != 0x66 && r->code[at] != 0x0f &&
-	    r->code[at] != 0x2e)
+	if (!shape_may_pad(r->code[at]))
 		return 0;
 	return decode(r, p, at) && r->insn.kind == INSN_NOP ? r->insn.size : 0;
 }
 
-/* "mov" from one register to another, of 64 bits. */
-static bool moves_register(const uint8_t *code)
-{
-	return (code[0] & 0xf8) == 0x48 && code[1] == 0x89 && code[2] >= 0xc0;
-}
-
-/*
- * "push %r15", "push %r14", "push %r13", perhaps with an argument moved away in between: so begin
- * functions that need all registers.
- */
-static bool saves_registers(const uint8_t *code, size_t size)
-{
-	static const uint8_t registers[] = {0x57, 0x56, 0x55};
-
-	for (size_t i = 0; i < sizeof(registers); i++) {
-		if (i && size >= 3 && moves_register(code)) {
-			code += 3;
-			size -= 3;
-		}
-		if (size < 2 || code[0] != 0x41 || code[1] != registers[i])
-			return false;
-		code += 2;
-		size -= 2;
-	}
-	return true;
-}
-
 bool looks_like_start(const struct reading *r, const struct piece *p, uint32_t at)
 {
-	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5},
-			     endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	const uint8_t *code = r->code + at;
 	const size_t size = p->at + p->size - at;
 
-	if (size < sizeof(frame))
-		return false;
-	if (!memcmp(code, frame, sizeof(frame)))
+	if (shape_makes_frame(code, size))
 		return true;
-	/* functions are aligned; endbr64 also stands behind setjmp() */
+	/* functions are aligned; a landing mark also stands behind setjmp() */
 	return (p->address + (at - p->at)) % FUNCTION_ALIGNMENT == 0 &&
-	       (!memcmp(code, endbr64, sizeof(endbr64)) || saves_registers(code, size));
+	       (isa_landing(code, size) || shape_saves_registers(code, size));
 }

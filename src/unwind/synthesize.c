@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/shapes.h"
 #include "unwind/reading.h"
 
 /*
@@ -185,7 +186,7 @@ static void claim_signal_frames(struct reading *r, const struct piece *p)
 
 	for (at = p->at; at < end; at += size ? size : 1) {
 		uint8_t before = at > p->at ? r->code[at - 1] : 0xff;
-		bool padded = before == 0x90 || before == 0xcc || before == 0;
+		bool padded = before == 0x90 || shape_fills(before);
 
 		size = (uint32_t)insn_sigreturn(r->code + at, end - at);
 		if (!size)
@@ -226,21 +227,17 @@ static bool is_dead_end(struct reading *r, const struct piece *p, uint32_t at)
 static bool claim_roots(struct reading *r, const struct piece *p)
 {
 	static const struct stack_state root = {.kind = STACK_ROOT};
-	/* lea distance(%rip), register */
-	const uint32_t size = 7;
-	uint32_t at, to, end = p->at + p->size;
+	uint32_t at, to, size, end = p->at + p->size;
 	int32_t distance;
 
-	for (at = p->at; at + size <= end; at++) {
-		const uint8_t *code = r->code + at;
-
-		if ((code[0] & 0xfb) != 0x48 || code[1] != 0x8d || (code[2] & 0xc7) != 5)
+	for (at = p->at; at < end; at++) {
+		size = (uint32_t)shape_takes_address(r->code + at, end - at, &distance);
+		if (!size)
 			continue;
-		memcpy(&distance, code + 3, sizeof(distance));
 		if (!find_place(r, p->address + (at - p->at) + size + (uint64_t)(int64_t)distance,
 				&to) ||
 		    to <= p->at || to >= end || r->states[to] || r->states[to - 1] ||
-		    r->marks[to] & STARTS || !is_dead_end(r, p, to) || r->code[to - 1] == 0xc3)
+		    r->marks[to] & STARTS || !is_dead_end(r, p, to) || shape_returned(r->code + to))
 			continue;
 		r->states[to - 1] = number_of(r, &root);
 		r->marks[to - 1] = 1;
@@ -274,26 +271,6 @@ static bool add_symbols(struct reading *r, struct elf_image *image)
 			return false;
 	}
 	return true;
-}
-
-/* The way a compiler begins a function: a landing mark, or room on the stack. */
-static bool is_prologue(const uint8_t *code, uint32_t left)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-
-	if (left < sizeof(endbr64))
-		return false;
-	return !memcmp(code, endbr64, sizeof(endbr64)) || code[0] == 0x55 || code[0] == 0x53 ||
-	       (code[0] == 0x41 && code[1] >= 0x54 && code[1] <= 0x57) ||
-	       (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xec);
-}
-
-/* push, jmp to where memory says: a linkage table's first entry, which the others jump to. */
-static bool is_plt_start(const uint8_t *code, uint32_t left)
-{
-	return left >= 12 && code[0] == 0xff && code[1] == 0x35 &&
-	       ((code[6] == 0xff && code[7] == 0x25) ||
-		(code[6] == 0xf2 && code[7] == 0xff && code[8] == 0x25));
 }
 
 /* What led up to a place that no way led to. */
@@ -349,11 +326,11 @@ static bool guess_state(struct reading *r, const struct before *before, const st
 	bool aligned = (p->address + (at - p->at)) % 16 == 0;
 
 	*state = stack_at_entry();
-	if (is_plt_start(r->code + at, left)) {
+	if (shape_begins_stubs(r->code + at, left)) {
 		state->sp += 8;
 		return true;
 	}
-	if (aligned && is_prologue(r->code + at, left)) {
+	if (aligned && shape_begins_function(r->code + at, left)) {
 		r->marks[at] |= STARTS;
 		return true;
 	}

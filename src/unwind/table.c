@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/shapes.h"
 #include "base/search.h"
 #include "base/vec.h"
 #include "unwind/cfi.h"
@@ -198,16 +199,9 @@ static int list_go(struct build *b)
 static uint32_t entry_size(const struct elf_image *image)
 {
 	uint8_t code[64];
-	size_t size = elf_image_read_code(image, image->entry, code, sizeof(code)), i;
+	size_t size = elf_image_read_code(image, image->entry, code, sizeof(code));
 
-	for (i = 0; i < size; i++) {
-		bool halt = code[i] == 0xf4;
-		bool jump_to_register = i && code[i - 1] == 0xff && (code[i] & 0xf8) == 0xe0;
-
-		if (halt || jump_to_register)
-			return (uint32_t)i + 1;
-	}
-	return (uint32_t)size;
+	return (uint32_t)shape_of_start(code, size);
 }
 
 /*
@@ -276,8 +270,8 @@ static bool begins_a_stack(const struct build *b, const struct function *f, uint
 
 	if (f->where & WHERE || f->size < 4 || f->size > sizeof(code) || f->start == before ||
 	    elf_image_read_code(&b->image, f->start, code, f->size) < f->size ||
-	    code[f->size - 1] != 0xf4 || code[0] != 0x48 || code[1] != 0x89 ||
-	    (code[2] & 0xc7) != 0xc4 || cfi_read_fde(&b->sections[0], &b->cies[0], f->where, &fde))
+	    !shape_begins_stack(code, f->size) ||
+	    cfi_read_fde(&b->sections[0], &b->cies[0], f->where, &fde))
 		return false;
 	while (bytes_left(&fde.instructions) && !*fde.instructions.at)
 		fde.instructions.at++;

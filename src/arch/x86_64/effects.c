@@ -364,6 +364,12 @@ enum isa_through isa_through(const struct isa_insn *insn, uint8_t *reg)
 	return rm == 4 && (insn->sib >> 3 & 7) != 4 ? ISA_THROUGH_TABLE : ISA_THROUGH_MEMORY;
 }
 
+bool isa_stores_innermost(const struct isa_insn *insn)
+{
+	return is_one(insn, 0x89) && (insn->modrm & 0xc7) == 0x04 && insn->sib == 0x24 &&
+	       insn->rex & 8;
+}
+
 bool isa_word(const struct isa_insn *insn, uint64_t next, uint64_t *word)
 {
 	/* (Intel SDM, volume 2, table 2-7) */
