@@ -16,7 +16,20 @@ say()
 	printf '%s\n' "$*" >&2
 }
 
-# copy_sources FOLDER: the files of the working tree, without what was built there.
+# sources_that EXPRESSION…: files of the project, as find knows them, without what was built there.
+sources_that()
+{
+	(cd "$project" && find . \( -path './build*' -o -path ./.git -o -path './stackcam*' -o -name node_modules -o \
+		-name __pycache__ \) -prune -o -type f "$@")
+}
+
+# is_current FILE: it is there, and no source is newer.
+is_current()
+{
+	[ -f "$1" ] && [ -z "$(sources_that -newer "$1" -print -quit)" ]
+}
+
+# copy_sources FOLDER: the files of the working tree.
 copy_sources()
 {
 	rm -rf "$1"
@@ -24,7 +37,7 @@ copy_sources()
 	(cd "$project" && if [ -e .git ]; then
 		git ls-files -z --cached --others --exclude-standard
 	else
-		find . \( -name 'build*' -prune -o -name node_modules -prune \) -o -type f -print0
+		sources_that -print0
 	fi | xargs -0 sh -c 'for f; do [ ! -f "$f" ] || printf "%s\0" "$f"; done' sh |
 		tar --null -T - -cf -) | tar -xf - -C "$1"
 }

@@ -13,14 +13,15 @@ build_packages="
 	libcmocka-dev
 "
 
-# To build and check its own package for Debian.
+# To build and check its own packages.
 deb_packages="debhelper dpkg-dev lintian"
+image_packages="skopeo libcap2-bin"
 
 # To test it: lint and the fuzzer; compilers and tools that make what is tested; the oracles; the web
 # page in a browser; other kernels. "A|B": one of them; where none is installed, the first that there is.
 test_packages="
 	clang-format clang-tidy lld libclang-rt-dev|libclang-rt-14-dev
-	python3-pytest python3-pytest-xdist
+	python3-pytest python3-pytest-xdist python3-yaml
 	g++ musl-tools dwz xz-utils debuginfod
 	golang-go golang-google-grpc-dev libleveldb-dev rustc
 	linux-perf libssl-dev libc6-dbg

@@ -26,13 +26,14 @@ SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 # Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is
 # taken; what fits none reaches all.
 REACH = (
+    ("doc/guide/install.md", ["docs", "packaging"]),
     ("*.md", ["docs"]),
     ("doc/schemas.json", ["schema", "docs"]),
     ("doc/*", ["docs", "test_server.py", "test_timeline.py"]),
     ("completions/*", ["docs"]),
     ("bench/*", []),
     (".ci/*", []),
-    ("dist/*", ["docs", "serve.", "agent"]),
+    ("dist/*", ["docs", "packaging", "serve.", "agent"]),
     ("scripts/reach.py", []),
     ("scripts/pictures", []),
     ("tests/unit/server/*", ["server"]),

@@ -4,7 +4,7 @@
 #
 #	installed.sh FILE.deb
 #
-# A line "told …" has a figure for the reader.
+# A line "told …" has a figure for the reader. Ends with 77 where packages cannot be fetched.
 set -eu
 deb=$1
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
@@ -55,8 +55,11 @@ serves()
 	kill $pid && wait $pid
 }
 
-apt-get -q update
+# the mirror's silence (77) is no fault of the package; what it depends on must be there
+apt-get -q update || exit 77
+apt-get -q -s install "$deb"
 begin=$(date +%s%N)
+apt-get -q -y --download-only install "$deb" || exit 77
 apt-get -q -y install "$deb"
 told "to a program"
 # as the unit finds it: the folder is the user's

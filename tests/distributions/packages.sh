@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2086,SC2154
 # Builds the package of Debian, checks it, and installs, uses and removes it on fresh Debians, which have nothing but
 # Debian's smallest set. Needs root, debootstrap and the packages of dist/build-deb.
 #
-#	packages.sh BUILD [PACKAGES]	PACKAGES: those of dist/build-*, if they are there already
+#	packages.sh BUILD [PACKAGES]	PACKAGES: where those of dist/build-* are, if no source is newer
+#
+# The tarball runs on a fresh Debian, and the image in a root of its own.
 #
 # Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test. Fresh roots stay in
 # BUILD/distributions for the next time. How long it took to a page with data is told on standard error.
@@ -26,12 +28,15 @@ test_case()
 	local name=$1
 	shift
 	: >"$log"
-	if "$@" >>"$log" 2>&1; then
-		echo "passed package-$name"
-	else
+	"$@" >>"$log" 2>&1
+	case $? in
+	0) echo "passed package-$name" ;;
+	77) echo "skipped package-$name: packages could not be fetched" ;;
+	*)
 		echo "failed package-$name"
 		tail -n 60 "$log" >&2
-	fi
+		;;
+	esac
 }
 
 # Errors and warnings of lintian, which knows Debian's policy. Hints of lower levels are not counted.
@@ -65,8 +70,28 @@ goes_in_and_out()
 	return $status
 }
 
-[ -f "$deb" ] || test_case deb "$project/dist/build-deb" "$packages"
-[ -f "$deb" ] || exit 0
+# runs_elsewhere: the tarball, in a folder of a root that has none of its libraries.
+runs_elsewhere()
+{
+	local root=$work/elsewhere
+	rm -rf --one-file-system "$root"
+	cp -a "$work/trixie" "$root" || return
+	# shellcheck disable=SC2016
+	in_root "$root" "$packages" /packages sh -ec '
+		mkdir -p /srv/some/where && cd /srv/some/where && tar -xzf "/packages/$1"
+		cd / && stackcam=$(echo /srv/some/where/*/bin/stackcam)
+		if ldd "$stackcam" | grep "not found"; then exit 1; fi
+		$stackcam record -o /tmp/film -- sh -c "i=0; while [ \$i -lt 300000 ]; do i=\$((i + 1)); done"
+		$stackcam report /tmp/film | grep -w dash
+		$stackcam record -e mem-alloc --mem-inject 1 -o /tmp/film -- sort /etc/passwd
+		PATH=$(dirname "$stackcam"):$PATH && stackcam doctor | grep "^ok *programs "' sh "stackcam-$version-x86_64.tar.gz"
+	local status=$?
+	rm -rf --one-file-system "$root"
+	return $status
+}
+
+is_current "$deb" || test_case deb "$project/dist/build-deb" "$packages"
+is_current "$deb" || exit 0
 test_case version has_version
 test_case lint is_clean
 why=$(roots_are_possible) || {
@@ -80,5 +105,10 @@ for suite in bookworm trixie; do
 		echo "skipped package-$suite: $why"
 	fi
 done
+test_case tarball "$project/dist/build-tarball" "$packages"
+[ ! -d "$work/trixie" ] || test_case tarball-runs runs_elsewhere
+test_case image "$project/dist/build-image" "$packages"
+install_packages $image_packages >"$log" 2>&1
+test_case image-runs "$here/image.py" "$packages/stackcam-$version-image.tar" "$work/image"
 # a second build takes minutes; where turns are taken, other checks come first
 [ -n "${STACKCAM_VARIANTS-}" ] || test_case reproducible is_the_same_again
