@@ -18,6 +18,7 @@ work=$build/distributions/packages
 log=$work/log
 packages=$(readlink -f "${2:-$work/built}")
 mkdir -p "$work" "$packages"
+exec 3>&2
 . "$project/dist/common.sh"
 . "$here/root.sh"
 deb=$packages/stackcam_${version}_amd64.deb
@@ -65,7 +66,7 @@ goes_in_and_out()
 	cp -a "$work/$1" "$root" && cp "$here/installed.sh" "$root/root/" && cp /etc/resolv.conf "$root/etc/" || return
 	in_root "$root" "$packages" /packages bash /root/installed.sh "/packages/$(basename "$deb")"
 	status=$?
-	sed -n "s/^told /$1: /p" "$log" >&2
+	sed -n "s/^told /$1: /p" "$log" >&3
 	rm -rf --one-file-system "$root"
 	return $status
 }
