@@ -47,32 +47,23 @@ static const char help[] =
 	"  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}' | stackcam mcp x.film\n";
 
 struct server {
-	char folder[PATH_MAX];
-	const char *film; /* the only one that there is, by its path; null: those of the folder */
+	struct mcp_films films;
 	bool may_record;
 	struct mcp_host host;
 };
 
 static int list(void *context, FILE *out, struct fail *why)
 {
-	const struct server *s = context;
+	struct server *s = context;
 
-	if (!s->film)
-		return mcp_folder_list(s->folder, out, why);
-	text_print_safe(out, s->film);
-	fputc('\n', out);
-	return 0;
+	return mcp_films_list(&s->films, out, why);
 }
 
 static int open_film(void *context, const char *name, struct film **film, struct fail *why)
 {
-	const struct server *s = context;
+	struct server *s = context;
 
-	if (!s->film)
-		return mcp_folder_open(s->folder, name, film, why);
-	if (name && strcmp(name, s->film))
-		return fail(why, -ENOENT, NULL, "there is no film '%s', only '%s'", name, s->film);
-	return film_open(s->film, film, why);
+	return mcp_films_open(&s->films, name, film, why);
 }
 
 static int doctor(void *context, FILE *out, struct fail *why)
@@ -110,7 +101,7 @@ static int record(void *context, const struct mcp_recording *recording, FILE *ou
 	char *const argv[] = {program, verb, event, seconds, target, output, NULL};
 	int status, err;
 
-	name_film(s->folder, name, sizeof(name), path, sizeof(path));
+	name_film(s->films.path, name, sizeof(name), path, sizeof(path));
 	/* a value stands behind '=', so that it never is an option */
 	snprintf(event, sizeof(event), "--event=%s", recording->events);
 	snprintf(seconds, sizeof(seconds), "--duration=%u", recording->seconds);
@@ -159,17 +150,13 @@ static int choose(struct server *s, const char *path)
 	struct fail why = {0};
 	struct stat st;
 
-	if (stat(path, &st))
+	if (stat(path, &st)) {
 		fail_errno(&why, -errno, NULL, "cannot open '%s'", path);
-	else if (snprintf(s->folder, sizeof(s->folder), "%s", path) >= (int)sizeof(s->folder))
-		fail_errno(&why, -ENAMETOOLONG, NULL, "cannot open '%s'", path);
-	if (why.err) {
 		fail_print(&why);
 		return EXIT_FAILURE;
 	}
-	if (!S_ISDIR(st.st_mode))
-		s->film = path;
-	if (s->film && s->may_record)
+	s->films = (struct mcp_films){.path = path, .is_film = !S_ISDIR(st.st_mode)};
+	if (s->films.is_film && s->may_record)
 		return cmd_usage("mcp", "--allow-record needs a folder, not a film");
 	return 0;
 }

@@ -111,7 +111,7 @@ static int find(const char *folder, struct finding *finding, struct fail *why)
 	return err;
 }
 
-int mcp_folder_list(const char *folder, FILE *out, struct fail *why)
+static int list_folder(const char *folder, FILE *out, struct fail *why)
 {
 	struct finding finding;
 	int err = find(folder, &finding, why);
@@ -176,7 +176,8 @@ static int open_path(char *path, const char *name, struct film **film, struct fa
 	return err;
 }
 
-int mcp_folder_open(const char *folder, const char *name, struct film **film, struct fail *why)
+static int open_in_folder(const char *folder, const char *name, struct film **film,
+			  struct fail *why)
 {
 	struct finding finding;
 	int err;
@@ -192,4 +193,34 @@ int mcp_folder_open(const char *folder, const char *name, struct film **film, st
 				film, why);
 	finding_free(&finding);
 	return err;
+}
+
+static const char *name_of(const struct mcp_films *films)
+{
+	const char *slash = strrchr(films->path, '/');
+
+	return slash && slash[1] ? slash + 1 : films->path;
+}
+
+int mcp_films_list(void *context, FILE *out, struct fail *why)
+{
+	const struct mcp_films *films = context;
+
+	if (!films->is_film)
+		return list_folder(films->path, out, why);
+	text_print_safe(out, name_of(films));
+	fputc('\n', out);
+	return 0;
+}
+
+int mcp_films_open(void *context, const char *name, struct film **film, struct fail *why)
+{
+	const struct mcp_films *films = context;
+
+	if (!films->is_film)
+		return open_in_folder(films->path, name, film, why);
+	if (name && strcmp(name, name_of(films)))
+		return fail(why, -ENOENT, NULL, "there is no film '%s', only '%s'", name,
+			    name_of(films));
+	return film_open(films->path, film, why);
 }

@@ -24,6 +24,9 @@ route_function api_series, api_heat, api_timeline, api_processes, api_losses;
 /* api_timeline.c */
 route_function api_timeline_lanes, api_timeline_slices, api_timeline_states, api_timeline_cpus;
 
+/* api_mcp.c */
+route_function api_mcp;
+
 /* api_logs.c */
 route_function api_timeline_logs;
 

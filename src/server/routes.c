@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mcp/mcp.h"
 #include "server/api.h"
 #include "server/push.h"
 
@@ -44,6 +45,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/spans", .answer = api_spans},
 	{"GET", "/api/v1/export", .answer = api_export},
 
+	{"POST", "/mcp", .body = ROUTE_IN_MEMORY, .body_max = MCP_MESSAGE_MAX, .answer = api_mcp},
 	{"POST", "/api/v1/films", .body = ROUTE_IN_FILE, .lane = LANE_PUSH,
 	 .answer = api_take_film},
 	{"POST", "/api/v1/marks", .body = ROUTE_IN_MEMORY, .body_max = URL_LENGTH_MAX / 2,

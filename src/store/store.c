@@ -260,6 +260,14 @@ int store_open_film(const char *film, struct store **result, struct fail *why)
 	return 0;
 }
 
+int store_films_path(const struct store *store, bool *is_film, char *to, size_t size)
+{
+	*is_film = store->is_single;
+	if (!store->is_single)
+		return store_path_of(store, "films", to, size);
+	return (size_t)snprintf(to, size, "%s", store->path) < size ? 0 : -ENAMETOOLONG;
+}
+
 void store_free(struct store *store)
 {
 	if (!store)

@@ -49,6 +49,12 @@ int store_open_film(const char *film, struct store **store, struct fail *why);
 
 void store_free(struct store *store); /* null is allowed */
 
+/*
+ * Where its films are: the folder, or, *is_film, the one that stays where it is. 0 or
+ * -ENAMETOOLONG.
+ */
+int store_films_path(const struct store *store, bool *is_film, char *to, size_t size);
+
 /* New limits and rules: for films that come from now on. */
 int store_configure(struct store *store, const struct store_options *options, struct fail *why);
 

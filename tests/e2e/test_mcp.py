@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 
+from asking import playing
 from harness import PATIENCE
 
 
@@ -37,6 +38,11 @@ def test_records_and_reads(lab):
     assert "orders_lock" in ask(lab, films, "explain", name="handler")[0]
     said, is_error = ask(lab, films, "callers_and_callees", function="take_order", event="off-cpu")
     assert not is_error and "take_order" in said
+    # the same over HTTP
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "summary", "arguments": {"film": name}}}
+    with playing(lab.stackcam, films / name) as player:
+        status, _, body = player.request("/mcp", method="POST", body=json.dumps(message))
+    assert (status, json.loads(body)["result"]["content"][0]["text"]) == (200, summary)
 
 
 def test_records_only_where_it_may(lab):

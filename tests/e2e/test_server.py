@@ -410,3 +410,31 @@ def test_without_a_spool_nothing_is_taken(start):
     server = start()
     assert send_film(server, headers={"X-Stackcam-Number": "1"})[0] == 403
     assert server.json("/api/v1/status")["read_only"] is True
+
+
+def message(server, body, token=READ, **headers):
+    return server.request("/mcp", method="POST", body=body if isinstance(body, (bytes, str)) else json.dumps(body), headers={
+        "Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers})
+
+
+def test_tools_for_agents(server):
+    """The tools of 'stackcam mcp', to clients that may read; what each of them answers, tests/unit/mcp knows."""
+    status, headers, body = message(server, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert (status, headers["Content-Type"], headers["Cache-Control"]) == (200, "application/json", "no-store")
+    Api().check_answer("POST", "/mcp", status, headers["Content-Type"], body)
+    names = [tool["name"] for tool in json.loads(body)["result"]["tools"]]
+    # what it would run on this machine is not offered to others
+    assert "summary" in names and not {"record", "doctor"} & set(names)
+    assert message(server, {"jsonrpc": "2.0", "method": "notifications/initialized"})[::2] == (202, b"")
+    status, _, body = message(server, "{")
+    assert (status, json.loads(body)["error"]["code"]) == (200, -32700)
+    status, _, body = message(server, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "films"}})
+    assert json.loads(body)["result"]["isError"] is True  # this store has none
+    assert message(server, b" " * (1 << 20))[0] == 413
+    assert server.request("/mcp")[0] == 405
+    assert server.request("/mcp", method="POST", body="{}", headers={"Origin": "http://elsewhere.example"})[0] == 403
+
+
+def test_tools_for_agents_need_a_token_to_read(start, tmp_path):
+    server = start(f"spool={tmp_path}", rules=(f"tokens={READ} read;{WRITE} write",))
+    assert [message(server, "{}", token=token)[0] for token in (READ, WRITE, "")] == [200, 403, 401]
