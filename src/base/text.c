@@ -126,6 +126,26 @@ char *text_hex(char *to, size_t size, const void *bytes, size_t count)
 	return to;
 }
 
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+bool text_parse_hex(const char *digits, size_t count, uint8_t *to)
+{
+	for (size_t i = 0; i + 1 < count; i += 2) {
+		int high = hex_digit(digits[i]), low = hex_digit(digits[i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		to[i / 2] = (uint8_t)(high << 4 | low);
+	}
+	return count % 2 == 0;
+}
+
 size_t text_make_safe(char *to, size_t size, const char *s)
 {
 	size_t left = strlen(s), wanted = 0;

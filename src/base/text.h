@@ -2,6 +2,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,12 @@ size_t text_make_safe(char *to, size_t size, const char *s);
 
 /* Bytes as "0f3a…", as many as fit into size with the terminating zero. Returns to. */
 char *text_hex(char *to, size_t size, const void *bytes, size_t count);
+
+/*
+ * The bytes of that many hexadecimal digits, half as many, of either case. False: they are
+ * something else; to may hold a part of them then.
+ */
+bool text_parse_hex(const char *digits, size_t count, uint8_t *to);
 
 /*
  * The length in bytes of the valid UTF-8 sequence at s (at most left bytes long), with its code

@@ -71,7 +71,7 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 		name ? show_format_find(name) : show_format_of_path(output ? output : "", &unknown);
 	if (!*format)
 		return usage_format(verb, name, names, is_diff);
-	if (is_diff && !(*format)->diff)
+	if (is_diff && !(*format)->diff && !(*format)->flame)
 		return cmd_usage(verb,
 				 "%s%s%s cannot hold a comparison of two films; these can: %s",
 				 name ? "" : output, name ? "" : ": ", (*format)->name, names);

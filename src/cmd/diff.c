@@ -156,7 +156,7 @@ static int show(struct arguments *a, const struct diff *diff, struct fail *why)
 		output_close(&output, false, NULL);
 		return err;
 	}
-	shown = answer->format->diff(diff, &answer->show, output.file);
+	shown = show_format_diff(answer->format, diff, &answer->show, output.file);
 	if (!shown && !fflush(output.file)) {
 		words_nothing(&diff->before, filter, a->before, stderr);
 		words_nothing(&diff->now, filter, a->now, stderr);

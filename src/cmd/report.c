@@ -235,7 +235,7 @@ static int show_around(const struct arguments *a, const struct report *report, F
 
 	if (!err) {
 		shown.flame = a->wants_callees ? around.sandwich.callees : around.sandwich.callers;
-		err = a->answer.format->report(&shown, &a->answer.show, out);
+		err = show_format_report(a->answer.format, &shown, &a->answer.show, out);
 		if (err)
 			fail_errno(why, err, NULL, "cannot show '%s'", a->film);
 	}
@@ -259,7 +259,7 @@ static int show(struct arguments *a, struct film *film, struct output *output, s
 	if (!err && a->around)
 		err = show_around(a, &report, output->file, why);
 	else if (!err) {
-		err = answer->format->report(&report, &answer->show, output->file);
+		err = show_format_report(answer->format, &report, &answer->show, output->file);
 		if (err)
 			fail_errno(why, err, NULL, "cannot show '%s'", a->film);
 		else if (!fflush(output->file))

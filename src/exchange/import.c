@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/text.h"
 #include "film/events.h"
 
 #define SECOND_NS 1000000000ull
@@ -339,28 +340,20 @@ uint32_t import_stack(struct import *film, uint32_t parent, uint32_t frame)
 	return film_stack(film->writer, parent, frame, FILM_HOW_EXACT);
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
 size_t import_build_id(const char *hex, uint8_t to[FILM_BUILD_ID_MAX])
 {
 	size_t size = strlen(hex);
 
-	if (size % 2 || size > 2 * FILM_BUILD_ID_MAX)
-		return 0;
-	for (size_t i = 0; i < size; i += 2) {
-		int high = hex_digit(hex[i]), low = hex_digit(hex[i + 1]);
+	return size <= 2ul * FILM_BUILD_ID_MAX && text_parse_hex(hex, size, to) ? size / 2 : 0;
+}
 
-		if (high < 0 || low < 0)
-			return 0;
-		to[i / 2] = (uint8_t)(high << 4 | low);
-	}
-	return size / 2;
+/* Mappings below this are of programs whose addresses are those in their file. */
+#define FIXED_MAX 0x10000000ull
+
+void import_place_in(struct import_place *place, uint64_t start, uint64_t offset)
+{
+	if (start >= FIXED_MAX && place->address >= start)
+		place->address = place->address - start + offset;
 }
 
 static uint64_t multiplied(uint64_t a, uint64_t b)

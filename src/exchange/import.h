@@ -81,6 +81,8 @@ struct import_place {
 	const struct film_name *names;
 	size_t count;
 };
+/* Makes an address in the memory of a process, in the mapping of its file, one in that file. */
+void import_place_in(struct import_place *place, uint64_t start, uint64_t offset);
 uint32_t import_frame(struct import *film, const struct import_place *place);
 /*
  * The bytes of a build id that is written as digits; returns their number, 0: it is something else,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/text.h"
 
 const char *span_kind_name(unsigned int kind)
 {
@@ -18,26 +19,9 @@ const char *span_kind_name(unsigned int kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : names[0];
 }
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
 bool span_trace_parse(const char *text, uint8_t trace[SPAN_TRACE])
 {
-	if (strlen(text) != 2 * SPAN_TRACE)
-		return false;
-	for (size_t i = 0; i < SPAN_TRACE; i++) {
-		int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return false;
-		trace[i] = (uint8_t)(high << 4 | low);
-	}
-	return true;
+	return strlen(text) == 2ul * SPAN_TRACE && text_parse_hex(text, 2ul * SPAN_TRACE, trace);
 }
 
 void span_id_words(const uint8_t id[SPAN_ID], char words[2 * SPAN_ID + 1])

@@ -22,42 +22,6 @@
 #include "show/summary.h"
 #include "show/values.h"
 
-static int report_svg(const struct report *report, const struct show_options *options, FILE *out)
-{
-	(void)options;
-	return show_svg(&report->flame, out);
-}
-
-static int report_html(const struct report *report, const struct show_options *options, FILE *out)
-{
-	(void)options;
-	return show_html(&report->flame, out);
-}
-
-static int diff_svg(const struct diff *diff, const struct show_options *options, FILE *out)
-{
-	(void)options;
-	return show_svg(&diff->flame, out);
-}
-
-static int diff_html(const struct diff *diff, const struct show_options *options, FILE *out)
-{
-	(void)options;
-	return show_html(&diff->flame, out);
-}
-
-static int report_folded(const struct report *report, const struct show_options *options, FILE *out)
-{
-	(void)options;
-	return folded_write_flame(&report->flame, out);
-}
-
-static int diff_folded(const struct diff *diff, const struct show_options *options, FILE *out)
-{
-	(void)options;
-	return folded_write_flame(&diff->flame, out);
-}
-
 static int report_pprof(const struct report *report, const struct show_options *options, FILE *out)
 {
 	(void)options;
@@ -99,21 +63,19 @@ static const struct show_format formats[] = {
 	 .report = show_table,
 	 .diff = show_diff_table},
 	{.name = "tree", .extensions = "tree", .of_flame = true, .report = show_tree},
-	{.name = "folded", .extensions = "folded", .report = report_folded, .diff = diff_folded},
+	{.name = "folded", .extensions = "folded", .flame = folded_write_flame},
 	{.name = "heatmap", .extensions = "heatmap.svg", .times = show_heatmap},
 	{.name = "svg",
 	 .alias = "flame-svg",
 	 .extensions = "svg",
 	 .of_flame = true,
-	 .report = report_svg,
-	 .diff = diff_svg},
+	 .flame = show_svg},
 	{.name = "html",
 	 .alias = "flame-html",
 	 .extensions = "html htm",
 	 .of_flame = true,
 	 .needs_page = true,
-	 .report = report_html,
-	 .diff = diff_html},
+	 .flame = show_html},
 	{.name = "pprof",
 	 .extensions = "pb.gz pprof",
 	 .is_binary = true,
@@ -178,6 +140,19 @@ static const struct show_format formats[] = {
 	 .report = show_histogram},
 	{.name = "graph", .extensions = "graph", .of_calls = true, .report = show_graph},
 };
+
+int show_format_report(const struct show_format *format, const struct report *report,
+		       const struct show_options *options, FILE *out)
+{
+	return format->flame ? format->flame(&report->flame, out)
+			     : format->report(report, options, out);
+}
+
+int show_format_diff(const struct show_format *format, const struct diff *diff,
+		     const struct show_options *options, FILE *out)
+{
+	return format->flame ? format->flame(&diff->flame, out) : format->diff(diff, options, out);
+}
 
 static int refuse_event(const struct show_format *format, const char *event, struct fail *why)
 {
@@ -281,7 +256,7 @@ const char *show_format_near(const char *name, bool of_diff)
 	struct nearest nearest = {.given = name};
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (!of_diff || formats[i].diff)
+		if (!of_diff || formats[i].diff || formats[i].flame)
 			nearest_offer(&nearest, formats[i].name);
 	return nearest.name;
 }
@@ -341,7 +316,7 @@ void show_format_names(bool of_diff, char *to, size_t size)
 
 	*to = 0;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && used < size; i++)
-		if (!of_diff || formats[i].diff)
+		if (!of_diff || formats[i].diff || formats[i].flame)
 			used += (size_t)snprintf(to + used, size - used, "%s%s", used ? ", " : "",
 						 formats[i].name);
 }

@@ -86,8 +86,8 @@ int show_heatmap(struct film *film, const struct question *q, const struct show_
 		 FILE *out, uint64_t *samples, struct fail *why);
 
 /*
- * One row per format. A null function: the format cannot show that. One has one of report, story
- * and times.
+ * One row per format. A null function: the format cannot show that. One has one of flame,
+ * report, story and times.
  */
 struct show_format {
 	const char *name;
@@ -101,6 +101,7 @@ struct show_format {
 	bool of_sums;		/* can show sums of calls, too */
 	bool of_flame;		/* shows a flame and nothing else, so any flame */
 	bool needs_page;	/* see show_has_page() */
+	int (*flame)(const struct flame *flame, FILE *out); /* of a report and a comparison alike */
 	int (*report)(const struct report *report, const struct show_options *options, FILE *out);
 	int (*diff)(const struct diff *diff, const struct show_options *options, FILE *out);
 	/* of single calls as they happened; *why is filled on failure */
@@ -114,6 +115,12 @@ struct show_format {
 		     const struct show_options *options, FILE *out, uint64_t *samples,
 		     struct fail *why);
 };
+
+/* Shows a report, or a comparison: 0 or a negative errno. The format must be one of these. */
+int show_format_report(const struct show_format *format, const struct report *report,
+		       const struct show_options *options, FILE *out);
+int show_format_diff(const struct show_format *format, const struct diff *diff,
+		     const struct show_options *options, FILE *out);
 
 /*
  * Whether a format can show what a view has, in the order and the columns that are asked for: 0, or

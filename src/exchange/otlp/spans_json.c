@@ -25,29 +25,14 @@ static uint64_t number_of(const json_t *value)
 	return number;
 }
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
 static void take_id(const json_t *value, uint8_t *to, size_t size)
 {
 	const char *text = json_string_value(value);
 
 	if (!text || json_string_length(value) != 2 * size)
 		return;
-	for (size_t i = 0; i < size; i++) {
-		int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
-
-		if (high < 0 || low < 0) {
-			memset(to, 0, size);
-			return;
-		}
-		to[i] = (uint8_t)(high << 4 | low);
-	}
+	if (!text_parse_hex(text, 2 * size, to))
+		memset(to, 0, size);
 }
 
 static bool take_resource(struct otlp_spans *spans, const json_t *of,

@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange/otlp/keys.h"
 #include "film/schema.h"
 
 /* Frames of a stack. */
 #define DEPTH_MAX 4096
-
-/* Mappings below this are of programs whose addresses are those in their file. */
-#define FIXED_MAX 0x10000000ull
 
 const char *otlp_string(const struct otlp_tables *t, uint64_t index)
 {
@@ -237,22 +235,10 @@ static const struct otlp_attribute *find_attribute(const struct otlp_tables *t,
 static enum film_frame_kind frame_kind(const struct otlp_tables *t,
 				       const struct otlp_location *location)
 {
-	static const struct {
-		const char *type;
-		enum film_frame_kind kind;
-	} kinds[] = {
-		{"native", FILM_FRAME_NATIVE},	 {"go", FILM_FRAME_NATIVE},
-		{"rust", FILM_FRAME_NATIVE},	 {"kernel", FILM_FRAME_KERNEL},
-		{"cpython", FILM_FRAME_PYTHON},	 {"jvm", FILM_FRAME_JAVA},
-		{"v8js", FILM_FRAME_JAVASCRIPT}, {"lua", FILM_FRAME_LUA},
-	};
 	const struct otlp_attribute *type =
-		find_attribute(t, location->attributes, "profile.frame.type");
+		find_attribute(t, location->attributes, OTLP_FRAME_TYPE);
 
-	for (size_t i = 0; type && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(type->text, kinds[i].type))
-			return kinds[i].kind;
-	return 0;
+	return type ? otlp_frame_kind(type->text) : 0;
 }
 
 static size_t read_names(const struct otlp_tables *t, const struct otlp_location *location,
@@ -283,8 +269,7 @@ static void make_frame(struct otlp_tables *t, struct otlp_location *location)
 			? &t->mappings.at[location->mapping]
 			: NULL;
 	const struct otlp_attribute *build_id =
-		mapping ? find_attribute(t, mapping->attributes, "process.executable.build_id.gnu")
-			: NULL;
+		mapping ? find_attribute(t, mapping->attributes, OTLP_BUILD_ID) : NULL;
 	struct film_name names[FILM_DEPTH_MAX];
 	uint8_t id[FILM_BUILD_ID_MAX];
 	struct import_place place = {
@@ -297,8 +282,8 @@ static void make_frame(struct otlp_tables *t, struct otlp_location *location)
 		.count = read_names(t, location, names),
 	};
 
-	if (mapping && mapping->start >= FIXED_MAX && place.address >= mapping->start)
-		place.address = place.address - mapping->start + mapping->offset;
+	if (mapping)
+		import_place_in(&place, mapping->start, mapping->offset);
 	location->frame = import_frame(t->film, &place);
 }
 

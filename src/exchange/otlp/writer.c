@@ -69,13 +69,9 @@ static void remember(struct otlp *o, struct map *map, uint64_t key, uint32_t ind
 /* Harmless UTF-8, as the format demands, to be freed; null: no memory. */
 static char *safe_copy(struct otlp *o, const char *s)
 {
-	size_t size = text_make_safe(NULL, 0, s) + 1;
-	char *copy = malloc(size);
+	char *copy = text_safe(s, "");
 
-	if (copy)
-		text_make_safe(copy, size, s);
-	else
-		o->failed = true;
+	o->failed |= !copy;
 	return copy;
 }
 
@@ -155,7 +151,7 @@ static uint32_t mapping_index(struct otlp *o, uint32_t image_id)
 	text_hex(hex, sizeof(hex), image->build_id, image->build_id_size);
 	file = string_index(o, image->path);
 	if (*hex)
-		build_id = attribute_index(o, "process.executable.build_id.gnu", hex, 0);
+		build_id = attribute_index(o, OTLP_BUILD_ID, hex, 0);
 	proto_number(&o->message, 4, file);
 	if (build_id) {
 		buf_put_varint(&o->inner, build_id);
@@ -191,37 +187,16 @@ static void put_lines(struct otlp *o, uint32_t id)
 		put_line(o, film->functions[outer[i].function].name, outer[i].file, outer[i].line);
 }
 
-/* As the semantic conventions of OpenTelemetry call what a frame is; null: they have no word. */
-static const char *frame_type(enum film_frame_kind kind)
-{
-	switch (kind) {
-	case FILM_FRAME_NATIVE:
-		return "native";
-	case FILM_FRAME_KERNEL:
-		return "kernel";
-	case FILM_FRAME_PYTHON:
-		return "cpython";
-	case FILM_FRAME_JAVA:
-		return "jvm";
-	case FILM_FRAME_JAVASCRIPT:
-		return "v8js";
-	case FILM_FRAME_LUA:
-		return "lua";
-	default:
-		return NULL;
-	}
-}
-
 static uint32_t location_index(struct otlp *o, uint32_t id)
 {
 	const struct film_frame *frame = &o->gathered->film->frames[id];
-	const char *type = frame_type(frame->kind);
+	const char *type = otlp_frame_type(frame->kind);
 	uint32_t mapping, attribute;
 
 	if (o->locations[id])
 		return o->locations[id];
 	mapping = mapping_index(o, frame->image);
-	attribute = type ? attribute_index(o, "profile.frame.type", type, 0) : 0;
+	attribute = type ? attribute_index(o, OTLP_FRAME_TYPE, type, 0) : 0;
 	put_lines(o, id);
 	proto_number(&o->message, 1, mapping);
 	proto_number(&o->message, 2, frame->address);

@@ -20,9 +20,6 @@ enum {
 	LABELS_SIZE = 1024,
 };
 
-/* Mappings below this are of programs whose addresses are those in their file. */
-#define FIXED_MAX 0x10000000ull
-
 struct value_type {
 	uint64_t name, unit; /* strings */
 };
@@ -394,10 +391,10 @@ static void make_frame(struct pprof_reader *p, struct location *location)
 		.count = read_names(p, location, names),
 	};
 
-	if (mapping)
+	if (mapping) {
 		place.build_id_size = import_build_id(string_at(p, mapping->build_id), build_id);
-	if (mapping && mapping->start >= FIXED_MAX && place.address >= mapping->start)
-		place.address = place.address - mapping->start + mapping->offset;
+		import_place_in(&place, mapping->start, mapping->offset);
+	}
 	if (!strcmp(place.image, "[kernel]") || !strcmp(place.image, "[kernel.kallsyms]"))
 		place.kind = FILM_FRAME_KERNEL;
 	location->frame = import_frame(p->film, &place);

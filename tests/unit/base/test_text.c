@@ -126,11 +126,28 @@ static void test_hexadecimal(void **state)
 	assert_string_equal(text_hex(text, 2, bytes, 4), "");
 }
 
+static void test_hexadecimal_is_read(void **state)
+{
+	static const char *const bad[] = {"0", "0g", "g0", "00 0", "-1", "0x"};
+	uint8_t bytes[4] = {0};
+	char hex[9];
+
+	(void)state;
+	assert_true(text_parse_hex("00aBfF10", 8, bytes));
+	assert_string_equal(text_hex(hex, sizeof(hex), bytes, 4), "00abff10");
+	assert_true(text_parse_hex("zz", 0, bytes));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(text_parse_hex(bad[i], strlen(bad[i]), bytes));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times),	    cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_quantiles),   cmocka_unit_test(test_utf8_comes_back),
+		cmocka_unit_test(test_hexadecimal_is_read),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_utf8_comes_back),
 		cmocka_unit_test(test_hexadecimal),
 	};
 

@@ -28,7 +28,7 @@ char *shown(struct film *film, const char *format, const struct question *q,
 		fail_msg("no report");
 	}
 	out = open_memstream(&text, size);
-	assert_int_equal(f->report(&report, options, out), 0);
+	assert_int_equal(show_format_report(f, &report, options, out), 0);
 	assert_int_equal(fclose(out), 0);
 	report_free(&report);
 	return text;
@@ -46,8 +46,9 @@ char *shown_diff(struct film *before, struct film *now, const char *format, size
 	out = open_memstream(&text, size);
 	assert_int_equal(diff_make(before, now, &q, &diff, NULL), 0);
 	answer_check(&diff.flame, &diff.functions);
-	assert_int_equal(
-		show_format_find(format)->diff(&diff, &(struct show_options){.limit = 3}, out), 0);
+	assert_int_equal(show_format_diff(show_format_find(format), &diff,
+					  &(struct show_options){.limit = 3}, out),
+			 0);
 	assert_int_equal(fclose(out), 0);
 	diff_free(&diff);
 	return text;
