@@ -199,6 +199,19 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "page tables, kernel stacks and what is swapped out, of processes",
 			.abroad = {"mem_beside", "memory_beside"},
 		},
+	[EVENT_ON_GPU] =
+		{
+			.name = "on-gpu",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.is_recordable = true,
+			.title = "On-GPU",
+			.rate = "kernels",
+			.noun = "samples",
+			.about = "time of kernels on GPUs, by the stack that launched them",
+			.abroad = {"on_gpu", "on_gpu"},
+		},
 	[EVENT_HBM_ALLOC] =
 		{
 			.name = "hbm-alloc",

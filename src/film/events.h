@@ -35,6 +35,7 @@ enum event_id {
 	EVENT_MEM_INUSE,
 	EVENT_RSS,
 	EVENT_MEM_BESIDE,
+	EVENT_ON_GPU,	 /* what kernels take on GPUs */
 	EVENT_HBM_ALLOC, /* memory of devices: GPUs */
 	EVENT_HBM_INUSE,
 	EVENT_GO_WAIT,

@@ -5,6 +5,7 @@
  * of a function that no symbol names (the library is stripped). What is allocated stands in a table
  * of its own, by the tag that the caller has set: that is the truth.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -105,6 +106,91 @@ static int release(uint64_t key)
 		drop(block);
 	pthread_mutex_unlock(&lock);
 	return block || !key ? DONE : INVALID;
+}
+
+/* -- kernels ----------------------------------------------------------------------------------- */
+
+static struct driver_hooks hooks;
+static uint64_t busy_until;
+static uint32_t last_number, last_graph;
+
+EXPORTED int driver_hook(const struct driver_hooks *to)
+{
+	hooks = *to;
+	return DONE;
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	if (hooks.now)
+		return hooks.now();
+	clock_gettime(CLOCK_REALTIME, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static uint32_t launch(uint32_t callback)
+{
+	uint32_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+
+	if (hooks.launch)
+		hooks.launch(callback, number);
+	return number;
+}
+
+static void run(const struct driver_kernel *kernel, uint32_t number, uint32_t graph)
+{
+	uint64_t begin = now(), end;
+
+	pthread_mutex_lock(&lock);
+	if (begin < busy_until)
+		begin = busy_until;
+	busy_until = end = begin + kernel->ns;
+	truth.kernels_ns[tag] += kernel->ns;
+	pthread_mutex_unlock(&lock);
+	if (hooks.kernel)
+		hooks.kernel(kernel->name, number, graph, begin, end);
+}
+
+/* As the real one does: a library that the environment names is loaded, once. */
+static int do_cuInit(unsigned int flags)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+	int (*begin)(void);
+
+	(void)flags;
+	*(void **)&begin = library ? dlsym(library, "InitializeInjection") : NULL;
+	if (begin)
+		begin();
+	NO_TAIL_CALL();
+	return DONE;
+}
+
+static int do_cuLaunchKernel(const struct driver_kernel *kernel, unsigned int grid_x,
+			     unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
+			     unsigned int block_y, unsigned int block_z, unsigned int shared,
+			     void *stream, void **parameters, void **extra)
+{
+	uint32_t number = launch(307);
+
+	(void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
+	(void)shared, (void)stream, (void)parameters, (void)extra;
+	run(kernel, number, 0);
+	NO_TAIL_CALL();
+	return DONE;
+}
+
+static int do_cuGraphLaunch(const struct driver_graph *graph, void *stream)
+{
+	uint32_t number = launch(514), id = __atomic_add_fetch(&last_graph, 1, __ATOMIC_RELAXED);
+
+	(void)stream;
+	for (int i = 0; i < graph->count; i++)
+		run(graph->kernels[i], number, id);
+	NO_TAIL_CALL();
+	return DONE;
 }
 
 /* -- what the entries jump to ------------------------------------------------------------------ */
@@ -250,6 +336,9 @@ static int do_cuMemUnmap(uint64_t address, size_t bytes)
 		".p2align 3\n1:\tmov $4, %eax\n\tret\n\t.cfi_endproc\n\t"                        \
 		".size " #name ", . - " #name "\n")
 
+ENTRY(cuInit);
+ENTRY(cuLaunchKernel);
+ENTRY(cuGraphLaunch);
 ENTRY(cuCtxSynchronize);
 ENTRY(cuStreamSynchronize);
 ENTRY(cuMemAlloc_v2);

@@ -16,7 +16,29 @@
 /* Bytes, by the tag that their caller had set. */
 struct driver_truth {
 	uint64_t allocated[DRIVER_TAGS], in_use[DRIVER_TAGS];
+	uint64_t kernels_ns[DRIVER_TAGS];
 };
+
+/* Kernels "run" one after the other, each for a time of its own. */
+struct driver_kernel {
+	const char *name;
+	uint64_t ns;
+};
+
+struct driver_graph {
+	int count;
+	const struct driver_kernel *kernels[4];
+};
+
+/* What the library that stands for the profiling one (cuda_profiler.c) hears of. */
+struct driver_hooks {
+	void (*launch)(uint32_t callback,
+		       uint32_t number); /* before it; callback: of cupti_driver_cbid.h */
+	void (*kernel)(const char *name, uint32_t number, uint32_t graph, uint64_t begin,
+		       uint64_t end);
+	uint64_t (*now)(void); /* its clock; null: any */
+};
+int driver_hook(const struct driver_hooks *hooks);
 
 struct driver_array {
 	size_t width, height;
@@ -29,6 +51,12 @@ struct driver_array {
 void driver_tag(int tag);
 void driver_truth_of(struct driver_truth *truth);
 
+int cuInit(unsigned int flags);
+int cuLaunchKernel(const struct driver_kernel *kernel, unsigned int grid_x, unsigned int grid_y,
+		   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+		   unsigned int block_z, unsigned int shared, void *stream, void **parameters,
+		   void **extra);
+int cuGraphLaunch(const struct driver_graph *graph, void *stream);
 int cuCtxSynchronize(void);
 int cuStreamSynchronize(void *stream);
 int cuMemAlloc_v2(uint64_t *to, size_t bytes);

@@ -54,6 +54,7 @@ struct call_arguments {
 #define REGS_ARG2(regs)	     ((regs)->si)
 #define REGS_ARG3(regs)	     ((regs)->dx)
 #define REGS_ARG4(regs)	     ((regs)->cx)
+#define REGS_ARG5(regs)	     ((regs)->r8)
 #define REGS_RESULT(regs)    ((regs)->ax)
 #define REGS_RESULT_AT(regs) ((regs)->di) /* at the beginning: where a result in memory goes */
 #define REGS_FP(regs)	     ((regs)->bp)

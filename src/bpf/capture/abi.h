@@ -52,7 +52,8 @@
 	X(TASKS, tasks)           \
 	X(VTHREADS, vthreads)     \
 	X(LOGS, logs)             \
-	X(HBM, hbm)
+	X(HBM, hbm)               \
+	X(ON_GPU, on_gpu)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */

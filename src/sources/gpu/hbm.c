@@ -12,7 +12,7 @@
 
 #include "bpf/gpu/hbm_abi.h"
 #include "film/events.h"
-#include "probes.skel.h"
+#include "bpf/probes.skel.h"
 #include "sources/gpu/array.h"
 #include "sources/gpu/driver.h"
 #include "sources/gpu/handles.h"

@@ -148,6 +148,7 @@ export const zh: Text = {
 			'mem-inuse': { title: '占用的内存', rate: '字节', noun: '样本', about: '程序已分配且仍持有的内存' },
 			rss: { title: '物理内存', rate: '字节', noun: '读数', about: '进程内存的构成：堆、文件、栈' },
 			'mem-beside': { title: 'RSS 之外的内存', rate: '字节', noun: '读数', about: '进程的页表、内核栈和换出的内存' },
+			'on-gpu': { title: 'GPU 时间', rate: '个内核', noun: '样本', about: 'GPU 内核的运行时间，按启动它的调用栈' },
 			'hbm-alloc': { title: '设备内存分配', rate: '字节/秒', noun: '次分配', about: '程序分配的 GPU 内存' },
 			'hbm-inuse': { title: '占用的设备内存', rate: '字节', noun: '次分配', about: '程序已分配且仍持有的 GPU 内存' },
 			lock: { title: '锁', rate: '个等锁的线程', noun: '等待', about: '线程等待锁的时间' },

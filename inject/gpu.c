@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * libstackcam-gpu.so: reports what kernels take on a GPU. The driver library loads it where the
+ * environment says so, and calls InitializeInjection(). It finds the driver's profiling library
+ * (CUPTI), takes all of its functions by name, and has it call at launches and hand over records of
+ * kernels that have run. None of the profiling library's structs is used: records only grow at
+ * their end, and what is read here has been where it is since version 11 (cupti_activity.h,
+ * cupti_callbacks.h).
+ *
+ * A sample of the launches is told by executing a nop, at which the recorder has a probe; a kernel
+ * of such a launch is told with the launch's number, all others in sums by their names. So the sums
+ * of all are complete, whatever is sampled. Without a recorder these are nops.
+ *
+ * It needs no library of its own. At a launch nothing here takes a lock, allocates or waits.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu_places.h"
+#include "memory_places.h"
+
+/* Of the C library of the process. */
+extern void *dlopen(const char *name, int flags) __attribute__((weak));
+extern void *dlsym(void *library, const char *name) __attribute__((weak));
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso) __attribute__((weak));
+struct gpu_time {
+	int64_t seconds, ns;
+};
+extern int clock_gettime(int clock, struct gpu_time *time) __attribute__((weak));
+
+#define RTLD_NOW_	 2
+#define CLOCK_MONOTONIC_ 1
+
+/* -- places of probes -------------------------------------------------------------------------- */
+
+/* As in memory_x86_64.S: pairs of a distance from here on and of what is seen there. */
+__asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
+	".globl " MEMORY_PLACES_SYMBOL "\n"
+	".type " MEMORY_PLACES_SYMBOL ", @object\n"
+	".p2align 3\n" MEMORY_PLACES_SYMBOL ":\n"
+	".quad stackcam_gpu_launch - " MEMORY_PLACES_SYMBOL ", 1\n"
+	".quad stackcam_gpu_kernel - " MEMORY_PLACES_SYMBOL ", 2\n"
+	".quad stackcam_gpu_rest - " MEMORY_PLACES_SYMBOL ", 3\n"
+	".quad stackcam_gpu_name - " MEMORY_PLACES_SYMBOL ", 4\n"
+	".quad 0, 0\n"
+	".size " MEMORY_PLACES_SYMBOL ", . - " MEMORY_PLACES_SYMBOL "\n"
+	".globl " MEMORY_ENTRIES_SYMBOL "\n"
+	".type " MEMORY_ENTRIES_SYMBOL ", @object\n" MEMORY_ENTRIES_SYMBOL ":\n"
+	".quad 0\n"
+	".size " MEMORY_ENTRIES_SYMBOL ", . - " MEMORY_ENTRIES_SYMBOL "\n"
+	".popsection");
+_Static_assert(GPU_PLACE_LAUNCH == 1 && GPU_PLACE_KERNEL == 2 && GPU_PLACE_REST == 3 &&
+		       GPU_PLACE_NAME == 4,
+	       "the numbers above");
+
+static __attribute__((noinline)) void tell_launch(uint64_t number)
+{
+	__asm__ volatile("stackcam_gpu_launch: nop" : : "D"(number) : "memory");
+}
+
+static __attribute__((noinline)) void tell_kernel(uint64_t number, uint64_t begin, uint64_t end,
+						  uint64_t hash, uint64_t more)
+{
+	register uint64_t r8 __asm__("r8") = more;
+
+	__asm__ volatile("stackcam_gpu_kernel: nop"
+			 :
+			 : "D"(number), "S"(begin), "d"(end), "c"(hash), "r"(r8)
+			 : "memory");
+}
+
+static __attribute__((noinline)) void tell_rest(uint64_t hash, uint64_t ns, uint64_t count,
+						uint64_t end)
+{
+	__asm__ volatile("stackcam_gpu_rest: nop"
+			 :
+			 : "D"(hash), "S"(ns), "d"(count), "c"(end)
+			 : "memory");
+}
+
+static __attribute__((noinline)) void tell_name(uint64_t hash, uint64_t name, uint64_t number)
+{
+	__asm__ volatile("stackcam_gpu_name: nop" : : "D"(hash), "S"(name), "d"(number) : "memory");
+}
+
+static void tell_state(enum gpu_state state, uint64_t number)
+{
+	tell_name(0, state, number);
+}
+
+/* -- the profiling library --------------------------------------------------------------------- */
+
+static struct {
+	int (*subscribe)(void **subscriber, void *callback, void *user);
+	int (*enable_callback)(uint32_t on, void *subscriber, int domain, uint32_t id);
+	int (*register_callbacks)(void *requested, void *completed);
+	int (*register_timestamp)(uint64_t (*now)(void));
+	int (*enable)(int kind);
+	int (*flush)(uint32_t flag);
+	int (*next_record)(uint8_t *buffer, size_t size, uint8_t **record);
+	int (*dropped)(void *context, uint32_t stream, size_t *count);
+} cupti;
+
+/* In the order of the functions above. */
+static const char *const names[] = {
+	"cuptiSubscribe",
+	"cuptiEnableCallback",
+	"cuptiActivityRegisterCallbacks",
+	"cuptiActivityRegisterTimestampCallback",
+	"cuptiActivityEnable",
+	"cuptiActivityFlushAll",
+	"cuptiActivityGetNextRecord",
+	"cuptiActivityGetNumDroppedRecords",
+};
+_Static_assert(sizeof(cupti) == sizeof(names), "each has a name");
+
+enum {
+	DOMAIN_DRIVER = 1,  /* CUPTI_CB_DOMAIN_DRIVER_API */
+	SITE_ENTER = 0,	    /* CUPTI_API_ENTER */
+	RECORD_KERNEL = 10, /* CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL */
+};
+
+/* cuLaunchKernel, cuLaunchCooperativeKernel, cuGraphLaunch, cuLaunchKernelEx (cupti_driver_cbid.h) */
+static const uint32_t launches[] = {307, 442, 477, 478, 514, 515, 652, 653};
+
+/* Of callbacks' data, and of records of kernels. */
+enum {
+	DATA_SITE = 0,
+	DATA_NUMBER = 64,
+	KERNEL_BEGIN = 16,
+	KERNEL_END = 24,
+	KERNEL_NUMBER = 92,
+	KERNEL_NAME = 104,
+	KERNEL_GRAPH = 156,
+};
+
+static uint32_t read_32(const uint8_t *at)
+{
+	return *(const uint32_t *)at;
+}
+
+static uint64_t read_64(const uint8_t *at)
+{
+	return *(const uint64_t *)at;
+}
+
+static uint64_t now(void)
+{
+	struct gpu_time time = {0, 0};
+
+	clock_gettime(CLOCK_MONOTONIC_, &time);
+	return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.ns;
+}
+
+/* -- launches ---------------------------------------------------------------------------------- */
+
+/* Numbers of launches that were told, at their place; a later one takes it. */
+#define TOLD 65536
+static uint32_t told[TOLD];
+
+/* Samples of a window of time: where there are more, only each n-th launch on average is one. */
+#define WINDOW_NS   100000000u
+#define WINDOW_MOST 100u
+
+static uint64_t launched, due, every = 1, window, taken;
+
+/* Behind a sample: how many launches are passed over, and how many there shall be. */
+static void plan(uint64_t count)
+{
+	uint64_t time = now(), most = __atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED),
+		 random = time;
+	bool over = time - __atomic_load_n(&window, __ATOMIC_RELAXED) > WINDOW_NS;
+	uint64_t mean = __atomic_load_n(&every, __ATOMIC_RELAXED);
+
+	if (most >= WINDOW_MOST && mean < 1u << 20)
+		mean *= 2;
+	else if (over && most < WINDOW_MOST / 2 && mean > 1)
+		mean /= 2;
+	if (over || most >= WINDOW_MOST) {
+		__atomic_store_n(&every, mean, __ATOMIC_RELAXED);
+		__atomic_store_n(&window, time, __ATOMIC_RELAXED);
+		__atomic_store_n(&taken, 0, __ATOMIC_RELAXED);
+	}
+	/* the finaliser of splitmix64: no rhythm of a program is in step with it */
+	random = (random ^ random >> 30) * 0xbf58476d1ce4e5b9u;
+	random = (random ^ random >> 27) * 0x94d049bb133111ebu;
+	__atomic_store_n(&due, count + 1 + (random >> 33) % (2 * mean - 1), __ATOMIC_RELAXED);
+}
+
+static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data)
+{
+	uint32_t number = read_32(data + DATA_NUMBER);
+	uint64_t count;
+
+	(void)user, (void)id;
+	if (domain != DOMAIN_DRIVER || read_32(data + DATA_SITE) != SITE_ENTER)
+		return;
+	count = __atomic_fetch_add(&launched, 1, __ATOMIC_RELAXED);
+	if (count < __atomic_load_n(&due, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&told[number % TOLD], number, __ATOMIC_RELAXED);
+	tell_launch(number);
+	plan(count);
+}
+
+/* -- kernels ----------------------------------------------------------------------------------- */
+
+/* Memory for records: what has no room is dropped by the profiling library, and counted. */
+#define BUFFERS	     16
+#define BUFFER_BYTES (256u << 10)
+
+static uint8_t buffers[BUFFERS][BUFFER_BYTES] __attribute__((aligned(64)));
+static uint32_t in_use;
+
+/* Hashes of names that were told. */
+#define NAMES 4096
+static uint64_t told_names[NAMES];
+
+/* What the kernels of a buffer took that are told in sums. */
+#define SUMS 64
+struct sum {
+	uint64_t hash, ns, count, end;
+};
+
+static void request(uint8_t **buffer, size_t *size, size_t *most)
+{
+	*buffer = NULL;
+	*size = *most = 0;
+	for (uint32_t i = 0; i < BUFFERS; i++) {
+		if (__atomic_fetch_or(&in_use, 1u << i, __ATOMIC_ACQUIRE) & 1u << i)
+			continue;
+		*buffer = buffers[i];
+		*size = BUFFER_BYTES;
+		return;
+	}
+}
+
+static uint64_t hash_of(const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (; name && *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
+	return hash | 1;
+}
+
+static uint64_t name_of(const uint8_t *record)
+{
+	const char *name = *(const char *const *)(record + KERNEL_NAME);
+	uint64_t hash = hash_of(name), *known = &told_names[hash / 2 % NAMES];
+
+	if (__atomic_exchange_n(known, hash, __ATOMIC_RELAXED) != hash)
+		tell_name(hash, (uint64_t)name, 0);
+	return hash;
+}
+
+static void add_rest(struct sum sums[SUMS], uint64_t hash, uint64_t begin, uint64_t end)
+{
+	struct sum *sum = &sums[hash / 2 % SUMS];
+
+	if (sum->count && sum->hash != hash) {
+		tell_rest(sum->hash, sum->ns, sum->count, sum->end);
+		sum->ns = sum->count = 0;
+	}
+	sum->hash = hash;
+	sum->ns += end - begin;
+	sum->count++;
+	sum->end = end;
+}
+
+static void take(struct sum sums[SUMS], const uint8_t *record)
+{
+	uint64_t begin = read_64(record + KERNEL_BEGIN), end = read_64(record + KERNEL_END);
+	uint32_t number = read_32(record + KERNEL_NUMBER);
+	uint64_t hash;
+
+	if (read_32(record) != RECORD_KERNEL || end < begin)
+		return;
+	hash = name_of(record);
+	if (number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number)
+		tell_kernel(number, begin, end, hash, read_32(record + KERNEL_GRAPH) != 0);
+	else
+		add_rest(sums, hash, begin, end);
+}
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	static uint64_t all_dropped;
+	struct sum sums[SUMS];
+	uint8_t *record = NULL;
+	size_t dropped = 0, i;
+
+	(void)size;
+	for (i = 0; i < SUMS; i++)
+		sums[i].count = sums[i].ns = 0;
+	while (buffer && valid && !cupti.next_record(buffer, valid, &record))
+		take(sums, record);
+	for (i = 0; i < SUMS; i++)
+		if (sums[i].count)
+			tell_rest(sums[i].hash, sums[i].ns, sums[i].count, sums[i].end);
+	if (!cupti.dropped(context, stream, &dropped) && dropped)
+		tell_state(GPU_STATE_DROPPED,
+			   __atomic_add_fetch(&all_dropped, dropped, __ATOMIC_RELAXED));
+	i = (size_t)(buffer - buffers[0]) / BUFFER_BYTES;
+	if (buffer && i < BUFFERS)
+		__atomic_fetch_and(&in_use, ~(1u << i), __ATOMIC_RELEASE);
+}
+
+/* -- start and end ----------------------------------------------------------------------------- */
+
+/* All records, also of what has not ended. */
+static void at_exit(void *argument)
+{
+	(void)argument;
+	cupti.flush(1);
+}
+
+/* By its names of several versions: one that the process has already is found first. */
+static bool find(void)
+{
+	static const char *const files[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+					    "libcupti.so"};
+	void **functions = (void **)&cupti, *library = NULL;
+
+	if (!dlopen || !dlsym || !clock_gettime)
+		return false;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !library; i++)
+		library = dlopen(files[i], RTLD_NOW_);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library; i++) {
+		functions[i] = dlsym(library, names[i]);
+		if (!functions[i])
+			library = NULL;
+	}
+	return library;
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	void *subscriber;
+	int err;
+
+	if (!find()) {
+		tell_state(GPU_STATE_NO_PROFILER, 0);
+		return 1;
+	}
+	err = cupti.subscribe(&subscriber, (void *)at_callback, NULL);
+	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && !err; i++)
+		err = cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, launches[i]);
+	if (!err)
+		err = cupti.register_timestamp(now);
+	if (!err)
+		err = cupti.register_callbacks((void *)request, (void *)complete);
+	if (!err)
+		err = cupti.enable(RECORD_KERNEL);
+	if (!err && __cxa_atexit)
+		err = __cxa_atexit(at_exit, NULL, NULL);
+	tell_state(err ? GPU_STATE_TAKEN : GPU_STATE_STARTED, (uint64_t)err);
+	return 1;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * on-gpu: what libstackcam-gpu.so (inject/gpu.c) reports of launches and kernels, each by a nop
+ * with a probe.
+ */
+#include "bpf/capture/capture.h"
+#include "bpf/filter.h"
+#include "bpf/gpu/on_gpu_abi.h"
+
+static __noinline void tell_ran(struct probe_regs *ctx, bool is_one, __u32 undecided)
+{
+	struct on_gpu_ran record = {
+		.head = {ON_GPU_RAN, sizeof(record), bpf_ktime_get_ns()},
+		.pid = bpf_get_current_pid_tgid() >> 32,
+		.undecided = undecided,
+	};
+	void *ring = capture_ring();
+
+	if (is_one) {
+		record.number = REGS_ARG1(ctx);
+		record.end = REGS_ARG3(ctx);
+		record.ns = record.end - REGS_ARG2(ctx);
+		record.hash = REGS_ARG4(ctx);
+		record.more = REGS_ARG5(ctx) != 0;
+		record.count = 1;
+	} else {
+		record.hash = REGS_ARG1(ctx);
+		record.ns = REGS_ARG2(ctx);
+		record.count = REGS_ARG3(ctx);
+		record.end = REGS_ARG4(ctx);
+	}
+	if (!ring)
+		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_NO_RING);
+	else if (capture_output(ring, CAPTURE_SOURCE_ON_GPU, &record, sizeof(record),
+				BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_RING_FULL);
+}
+
+SEC("uprobe")
+int on_gpu_site(struct probe_regs *ctx)
+{
+	__u64 place = bpf_get_attach_cookie(ctx);
+	struct task_struct *task = bpf_get_current_task_btf();
+	enum filter_answer answer = filter_current();
+	struct capture_scratch *scratch;
+	__u32 words = 0;
+
+	if (answer == FILTER_NO)
+		return 0;
+	if (place == ON_GPU_PLACE_KERNEL || place == ON_GPU_PLACE_REST) {
+		tell_ran(ctx, place == ON_GPU_PLACE_KERNEL, answer == FILTER_ASK);
+		return 0;
+	}
+	scratch = capture_begin(CAPTURE_SOURCE_ON_GPU, CAPTURE_WALKER_UPROBE);
+	if (!scratch)
+		return 0;
+	capture_identity(&scratch->record, place == ON_GPU_PLACE_NAME ? ON_GPU_NAME : ON_GPU_LAUNCH,
+			 task, 0);
+	scratch->record.identity.undecided = answer == FILTER_ASK;
+	scratch->record.identity.key = REGS_ARG1(ctx);
+	if (place == ON_GPU_PLACE_NAME) {
+		words = ON_GPU_NAME_BYTES / 8;
+		scratch->record.identity.value = REGS_ARG2(ctx);
+		scratch->behind[0] = REGS_ARG3(ctx);
+		/* what cannot be read is empty */
+		if (REGS_ARG1(ctx) && bpf_probe_read_user_str(scratch->behind, ON_GPU_NAME_BYTES,
+							      (const void *)REGS_ARG2(ctx)) < 0)
+			scratch->behind[0] = 0;
+	} else if (want_user && capture_registers(scratch, task)) {
+		capture_wants_walk(scratch);
+	}
+	capture_walk(ctx, scratch, &walk_uprobe, 0, words, 0);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

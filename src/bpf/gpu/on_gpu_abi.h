@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_ON_GPU_ABI_H
+#define BPF_ON_GPU_ABI_H
+
+/* What on_gpu.bpf.c tells of kernels on GPUs, as a library in the process reports them. */
+
+#include "bpf/capture/abi.h"
+
+enum {
+	/* A launch: a capture_record, whose key is its number in the process. */
+	ON_GPU_LAUNCH = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 0),
+	ON_GPU_RAN = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 1), /* a struct on_gpu_ran */
+	/*
+	 * The name of a kernel: a capture_record without frames, whose key is the name's hash, and
+	 * behind which the name stands in ON_GPU_NAME_BYTES, with a zero byte. Key 0: its value is
+	 * an enum gpu_state (inject/gpu_places.h), and behind it is that state's number.
+	 */
+	ON_GPU_NAME = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 2),
+};
+
+#define ON_GPU_NAME_BYTES 512
+
+/* What is seen at a probe: its cookie, as in inject/gpu_places.h. */
+enum on_gpu_place {
+	ON_GPU_PLACE_LAUNCH = 1,
+	ON_GPU_PLACE_KERNEL,
+	ON_GPU_PLACE_REST,
+	ON_GPU_PLACE_NAME,
+};
+
+/* One kernel has run, or several of one name have. */
+struct on_gpu_ran {
+	struct capture_head head;
+	__u64 number; /* of its launch; 0: of several */
+	__u64 hash;   /* of its name */
+	__u64 ns;
+	__u64 end;   /* ns of CLOCK_MONOTONIC */
+	__u64 count; /* how many */
+	__u32 pid;
+	__u32 more; /* others of the same launch may follow */
+	__u32 undecided;
+	__u32 unused;
+};
+
+#endif

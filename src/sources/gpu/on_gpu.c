@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * on-gpu: what kernels take on GPUs, by the stack that launched them. A library that the driver
+ * loads into a command (inject/gpu.c) tells of a sample of the launches, and of all kernels: of
+ * those whose launch it has told one by one, with the launch's number, and of the others in sums by
+ * their names. So the sums are complete, and what has no stack is shown as that.
+ */
+#include "sources/source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../inject/gpu_places.h"
+#include "base/map.h"
+#include "bpf/gpu/on_gpu_abi.h"
+#include "film/events.h"
+#include "bpf/probes.skel.h"
+#include "sources/loss_counts.h"
+#include "sources/memory/library.h"
+#include "sources/memory/record.h"
+#include "sources/waiting.h"
+#include "symbol/symbols.h"
+
+_Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL == GPU_PLACE_KERNEL &&
+		       ON_GPU_PLACE_REST == GPU_PLACE_REST && ON_GPU_PLACE_NAME == GPU_PLACE_NAME,
+	       "the library's places are cookies of its probes");
+
+/* As many samples as a CPU can have in a second, about. */
+#define RATE 2000
+
+/* The most launches whose kernels have not run, and names of kernels. */
+#define LAUNCHES_MAX (1u << 18)
+#define NAMES_MAX    (1u << 16)
+
+struct on_gpu {
+	struct mem_library library;
+	struct uprobes *uprobes;
+	struct waiting *launches;
+	struct map names; /* a kernel's hash to its name (char *) */
+	uint64_t without_stack;
+	uint64_t damaged, unnamed, no_profiler, taken, dropped;
+};
+
+static int command(const struct source_settings *settings, struct command_environment *environment,
+		   struct fail *why)
+{
+	struct command_variable *variable = &environment->at[environment->count];
+	const char *before = getenv(GPU_LIBRARY_VARIABLE);
+	struct mem_library library;
+	int err = mem_library_find(&library, GPU_LIBRARY, why);
+
+	(void)settings;
+	if (err)
+		return err;
+	if (before && *before)
+		return fail(why, -EBUSY, "unset it", "%s is set already: another tool has the GPU",
+			    GPU_LIBRARY_VARIABLE);
+	environment->count++;
+	*variable = (struct command_variable){.name = GPU_LIBRARY_VARIABLE};
+	snprintf(variable->value, sizeof(variable->value), "%s", library.path);
+	return 0;
+}
+
+static unsigned int needs(const struct source *source)
+{
+	(void)source;
+	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_PROCESSES;
+}
+
+static unsigned int rate(const struct source *source)
+{
+	(void)source;
+	return RATE;
+}
+
+static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
+{
+	return rings_bytes_for_samples(rate(source), cpus);
+}
+
+static struct uprobe_programs programs_of(const struct source *source)
+{
+	return (struct uprobe_programs){.site = source->host->probes->progs.on_gpu_site};
+}
+
+static void prepare(struct source *source)
+{
+	const struct uprobe_programs programs = programs_of(source);
+	struct uprobe_ways ways;
+
+	uprobe_ways_probe(&ways);
+	uprobes_prepare(&programs, &ways);
+}
+
+static int attach(struct source *source, struct fail *why)
+{
+	const struct uprobe_programs programs = programs_of(source);
+	struct on_gpu *on_gpu = source->state = calloc(1, sizeof(*on_gpu));
+	struct uprobe_ways ways;
+	int err;
+
+	if (!on_gpu || waiting_new(LAUNCHES_MAX, &on_gpu->launches))
+		return fail_errno(why, -ENOMEM, NULL, "cannot record kernels");
+	err = mem_library_find(&on_gpu->library, GPU_LIBRARY, why);
+	if (err)
+		return err;
+	uprobe_ways_probe(&ways);
+	err = uprobes_new(&programs, &ways, &on_gpu->uprobes);
+	return err ? fail_errno(why, err, NULL, "cannot record kernels")
+		   : uprobes_attach(on_gpu->uprobes, on_gpu->library.path, 0,
+				    on_gpu->library.places, on_gpu->library.count, why);
+}
+
+static void add_event(struct source *source)
+{
+	struct film_event event = event_from(EVENT_ON_GPU, "records of the device");
+
+	source->event = film_add_event(source->host->film, &event);
+}
+
+static int start(struct source *source, struct fail *why)
+{
+	(void)why;
+	add_event(source);
+	return 0;
+}
+
+/* -- records ----------------------------------------------------------------------------------- */
+
+static void take_launch(struct source *source, const struct capture_record *record,
+			const struct capture_handover *handover)
+{
+	struct on_gpu *on_gpu = source->state;
+	struct waiting_half half = {.key = record->identity.key, .pid = record->identity.pid};
+
+	if (!source_is_meant(source, &record->identity))
+		return;
+	half.time = record->head.time;
+	half.place = samples_resolve(source->host->samples, record, handover);
+	waiting_put(on_gpu->launches, &half);
+}
+
+static void take_state(struct on_gpu *on_gpu, uint64_t state, uint64_t number)
+{
+	on_gpu->no_profiler += state == GPU_STATE_NO_PROFILER;
+	on_gpu->taken += state == GPU_STATE_TAKEN;
+	if (state == GPU_STATE_DROPPED)
+		on_gpu->dropped = number;
+}
+
+static void take_name(struct source *source, const struct capture_record *record)
+{
+	struct on_gpu *on_gpu = source->state;
+	uint64_t hash = record->identity.key, words[ON_GPU_NAME_BYTES / 8];
+	char text[ON_GPU_NAME_BYTES], *name;
+
+	if (!mem_record_words(record, words, sizeof(words) / sizeof(words[0]))) {
+		on_gpu->damaged++;
+		return;
+	}
+	if (!source_is_meant(source, &record->identity))
+		return;
+	if (!hash) {
+		take_state(on_gpu, record->identity.value, words[0]);
+		return;
+	}
+	memcpy(text, words, sizeof(text));
+	text[sizeof(text) - 1] = 0;
+	if (!text[0] || map_get(&on_gpu->names, hash))
+		return;
+	name = symbol_demangle_short(text);
+	if (!name || on_gpu->names.count >= NAMES_MAX ||
+	    !map_put(&on_gpu->names, hash, (uint64_t)(uintptr_t)name)) {
+		on_gpu->unnamed++;
+		free(name);
+	}
+}
+
+/* The launch that a kernel is of. False: it is not known, nor whether the kernel is meant. */
+static bool find_launch(struct source *source, const struct on_gpu_ran *ran,
+			struct waiting_half *launch)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	if (ran->number && waiting_take(on_gpu->launches, ran->pid, ran->number, launch)) {
+		if (ran->more)
+			waiting_put(on_gpu->launches, launch);
+		return true;
+	}
+	on_gpu->without_stack += ran->count;
+	launch->place.thread = source_first_thread(source, ran->pid);
+	launch->place.stack = samples_words(source->host->samples, 0, "[launch not sampled]");
+	return !ran->undecided && launch->place.thread;
+}
+
+static void take_ran(struct source *source, const struct on_gpu_ran *ran)
+{
+	struct on_gpu *on_gpu = source->state;
+	struct waiting_half launch = {0};
+	uint64_t *name;
+
+	/* none began before the machine did: the process may say anything */
+	if (!ran->count || ran->count > UINT32_MAX || ran->ns / ran->count > ran->head.time) {
+		on_gpu->damaged++;
+		return;
+	}
+	if (!find_launch(source, ran, &launch))
+		return;
+	name = map_get(&on_gpu->names, ran->hash);
+	if (launch.place.stack)
+		launch.place.stack = samples_words(source->host->samples, launch.place.stack,
+						   name ? (const char *)(uintptr_t)*name
+							: "[kernel without a name]");
+	samples_add(source->host->samples, source->event,
+		    ran->end < ran->head.time ? ran->end : ran->head.time, &launch.place, ran->ns);
+}
+
+static void take(struct source *source, const struct capture_head *head,
+		 const struct capture_handover *handover)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	if (head->kind == ON_GPU_LAUNCH)
+		take_launch(source, (const struct capture_record *)head, handover);
+	else if (head->kind == ON_GPU_NAME)
+		take_name(source, (const struct capture_record *)head);
+	else if (head->kind == ON_GPU_RAN && head->size == sizeof(struct on_gpu_ran))
+		take_ran(source, (const struct on_gpu_ran *)head);
+	else
+		on_gpu->damaged++;
+}
+
+static void process_gone(struct source *source, pid_t pid)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	if (on_gpu && on_gpu->launches)
+		waiting_forget(on_gpu->launches, (uint32_t)pid);
+}
+
+/* -- ticks and ends ---------------------------------------------------------------------------- */
+
+static void tell_losses(struct source *source)
+{
+	const struct on_gpu *on_gpu = source->state;
+	const struct selection *selection = source->host->selection;
+	const struct loss_count losses[] = {
+		{"record of a kernel lost: it is damaged", on_gpu->damaged},
+		{"stack of a kernel not taken: its launch is none of the samples",
+		 on_gpu->without_stack},
+		{"name of a kernel not known: too many of them, or no memory", on_gpu->unnamed},
+		{"kernels lost: the profiling library had no room for their records",
+		 on_gpu->dropped},
+		{"kernels of a process not seen: it has no profiling library (libcupti.so)",
+		 on_gpu->no_profiler},
+		{"kernels of a process not seen: another tool has the profiling library, or it "
+		 "refuses",
+		 on_gpu->taken},
+		{"kernels of processes not seen that stackcam has not started",
+		 selection->pid_count ? selection->pid_count : !selection->command},
+	};
+
+	loss_counts_emit(source->host->film, source->event, losses,
+			 sizeof(losses) / sizeof(losses[0]));
+}
+
+static void tick(struct source *source, uint64_t now)
+{
+	(void)now;
+	tell_losses(source);
+}
+
+static void finish(struct source *source, uint64_t now)
+{
+	tick(source, now);
+}
+
+/* Launches have their places in the film before: kernels of theirs that come later have none. */
+static void turn(struct source *source)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	add_event(source);
+	waiting_empty(on_gpu->launches, NULL, NULL);
+}
+
+static void detach(struct source *source)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	if (on_gpu && on_gpu->uprobes)
+		uprobes_free(on_gpu->uprobes);
+	if (on_gpu)
+		on_gpu->uprobes = NULL;
+}
+
+static void free_state(struct source *source)
+{
+	struct on_gpu *on_gpu = source->state;
+	uint64_t hash, name;
+
+	detach(source);
+	if (!on_gpu)
+		return;
+	waiting_free(on_gpu->launches);
+	for (size_t i = 0; map_next(&on_gpu->names, &i, &hash, &name);)
+		free((void *)(uintptr_t)name);
+	map_free(&on_gpu->names);
+	free(on_gpu);
+}
+
+static const char *const events[] = {"on-gpu", NULL};
+
+const struct source_type source_on_gpu = {
+	.events = events,
+	.command = command,
+	.needs = needs,
+	.rate = rate,
+	.ring_bytes = ring_bytes,
+	.prepare = prepare,
+	.attach = attach,
+	.start = start,
+	.take = take,
+	.tick = tick,
+	.finish = finish,
+	.turn = turn,
+	.detach = detach,
+	.free = free_state,
+	.process_gone = process_gone,
+};

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+on-gpu of a command, against what libraries know that stand for the driver's and its profiling one (tests/programs/cuda_driver.c,
+cuda_profiler.c): plumbing, sums and losses, not what a device does.
+"""
+
+import os
+
+import pytest
+
+from harness import Film, PATIENCE, needs_root
+
+pytestmark = needs_root
+
+TAGS = ("forward", "backward", "replay")
+SAXPY, REDUCE = 20000, 7000
+
+
+def record(lab, *arguments, **environment):
+    """Returns the film, and what the kernels of each function took."""
+    film = lab.new_film()
+    done = lab.run("record", "-q", "-e", "on-gpu", "-o", film, "--", lab.program("cuda_launches"), *arguments, timeout=PATIENCE,
+                   env={**os.environ, "LD_LIBRARY_PATH": str(lab.programs), **environment})
+    assert done.returncode == 0, done.stderr
+    return Film(lab.stackcam, film), dict(zip(TAGS, map(int, done.stdout.split())))
+
+
+def total(film, wanted):
+    return sum(value for stack, value in film.folded("-e", "on-gpu") if wanted(stack))
+
+
+def test_each_launch_has_its_stack(lab):
+    film, truth = record(lab, 12)
+    assert truth == {"forward": 24 * SAXPY, "backward": 12 * (SAXPY + REDUCE), "replay": 12 * (SAXPY + 2 * REDUCE)}
+    for tag in TAGS:
+        assert total(film, lambda stack, tag=tag: tag in stack) == truth[tag], film.report("-e", "on-gpu").stdout
+    # the kernel is on top, above what launched it
+    assert total(film, lambda stack: "backward" in stack and stack[-1] == "reduce") == 12 * REDUCE
+    assert total(film, lambda stack: "replay" in stack and "cuGraphLaunch" in stack and stack[-1] == "saxpy") == 12 * SAXPY
+    assert not film.json("-e", "on-gpu")["loss"]
+
+
+def test_sums_of_many_launches(lab):
+    rounds, threads = 2000, 8
+    film, truth = record(lab, rounds, threads)
+    calls = rounds * threads
+    assert total(film, lambda stack: True) == sum(truth.values())
+    assert total(film, lambda stack: stack[-1] == "reduce") == calls * 3 * REDUCE
+    assert total(film, lambda stack: stack[-1] == "saxpy") == calls * 4 * SAXPY
+    # a part has stacks; how many have none is said
+    sampled = total(film, lambda stack: stack[0] != "[launch not sampled]")
+    assert 0 < sampled < sum(truth.values())
+    assert any("none of the samples" in reason for reason in film.json("-e", "on-gpu")["loss"])
+
+
+@pytest.mark.parametrize("why, environment", [
+    ("profiling library", {"LD_LIBRARY_PATH": ""}), ("another tool has the profiling library", {"PROFILER_TAKEN": "1"})])
+def test_the_program_goes_on_without(lab, why, environment):
+    # where the machine has a real one, that refuses, as there is no device
+    film, truth = record(lab, 3, **environment)
+    assert truth["forward"] == 6 * SAXPY
+    assert [reason for reason in film.json("-e", "on-gpu")["loss"] if why in reason], film.report("-e", "on-gpu").stdout
+
+
+def test_another_tool_of_the_environment(lab):
+    done = lab.run("record", "-e", "on-gpu", "-o", lab.new_film(), "--", "true", env={**os.environ, "CUDA_INJECTION64_PATH": "/a"})
+    assert done.returncode == 1 and "another tool has the GPU" in done.stderr, done.stderr
