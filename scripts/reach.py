@@ -47,6 +47,7 @@ REACH = (
     ("tests/e2e/page/test_*.py", None),
     ("tests/e2e/page/*", ["page"]),
     ("tests/e2e/test_*.py", None),
+    ("tests/e2e/render_chart.go", ["packaging"]),
     ("tests/e2e/calls.py", TRACER),
     ("tests/e2e/asking.py", ["server"]),
     ("tests/e2e/openapi.py", ["server"]),
