@@ -147,7 +147,7 @@ void machine_series_take(void *context, const struct machine_value *value)
 	series->at = all->now;
 	series->last = *value;
 	if (film_gauge_type(value->kind)->lags && row.value > row.duration) {
-		/* some of it was before: no more than all the time; the rest is due next */
+		/* a part was before: no more than all the time; the rest is due next */
 		series->last.value -= row.value - row.duration;
 		row.value = row.duration;
 	}
