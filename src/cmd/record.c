@@ -321,6 +321,7 @@ int cmd_record(int argc, char **argv)
 	o.camera.sources = &o.sources;
 	o.camera.selection = &o.common.selection;
 	o.camera.say = host_say_words;
+	o.camera.quiet = o.common.quiet;
 	o.camera.verbose = o.common.verbose;
 	start = recording_command(&o.common);
 	err = start.argv ? recording_check_command(start.argv, &command, &why) : 0;

@@ -89,6 +89,7 @@ static int load(struct flying *flying, const char *host, const char *command, st
 		.after = usual.after,
 		.limits = usual.limits,
 		.queue = usual.queue,
+		.quiet = o->common->quiet,
 	};
 
 	return flight_new(&options, &flying->flight, why);

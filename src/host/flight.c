@@ -473,6 +473,9 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 		.grows = film_grows,
 		.happened = happened,
 		.limits = options->limits,
+		/* the one that records all the time says the same */
+		.quiet = options->quiet ||
+			 (options->recorded && event_list_has(options->recorded, EVENT_REQUESTS)),
 		.context = flight,
 	};
 	pthread_condattr_t monotonic;

@@ -42,6 +42,7 @@ struct flight_options {
 	uint64_t queue;			/* ns: that an accept queue is full for; 0: no matter */
 	uint32_t
 		pressure; /* percent of the time that threads wait beyond what is usual; the same */
+	bool quiet;	  /* as in struct recorder_options */
 	uint32_t cpu;	  /* percent of a CPU that a process takes beyond what is usual; the same */
 	unsigned int hour; /* films in an hour that are kept because something happened; 0: any;
 			    * and the first of each kind, see host/kept_lately.h */

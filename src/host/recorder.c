@@ -112,6 +112,7 @@ static int load(struct recorder *recorder, struct fail *why)
 		.limits = options->limits,
 		.verbose = true,
 		.say = host_say_words,
+		.quiet = options->quiet,
 	};
 	recorder_raise_descriptors();
 	return reel_new(&reel, &recorder->reel, why);

@@ -45,6 +45,7 @@ struct recorder_options {
 	uint64_t span_ns; /* of a film */
 	bool aligned;	  /* films begin at multiples of the span in wall time, UTC */
 	bool names_soon;  /* films are looked at while they grow */
+	bool quiet;	  /* as in struct camera_options */
 	const char *hostname, *labels, *command;
 	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
 	void (*done)(void *context, const char *path, int err, const struct fail *why);

@@ -149,6 +149,8 @@ static int set_up(struct camera *camera, struct fail *why)
 		.ring_limit = options->ring_limit,
 		.listener = options->listener,
 		.limits = options->limits,
+		.say = options->quiet ? NULL : options->say,
+		.say_context = options->say_context,
 	};
 	int err = feature_demand(FEATURE_PROCESS_NUMBERS, why);
 

@@ -43,6 +43,7 @@ struct camera_options {
 	 */
 	void (*say)(void *context, const char *words);
 	void *say_context;
+	bool quiet; /* what is merely not recorded here, as of the kernel, is not said */
 };
 
 int camera_new(const struct camera_options *options, struct camera **camera, struct fail *why);

@@ -79,8 +79,11 @@ struct source_host {
 	uint32_t ring_limit; /* bytes of each ring; 0: any */
 	struct happening_listener listener;
 	struct happening_limits limits; /* of what it gets */
-	struct probes *probes;		/* open; from attach on loaded */
-	const struct btf *types;	/* of the kernel, for prepare; null: they cannot be read */
+	/* says at the start what is not recorded here, as of the kernel; null: not to be said */
+	void (*say)(void *context, const char *words);
+	void *say_context;
+	struct probes *probes;	 /* open; from attach on loaded */
+	const struct btf *types; /* of the kernel, for prepare; null: they cannot be read */
 	/* capture_until of bpf/capture/maps.h, from attach on; see source_now() */
 	const volatile unsigned long long *until;
 	pid_t command;		  /* whose waits count from when it executes; 0: none */

@@ -330,6 +330,15 @@ def test_a_program_in_c(lab, tmp_path):
     assert answer["loss"]["requests: markers cut: what one write had was too long"] == 1
 
 
+def test_what_the_default_cannot_see_is_said_as_it_begins(lab):
+    """Where the kernel shows writes to /dev/null by themselves, there is nothing to say."""
+    feature, = [one for one in json.loads(lab.run("doctor", "--json").stdout)["features"] if one["name"] == "null-device"]
+    film = lab.record("-e", "requests", "--", "true")
+    said = "mark by lines to /dev/null are not recorded" in film.recording.stderr and "--markers 2" in film.recording.stderr
+    assert said == (feature["state"] != "ok"), film.recording.stderr
+    assert "/dev/null" not in lab.record("-q", "-e", "requests", "--", "true").recording.stderr
+
+
 MARKS = """
 import os, sys
 null = os.open("/dev/null", os.O_WRONLY)
@@ -344,6 +353,7 @@ def test_only_where_they_are_wanted(lab):
     """Of other programs nothing is filmed; and with 0, nothing at all."""
     program = [sys.executable, "-c", MARKS.replace("for line in sys.stdin", "for line in ['a ']")]
     film = lab.record("-e", "requests", "--markers", 0, "--", *program)
+    assert "/dev/null" not in film.recording.stderr, film.recording.stderr
     assert "the film has none" in lab.run("report", "--format", "requests-json", film.path).stderr
     target = subprocess.Popen([sys.executable, "-c", MARKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     null = os.open("/dev/null", os.O_WRONLY)

@@ -20,4 +20,7 @@ enum requests_markers {
  */
 void requests_marker_prepare(struct probes *probes, uint64_t where);
 
+/* Behind that: says where markers would be seen, but not by default. */
+void requests_marker_say(const struct source_host *host, uint64_t where);
+
 #endif

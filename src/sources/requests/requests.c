@@ -399,6 +399,7 @@ static int start(struct source *source, struct fail *why)
 	};
 
 	add_event(source);
+	requests_marker_say(source->host, source->settings->values[MARKERS]);
 	requests->has_started = true;
 	/* what runs already is known before its first call */
 	look_at_processes(source);
