@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 
@@ -355,7 +356,7 @@ static void *pipe_handler(void *unused)
 
 static void begin_pipe(long ms)
 {
-	if (pipe(parts))
+	if (!parts[1] && pipe(parts))
 		exit(1);
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -377,6 +378,15 @@ static void run_pipe(void)
 
 static void run_hang(void)
 {
+	begin_pipe(1000000);
+}
+
+/* The same of a pipe that has a name. */
+static void run_fifo(void)
+{
+	if (mkfifo(path, 0600) || (parts[0] = open(path, O_RDONLY | O_NONBLOCK)) < 0 ||
+	    (parts[1] = open(path, O_WRONLY)) < 0 || fcntl(parts[0], F_SETFL, 0))
+		exit(1);
 	begin_pipe(1000000);
 }
 
@@ -474,7 +484,8 @@ static const struct {
 	{"lock", run_lock},	{"burn", run_burn},	      {"deadlock", run_deadlock},
 	{"pool", run_pool},	{"fsync", run_fsync},	      {"downstream", run_downstream},
 	{"accept", run_accept}, {"neighbour", run_neighbour}, {"pipe", run_pipe},
-	{"hang", run_hang},	{"timeout", run_timeout},     {"timer", run_timer},
+	{"hang", run_hang},	{"fifo", run_fifo},	      {"timeout", run_timeout},
+	{"timer", run_timer},
 };
 
 int main(int argc, char **argv)

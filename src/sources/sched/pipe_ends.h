@@ -11,8 +11,9 @@
 
 /*
  * Which process has the other end of a pipe for which a thread waits: for what it does, the thread
- * waits. It is looked for among the descriptors of all processes, once for all that wait at a time:
- * to be emptied before the next time. All zero: nothing was looked for yet.
+ * waits. It is looked for among the descriptors of all processes, once for all that wait at a time,
+ * and once for each pipe with a name: to be emptied before the next time. All zero: nothing was
+ * looked for yet.
  */
 struct pipe_ends {
 	struct map readers, writers; /* by a pipe's number: the pids that have the end */

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../prelude.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,11 +96,43 @@ static void test_several(void **state)
 	close(both[1]);
 }
 
+/* A pipe with a name: each end was opened by that; a file of the same folder is none. */
+static void test_with_a_name(void **state)
+{
+	char folder[] = "/tmp/stackcam-ends-XXXXXX", path[64], other[64];
+	int both[2], file;
+	pid_t writer;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	snprintf(other, sizeof(other), "%s/file", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	file = open(other, O_CREAT | O_RDONLY, 0600);
+	both[0] = open(path, O_RDONLY | O_NONBLOCK);
+	both[1] = open(path, O_WRONLY);
+	assert_true(file >= 0 && both[0] >= 0 && both[1] >= 0);
+	assert_int_equal(found(both[0]), 0);
+	assert_int_equal(found(file), 0);
+	writer = holder(both[1], both, 2);
+	close(both[1]);
+	assert_int_equal(found(both[0]), writer);
+	unlink(path);
+	assert_int_equal(found(both[0]), writer);
+	end(writer);
+	assert_int_equal(found(both[0]), 0);
+	close(both[0]);
+	close(file);
+	unlink(other);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_other_process),
 		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_with_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
