@@ -225,14 +225,20 @@ uint32_t film_frame(struct film_writer *w, uint32_t image, enum film_frame_kind 
 
 uint32_t film_mark(struct film_writer *w, const char *name)
 {
+	return film_mark_at(w, name, "");
+}
+
+uint32_t film_mark_at(struct film_writer *w, const char *name, const char *where)
+{
 	uint32_t function = w->naming ? 0 : function_id(w, 0, FILM_FRAME_MARK, name);
-	struct film_named named = {.row = {.function = function}, .call = ++w->calls};
+	uint32_t file = function ? file_id(w, where) : 0;
+	struct film_named named = {.row = {.function = function, .file = file}, .call = ++w->calls};
 	struct film_place place = {.kind = FILM_FRAME_MARK};
 	bool is_new;
 
 	if (!function || !make_room(&w->batch->names))
 		return lost(w, LOST_FRAME);
-	named.row.frame = frame_id(w, &place, function, &is_new);
+	named.row.frame = frame_id(w, &place, (uint64_t)file << 32 | function, &is_new);
 	if (is_new)
 		vec_push(&w->batch->names, named);
 	return named.row.frame;

@@ -73,6 +73,9 @@ static const struct gauge_type types[FILM_GAUGE_KINDS] = {
 	[FILM_GAUGE_SWAPPED_OUT] = FLOW("memory", "swap-out", "bytes", "bytes written to swap"),
 	[FILM_GAUGE_MAJOR_FAULTS] =
 		FLOW("memory", "major-faults", "count", "page faults that read from a disk"),
+	[FILM_GAUGE_GROUP_LIMIT] =
+		LEVEL("memory", "group-limit", "bytes",
+		      "limit of a control group that has nearly as much memory as it may"),
 };
 
 const struct gauge_type *film_gauge_type(unsigned int kind)

@@ -43,6 +43,8 @@ enum film_gauge_kind {
 	FILM_GAUGE_SWAPPED_IN,
 	FILM_GAUGE_SWAPPED_OUT,
 	FILM_GAUGE_MAJOR_FAULTS,
+	/* object is the group's path; only while it has nearly as much as it may */
+	FILM_GAUGE_GROUP_LIMIT,
 	FILM_GAUGE_KINDS,
 };
 

@@ -360,7 +360,7 @@ static int map_mark(struct merge_ids *ids, uint32_t i)
 {
 	const struct film_frame *frame = &ids->from->frames[i];
 	const char *name = ids->from->functions[frame->function].name;
-	uint32_t id = film_mark(ids->to, *name ? name : "[mark]");
+	uint32_t id = film_mark_at(ids->to, *name ? name : "[mark]", frame->file);
 
 	ids->frame_of.at[i] = id;
 	return id != ids->named.count || vec_push(&ids->named, true) ? 0 : -ENOMEM;

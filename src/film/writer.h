@@ -67,6 +67,9 @@ uint32_t film_frame(struct film_writer *w, uint32_t image, enum film_frame_kind 
  */
 uint32_t film_mark(struct film_writer *w, const char *name);
 
+/* The same of what lies somewhere, as a file does on a disk; place "": it is not known where. */
+uint32_t film_mark_at(struct film_writer *w, const char *name, const char *place);
+
 /* The stack parent plus frame: the same id for the same pair. */
 uint32_t film_stack(struct film_writer *w, uint32_t parent, uint32_t frame, enum film_how how);
 

@@ -228,6 +228,15 @@ bool targets_reread(struct targets *targets, struct process *process)
 	return true;
 }
 
+void targets_each(const struct targets *targets,
+		  void (*take)(void *context, const struct process *process), void *context)
+{
+	uint64_t pid, at;
+
+	for (size_t i = 0; map_next(&targets->processes, &i, &pid, &at);)
+		take(context, &((const struct tracked *)(uintptr_t)at)->process);
+}
+
 struct process *targets_find(struct targets *targets, pid_t pid)
 {
 	struct tracked *t = targets_lookup(targets, pid);

@@ -123,6 +123,10 @@ void targets_take(struct targets *targets, const struct target_event *event);
 /* The process, if it is known by now; else null. */
 struct process *targets_known(struct targets *targets, pid_t pid);
 
+/* Calls take() for each process that is known; some have ended. */
+void targets_each(const struct targets *targets,
+		  void (*take)(void *context, const struct process *process), void *context);
+
 /* The process, read from /proc if it is not known yet; null: there is none. */
 struct process *targets_find(struct targets *targets, pid_t pid);
 

@@ -47,6 +47,8 @@ enum history_flag {
 	HISTORY_CLIENT_WRITE = 1u << 21,
 	/* its thread stops all others of its process: the waker is the one that stopped last */
 	HISTORY_SAFEPOINT = 1u << 20,
+	/* for more of a request that its thread serves, of whose answer nothing was sent yet */
+	HISTORY_UPLOAD = 1u << 18,
 };
 
 /* Whether the thread waited for new work, or was stopped. */
@@ -56,7 +58,7 @@ static inline bool history_is_idle(const struct history_slice *slice)
 		return true;
 	return slice_is_wait(slice->kind) &&
 	       !(slice->flags & (HISTORY_ASKED | HISTORY_NAMES | HISTORY_ROW | HISTORY_TABLE |
-				 HISTORY_CLIENT_WRITE)) &&
+				 HISTORY_CLIENT_WRITE | HISTORY_UPLOAD)) &&
 	       wait_class_is_idle(slice_wait_class(slice->kind));
 }
 

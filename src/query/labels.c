@@ -126,7 +126,8 @@ static uint32_t label_of_function(struct frame_labels *fl, uint32_t id, const ch
 				  uint32_t line)
 {
 	const struct film_function *function = &fl->film->functions[id];
-	bool lines = fl->labels->shape->lines;
+	/* what a mark has there is a disk */
+	bool lines = fl->labels->shape->lines && function->kind != FILM_FRAME_MARK;
 	struct label label = {
 		.name = function->name,
 		.image = fl->film->images[function->image].path,

@@ -34,4 +34,10 @@ uint64_t slice_object_key(const struct object_keys *keys, const struct slice *sl
 /* The name of a turn's object; "": there is none. */
 const char *object_name(const struct film *film, uint32_t object);
 
+/* The disk that it is on, as a file; "": none, or it is not known. */
+static inline const char *object_disk(const struct film *film, uint32_t object)
+{
+	return film->frames[object].file;
+}
+
 #endif

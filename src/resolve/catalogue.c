@@ -430,9 +430,9 @@ uint32_t catalogue_gap(struct catalogue *catalogue)
 	return catalogue_mark(catalogue, UNWIND_END_ROOT);
 }
 
-uint32_t catalogue_words(struct catalogue *catalogue, const char *words)
+uint32_t catalogue_words(struct catalogue *catalogue, const char *words, const char *place)
 {
-	uint32_t frame = film_mark(catalogue->film, words);
+	uint32_t frame = film_mark_at(catalogue->film, words, place);
 
 	is_new(catalogue, frame);
 	return frame;

@@ -69,8 +69,11 @@ uint32_t catalogue_mark(struct catalogue *catalogue, enum unwind_end end);
 /* The one that stands for native frames which are missing within a stack (UNWIND_GAP). */
 uint32_t catalogue_gap(struct catalogue *catalogue);
 
-/* The frame with these words, which tell of a sample what no code of its says. */
-uint32_t catalogue_words(struct catalogue *catalogue, const char *words);
+/*
+ * The frame with these words, which tell of a sample what no code of its says; place: where that
+ * lies, as a file on a disk, or "".
+ */
+uint32_t catalogue_words(struct catalogue *catalogue, const char *words, const char *place);
 
 /* Another film: all that samples refer to is written again when it is next needed. */
 void catalogue_turn(struct catalogue *catalogue, struct film_writer *film);

@@ -323,14 +323,19 @@ struct samples_place samples_resolve_known(struct samples *samples,
 
 uint32_t samples_words(struct samples *samples, uint32_t stack, const char *words)
 {
-	stack_push(&samples->rows, &stack, catalogue_words(samples->catalogue, words),
+	stack_push(&samples->rows, &stack, catalogue_words(samples->catalogue, words, ""),
 		   FILM_HOW_EXACT);
 	return stack;
 }
 
 uint32_t samples_mark(struct samples *samples, const char *words)
 {
-	return catalogue_words(samples->catalogue, words);
+	return samples_mark_at(samples, words, "");
+}
+
+uint32_t samples_mark_at(struct samples *samples, const char *words, const char *place)
+{
+	return catalogue_words(samples->catalogue, words, place);
 }
 
 void samples_add(struct samples *samples, uint32_t event, uint64_t time,
@@ -481,6 +486,12 @@ void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memo
 const struct process *samples_process(struct samples *samples, pid_t pid)
 {
 	return targets_find(samples->targets, pid);
+}
+
+void samples_each_process(const struct samples *samples,
+			  void (*take)(void *context, const struct process *process), void *context)
+{
+	targets_each(samples->targets, take, context);
 }
 
 uint64_t samples_end_of(struct samples *samples, pid_t pid)

@@ -94,6 +94,8 @@ uint32_t samples_words(struct samples *samples, uint32_t stack, const char *word
 
 /* The frame, a mark, with these words; 0: the film is full. */
 uint32_t samples_mark(struct samples *samples, const char *words);
+/* The same of what lies somewhere, as a file does on a disk; "": it is not known where. */
+uint32_t samples_mark_at(struct samples *samples, const char *words, const char *place);
 
 /* One sample of an event of the film: at a place that was found for this film. */
 void samples_add(struct samples *samples, uint32_t event, uint64_t time,
@@ -158,6 +160,11 @@ void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memo
 
 /* The process as far as it is known; null: it was gone before. */
 const struct process *samples_process(struct samples *samples, pid_t pid);
+
+/* Each process that is known; some have ended. */
+void samples_each_process(const struct samples *samples,
+			  void (*take)(void *context, const struct process *process),
+			  void *context);
 
 /* When a process ended that is seen to have: now, if that is not known. */
 uint64_t samples_end_of(struct samples *samples, pid_t pid);

@@ -242,7 +242,7 @@ static void put_unlinked(const struct teller *t)
 			explain_lanes_noun(t->e));
 }
 
-/* The threads that waited for disks meanwhile: that they keep the same one busy is a guess. */
+/* The threads that waited for disks meanwhile: that they keep this one busy is a guess. */
 static int put_disk_users(const struct teller *t)
 {
 	struct explain_disk_users users;
@@ -253,8 +253,8 @@ static int put_disk_users(const struct teller *t)
 	explain_disk_users(t->e, t->x, &users);
 	if (!users.count)
 		return 0;
-	buf_put_text(&words,
-		     "While it waited for a disk, others did, too, and may have kept it busy: ");
+	buf_printf(&words, "While it waited for %s%s, others did, too, and may have kept it busy: ",
+		   *users.disk ? "disk " : "a disk", users.disk);
 	for (unsigned int i = 0; i < users.count; i++) {
 		const struct explain_disk_user *user = &users.all[i];
 

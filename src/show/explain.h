@@ -40,6 +40,19 @@ uint32_t explain_peer(const struct explainer *e, const struct explain_part *part
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words);
 
+/* The name of a system call as a person knows it, "no system call" for none. */
+const char *explain_call(const struct explainer *e, const struct history_slice *slice);
+
+/*
+ * Of a part in which the kernel freed memory for a control group: its limit, or that of one above
+ * it; null: it is of none, or that is not known.
+ */
+const struct explain_limit *explain_reclaim_limit(const struct explainer *e,
+						  const struct explain_part *part);
+
+/* The disk that a part was a wait for; "": it was for none, or that is not known. */
+const char *explain_disk(const struct explainer *e, const struct explain_part *part);
+
 /* "fsync of /var/lib/wal", what such a thread waited for; nothing where it is not known. */
 void explain_disk_user_words(const struct explainer *e, const struct explain_disk_user *user,
 			     struct buf *words);

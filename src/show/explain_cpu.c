@@ -65,13 +65,30 @@ void explain_function_words(struct explainer *e, const struct explain_part *part
 	caller_words(e, part, count, words);
 }
 
-/* ", as control group /system.slice/app is at its limit" */
-static void group_words(const struct explainer *e, uint32_t thread, struct buf *words)
+const struct explain_limit *explain_reclaim_limit(const struct explainer *e,
+						  const struct explain_part *part)
 {
-	const struct film_process *of = &e->film->processes[e->film->threads[thread].process];
+	uint32_t process = e->film->threads[part->thread].process;
 
-	buf_printf(words, ", as control group %s is at its limit",
-		   *of->cgroup ? of->cgroup : NAME_UNKNOWN);
+	return part->is_reclaim && part->for_group * 2 > part->reclaiming
+		       ? explain_limit_of(&e->limits, e->film->processes[process].cgroup)
+		       : NULL;
+}
+
+/* ", as control group /system.slice/app is at its limit of 512 MB", if that is known */
+static void group_words(const struct explainer *e, const struct explain_part *part,
+			struct buf *words)
+{
+	const struct film_process *of = &e->film->processes[e->film->threads[part->thread].process];
+	const struct explain_limit *limit = explain_reclaim_limit(e, part);
+	const char *group = limit ? limit->group : of->cgroup;
+	char bytes[32];
+
+	buf_printf(words, ", as control group %s is at its limit", *group ? group : NAME_UNKNOWN);
+	if (limit) {
+		words_value(bytes, sizeof(bytes), "bytes", limit->bytes);
+		buf_printf(words, " of %s", bytes);
+	}
 }
 
 /* Of time on a CPU in which the kernel freed memory for what a function had asked for. */
@@ -86,7 +103,7 @@ void explain_reclaim_words(struct explainer *e, const struct explain_part *part,
 		buf_put_text(words, " for memory that went to swap, or came back");
 	}
 	if (part->for_group * 2 > part->reclaiming)
-		group_words(e, part->thread, words);
+		group_words(e, part, words);
 }
 
 /* ", behind flusher (12) for 3 ms": what ran meanwhile; false: it is not known. */

@@ -121,6 +121,19 @@ static void put_behind(struct writer *w, const struct explain_part *part)
 	json_close(&w->j, ']');
 }
 
+/* Of a control group, for which the kernel freed memory. */
+static void put_limit(struct writer *w, const struct explain_limit *limit)
+{
+	if (!limit) {
+		json_null(&w->j, "group_limit");
+		return;
+	}
+	json_open(&w->j, "group_limit", '{');
+	json_text(&w->j, "group", limit->group);
+	json_u64(&w->j, "bytes", limit->bytes);
+	json_close(&w->j, '}');
+}
+
 static void put_parts(struct writer *w, uint32_t first);
 
 static void put_part(struct writer *w, const struct explain_part *part)
@@ -132,6 +145,8 @@ static void put_part(struct writer *w, const struct explain_part *part)
 	json_u64(&w->j, "duration", part->duration);
 	explain_object_words(w->e, part, &words);
 	put_words(w, "object", &words);
+	json_text(&w->j, "disk", explain_disk(w->e, part));
+	put_limit(w, explain_reclaim_limit(w->e, part));
 	put_thread(w, "thread", part->thread);
 	put_thread(w, "waker", part->waker);
 	put_process(w, "peer", explain_peer(w->e, part));
@@ -314,6 +329,7 @@ static void put_cause(struct writer *w)
 	json_u64(&w->j, "duration", cause->duration);
 	explain_object_words(w->e, cause, &words);
 	put_words(w, "object", &words);
+	json_text(&w->j, "disk", explain_disk(w->e, cause));
 	put_thread(w, "thread", cause->thread);
 	json_close(&w->j, '}');
 }

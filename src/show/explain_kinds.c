@@ -4,7 +4,7 @@
 
 #include "show/explain.h"
 
-/* Null: the functions on its stack say nothing. */
+/* Null: neither the functions on its stack nor its request say more than its system call. */
 static const char *kind_by_role(const struct history_slice *slice)
 {
 	return !slice_is_wait(slice->kind)			    ? NULL
@@ -14,6 +14,7 @@ static const char *kind_by_role(const struct history_slice *slice)
 	       : slice->flags & (HISTORY_FUSE | HISTORY_BY_PROCESS) ? "served-file"
 	       : slice->flags & HISTORY_CLIENT_READ		    ? "client"
 	       : slice->flags & HISTORY_CLIENT_WRITE		    ? "slow-client"
+	       : slice->flags & HISTORY_UPLOAD			    ? "slow-sender"
 								    : NULL;
 }
 
@@ -68,6 +69,7 @@ const char *explain_kind_words(const char *kind)
 		{"served-file", "waiting for the process that serves a file"},
 		{"client", "waiting for its client"},
 		{"slow-client", "sending to a client that reads slowly"},
+		{"slow-sender", "waiting for a client that sends its request slowly"},
 		{"made", "the time until its thread was made"},
 		{"ready", "time ready but not running"},
 		{"queue", "time behind other requests"},

@@ -26,8 +26,7 @@ void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t b
 		buf_printf(words, " of %s", process->comm);
 }
 
-/* The name of a system call as a person knows it, "no system call" for none. */
-static const char *call_of(const struct explainer *e, const struct history_slice *slice)
+const char *explain_call(const struct explainer *e, const struct history_slice *slice)
 {
 	const char *name = wait_call_name(e->film->info.arch, slice->state, slice->call);
 
@@ -54,7 +53,7 @@ static const char *ipc_words(const struct history_slice *slice)
 static void put_lock_of_call(const struct explainer *e, const struct history_slice *slice,
 			     struct buf *words)
 {
-	const char *call = call_of(e, slice);
+	const char *call = explain_call(e, slice);
 
 	if (!strcmp(call, "flock") || !strcmp(call, "fcntl"))
 		buf_printf(words, "the lock of a file (%s)", call);
@@ -115,13 +114,20 @@ static void object_words(const struct explainer *e, const struct history_slice *
 		buf_put_text(words, text);
 }
 
+const char *explain_disk(const struct explainer *e, const struct explain_part *part)
+{
+	const struct history_slice *slice = explain_part_slice(e, part);
+
+	return slice && explain_is_of_disk(slice) ? object_disk(e->film, slice->object) : "";
+}
+
 void explain_disk_user_words(const struct explainer *e, const struct explain_disk_user *user,
 			     struct buf *words)
 {
 	const struct history_slice *slice = &e->histories.slices[user->slice];
 	size_t before = words->count, named;
 
-	buf_printf(words, "%s of ", call_of(e, slice));
+	buf_printf(words, "%s of ", explain_call(e, slice));
 	named = words->count;
 	object_words(e, slice, words);
 	if (words->count == named)
@@ -236,12 +242,18 @@ static void goroutine_words(const struct explainer *e, const struct explain_part
 	else if (slice->call == FILM_GO_TIMED_PARK + 1)
 		buf_put_text(words, "parked for a time at most");
 	else if (slice->call > FILM_GO_FUTURE)
-		buf_printf(words, "waiting for a %s", call_of(e, slice));
+		buf_printf(words, "waiting for a %s", explain_call(e, slice));
 	else
-		buf_printf(words, waits[class], call_of(e, slice));
+		buf_printf(words, waits[class], explain_call(e, slice));
 }
 
-/* What a wait is by the functions on its stack; false: they say no more than its system call. */
+/* Waits for a client, of which the connection is named. */
+#define OF_CLIENT (HISTORY_CLIENT_READ | HISTORY_CLIENT_WRITE | HISTORY_UPLOAD)
+
+/*
+ * What a wait is by the functions on its stack, or by the request that its thread serves; false:
+ * they say no more than its system call.
+ */
 static bool put_role(const struct explainer *e, const struct explain_part *part,
 		     const struct history_slice *slice, struct buf *words)
 {
@@ -255,22 +267,25 @@ static bool put_role(const struct explainer *e, const struct explain_part *part,
 		buf_printf(words, "waiting for %s in %s",
 			   slice->flags & HISTORY_FUSE ? "the daemon of a FUSE file system"
 						       : "the process that serves a file",
-			   call_of(e, slice));
+			   explain_call(e, slice));
 	else if (slice->flags & HISTORY_CLIENT_READ)
 		buf_put_text(words, part->holds ? "idle in transaction: waiting for the next "
 						  "command of its client"
 						: "waiting for the next command of its client");
 	else if (slice->flags & HISTORY_CLIENT_WRITE)
 		buf_put_text(words, "sending to a client that reads slowly");
+	else if (slice->flags & HISTORY_UPLOAD)
+		buf_printf(words,
+			   "waiting for the rest of its request (%s), which the client "
+			   "sends slowly,",
+			   explain_call(e, slice));
 	else
 		return false;
 	if (!(slice->flags & (HISTORY_ROW | HISTORY_TABLE)) && slice->object) {
-		buf_put_text(words, slice->flags & (HISTORY_CLIENT_READ | HISTORY_CLIENT_WRITE)
-					    ? " on "
-					    : " of ");
+		buf_put_text(words, slice->flags & OF_CLIENT ? " on " : " of ");
 		object_words(e, slice, words);
 	}
-	if (slice->flags & (HISTORY_CLIENT_READ | HISTORY_CLIENT_WRITE))
+	if (slice->flags & OF_CLIENT)
 		peer_words(e, part, words);
 	return true;
 }
@@ -299,11 +314,15 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 	} else if (slice->flags & HISTORY_NAMES) {
 		buf_printf(words, "waiting for the answer of name server %s (%s)",
 			   explain_name_server(object_name(e->film, slice->object)),
-			   call_of(e, slice));
+			   explain_call(e, slice));
 		peer_words(e, part, words);
+	} else if (class == WAIT_DISK && *object_disk(e->film, slice->object)) {
+		buf_printf(words, "waiting for disk %s in %s of ",
+			   object_disk(e->film, slice->object), explain_call(e, slice));
+		object_words(e, slice, words);
 	} else if (slice->object) {
 		buf_printf(words, objects[class] ? objects[class] : "waiting in %s for ",
-			   call_of(e, slice));
+			   explain_call(e, slice));
 		object_words(e, slice, words);
 		peer_words(e, part, words);
 	} else if (class == WAIT_FAULT && slice->flags & FILM_WAIT_IOWAIT) {
@@ -311,12 +330,12 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		if (roles_has(&e->roles, slice->stack, FILM_ROLE_SWAP_IN))
 			buf_put_text(words, " back from swap");
 	} else if (class == WAIT_IPC) {
-		buf_printf(words, "waiting for %s (%s)", ipc_words(slice), call_of(e, slice));
-	} else if (wait_is_by_stack(class, call_of(e, slice))) {
+		buf_printf(words, "waiting for %s (%s)", ipc_words(slice), explain_call(e, slice));
+	} else if (wait_is_by_stack(class, explain_call(e, slice))) {
 		buf_printf(words, "%s (%s, as its stack says)",
-			   class == WAIT_SLEEP ? "sleeping" : waits[class], call_of(e, slice));
+			   class == WAIT_SLEEP ? "sleeping" : waits[class], explain_call(e, slice));
 	} else {
-		buf_printf(words, waits[class], call_of(e, slice));
+		buf_printf(words, waits[class], explain_call(e, slice));
 	}
 	place_words(e, part->stack, words);
 }
@@ -435,13 +454,14 @@ static void passed_on_words(const struct explainer *e, const struct explain_part
 	buf_put_text(words, "until ");
 	explain_thread_words(e, part->waker, part->thread, words);
 	buf_printf(words, " woke the event loop (%s), most likely with the result",
-		   call_of(e, explain_part_slice(e, part)));
+		   explain_call(e, explain_part_slice(e, part)));
 }
 
 /* Of a wait of an event loop that served others, too. */
 static void shared_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
-	buf_printf(words, "waiting for new events (%s)", call_of(e, explain_part_slice(e, part)));
+	buf_printf(words, "waiting for new events (%s)",
+		   explain_call(e, explain_part_slice(e, part)));
 	place_words(e, part->stack, words);
 	buf_put_text(words, ", of any of its requests: what this one waited for is not known");
 }
@@ -530,61 +550,4 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 		buf_put_text(words, "it had no work yet: ");
 	wait_part_words(e, part, slice, words);
 	cause_words(e, part, words);
-}
-
-static const char *const contexts[] = {
-	[FILM_WAIT_BY_NONE] = "not known what ended it",
-	[FILM_WAIT_BY_THREAD] = "woken by a thread",
-	[FILM_WAIT_BY_SOFTIRQ] = "woken by a soft interrupt",
-	[FILM_WAIT_BY_INTERRUPT] = "woken by an interrupt",
-	[FILM_WAIT_BY_TIMER] = "woken by a timer",
-	[FILM_WAIT_BY_EITHER] = "woken by a thread or an interrupt",
-};
-
-void explain_evidence_words(struct explainer *e, const struct explain_part *part, struct buf *words)
-{
-	const struct history_slice *slice = explain_part_slice(e, part);
-	static const char *const sure[] = {
-		[FILM_HOLDER_OWNER] = "its owner read from the lock",
-		[FILM_HOLDER_LAST] = "its last holder read from the lock",
-		[FILM_HOLDER_RELEASER] = "its holder taken to be the thread that released it",
-	};
-
-	buf_printf(words, "%llu slice%s, the longest ", (unsigned long long)part->count,
-		   part->count == 1 ? "" : "s");
-	explain_put_ns(words, part->longest);
-	if (part->kind == SLICE_ON_CPU)
-		buf_printf(words, "; functions from %llu samples, an estimate",
-			   (unsigned long long)part->samples);
-	if (part->is_of_connection)
-		buf_put_text(words, "; of the connection whose request ended the wait: that it led "
-				    "to the wait, as a transaction does, is a guess");
-	if (!slice || !slice_is_wait(part->kind))
-		return;
-	buf_printf(words, "; in %s", call_of(e, slice));
-	if (slice->context < sizeof(contexts) / sizeof(contexts[0]) &&
-	    !(slice->flags & FILM_WAIT_OPEN))
-		buf_printf(words, ", %s", contexts[slice->context]);
-	if (slice->flags & FILM_WAIT_IOWAIT)
-		buf_put_text(words, ", counted as waiting for a disk");
-	if (wait_is_by_stack(slice_wait_class(part->kind), call_of(e, slice)))
-		buf_printf(words, ", %s as its stack says",
-			   slice_wait_class(part->kind) == WAIT_SLEEP ? "a sleep" : "for work");
-	if (part->lock && part->lock->sure < sizeof(sure) / sizeof(sure[0]) &&
-	    sure[part->lock->sure])
-		buf_printf(words, ", %s", sure[part->lock->sure]);
-	if (slice->flags & HISTORY_PEER)
-		buf_put_text(words, "; the one thread of the process with the other end of the "
-				    "connection that ran then");
-	if (part->is_call)
-		buf_put_text(words, "; the request of its connection, and of its stream, that was "
-				    "served meanwhile");
-	if (part->is_passed_on)
-		buf_put_text(words, "; that the thread which woke the event loop had the result is "
-				    "a guess");
-	if (part->is_likely)
-		buf_put_text(words, "; an interrupt may have ended it instead");
-	if (part->retries)
-		buf_put_text(words, "; waits whose timeout was over, and which began anew for the "
-				    "same at once, are one with the last of them");
 }

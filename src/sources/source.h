@@ -231,4 +231,12 @@ static inline uint32_t source_mark(void *context, const char *words)
 	return samples_mark(source->host->samples, words);
 }
 
+/* The same of a file on a disk; "": it is not known on which. */
+static inline uint32_t source_mark_at(void *context, const char *words, const char *disk)
+{
+	const struct source *source = context;
+
+	return samples_mark_at(source->host->samples, words, disk);
+}
+
 #endif

@@ -207,9 +207,9 @@ def case(lab, name, seconds=1.5):
     return lab.record(*EVENTS, "--", lab.program("cases"), seconds, name, lab.folder / "file", hz=499)
 
 
-def pipe_that_hangs(lab):
-    """"handler" reads what "producer" never writes; both are there when the film ends."""
-    with running(lab.program("cases"), 60, "hang") as target:
+def pipe_that_hangs(lab, name="hang"):
+    """"handler" reads what "producer" never writes; both are there when the film ends. "fifo": the pipe has a name."""
+    with running(lab.program("cases"), 60, name, lab.folder / "pipe") as target:
         return lab.record(*EVENTS, "-p", ",".join(map(str, [target.pid, *target.children()])), "-d", 1)
 
 

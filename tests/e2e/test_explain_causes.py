@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 import planted
 from harness import needs_root, running, wait_until
 from test_explain import EVENTS, explained, is_of_machine, of_work, work_of
@@ -27,7 +29,8 @@ def test_the_kernel_frees_memory_for_a_group_at_its_limit(lab):
     rest, = [part for part in request["parts"] if part["kind"] == "on-cpu"]
     assert found in causes(request)[:2] and found["duration"] > 0.1 * (found["duration"] + rest["duration"]), request["parts"]
     assert found["functions"][0]["name"] == rest["functions"][0]["name"] == "touch_all", found
-    assert f"{group} is at its limit" in found["words"], found
+    assert f"{group} is at its limit of 33.6 MB" in found["words"], found
+    assert found["group_limit"] == {"group": f"/{group}", "bytes": 32 << 20} and rest["group_limit"] is None, found
     assert found["samples"] + rest["samples"] > 20, (found, rest)
 
 
@@ -116,12 +119,14 @@ def test_a_child_that_does_not_end(lab):
     assert "which had not ended by then: sleep (" in cause["words"] and cause["parts"][0]["kind"] == "sleep", cause
 
 
-def test_the_other_end_of_a_pipe_that_hangs(lab):
+@pytest.mark.parametrize("name", ["hang", "fifo"])
+def test_the_other_end_of_a_pipe_that_hangs(lab, name):
     """It is waited for still when the film ends: the one process that can write is known by its descriptor."""
-    film = planted.pipe_that_hangs(lab)
+    film = planted.pipe_that_hangs(lab, name)
     handler, = explained(lab, film, "-n", "handler")
     cause = handler["parts"][0]
     assert cause["kind"] == "ipc" and "take_part" in cause["stack"] and cause["waker"]["comm"] == "producer", cause
+    assert name == "hang" or cause["object"] == str(lab.folder / "pipe"), cause
     assert "which had not ended by then; its other end is in producer (" in cause["words"], cause
     did = first_of(cause)
     assert did["kind"] == "sleep" and "make_part" in did["stack"], cause
@@ -165,6 +170,15 @@ def test_a_pool_that_is_too_small(lab):
     assert len(waited) == 8 and len(full) >= 5, waited
     assert all(re.fullmatch("the pool of 2 threads that ends such waits was full, and worked for [123] others? first", why)
                for why in full), full
+
+
+def test_a_client_that_sends_slowly(lab):
+    """Between the first byte of a request and that of its answer its thread waits for more of it; else it waits for the next one."""
+    film = planted.client_that_sends_slowly(lab)
+    cause, request = statement(lab, film, "POST /upload", 500_000_000)
+    assert cause["kind"] == "slow-sender" and cause["count"] >= 2 and cause["longest"] > 150_000_000, request["parts"]
+    assert "which the client sends slowly, on tcp 127.0.0.1:" in cause["words"], cause
+    assert sum(part["duration"] for part in request["parts"] if part["kind"] == "slow-sender") > 0.8 * request["duration"], request
 
 
 def test_the_timeout_of_a_socket(lab):

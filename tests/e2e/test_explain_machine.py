@@ -15,6 +15,15 @@ from test_explain import EVENTS, explained, film_case, first_cause, share, work_
 pytestmark = needs_root
 
 
+def disk_of(path):
+    """The disk that a file is on; "" where its file system has no device of its own."""
+    device = path.stat().st_dev
+    folder = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
+    if not folder.exists():
+        return ""
+    return (folder.resolve().parent if (folder / "partition").exists() else folder.resolve()).name
+
+
 def test_a_file_that_is_slow_to_reach_the_disk(lab, tmp_path):
     path = tmp_path / "orders.wal"
     film = film_case(lab, "fsync", path)
@@ -23,6 +32,8 @@ def test_a_file_that_is_slow_to_reach_the_disk(lab, tmp_path):
     wait = next(part for part in work_of(film, request) if part["kind"] != "on-cpu")
     assert wait["kind"] in ("disk", "file") and "save_order" in wait["stack"], request["parts"]
     assert wait["object"] == str(path) and f"fsync of {path}" in wait["words"], wait
+    assert wait["kind"] == "file" or wait["disk"] == (disk := disk_of(path)), wait
+    assert wait["kind"] == "file" or not disk or f"waiting for disk {disk} in fsync" in wait["words"], wait
 
 
 ORDERS = """
@@ -72,7 +83,9 @@ def test_a_disk_that_another_process_keeps_busy(lab, tmp_path):
     assert users[0]["thread"]["comm"] == "compactor" and users[0]["thread"]["pid"] == bulk.pid, users
     assert users[0]["words"] == f"fsync of {tmp_path / 'segment'}", users
     text = lab.run("explain", "-p", orders.pid, film.path).stdout
-    assert re.search(r"While it waited for a disk, others did, too, and may have kept it busy: compactor \(\d+\)", text), text
+    assert waits[0]["disk"] == disk_of(tmp_path / "wal"), waits
+    disk = f"disk {waits[0]['disk']}" if waits[0]["disk"] else "a disk"
+    assert re.search(rf"While it waited for {disk}, others did, too, and may have kept it busy: compactor \(\d+\)", text), text
     # the thread that sleeps does not wait for a disk, so nobody is named beside it
     other = explained(lab, film, "-t", bulk.pid)[0]
     assert other["tid"] == bulk.pid and other["disk_users"] == [], other

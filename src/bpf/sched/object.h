@@ -43,8 +43,13 @@ struct path___object {
 	struct dentry___object *dentry;
 };
 
+struct super_block___object {
+	__u32 s_dev;
+};
+
 struct inode___object {
 	unsigned long i_ino;
+	struct super_block___object *i_sb;
 };
 
 struct file___object {
@@ -331,10 +336,12 @@ static __always_inline void object_fill(struct object_told *told, struct file___
 	told->descriptor = descriptor;
 	told->fd = fd;
 	told->inode = BPF_CORE_READ(file, f_inode, i_ino);
-	if (object_has_path(descriptor))
+	if (object_has_path(descriptor)) {
+		told->device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
 		object_take_path(told, file, fs);
-	else if (object_is_socket(descriptor))
+	} else if (object_is_socket(descriptor)) {
 		object_take_socket(told, object_sock(file));
+	}
 }
 
 /*

@@ -28,6 +28,7 @@ struct object_told {
 	__u64 inode;	 /* its number */
 	__u64 far_inode; /* of a Unix socket: that of the other end; 0: not known */
 	__u32 far_pid;	 /* of a Unix socket: the process that made the other end; 0: not known */
+	__u32 device;	 /* of a path: that of its file system, as the kernel has it */
 	__u16 family, type, protocol; /* of a socket */
 	__u16 near_port, far_port;    /* in the order of this machine */
 	__u8 near[16], far[16];	      /* addresses: of IPv4 the first four bytes */

@@ -2,11 +2,22 @@
 /* The other threads that waited for disks while a thread did. */
 #include "query/explain/disk.h"
 
-static bool is_of_disk(const struct history_slice *slice)
+#include <string.h>
+
+bool explain_is_of_disk(const struct history_slice *slice)
 {
 	/* threads of the kernel write what others gave them */
 	return slice->kind == SLICE_WAIT + WAIT_DISK &&
 	       !(slice->flags & (FILM_WAIT_KERNEL | HISTORY_FUSE | HISTORY_BY_PROCESS));
+}
+
+/* Of two waits: false where they are known to be for different disks. */
+static bool may_be_same(const struct film *film, const struct history_slice *a,
+			const struct history_slice *b)
+{
+	const char *one = object_disk(film, a->object), *other = object_disk(film, b->object);
+
+	return !*one || !*other || !strcmp(one, other);
 }
 
 /* A wait of another thread: its part within the waits of the thread that is explained. */
@@ -25,7 +36,7 @@ static uint64_t common(const struct explainer *e, const struct explanation *x,
 		uint64_t start = own->start > from ? own->start : from;
 		uint64_t end = own->end < to ? own->end : to;
 
-		if (is_of_disk(own) && end > start)
+		if (explain_is_of_disk(own) && end > start && may_be_same(e->film, own, other))
 			sum += end - start;
 	}
 	return sum;
@@ -42,7 +53,7 @@ static struct explain_disk_user user_of(const struct explainer *e, const struct 
 	if (i == HISTORY_NONE)
 		i = h->first[thread];
 	for (; i < h->first[thread + 1] && h->slices[i].start < x->to; i++) {
-		uint64_t ns = is_of_disk(&h->slices[i]) ? common(e, x, &h->slices[i]) : 0;
+		uint64_t ns = explain_is_of_disk(&h->slices[i]) ? common(e, x, &h->slices[i]) : 0;
 
 		user.ns += ns;
 		if (ns > longest) {
@@ -71,14 +82,15 @@ void explain_disk_users(const struct explainer *e, const struct explanation *x,
 	const struct histories *h = &e->histories;
 	uint32_t part = x->first;
 
-	*users = (struct explain_disk_users){0};
+	*users = (struct explain_disk_users){.disk = ""};
 	/* that others had the CPUs says nothing of disks */
 	while (part && !slice_is_wait(x->parts.at[part - 1].kind))
 		part = x->parts.at[part - 1].next;
 	if (!part || x->parts.at[part - 1].kind != SLICE_WAIT + WAIT_DISK ||
 	    x->parts.at[part - 1].slice == HISTORY_NONE ||
-	    !is_of_disk(&h->slices[x->parts.at[part - 1].slice]))
+	    !explain_is_of_disk(&h->slices[x->parts.at[part - 1].slice]))
 		return;
+	users->disk = object_disk(e->film, h->slices[x->parts.at[part - 1].slice].object);
 	for (uint32_t thread = 1; thread < h->film->thread_count; thread++)
 		if (thread != x->thread)
 			keep(users, user_of(e, x, thread));

@@ -15,6 +15,7 @@
 #include "query/explain/parts.h"
 #include "query/explain/peers.h"
 #include "query/explain/retries.h"
+#include "query/explain/uploads.h"
 
 bool explain_is_condition(const struct history_slice *slice)
 {
@@ -143,6 +144,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err)
 		err = find_unlinked(e);
 	explain_asked_mark(&e->requests, &e->histories);
+	explain_uploads_mark(&e->requests, &e->histories);
 	explain_name_servers_mark(&e->histories);
 	if (!err)
 		err = explain_peers(e, why);
@@ -151,6 +153,8 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err)
 		err = log_lines_read(&e->logs, film, &(struct filter){0}, e->from, e->to, NULL,
 				     why);
+	if (!err)
+		err = explain_limits_load(&e->limits, film, e->from, e->to, why);
 	object_keys_init(&e->objects, film);
 	for (size_t i = 0; !err && i < e->histories.count && !e->is_whole_machine; i++)
 		e->is_whole_machine = is_of_the_kernel(film, &e->histories.slices[i]);
@@ -166,6 +170,7 @@ void explainer_free(struct explainer *e)
 	explain_stacks_free(&e->stacks);
 	roles_free(&e->roles);
 	explain_requests_free(&e->requests);
+	explain_limits_free(&e->limits);
 	occupants_free(&e->occupants);
 	log_lines_free(&e->logs);
 	unlinked_free(&e->unlinked);

@@ -3,6 +3,7 @@
 #define QUERY_EXPLAIN_EXPLAIN_H
 
 #include "query/critical.h"
+#include "query/explain/limits.h"
 #include "query/explain/locks.h"
 #include "query/explain/requests.h"
 #include "query/explain/samples.h"
@@ -115,6 +116,7 @@ struct explainer {
 	struct roles roles; /* of functions on stacks */
 	struct object_keys objects;
 	struct explain_requests requests;
+	struct explain_limits limits;
 	bool is_whole_machine; /* threads of the kernel are in the film, so all are */
 	bool has_samples;
 	struct occupants occupants; /* made when they are needed */

@@ -71,6 +71,26 @@ static bool find_ends(const char *name, struct ends *ends)
 	return true;
 }
 
+uint64_t explain_ends_of(const struct request *request)
+{
+	char own[REQUEST_PEER_MAX], peer[REQUEST_PEER_MAX];
+
+	if (request->row.flags & FILM_REQUEST_UNIX)
+		return 0;
+	request_own(request, own, sizeof(own));
+	request_peer(request, peer, sizeof(peer));
+	return hash_ends(own, strlen(own), peer, strlen(peer));
+}
+
+uint64_t explain_ends_of_object(const char *object)
+{
+	struct ends ends;
+
+	return find_ends(object, &ends)
+		       ? hash_ends(ends.own, ends.own_size, ends.peer, ends.peer_size)
+		       : 0;
+}
+
 static void learn_object(struct peers *peers, uint32_t frame)
 {
 	struct ends ends;
@@ -123,15 +143,11 @@ static bool learn_ends(struct peers *peers, const struct histories *histories)
 static int learn_request(void *context, const struct request *request)
 {
 	struct peers *peers = context;
-	char own[64], peer[64];
-	uint64_t end;
+	/* of a Unix socket the kernel tells the waker */
+	uint64_t end = explain_ends_of(request);
 
-	/* the kernel tells the waker there */
-	if (request->row.flags & FILM_REQUEST_UNIX)
+	if (!end)
 		return 0;
-	request_own(request, own, sizeof(own));
-	request_peer(request, peer, sizeof(peer));
-	end = hash_ends(own, strlen(own), peer, strlen(peer));
 	return learn_end(peers, end, peers->film->threads[request->row.thread].process) ? 0
 											: -ENOMEM;
 }

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/search.h"
 #include "query/connections.h"
+#include "query/explain/peers.h"
 #include "query/explain/wanted.h"
 
 struct loading {
@@ -103,6 +104,7 @@ static int take(void *context, const struct request *request)
 		.first = request->row.first,
 		.goroutine = request->row.goroutine,
 		.connection = key_of_connection(request),
+		.ends = request->row.stream ? 0 : explain_ends_of(request),
 		.endpoint = request->row.endpoint,
 		.protocol = request->row.protocol,
 	};

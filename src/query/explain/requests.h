@@ -15,6 +15,7 @@ struct explain_served {
 	uint64_t earliest;   /* start: of this and those of its answerer that ended later */
 	uint64_t goroutine;  /* as of a struct film_request */
 	uint64_t connection; /* hash with the stream, alike at both ends; 0: none */
+	uint64_t ends;	     /* explain_ends_of() of its socket; 0: none, or of several streams */
 	uint32_t thread, answerer, endpoint; /* as of a struct film_request */
 	uint8_t protocol;
 };

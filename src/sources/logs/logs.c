@@ -91,7 +91,7 @@ static int attach(struct source *source, struct fail *why)
 {
 	struct logs *logs = source->state = calloc(1, sizeof(*logs));
 	const struct logs_lines_to to = {write_line, source};
-	const struct objects_to objects_to = {source_mark, source};
+	const struct objects_to objects_to = {source_mark_at, source};
 
 	if (logs) {
 		logs->lines = logs_lines_new(&to);

@@ -26,20 +26,23 @@
 #include "bpf/machine/abi.h"
 #include "sources/loss_counts.h"
 #include "sources/machine/disks.h"
+#include "sources/machine/groups.h"
 #include "sources/machine/series.h"
 #include "sources/machine/tcp.h"
 #include "film/events.h"
 #include "bpf/probes.skel.h"
 #include "process/procfs.h"
 
-#define SECOND_NS  1000000000ull
-#define SHARE	   200u /* of a CPU's time, one part in this many */
-#define RATE_USUAL 10
-#define RATE_MAX   50
-#define FILE_MAX   (4u << 20)
-#define RING_BYTES (256u << 10) /* some thousand requests to disks */
-#define DISKS_MAX  4096		/* whose names are kept */
-#define PAUSE_MAX  (10 * SECOND_NS)
+#define SECOND_NS    1000000000ull
+#define SHARE	     200u /* of a CPU's time, one part in this many */
+#define RATE_USUAL   10
+#define RATE_MAX     50
+#define FILE_MAX     (4u << 20)
+#define RING_BYTES   (256u << 10) /* some thousand requests to disks */
+#define DISKS_MAX    4096	  /* whose names are kept */
+#define MOUNTS_BYTES (16u << 20)
+#define GROUPS_SHARE 1000u /* the same of what looks at control groups */
+#define PAUSE_MAX    (10 * SECOND_NS)
 
 /* A reading that takes longer was interrupted: of which moment its values are is not known. */
 #define AT_ONCE_NS 5000000ull
@@ -75,8 +78,10 @@ struct machine {
 	struct machine_series *series;
 	struct machine_disks disks;
 	struct machine_tcp tcp;
-	struct map whole; /* hash of a device's name: whether it is a whole disk */
-	struct map rows;  /* hash of a device's name: its row of the film, for requests */
+	struct machine_groups groups;
+	uint64_t groups_read, groups_next; /* when that was done last, or is done next, at least */
+	struct map whole;		   /* hash of a device's name: whether it is a whole disk */
+	struct map rows; /* hash of a device's name: its row of the film, for requests */
 	struct buf texts[FILES];
 	uint64_t tick, page; /* ns, bytes */
 	uint64_t last, next; /* reading */
@@ -344,6 +349,15 @@ static int attach(struct source *source, struct fail *why)
 	return 0;
 }
 
+static void find_groups(struct machine *machine)
+{
+	struct buf text = {0};
+
+	if (!procfs_read_file("/proc/self/mountinfo", MOUNTS_BYTES, &text))
+		machine_groups_find(&machine->groups, (char *)text.at);
+	buf_free(&text);
+}
+
 static int start(struct source *source, struct fail *why)
 {
 	struct machine *machine = source->state;
@@ -355,6 +369,7 @@ static int start(struct source *source, struct fail *why)
 	};
 
 	add_event(source);
+	find_groups(machine);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		struct bpf_link *link;
 
@@ -385,6 +400,8 @@ static void tell_losses(struct source *source)
 		{"machine: requests to disks whose thread is not known", machine->unknown},
 		{"machine: readings of connections that failed", machine->failed},
 		{"machine: round-trip times of too many connections", machine->tcp.left_out},
+		{"machine: limits of control groups not read: too many of them",
+		 machine->groups.refused},
 		{"machine: damaged records", machine->damaged},
 	};
 
@@ -392,9 +409,48 @@ static void tell_losses(struct source *source)
 			 sizeof(losses) / sizeof(losses[0]));
 }
 
+/* Of each process that is known the control group. */
+static void add_group(void *context, const struct process *process)
+{
+	struct machine *machine = context;
+
+	machine_groups_add(&machine->groups, process->cgroup);
+}
+
+/* Nothing is known of the time between two readings, which is taken to be as at the second one. */
+static void put_limit(void *context, const char *path, uint64_t limit)
+{
+	struct source *source = context;
+	const struct machine *machine = source->state;
+	uint64_t now = source_now(source), last = machine->groups_read;
+	const struct film_gauge row = {
+		.end = now,
+		.duration = last && last < now ? now - last : 0,
+		.kind = FILM_GAUGE_GROUP_LIMIT,
+		.value = limit,
+		.object = source_mark(source, path),
+	};
+
+	write_row(source, &row);
+}
+
+static void read_groups(struct source *source, uint64_t now)
+{
+	struct machine *machine = source->state;
+	uint64_t used = clock_thread_ns();
+
+	if (!rate_of(source) || now < machine->groups_next)
+		return;
+	samples_each_process(source->host->samples, add_group, machine);
+	machine_groups_read(&machine->groups, put_limit, source);
+	used = clock_thread_ns() - used;
+	machine->groups_read = now;
+	machine->groups_next = now + clock_pause(used, GROUPS_SHARE, PAUSE_MAX, GROUPS_SHARE);
+}
+
 static void tick(struct source *source, uint64_t now)
 {
-	(void)now;
+	read_groups(source, now);
 	tell_losses(source);
 }
 
@@ -405,8 +461,9 @@ static void closing(struct source *source)
 
 	if (!machine || !machine->series)
 		return;
-	machine->next = 0;
+	machine->next = machine->groups_next = 0;
 	drained(source, source_now(source));
+	read_groups(source, source_now(source));
 	machine_series_flush(machine->series);
 	tell_losses(source);
 }
@@ -451,6 +508,7 @@ static void free_state(struct source *source)
 		machine_series_free(machine->series);
 		machine_disks_free(&machine->disks);
 		machine_tcp_free(&machine->tcp);
+		machine_groups_free(&machine->groups);
 		map_free(&machine->whole);
 		map_free(&machine->rows);
 		for (int file = 0; file < FILES; file++)

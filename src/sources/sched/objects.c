@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/disk.h"
+
 /* Twice as many as come before what is in use is reported again. */
 #define PLACES (2u << OBJECT_AGE_BITS)
 
@@ -11,6 +13,7 @@ struct object {
 	char *words;
 	uint32_t number; /* 0: none */
 	uint32_t row;	 /* 0: it has none yet */
+	uint32_t device; /* of its file system; 0: it has none */
 };
 
 struct objects {
@@ -67,17 +70,19 @@ void objects_take(struct objects *objects, const struct object_told *told, size_
 	if (told->number % PLACES >= objects->places_used)
 		objects->places_used = told->number % PLACES + 1;
 	free(object->words);
-	*object = (struct object){.words = words, .number = told->number};
+	*object = (struct object){.words = words, .number = told->number, .device = told->device};
 }
 
 uint32_t objects_row(struct objects *objects, uint32_t number)
 {
 	struct object *object = &objects->places[number % PLACES];
+	char disk[DISK_NAME_MAX];
 
 	if (!number || object->number != number)
 		return 0;
 	if (!object->row)
-		object->row = objects->to.row(objects->to.context, object->words);
+		object->row = objects->to.row(objects->to.context, object->words,
+					      disk_of_device(object->device, disk));
 	return object->row;
 }
 

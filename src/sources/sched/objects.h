@@ -16,8 +16,11 @@
 struct objects;
 
 struct objects_to {
-	/* The film's row for an object with these words; 0: it has no room. */
-	uint32_t (*row)(void *context, const char *words);
+	/*
+	 * The film's row for an object with these words, and the disk that it is on, or ""; 0: it
+	 * has no room.
+	 */
+	uint32_t (*row)(void *context, const char *words, const char *disk);
 	void *context;
 };
 

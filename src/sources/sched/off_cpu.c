@@ -151,7 +151,7 @@ static int attach(struct source *source, struct fail *why)
 	uname(&off_cpu->machine);
 	off_cpu->decider.arch = off_cpu->machine.machine;
 	if (source_wants(source, OF_LOCKS) &&
-	    (!(off_cpu->files = objects_new(&(struct objects_to){source_mark, source})) ||
+	    (!(off_cpu->files = objects_new(&(struct objects_to){source_mark_at, source})) ||
 	     lock_book_new(source->host, probes->maps.off_cpu_lock_runtimes, &off_cpu->locks)))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits for locks");
 	return task_list_new(probes->progs.off_cpu_tasks, &off_cpu->list, why);

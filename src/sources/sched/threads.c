@@ -156,7 +156,7 @@ static int attach(struct source *source, struct fail *why)
 	struct probes *probes = source->host->probes;
 	struct threads *threads = source->state = calloc(1, sizeof(*threads));
 	const struct lives_to to = {thread_row, stack_of_wait, object_of_wait, write_turn, source};
-	const struct objects_to objects_to = {source_mark, source};
+	const struct objects_to objects_to = {source_mark_at, source};
 	int err;
 
 	if (threads) {

@@ -136,10 +136,11 @@ static void test_entries(void **state)
 
 static unsigned int rows;
 
-static uint32_t row_of(void *context, const char *words)
+static uint32_t row_of(void *context, const char *words, const char *disk)
 {
 	(void)context;
 	(void)words;
+	assert_string_equal(disk, "");
 	return ++rows;
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROCESS_DISK_H
+#define PROCESS_DISK_H
+
+#include <stdint.h>
+
+#define DISK_NAME_MAX 64
+
+/*
+ * The name of the whole disk that a file system lies on, as in /sys/block: "vda" of the partition
+ * vda1, too. device: the file system's, as the kernel has it (MKDEV()). "": it has none of its own,
+ * as tmpfs, overlay and btrfs, or it is not known. Returns to.
+ */
+const char *disk_of_device(uint32_t device, char to[DISK_NAME_MAX]);
+
+#endif
