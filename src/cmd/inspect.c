@@ -127,6 +127,7 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 		.sources = &sources,
 		.verbose = o->common.verbose,
 		.say = host_say_words,
+		.quiet = o->common.quiet,
 	};
 	struct recording recording = {.options = &o->common};
 	struct camera *camera = NULL;

@@ -129,6 +129,7 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 		.sources = &sources,
 		.verbose = o->common.verbose,
 		.say = host_say_words,
+		.quiet = o->common.quiet,
 	};
 	struct recording recording = {.options = &o->common};
 	struct calls_statistics statistics;

@@ -133,7 +133,8 @@ static enum probe_refusal refuse(const struct probing *p, const struct span *spa
 		return PROBE_REFUSED_LOADER;
 	if (span->kind == SYMBOL_FUNCTION_RESOLVER)
 		return PROBE_REFUSED_RESOLVER;
-	if (by_name != PROBE_ALLOWED)
+	if (by_name != PROBE_ALLOWED &&
+	    !(by_name == PROBE_REFUSED_UNWINDER && p->question->unwinders))
 		return by_name;
 	if (is_called(span->kind))
 		return PROBE_ALLOWED;

@@ -137,6 +137,7 @@ struct probe_question {
 	 */
 	bool stays;
 	bool refused_too; /* list what was meant but refused, for --list */
+	bool unwinders;	  /* and what is part of the exception machinery: for its entries alone */
 };
 
 /*

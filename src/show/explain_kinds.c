@@ -12,9 +12,9 @@ static const char *kind_by_role(const struct history_slice *slice)
 	       : slice->flags & HISTORY_TABLE			    ? "table-lock"
 	       : slice->flags & HISTORY_SAFEPOINT		    ? "stopping"
 	       : slice->flags & (HISTORY_FUSE | HISTORY_BY_PROCESS) ? "served-file"
+	       : slice->flags & HISTORY_UPLOAD			    ? "slow-sender"
 	       : slice->flags & HISTORY_CLIENT_READ		    ? "client"
 	       : slice->flags & HISTORY_CLIENT_WRITE		    ? "slow-client"
-	       : slice->flags & HISTORY_UPLOAD			    ? "slow-sender"
 								    : NULL;
 }
 

@@ -268,17 +268,17 @@ static bool put_role(const struct explainer *e, const struct explain_part *part,
 			   slice->flags & HISTORY_FUSE ? "the daemon of a FUSE file system"
 						       : "the process that serves a file",
 			   explain_call(e, slice));
+	else if (slice->flags & HISTORY_UPLOAD)
+		buf_printf(words,
+			   "waiting for the rest of its request (%s), which the client "
+			   "sends slowly,",
+			   explain_call(e, slice));
 	else if (slice->flags & HISTORY_CLIENT_READ)
 		buf_put_text(words, part->holds ? "idle in transaction: waiting for the next "
 						  "command of its client"
 						: "waiting for the next command of its client");
 	else if (slice->flags & HISTORY_CLIENT_WRITE)
 		buf_put_text(words, "sending to a client that reads slowly");
-	else if (slice->flags & HISTORY_UPLOAD)
-		buf_printf(words,
-			   "waiting for the rest of its request (%s), which the client "
-			   "sends slowly,",
-			   explain_call(e, slice));
 	else
 		return false;
 	if (!(slice->flags & (HISTORY_ROW | HISTORY_TABLE)) && slice->object) {

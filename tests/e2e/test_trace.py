@@ -297,6 +297,14 @@ def test_nesting_in_more_coroutines_than_are_followed(lab):
     assert all(path[-2:-1] in ((), ("step",)) for path in film.paths() if path[-1] == "leaf")
 
 
+@pytest.mark.parametrize("program", ["calls_catches", "calls_catches-static"])
+def test_nesting_behind_a_catch_that_is_not_traced(lab, exits, program):
+    """Who catches takes more room on the stack than the exception has left, and calls from below that."""
+    film = trace(lab, *exits, "-f", "dig", "-f", "after", "--", lab.program(program))
+    assert film.paths() == {("after",): 40, **{("dig",) * depth: 24 - 4 * depth for depth in range(1, 6)}}, film.explain()
+    assert all(line.guess for line in film.lines("--raw") if line.path[-1] == "dig"), film.explain()
+
+
 def test_nesting_behind_exceptions(lab):
     program = lab.program("calls_exceptions")
     truth = truth_of(alone(lab, program))

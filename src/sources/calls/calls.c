@@ -243,6 +243,23 @@ static int add_functions(struct calls *calls, const struct plan_image *image, st
 	return 0;
 }
 
+/*
+ * Where an exception is caught, all calls have ended that began below the one that catches, however
+ * much room that takes on the stack before it calls again. It need not be traced itself. The probe
+ * is one of an exit: of a function that would have begun where the stack of that one ends.
+ */
+static bool add_catch(const struct calls *calls, const struct plan_image *image,
+		      struct places *places)
+{
+	struct probe_site site;
+
+	/* of results only ends count that are those of a function */
+	if (!places->all.count || calls->inspect || !plan_find_catch(calls->plan, image, &site))
+		return true;
+	return vec_push(&places->all,
+			calls_exit(site.offset, CALLS_FUNCTIONS_MAX - 1, 0, site.words + 1u));
+}
+
 /* Makes one image of the plan ready for probes. */
 static int add_image(struct calls *calls, uint32_t number, struct fail *why)
 {
@@ -251,6 +268,8 @@ static int add_image(struct calls *calls, uint32_t number, struct fail *why)
 	struct places places = {0};
 	int err = add_functions(calls, image, &places);
 
+	if (!err && !add_catch(calls, image, &places))
+		err = -ENOMEM;
 	calls->images = number + 1;
 	if (err)
 		vec_free(&places.all);

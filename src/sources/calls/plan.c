@@ -438,6 +438,35 @@ void plan_free(struct plan *plan)
 	free(plan);
 }
 
+bool plan_find_catch(const struct plan *plan, const struct plan_image *image,
+		     struct probe_site *site)
+{
+	struct symbol_image file = plan_symbol_image(image);
+	struct probe_question question = {
+		.image = &file,
+		.symbols = plan->symbols,
+		.own = true,
+		.called = true,
+		.exit = PROBE_WISH_AUTO,
+		.stays = true,
+		.unwinders = true,
+	};
+	struct probe_functions functions = {0};
+	struct choice *choice;
+	bool found;
+
+	if (!image->is_program || choice_new(&choice))
+		return false;
+	question.choice = choice;
+	found = !choice_add_function(choice, true, "__cxa_begin_catch", NULL) &&
+		!probe_functions_of(&question, &functions, NULL) && functions.count;
+	if (found)
+		*site = functions.at[0].entry;
+	probe_functions_free(&functions);
+	choice_free(choice);
+	return found;
+}
+
 uint32_t plan_find(const struct plan *plan, const struct image *image)
 {
 	struct stat st;

@@ -97,6 +97,13 @@ int plan_add_image(struct plan *plan, const struct image *image, bool is_program
 /* The number of the image that lies in this file; UINT32_MAX: it is not in the plan. */
 uint32_t plan_find(const struct plan *plan, const struct image *image);
 
+/*
+ * Where an image calls what begins to catch an exception, or defines it: *site is its entry, with
+ * the stack pointer of the one that catches above it. False: nowhere that is known.
+ */
+bool plan_find_catch(const struct plan *plan, const struct plan_image *image,
+		     struct probe_site *site);
+
 /* Can what is meant still come: by a program that a target executes, or a library that it opens? */
 bool plan_may_grow(const struct plan *plan);
 

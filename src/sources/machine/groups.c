@@ -123,7 +123,7 @@ void machine_groups_read(struct machine_groups *groups,
 			continue;
 		used = number_of(groups, group->name,
 				 groups->v2 ? "memory.current" : "memory.usage_in_bytes");
-		/* each CPU keeps some of what it was given, so a group is a little below its limit */
+		/* each CPU keeps some of what it was given: a group is a little below its limit */
 		if (used >= limit - limit / 8)
 			take(context, group->name, limit);
 	}
