@@ -477,6 +477,8 @@ static bool take_rest(struct values *values, const struct value_type *type,
 		       (!shape->has_length || shape->length_size == 8);
 	case SHAPE_BTREE:
 		return take_leaf(values, type, shape);
+	case SHAPE_BITS:
+		return shape->length_size == (row->first ? 4 : 8);
 	case SHAPE_TABLE:
 		return take_bucket(values, shape);
 	default:
@@ -524,7 +526,7 @@ static bool follow(struct values *values, const struct value_type *type,
 		if (!row->pointer)
 			shape->element = value.type;
 	}
-	if (row->kind == SHAPE_BITS) {
+	if (row->kind == SHAPE_BITS && row->first) {
 		/* the numbers of bits are of 4 bytes */
 		if (!find(values, type, row->first, WORD, &value) ||
 		    values_type(values, value.type)->size != shape->length_size)

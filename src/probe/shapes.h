@@ -20,7 +20,7 @@ enum value_shape_kind {
 	SHAPE_VALUE,	/* a value, which stands for it */
 	SHAPE_CHOICE,	/* std::variant: one of several, which a number chooses */
 	SHAPE_TUPLE,	/* parts without names */
-	SHAPE_BITS,	/* std::vector<bool> */
+	SHAPE_BITS,	/* std::vector<bool>: to a bit of a word, or as many as a length says */
 	SHAPE_FUNCTION, /* std::function */
 	SHAPE_CHAIN,	/* nodes, each of which leads to the next one */
 	SHAPE_TREE,	/* std::map: nodes in order */

@@ -82,6 +82,7 @@ static const struct shape_row rows[] = {
 	 .value = "__s.__data_", .flags = SHAPE_SHORT},
 	{"basic_string_view<char,", SHAPE_TEXT, .pointer = "__data", .length = "__size"},
 	{"basic_string_view<char,", SHAPE_TEXT, .pointer = "__data_", .length = "__size_"},
+	{"vector<bool", SHAPE_BITS, .pointer = "__begin_", .length = "__size_"},
 	{"vector<", SHAPE_LIST, .pointer = "__begin_", .length = "__end_",
 	 .flags = SHAPE_LENGTH_IS_END},
 	{"span<", SHAPE_LIST, .pointer = "__data", .length = "__size", .arguments_of = ""},

@@ -75,7 +75,7 @@ def calls_of(text):
 
 CPP = "variants|tuples|optionals|spans|bits|functions|pointers|weak|values|nested|lists|deques|trees|hashes"
 RUST = "pointers|texts|units|choices|cells|weak|nested|rings|hashes|trees"
-LIBCXX = "variants|tuples|optionals|spans|pointers|values|nested|lists|trees|hashes"
+LIBCXX = "variants|tuples|optionals|spans|bits|pointers|values|nested|lists|trees|hashes"
 PROGRAMS = [  # with the calls of each function, and arguments that may be left out
     ("decoded", CPP, 10, set()), ("decoded-o0", CPP, 10, set()), ("decoded-clang", CPP, 10, set()),
     ("decoded-clang-o0", CPP, 10, set()), ("decoded-libcxx", LIBCXX, 10, set()), ("decoded_rust", RUST, 11, set()),

@@ -287,28 +287,45 @@ static void show_each_bit(struct decoder *d, const struct view *words, uint64_t 
 	node_at(d, place)->children = shown;
 }
 
-/* Two places, each a pointer to a word and the number of a bit in it. A list begins at bit 0. */
+/*
+ * How many bits there are. Two places, each a pointer to a word and the number of a bit in it, of
+ * which a list begins at bit 0; or, of 8 bytes, a length.
+ */
+static enum shown_status read_bit_count(struct decoder *d, const struct view *view,
+					const struct value_shape *shape, uint64_t at,
+					uint64_t *count)
+{
+	uint64_t start = 0, end = 0, first = 0, last = 0;
+	enum shown_status status =
+		inspect_read(d, view, at + shape->length_at, &last, shape->length_size);
+
+	*count = last;
+	if (shape->length_size == 8)
+		return status;
+	if (status == SHOWN_VALUE)
+		status = inspect_read(d, view, at + shape->pointer_at, &start, 8);
+	if (status == SHOWN_VALUE)
+		status = inspect_read(d, view, at + shape->end_at, &end, 8);
+	if (status == SHOWN_VALUE)
+		status = inspect_read(d, view, at + shape->first_at, &first, shape->length_size);
+	*count = end < start || first || last > 63 ? 0 : (end - start) * 8 + last;
+	return status;
+}
+
 static void show_bits(struct decoder *d, const struct view *view, const struct value_type *type,
 		      const struct value_shape *shape, uint64_t at, size_t place)
 {
-	uint64_t start = 0, end = 0, first = 0, last = 0, count;
-	enum shown_status status = inspect_read(d, view, at + shape->pointer_at, &start, 8);
+	uint64_t count;
+	enum shown_status status = read_bit_count(d, view, shape, at, &count);
 	struct shown *node = node_at(d, place);
 	struct inspect_step step;
 	const uint8_t *bytes;
 	struct view words;
 
 	(void)type;
-	if (status == SHOWN_VALUE)
-		status = inspect_read(d, view, at + shape->end_at, &end, 8);
-	if (status == SHOWN_VALUE)
-		status = inspect_read(d, view, at + shape->first_at, &first, shape->length_size);
-	if (status == SHOWN_VALUE)
-		status = inspect_read(d, view, at + shape->length_at, &last, shape->length_size);
 	node->status = status;
 	if (status != SHOWN_VALUE)
 		return;
-	count = end < start || first || last > 63 ? 0 : (end - start) * 8 + last;
 	node->kind = SHOWN_LIST;
 	node->length = count;
 	if (!count)
