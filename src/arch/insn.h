@@ -19,10 +19,13 @@ enum insn_kind {
 	INSN_LEAVE,
 	INSN_MOVE,
 	INSN_LEA,
-	INSN_ADD, /* and the next three: of registers, memory and numbers */
+	INSN_ADD, /* and the next six: of registers, memory and numbers */
 	INSN_SUB,
 	INSN_AND,
 	INSN_XOR,
+	INSN_OR,
+	INSN_COMPARE, /* writes nothing but flags, as the next one */
+	INSN_TEST,
 	INSN_SYSTEM_CALL,
 	INSN_CALL,
 	INSN_RETURN,
@@ -39,6 +42,9 @@ enum insn_where {
 	INSN_NUMBER,
 };
 
+/* The base of memory at a distance from the next instruction. */
+#define INSN_BASE_NEXT 16
+
 struct insn_operand {
 	uint8_t where; /* enum insn_where */
 	uint8_t size;  /* bytes */
@@ -46,6 +52,8 @@ struct insn_operand {
 	 * the register, or the base of memory; -1: another one, or more than a base and a distance
 	 */
 	int8_t reg;
+	int8_t base;	/* of memory, also with more: a register, INSN_BASE_NEXT; -1: none */
+	bool has_index; /* of memory: or it is that far away in units that are not known */
 	int64_t number; /* or the distance from the base */
 };
 
@@ -57,7 +65,7 @@ struct insn {
 	bool calls_next; /* a call of what follows: it only asks where it is */
 	uint16_t writes; /* bits of general registers; not rsp of a push, a pop or a call */
 	uint64_t target;
-	struct insn_operand to, from; /* of the kinds from push to xor */
+	struct insn_operand to, from; /* of the kinds from push to test */
 };
 
 /*
@@ -65,6 +73,12 @@ struct insn {
  * execute it.
  */
 bool insn_read(struct insn *insn, const uint8_t *code, size_t left, uint64_t address);
+
+/*
+ * The memory that the instruction at code, which was read, may write: what ModRM says, with all
+ * bytes that it may have. Nowhere: it writes none, or another way (push, strings).
+ */
+struct insn_operand insn_stores(const uint8_t *code, size_t left);
 
 /*
  * The bytes of an rt_sigreturn() at code, which has that many bytes: one of the two ways in which C

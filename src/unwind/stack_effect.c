@@ -271,6 +271,9 @@ static bool touches_page(const struct insn *insn)
 		return is_of_stack_pointer(insn);
 	case INSN_MOVE:
 		return insn->to.where == INSN_MEMORY;
+	case INSN_OR:
+	case INSN_COMPARE:
+	case INSN_TEST:
 	case INSN_OTHER:
 		return !insn->writes;
 	default:

@@ -331,7 +331,8 @@ static uint8_t size_of(const struct isa_insn *isa)
 
 static struct insn_operand in_register(int reg, uint8_t size)
 {
-	return (struct insn_operand){.where = INSN_REGISTER, .size = size, .reg = dwarf_of(reg)};
+	return (struct insn_operand){
+		.where = INSN_REGISTER, .size = size, .reg = dwarf_of(reg), .base = -1};
 }
 
 /* ModRM's memory: what has an index, a segment or no base is not followed. */
@@ -339,14 +340,25 @@ static struct insn_operand in_memory(const struct isa_insn *isa, uint8_t size)
 {
 	const uint8_t mod = isa->modrm >> 6, rm = isa->modrm & 7;
 	const uint8_t base = rm == 4 ? isa->sib & 7 : rm;
-	struct insn_operand o = {INSN_MEMORY, size, -1, isa->displacement};
+	struct insn_operand o = {
+		.where = INSN_MEMORY,
+		.size = size,
+		.reg = -1,
+		.base = -1,
+		.has_index =
+			isa->is_scaled || (rm == 4 && ((isa->sib >> 3 & 7) != 4 || isa->rex & 2)),
+		.number = isa->displacement,
+	};
 
+	if (mod || base != 5)
+		o.base = dwarf_of(base | (isa->rex & 1) << 3);
+	else if (rm == 5)
+		o.base = INSN_BASE_NEXT;
 	if (isa->prefixes & (ISA_PREFIX_FS_GS | ISA_PREFIX_67) || (!mod && base == 5))
 		return o;
 	/* no index is written as rsp */
-	if (rm == 4 && ((isa->sib >> 3 & 7) != 4 || isa->rex & 2))
-		return o;
-	o.reg = dwarf_of(base | (isa->rex & 1) << 3);
+	if (!o.has_index)
+		o.reg = o.base;
 	return o;
 }
 
@@ -357,14 +369,18 @@ static struct insn_operand rm_operand(const struct isa_insn *isa, uint8_t size)
 
 static struct insn_operand number(const struct isa_insn *isa, uint8_t size)
 {
-	return (struct insn_operand){INSN_NUMBER, size, -1, isa->immediate};
+	return (struct insn_operand){.where = INSN_NUMBER,
+				     .size = size,
+				     .reg = -1,
+				     .base = -1,
+				     .number = isa->immediate};
 }
 
 /* The eight operations of the first opcodes, and of 80 to 83. */
 static uint8_t kind_of_sum(unsigned int operation)
 {
-	static const uint8_t kinds[] = {INSN_ADD, INSN_OTHER, INSN_OTHER, INSN_OTHER,
-					INSN_AND, INSN_SUB,   INSN_XOR,	  INSN_OTHER};
+	static const uint8_t kinds[] = {INSN_ADD, INSN_OR,  INSN_OTHER, INSN_OTHER,
+					INSN_AND, INSN_SUB, INSN_XOR,	INSN_COMPARE};
 
 	return kinds[operation & 7];
 }
@@ -385,6 +401,16 @@ static void take_number(struct insn *insn, const struct isa_insn *isa, uint8_t k
 	insn->kind = kind;
 	insn->to = rm_operand(isa, size_of(isa));
 	insn->from = number(isa, size_of(isa));
+}
+
+/* rax, or a part of it, and a number */
+static void take_accumulator(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
+{
+	const uint8_t size = isa->opcode & 1 ? size_of(isa) : 1;
+
+	insn->kind = kind;
+	insn->to = in_register(RAX, size);
+	insn->from = number(isa, size);
 }
 
 static void take_stack(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
@@ -414,6 +440,10 @@ static void look_at_one_byte(struct insn *insn, const struct isa_insn *isa)
 		return;
 	}
 	switch (o) {
+	case 0x3c:
+	case 0x3d:
+		take_accumulator(insn, isa, INSN_COMPARE);
+		break;
 	case 0x68:
 	case 0x6a:
 	case 0x9c:
@@ -423,6 +453,10 @@ static void look_at_one_byte(struct insn *insn, const struct isa_insn *isa)
 	case 0x81:
 	case 0x83:
 		take_number(insn, isa, kind_of_sum(group(isa)));
+		break;
+	case 0x84:
+	case 0x85:
+		take_both(insn, isa, INSN_TEST);
 		break;
 	case 0x88:
 	case 0x89:
@@ -450,6 +484,10 @@ static void look_at_one_byte(struct insn *insn, const struct isa_insn *isa)
 	case 0x9d:
 		take_stack(insn, isa, INSN_POP);
 		break;
+	case 0xa8:
+	case 0xa9:
+		take_accumulator(insn, isa, INSN_TEST);
+		break;
 	case 0xc6:
 	case 0xc7:
 		if (!group(isa))
@@ -457,6 +495,11 @@ static void look_at_one_byte(struct insn *insn, const struct isa_insn *isa)
 		break;
 	case 0xc9:
 		insn->kind = INSN_LEAVE;
+		break;
+	case 0xf6:
+	case 0xf7:
+		if (group(isa) < 2)
+			take_number(insn, isa, INSN_TEST);
 		break;
 	case 0xff:
 		if (group(isa) != 6)
@@ -523,6 +566,149 @@ bool insn_read(struct insn *insn, const uint8_t *code, size_t left, uint64_t add
 		look_at_two_bytes(insn, &isa);
 	look_at_flow(insn, &isa, address);
 	return true;
+}
+
+/* -- what is stored ---------------------------------------------------------------------------- */
+
+static bool stores_of_one_byte(const struct isa_insn *isa)
+{
+	const uint8_t o = isa->opcode;
+
+	if (o < 0x40)
+		return (o & 7) < 2 && o < 0x38;
+	if (o >= 0xd8 && o <= 0xdf) /* of x87: some of these load */
+		return o & 1 && group(isa);
+	switch (o) {
+	case 0x80:
+	case 0x81:
+	case 0x83:
+		return group(isa) != 7;
+	case 0x86:
+	case 0x87:
+	case 0x88:
+	case 0x89:
+	case 0x8c:
+	case 0x8f:
+	case 0xc0:
+	case 0xc1:
+	case 0xc6:
+	case 0xc7:
+	case 0xd0:
+	case 0xd1:
+	case 0xd2:
+	case 0xd3:
+		return true;
+	case 0xf6:
+	case 0xf7:
+		return group(isa) == 2 || group(isa) == 3;
+	case 0xfe:
+	case 0xff:
+		return group(isa) < 2;
+	default:
+		return false;
+	}
+}
+
+/* Of the second table, and with VEX, where the first ones of these are. */
+static bool stores_of_two_bytes(const struct isa_insn *isa)
+{
+	const uint8_t o = isa->opcode;
+
+	switch (o) {
+	case 0x11:
+	case 0x13:
+	case 0x17:
+	case 0x29:
+	case 0x2b:
+	case 0x7f:
+	case 0xd6:
+	case 0xe7:
+		return true;
+	case 0x7e:
+		return !(isa->prefixes & ISA_PREFIX_F3);
+	case 0x91: /* kmov, setno */
+		return true;
+	}
+	if (isa->vex)
+		return false;
+	if (o >= 0x90 && o <= 0x9f)
+		return true;
+	switch (o) {
+	case 0x01:
+	case 0xa4:
+	case 0xa5:
+	case 0xab:
+	case 0xac:
+	case 0xad:
+	case 0xb0:
+	case 0xb1:
+	case 0xb3:
+	case 0xbb:
+	case 0xc0:
+	case 0xc1:
+	case 0xc3:
+	case 0xc7:
+		return true;
+	case 0xae: /* of fxsave, stmxcsr, xsave, xsaveopt */
+		return group(isa) == 0 || group(isa) == 3 || group(isa) == 4 || group(isa) == 6;
+	case 0xba:
+		return group(isa) > 4;
+	default:
+		return false;
+	}
+}
+
+static bool may_store(const struct isa_insn *isa)
+{
+	const uint8_t o = isa->opcode;
+
+	switch (isa->map) {
+	case 1:
+		return isa->vex || stores_of_one_byte(isa);
+	case 2:
+		return stores_of_two_bytes(isa);
+	case 3: /* movbe, wrss; with VEX: of a mask, compressed, made shorter, scattered */
+		if (!isa->vex)
+			return (o == 0xf1 && !(isa->prefixes & ISA_PREFIX_F2)) || o >= 0xf5;
+		return isa->prefixes & ISA_PREFIX_F3 || o == 0x2e || o == 0x2f || o == 0x63 ||
+		       o == 0x8a || o == 0x8b || o == 0x8e || (o >= 0xa0 && o <= 0xa3);
+	case 4: /* pextr and so on; parts of larger vectors */
+		return (o >= 0x14 && o <= 0x17) ||
+		       (isa->vex &&
+			(o == 0x19 || o == 0x1b || o == 0x1d || o == 0x39 || o == 0x3b));
+	default:
+		return true;
+	}
+}
+
+/* The most bytes that are stored. */
+static uint8_t stored_bytes(const struct isa_insn *isa)
+{
+	const uint8_t o = isa->opcode;
+
+	if (isa->vex)
+		return 64;
+	if (isa->map == 1)
+		return o >= 0xd8 && o <= 0xdf ? 108 : size_of(isa);
+	if (isa->map != 2)
+		return isa->map == 3 ? 8 : 16;
+	if (o == 0x11)
+		return isa->prefixes & ISA_PREFIX_F3 ? 4 : isa->prefixes & ISA_PREFIX_F2 ? 8 : 16;
+	if (o == 0x13 || o == 0x17 || o == 0x7e || o == 0xd6)
+		return 8;
+	if (o < 0x90 || o == 0xe7 || o == 0xc7)
+		return 16;
+	return o == 0xae ? 255 : size_of(isa);
+}
+
+struct insn_operand insn_stores(const uint8_t *code, size_t left)
+{
+	struct isa_insn isa;
+
+	if (!isa_read(&isa, code, left) || !isa.has_modrm || is_register_form(&isa) ||
+	    !may_store(&isa))
+		return (struct insn_operand){.where = INSN_NOWHERE};
+	return in_memory(&isa, stored_bytes(&isa));
 }
 
 size_t insn_sigreturn(const uint8_t *code, size_t left)

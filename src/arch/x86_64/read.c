@@ -224,7 +224,10 @@ static bool read_evex(struct reader *r, struct isa_insn *insn)
 
 	take_pp(insn, last);
 	next(r);
-	return read_vex(r, insn, byte, last, byte & 7);
+	if (!read_vex(r, insn, byte, last, byte & 7))
+		return false;
+	insn->is_scaled = insn->modrm >> 6 == 1;
+	return true;
 }
 
 static bool read_xop(struct reader *r, struct isa_insn *insn)

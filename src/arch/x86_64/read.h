@@ -28,6 +28,7 @@ struct isa_insn {
 	uint8_t rex;	   /* with VEX and EVEX: the same bits, but not 0x40 */
 	uint8_t vvvv;	   /* of these: the register of a third operand */
 	uint16_t prefixes; /* enum isa_prefix */
+	bool is_scaled;	   /* the displacement counts larger units, that of EVEX */
 	int32_t displacement;
 	int64_t immediate;
 };

@@ -7,6 +7,8 @@
 /* DWARF numbers (System V ABI, AMD64 supplement, figure 3.36) */
 enum {
 	ARCH_REG_SAVED = 3,	/* rbx: callee-saved; the walk follows it beside the next two */
+	ARCH_REG_ARG2 = 4,	/* rsi */
+	ARCH_REG_ARG1 = 5,	/* rdi */
 	ARCH_REG_RESULT_AT = 5, /* rdi: at a function's beginning, where a result in memory goes */
 	ARCH_REG_FP = 6,
 	ARCH_REG_SP = 7,

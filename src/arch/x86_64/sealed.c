@@ -205,7 +205,7 @@ static bool find_place(const struct isa_sealed *s, const struct isa_insn *isa, i
 	if (isa->rex & 1 || (!mod && base == RBP) || (base != RSP && base != RBP) ||
 	    (base == RBP && s->fp == ISA_SEALED_OTHER))
 		return false;
-	if (has_index || isa->prefixes & (ISA_PREFIX_67 | ISA_PREFIX_FS_GS) ||
+	if (has_index || isa->is_scaled || isa->prefixes & (ISA_PREFIX_67 | ISA_PREFIX_FS_GS) ||
 	    (base == RBP && s->fp < 0)) {
 		*is_sealed = false;
 		return false;

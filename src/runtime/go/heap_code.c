@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/disassembler.h"
+#include "arch/insn.h"
+#include "arch/isa.h"
 #include "unwind/go_pclntab.h"
 
 #define CODE_MAX (16u << 10) /* bytes of a function; these have up to 1.5 KB */
@@ -54,47 +55,48 @@ static void keep(struct variables *variables, uint64_t address)
 		variables->at[variables->count++] = address;
 }
 
-/* "mov mbuckets(%rip), %rax", or "lea mbuckets(%rip), %rcx" */
-static void take_insn(struct uses *uses, const cs_insn *insn)
+/*
+ * "mov mbuckets(%rip), %rax", or "lea mbuckets(%rip), %rcx", at an address. Returns its length; 0:
+ * it cannot be read.
+ */
+static size_t take_insn(struct uses *uses, const uint8_t *code, size_t left, uint64_t address)
 {
-	const cs_x86 *x86 = &insn->detail->x86;
+	struct isa_insn isa;
+	struct insn insn;
+	uint64_t word;
 
-	for (uint8_t i = 0; i < x86->op_count; i++) {
-		const cs_x86_op *op = &x86->operands[i];
-		uint64_t address;
-
-		if (op->type != X86_OP_MEM || op->mem.base != X86_REG_RIP)
-			continue;
-		address = insn->address + insn->size + (uint64_t)op->mem.disp;
-		keep(&uses->all, address);
-		if (i != 1 || x86->operands[0].type != X86_OP_REG || x86->operands[0].size != 8)
-			continue;
-		if (insn->id == X86_INS_MOV)
-			keep(&uses->loads, address);
-		else if (insn->id == X86_INS_LEA)
-			keep(&uses->addresses, address);
-	}
+	if (!isa_read(&isa, code, left) || !insn_read(&insn, code, left, address))
+		return 0;
+	if (!isa_word(&isa, address + isa.length, &word))
+		return insn.size;
+	keep(&uses->all, word);
+	if (insn.to.where != INSN_REGISTER || insn.to.size != 8)
+		return insn.size;
+	if (insn.kind == INSN_MOVE)
+		keep(&uses->loads, word);
+	else if (insn.kind == INSN_LEA)
+		keep(&uses->addresses, word);
+	return insn.size;
 }
 
 static int read_function(struct elf_image *elf, const struct go_function *f, struct uses *uses,
 			 struct fail *why)
 {
-	struct disassembler dis = {0};
 	uint64_t size = f->end - f->start;
 	uint8_t *code = size && size <= CODE_MAX ? malloc(size) : NULL;
-	int err = code ? disassembler_open(&dis) : -ENOENT;
+	int err = code ? 0 : -ENOENT;
+	size_t length = 0;
 
 	if (!err && !budget_step(&elf->budget, size))
 		err = budget_refuse(&elf->budget, why, "the code of Go's functions");
 	if (!err && !elf_image_read(elf, f->start, code, size))
 		err = -ENOENT;
-	for (uint64_t at = 0; !err && at < size; at += dis.insn->size) {
+	for (uint64_t at = 0; !err && at < size; at += length) {
+		length = take_insn(uses, code + at, size - at, f->start + at);
 		/* what is behind the function's end fills up */
-		if (!disassembler_read(&dis, code + at, size - at, f->start + at))
+		if (!length)
 			break;
-		take_insn(uses, dis.insn);
 	}
-	disassembler_close(&dis);
 	free(code);
 	return err;
 }

@@ -22,7 +22,7 @@
 
 #include "elf/image.h"
 #include "runtime/hotspot/hotspot.h"
-#include "unwind/disassembler.h"
+#include "arch/insn.h"
 
 #define THREAD_CLASS  "java/lang/Thread"
 #define BASE_CLASS    "java/lang/BaseVirtualThread"
@@ -93,21 +93,20 @@ static bool add_ends(struct hotspot_vthreads *vthreads, const struct elf_image *
 		     const struct image *image, const struct runtime_symbol *symbol,
 		     enum vthreads_place place)
 {
-	struct disassembler dis = {0};
+	struct insn insn;
 	uint8_t code[CODE_MAX];
 	size_t before = vthreads->site_count;
-	bool whole = symbol->size && symbol->size <= sizeof(code) && !disassembler_open(&dis) &&
+	bool whole = symbol->size && symbol->size <= sizeof(code) &&
 		     !runtime_read_image(image, code, symbol->size, symbol->address);
 	uint64_t at = 0;
 
 	while (whole && at < symbol->size) {
-		if (!disassembler_read(&dis, code + at, symbol->size - at, symbol->address + at))
+		if (!insn_read(&insn, code + at, symbol->size - at, symbol->address + at))
 			whole = false;
-		else if (dis.insn->id == X86_INS_RET)
+		else if (insn.kind == INSN_RETURN)
 			whole = add_site(vthreads, elf, symbol->address + at, place);
-		at += whole ? dis.insn->size : 0;
+		at += whole ? insn.size : 0;
 	}
-	disassembler_close(&dis);
 	return whole && vthreads->site_count > before;
 }
 

@@ -17,9 +17,6 @@
 bool lua_reader_open(struct lua_reader *reader, const struct image *image, struct budget *budget)
 {
 	*reader = (struct lua_reader){.image = image, .budget = budget};
-	if (disassembler_open(&reader->dis))
-		return false;
-	cs_option(reader->dis.handle, CS_OPT_SKIPDATA, CS_OPT_ON);
 	reader->bytes = budget_malloc(budget, FUNCTION_BYTES_MAX);
 	return reader->bytes != NULL;
 }
@@ -27,7 +24,6 @@ bool lua_reader_open(struct lua_reader *reader, const struct image *image, struc
 void lua_reader_close(struct lua_reader *reader)
 {
 	budget_free(reader->budget, reader->bytes, FUNCTION_BYTES_MAX);
-	disassembler_close(&reader->dis);
 }
 
 struct found {
@@ -63,36 +59,16 @@ size_t lua_functions_at(struct lua_reader *reader, const uint64_t *addresses, si
 	return found.count;
 }
 
-static bool is_in_group(const cs_insn *insn, uint8_t group)
+/* What is no instruction is passed over, a byte at a time. */
+static struct lua_insn read_insn(const uint8_t *code, size_t left, uint64_t address)
 {
-	uint8_t i;
+	struct lua_insn to = {.address = address};
 
-	for (i = 0; i < insn->detail->groups_count; i++)
-		if (insn->detail->groups[i] == group)
-			return true;
-	return false;
-}
-
-/*
- * What is not an instruction (id 0) has no details, but those of the one before may still stand
- * there.
- */
-static struct lua_insn shorten(const cs_insn *insn)
-{
-	struct lua_insn to = {
-		.address = insn->address,
-		.id = insn->id,
-		.size = (uint8_t)insn->size,
-	};
-	const cs_x86 *x86;
-
-	if (insn->id == X86_INS_INVALID || !insn->detail)
-		return to;
-	x86 = &insn->detail->x86;
-	to.operands = x86->op_count;
-	to.jumps = is_in_group(insn, X86_GRP_JUMP);
-	to.op[0] = x86->operands[0];
-	to.op[1] = x86->operands[1];
+	to.is_known = insn_read(&to.insn, code, left, address);
+	if (to.is_known)
+		to.stores = insn_stores(code, left);
+	else
+		to.insn = (struct insn){.size = 1, .kind = INSN_OTHER};
 	return to;
 }
 
@@ -113,24 +89,19 @@ bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
 
 		if (!budget_step(reader->budget, 1))
 			return false;
-		if (!disassembler_read(&reader->dis, at, left, address))
-			break;
-		at += reader->dis.insn->size;
-		address += reader->dis.insn->size;
-		left -= reader->dis.insn->size;
-		insn = shorten(reader->dis.insn);
+		insn = read_insn(at, left, address);
+		at += insn.insn.size;
+		address += insn.insn.size;
+		left -= insn.insn.size;
 		more = take(context, &insn);
 	}
 	return true;
 }
 
 struct keeping {
-	struct lua_reader *reader;
 	struct lua_function *f;
 	size_t room;
 };
-
-static uint16_t registers_written(const struct lua_reader *reader);
 
 static bool keep(void *context, const struct lua_insn *insn)
 {
@@ -139,9 +110,7 @@ static bool keep(void *context, const struct lua_insn *insn)
 
 	if (f->count == keeping->room)
 		return false;
-	f->insn[f->count] = *insn;
-	f->insn[f->count].writes = insn->operands ? registers_written(keeping->reader) : 0;
-	f->count++;
+	f->insn[f->count++] = *insn;
 	return true;
 }
 
@@ -152,7 +121,7 @@ static size_t room_for(const struct lua_function *f)
 
 bool lua_function_decode(struct lua_reader *reader, struct lua_function *f)
 {
-	struct keeping keeping = {reader, f, room_for(f)};
+	struct keeping keeping = {f, room_for(f)};
 
 	f->count = 0;
 	f->insn = budget_malloc(reader->budget, keeping.room * sizeof(*f->insn));
@@ -171,112 +140,57 @@ void lua_function_free(struct lua_reader *reader, struct lua_function *f)
 
 bool lua_is_call(const struct lua_insn *insn)
 {
-	return insn->id == X86_INS_CALL;
+	return insn->insn.kind == INSN_CALL;
 }
 
 uint64_t lua_branch_target(const struct lua_insn *insn)
 {
-	if (!lua_is_call(insn) && !insn->jumps)
-		return 0;
-	if (insn->operands != 1 || insn->op[0].type != X86_OP_IMM)
-		return 0;
-	return (uint64_t)insn->op[0].imm;
+	return insn->insn.has_target ? insn->insn.target : 0;
 }
 
-static const cs_x86_op *operands(const struct lua_insn *insn)
+static bool is_move(const struct lua_insn *insn)
 {
-	if (insn->id != X86_INS_MOV || insn->operands != 2 || insn->op[0].size != 8)
-		return NULL;
-	return insn->op;
+	return insn->insn.kind == INSN_MOVE && insn->insn.to.size == 8;
 }
 
-bool lua_is_copy(const struct lua_insn *insn, x86_reg *to, x86_reg *from)
+bool lua_is_copy(const struct lua_insn *insn, int *to, int *from)
 {
-	const cs_x86_op *op = operands(insn);
-
-	if (!op || op[0].type != X86_OP_REG || op[1].type != X86_OP_REG)
+	if (!is_move(insn) || insn->insn.to.where != INSN_REGISTER ||
+	    insn->insn.from.where != INSN_REGISTER)
 		return false;
-	*to = op[0].reg;
-	*from = op[1].reg;
+	*to = insn->insn.to.reg;
+	*from = insn->insn.from.reg;
 	return true;
 }
 
-static bool is_plain_memory(const cs_x86_op *op)
+static bool is_plain_memory(const struct insn_operand *o)
 {
-	return op->type == X86_OP_MEM && op->mem.index == X86_REG_INVALID &&
-	       op->mem.segment == X86_REG_INVALID;
+	return o->where == INSN_MEMORY && o->reg >= 0;
 }
 
-bool lua_is_store(const struct lua_insn *insn, x86_reg *base, int64_t *disp, x86_reg *from)
+bool lua_is_store(const struct lua_insn *insn, int *base, int64_t *disp, int *from)
 {
-	const cs_x86_op *op = operands(insn);
-
-	if (!op || !is_plain_memory(&op[0]) || op[1].type != X86_OP_REG)
+	if (!is_move(insn) || !is_plain_memory(&insn->insn.to) ||
+	    insn->insn.from.where != INSN_REGISTER)
 		return false;
-	*base = op[0].mem.base;
-	*disp = op[0].mem.disp;
-	*from = op[1].reg;
+	*base = insn->insn.to.reg;
+	*disp = insn->insn.to.number;
+	*from = insn->insn.from.reg;
 	return true;
 }
 
-bool lua_is_load(const struct lua_insn *insn, x86_reg *to, x86_reg *base, int64_t *disp)
+bool lua_is_load(const struct lua_insn *insn, int *to, int *base, int64_t *disp)
 {
-	const cs_x86_op *op = operands(insn);
-
-	if (!op || !is_plain_memory(&op[1]) || op[0].type != X86_OP_REG)
+	if (!is_move(insn) || !is_plain_memory(&insn->insn.from) ||
+	    insn->insn.to.where != INSN_REGISTER)
 		return false;
-	*to = op[0].reg;
-	*base = op[1].mem.base;
-	*disp = op[1].mem.disp;
+	*to = insn->insn.to.reg;
+	*base = insn->insn.from.reg;
+	*disp = insn->insn.from.number;
 	return true;
 }
 
-static const struct {
-	x86_reg whole, half;
-	int dwarf;
-} registers[] = {
-	{X86_REG_RAX, X86_REG_EAX, 0},	 {X86_REG_RDX, X86_REG_EDX, 1},
-	{X86_REG_RCX, X86_REG_ECX, 2},	 {X86_REG_RBX, X86_REG_EBX, 3},
-	{X86_REG_RSI, X86_REG_ESI, 4},	 {X86_REG_RDI, X86_REG_EDI, 5},
-	{X86_REG_RBP, X86_REG_EBP, 6},	 {X86_REG_RSP, X86_REG_ESP, 7},
-	{X86_REG_R8, X86_REG_R8D, 8},	 {X86_REG_R9, X86_REG_R9D, 9},
-	{X86_REG_R10, X86_REG_R10D, 10}, {X86_REG_R11, X86_REG_R11D, 11},
-	{X86_REG_R12, X86_REG_R12D, 12}, {X86_REG_R13, X86_REG_R13D, 13},
-	{X86_REG_R14, X86_REG_R14D, 14}, {X86_REG_R15, X86_REG_R15D, 15},
-};
-
-#define REGISTERS (sizeof(registers) / sizeof(registers[0]))
-
-int lua_dwarf_register(x86_reg reg)
+bool lua_writes(const struct lua_insn *insn, int reg)
 {
-	size_t i;
-
-	for (i = 0; i < REGISTERS; i++)
-		if (registers[i].whole == reg)
-			return registers[i].dwarf;
-	return -1;
-}
-
-/* All that the instruction at hand writes, also where it does not name it. */
-static uint16_t registers_written(const struct lua_reader *reader)
-{
-	cs_regs read, written;
-	uint8_t reads, writes, i;
-	uint16_t found = 0;
-	size_t n;
-
-	if (cs_regs_access(reader->dis.handle, reader->dis.insn, read, &reads, written, &writes))
-		return 0;
-	for (i = 0; i < writes; i++)
-		for (n = 0; n < REGISTERS; n++)
-			if (written[i] == registers[n].whole || written[i] == registers[n].half)
-				found |= (uint16_t)(1u << registers[n].dwarf);
-	return found;
-}
-
-bool lua_writes(const struct lua_insn *insn, x86_reg reg)
-{
-	int dwarf = lua_dwarf_register(reg);
-
-	return dwarf >= 0 && insn->writes >> dwarf & 1;
+	return reg >= 0 && insn->insn.writes >> reg & 1;
 }

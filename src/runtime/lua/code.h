@@ -6,24 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/insn.h"
 #include "base/budget.h"
 #include "process/image.h"
-#include "unwind/disassembler.h"
 
 /*
  * Functions of an image, disassembled: facts that no symbol and no table tells are read from the
  * code that uses them. Where functions begin and end is known by the unwind information.
  */
 
-/* What is kept of an instruction; capstone's own record of one has 2 KB. */
 struct lua_insn {
 	uint64_t address;
-	unsigned int id;  /* X86_INS_… */
-	uint16_t writes;  /* bit n: the 64-bit register with DWARF number n */
-	uint8_t size;	  /* in bytes */
-	uint8_t operands; /* how many; the first two are in op; 0: nothing is known of them */
-	bool jumps;	  /* or branches */
-	cs_x86_op op[2];
+	bool is_known; /* else it is a byte that begins no instruction */
+	struct insn insn;
+	struct insn_operand stores; /* insn_stores() */
 };
 
 struct lua_function {
@@ -36,11 +32,10 @@ struct lua_function {
 struct lua_reader {
 	const struct image *image;
 	struct budget *budget;
-	struct disassembler dis;
 	uint8_t *bytes;
 };
 
-/* False: there is no disassembler, or no memory. To be closed after both. */
+/* False: there is no memory. To be closed after both. */
 bool lua_reader_open(struct lua_reader *reader, const struct image *image, struct budget *budget);
 void lua_reader_close(struct lua_reader *reader);
 
@@ -59,8 +54,7 @@ bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
 		       bool (*take)(void *context, const struct lua_insn *insn), void *context);
 
 /*
- * Keeps all instructions in f, with what they write, to be freed with lua_function_free(). False as
- * above.
+ * Keeps all instructions in f, to be freed with lua_function_free(). False as above.
  */
 bool lua_function_decode(struct lua_reader *reader, struct lua_function *f);
 void lua_function_free(struct lua_reader *reader, struct lua_function *f);
@@ -69,18 +63,13 @@ void lua_function_free(struct lua_reader *reader, struct lua_function *f);
 uint64_t lua_branch_target(const struct lua_insn *insn);
 bool lua_is_call(const struct lua_insn *insn);
 
-/* Whether it is a mov between two 64-bit registers. */
-bool lua_is_copy(const struct lua_insn *insn, x86_reg *to, x86_reg *from);
-/* Whether it is a mov of a 64-bit register to or from memory, base + disp without index. */
-bool lua_is_store(const struct lua_insn *insn, x86_reg *base, int64_t *disp, x86_reg *from);
-bool lua_is_load(const struct lua_insn *insn, x86_reg *to, x86_reg *base, int64_t *disp);
-/*
- * Whether the instruction writes the register (capstone's number of 64 bits); of a function that
- * was decoded.
- */
-bool lua_writes(const struct lua_insn *insn, x86_reg reg);
+/* Registers have their DWARF numbers. */
 
-/* The DWARF number of a 64-bit register, or -1. */
-int lua_dwarf_register(x86_reg reg);
+/* Whether it moves 8 bytes between two registers. */
+bool lua_is_copy(const struct lua_insn *insn, int *to, int *from);
+/* Whether it moves 8 bytes of a register to or from memory, base + disp without index. */
+bool lua_is_store(const struct lua_insn *insn, int *base, int64_t *disp, int *from);
+bool lua_is_load(const struct lua_insn *insn, int *to, int *base, int64_t *disp);
+bool lua_writes(const struct lua_insn *insn, int reg);
 
 #endif

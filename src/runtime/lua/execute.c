@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "runtime/lua/code.h"
 #include "runtime/lua/internal.h"
 
@@ -25,6 +26,8 @@
 #define PROLOGUE      48 /* instructions */
 #define EXECUTE_BYTES 2000
 #define HOLE_MAX      200 /* instructions */
+
+#define NO_REGISTER   -1
 
 /* By minor version: where savedpc is, in lua_State (5.1) or CallInfo; how wide an opcode is. */
 static const struct {
@@ -38,17 +41,13 @@ static const struct {
 
 static bool is_mask(const struct lua_insn *insn, int64_t mask)
 {
-	const cs_x86_op *op;
-
-	if (insn->id != X86_INS_AND || insn->operands != 2)
-		return false;
-	op = insn->op;
-	return op[0].type == X86_OP_REG && op[1].type == X86_OP_IMM && op[1].imm == mask;
+	return insn->insn.kind == INSN_AND && insn->insn.to.where == INSN_REGISTER &&
+	       insn->insn.from.where == INSN_NUMBER && insn->insn.from.number == mask;
 }
 
 static bool is_indirect_jump(const struct lua_insn *insn)
 {
-	return insn->id == X86_INS_JMP && insn->operands == 1 && insn->op[0].type != X86_OP_IMM;
+	return insn->insn.kind == INSN_JUMP && !insn->insn.has_target;
 }
 
 static bool was_seen(const uint64_t *seen, size_t count, uint64_t start)
@@ -83,12 +82,12 @@ static bool look(void *context, const struct lua_insn *insn)
 	struct looking *l = context;
 	struct search *s = l->search;
 	uint64_t target = lua_branch_target(insn);
-	x86_reg base, from;
+	int base, from;
 	int64_t disp;
 
 	l->masks |= is_mask(insn, forms[s->minor].opcode_mask);
 	l->jumps |= is_indirect_jump(insn);
-	l->saves |= lua_is_store(insn, &base, &disp, &from) && base != X86_REG_RSP &&
+	l->saves |= lua_is_store(insn, &base, &disp, &from) && base != ARCH_REG_SP &&
 		    disp == forms[s->minor].savedpc;
 	l->calls += lua_is_call(insn);
 	if (target && target - l->f->start >= l->f->size && s->target_count < TARGETS_MAX)
@@ -140,40 +139,40 @@ static int find_function(struct search *s)
 }
 
 /* The register that the first argument is copied to, and the instruction that does it. */
-static x86_reg register_of_state(const struct lua_function *f, size_t *at)
+static int register_of_state(const struct lua_function *f, size_t *at)
 {
-	x86_reg to, from;
+	int to, from;
 
 	for (*at = 0; *at < f->count && *at < PROLOGUE; (*at)++)
-		if (lua_is_copy(&f->insn[*at], &to, &from) && from == X86_REG_RDI)
+		if (lua_is_copy(&f->insn[*at], &to, &from) && from == ARCH_REG_ARG1)
 			return to;
-	return X86_REG_INVALID;
+	return NO_REGISTER;
 }
 
 /* Where a copy of the register is: another register, or on the stack. */
 struct copy {
-	x86_reg reg;
+	int reg;
 	int64_t slot;
 };
 
-static bool is_copied(const struct lua_insn *insn, x86_reg reg, struct copy *copy)
+static bool is_copied(const struct lua_insn *insn, int reg, struct copy *copy)
 {
-	x86_reg to, from;
+	int to, from;
 
-	*copy = (struct copy){X86_REG_INVALID, 0};
+	*copy = (struct copy){NO_REGISTER, 0};
 	if (lua_is_copy(insn, &copy->reg, &from))
 		return from == reg;
-	return lua_is_store(insn, &to, &copy->slot, &from) && to == X86_REG_RSP && from == reg;
+	return lua_is_store(insn, &to, &copy->slot, &from) && to == ARCH_REG_SP && from == reg;
 }
 
-static bool is_restored(const struct lua_insn *insn, x86_reg reg, const struct copy *copy)
+static bool is_restored(const struct lua_insn *insn, int reg, const struct copy *copy)
 {
-	x86_reg to, from;
+	int to, from;
 	int64_t slot;
 
-	if (copy->reg != X86_REG_INVALID)
+	if (copy->reg != NO_REGISTER)
 		return lua_is_copy(insn, &to, &from) && to == reg && from == copy->reg;
-	return lua_is_load(insn, &to, &from, &slot) && to == reg && from == X86_REG_RSP &&
+	return lua_is_load(insn, &to, &from, &slot) && to == reg && from == ARCH_REG_SP &&
 	       slot == copy->slot;
 }
 
@@ -192,8 +191,8 @@ static size_t index_of(const struct lua_function *f, uint64_t address)
 }
 
 /* Marks all that is reached from instruction i on, up to where the register is restored. */
-static bool mark_hole(const struct lua_function *f, size_t first, x86_reg reg,
-		      const struct copy *copy, uint8_t *marks, uint8_t mark)
+static bool mark_hole(const struct lua_function *f, size_t first, int reg, const struct copy *copy,
+		      uint8_t *marks, uint8_t mark)
 {
 	size_t queue[2 * HOLE_MAX], count = 0, marked = 0, i;
 	uint64_t target;
@@ -211,7 +210,7 @@ static bool mark_hole(const struct lua_function *f, size_t first, x86_reg reg,
 		target = lua_branch_target(&f->insn[i]);
 		if (target && !lua_is_call(&f->insn[i]))
 			queue[count++] = index_of(f, target);
-		if (f->insn[i].id != X86_INS_JMP && f->insn[i].id != X86_INS_RET)
+		if (f->insn[i].insn.kind != INSN_JUMP && f->insn[i].insn.kind != INSN_RETURN)
 			queue[count++] = i + 1;
 	}
 	return true;
@@ -220,11 +219,9 @@ static bool mark_hole(const struct lua_function *f, size_t first, x86_reg reg,
 static bool add_holes(const struct lua_function *f, const uint8_t *marks, uint8_t mark,
 		      const struct copy *copy, struct lua_data *data)
 {
-	int reg = copy->reg == X86_REG_INVALID ? LUA_NO_REGISTER : lua_dwarf_register(copy->reg);
+	const int reg = copy->reg == NO_REGISTER ? LUA_NO_REGISTER : copy->reg;
 	size_t i, end;
 
-	if (reg < 0)
-		return false;
 	for (i = 0; i < f->count; i = end + 1) {
 		for (end = i; end < f->count && marks[end] == mark; end++)
 			;
@@ -232,18 +229,18 @@ static bool add_holes(const struct lua_function *f, const uint8_t *marks, uint8_
 			continue;
 		if (data->holes >= LUA_HOLES_MAX)
 			return false;
-		data->hole[data->holes++] =
-			(struct lua_hole){.range = {(uint32_t)(f->insn[i].address - f->start),
-						    (uint32_t)(f->insn[end - 1].address +
-							       f->insn[end - 1].size - f->start)},
-					  .slot = (int32_t)copy->slot,
-					  .reg = (uint8_t)reg};
+		data->hole[data->holes++] = (struct lua_hole){
+			.range = {(uint32_t)(f->insn[i].address - f->start),
+				  (uint32_t)(f->insn[end - 1].address + f->insn[end - 1].insn.size -
+					     f->start)},
+			.slot = (int32_t)copy->slot,
+			.reg = (uint8_t)reg};
 	}
 	return true;
 }
 
 /* Whether some instruction brings the copy back. */
-static bool comes_back(const struct lua_function *f, x86_reg reg, const struct copy *copy)
+static bool comes_back(const struct lua_function *f, int reg, const struct copy *copy)
 {
 	size_t i;
 
@@ -253,13 +250,28 @@ static bool comes_back(const struct lua_function *f, x86_reg reg, const struct c
 	return false;
 }
 
+static bool is_of_stack_pointer(const struct insn *insn)
+{
+	return insn->to.where == INSN_REGISTER && insn->to.reg == ARCH_REG_SP;
+}
+
+/* Of the end of a function: registers, or room on the stack. */
+static bool gives_back(const struct lua_insn *insn)
+{
+	const uint8_t kind = insn->insn.kind;
+
+	if (kind == INSN_POP || kind == INSN_LEAVE)
+		return true;
+	return (kind == INSN_ADD || kind == INSN_LEA) && is_of_stack_pointer(&insn->insn);
+}
+
 /*
  * Compilers use the register for something else in a small loop (that of OP_CLOSURE), and put a
  * copy of the variable somewhere meanwhile. Finds these holes. The variable itself may change
  * (since 5.3): then what comes without such a copy is a change. False: the register is not what it
  * seems.
  */
-static bool find_holes(const struct lua_function *f, x86_reg reg, size_t set, bool is_constant,
+static bool find_holes(const struct lua_function *f, int reg, size_t set, bool is_constant,
 		       struct lua_data *data)
 {
 	size_t far = is_constant ? 16 : 5;
@@ -269,7 +281,7 @@ static bool find_holes(const struct lua_function *f, x86_reg reg, size_t set, bo
 	bool fine = marks != NULL;
 
 	for (i = set + 1; fine && i < f->count; i++) {
-		if (marks[i] || f->insn[i].id == X86_INS_POP || !lua_writes(&f->insn[i], reg))
+		if (marks[i] || gives_back(&f->insn[i]) || !lua_writes(&f->insn[i], reg))
 			continue;
 		for (back = 1; back < far && back < i; back++)
 			if (is_copied(&f->insn[i - back], reg, &copy) && comes_back(f, reg, &copy))
@@ -292,21 +304,16 @@ struct uses {
 
 static void count_uses(const struct lua_function *f, int64_t savedpc, struct uses *uses)
 {
-	x86_reg base, from;
+	int base, from;
 	int64_t disp;
 	size_t i;
 
 	for (i = 0; i < f->count; i++) {
-		int b, s;
-
-		if (!lua_is_store(&f->insn[i], &base, &disp, &from) || disp != savedpc)
+		if (!lua_is_store(&f->insn[i], &base, &disp, &from) || disp != savedpc ||
+		    base == ARCH_REG_SP)
 			continue;
-		b = lua_dwarf_register(base);
-		s = lua_dwarf_register(from);
-		if (b < 0 || s < 0 || base == X86_REG_RSP)
-			continue;
-		uses->base[b]++;
-		uses->from[s]++;
+		uses->base[base]++;
+		uses->from[from]++;
 	}
 }
 
@@ -327,13 +334,12 @@ static int most(const size_t *uses)
 static bool find_body(const struct lua_function *f, int dwarf, size_t *set, uint32_t *body)
 {
 	for (*set = 0; *set < f->count && *set < PROLOGUE; ++*set) {
-		const struct lua_insn *insn = &f->insn[*set];
-		const cs_x86_op *op = insn->operands ? insn->op : NULL;
+		const struct insn *insn = &f->insn[*set].insn;
 
-		if (insn->id != X86_INS_MOV || !op || op[0].type != X86_OP_REG ||
-		    lua_dwarf_register(op[0].reg) != dwarf)
+		if (insn->kind != INSN_MOVE || insn->to.where != INSN_REGISTER ||
+		    insn->to.size != 8 || insn->to.reg != dwarf)
 			continue;
-		*body = (uint32_t)(insn->address + insn->size - f->start);
+		*body = (uint32_t)(f->insn[*set].address + insn->size - f->start);
 		return true;
 	}
 	return false;
@@ -342,7 +348,7 @@ static bool find_body(const struct lua_function *f, int dwarf, size_t *set, uint
 /* Whether nothing but the next instruction can follow. */
 static bool goes_on(const struct lua_insn *insn)
 {
-	return insn->id != X86_INS_INVALID && insn->id != X86_INS_RET && !lua_is_call(insn) &&
+	return insn->is_known && insn->insn.kind != INSN_RETURN && !lua_is_call(insn) &&
 	       !lua_branch_target(insn) && !is_indirect_jump(insn);
 }
 
@@ -353,17 +359,16 @@ static bool goes_on(const struct lua_insn *insn)
 static void find_way_in(const struct lua_function *f, size_t set, struct lua_data *data)
 {
 	size_t first = set;
-	x86_reg to, from;
+	int to, from;
 	uint32_t start;
 
-	if (!lua_is_copy(&f->insn[set], &to, &from) || lua_dwarf_register(from) < 0 ||
-	    data->holes >= LUA_HOLES_MAX)
+	if (!lua_is_copy(&f->insn[set], &to, &from) || data->holes >= LUA_HOLES_MAX)
 		return;
 	while (first && goes_on(&f->insn[first - 1]) && !lua_writes(&f->insn[first - 1], from))
 		first--;
 	start = (uint32_t)(f->insn[first].address - f->start);
-	data->hole[data->holes++] = (struct lua_hole){.range = {start, data->body},
-						      .reg = (uint8_t)lua_dwarf_register(from)};
+	data->hole[data->holes++] =
+		(struct lua_hole){.range = {start, data->body}, .reg = (uint8_t)from};
 	data->body = start;
 }
 
@@ -383,13 +388,12 @@ static void find_fresh(const struct lua_function *f, struct lua_data *data)
 	size_t i;
 
 	for (i = 0; i < f->count && i < PROLOGUE; i++) {
-		const struct lua_insn *insn = &f->insn[i];
-		const cs_x86_op *op = insn->operands ? insn->op : NULL;
-		uint32_t behind = (uint32_t)(insn->address + insn->size - f->start);
+		const struct insn *insn = &f->insn[i].insn;
+		uint32_t behind = (uint32_t)(f->insn[i].address + insn->size - f->start);
 
-		if (insn->id != X86_INS_OR || !op || op[0].type != X86_OP_MEM ||
-		    op[0].mem.disp != CALLSTATUS_503 || op[1].type != X86_OP_IMM ||
-		    op[1].imm != CIST_FRESH_503)
+		if (insn->kind != INSN_OR || insn->to.where != INSN_MEMORY ||
+		    insn->to.number != CALLSTATUS_503 || insn->from.where != INSN_NUMBER ||
+		    insn->from.number != CIST_FRESH_503)
 			continue;
 		if (data->body < behind)
 			data->body = behind;
@@ -403,30 +407,29 @@ static void find_fresh(const struct lua_function *f, struct lua_data *data)
  */
 static bool find_state_slot(const struct lua_function *f, struct lua_data *data)
 {
-	x86_reg base, from;
+	int base, from;
 	int64_t disp, slot = 0;
 	size_t i, at = f->count;
 
 	for (i = 0; i < f->count; i++) {
 		const struct lua_insn *insn = &f->insn[i];
-		const cs_x86_op *op = insn->operands ? insn->op : NULL;
+		const struct insn_operand *stores = &insn->stores;
 
-		if (at < f->count && insn->id == X86_INS_PUSH)
+		if (at < f->count && insn->insn.kind == INSN_PUSH)
 			return false;
-		if (at < f->count && insn->id == X86_INS_SUB && op && op[0].type == X86_OP_REG &&
-		    op[0].reg == X86_REG_RSP)
+		if (at < f->count && insn->insn.kind == INSN_SUB &&
+		    is_of_stack_pointer(&insn->insn))
 			return false;
 		/* of any size, and with an index: that may be anywhere */
-		if (at < f->count && op && insn->id != X86_INS_CMP && insn->id != X86_INS_TEST &&
-		    op[0].type == X86_OP_MEM && op[0].mem.base == X86_REG_RSP &&
-		    (op[0].mem.index != X86_REG_INVALID ||
-		     (op[0].mem.disp < slot + 8 && op[0].mem.disp + op[0].size > slot)))
+		if (at < f->count && stores->where == INSN_MEMORY && stores->base == ARCH_REG_SP &&
+		    (stores->has_index ||
+		     (stores->number < slot + 8 && stores->number + stores->size > slot)))
 			return false;
 		if (at == f->count && i < PROLOGUE && lua_is_store(insn, &base, &disp, &from) &&
-		    base == X86_REG_RSP && from == X86_REG_RDI) {
+		    base == ARCH_REG_SP && from == ARCH_REG_ARG1) {
 			at = i;
 			slot = disp;
-			data->body = (uint32_t)(insn->address + insn->size - f->start);
+			data->body = (uint32_t)(insn->address + insn->insn.size - f->start);
 		}
 	}
 	data->state_at = (int32_t)slot;
@@ -439,27 +442,16 @@ static bool find_calls(const struct lua_function *f, int32_t *at)
 	size_t i;
 
 	for (i = 0; i < f->count && i < PROLOGUE; i++) {
-		const struct lua_insn *insn = &f->insn[i];
-		const cs_x86_op *op = insn->operands ? insn->op : NULL;
+		const struct insn *insn = &f->insn[i].insn;
 
-		if (insn->id != X86_INS_MOV || !op || op[0].type != X86_OP_MEM ||
-		    op[0].mem.base != X86_REG_RSP || op[1].type != X86_OP_REG ||
-		    op[1].reg != X86_REG_ESI)
+		if (insn->kind != INSN_MOVE || insn->to.where != INSN_MEMORY ||
+		    insn->to.reg != ARCH_REG_SP || insn->from.where != INSN_REGISTER ||
+		    insn->from.reg != ARCH_REG_ARG2 || insn->from.size != 4)
 			continue;
-		*at = (int32_t)op[0].mem.disp;
+		*at = (int32_t)insn->to.number;
 		return true;
 	}
 	return false;
-}
-
-static bool gives_back(const struct lua_insn *insn)
-{
-	const cs_x86_op *op = insn->operands ? insn->op : NULL;
-
-	if (insn->id == X86_INS_POP || insn->id == X86_INS_LEAVE)
-		return true;
-	return (insn->id == X86_INS_ADD || insn->id == X86_INS_LEA) && op &&
-	       op[0].type == X86_OP_REG && op[0].reg == X86_REG_RSP;
 }
 
 /* From the first instruction that gives something back, up to each return. */
@@ -469,10 +461,10 @@ static bool find_epilogues(const struct lua_function *f, struct lua_data *data)
 
 	for (i = 0; i < f->count; i++) {
 		uint64_t target = lua_branch_target(&f->insn[i]);
-		bool leaves = f->insn[i].id == X86_INS_JMP && target &&
+		bool leaves = f->insn[i].insn.kind == INSN_JUMP && target &&
 			      target - f->start >= f->size && i && gives_back(&f->insn[i - 1]);
 
-		if (f->insn[i].id != X86_INS_RET && !leaves)
+		if (f->insn[i].insn.kind != INSN_RETURN && !leaves)
 			continue;
 		for (first = i; first && gives_back(&f->insn[first - 1]); first--)
 			;
@@ -480,7 +472,7 @@ static bool find_epilogues(const struct lua_function *f, struct lua_data *data)
 			return false;
 		data->epilogue[data->epilogues++] = (struct lua_range){
 			(uint32_t)(f->insn[first].address - f->start),
-			(uint32_t)(f->insn[i].address + f->insn[i].size - f->start)};
+			(uint32_t)(f->insn[i].address + f->insn[i].insn.size - f->start)};
 	}
 	return true;
 }
@@ -494,7 +486,7 @@ static void find_cold(struct search *s, struct lua_facts *facts)
 
 	for (i = 0; i < f->count; i++) {
 		target = lua_branch_target(&f->insn[i]);
-		if (!target || lua_is_call(&f->insn[i]) || f->insn[i].id == X86_INS_JMP ||
+		if (!target || lua_is_call(&f->insn[i]) || f->insn[i].insn.kind == INSN_JUMP ||
 		    target - f->start < f->size)
 			continue;
 		if (lua_functions_at(&s->reader, &target, 1, s->functions, 1)) {
@@ -505,10 +497,10 @@ static void find_cold(struct search *s, struct lua_facts *facts)
 	}
 }
 
-/* rbx and rbp: those that the walk follows */
+/* Those that the walk follows. */
 static bool is_followed(int dwarf)
 {
-	return dwarf == 3 || dwarf == 6;
+	return dwarf == ARCH_REG_SAVED || dwarf == ARCH_REG_FP;
 }
 
 static const char *read_function(struct search *s, struct lua_facts *facts)
@@ -516,7 +508,7 @@ static const char *read_function(struct search *s, struct lua_facts *facts)
 	const struct lua_function *f = &s->execute;
 	struct lua_data *data = &facts->data;
 	struct uses uses = {0};
-	x86_reg state;
+	int state;
 	size_t set;
 	int reg, pc;
 	bool slot;
@@ -528,13 +520,13 @@ static const char *read_function(struct search *s, struct lua_facts *facts)
 	reg = s->minor < 3 ? -1 : most(uses.base);
 	data->by_state = !is_followed(reg);
 	if (data->by_state)
-		reg = lua_dwarf_register(state);
+		reg = state;
 	slot = !is_followed(reg) && s->minor >= 3 && find_state_slot(f, data);
 	if (!is_followed(reg) && !slot)
 		return "its interpreter keeps its state in a register that is not followed";
 	data->state = slot ? LUA_NO_REGISTER : (uint8_t)reg;
 	if (!data->by_state)
-		state = reg == 3 ? X86_REG_RBX : X86_REG_RBP;
+		state = reg;
 	if (!slot && !find_holes(f, state, set, data->by_state, data))
 		return "its interpreter changes the register that holds its state";
 	pc = most(uses.from);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "runtime/lua/code.h"
 #include "runtime/luajit/internal.h"
 
@@ -63,23 +64,23 @@ static bool find_vm(struct lua_reader *reader, uint64_t call, struct luajit_fact
 /* "mov g, [rdi + 16]" … "mov qword [g + cur_L], 0" */
 static bool read_close(const struct lua_function *f, struct luajit_facts *facts)
 {
-	x86_reg g = X86_REG_INVALID, to, base;
+	int g = -1, to, base;
 	int64_t disp;
 	size_t i;
 
 	for (i = 0; i < f->count; i++) {
 		const struct lua_insn *insn = &f->insn[i];
-		const cs_x86_op *op = insn->operands ? insn->op : NULL;
+		const struct insn_operand *at = &insn->insn.to, *value = &insn->insn.from;
 
-		if (g == X86_REG_INVALID && lua_is_load(insn, &to, &base, &disp) &&
-		    base == X86_REG_RDI && disp == 16)
+		if (g < 0 && lua_is_load(insn, &to, &base, &disp) && base == ARCH_REG_ARG1 &&
+		    disp == 16)
 			g = to;
-		if (insn->id != X86_INS_MOV || !op || op[0].type != X86_OP_MEM || op[0].size != 8 ||
-		    op[0].mem.base != g || op[1].type != X86_OP_IMM || op[1].imm ||
-		    op[0].mem.disp <= 0 || op[0].mem.disp > 4096)
+		if (insn->insn.kind != INSN_MOVE || at->where != INSN_MEMORY || at->size != 8 ||
+		    at->reg != g || g < 0 || value->where != INSN_NUMBER || value->number ||
+		    at->number <= 0 || at->number > 4096)
 			continue;
-		facts->cur_l = (uint32_t)op[0].mem.disp;
-		return g != X86_REG_INVALID;
+		facts->cur_l = (uint32_t)at->number;
+		return true;
 	}
 	return false;
 }

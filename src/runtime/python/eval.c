@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "runtime/python/layout.h"
-#include "unwind/disassembler.h"
+#include "arch/insn.h"
 #include "unwind/functions.h"
 
 /* Builds without optimisation have some hundred KiB. */
@@ -33,7 +33,6 @@ struct code {
 	const struct python_range *range;
 	const uint8_t *bytes;
 	size_t size;
-	struct disassembler dis;
 	struct budget *budget;
 };
 
@@ -135,7 +134,7 @@ static bool follow_to_return(struct code *code, size_t at, struct python_range r
 			     size_t *count)
 {
 	uint64_t start = code->range->start + at, address = start, target;
-	const cs_insn *insn = code->dis.insn;
+	struct insn insn;
 	bool returns = false;
 	size_t steps;
 
@@ -143,17 +142,17 @@ static bool follow_to_return(struct code *code, size_t at, struct python_range r
 	for (steps = 0; steps < RETURN_DISTANCE && budget_step(code->budget, 1); steps++) {
 		size_t offset = address - code->range->start;
 
-		if (offset >= code->size || !disassembler_read(&code->dis, code->bytes + offset,
-							       code->size - offset, address))
+		if (offset >= code->size ||
+		    !insn_read(&insn, code->bytes + offset, code->size - offset, address))
 			break;
-		address += insn->size;
-		if (insn->id != X86_INS_RET && insn->id != X86_INS_JMP)
+		address += insn.size;
+		if (insn.kind != INSN_RETURN && insn.kind != INSN_JUMP)
 			continue;
 		ranges[(*count)++] = (struct python_range){start, address};
-		returns = insn->id == X86_INS_RET;
-		if (returns || insn->detail->x86.operands[0].type != X86_OP_IMM || *count == 4)
+		returns = insn.kind == INSN_RETURN;
+		if (returns || !insn.has_target || *count == 4)
 			break;
-		target = (uint64_t)insn->detail->x86.operands[0].imm;
+		target = insn.target;
 		/* a call in the last place */
 		returns = target - code->range->start >= code->size;
 		if (returns)
@@ -206,16 +205,14 @@ static void look_at_code(const struct image *image, struct python_layout *layout
 			 struct budget *budget, const uint8_t *bytes, size_t size)
 {
 	struct python_data *data = &layout->data;
-	struct code code = {&data->eval, bytes, size, {0}, budget};
+	struct code code = {&data->eval, bytes, size, budget};
 
 	/* later versions need none: frames of that function are known by what lies in them */
 	if (data->shape != PYTHON_FRAME_OBJECTS)
 		return;
 	if (data->eval_cold.start == data->eval_cold.end)
 		find_cold(image, &code, layout);
-	if (!disassembler_open(&code.dis))
-		find_unlinked(&code, layout);
-	disassembler_close(&code.dis);
+	find_unlinked(&code, layout);
 }
 
 void python_find_eval(const struct image *image, struct python_layout *layout,

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "elf/file.h"
-#include "unwind/disassembler.h"
+#include "arch/elf.h"
+#include "arch/insn.h"
+#include "arch/isa.h"
 #include "unwind/functions.h"
 
 /* The most bytes of a function. */
@@ -37,11 +39,18 @@ struct targets {
 	size_t count;
 };
 
+/* An instruction, at an address. */
+struct read {
+	struct insn insn;
+	struct isa_insn isa;
+	uint64_t address;
+};
+
 struct code {
 	const struct elf_image *elf;
 	int fd;
 	struct elf_file file;
-	struct disassembler dis;
+	struct read at; /* the one that was read last */
 	struct piece pieces[PIECES_MAX];
 	size_t count;
 	struct targets jumps, calls;   /* out of the pieces */
@@ -55,21 +64,19 @@ struct code {
 static int open_code(struct code *c, const struct elf_image *elf, int fd,
 		     struct tasks_code_places *places)
 {
-	int err;
-
 	*c = (struct code){.elf = elf, .fd = fd, .places = places};
-	err = disassembler_open(&c->dis);
-	if (!err)
-		err = elf_file_open(&c->file, fd);
-	if (err)
-		disassembler_close(&c->dis);
-	return err;
+	return elf_file_open(&c->file, fd);
 }
 
 static void close_code(struct code *c)
 {
 	elf_file_close(&c->file);
-	disassembler_close(&c->dis);
+}
+
+static bool read_at(struct read *at, const uint8_t *code, size_t left, uint64_t address)
+{
+	at->address = address;
+	return isa_read(&at->isa, code, left) && insn_read(&at->insn, code, left, address);
 }
 
 static bool has_piece(const struct code *c, uint64_t address)
@@ -134,8 +141,8 @@ static int each_instruction(struct code *c, const struct piece *piece,
 
 	if (!err && !elf_image_read(c->elf, piece->start, code, piece->size))
 		err = -ENODATA;
-	for (uint64_t at = 0; !err && at < piece->size; at += c->dis.insn->size) {
-		if (!disassembler_read(&c->dis, code + at, piece->size - at, piece->start + at))
+	for (uint64_t at = 0; !err && at < piece->size; at += c->at.insn.size) {
+		if (!read_at(&c->at, code + at, piece->size - at, piece->start + at))
 			break;
 		err = take(c, context);
 	}
@@ -151,30 +158,32 @@ static int add_place(struct tasks_code_places *places, uint64_t address)
 	return 0;
 }
 
-static bool is_call(const cs_insn *insn)
+static bool is_call(const struct read *at)
 {
-	return insn->id == X86_INS_CALL;
+	return at->insn.kind == INSN_CALL;
+}
+
+static bool is_jump(const struct read *at)
+{
+	return at->insn.kind == INSN_JUMP || at->insn.kind == INSN_BRANCH;
 }
 
 /* Where it leads to as it stands there; 0: nowhere, or it is not known. */
-static uint64_t target_of(const cs_insn *insn)
+static uint64_t target_of(const struct read *at)
 {
-	const int64_t *target = insn_target(insn);
-
-	return target ? (uint64_t)*target : 0;
+	return at->insn.has_target ? at->insn.target : 0;
 }
 
 /* The places of a jump out, and of a call, are kept. */
 static void take_targets(struct code *c)
 {
-	const cs_insn *insn = c->dis.insn;
-	uint64_t target = target_of(insn);
+	uint64_t target = target_of(&c->at);
 
 	for (size_t i = 0; i < c->old; i++)
 		c->enters_old |= target - c->pieces[i].start < c->pieces[i].size;
 	if (!target || has_piece(c, target))
 		return;
-	add_target(is_call(insn) ? &c->calls : &c->jumps, target);
+	add_target(is_call(&c->at) ? &c->calls : &c->jumps, target);
 }
 
 static int take_flow(struct code *c, void *context)
@@ -188,7 +197,7 @@ static int take_return(struct code *c, void *context)
 {
 	(void)context;
 	take_targets(c);
-	return c->dis.insn->id == X86_INS_RET ? add_place(c->places, c->dis.insn->address) : 0;
+	return c->at.insn.kind == INSN_RETURN ? add_place(c->places, c->at.address) : 0;
 }
 
 /* Looks at a function, its parts, and what it jumps to, from a piece on. */
@@ -256,7 +265,7 @@ static void find_pointers(struct code *c, const struct elf_section *section, str
 	for (uint32_t i = 0; i < SYMBOLS_MAX && elf_walk_relocation(walk, &relocation); i++) {
 		uint64_t type = ELF64_R_TYPE(relocation.r_info);
 
-		if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
+		if ((type == ARCH_RELOCATION_JUMP_SLOT || type == ARCH_RELOCATION_GLOB_DAT) &&
 		    elf_file_symbol(&c->file, symbols, ELF64_R_SYM(relocation.r_info), &symbol) &&
 		    is_sender(elf_strings_get(names, symbol.st_name)))
 			add_sender(c, relocation.r_offset);
@@ -289,70 +298,64 @@ static bool is_one_of_senders(const struct code *c, uint64_t address)
 }
 
 /* The place in memory that a jump or a call goes through; 0: it does not, or it is not known. */
-static uint64_t through(const cs_insn *insn)
+static uint64_t through(const struct read *at)
 {
-	const cs_x86_op *op = &insn->detail->x86.operands[0];
+	uint64_t word;
 
-	if (insn->detail->x86.op_count != 1 || op->type != X86_OP_MEM ||
-	    op->mem.base != X86_REG_RIP)
-		return 0;
-	return insn->address + insn->size + (uint64_t)op->mem.disp;
+	return (is_jump(at) || is_call(at)) && !at->insn.has_target &&
+			       isa_word(&at->isa, at->address + at->insn.size, &word)
+		       ? word
+		       : 0;
 }
 
 /* Whether a stub of the procedure linkage table leads to what runs a coroutine. */
-static bool is_stub(const struct code *c, struct disassembler *dis, uint64_t address)
+static bool is_stub(const struct code *c, uint64_t address)
 {
+	struct read stub;
 	uint8_t bytes[24];
 	size_t size = elf_image_read_code(c->elf, address, bytes, sizeof(bytes)), at = 0;
 
 	for (unsigned int i = 0; i < 3 && at < size; i++) {
-		if (!disassembler_read(dis, bytes + at, size - at, address + at))
+		if (!read_at(&stub, bytes + at, size - at, address + at))
 			return false;
-		if (insn_is_jump(dis->insn))
-			return is_one_of_senders(c, through(dis->insn));
-		at += dis->insn->size;
+		if (is_jump(&stub))
+			return is_one_of_senders(c, through(&stub));
+		at += stub.insn.size;
 	}
 	return false;
 }
 
-struct calling {
-	struct disassembler stub;
-	bool calls; /* what runs a coroutine */
-};
-
 static int take_call(struct code *c, void *context)
 {
-	struct calling *calling = context;
-	uint64_t target = target_of(c->dis.insn);
+	bool *calls = context; /* what runs a coroutine */
+	uint64_t target = target_of(&c->at);
 
-	if (is_call(c->dis.insn))
-		calling->calls |= is_one_of_senders(c, target) ||
-				  is_one_of_senders(c, through(c->dis.insn)) ||
-				  (target && is_stub(c, &calling->stub, target));
-	return calling->calls;
+	if (is_call(&c->at))
+		*calls |= is_one_of_senders(c, target) || is_one_of_senders(c, through(&c->at)) ||
+			  (target && is_stub(c, target));
+	return *calls;
 }
 
 /* Which of the functions that are called there runs a coroutine; 0: none, or several. */
 static int find_impl(struct code *c, uint64_t *impl)
 {
-	struct calling calling = {0};
-	int err = disassembler_open(&calling.stub);
+	bool calls;
+	int err = 0;
 
 	*impl = 0;
 	for (size_t i = 0; err >= 0 && i < c->calls.count; i++) {
 		struct code one = {.count = 0};
 
 		unwind_functions_of_file(c->fd, &c->calls.at[i], 1, take_piece, &one, NULL);
-		calling.calls = false;
+		calls = false;
 		if (!one.count || one.pieces[0].start != c->calls.at[i])
 			continue;
-		err = each_instruction(c, &one.pieces[0], take_call, &calling);
-		if (calling.calls && *impl)
+		err = each_instruction(c, &one.pieces[0], take_call, &calls);
+		if (calls && *impl)
 			err = -ENODATA;
-		if (calling.calls)
+		if (calls)
 			*impl = c->calls.at[i];
 	}
-	disassembler_close(&calling.stub);
 	return err < 0 ? err : *impl ? 0 : -ENODATA;
 }
 
@@ -363,30 +366,29 @@ struct behind {
 	unsigned int left; /* instructions in which the jump must come; 0: none is awaited */
 };
 
-static bool is_harmless(const cs_insn *insn)
+static bool is_harmless(const struct insn *insn)
 {
-	return insn->id == X86_INS_MOV || insn->id == X86_INS_TEST || insn->id == X86_INS_CMP ||
-	       insn->id == X86_INS_LEA || insn->id == X86_INS_XOR;
+	return insn->kind == INSN_MOVE || insn->kind == INSN_TEST || insn->kind == INSN_COMPARE ||
+	       insn->kind == INSN_LEA || insn->kind == INSN_XOR;
 }
 
 static int take_behind(struct code *c, void *context)
 {
 	struct behind *behind = context;
-	const cs_insn *insn = c->dis.insn;
-	uint64_t target = target_of(insn);
+	uint64_t target = target_of(&c->at);
 
-	if (behind->left && insn_is_jump(insn) && insn->id != X86_INS_JMP) {
+	if (behind->left && c->at.insn.kind == INSN_BRANCH) {
 		behind->left = 0;
-		return add_place(c->places, insn->address);
+		return add_place(c->places, c->at.address);
 	}
 	/* a step would end unseen */
-	if ((behind->left && (!is_harmless(insn) || !--behind->left)) ||
-	    (target == behind->impl && !is_call(insn)))
+	if ((behind->left && (!is_harmless(&c->at.insn) || !--behind->left)) ||
+	    (target == behind->impl && !is_call(&c->at)))
 		return -ENODATA;
 	if (target != behind->impl)
 		return 0;
 	behind->left = BEHIND_MAX;
-	return behind->calls ? add_place(behind->calls, insn->address) : 0;
+	return behind->calls ? add_place(behind->calls, c->at.address) : 0;
 }
 
 /* In pieces from a number on. 0: all that is there is found; -ENODATA: it is not sure. */

@@ -23,6 +23,9 @@ static void check_operand(const struct insn_operand *o)
 	check(o->reg >= -1 && o->reg < 16);
 	if (o->where == INSN_NOWHERE)
 		return;
+	check(o->base >= -1 && o->base <= INSN_BASE_NEXT);
+	check(o->where == INSN_MEMORY || (o->base == -1 && !o->has_index));
+	check(o->where != INSN_MEMORY || o->reg == -1 || o->reg == o->base);
 	check(o->size == 1 || o->size == 2 || o->size == 4 || o->size == 8);
 	check(o->where != INSN_REGISTER || o->reg >= 0);
 	check(o->where != INSN_NUMBER || o->reg == -1);
@@ -66,6 +69,7 @@ static bool read_alone(struct insn *insn, const uint8_t *code, size_t size)
 /* Returns how many bytes it has. */
 static size_t check_one(const uint8_t *code, size_t left)
 {
+	struct insn_operand stores;
 	struct insn insn, alone;
 
 	if (!read_alone(&insn, code, left))
@@ -75,6 +79,8 @@ static size_t check_one(const uint8_t *code, size_t left)
 	check_operand(&insn.to);
 	check_operand(&insn.from);
 	check_flow(&insn);
+	stores = insn_stores(code, left);
+	check(stores.where == INSN_NOWHERE || stores.where == INSN_MEMORY);
 	check(read_alone(&alone, code, insn.size));
 	check(alone.size == insn.size && alone.kind == insn.kind && alone.writes == insn.writes &&
 	      alone.is_short == insn.is_short && alone.has_target == insn.has_target &&

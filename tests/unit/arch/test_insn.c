@@ -74,14 +74,15 @@ static enum insn_kind kind_of(const cs_insn *cs)
 		{X86_INS_LEA, INSN_LEA},     {X86_INS_ADD, INSN_ADD},
 		{X86_INS_SUB, INSN_SUB},     {X86_INS_AND, INSN_AND},
 		{X86_INS_XOR, INSN_XOR},     {X86_INS_SYSCALL, INSN_SYSTEM_CALL},
-		{X86_INS_CALL, INSN_CALL},   {X86_INS_LCALL, INSN_CALL},
-		{X86_INS_RET, INSN_RETURN},  {X86_INS_RETF, INSN_STOP},
-		{X86_INS_RETFQ, INSN_STOP},  {X86_INS_IRET, INSN_STOP},
-		{X86_INS_IRETD, INSN_STOP},  {X86_INS_IRETQ, INSN_STOP},
-		{X86_INS_HLT, INSN_STOP},    {X86_INS_UD2, INSN_STOP},
-		{X86_INS_UD1, INSN_STOP},    {X86_INS_INT3, INSN_STOP},
-		{X86_INS_JMP, INSN_JUMP},    {X86_INS_LJMP, INSN_JUMP},
-		{X86_INS_NOP, INSN_NOP},
+		{X86_INS_OR, INSN_OR},	     {X86_INS_CMP, INSN_COMPARE},
+		{X86_INS_TEST, INSN_TEST},   {X86_INS_CALL, INSN_CALL},
+		{X86_INS_LCALL, INSN_CALL},  {X86_INS_RET, INSN_RETURN},
+		{X86_INS_RETF, INSN_STOP},   {X86_INS_RETFQ, INSN_STOP},
+		{X86_INS_IRET, INSN_STOP},   {X86_INS_IRETD, INSN_STOP},
+		{X86_INS_IRETQ, INSN_STOP},  {X86_INS_HLT, INSN_STOP},
+		{X86_INS_UD2, INSN_STOP},    {X86_INS_UD1, INSN_STOP},
+		{X86_INS_INT3, INSN_STOP},   {X86_INS_JMP, INSN_JUMP},
+		{X86_INS_LJMP, INSN_JUMP},   {X86_INS_NOP, INSN_NOP},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -136,6 +137,18 @@ static unsigned int written(const cs_insn *cs)
 	return corrected(cs->id, bits);
 }
 
+/* It takes the size of an operand from one of these prefixes, where processors take both. */
+static bool mistakes_size(const cs_insn *cs)
+{
+	bool has_size = false, repeats = false;
+
+	for (unsigned int i = 0; i < cs->size && i < 4; i++) {
+		has_size |= cs->bytes[i] == 0x66;
+		repeats |= cs->bytes[i] == 0xf2 || cs->bytes[i] == 0xf3;
+	}
+	return has_size && repeats;
+}
+
 /* Numbers as far as the operand holds them: one has a sign where the other has none. */
 static bool is_same_number(const struct insn_operand *o, int64_t number)
 {
@@ -155,7 +168,13 @@ static bool is_same_operand(const struct insn_operand *o, const cs_x86_op *op, c
 	case X86_OP_IMM:
 		return o->where == INSN_NUMBER && is_same_number(o, op->imm);
 	case X86_OP_MEM:
-		if (o->where != INSN_MEMORY)
+		if (o->where != INSN_MEMORY || o->number != op->mem.disp ||
+		    o->has_index !=
+			    (op->mem.index != X86_REG_INVALID && op->mem.index != X86_REG_RIZ))
+			return false;
+		if (op->mem.base == X86_REG_RIP || op->mem.base == X86_REG_EIP)
+			return o->base == INSN_BASE_NEXT && o->reg == -1;
+		if (o->base != (op->mem.base == X86_REG_INVALID ? -1 : dwarf_of(op->mem.base)))
 			return false;
 		/* the other segments begin at 0; half addresses are not followed */
 		if ((op->mem.index != X86_REG_INVALID && op->mem.index != X86_REG_RIZ) ||
@@ -188,8 +207,11 @@ static bool has_same_operands(const struct insn *insn, const cs_insn *cs)
 	case INSN_SUB:
 	case INSN_AND:
 	case INSN_XOR:
-		return is_same_operand(&insn->to, &x->operands[0], x) &&
-		       is_same_operand(&insn->from, &x->operands[1], x);
+	case INSN_OR:
+	case INSN_COMPARE:
+	case INSN_TEST:
+		return mistakes_size(cs) || (is_same_operand(&insn->to, &x->operands[0], x) &&
+					     is_same_operand(&insn->from, &x->operands[1], x));
 	case INSN_JUMP:
 	case INSN_BRANCH:
 	case INSN_CALL:
@@ -252,7 +274,36 @@ static bool is_same_kind(const struct insn *insn, const cs_insn *cs)
 	if (insn->kind != INSN_OTHER)
 		return false;
 	return (kind == INSN_MOVE && !is_general) || (kind == INSN_NOP && x->opcode[1] != 0x1f) ||
-	       (kind >= INSN_ADD && kind <= INSN_XOR && dwarf_of(x->operands[0].reg) == 0);
+	       (kind >= INSN_ADD && kind <= INSN_OR && dwarf_of(x->operands[0].reg) == 0);
+}
+
+/*
+ * What the disassembler says is written may be; a copy of it to memory is where it says. (It does
+ * not say of all instructions what they write.)
+ */
+static bool is_same_store(const cs_insn *cs)
+{
+	const cs_x86 *x = &cs->detail->x86;
+	const struct insn_operand stores = insn_stores(cs->bytes, cs->size);
+	const cs_x86_op *op = &x->operands[0];
+
+	if (mistakes_size(cs))
+		return true;
+	if (cs->id == X86_INS_MOV && x->op_count == 2 && op->type != X86_OP_MEM)
+		return stores.where == INSN_NOWHERE;
+	if (cs->id != X86_INS_MOV && cs->id != X86_INS_MOVUPS && cs->id != X86_INS_MOVAPS &&
+	    cs->id != X86_INS_MOVSS && cs->id != X86_INS_MOVDQU && cs->id != X86_INS_MOVQ &&
+	    cs->id != X86_INS_ADD && cs->id != X86_INS_OR && cs->id != X86_INS_INC &&
+	    cs->id != X86_INS_SETE && cs->id != X86_INS_XCHG && cs->id != X86_INS_NEG &&
+	    cs->id != X86_INS_VMOVDQU && cs->id != X86_INS_CMP && cs->id != X86_INS_TEST &&
+	    cs->id != X86_INS_MOVLPS && cs->id != X86_INS_MOVHPS && cs->id != X86_INS_VMOVUPS)
+		return true;
+	if (op->type != X86_OP_MEM || cs->id == X86_INS_CMP || cs->id == X86_INS_TEST)
+		return cs->id == X86_INS_XCHG || stores.where == INSN_NOWHERE;
+	/* a0 to a3 have no ModRM */
+	return (x->opcode[0] >= 0xa0 && x->opcode[0] <= 0xa3 && !x->opcode[1]) ||
+	       (stores.where == INSN_MEMORY && stores.size >= op->size &&
+		(stores.has_index || stores.number == op->mem.disp));
 }
 
 static const char *difference(const struct insn *insn, const cs_insn *cs)
@@ -263,6 +314,8 @@ static const char *difference(const struct insn *insn, const cs_insn *cs)
 		return "operands";
 	if (writes_count(insn, cs) && insn->writes != written(cs))
 		return "written";
+	if (!is_same_store(cs))
+		return "stored";
 	return NULL;
 }
 

@@ -36,12 +36,7 @@ NAMED = re.compile("|".join((
 FOLDER = re.compile(r'#[ \t]*include[ \t]+"arch/\w+/')
 
 # Where such names still stand.
-EXCEPTIONS = {
-    # facts about runtimes that are read from code, by a disassembler with names of its own
-    "runtime/go/heap_code.c", "runtime/hotspot/vthreads.c", "runtime/lua/code.c", "runtime/lua/code.h",
-    "runtime/lua/execute.c", "runtime/luajit/find.c", "runtime/python/eval.c", "runtime/python/tasks_code.c",
-    "unwind/disassembler.c", "unwind/disassembler.h",
-}
+EXCEPTIONS = set()
 
 
 def code_of(text):
