@@ -403,7 +403,7 @@ static void take_number(struct insn *insn, const struct isa_insn *isa, uint8_t k
 	insn->from = number(isa, size_of(isa));
 }
 
-/* rax, or a part of it, and a number */
+/* rax or its lower part, and a number */
 static void take_accumulator(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
 {
 	const uint8_t size = isa->opcode & 1 ? size_of(isa) : 1;

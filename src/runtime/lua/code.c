@@ -59,7 +59,7 @@ size_t lua_functions_at(struct lua_reader *reader, const uint64_t *addresses, si
 	return found.count;
 }
 
-/* What is no instruction is passed over, a byte at a time. */
+/* Bytes that begin none are passed over, one at a time. */
 static struct lua_insn read_insn(const uint8_t *code, size_t left, uint64_t address)
 {
 	struct lua_insn to = {.address = address};

@@ -277,10 +277,7 @@ static bool is_same_kind(const struct insn *insn, const cs_insn *cs)
 	       (kind >= INSN_ADD && kind <= INSN_OR && dwarf_of(x->operands[0].reg) == 0);
 }
 
-/*
- * What the disassembler says is written may be; a copy of it to memory is where it says. (It does
- * not say of all instructions what they write.)
- */
+/* Of the instructions for which the disassembler says rightly what they write. */
 static bool is_same_store(const cs_insn *cs)
 {
 	const cs_x86 *x = &cs->detail->x86;
