@@ -2,6 +2,7 @@
 #include "../prelude.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/text.h"
 
