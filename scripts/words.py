@@ -66,7 +66,8 @@ def prose(path):
 
 def texts():
     for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "doc").glob("*.md")),
-                 *sorted((ROOT / "doc/guide").glob("*.md")), *sorted((ROOT / "doc/man").iterdir())):
+                 *sorted((ROOT / "doc/guide").glob("*.md")), *sorted((ROOT / "doc/internals").glob("*.md")),
+                 *sorted((ROOT / "doc/man").iterdir())):
         # scripts of bench/ write most of that page
         if path.name != "benchmarks.md":
             yield path, prose(path)

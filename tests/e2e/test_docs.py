@@ -185,7 +185,8 @@ def test_manual_pages_are_clean(page):
         assert not words.strip(), words
 
 
-GUIDE = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "doc/guide").glob("*.md"))
+GUIDE, INTERNALS = (sorted(str(page.relative_to(ROOT)) for page in (ROOT / folder).glob("*.md"))
+                    for folder in ("doc/guide", "doc/internals"))
 
 
 def code_of(text):
@@ -220,7 +221,7 @@ def test_commands_exist(stackcam, name):
         assert set(OPTION.findall(words)) <= known, command
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "doc/internals.md", "doc/serve.md", "doc/cases.md", *GUIDE])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "doc/serve.md", "doc/cases.md", *GUIDE, *INTERNALS])
 def test_links_lead_somewhere(name):
     text = (ROOT / name).read_text()
     for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
@@ -234,8 +235,9 @@ def test_links_lead_somewhere(name):
 
 def test_front_door_is_small():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
-    index = (ROOT / "doc/guide/README.md").read_text()
-    for page in (ROOT / "doc/guide").glob("[a-z]*.md"):
-        assert f"({page.name})" in index, page
+    for folder in "doc/guide", "doc/internals":
+        index = (ROOT / folder / "README.md").read_text()
+        for page in (ROOT / folder).glob("[a-z]*.md"):
+            assert f"({page.name})" in index, page
     for picture in (ROOT / "doc/pictures").iterdir():
         assert picture.stat().st_size < 200_000, picture

@@ -17,7 +17,7 @@ def check_retried(cause, least):
 
 def known(cause_of):
     """
-    A cause, and the whole. Some virtual machines hide switches of threads (doc/internals.md), and then it is not known what
+    A cause, and the whole. Some virtual machines hide switches of threads (doc/internals/threads.md), and then it is not known what
     ended the wait: that is so at most twice.
     """
     for _ in range(3):
