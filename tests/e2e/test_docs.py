@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -185,8 +186,8 @@ def test_manual_pages_are_clean(page):
         assert not words.strip(), words
 
 
-GUIDE, INTERNALS = (sorted(str(page.relative_to(ROOT)) for page in (ROOT / folder).glob("*.md"))
-                    for folder in ("doc/guide", "doc/internals"))
+GUIDE, INTERNALS, BENCHMARKS = (sorted(str(page.relative_to(ROOT)) for page in (ROOT / folder).glob("*.md"))
+                    for folder in ("doc/guide", "doc/internals", "doc/benchmarks"))
 
 
 def code_of(text):
@@ -221,7 +222,8 @@ def test_commands_exist(stackcam, name):
         assert set(OPTION.findall(words)) <= known, command
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "doc/serve.md", "doc/cases.md", *GUIDE, *INTERNALS])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "doc/serve.md", "doc/cases.md", "doc/benchmarks.md",
+                                  *GUIDE, *INTERNALS, *BENCHMARKS])
 def test_links_lead_somewhere(name):
     text = (ROOT / name).read_text()
     for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
@@ -231,6 +233,17 @@ def test_links_lead_somewhere(name):
     # files that are named in running text
     for path in re.findall(r"`((?:src|tests|doc|bench|completions)/[\w./-]+\.\w+)`", text):
         assert "NAME" in path or (ROOT / path).exists(), path
+
+
+def test_benchmarks_are_summed_up():
+    sys.path.insert(0, str(ROOT / "bench"))
+    import digest  # pylint: disable=import-outside-toplevel
+
+    text = (ROOT / "doc/benchmarks.md").read_text()
+    assert text == digest.replaced(text, "digest", digest.digest()), "bench/all --only none"
+    assert len(text.splitlines()) <= 300
+    names = set(re.findall(r'"([a-z-]+)"', (ROOT / "bench/all").read_text().partition("BENCHMARKS = (")[2].partition(")")[0]))
+    assert len(names) > 60 and all(digest.page_of(name) for name in names)
 
 
 def test_front_door_is_small():
