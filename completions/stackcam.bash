@@ -127,6 +127,10 @@ _stackcam_options()
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --each --format --lines --native
 			--kernel-only --user-only -h --help"
 		;;
+	top)
+		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -e --event -F --frequency
+			-d --delay --count -b --batch -h --help"
+		;;
 	doctor) echo "-p --pid --json -h --help" ;;
 	serve)
 		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
@@ -260,7 +264,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent mcp schema help version -h --help --version"
+		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads top doctor serve keep agent mcp schema help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record || $verb == trace ]]; then
@@ -288,7 +292,7 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent mcp schema" ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads top doctor serve keep agent mcp schema" ;;
 	record | trace) _stackcam_files -c ;;
 	schema) _stackcam_reply -W "report diff summary explain requests states logs machine values inspect threads doctor" ;;
 	report | explain | replay | diff | play | resolve | mcp) _stackcam_films ;;

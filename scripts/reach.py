@@ -88,6 +88,8 @@ REACH = (
     ("src/cmd/agent*", ["docs", "agent", "faults"]),
     ("src/host/*", ["docs", "serve.", "agent", "faults"]),
     ("src/cmd/threads*", ["docs", "threads"]),
+    ("src/cmd/top.c", ["docs", "test_top.py"]),
+    ("src/cmd/terminal*", ["test_top.py"]),
     ("src/cmd/explain*", ["docs", "explain"]),
     ("src/query/critical*", ["explain"]),
     ("src/query/explain*", ["explain"]),

@@ -21,6 +21,7 @@ static const struct verb {
 	{"play", cmd_play, "open a film in the web page"},
 	{"resolve", cmd_resolve, "name what a film could not name yet"},
 	{"threads", cmd_threads, "print what every thread does right now, stopping none"},
+	{"top", cmd_top, "show what takes most right now, live in the terminal"},
 	{"serve", cmd_serve, "film this machine all the time and show it on a page"},
 	{"keep", cmd_keep, "keep the last minutes of a flight recorder as a film"},
 	{"agent", cmd_agent, "film this machine all the time and send the films elsewhere"},

@@ -21,6 +21,7 @@ int cmd_resolve(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_threads(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 

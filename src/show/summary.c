@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "show/summary.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,10 +108,11 @@ static void put_events(const struct summary *s, FILE *out)
 	}
 }
 
-static void put_processes(const struct summary *s, FILE *out)
+void show_summary_processes(const struct summary *s, size_t most, FILE *out)
 {
 	const struct film_event *event = &s->film->events[s->measure];
 	char words[32];
+	size_t shown = 0;
 
 	if (!s->processes.count)
 		return;
@@ -120,6 +122,8 @@ static void put_processes(const struct summary *s, FILE *out)
 	vec_foreach (&s->processes, row) {
 		const struct film_process *process = &s->film->processes[row->process];
 
+		if (shown++ == most)
+			break;
 		words_value(words, sizeof(words), event->unit, row->total);
 		fprintf(out, "%13s %6.2f%%  ", words, words_percent(row->total, s->measured));
 		put_name(process->comm, out);
@@ -153,33 +157,62 @@ static void put_counts(const struct summary_finding *f, const char *unit, FILE *
 	}
 }
 
-static void put_finding(const struct summary *s, const struct summary_finding *f, FILE *out)
+/* What requests took is time; their event counts them. */
+static const char *unit_of(const struct summary *s, const struct summary_finding *f)
 {
-	/* what requests took is time; their event counts them */
-	const char *unit = f->kind == SUMMARY_ENDPOINT || f->kind == SUMMARY_REQUEST
-				   ? "ns"
-				   : s->film->events[f->event].unit;
+	return f->kind == SUMMARY_ENDPOINT || f->kind == SUMMARY_REQUEST
+		       ? "ns"
+		       : s->film->events[f->event].unit;
+}
+
+static void put_value(const struct summary *s, const struct summary_finding *f, FILE *out)
+{
 	char words[32];
 
-	words_value(words, sizeof(words), unit, f->value);
+	words_value(words, sizeof(words), unit_of(s, f), f->value);
 	fprintf(out, "  %12s ", words);
 	if (f->whole)
-		fprintf(out, "%6.2f%%", words_percent(f->value, f->whole));
+		fprintf(out, "%6.2f%%  ", words_percent(f->value, f->whole));
 	else
-		fprintf(out, "%7s", "");
-	fprintf(out, "  %s: ", summary_words(f->kind)->title);
+		fprintf(out, "%7s  ", "");
+}
+
+static void put_subject(const struct summary *s, const struct summary_finding *f,
+			const char *detail, FILE *out)
+{
 	put_name(f->subject, out);
-	if (*f->detail) {
+	if (*detail) {
 		fputs(" (", out);
-		put_name(f->detail, out);
+		put_name(detail, out);
 		fputc(')', out);
 	}
-	put_counts(f, unit, out);
+	put_counts(f, unit_of(s, f), out);
 	if (*f->id) {
 		fputs(", id ", out);
 		put_name(f->id, out);
 	}
 	fputc('\n', out);
+}
+
+static void put_finding(const struct summary *s, const struct summary_finding *f, FILE *out)
+{
+	put_value(s, f, out);
+	fprintf(out, "%s: ", summary_words(f->kind)->title);
+	put_subject(s, f, f->detail, out);
+}
+
+/* An image without its folders. */
+static const char *short_detail(const struct summary_finding *f)
+{
+	const char *slash = f->kind == SUMMARY_FUNCTION ? strrchr(f->detail, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : f->detail;
+}
+
+void show_summary_row(const struct summary *s, const struct summary_finding *f, FILE *out)
+{
+	put_value(s, f, out);
+	put_subject(s, f, short_detail(f), out);
 }
 
 /* The line behind the last finding of a kind and an event. */
@@ -224,7 +257,7 @@ void show_summary_text(const struct summary *summary, enum summary_reader reader
 {
 	put_head(summary, out);
 	put_events(summary, out);
-	put_processes(summary, out);
+	show_summary_processes(summary, SIZE_MAX, out);
 	fputs(summary->findings.count ? "\nWhat stands out:\n" : "\nNothing stands out.\n", out);
 	show_summary_findings(summary, reader, out);
 }

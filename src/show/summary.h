@@ -29,6 +29,12 @@ void show_summary_text(const struct summary *summary, enum summary_reader reader
 /* What stands out alone. */
 void show_summary_findings(const struct summary *summary, enum summary_reader reader, FILE *out);
 
+/* The processes that took most of the event by which they are sorted, at most that many. */
+void show_summary_processes(const struct summary *summary, size_t most, FILE *out);
+
+/* A finding in a line: its value, its share and its subject, without the name of its kind. */
+void show_summary_row(const struct summary *s, const struct summary_finding *f, FILE *out);
+
 /* As show_heatmap(): the formats summary and summary-json. */
 int show_summary(struct film *film, const struct question *q, const struct show_options *options,
 		 FILE *out, uint64_t *samples, struct fail *why);
