@@ -106,7 +106,8 @@ def test_connections_from_before_have_unknown_paths(lab, grpc_server):
     assert len(served) == 301, answer["loss"]
     assert len(unknown) == 300, answer["loss"]
     # both ends of the connection, of which the client's is in the film, too
-    assert answer["loss"]["requests: of connections from before the recording: their path is not known"] == 600
+    # and those of other programs, as it is that of the whole machine
+    assert answer["loss"]["requests: of connections from before the recording: their path is not known"] >= 600
     # the id of each is new, and there
     assert {r["id"] for r in unknown} == {f"mark-{i}" for i in range(300)}
     none, = (r for r in served if r["path"] == "/unit.Marks/None")
