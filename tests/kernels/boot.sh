@@ -78,7 +78,7 @@ make_image()
 	done
 	mkdir "$root/usr/inject"
 	[ -z "$SOAK_SECONDS" ] || add_languages
-	cp "$build/inject/libstackcam-memory.so" "$root/usr/inject/"
+	cp "$build"/inject/libstackcam-{memory,gpu}.so "$root/usr/inject/"
 	# where Go is not, it is not tested
 	if [ -e "$build/tests/programs/waits_go-stripped" ]; then
 		add_program "$build/tests/programs/waits_go-stripped"
