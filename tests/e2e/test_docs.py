@@ -188,14 +188,21 @@ def test_manual_pages_are_clean(page):
 
 GUIDE, INTERNALS, BENCHMARKS = (sorted(str(page.relative_to(ROOT)) for page in (ROOT / folder).glob("*.md"))
                     for folder in ("doc/guide", "doc/internals", "doc/benchmarks"))
+# English pages, and the same in Chinese
+CHINESE = {name: f"doc/zh/{name.removeprefix('doc/')}" for name in ("README.md", *GUIDE)}
+
+
+def commands_of(text):
+    """The commands in the blocks of code of a Markdown text, without comments: lines that begin with "$ ", with those that continue them."""
+    for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines():
+            if line.startswith("$ "):
+                yield re.split(r"\s#\s", line[2:])[0].rstrip()
 
 
 def code_of(text):
-    """The commands of a Markdown text: lines of its blocks of code that begin with "$ ", and code that begins with a verb."""
-    for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                yield re.split(r"\s#\s", line[2:])[0]
+    """The commands of a Markdown text: those in its blocks of code, and code that begins with a verb."""
+    yield from commands_of(text)
     yield from re.findall(rf"`(stackcam (?:{'|'.join(VERBS)})\b[^`]*)`", text)
 
 
@@ -223,7 +230,7 @@ def test_commands_exist(stackcam, name):
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "doc/serve.md", "doc/cases.md", "doc/benchmarks.md",
-                                  *GUIDE, *INTERNALS, *BENCHMARKS])
+                                  *GUIDE, *INTERNALS, *BENCHMARKS, *CHINESE.values()])
 def test_links_lead_somewhere(name):
     text = (ROOT / name).read_text()
     for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
@@ -233,6 +240,21 @@ def test_links_lead_somewhere(name):
     # files that are named in running text
     for path in re.findall(r"`((?:src|tests|doc|bench|completions)/[\w./-]+\.\w+)`", text):
         assert "NAME" in path or (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("name", CHINESE)
+def test_chinese_pages_have_the_same_commands(name):
+    """In the same order; comments are in Chinese. Links lead to Chinese pages where they exist, but for that to the page in English."""
+    english, chinese = ((ROOT / page).read_text() for page in (name, CHINESE[name]))
+    assert list(commands_of(chinese)) == list(commands_of(english))
+    assert set(code_of(chinese)) == set(code_of(english))
+    folder = Path(CHINESE[name]).parent
+    for target in re.findall(r"\]\(([^)#:]+)", chinese):
+        page = os.path.normpath(folder / target)
+        assert page == name or page not in CHINESE, target
+    if Path(name).name == "README.md":
+        assert f"]({os.path.relpath(CHINESE[name], Path(name).parent)})" in english
+        assert f"]({os.path.relpath(name, folder)})" in chinese
 
 
 def test_benchmarks_are_summed_up():
@@ -247,8 +269,10 @@ def test_benchmarks_are_summed_up():
 
 
 def test_front_door_is_small():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
-    for folder in "doc/guide", "doc/internals":
+    for page in "README.md", CHINESE["README.md"]:
+        assert len((ROOT / page).read_text().splitlines()) <= 150
+    assert {str(page.relative_to(ROOT)) for page in (ROOT / "doc/zh").rglob("*.md")} == set(CHINESE.values())
+    for folder in "doc/guide", "doc/internals", "doc/zh/guide":
         index = (ROOT / folder / "README.md").read_text()
         for page in (ROOT / folder).glob("[a-z]*.md"):
             assert f"({page.name})" in index, page
