@@ -135,6 +135,7 @@ run_lint()
 	fi
 	check comment-width scripts/comment_width.py
 	check words scripts/words.py
+	check glossary scripts/glossary.py
 	# The page's types; its packages are those of the build and the compiler. Not where there is no page.
 	if [ -s build/web/app.js ]; then
 		step page-packages sh -c 'cd web && npm ci --ignore-scripts' &&
