@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * What a film holds: the words shared by its writer (recording half) and its reader (playing half).
- * doc/film.md describes how these lie in the file.
+ * The contents of a film, as shared by its writer (recording half) and its reader (playing half).
+ * doc/film.md describes the layout of the file.
  *
  * Ids count from 1 within their table, in the order of writing; 0 means "none". Times are
- * nanoseconds of CLOCK_MONOTONIC of the filmed machine; struct film_info holds what must be added
- * to get nanoseconds since 1970. Strings are never null: an absent one is "".
+ * nanoseconds of CLOCK_MONOTONIC on the filmed machine; adding film_info.wall_offset gives
+ * nanoseconds since 1970. Strings are never null: an absent string is "".
  */
 
 #define FILM_APPLICATION_ID 0x53434d46 /* "SCMF" */
@@ -21,46 +21,47 @@
 #define FILM_GAP	    "[native frames without unwind information]"
 
 struct film_info {
-	const char *version; /* of the stackcam that wrote it */
+	const char *version; /* version of the stackcam that wrote the film */
 	const char *hostname;
 	const char *kernel;  /* uname -r */
 	const char *arch;    /* uname -m */
 	const char *command; /* the command line that recorded it */
-	uint32_t cpus;	     /* online when recording began */
-	uint64_t start, end; /* end: of the last commit */
+	uint32_t cpus;	     /* CPUs online when recording began */
+	uint64_t start, end; /* end: time of the last commit */
 	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start */
-	const char *labels;  /* that a user gave: "env=prod,zone=a" (film/labels.h), "": none */
-	const char *roles;   /* of functions (film/roles.h); "", or to write null: none is known */
+	const char *labels;  /* set by the user: "env=prod,zone=a" (film/labels.h); "": none */
+	/* of functions (film/roles.h); "": none known. The writer also accepts null */
+	const char *roles;
 };
 
-/* What is counted or timed, e.g. {"on-cpu", "ns", 99}. */
+/* A thing that is counted or timed, e.g. {"on-cpu", "ns", "cpu-clock", 99}. */
 struct film_event {
 	const char *name;
 	const char *unit;   /* "ns", "bytes", "count" */
-	const char *source; /* where it came from: "cycles", "cpu-clock" … */
-	uint32_t frequency; /* samples per second asked for; 0 where it means nothing */
+	const char *source; /* what triggered the samples: "cycles", "cpu-clock" … */
+	uint32_t frequency; /* requested samples per second; 0 if the event has no rate */
 };
 
 struct film_process {
-	uint32_t pid, parent; /* as numbers of the recorder's pid namespace */
-	uint64_t start, end;  /* end 0: lived when the film ended, or not known */
+	uint32_t pid, parent; /* in the recorder's pid namespace */
+	uint64_t start, end;  /* end 0: still running when the film ended, or not known */
 	const char *comm;     /* name of the main thread */
 	const char *command;  /* arguments joined by spaces */
 	const char *exe;
 	const char *cgroup;    /* path of the control group */
-	const char *container; /* of which it is one (film/container.h), "" outside of one */
+	const char *container; /* container that the process runs in (film/container.h); "": none */
 };
 
 struct film_thread {
-	uint32_t process; /* id of the process */
+	uint32_t process; /* id of a film_process */
 	uint32_t tid;
 	uint64_t start;
 	const char *comm;
 };
 
 /*
- * Whether two starts (ns of one clock) are of one thread, if its number is the same: /proc knows a
- * start to 10 ms, and the event that tells a start comes a bit later.
+ * Whether two start times (ns, same clock) with the same tid belong to the same thread. They may
+ * differ: /proc rounds a start to 10 ms, and the event that reports a start arrives slightly later.
  */
 static inline bool film_same_start(uint64_t a, uint64_t b)
 {
@@ -69,77 +70,77 @@ static inline bool film_same_start(uint64_t a, uint64_t b)
 	return a < b ? b - a < near : a - b < near;
 }
 
-/* A file (or what stands for one) that code was mapped from. */
+/* What code was mapped from: a file, or a substitute for one. */
 enum film_image_kind {
 	FILM_IMAGE_FILE = 1,
 	FILM_IMAGE_KERNEL, /* the kernel itself */
 	FILM_IMAGE_MODULE, /* a kernel module, or BPF programs */
 	FILM_IMAGE_VDSO,
-	FILM_IMAGE_ANON,   /* memory without a file: JIT code */
-	FILM_IMAGE_SCRIPT, /* the source of what an interpreter runs */
+	FILM_IMAGE_ANON,   /* memory that no file backs: JIT code */
+	FILM_IMAGE_SCRIPT, /* source file that an interpreter runs */
 };
 
 struct film_image {
 	enum film_image_kind kind;
-	const char *path; /* as the target saw it; "[kernel]", "[vdso]", "[anon]" */
+	const char *path; /* in the target's file system; or "[kernel]", "[vdso]", "[anon]" */
 	uint8_t build_id[FILM_BUILD_ID_MAX];
-	uint32_t build_id_size; /* 0: it has none */
+	uint32_t build_id_size; /* bytes; 0: the image has no build id */
 };
 
-/* Kinds of frames; runtimes add theirs at the end. The names are film_frame_kind_name(). */
+/* Kinds of frames; runtimes append theirs. film_frame_kind_name() has the names. */
 enum film_frame_kind {
 	FILM_FRAME_NATIVE = 1,
 	FILM_FRAME_KERNEL,
-	FILM_FRAME_JIT, /* code without a file, named by a perf map or not at all */
+	FILM_FRAME_JIT, /* code that no file backs, named by a perf map or not at all */
 	/*
-	 * No code. At the root: says why a stack has no more frames, "[truncated: …]". FILM_GAP
-	 * stands for frames that are missing between those beside it; others on top say more of
-	 * what the stack stands for, "[chan receive]".
+	 * A mark, which is not code. At the root it says why the stack ends: "[truncated: …]".
+	 * FILM_GAP replaces frames that are missing between its neighbours. Marks at the leaf
+	 * describe the stack: "[chan receive]".
 	 */
 	FILM_FRAME_MARK,
-	/* found by the structures of a language's runtime, whose addresses are just numbers: */
+	/*
+	 * the next ones were found through a language runtime's data; their addresses are only ids
+	 */
 	FILM_FRAME_PYTHON,
 	FILM_FRAME_JAVA,
 	FILM_FRAME_LUA,
 	FILM_FRAME_JAVASCRIPT,
-	/* no code, at the root: what the program says of its work, "endpoint=/buy" */
+	/* not code, at the root: the program's own label for its work, "endpoint=/buy" */
 	FILM_FRAME_LABEL,
 };
 
-/* "native", "kernel", "jit", "mark", "python" …; "unknown" for a kind of a later version */
+/* "native", "kernel", "jit", "mark", "python" …; "unknown" for a kind from a later version */
 const char *film_frame_kind_name(unsigned int kind);
 
 struct film_function {
 	uint32_t image;
 	enum film_frame_kind kind;
-	const char *name; /* demangled, with parameters if the symbol had them */
+	const char *name; /* demangled, with parameters if the symbol has them */
 };
 
-/*
- * One place in the code. address is the virtual address inside the image's file (as objdump shows
- * it), so that it can be named later and elsewhere; for the kernel the address in memory; for a
- * mark
- * 0. For a caller's frame it is the return address minus one, which lies inside the call.
- */
-/*
- * The source file of a frame without a name whose start was found by decoding code, which is a
- * guess.
- */
+/* film_frame.file of an unnamed frame whose start was guessed by decoding instructions. */
 #define FILM_START_DECODED "[decoded]"
 
+/*
+ * One place in the code. address is the virtual address in the image's file (as objdump shows it),
+ * so that the frame can be named later and on another machine; for the kernel it is the address in
+ * memory, for a mark 0. A caller's frame has the return address minus one, which lies within the
+ * call instruction.
+ */
 struct film_frame {
 	uint32_t image;
 	enum film_frame_kind kind;
 	uint64_t address;
-	uint64_t start;	   /* where its function begins, by unwind information; 0: not known */
-	uint32_t function; /* 0: not named (yet) */
-	const char *file;  /* source file, "" when not known */
+	/* first address of its function, from unwind information; 0: not known */
+	uint64_t start;
+	uint32_t function; /* id of a film_function; 0: not named (yet) */
+	const char *file;  /* source file; "": not known */
 	uint32_t line;
 };
 
 /*
- * Inlined calls of one frame: depth 1 is the function that the frame's own function was inlined
- * into.
+ * The inlined calls of a frame: depth 1 is the function into which the frame's own function was
+ * inlined, depth 2 the function into which that one was inlined, and so on.
  */
 struct film_inline {
 	uint32_t frame, depth, function;
@@ -147,83 +148,85 @@ struct film_inline {
 	uint32_t line;
 };
 
-/* How a frame was found. What is not exact is a guess, and is shown as one. */
+/* How a frame was found. Reports mark FILM_HOW_FRAME_POINTER as a guess. */
 enum film_how {
-	FILM_HOW_EXACT = 0, /* the probe itself, or an unwind table */
-	FILM_HOW_FRAME_POINTER =
-		1, /* no table covered the callee: the frame pointer was followed */
-	FILM_HOW_RUNTIME =
-		2, /* exactly; it is a part of the interpreter, which runs the frame beside it */
+	FILM_HOW_EXACT = 0, /* by the probe itself or an unwind table */
+	/* a guess: by the frame pointer, because no table covers the callee */
+	FILM_HOW_FRAME_POINTER = 1,
+	/* exact: a function of the interpreter that runs the adjacent frame */
+	FILM_HOW_RUNTIME = 2,
 };
 
-/* Stacks are a tree: a stack is its parent's frames plus one. The root's parent is 0. */
+/* Stacks form a tree: a stack is its parent's frames plus one. The root's parent is 0. */
 struct film_stack {
-	uint32_t parent; /* always smaller than its own id */
+	uint32_t parent; /* always less than the stack's own id */
 	uint32_t frame;
 	enum film_how how;
 };
 
-/* What was lost, by reason. event 0: not bound to one event. */
+/* What was lost, by reason. event 0: the loss does not belong to one event. */
 struct film_loss {
 	uint32_t event;
 	const char *reason;
 	uint64_t count;
 };
 
-/* One observation. value is in the event's unit. */
+/* One observation of a thread. value is in the event's unit. */
 struct film_sample {
 	uint64_t time, value;
 	uint32_t thread, stack;
 };
 
-/* A block of samples, as columns. Sorted by time. */
+/* A block of samples as columns, sorted by time. */
 struct film_samples {
 	size_t count;
 	const uint64_t *time;
 	const uint32_t *thread; /* ids of film_thread */
-	const uint32_t *stack;	/* ids of film_stack; 0: no frame is known */
+	const uint32_t *stack;	/* ids of film_stack; 0: no frame known */
 	const uint64_t *value;
-	const uint64_t
-		*born; /* of memory in use (struct film_held); null: they have no such time */
-	const uint32_t *count_of; /* the same: how many samples each row is; null: each is one */
+	/* allocation times of memory in use (struct film_held); else null */
+	const uint64_t *born;
+	/* samples that each row stands for; null: one */
+	const uint32_t *count_of;
 };
 
 /*
- * A call of a function that was traced. Calls are written when they end, so that those of one track
- * (a thread's stack) come in post-order: a call stands behind all that it called, and read
- * backwards, a call stands before them. depth tells which call made it: the next one of the same
- * track with a depth of one less. If that one was lost, the next one with this depth does not
- * contain it in time.
+ * A call of a traced function. Calls are written when they end, so the calls of one track (a thread
+ * and a lane) are in post-order: a call follows all calls that it made, and precedes them if read
+ * backwards. Its caller is the next call of the same track with depth - 1. If the caller was lost,
+ * the next call with that depth does not span this one's time.
  */
 struct film_call {
 	uint64_t end;
-	uint64_t duration; /* ns of wall time, the tracer's own cost included (struct film_probe) */
-	uint64_t waited;   /* of duration: ns in which the thread was on no CPU */
-	uint32_t thread;   /* id of a film_thread; 0: not known */
-	uint32_t frame;	   /* where the function begins; its name is the frame's */
-	uint32_t
-		/*
-		 * which of the thread's stacks: 0 its own; others: of signals, coroutines; or a
-		 * goroutine
-		 */
-		lane;
-	uint16_t depth; /* traced calls open below it on that stack; 0: the outermost */
-	uint16_t cpu;	/* on which it ended */
+	/* ns of wall time, including the tracer's own cost (struct film_probe) */
+	uint64_t duration;
+	uint64_t waited; /* ns of duration that the thread was off CPU */
+	uint32_t thread; /* id of a film_thread; 0: not known */
+	/* id of the film_frame at the function's first instruction, which has its name */
+	uint32_t frame;
+	/*
+	 * stack on which the thread ran: 0 its own; other numbers: a signal stack, a
+	 * coroutine, a goroutine
+	 */
+	uint32_t lane;
+	uint16_t depth; /* number of traced calls open around it in its lane; 0: the outermost */
+	uint16_t cpu;	/* CPU on which it ended */
 	uint32_t flags; /* enum film_call_flag */
 };
 
 enum film_call_flag {
-	FILM_CALL_GAP = 1, /* calls of this thread were lost between the one before it and this */
-	FILM_CALL_INFERRED = 2, /* its return was not seen: it ended at end or before, a guess */
-	FILM_CALL_OPEN = 4, /* it had not ended when the thread, its program or the recording did */
-	FILM_CALL_UNKNOWN =
-		/* of the calls around it, those whose return was not seen may have ended before */
-		8,
-	/* with OPEN: nothing but its beginning was looked at, and duration is 0 */
+	/* calls of this thread were lost between the previous call and this one */
+	FILM_CALL_GAP = 1,
+	FILM_CALL_INFERRED = 2, /* a guess: its return was not seen; it ended at end or earlier */
+	/* it was still open when the thread, its program or the recording ended */
+	FILM_CALL_OPEN = 4,
+	/* enclosing calls of unseen return may have ended before this one */
+	FILM_CALL_UNKNOWN = 8,
+	/* with OPEN: only its entry was recorded; duration is 0 */
 	FILM_CALL_BEGAN = 16,
 };
 
-/* A block of calls, as columns, sorted by end. */
+/* A block of calls as columns, sorted by end. */
 struct film_calls {
 	size_t count;
 	const uint64_t *end, *duration, *waited;
@@ -231,67 +234,69 @@ struct film_calls {
 };
 
 /*
- * A time in which a thread did not run, and the evidence of what for. What it was for is decided by
- * the reader (film/wait_rules.h), so that a rule that is put right is right for films that are
- * there.
+ * An interval in which a thread did not run, with evidence of the cause. The reader derives the
+ * cause (film/wait_rules.h), so that a corrected rule also applies to existing films.
  */
 #define FILM_WAIT_ARGUMENTS 4
 struct film_wait {
 	uint64_t end;
 	uint64_t duration; /* ns, at most end */
 	/*
-	 * of the system call, as they were in registers; 0 where they say nothing. Of a goroutine,
-	 * its number and the address of the runtime's record
+	 * raw arguments of the system call; 0 where they are not evidence. For a goroutine: its
+	 * number, and the address of the runtime's record
 	 */
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
-	uint32_t thread, stack; /* as of a sample */
-	uint32_t waker,
-		waker_stack; /* the thread that ended it, and its stack then; 0: not known */
-	uint32_t count;	     /* of waits that it stands for: 1, or of FILM_WAIT_SAMPLED more */
+	uint32_t thread, stack; /* as in a film_sample */
+	/* thread that ended the wait, and its stack at that moment; 0: not known */
+	uint32_t waker, waker_stack;
+	uint32_t count; /* number of waits in this row: 1, or more with FILM_WAIT_SAMPLED */
 	/*
-	 * number of the system call, and 1; 0: in none, as in a page fault. Of a goroutine, enum
-	 * film_go_reason and 1
+	 * system call number + 1; 0: not in a system call, as in a page fault. For a goroutine:
+	 * enum film_go_reason + 1
 	 */
 	uint16_t call;
 	uint8_t context;    /* enum film_wait_context */
 	uint8_t state;	    /* enum film_wait_state */
-	uint8_t descriptor; /* enum film_descriptor: of the system call's */
+	uint8_t descriptor; /* enum film_descriptor: type of the system call's descriptor */
 	uint32_t flags;	    /* enum film_wait_flag */
 };
 
-/* Where the waker ran when it ended the wait. */
+/* Context in which the waker ended the wait. */
 enum film_wait_context {
 	FILM_WAIT_BY_NONE, /* not known */
 	FILM_WAIT_BY_THREAD,
-	/* In these the current thread, which is the waker, is mostly an innocent one. */
+	/*
+	 * In the next three the waker is the interrupted thread, which usually did not cause the
+	 * wakeup.
+	 */
 	FILM_WAIT_BY_SOFTIRQ,
 	FILM_WAIT_BY_INTERRUPT,
 	FILM_WAIT_BY_TIMER,
 	FILM_WAIT_BY_EITHER, /* a thread or an interrupt */
 };
 
-/* What the thread's state was, as /proc/PID/status has it. */
+/* State of the thread, by the letters of /proc/PID/status. */
 enum film_wait_state {
-	FILM_WAIT_RUNS = 'O',  /* it is on a CPU: of the event dump only */
-	FILM_WAIT_READY = 'R', /* it could have run */
+	FILM_WAIT_RUNS = 'O',  /* on a CPU; only in the event dump */
+	FILM_WAIT_READY = 'R', /* runnable, without a CPU */
 	FILM_WAIT_SLEEPS = 'S',
 	FILM_WAIT_BLOCKED = 'D',
-	FILM_WAIT_IDLE = 'I', /* a thread of the kernel without work */
+	FILM_WAIT_IDLE = 'I', /* an idle kernel thread */
 	FILM_WAIT_STOPPED = 'T',
 	FILM_WAIT_TRACED = 't',
 	FILM_WAIT_FROZEN = 'F',
-	FILM_WAIT_GOROUTINE = 'G', /* a goroutine waits; no thread does with it */
+	FILM_WAIT_GOROUTINE = 'G', /* a goroutine waits, and occupies no thread */
 };
 
-/* What a descriptor is of. */
+/* Type of the file behind a descriptor. */
 enum film_descriptor {
-	FILM_FD_NONE, /* there is none, or it is not known */
+	FILM_FD_NONE, /* no descriptor, or not known */
 	FILM_FD_FILE,
 	FILM_FD_DIRECTORY,
 	FILM_FD_BLOCK_DEVICE,
-	FILM_FD_DEVICE, /* of characters: a terminal, say */
+	FILM_FD_DEVICE, /* character device, e.g. a terminal */
 	FILM_FD_PIPE,
-	FILM_FD_SOCKET, /* of the network */
+	FILM_FD_SOCKET, /* network socket */
 	FILM_FD_UNIX_SOCKET,
 	FILM_FD_EVENT,
 	FILM_FD_TIMER,
@@ -301,19 +306,19 @@ enum film_descriptor {
 	FILM_FD_PROCESS,
 	FILM_FD_IO_URING,
 	FILM_FD_OTHER,
-	FILM_FD_PATH, /* no descriptor, but a path that the system call is given */
+	FILM_FD_PATH, /* the system call has a path instead of a descriptor */
 };
 
 enum film_wait_flag {
-	FILM_WAIT_SAMPLED =
-		1, /* stands for count waits, each too short to be told of; duration is of all */
-	FILM_WAIT_OPEN = 2,    /* a part of one that went on */
-	FILM_WAIT_BEFORE = 4,  /* it began before it was seen: a part, or all, of what it took */
-	FILM_WAIT_IOWAIT = 8,  /* the kernel counted it as waiting for a disk */
-	FILM_WAIT_KERNEL = 16, /* of a thread of the kernel */
+	/* the row sums up count waits that are too short for rows of their own */
+	FILM_WAIT_SAMPLED = 1,
+	FILM_WAIT_OPEN = 2,    /* a part: the wait went on after end */
+	FILM_WAIT_BEFORE = 4,  /* it began before it was first seen: duration may be too short */
+	FILM_WAIT_IOWAIT = 8,  /* the kernel accounted it as waiting for I/O */
+	FILM_WAIT_KERNEL = 16, /* the thread is a kernel thread */
 };
 
-/* A block of waits, as columns, sorted by end. */
+/* A block of waits as columns, sorted by end. */
 struct film_waits {
 	size_t count;
 	const uint64_t *end, *duration;
@@ -323,71 +328,78 @@ struct film_waits {
 };
 
 /*
- * A turn of a thread: a stay on a CPU, and the time off it until the next one begins. The turns of
- * a thread follow each other without a gap, so that they are all of its life; each is the times
- * below in this order, and ends at its end. A goroutine has turns, too: it stands in the film as a
- * thread of its process, with the lowest bits of its number, and its waits are as those of a
- * film_wait of one. A reader need not look far behind a moment for what
- * covers it: the writer cuts a turn into parts of at most FILM_TURN_MAX.
+ * A turn of a thread: one stay on a CPU, and the time off CPU until the next stay begins. The turns
+ * of a thread follow each other without a gap, so they cover its whole lifetime. A turn ends at end
+ * and consists of the intervals unseen, ran, waited and ready, in this order. Goroutines have
+ * turns, too: the film has a goroutine as a thread of its process whose tid is the low bits of its
+ * number; the evidence of its waits is as in a film_wait. The writer cuts turns into parts of at
+ * most FILM_TURN_MAX, so that readers find the turn at a given time within that distance.
  */
 #define FILM_TURN_MAX 1000000000ull /* ns */
-/* No power of two: the writer sorts and copies rows, and those of 128 bytes take it 5 % longer. */
+/*
+ * Keep its size off a power of two: the writer sorts and copies rows 5 % slower if they have 128
+ * bytes.
+ */
 struct film_turn {
 	uint64_t end;
-	uint64_t unseen; /* of which nothing is known: records were lost */
-	uint64_t ran;	 /* on the CPU */
-	uint64_t waited; /* until it was woken, */
-	uint64_t ready;	 /* and then until it ran, or all the time, if it could have run on */
-	/* evidence of what it waited for, as of a film_wait */
+	uint64_t unseen; /* ns at its beginning that are unknown, because records were lost */
+	uint64_t ran;	 /* ns on the CPU */
+	uint64_t waited; /* ns off CPU until it was woken */
+	uint64_t ready;	 /* ns runnable: from the wakeup, or from a preemption, until it ran */
+	/* evidence of the wait's cause, as in a film_wait */
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
-	uint64_t lock; /* address of the lock that it waited for; 0: it did not, or not known */
+	uint64_t lock; /* address of the lock that it waited for; 0: none, or not known */
 	uint32_t thread, stack, waker;
 	/*
-	 * A frame, a mark, whose name says what the system call's descriptor is of: a path, the
-	 * addresses of a socket; or the path that it is given. Of a lock: the variable that it is,
-	 * or its file.
-	 * 0: there is none, or not known
+	 * Id of a frame (a mark) that names the object of the wait: the path or the socket
+	 * addresses behind the system call's descriptor, or its path argument; for a lock, its
+	 * variable or its file. 0: none, or not known
 	 */
 	uint32_t object;
 	/*
-	 * Where that is an epoll: what of the first descriptor that was ready; where it waited for
-	 * several descriptors, and object is 0: what of the one that woke it; 0: as above
+	 * The same for the descriptor that ended the wait: the first ready one if object is an
+	 * epoll, or the one that woke the thread if it waited for several (object is 0 then)
 	 */
 	uint32_t ready_object;
-	uint32_t on; /* of a goroutine: the thread that it ran on; 0: not known */
+	uint32_t on; /* for a goroutine: thread that it ran on; 0: not known */
 	/*
-	 * Of the lock, as of a film_lock; FILM_TURN_SURE: how it is known. Without a lock: the
-	 * thread of the process that has the other end of the pipe that it waited for
+	 * With a lock: its holder, as in a film_lock; film_turn_sure() says how it is known.
+	 * Without a lock: a thread of the process at the other end of the pipe that it waited for
 	 */
 	uint32_t holder;
 	uint16_t call;
-	uint16_t cpu;  /* on which it ran */
-	uint8_t state; /* FILM_WAIT_READY: it was preempted, or gave way; 0: a thread begins */
+	uint16_t cpu; /* on which it ran */
+	/* enum film_wait_state; FILM_WAIT_READY: preempted, or it yielded; 0: the thread begins */
+	uint8_t state;
 	uint8_t context, descriptor;
 	uint8_t lock_kind; /* enum film_lock_kind */
 	uint32_t flags;	   /* enum film_wait_flag, enum film_turn_flag */
 };
 
-/* Beside those of a wait. FILM_WAIT_OPEN: what it ends with goes on in the thread's next turn. */
+/*
+ * Further flags of a turn. FILM_WAIT_OPEN in a turn: its last interval continues in the thread's
+ * next turn.
+ */
 enum film_turn_flag {
-	FILM_TURN_ENDS = 32,	/* the thread ended at its end */
-	FILM_TURN_UNWOKEN = 64, /* not known when it was woken: waited has ready in it */
-	FILM_TURN_BEGINS = 128, /* the thread, or its recording, begins with it */
-	/* of a goroutine, or a task: its waker is a thread that ran none */
+	FILM_TURN_ENDS = 32,	/* the thread ended at end */
+	FILM_TURN_UNWOKEN = 64, /* the wakeup was not seen: waited includes the time it was ready */
+	FILM_TURN_BEGINS = 128, /* first turn of the thread, or of its recording */
+	/* for a goroutine or a task: the waker is a thread that ran none at that moment */
 	FILM_TURN_BY_THREAD = 256,
-	/* it waited for a lock, which the thread that woke it did not release: a signal, say */
+	/* it waited for a lock, but the waker did not release it: e.g. a signal */
 	FILM_TURN_UNRELEASED = 512,
-	FILM_TURN_SURE = 1024, /* times an enum film_lock_holder, of which there are four */
-	FILM_TURN_EXITS = 4096 /* with FILM_TURN_ENDS: it asked for its end, by exit(2) */
+	/* unit of a two-bit field: an enum film_lock_holder, see film_turn_sure() */
+	FILM_TURN_SURE = 1024,
+	FILM_TURN_EXITS = 4096 /* with FILM_TURN_ENDS: the thread called exit(2) */
 };
 
-/* How the holder of a turn's lock is known: an enum film_lock_holder. */
+/* How the holder of a turn's lock is known: an enum film_lock_holder. flags: film_turn.flags. */
 static inline uint8_t film_turn_sure(uint32_t flags)
 {
 	return flags / FILM_TURN_SURE & 3;
 }
 
-/* A block of turns, as columns, sorted by end. */
+/* A block of turns as columns, sorted by end. */
 struct film_turns {
 	size_t count;
 	const uint64_t *end, *unseen, *ran, *waited, *ready;
@@ -396,52 +408,59 @@ struct film_turns {
 		*object, *ready_object, *on, *holder, *lock_kind;
 };
 
-/* What a lock is, as far as its waiters show it. */
+/* Type of a lock, as far as the code that waits for it shows it. */
 enum film_lock_kind {
-	FILM_LOCK_WORD, /* a futex word of which nothing else is known */
+	FILM_LOCK_WORD, /* a futex word; nothing else is known */
 	FILM_LOCK_MUTEX,
 	FILM_LOCK_MUTEX_PI,	/* with priority inheritance */
-	FILM_LOCK_MUTEX_ROBUST, /* whose holder's end is noticed */
-	FILM_LOCK_RWLOCK_READ,	/* to read under it */
+	FILM_LOCK_MUTEX_ROBUST, /* a robust mutex: the kernel releases it when its holder dies */
+	FILM_LOCK_RWLOCK_READ,	/* locked for reading */
 	FILM_LOCK_RWLOCK_WRITE,
-	FILM_LOCK_RUST_MUTEX, /* of Rust's std */
+	FILM_LOCK_RUST_MUTEX, /* from Rust's std */
 	FILM_LOCK_RUST_RWLOCK,
-	FILM_LOCK_PARKING_LOT, /* of the crate: the address is that of the waiter's own word */
-	FILM_LOCK_GIL,	       /* Python's */
-	FILM_LOCK_PYTHON,      /* threading.Lock and what is built on that */
-	FILM_LOCK_MONITOR,     /* of a Java object, synchronized */
-	FILM_LOCK_JAVA, /* of java.util.concurrent.locks; the address is as for parking_lot */
-	FILM_LOCK_GO,	/* of Go's runtime itself */
-	FILM_LOCK_JAVA_OBJECT, /* FILM_LOCK_JAVA with the lock's own address, until it moves */
-	/* of a file: the address is its inode's number, the place a mark with its path */
+	/* from the crate parking_lot; the address is the waiter's own word */
+	FILM_LOCK_PARKING_LOT,
+	FILM_LOCK_GIL,	   /* Python's */
+	FILM_LOCK_PYTHON,  /* threading.Lock and what is built on that */
+	FILM_LOCK_MONITOR, /* of a Java object (synchronized) */
+	FILM_LOCK_JAVA, /* from java.util.concurrent.locks; the address is the waiter's own word */
+	FILM_LOCK_GO,	/* within Go's runtime */
+	/*
+	 * as FILM_LOCK_JAVA, but with the lock object's address, which changes when the collector
+	 * moves it
+	 */
+	FILM_LOCK_JAVA_OBJECT,
+	/* locks of files: the address is the inode number, the place a mark with the path */
 	FILM_LOCK_FLOCK,     /* flock(2) */
-	FILM_LOCK_RECORD,    /* of fcntl(2): a process has it */
-	FILM_LOCK_OPEN_FILE, /* of fcntl(2): the file as it was opened has it */
+	FILM_LOCK_RECORD,    /* from fcntl(2), held by a process */
+	FILM_LOCK_OPEN_FILE, /* from fcntl(2), held by an open file description */
 };
 
-/* Whether it is of a file, and not a word in a process's memory. */
+/* Whether an enum film_lock_kind is a lock of a file, not a word in a process's memory. */
 static inline bool film_lock_is_of_file(uint32_t kind)
 {
 	return kind >= FILM_LOCK_FLOCK && kind <= FILM_LOCK_OPEN_FILE;
 }
 
-/* What is known of a lock's holder. */
+/* How a lock's holder is known. */
 enum film_lock_holder {
-	FILM_HOLDER_NONE,     /* nothing: holder is 0 */
-	FILM_HOLDER_OWNER,    /* read from the lock when the wait began */
-	FILM_HOLDER_LAST,     /* the same, of a lock that only tells who held it last */
-	FILM_HOLDER_RELEASER, /* not read: the thread that ended the wait, by a call that does */
+	FILM_HOLDER_NONE,  /* not known: holder is 0 */
+	FILM_HOLDER_OWNER, /* the owner field of the lock, read when the wait began */
+	FILM_HOLDER_LAST,  /* the same, for a lock whose field only names the last holder */
+	/* the thread whose unlocking call ended the wait; the lock was not read */
+	FILM_HOLDER_RELEASER,
 };
 
-/* A wait for a lock. Its event is one of time, beside those of all waits. */
+/* A wait for a lock. It belongs to an event of its own, apart from the events of all waits. */
 struct film_lock {
 	uint64_t end;
-	uint64_t duration;			    /* ns, at most end */
-	uint64_t address;			    /* of the lock */
-	uint64_t value;				    /* of its word when the wait began */
-	uint32_t thread, stack, waker, waker_stack; /* as of a wait */
+	uint64_t duration; /* ns, at most end */
+	uint64_t address;  /* of the lock */
+	/* contents of the lock's word when the wait began */
+	uint64_t value;
+	uint32_t thread, stack, waker, waker_stack; /* as in a film_wait */
 	uint32_t holder;			    /* id of a film_thread; 0: not known */
-	uint32_t place;	 /* frame that names its variable, if an image has that, or its file; 0 */
+	uint32_t place;	 /* frame that names the lock's variable or file; 0: not known */
 	uint32_t flags;	 /* enum film_wait_flag */
 	uint8_t kind;	 /* enum film_lock_kind */
 	uint8_t sure;	 /* enum film_lock_holder */
@@ -457,16 +476,16 @@ struct film_locks {
 };
 
 /*
- * Memory that a process holds at a moment: what is in use there that one thread has allocated with
- * one stack, about at one time. All rows of a process and a moment are one state of a level. One
- * with a value of 0 says that it holds nothing.
+ * Memory that a process holds at one moment: what one thread allocated with one stack at about the
+ * same time and has not freed. All rows of a process with the same time form one snapshot; do not
+ * add snapshots up. A row with value 0 says that the process holds nothing.
  */
 struct film_held {
 	uint64_t time;
 	uint64_t value; /* bytes */
-	uint64_t born;	/* when it was allocated, ns; at most time; 0: not known, or long before */
+	uint64_t born;	/* time of the allocation, at most time; 0: not known, or long before */
 	uint32_t thread, stack;
-	uint32_t count; /* of allocations, as far as they are known; 0: they are not */
+	uint32_t count; /* number of allocations, as far as known; 0: not known */
 };
 
 /* A block of them, as columns, sorted by time. */
@@ -476,7 +495,7 @@ struct film_helds {
 	const uint32_t *thread, *stack, *count_of;
 };
 
-/* What a request was made in. */
+/* Protocol of a request. */
 enum film_protocol {
 	FILM_PROTOCOL_UNKNOWN,
 	FILM_PROTOCOL_HTTP,
@@ -485,109 +504,122 @@ enum film_protocol {
 	FILM_PROTOCOL_MYSQL,
 	FILM_PROTOCOL_HTTP2,
 	FILM_PROTOCOL_GRPC,
-	FILM_PROTOCOL_MARKER, /* lines that the program wrote to /dev/null */
+	FILM_PROTOCOL_MARKER, /* lines that the program writes to /dev/null */
 	FILM_PROTOCOL_FASTCGI,
 };
 
-/* "http", "redis", "postgresql" …; "unknown" for one of a later version */
+/* "http", "redis", "postgresql" …; "unknown" for a protocol from a later version */
 const char *film_protocol_name(unsigned int protocol);
 
 enum film_request_role {
-	FILM_REQUEST_SERVED = 1, /* the process was asked */
-	FILM_REQUEST_MADE = 2,	 /* the process asked another one */
+	FILM_REQUEST_SERVED = 1, /* the process received the request */
+	FILM_REQUEST_MADE = 2,	 /* the process sent the request to another one */
 };
 
-/* Where a request's id is from. */
+/* Source of a request's id. */
 enum film_request_id_kind {
-	FILM_REQUEST_ID_NONE,	     /* none was there: the request has its number alone */
-	FILM_REQUEST_ID_TRACEPARENT, /* its trace id; of the next ones, too: */
+	FILM_REQUEST_ID_NONE,	     /* no id: the request has only its number */
+	FILM_REQUEST_ID_TRACEPARENT, /* the trace id of that header, as with the next three */
 	FILM_REQUEST_ID_B3,
 	FILM_REQUEST_ID_SW8,
 	FILM_REQUEST_ID_UBER,
 	FILM_REQUEST_ID_REQUEST_ID, /* x-request-id */
-	FILM_REQUEST_ID_CONTEXT,    /* its trace id, which its thread published */
-	FILM_REQUEST_ID_MARKER,	    /* what the program marked it by */
+	FILM_REQUEST_ID_CONTEXT,    /* a trace id that its thread published */
+	FILM_REQUEST_ID_MARKER,	    /* the text of the program's marker */
 };
 
 enum film_request_flag {
-	FILM_REQUEST_FAILED = 1, /* by its protocol's own rules: HTTP 500 and above, an error */
+	/* an error by the rules of its protocol: HTTP status 500 or more */
+	FILM_REQUEST_FAILED = 1,
 	/*
-	 * it had no complete answer when the film, or the connection, ended: end is the last byte
-	 * that was seen, or, without a byte of an answer, when that was
+	 * the answer was not complete when the film or the connection ended: end is the time of the
+	 * last byte of the answer, or, if there was none, of that end
 	 */
 	FILM_REQUEST_OPEN = 2,
-	FILM_REQUEST_UNANSWERED = 4,  /* not a byte of an answer was seen */
-	FILM_REQUEST_END_GUESSED = 8, /* its length was not told: end is its last byte so far */
-	FILM_REQUEST_PATH_CUT = 16,   /* path was cut */
+	FILM_REQUEST_UNANSWERED = 4, /* no byte of an answer was seen */
+	/* the answer's length was not known: end is its last byte so far */
+	FILM_REQUEST_END_GUESSED = 8,
+	FILM_REQUEST_PATH_CUT = 16, /* path is truncated */
 	FILM_REQUEST_ID_CUT = 32,
-	FILM_REQUEST_TLS = 64,	 /* it was read before it was encrypted */
-	FILM_REQUEST_UNIX = 128, /* by a socket of the machine, whose ends have other numbers */
-	/* parent is known by the id of both; without one of these flags, by the thread */
-	FILM_REQUEST_PARENT_BY_ID = 256,
-	/* by the order in which a thread that served several at once received and sent */
-	FILM_REQUEST_PARENT_BY_ORDER = 2048,
-	/* by the goroutine: it received the one, and made the other, or had it made by net/http */
-	FILM_REQUEST_PARENT_BY_GOROUTINE = 4096,
-	/* by the task of an event loop that made it, and answered the other one */
-	FILM_REQUEST_PARENT_BY_TASK = 8192,
-	/* by a marker: the thread said what it works for, or the request what it is within */
-	FILM_REQUEST_PARENT_BY_MARKER = 16384,
-	/* by the goroutine that made it: the one that received the other started it meanwhile */
-	FILM_REQUEST_PARENT_BY_START = 32768,
-	/* by what both say: a proxy has passed the one on as the other */
-	FILM_REQUEST_PARENT_BY_CONTENT = 65536,
-	FILM_REQUEST_COPY_LOST =
-		512, /* a part of what was sent was not seen: sizes are too small */
+	FILM_REQUEST_TLS = 64,	 /* read in plain text, at the TLS library */
+	FILM_REQUEST_UNIX = 128, /* over a Unix socket: see peer and own */
 	/*
-	 * the film ended, and another one followed, which has a row for the same request; end is
-	 * that end
+	 * How parent is known; without any of these flags: by the thread. Here: both have the same
+	 * id
+	 */
+	FILM_REQUEST_PARENT_BY_ID = 256,
+	/* by the order in which a thread that serves several requests at once received and sent */
+	FILM_REQUEST_PARENT_BY_ORDER = 2048,
+	/*
+	 * by the goroutine: it received the parent and sent this request, itself or through
+	 * net/http
+	 */
+	FILM_REQUEST_PARENT_BY_GOROUTINE = 4096,
+	/* by the task of an event loop: it sent this request and answered the parent */
+	FILM_REQUEST_PARENT_BY_TASK = 8192,
+	/* by a marker: the thread named the request it works on, or the request named its parent */
+	FILM_REQUEST_PARENT_BY_MARKER = 16384,
+	/*
+	 * by the start of a goroutine: the one that served the parent started the one that sent
+	 * this request
+	 */
+	FILM_REQUEST_PARENT_BY_START = 32768,
+	/* by content: a proxy forwarded the parent as this request */
+	FILM_REQUEST_PARENT_BY_CONTENT = 65536,
+	FILM_REQUEST_COPY_LOST = 512, /* a part of the data was not seen: sizes are too small */
+	/*
+	 * the request continues in the next film, which has a row for it, too; end is the end of
+	 * this film
 	 */
 	FILM_REQUEST_GOES_ON = 1024,
 };
 
 /*
- * A request: from when the process had received, or had sent, its first bytes, to when it had sent,
- * or had received, the last byte of the answer. Texts end at their first zero, if they have one.
+ * A request that a process served or made. It begins when the process has received (served) or sent
+ * (made) the first bytes, and ends when it has sent or received the last byte of the answer. Texts
+ * end at their first zero byte, or fill their array.
  */
 #define FILM_REQUEST_PATH     64
 #define FILM_REQUEST_ID	      40
-#define FILM_REQUEST_NOT_OVER ", not over yet" /* behind the role, of those that go on */
+#define FILM_REQUEST_NOT_OVER ", not over yet" /* ends the role of a request that continues */
 struct film_request {
 	uint64_t end;
 	uint64_t duration; /* ns, at most end */
-	uint64_t first; /* ns of duration until the first byte of the answer; of one without: 0 */
+	uint64_t first;	   /* ns from its beginning to the first byte of the answer; 0: no answer */
 	uint64_t received, sent; /* bytes that the process received and sent */
-	uint64_t connection;	 /* a number that this connection alone has in this film */
-	uint64_t number;	 /* the request's own: no other one of this machine has it */
-	uint64_t parent; /* number of the request served that it was made for; 0: not known */
+	uint64_t connection;	 /* number of the connection, unique in this film */
+	uint64_t number;	 /* number of the request, unique on this machine */
+	uint64_t parent; /* number of the served request that it was made for; 0: not known */
 	/*
-	 * of Go, the number of the one that serves it, or for which it is made; of uvloop, that of
+	 * Go: number of the goroutine that serves it, or for which it is made; uvloop: number of
 	 * the task that wrote its answer; 0: not known
 	 */
 	uint64_t goroutine;
 	/*
-	 * the other end, and ours: IPv6, or IPv4 mapped into it, in the order of the network; of a
-	 * Unix socket: a number that this socket alone has, of all machines (0: not known), and a
-	 * hash of the name that it is bound to (0: none)
+	 * Addresses of the other end and of this one: IPv6, or IPv4 mapped into it, in network byte
+	 * order. For a Unix socket: [0] is a number that is unique to this socket on all machines
+	 * (0: not known), [1] a hash of the name that it is bound to (0: none)
 	 */
 	uint64_t peer[2], own[2];
-	char path[FILM_REQUEST_PATH]; /* as it stood in the request */
+	char path[FILM_REQUEST_PATH]; /* as the request has it */
 	char id[FILM_REQUEST_ID];
-	uint32_t thread;   /* that received or sent its first bytes */
-	uint32_t stack;	   /* of marks: "served" or "made", the protocol, the endpoint */
-	uint32_t endpoint; /* a mark: "GET /orders/" and a star, say; 0: the film had no room */
-	uint32_t answerer; /* the thread that sent, or received, the first byte of the answer */
-	uint32_t status;   /* of HTTP and gRPC; else 0 */
-	uint32_t place;	   /* a mark: where the server of a Unix socket listens; 0: not known */
-	uint32_t flags;	   /* enum film_request_flag */
-	uint32_t stream;   /* of HTTP/2, of its connection: the same at both ends; else 0 */
+	uint32_t thread; /* thread that received or sent its first bytes */
+	uint32_t stack;	 /* of marks: "served" or "made", the protocol, the endpoint */
+	/* a mark, e.g. "GET /orders/" and a star; 0: the table of frames was full */
+	uint32_t endpoint;
+	uint32_t answerer; /* thread that sent or received the first byte of the answer */
+	uint32_t status;   /* status code of HTTP and gRPC; else 0 */
+	/* a mark: the address on which the server of a Unix socket listens; 0: not known */
+	uint32_t place;
+	uint32_t flags;	 /* enum film_request_flag */
+	uint32_t stream; /* HTTP/2: id of the stream, the same at both ends; else 0 */
 	uint16_t peer_port, own_port;
 	uint8_t protocol; /* enum film_protocol */
 	uint8_t role;	  /* enum film_request_role */
 	uint8_t id_kind;  /* enum film_request_id_kind */
 };
 
-/* A block of them, as columns, sorted by end; texts in words of eight bytes. */
+/* A block of requests as columns, sorted by end; each 8 bytes of a text are a column. */
 struct film_requests {
 	size_t count;
 	const uint64_t *end, *duration, *first, *received, *sent, *connection, *number, *parent;
@@ -599,33 +631,33 @@ struct film_requests {
 		*own_port, *protocol, *role, *id_kind, *stream;
 };
 
-/* What a row of a call's values is. */
+/* Role of a row among a call's values. */
 enum film_value_part {
-	FILM_VALUE_NONE,     /* the call has no values: its only row */
-	FILM_VALUE_ARGUMENT, /* or a variable of a line */
+	FILM_VALUE_NONE,     /* the only row of a call without values */
+	FILM_VALUE_ARGUMENT, /* an argument, or a variable of a probed line */
 	FILM_VALUE_RESULT,
-	FILM_VALUE_MORE, /* further bytes of the text of the row before */
+	FILM_VALUE_MORE, /* more bytes of the previous row's text */
 };
 
 /*
- * A value that a traced function was called with, or has returned: a node of a tree, whose rows
- * follow each other, parents before their children, arguments before results. The first columns say
- * which call it is: they are the same in all of its rows, and in its struct film_call. Names of
- * parameters and of types are marks.
+ * An argument or a result of a traced call: a node of a tree. The rows of a tree follow each other,
+ * parents before children, arguments before results. end, duration, thread and frame identify the
+ * call: they are equal in all of its rows and in its struct film_call. Names of parameters and
+ * types are marks.
  */
 #define FILM_VALUE_TEXT 32
 struct film_value {
 	uint64_t end, duration; /* of the call */
 	uint64_t goroutine;	/* 0: none */
-	/* as in struct shown; real ones as the bits of a double. Of an object: 0 */
+	/* as in struct shown; a real number as the bits of a double; 0 for an object */
 	uint64_t number;
 	uint64_t length;
-	char text[FILM_VALUE_TEXT]; /* what does not fit stands in rows of FILM_VALUE_MORE */
+	char text[FILM_VALUE_TEXT]; /* the rest follows in rows of FILM_VALUE_MORE */
 	uint32_t thread, frame;	    /* of the call */
 	uint32_t name, type;	    /* marks; 0: none */
-	uint32_t place;		    /* in the tree: 0 is the first row of the call */
-	uint32_t children;	    /* nodes right below it */
-	uint32_t size;		    /* bytes of its text in the film */
+	uint32_t place;		    /* index in the tree: 0 is the call's first row */
+	uint32_t children;	    /* number of direct children */
+	uint32_t size;		    /* bytes of text that the film has */
 	uint8_t part;		    /* enum film_value_part */
 	uint8_t kind, status;	    /* enum shown_kind, enum shown_status (base/shown.h) */
 	uint8_t flags;		    /* enum film_call_flag of the call: OPEN, INFERRED */
@@ -640,35 +672,33 @@ struct film_values {
 };
 
 /*
- * What tracing a function costs, as measured where it was traced; to be subtracted from durations.
+ * Cost of tracing a function, measured on the filmed machine. Readers subtract it from durations.
  */
 struct film_probe {
 	uint32_t frame;
-	uint32_t own; /* ns of each call's cost that lie within its own duration */
-	uint32_t
-		/* ns by which each call makes its callers' durations longer: own and the rest */
-		outer;
-	uint32_t
-		/*
-		 * ns: a duration less own is known to this; 0: films of earlier versions do not say
-		 * it
-		 */
-		error;
+	uint32_t own; /* ns of each call's cost within its own duration */
+	/* ns that each call adds to its callers' durations; includes own */
+	uint32_t outer;
+	/*
+	 * accuracy of a duration less own, in ns; 0: not known, in films of earlier
+	 * versions
+	 */
+	uint32_t error;
 };
 
 /*
- * Sums of a function over some time, where calls were not kept one by one. What a film says of one
- * frame in several blocks adds up (min and max: the least and the largest).
+ * Sums of a function's calls over some time, where the calls were not kept one by one. Rows of the
+ * same frame add up, except min and max, of which the extreme counts. Times are in ns.
  */
 #define FILM_SUM_BUCKETS 40
 struct film_sum {
 	uint32_t frame;
 	uint64_t calls, total, self, waited, min, max;
-	uint64_t recursive; /* of total: calls within a call of the same function */
-	uint64_t inferred;  /* of calls: as FILM_CALL_INFERRED */
+	uint64_t recursive; /* ns of total in calls within a call of the same function */
+	uint64_t inferred;  /* number of calls as with FILM_CALL_INFERRED */
 	/*
-	 * calls by duration: bucket b holds [2^b, 2^(b+1)) ns, the first also 0, the last all
-	 * longer
+	 * calls by duration: bucket b counts [2^b, 2^(b+1)) ns; the first also counts 0, the last
+	 * all longer calls
 	 */
 	uint64_t buckets[FILM_SUM_BUCKETS];
 };
