@@ -9,20 +9,21 @@
 #include "base/fail.h"
 
 /*
- * What one hostile file may cost its reader: memory, bytes read, steps (instructions decoded,
- * entries looked at) and CPU time. A reader takes what it needs from the file's budget
- * before it needs it. A budget that is spent stays spent, and says what was missing: its owner
- * refuses the file with those words.
+ * Limits what one hostile file can cost its reader: memory, bytes read, steps (instructions
+ * decoded, entries visited) and CPU time. A reader charges each cost to the file's budget in
+ * advance. An exhausted budget stays exhausted and knows which limit was reached; its owner then
+ * refuses the file with that message.
  *
- * Memory and steps bound what is read, the same on each machine; the time is a net below them, far
- * beyond what the steps should take.
+ * Memory and steps are the limits that decide, and are the same on each machine. The CPU time is a
+ * safety net, far above what the steps should take.
  */
 struct budget {
-	size_t memory;	   /* bytes that may still be held */
-	uint64_t bytes;	   /* that may still be read */
-	uint64_t steps;	   /* that may still be taken */
-	uint64_t until;	   /* of the thread's CPU time, ns; the steps say when to look */
-	const char *spent; /* what there was not enough of, as a noun; null: nothing */
+	size_t memory;	/* bytes that may still be allocated */
+	uint64_t bytes; /* bytes that may still be read */
+	uint64_t steps; /* steps that may still be made */
+	/* limit of the thread's CPU clock, ns; budget_step() checks it now and then */
+	uint64_t until;
+	const char *spent; /* name of the exhausted limit, a noun; null: none */
 };
 
 #define BUDGET_MIB ((size_t)1 << 20)
@@ -30,19 +31,19 @@ struct budget {
 void budget_begin(struct budget *budget, size_t memory, uint64_t bytes, uint64_t steps,
 		  uint64_t cpu_ns);
 
-/* Takes memory for as long as it is held; false: there is not so much left. */
+/* Charges memory until budget_release(). False: less than size is left. */
 bool budget_hold(struct budget *budget, size_t size);
 void budget_release(struct budget *budget, size_t size);
 
-/* malloc() and free() of memory that counts. */
+/* malloc() and free() that charge and release memory. */
 void *budget_malloc(struct budget *budget, size_t size);
 void budget_free(struct budget *budget, void *memory, size_t size);
 
-/* Takes bytes, or steps, for good. */
+/* Charge bytes or steps permanently. False: the budget is exhausted. */
 bool budget_read(struct budget *budget, uint64_t bytes);
 bool budget_step(struct budget *budget, uint64_t steps);
 
-/* Fills *why with what was spent, for the file or part that words name; returns -E2BIG. */
+/* Fills *why with the exhausted limit and the name of the file or part; returns -E2BIG. */
 int budget_refuse(const struct budget *budget, struct fail *why, const char *words);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * A growable string of bytes. All zero is empty. Running out of memory sets failed and makes every
- * later call do nothing, so that a writer checks once, at its end.
+ * A growable array of bytes. All zero is empty. When memory runs out, failed is set and every later
+ * call does nothing, so that a writer needs to check failed only once, at its end.
  */
 struct buf {
 	uint8_t *at;
@@ -24,7 +24,7 @@ void buf_put_text(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_free(struct buf *b);
 
-/* Signed numbers for varints: small magnitudes become small numbers. */
+/* Maps signed to unsigned numbers for varints: small magnitudes become small numbers. */
 static inline uint64_t zigzag(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
@@ -36,12 +36,12 @@ static inline int64_t unzigzag(uint64_t v)
 }
 
 /*
- * The bytes with a zero byte behind them, for the caller to free; null: no memory. b is empty then
- * and must not be freed.
+ * Returns the bytes of b with a zero byte appended. The caller frees them, and must neither use nor
+ * free b afterwards. Null: no memory; b is empty then.
  */
 char *buf_take_text(struct buf *b);
 
-/* Bytes to be read, with an end that is never passed; failed stays set once a read went wrong. */
+/* Bytes to parse. Reads never go beyond end; a read that would sets failed, which stays set. */
 struct bytes {
 	const uint8_t *at, *end;
 	bool failed;
@@ -53,11 +53,11 @@ uint32_t bytes_u32(struct bytes *b);
 uint64_t bytes_u64(struct bytes *b);
 uint64_t bytes_varint(struct bytes *b);	 /* ULEB128; more than 64 bits fail */
 int64_t bytes_svarint(struct bytes *b);	 /* SLEB128 */
-const char *bytes_text(struct bytes *b); /* up to its zero byte; "" if there is none */
-/* Eats count bytes and returns where they began, or null. */
+const char *bytes_text(struct bytes *b); /* up to its zero byte; "" if that is missing */
+/* Skips count bytes and returns the first of them, or null. */
 const uint8_t *bytes_take(struct bytes *b, size_t count);
 
-/* All of a buffer, also of one that is empty and may have no memory. */
+/* All bytes of a buffer, which may be empty and have no memory. */
 static inline struct bytes buf_bytes(const struct buf *b)
 {
 	return (struct bytes){b->at, b->count ? b->at + b->count : b->at, false};

@@ -5,20 +5,24 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* For child processes that go on in this program's code after fork(2). */
+/* For child processes that keep running this program's code after fork(2). */
 
-/* Its parent's signal handlers must not run in it; the user's ^C is its parent's business. */
+/*
+ * In the child: resets all signal handlers and the signal mask; ignores SIGPIPE, and SIGINT,
+ * because the parent handles ^C.
+ */
 void child_forget_handlers(void);
 
 /*
- * Closes all descriptors but those in keep (-1 stands for none); the first three become /dev/null,
- * as their readers wait for the parent only. Returns 0 or -errno.
+ * Closes all descriptors except those in keep (entries of -1 are ignored). Descriptors 0 to 2
+ * become /dev/null unless they are kept, because their readers must wait only for the parent.
+ * Returns 0 or -errno.
  */
 int child_close_others(const int *keep, size_t keep_count);
 
 /*
- * In the parent: waits for the end of a child, which was killed, for that long at most. What waits
- * in the kernel for a file system ends later; then the child is left behind.
+ * In the parent: waits for a killed child to end, at most that long. A child that waits in the
+ * kernel for a file system ends later; it is not awaited then.
  */
 void child_reap(pid_t child, int milliseconds);
 

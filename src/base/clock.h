@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC in nanoseconds: the clock of all times in stackcam. */
+/* CLOCK_MONOTONIC in nanoseconds, the clock of all times in stackcam. */
 static inline uint64_t clock_ns(void)
 {
 	struct timespec now;
@@ -14,7 +14,7 @@ static inline uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-/* What the calling thread has used of a CPU, in nanoseconds. */
+/* CPU time of the calling thread in nanoseconds. */
 static inline uint64_t clock_thread_ns(void)
 {
 	struct timespec used;
@@ -24,9 +24,9 @@ static inline uint64_t clock_thread_ns(void)
 }
 
 /*
- * How long to leave off after something that is done again and again took that many ns of a CPU: so
- * that it takes one part-th of the time, or, not to be left off for longer than most ns, up to one
- * least-th.
+ * Pause in ns after a repeated task that has used that many ns of CPU time, so that the task takes
+ * 1/part of the time. A pause is at most `most` ns, unless the task would then take more than
+ * 1/least of the time.
  */
 static inline uint64_t clock_pause(uint64_t used, unsigned int part, uint64_t most,
 				   unsigned int least)
@@ -36,7 +36,7 @@ static inline uint64_t clock_pause(uint64_t used, unsigned int part, uint64_t mo
 	return pause > least * used ? pause : least * used;
 }
 
-/* CLOCK_REALTIME: nanoseconds since 1970, as the machine has it now. */
+/* CLOCK_REALTIME: nanoseconds since 1970, by the machine's present setting. */
 static inline uint64_t clock_wall(void)
 {
 	struct timespec now;
@@ -45,7 +45,7 @@ static inline uint64_t clock_wall(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-/* What is to be added to clock_ns() for the time since 1970 as the machine has it now. */
+/* Add it to clock_ns() to get nanoseconds since 1970, by the machine's present setting. */
 static inline int64_t clock_wall_offset(void)
 {
 	struct timespec wall, mono;

@@ -7,32 +7,35 @@
 #include "base/fail.h"
 
 /*
- * A configuration: a text of lines, each a long option without its dashes and, if it takes one, its
- * value:
+ * A configuration file. Each line has a long option without its dashes and, if the option takes
+ * one, its value:
  *
  *	# films, and how long they are kept
  *	keep-age = 7d
  *	label = env=prod
  *	no-record
  *
- * Space around names and values does not count, a line that begins with '#' is a comment. A value
- * reaches to the end of its line as it stands: there are no quotes.
+ * Blanks around names and values are ignored; a line that begins with '#' is a comment. A value is
+ * the rest of its line, literally: there is no quoting.
  */
 
 /*
- * Called for each setting in order; value null: there is none ("no-record"). Returns 0, or a
- * negative errno with *why filled; the words then get file and line in front.
+ * Called for each setting in order. value is null for an option without one ("no-record"). Returns
+ * 0, or a negative errno with *why filled, to which the parser prepends file and line.
  */
 typedef int config_take(void *context, const char *name, const char *value, struct fail *why);
 
 /*
- * Reads the text, length bytes, which is changed; path: what errors call it. The strings that
- * take() gets live as long as the text. Returns 0 or a negative errno with *why filled.
+ * Parses length bytes of text, and modifies them. path is the name for error messages. The strings
+ * that take() gets point into the text. Returns 0 or a negative errno with *why filled.
  */
 int config_parse(char *text, size_t length, const char *path, config_take *take, void *context,
 		 struct fail *why);
 
-/* The same of a file. *text: what its strings lie in; the caller frees it, in every case. */
+/*
+ * The same for a file. *text is the memory of the strings; the caller frees it, also after an
+ * error.
+ */
 int config_read(const char *path, char **text, config_take *take, void *context, struct fail *why);
 
 #endif

@@ -5,13 +5,14 @@
 #include "base/fail.h"
 
 /*
- * Calls take() with the number of each CPU that is online (/sys/devices/system/cpu/online), in
- * order, until one returns other than 0. Returns that, or 0, or a negative errno with *why filled.
+ * Calls take() with the number of each online CPU (/sys/devices/system/cpu/online), in ascending
+ * order, until a call returns a value other than 0. Returns that value, 0, or a negative errno with
+ * *why filled.
  */
 int cpus_each_online(int (*take)(void *context, unsigned int cpu, struct fail *why), void *context,
 		     struct fail *why);
 
-/* How many CPUs this process may run on, at most that many. */
+/* Number of CPUs on which this process may run, limited to most. */
 unsigned int cpus_usable(unsigned int most);
 
 #endif

@@ -5,20 +5,21 @@
 #include <stdint.h>
 
 /*
- * The files of an SQLite database: its own, and those beside it that have what is not in that yet.
- * All return 0 or a negative errno; a file that is not there is no error.
+ * Handles the files of an SQLite database: the main file, and the side files (journal, WAL) with
+ * content that the main file does not have yet. Functions return 0 or a negative errno; a missing
+ * file is not an error.
  */
 
 int database_remove_side_files(const char *path);
 int database_remove(const char *path);
 
 /*
- * Gives all of them another name; those of that name go. Where one cannot be moved, those that were
- * have their names again: a database must not be apart from its side files.
+ * Renames all files of a database and replaces those at the new name. If one rename fails, the
+ * earlier ones are undone: a database must not be separated from its side files.
  */
 int database_move(const char *from, const char *to);
 
-/* What they have together. */
+/* Total size of all files, in bytes. */
 uint64_t database_bytes(const char *path);
 
 #endif

@@ -5,39 +5,40 @@
 #include <stdarg.h>
 
 /*
- * Why something failed, in words, for the person who runs stackcam.
+ * An error message for the user of stackcam.
  *
- * Inside, functions return a negative errno. A function whose failure a person will read also takes
- * a struct fail and fills it at the place that knows most. Only a verb prints it, once, as
+ * Functions return a negative errno. If a user will read the error, the function also has a struct
+ * fail parameter, which the code that knows most about the failure fills. Only a verb prints it,
+ * once, as
  *
  *	stackcam: <what failed>: <why>; <what to do>
  *
- * A struct fail needs no clean-up. A null pointer is allowed everywhere: the words are dropped.
+ * A struct fail needs no clean-up. A null pointer is allowed everywhere: the message is discarded.
  */
 struct fail {
-	int err;	 /* negative errno, 0: nothing failed */
+	int err;	 /* negative errno; 0: no error */
 	char what[512];	 /* what failed and why */
-	char to_do[256]; /* what the reader can do about it; may be empty */
+	char to_do[256]; /* what the user can do about it; may be "" */
 };
 
 /*
- * Fills *f and returns err (a negative errno), so that "return fail(f, -ENOENT, …)" reads well.
- * to_do may be null. The words may hold bytes from hostile sources: fail_print() escapes them.
+ * Fills *f and returns err (a negative errno): "return fail(f, -ENOENT, …)". to_do may be null. The
+ * message may contain bytes from hostile sources: fail_print() escapes them.
  */
 int fail(struct fail *f, int err, const char *to_do, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * As fail(), and appends ": " and the words for err. If too many files are open, what to do is said
- * here: to raise the limit.
+ * As fail(), and appends ": " and strerror(-err). For EMFILE, advice to raise the limit of open
+ * files replaces to_do.
  */
 int fail_errno(struct fail *f, int err, const char *to_do, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Prints "stackcam: …" to standard error, control characters escaped. */
+/* Prints "stackcam: …" to standard error and escapes control characters. */
 void fail_print(const struct fail *f);
 
-/* The exit status of design: 3 for a lack of permission or kernel support, else 1. */
+/* The exit status of a verb: 3 if permissions or kernel support are missing, else 1. */
 int fail_exit_status(const struct fail *f);
 
 #endif

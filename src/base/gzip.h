@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/* A gzip stream to a file. What goes wrong is kept until gzip_finish(). */
+/* A gzip stream to a file. Errors are reported by gzip_finish(). */
 struct gzip {
 	FILE *out;
 	z_stream stream;
@@ -16,15 +16,18 @@ struct gzip {
 
 void gzip_start(struct gzip *z, FILE *out);
 
-/* Compresses what b holds and empties it. */
+/* Compresses the content of b and empties b. */
 void gzip_take(struct gzip *z, struct buf *b);
 
-/* Ends the stream and frees its memory. Returns 0 or the first error, a negative errno. */
+/*
+ * Ends the stream and frees its memory. Returns 0 or the first error, a negative errno; out stays
+ * open.
+ */
 int gzip_finish(struct gzip *z);
 
 /*
- * Appends to *to what a gzip stream holds, at most max bytes. Returns 0, -EBADMSG (damaged, or
- * something else), -E2BIG (more than max) or -ENOMEM.
+ * Appends the decompressed content of a gzip stream to *to. Returns 0, -EBADMSG (damaged, or not
+ * gzip), -E2BIG (more than max bytes) or -ENOMEM.
  */
 int gunzip(const void *packed, size_t size, size_t max, struct buf *to);
 

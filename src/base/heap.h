@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * Keeps the first of many items in the order of qsort()'s compare, as many as there is room for: an
- * array whose root, items[0], is the last of those that are kept. Once the array is full,
- * heap_make() makes it so; then a new item that comes before the root replaces it, and heap_sink()
- * mends the array. qsort() brings it into order in the end.
+ * Selects the first N of many items, in the order of a qsort() comparison, with a binary heap of N
+ * items whose root, items[0], is the last item in that order. Fill the array, then call
+ * heap_make(). Then replace the root with each further item that compares less than the root, and
+ * call heap_sink(), which restores the heap. Sort the result with qsort().
  */
 typedef int heap_compare(const void *a, const void *b);
 

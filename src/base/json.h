@@ -7,18 +7,19 @@
 #include <stdio.h>
 
 /*
- * Writes one JSON value as a stream: commas and quoting are done here, nesting is the caller's.
- * Strings may hold anything: what is not valid UTF-8 becomes U+FFFD, so that every parser takes it;
- * '<', '>' and '&' are escaped, so that the text can stand inside a page, and so are controls and
- * marks that change the direction of text, so that it can be printed.
- * A null key means: an item of an array, or the outermost value.
+ * Writes one JSON value as a stream: it adds commas and quotes; the caller opens and closes
+ * brackets. Strings may contain any bytes: invalid UTF-8 becomes U+FFFD, so that every parser
+ * accepts the text; '<', '>' and '&' are escaped, so that it can be embedded in HTML; control
+ * characters and marks that change the direction of text are escaped, so that it can be printed.
+ * key is null for items of arrays and for the outermost value.
  */
 struct json {
 	FILE *out;
-	bool follows; /* something stands before at this level */
+	bool follows; /* the present level already has a value, so a comma is needed */
 	/*
-	 * What is written gathers there, if there is a buffer, until it is full or json_flush()
-	 * gives it to out: some times faster for many short values. used: bytes in it.
+	 * Optional buffer of room bytes, of which used are filled. Output collects there until the
+	 * buffer is full or json_flush() writes it to out: several times faster for many short
+	 * values.
 	 */
 	char *buffer;
 	size_t room, used;
@@ -29,7 +30,7 @@ void json_flush(struct json *j);
 void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
 void json_close(struct json *j, char bracket);		       /* '}' or ']' */
 void json_text(struct json *j, const char *key, const char *value);
-/* The same of size bytes; zero bytes become U+FFFD, too. */
+/* The same for size bytes; zero bytes become U+FFFD, too. */
 void json_bytes(struct json *j, const char *key, const char *value, size_t size);
 void json_u64(struct json *j, const char *key, uint64_t value);
 void json_i64(struct json *j, const char *key, int64_t value);

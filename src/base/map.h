@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * A map from 64-bit keys to 64-bit values, open addressing, for the paths that run once per frame
- * of every sample. All zero is empty. Any key is allowed.
+ * A hash map from 64-bit keys to 64-bit values with open addressing, for code that runs once per
+ * frame of every sample. All zero is empty. Any key is allowed.
  */
 struct map {
 	struct map_slot {
@@ -18,21 +18,21 @@ struct map {
 	size_t count, room;
 };
 
-/* The value of key, or null. The pointer lives until the next put or remove. */
+/* A pointer to the value of key, or null. It is valid until the next put or remove. */
 uint64_t *map_get(const struct map *m, uint64_t key);
 
 /* Sets key to value; false: no memory. */
 bool map_put(struct map *m, uint64_t key, uint64_t value);
 
-/* Removes key; false: it was not there. */
+/* Removes key; false: there was no such key. */
 bool map_remove(struct map *m, uint64_t key);
 
 void map_free(struct map *m);
 
-/* Walks all pairs: for (size_t i = 0; map_next(&m, &i, &key, &value);) … */
+/* Iterates over all pairs: for (size_t i = 0; map_next(&m, &i, &key, &value);) … */
 bool map_next(const struct map *m, size_t *i, uint64_t *key, uint64_t *value);
 
-/* A good mix of all bits (the finaliser of splitmix64). */
+/* Mixes all bits well (the finaliser of splitmix64). */
 static inline uint64_t hash_u64(uint64_t x)
 {
 	x ^= x >> 30;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * Which of several names was meant by one that is none of them: "did you mean 'record'?".
+ * Finds the known name that is most similar to an unknown one: "did you mean 'record'?".
  *
  *	struct nearest nearest = {.given = "recrod"};
  *	nearest_offer(&nearest, "record");
@@ -13,14 +13,14 @@
  */
 struct nearest {
 	const char *given;
-	const char *name; /* the nearest one that was offered; null: none is near */
-	size_t distance;  /* of that */
+	const char *name; /* the most similar name that was offered; null: no name is similar */
+	size_t distance;  /* number of changes between given and name */
 };
 
 /*
- * name must outlive nearest. Near is what few changes of a letter make: one added, left out,
- * replaced, or two exchanged; up to a third of the letters. Names of more than 100 bytes are not
- * near to any.
+ * Compares another known name, which must outlive nearest. Two names are similar if few changes
+ * turn one into the other: at most a third of the letters added, removed, replaced, or swapped with
+ * the next one. Names of more than 100 bytes are never similar.
  */
 void nearest_offer(struct nearest *nearest, const char *name);
 

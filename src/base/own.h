@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* What this process takes itself. */
-double own_cpu_seconds(void);	      /* of all of its threads */
-double own_helpers_cpu_seconds(void); /* of the children that it has awaited */
-uint64_t own_rss_bytes(void);	      /* 0: the kernel does not say */
+/* Resource usage of this process. */
+double own_cpu_seconds(void);	      /* of all threads */
+double own_helpers_cpu_seconds(void); /* of child processes that ended and were awaited */
+uint64_t own_rss_bytes(void);	      /* 0: not known */
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "base/map.h"
 
-/* A map whose values are pointers to memory from malloc() that it owns. */
+/* A map that owns its values, which are pointers from malloc(). */
 
-/* What it has for a key; null: nothing. */
+/* The value of key; null: none. */
 static inline void *owned_get(const struct map *map, uint64_t key)
 {
 	const uint64_t *value = map_get(map, key);
@@ -15,8 +15,8 @@ static inline void *owned_get(const struct map *map, uint64_t key)
 }
 
 /*
- * What it has for a key, or has from now on: size bytes, all zero. Null: it has `most` already, or
- * there is no memory.
+ * The value of key, which is added if there is none: size zero bytes. Null: the map already has
+ * `most` entries, or no memory.
  */
 void *owned_make(struct map *map, uint64_t key, size_t size, size_t most);
 

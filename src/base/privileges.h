@@ -8,36 +8,36 @@
 #include "base/fail.h"
 
 /*
- * Giving up what a process may do, step by step. It applies to the calling thread and to the
- * threads and processes that it starts later; those started before keep what they have.
+ * Drops privileges step by step. Each call applies to the calling thread and to the threads and
+ * processes that it starts later; threads that already run keep theirs.
  */
 
-/* As a set of capabilities: privilege(CAP_BPF) | … (linux/capability.h) */
+/* A bit in a set of capabilities: privilege(CAP_BPF) | … (linux/capability.h) */
 #define privilege(capability) (UINT64_C(1) << (capability))
 
 /*
- * The process becomes that user, with its groups; its capabilities stay permitted until
- * privileges_keep(), which must follow. Before there are other threads.
+ * Changes the process to that user and the user's groups. The capabilities stay permitted until
+ * privileges_keep(), which must follow. Call it before other threads exist.
  */
 int privileges_become(uid_t user, gid_t group, const char *name, struct fail *why);
 
 /*
- * Of the capabilities that are there, only those of the set stay; none comes back, whichever
- * program is executed (PR_SET_NO_NEW_PRIVS). Other processes of the user can no longer look into
- * this one, and no core is dumped.
+ * Drops all capabilities that are not in the set; executing a program cannot regain them
+ * (PR_SET_NO_NEW_PRIVS). Other processes of the user can no longer trace this process or read its
+ * memory, and it dumps no core.
  */
 int privileges_keep(uint64_t capabilities, struct fail *why);
 
 /*
- * Files are changed below that folder and nowhere else, and no other process can be looked into
- * (Landlock). Reading stays as it was. Returns 0 also where the kernel has no Landlock.
+ * Uses Landlock to allow writing only below that folder, and to forbid tracing other processes.
+ * Reading files is not restricted. Returns 0 also on a kernel without Landlock.
  */
 int privileges_write_below(const char *folder, struct fail *why);
 
-/* The thread has none any more; the others, and what the process may do, stay as they are. */
+/* Drops all capabilities of the calling thread; other threads keep theirs. */
 void privileges_drop_here(void);
 
-/* The capabilities that the thread may use. */
+/* The effective capabilities of the calling thread. */
 uint64_t privileges_now(void);
 
 #endif

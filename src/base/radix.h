@@ -6,9 +6,8 @@
 #include <stddef.h>
 
 /*
- * Sorts items of size bytes by the uint64_t that each has at key bytes from its beginning; those
- * with the same key keep their order. Of 100,000 addresses it takes a tenth of qsort()'s time.
- * False: no memory, and nothing is changed.
+ * Stable sort of items of size bytes by the uint64_t at offset key of each. Sorting 100,000
+ * addresses takes a tenth of qsort()'s time. False: no memory, and the items are unchanged.
  */
 bool radix_sort(void *items, size_t count, size_t size, size_t key);
 

@@ -7,10 +7,10 @@
 #include "base/fail.h"
 
 /*
- * Regular expressions of users, in PCRE2's dialect, on names of functions, which may hold any
- * bytes. An expression can take exponential time: each match has a limit, and all matches of one
- * expression that are slow have one together. When it is reached, nothing matches any more, and
- * regex_check() says so.
+ * Matches users' regular expressions (PCRE2) against function names, which may contain any bytes.
+ * Matching can take exponential time. Each match therefore has a limit, and so have all slow
+ * matches of one expression together. After the second limit is reached, the expression matches
+ * nothing, and regex_check() reports that.
  */
 struct regex;
 
@@ -18,10 +18,10 @@ struct regex;
 int regex_compile(const char *text, struct regex **regex, struct fail *why);
 void regex_free(struct regex *regex); /* null is allowed */
 
-/* Whether it matches anywhere in a text. By one thread at a time. */
+/* Whether the expression matches anywhere in text. One thread at a time per expression. */
 bool regex_matches(struct regex *regex, const char *text);
 
-/* 0, or -EINVAL with *why filled where it took too long: what was matched is worth nothing then. */
+/* 0, or -EINVAL with *why filled if a limit was reached: all results are invalid then. */
 int regex_check(const struct regex *regex, struct fail *why);
 
 #endif

@@ -4,9 +4,7 @@
 
 #include <stdint.h>
 
-/*
- * a + b, or UINT64_MAX if it does not fit: a sum that is too large must not look like a small one
- */
+/* a + b, or UINT64_MAX on overflow: a sum that is too large must not look small */
 static inline uint64_t add_saturated(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * How many of count sorted things, from the first on, pass a test that none after them passes; that
- * is also the index of the first one that fails it, or count. i is the name of the index in the
- * expression passes, which is evaluated log2(count) times:
+ * Binary search: the index of the first of count items for which passes is false, or count. The
+ * items must be partitioned: passes is true for the first ones and false for the rest. passes is an
+ * expression in which i names the index; it is evaluated about log2(count) times:
  *
  *	first = search_first(list.count, i, list.at[i].address < address);
  */

@@ -5,20 +5,23 @@
 #include "base/fail.h"
 
 /*
- * A folder of our own for a file that only this process needs: in the folder that TMPDIR names,
- * else in memory (/dev/shm), else in /tmp. Only its owner can look into it.
+ * A private folder for a temporary file of this process: in the folder that TMPDIR names, else in
+ * memory (/dev/shm), else in /tmp. Only its owner can access it.
  */
 struct temporary {
 	char *folder;
-	char *path; /* of the file in it, which the caller makes */
+	char *path; /* of the file in the folder, which the caller creates */
 };
 
-/* Returns 0 or a negative errno with *why filled; temporary_remove() is needed after success. */
+/*
+ * Creates the folder. Returns 0 or a negative errno with *why filled; call temporary_remove() after
+ * success.
+ */
 int temporary_make(const char *file, struct temporary *temporary, struct fail *why);
 
 /*
- * Removes the file, those that SQLite puts beside it, and the folder. What has it open can still
- * read it. May be called again, and for one that is all zero.
+ * Removes the file, SQLite's side files, and the folder. Open descriptors stay valid. May be called
+ * twice, and for a struct that is all zero.
  */
 void temporary_remove(struct temporary *temporary);
 

@@ -5,8 +5,8 @@
 #include <pthread.h>
 
 /*
- * As pthread_create(), with all signals blocked in the new thread: they are for the threads that
- * know what to do about them. Returns 0 or a negative errno.
+ * As pthread_create(), with all signals blocked in the new thread, so that only threads that expect
+ * signals get them. Returns 0 or a negative errno.
  */
 int thread_spawn(pthread_t *thread, void *(*run)(void *context), void *context);
 

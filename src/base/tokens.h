@@ -10,14 +10,15 @@
 #include "base/vec.h"
 
 /*
- * A file of tokens, one a line, and what each allows:
+ * A file of access tokens, one per line, and what each of them allows:
  *
  *	# a comment
  *	TOKEN read              to see what there is
  *	TOKEN write             to send films and profiles
  *	TOKEN write host=web1   the same, of that machine only
  *
- * The first token may stand alone: it allows both, as the one token of such a file once did.
+ * The first token may stand without a word: it allows both. Files of earlier versions have one such
+ * token.
  */
 enum {
 	TOKEN_MIN = 16, /* characters, printable ASCII without blanks */
@@ -25,18 +26,15 @@ enum {
 	TOKEN_HOST_MAX = 255,
 	TOKENS_MAX = 4096,	/* in a file */
 	TOKENS_BYTES = 4 << 20, /* of a file */
-	TOKEN_NEW_SIZE = 49,	/* of a text that token_new() makes, with its end */
+	TOKEN_NEW_SIZE = 49,	/* bytes of the text from token_new(), with its terminating zero */
 };
 
 struct token {
 	char *text;
-	char *host; /* null: of any machine */
+	char *host; /* the only host it may send films of; null: any host */
 	bool may_read, may_write;
-	uint64_t
-		/*
-		 * made from the text, never 0: to tell senders apart without keeping their secret
-		 */
-		id;
+	/* hash of the text, never 0: distinguishes senders without storing their secret */
+	uint64_t id;
 };
 
 /* All zero is empty. */
@@ -45,40 +43,42 @@ struct tokens {
 };
 
 /*
- * Adds those of a text to *tokens; name: what errors call it. Returns 0 or a negative errno with
- * *why filled; -EINVAL for a line that is not a token, and for a text without any. Without success
- * *tokens is empty.
+ * Parses a text and adds its tokens to *tokens. name is the name for error messages. Returns 0 or a
+ * negative errno with *why filled; -EINVAL for an invalid line, and for a text without a token.
+ * After an error *tokens is empty.
  */
 int tokens_parse(const char *text, const char *name, struct tokens *tokens, struct fail *why);
 
-/* The same of a file, which no other user may change: -EPERM. */
+/* The same for a file; -EPERM: other users can write the file. */
 int tokens_read(const char *path, struct tokens *tokens, struct fail *why);
 
-/* Overwrites the secrets, and frees all. */
+/* Overwrites the secrets and frees the list. */
 void tokens_free(struct tokens *tokens);
 
-/* The first that allows it; null: none does. */
+/* The first token that allows reading, or writing; null: none. */
 const struct token *tokens_to_read(const struct tokens *tokens);
 const struct token *tokens_to_write(const struct tokens *tokens);
 
-/* Makes a secret of 24 random bytes, as hex digits. Returns 0 or -EIO. */
+/* Generates a token: 24 random bytes as hex digits. Returns 0 or -EIO. */
 int token_new(char text[TOKEN_NEW_SIZE]);
 
 /*
- * Appends "#token=TOKEN", which opens the page behind an address. Browsers keep this part to
- * themselves. The text's end is not appended.
+ * Appends "#token=TOKEN", the part of the page's URL that logs in; browsers do not send it to
+ * servers. Does not append a terminating zero.
  */
 void token_put_fragment(struct buf *to, const char *token);
 
-/* Makes a file with a token of each kind, that its owner alone can read. -EEXIST: there is one. */
+/*
+ * Creates a file with a token of each kind that only its owner can read. -EEXIST: the file exists.
+ */
 int tokens_make(const char *path, struct fail *why);
 
-/* Refuses an open file of tokens that other users can change: -EPERM. path: what errors call it. */
+/* -EPERM if other users can write an open file of tokens. path is the name for error messages. */
 int tokens_check(int fd, const char *path, struct fail *why);
 
 /*
- * Whether others than its owner and its group can read a file, or others than its owner can write
- * it: how, as "0644" in octal; 0: neither, or there is no such file.
+ * Returns the mode (0644, say) of a file that users other than its owner and group can read, or
+ * that users other than its owner can write; 0: neither, or the file does not exist.
  */
 unsigned int tokens_exposed(const char *path);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /*
- * A growable array. Declare struct { T *at; size_t count, room; } or use vec(T); all zero is empty.
+ * A growable array: vec(T), or any struct { T *at; size_t count, room; }. All zero is empty.
  *
  *	vec(struct mapping) maps = {0};
  *	if (!vec_push(&maps, m))
@@ -23,7 +23,7 @@
 
 bool vec_grow_raw(void **at, size_t *room, size_t wanted, size_t size);
 
-/* Makes room for n items in all; false: no memory (nothing changed). */
+/* Allocates room for n items in total; false: no memory (nothing changed). */
 #define vec_reserve(v, n) \
 	((n) <= (v)->room || vec_grow_raw((void **)&(v)->at, &(v)->room, (n), sizeof(*(v)->at)))
 
@@ -34,9 +34,9 @@ bool vec_grow_raw(void **at, size_t *room, size_t wanted, size_t size);
 #define vec_last(v) (&(v)->at[(v)->count - 1])
 
 /*
- * Walks all items; item is a pointer. The array must not grow meanwhile. (count is asked first: to
- * add even 0 to the null pointer of an empty array is undefined in C, and clang's sanitizer says
- * so.)
+ * Iterates over all items; item is a pointer. The array must not grow meanwhile. (count is tested
+ * first: adding even 0 to the null pointer of an empty array is undefined in C, and clang's
+ * sanitizer reports it.)
  */
 #define vec_foreach(v, item)                                                                  \
 	for (__typeof__(*(v)->at) *item = (v)->at; (v)->count && item < (v)->at + (v)->count; \
