@@ -11,14 +11,14 @@
 #include "film/film.h"
 
 /*
- * What stackcam counts and times: a row for each event, for both halves. Code that must know what
- * an event is asks here; no other file compares an event's name or its unit.
+ * The table of events, which both halves use: what stackcam counts and times. Code that depends on
+ * the kind of an event asks this table; no other file compares names or units of events.
  *
- * Films also hold events without a row: those that others pushed under names of their own. Each of
- * them is served by its unit.
+ * Films may have events without a row, which other tools pushed under their own names. The row for
+ * their unit serves them.
  */
 
-/* The events that stackcam films; sources name theirs by these. */
+/* The events that sources record. */
 enum event_id {
 	EVENT_ON_CPU,
 	EVENT_CALLS,
@@ -28,15 +28,15 @@ enum event_id {
 	EVENT_IDLE,
 	EVENT_LOCK,
 	EVENT_THREADS, /* every slice of every thread */
-	EVENT_DUMP,    /* threads at one moment */
+	EVENT_DUMP,    /* all threads at one moment */
 	EVENT_MEM_GROW,
 	EVENT_FILE_FAULTS,
 	EVENT_MEM_ALLOC,
 	EVENT_MEM_INUSE,
 	EVENT_RSS,
 	EVENT_MEM_BESIDE,
-	EVENT_ON_GPU,	 /* what kernels take on GPUs */
-	EVENT_HBM_ALLOC, /* memory of devices: GPUs */
+	EVENT_ON_GPU,	 /* run time of kernels on GPUs */
+	EVENT_HBM_ALLOC, /* memory of GPUs */
 	EVENT_HBM_INUSE,
 	EVENT_GO_WAIT,
 	EVENT_GO_QUEUE,
@@ -45,68 +45,65 @@ enum event_id {
 	EVENT_TASK_LANES,    /* every slice of every task of asyncio */
 	EVENT_VTHREAD_LANES, /* every slice of every virtual thread of Java */
 	EVENT_REQUESTS,
-	EVENT_DEATHS,  /* the last stacks of what dies of a signal */
-	EVENT_MACHINE, /* what the machine did beside, as values */
-	EVENT_LOGS,    /* what threads wrote to logs */
+	EVENT_DEATHS,  /* the last stacks of a process that a signal killed */
+	EVENT_MACHINE, /* gauges of the machine: CPU, memory, disks … */
+	EVENT_LOGS,    /* lines that threads wrote to logs */
 	EVENT_IDS,
 };
 
-/* What a film holds of an event. */
+/* The shape of an event's data in a film. */
 enum event_shape {
-	SHAPE_SAMPLES, /* observations at a time, each with a value and a stack */
+	SHAPE_SAMPLES, /* observations, each with a time, a value and a stack */
 	SHAPE_CALLS,   /* entries and exits of functions, or sums of them */
-	SHAPE_SLICES,  /* intervals of threads in a state */
+	SHAPE_SLICES,  /* intervals of a thread in one state */
 };
 
 enum event_quantity {
-	EVENT_COUNT, /* of things; also what is in a unit that is not known */
+	EVENT_COUNT, /* a number of things; also used for unknown units */
 	EVENT_TIME,  /* ns */
 	EVENT_BYTES,
 };
 
-/* What other tools call an event. */
+/* Names of an event in other tools. */
 struct event_abroad {
-	const char *type;      /* of values in pprof and OTLP: "cpu" */
-	const char *pyroscope; /* the name of its series: "process_cpu" */
+	const char *type;      /* type of the values in pprof and OTLP: "cpu" */
+	const char *pyroscope; /* name of the series: "process_cpu" */
 };
 
 struct event_type {
-	const char *name; /* in films and for -e; null: events of any name that have no row */
-	const char *unit; /* in films: "ns", "bytes", "count" */
+	const char *name; /* in films and for -e; null: the row for a unit */
+	const char *unit; /* "ns", "bytes", "count" */
 	enum event_shape shape;
 	enum event_quantity quantity;
 	/*
-	 * What is there at a moment, such as bytes in use, and no flow, such as time that passed:
-	 * values of a level are never summed over time. Over a range it has its last state, or its
-	 * growth.
+	 * A level, such as bytes in use, in contrast to a flow, such as time spent. Values of a
+	 * level are never summed over time: a range of time has the last state or the growth.
 	 */
 	bool is_level;
-	/* a sample is at the end of what it measured, and its value is how long that lasted */
+	/* a sample stands for an interval: time is its end, value its duration */
 	bool is_interval;
-	/* each program that runs has observations: without any, nothing ran */
+	/* every running program has observations: if there are none, nothing ran */
 	bool is_of_all_that_runs;
-	bool has_requests;   /* its samples are requests that were served or made */
-	bool has_locks;	     /* its waits are for locks, each of which has a holder */
-	bool has_no_samples; /* its rows are no samples, so no profile shows them */
-	bool is_recordable; /* -e takes it: a source films it, and it needs no options of its own */
-	const char *title;  /* "Off-CPU" */
+	bool has_requests;   /* its samples are served or made requests */
+	bool has_locks;	     /* its waits are for locks, which have holders */
+	bool has_no_samples; /* its rows are not samples, so profiles do not show them */
+	/* -e accepts it: a source records it, and it needs no further options */
+	bool is_recordable;
+	const char *title; /* "Off-CPU" */
 	const char *
-		/*
-		 * what its values per second are: "CPUs", "bytes/s"; of a level, what its values
-		 * are
-		 */
+		/* unit of its values per second: "CPUs", "bytes/s"; for a level, of its values */
 		rate;
-	/* of slices: what has each of its lanes, "goroutine"; null: a thread */
+	/* for slices: what each lane shows: "goroutine"; null: a thread */
 	const char *lane;
-	const char *noun;	    /* for several observations: "samples", "waits" */
-	const char *about;	    /* for help: "time that threads wait"; "" */
-	struct event_abroad abroad; /* null where they call it by its name */
+	const char *noun;	    /* plural of an observation: "samples", "waits" */
+	const char *about;	    /* text for --help: "time that threads wait", or "" */
+	struct event_abroad abroad; /* null: the same as name */
 };
 
-/* The row of one of our events. */
+/* The row of an event that sources record. */
 const struct event_type *event_type(enum event_id id);
 
-/* The row for an event of a film: its own, or the one for its unit. Never null. */
+/* The row for an event of a film: its own, or that of its unit. Never null. */
 const struct event_type *event_find(const char *name, const char *unit);
 
 static inline const struct event_type *event_of(const struct film_event *event)
@@ -114,10 +111,10 @@ static inline const struct event_type *event_of(const struct film_event *event)
 	return event_find(event->name, event->unit);
 }
 
-/* The row of a name that is known, in any unit; null: there is none. */
+/* The row with that name, with any unit; null: none. */
 const struct event_type *event_named(const char *name);
 
-/* One of our events, to be added to a film. source: as in struct film_event. */
+/* An event of this table, to be added to a film. source: see struct film_event. */
 static inline struct film_event event_from(enum event_id id, const char *source)
 {
 	const struct event_type *type = event_type(id);
@@ -125,26 +122,22 @@ static inline struct film_event event_from(enum event_id id, const char *source)
 	return (struct film_event){.name = type->name, .unit = type->unit, .source = source};
 }
 
-/* The event that is filmed, and shown, if the user names none. */
+/* The default event of record and report. */
 const struct event_type *event_usual(void);
 
 /*
- * The names for an event of a film in pprof and OTLP, and in Pyroscope: its own, if the row has
- * none.
+ * The name of a film's event in pprof and OTLP, and in Pyroscope; its own name if the row has none.
  */
 const char *event_type_abroad(const char *name, const char *unit);
 const char *event_pyroscope(const char *name, const char *unit);
 
 /*
- * Whether this is an ending of names in Pyroscope's clients that says what was measured: "wall",
+ * Whether Pyroscope's clients append this suffix to a name to say what was measured: "wall",
  * "alloc_space".
  */
 bool event_is_pyroscope_ending(const char *name);
 
-/*
- * What the value of that many Hz is worth, in the event's unit: a period of time; 0: the event has
- * none.
- */
+/* The sampling period for a frequency in Hz, in the event's unit; 0: the event has no period. */
 uint64_t event_period(const char *unit, uint32_t frequency);
 
 /* -- units ------------------------------------------------------------------------------------- */
@@ -152,75 +145,74 @@ uint64_t event_period(const char *unit, uint32_t frequency);
 enum event_quantity event_quantity(const char *unit);
 
 /*
- * A unit of films as pprof, OTLP and speedscope write it: "nanoseconds"; what they have no word for
- * stays.
+ * A film's unit in the spelling of pprof, OTLP and speedscope: "nanoseconds"; unknown units are
+ * unchanged.
  */
 const char *event_unit_abroad(const char *unit);
-const char *event_unit_speedscope(const char *unit); /* "none", if it has none */
+const char *event_unit_speedscope(const char *unit); /* "none" if speedscope does not know it */
 
 /*
- * A unit as others write it ("milliseconds", "By"): ours, and what a value must be multiplied with.
+ * Converts a unit of another tool ("milliseconds", "By") to a film's unit: multiply values by
+ * scale.
  */
 struct event_unit {
-	const char *name; /* theirs */
-	const char *unit; /* ours; "count", if theirs is not known */
+	const char *name; /* in the other tool */
+	const char *unit; /* in films; "count": the other tool's unit is not known */
 	uint64_t scale;
 };
 const struct event_unit *event_unit_from(const char *name);
 
-/*
- * What others call a type and a unit ("cpu", "nanoseconds"), as an event of ours: the name that it
- * has in films.
- */
+/* The event name in films for another tool's type and unit ("cpu", "nanoseconds"). */
 const char *event_name_from(const char *type, const char *unit);
 
-/* Whether a unit, as others write it, is one of time. */
+/* Whether another tool's unit is a unit of time. */
 bool event_is_time_abroad(const char *unit);
 
-/* Whether values of that type, as others write it, say how many observations there were. */
+/* Whether values of another tool's type are numbers of observations. */
 bool event_counts_samples(const char *type, const char *unit);
 
 /* -- -e ---------------------------------------------------------------------------------------- */
 
-/* Events that are to be filmed, in the order in which they were asked for, each once. */
+/* Events to record, without duplicates, in the order of the user's request. */
 struct event_list {
 	const struct event_type *at[EVENT_IDS];
 	size_t count;
-	bool yields; /* only until others are asked for, which come in its place: defaults, say */
+	/* a default: event_list_parse_more() replaces the events instead of adding to them */
+	bool yields;
 };
 
 /*
- * Reads "on-cpu,off-cpu" into *list, which it replaces. Returns 0, or -EINVAL with *why filled:
- * there is no such event, or no source films it.
+ * Parses "on-cpu,off-cpu" and replaces *list. Returns 0, or -EINVAL with *why filled: there is no
+ * such event, or no source records it.
  */
 int event_list_parse(const char *text, struct event_list *list, struct fail *why);
-/* The same, added to what the list has: of an option that may be repeated. */
+/* The same, but adds to *list: for an option that may be repeated. */
 int event_list_parse_more(const char *text, struct event_list *list, struct fail *why);
 
-/* One more, if it is not there yet. */
+/* Adds an event unless the list has it. */
 void event_list_add(struct event_list *list, enum event_id id);
 
-/* The usual event alone. */
+/* A list of the default event alone. */
 struct event_list event_list_usual(void);
 
-/* What is recorded where that goes on all the time: what costs next to nothing. */
+/* The events of a continuous recording: those that cost next to nothing. */
 struct event_list event_list_always(void);
 
-/* Whether they hold the same events, in any order. */
+/* Whether both have the same events, in any order. */
 bool event_list_is_same(const struct event_list *a, const struct event_list *b);
 
 bool event_list_has(const struct event_list *list, enum event_id id);
 
-/* Those of a that b has, too; b may be null. */
+/* The events that are in a and in b; b may be null. */
 struct event_list event_list_common(const struct event_list *a, const struct event_list *b);
 
 /*
- * Lines for help: each event that -e takes and what it is, indented by that many columns; those
- * that are recorded by default are marked.
+ * Prints the lines of --help for the events that -e accepts, indented by that many columns, and
+ * marks the defaults.
  */
 void event_list_help(FILE *out, int indent, const struct event_list *by_default);
 
-/* "on-cpu, off-cpu": what -e takes. */
+/* Formats the names that -e accepts: "on-cpu, off-cpu". */
 void event_list_choices(char *to, size_t size);
 
 #endif

@@ -10,28 +10,26 @@
 #include "film/gauges.h"
 
 /*
- * Writes a film. All calls are made from one thread. What is given to the writer is in memory until
- * film_commit() hands it to a thread of the writer's own, so that a slow disk never holds up the
- * draining of rings; after kill -9 or a power cut the film opens with everything of the commits
- * that were finished.
+ * Writes a film. All calls must come from one thread. Rows stay in memory until film_commit()
+ * passes them to the writer's own thread, so that a slow disk does not delay the draining of rings.
+ * After kill -9 or a power cut, the film opens with everything from the completed commits.
  *
- * Functions that return an id return 0 when memory or the limit of a table is exhausted; what is
- * lost that way is counted by the writer and shows up among the film's losses.
- * Strings are copied.
+ * Functions that return an id return 0 if memory or a table's limit is exhausted; the writer counts
+ * what is lost that way among the film's losses. Strings are copied.
  */
 struct film_writer;
 
 /*
- * Creates path, replacing a film (and nothing but a film or an empty file) that is there. path
- * null: no file keeps the film; callers that only look at events need none, but what records does.
- * Returns 0 or a negative errno with *why filled.
+ * Creates the file at path. An existing film or empty file is replaced, any other file is refused.
+ * path null: the rows are discarded, for callers that only want events. Returns 0 or a negative
+ * errno with *why filled.
  */
 int film_create(const char *path, const struct film_info *info, struct film_writer **w,
 		struct fail *why);
 
 /*
- * The same of a film in memory, which film_close_taking() gives as the bytes that its file would
- * have; film_size() says how many there are by then.
+ * Creates a film in memory. film_close_taking() returns the bytes that its file would have;
+ * film_size() is their present number.
  */
 int film_create_in_memory(const struct film_info *info, struct film_writer **w, struct fail *why);
 
@@ -41,42 +39,40 @@ uint32_t film_add_thread(struct film_writer *w, const struct film_thread *thread
 uint32_t film_add_image(struct film_writer *w, const struct film_image *image);
 
 /*
- * To be called before the first of them: processes and threads are kept until film_close(), which
- * packs them; a film that is not closed has none. Their strings are not copied, and must live until
- * then. False: no memory.
+ * Keeps processes and threads in memory until film_close() writes them, compressed; a film that is
+ * not closed has none of them. Call it before the first film_add_process(). The strings of these
+ * rows are not copied and must live until film_close(). False: no memory.
  */
 bool film_pack_rows(struct film_writer *w);
 
-/*
- * Writes a row again that became known better, e.g. when a process ended or executed another file.
- */
+/* Replaces a row after its data changed, e.g. when a process ended or executed another file. */
 void film_set_process(struct film_writer *w, uint32_t id, const struct film_process *process);
 void film_set_thread(struct film_writer *w, uint32_t id, const struct film_thread *thread);
 
 /*
- * The frame for this place: the same id for the same place as long as it is used now and then. A
- * place that was not used for long is forgotten, and is another frame when it comes back, which
- * must be named again; its ids are higher than all before. The same is true of stacks.
+ * Returns the id of the frame at a place, and adds it if needed. A place keeps its id while it is
+ * used now and then. A place that was not used for long is evicted; if it comes back, it gets a
+ * new, higher id and must be named again. Stacks behave alike.
  */
 uint32_t film_frame(struct film_writer *w, uint32_t image, enum film_frame_kind kind,
 		    uint64_t address);
 
 /*
- * The frame that marks why a stack ends early, e.g. "[truncated: unreadable memory]", or what is
- * missing within it.
+ * The id of a mark: a frame that says why a stack ends early, e.g. "[truncated: unreadable
+ * memory]", or what is missing within it.
  */
 uint32_t film_mark(struct film_writer *w, const char *name);
 
-/* The same of what lies somewhere, as a file does on a disk; place "": it is not known where. */
+/* The id of a mark for something at a place, such as a file on a disk; place "": not known. */
 uint32_t film_mark_at(struct film_writer *w, const char *name, const char *place);
 
-/* The stack parent plus frame: the same id for the same pair. */
+/* The id of the stack that consists of parent and frame; the same pair has the same id. */
 uint32_t film_stack(struct film_writer *w, uint32_t parent, uint32_t frame, enum film_how how);
 
 /*
- * Names a frame. names[0] is the innermost function at the frame's address; each next one is the
- * function it was inlined into; the last is the one that stands in the symbol table. file may be
- * null or "". Naming a frame again replaces what it was called.
+ * Names a frame. names[0] is the innermost function at the frame's address; each further one is the
+ * function into which the one before was inlined; the last is the symbol's function. file may be
+ * null or "". Naming a frame again replaces its names.
  */
 struct film_name {
 	const char *function;
@@ -87,148 +83,153 @@ void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_na
 		     size_t count);
 
 /*
- * Tells the address where the function of a frame begins: not 0, and not behind the frame's own,
- * address. A name says more, whichever is given first.
+ * Sets the address at which the function of a frame (at address) begins: not 0, and not above
+ * address. A name overrides it, whichever is set first.
  */
 void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t address, uint64_t start);
 
 void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t thread,
 		 uint32_t stack, uint64_t value);
 
-/* A call of a traced function. Those of one thread are given in the order in which they ended. */
+/*
+ * Adds a call of a traced function. The calls of one thread must come in the order of their ends.
+ */
 void film_call(struct film_writer *w, uint32_t event, const struct film_call *call);
 
 /*
- * A wait. Its event is one of time, and has no samples besides: callers that ask for samples get
- * waits, as such (their end, their duration).
+ * Adds a wait. The event's unit must be ns, and the event must have no samples: readers see its
+ * waits as samples (end, duration).
  */
 void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wait);
 
-/* A wait for a lock: the same. */
+/* Adds a wait for a lock, by the same rules. */
 void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lock);
 
 /*
- * A turn of a thread, which begins where its last one ended; in order of their end, but for
- * what comes between two commits. What took longer than FILM_TURN_MAX is cut.
+ * Adds a turn of a thread, which begins where the thread's last turn ended. Turns must come in the
+ * order of their ends, except that those between two commits may come in any order. A turn longer
+ * than FILM_TURN_MAX is cut.
  */
 void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn);
 
-/* A part of what a process holds at a moment. */
+/* Adds a part of the memory that a process holds at one moment. */
 void film_held(struct film_writer *w, uint32_t event, const struct film_held *held);
 
-/* A request that is over, or will not be followed any further. */
+/* Adds a request that has ended, or that is no longer followed. */
 void film_request(struct film_writer *w, uint32_t event, const struct film_request *request);
 
 /*
- * The values of a call that film_call() is given, too: all its rows together, in the order of
- * their places.
+ * Adds the arguments and results of a call that is also passed to film_call(): all of its rows at
+ * once, sorted by place.
  */
 void film_values(struct film_writer *w, uint32_t event, const struct film_value *values,
 		 size_t count);
 
-/* A value of the machine. */
+/* Adds a gauge of the machine. */
 void film_gauge(struct film_writer *w, uint32_t event, const struct film_gauge *gauge);
 
-/* The parts of a line of a log, all of them. */
+/* Adds all parts of a log line. */
 void film_log(struct film_writer *w, uint32_t event, const struct film_log *parts, size_t count);
 
-/* What tracing the function at that frame costs; may be told again. */
+/* Adds the cost of tracing the function at a frame; may be called again with a new cost. */
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);
 
 /*
- * Sums of a function since its sums that were given before. from, to: the time that they
- * cover.
+ * Adds sums of a function's calls since the last call for that function. [from, to) is the time
+ * that they cover.
  */
 void film_sum(struct film_writer *w, uint32_t event, uint64_t from, uint64_t to,
 	      const struct film_sum *sum);
 
-/* Sets the count of a loss (a total since the start, not an increment). */
+/* Sets the count of a loss: the total since the start, not an increment. */
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count);
-/* The sum of all of them, those that the film itself had no room for included. */
+/* The sum of all losses, including rows for which the film had no room. */
 uint64_t film_lost(const struct film_writer *w);
 /*
- * Sets for how long something was not seen, ms, as reason says: a loss that film_lost() does not
- * have. film_unseen_ms() is the longest of them.
+ * Sets for how many ms something was not observed, and why. film_lost() does not include it.
+ * film_unseen_ms() returns the longest of these times.
  */
 void film_unseen(struct film_writer *w, uint32_t event, const char *reason, uint64_t ms);
 uint64_t film_unseen_ms(const struct film_writer *w);
 
 /*
- * w goes on where the film of before ended: losses are given as totals over both, of which w keeps
- * what is more than before had; if before is kept nowhere, than those before it had. False: no
- * memory.
+ * Makes w the successor of before. Callers keep passing losses as totals over all films; w stores
+ * the increase since before, or, if before is not kept in a file, since its own predecessor. False:
+ * no memory.
  */
 bool film_continue(struct film_writer *w, const struct film_writer *before);
 
 /*
- * For a film that is read while it grows: its frames get their names some time after the samples
- * that have them. film_names_follow(), once, says so; film_names_settled() says that all frames so
- * far have got theirs, or will have none. The next commit tells the readers; film_close() does it
- * for all.
+ * For a film that is read while it grows, and whose frames are named some time after the samples
+ * that have them. Call film_names_follow() once at the beginning. film_names_settled() declares the
+ * names of all frames so far final; readers see that with the next commit. film_close() declares it
+ * for all frames.
  */
 void film_names_follow(struct film_writer *w);
 void film_names_settled(struct film_writer *w);
 
 /*
- * The time (CLOCK_MONOTONIC, ns) from which events can be recorded, once that is known: until then
- * a film begins when it was made. Before the first event.
+ * Sets the time (CLOCK_MONOTONIC, ns) from which events can be recorded; the default is the film's
+ * creation. Call it before the first event.
  */
 void film_begins(struct film_writer *w, uint64_t start);
 
 /*
- * The same of the first film of a recording, some of whose probes are in already: what began before
- * that time is left out; of waits and turns, what is before it.
+ * The same for the first film of a recording some of whose probes are attached already: events
+ * before that time are left out, waits and turns are cut to begin then.
  */
 void film_begins_anew(struct film_writer *w, uint64_t start);
 
 /*
- * Before the first commit, of a film that no program copies without its side file while it grows:
- * the last ten commits may stay in that one. To have each in the film's own file takes most of the
- * work of the disk.
+ * Allows the last ten commits to stay in the side file (the WAL), which saves most of the disk's
+ * work. Call it before the first commit, and only for a film that is never copied without its side
+ * file while it grows.
  */
 void film_keep_aside(struct film_writer *w);
 
 /*
- * Hands everything so far to the disk. now becomes the film's end. Does not wait for the disk,
- * unless wait is set, or the disk is so far behind that 64 MB are queued for it. Returns 0, or the
- * error of this or an earlier commit (a full disk, say); then nothing more is written, what was
- * committed before stays, and film_close() is still needed.
+ * Queues everything so far for the disk. now becomes the film's end. Waits for the disk only if
+ * wait is set, or if 64 MB are queued. Returns 0, or the error of this or an earlier commit (e.g. a
+ * full disk). After an error nothing more is written, earlier commits stay, and film_close() is
+ * still required.
  */
 int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why);
 
-/* Commits, makes the film a single file without side files, and frees w, in every case. */
+/* Commits, merges the side files into the film, and frees w, also after an error. */
 int film_close(struct film_writer *w, uint64_t now, struct fail *why);
 
 /*
- * The same of a film whose recording failed. One in which nothing was observed is removed, or
- * one with data, too, if the caller says so; but not where its file was there before, empty. What
- * it has replaced has its name again.
+ * The same for a film whose recording failed. A film without observations is removed, and with
+ * in_any_case one with observations, too, unless its file existed before, empty. A film that it had
+ * replaced gets its name back.
  */
 void film_close_failed(struct film_writer *w, uint64_t now, bool in_any_case);
 
 /*
- * The same. *samples gets how many of the samples that were given stand in the film: those of
- * commits that were finished, none of a film that someone removed.
+ * The same. *samples gets the number of samples that the film really has: those of completed
+ * commits, or 0 if the file was removed meanwhile.
  */
 int film_close_counted(struct film_writer *w, uint64_t now, uint64_t *samples, struct fail *why);
 
-/* A film that is not in a file. */
+/* The bytes of a film that is not in a file. */
 struct film_bytes {
 	void *at;
 	size_t size;
 };
-void film_bytes_free(struct film_bytes *bytes); /* all zero is allowed */
+void film_bytes_free(struct film_bytes *bytes); /* a struct that is all zero is allowed */
 
-/* As film_close(), of a film in memory: *bytes is the caller's; all zero after an error. */
+/*
+ * As film_close(), for a film in memory. The caller owns *bytes, which is all zero after an error.
+ */
 int film_close_taking(struct film_writer *w, uint64_t now, struct film_bytes *bytes,
 		      struct fail *why);
 
-/* Bytes of the film on disk at the last commit. */
+/* Size of the film at the last commit, in bytes. */
 uint64_t film_size(const struct film_writer *w);
 
 /*
- * Opens an existing film to name its frames ("stackcam resolve"): only film_name_frame(),
- * film_start_frame(), film_loss() of no event, film_commit() and film_close() may be called on the
+ * Opens an existing film to name its frames ("stackcam resolve"). Only film_name_frame(),
+ * film_start_frame(), film_loss() with event 0, film_commit() and film_close() may be called on the
  * result.
  */
 int film_open_for_naming(const char *path, struct film_writer **w, struct fail *why);
