@@ -11,10 +11,10 @@
 #include "process/targets.h"
 
 /*
- * Programs that targets execute while sources probe their files, and libraries that they map. The
- * first chance to set their probes is while they are held (attach/holds.h): then no call is
- * missed. A file that is seen in the events of a process alone has run already, for as long as it
- * took: that is a loss, and told as one.
+ * Attaches probes to programs that targets execute during a recording, and to libraries that they
+ * map. If the kernel holds such a process (attach/holds.h), the probes are attached before the code
+ * runs, and no call is missed. A file that the recorder only notices from a process event has
+ * already run for some time: that is reported as a loss.
  */
 struct arrivals;
 
@@ -30,32 +30,35 @@ struct arrivals_parts {
 	const struct selection *selection;
 };
 
-/* From here on programs are held. */
+/* Starts to hold programs. parts is copied, and what it points to must outlive *arrivals. */
 int arrivals_new(const struct arrivals_parts *parts, struct arrivals **arrivals, struct fail *why);
 
-/* Holds no more; what is not reported yet is. All of these may be called with null. */
+/*
+ * Stops holding, and reports what is not reported yet. These and the following functions accept
+ * null.
+ */
 void arrivals_stop(struct arrivals *arrivals);
 void arrivals_free(struct arrivals *arrivals);
 
 /*
- * Sets the probes of what is held now, and lets it go: to be called as soon and as often as
- * possible.
+ * Attaches the probes of all processes that are held, and releases them. Call it as soon and as
+ * often as possible.
  */
 void arrivals_take(struct arrivals *arrivals);
 
 /*
- * The event that is given to samples next: images that it brings are of its process. Null: there is
+ * Sets the event that samples handle next: the images that they report belong to its process. Null:
  * none.
  */
 void arrivals_event(struct arrivals *arrivals, const struct target_event *event);
 
-/* A process maps an image, maybe one that is known: sources set their probes. */
+/* A process maps an image, maybe a known one: lets the sources attach their probes. */
 void arrivals_image(struct arrivals *arrivals, pid_t pid, const struct image *image);
 
-/* What was held so far. */
+/* Statistics of the holds so far. */
 struct holds_counts arrivals_held(const struct arrivals *arrivals);
 
-/* About once a second. */
+/* Call it about once a second. */
 void arrivals_tick(struct arrivals *arrivals, uint64_t now);
 
 #endif

@@ -12,18 +12,18 @@
 #include "process/sideband.h"
 
 /*
- * Brings what the probes found and what the kernel tells of processes into one order of time, and
- * gives each to whom it concerns: events to samples, records to their sources.
+ * Merges the records of the probes and the kernel's process events in order of time, and dispatches
+ * them: events to samples, records to their sources.
  */
 struct drain;
 
-/* All of them stay the caller's, and live as long as the drain. */
+/* The caller owns all parts, which must outlive the drain. */
 struct drain_parts {
 	struct rings *rings;
 	struct sideband *sideband;
 	struct sources *sources;
 	struct samples *samples;
-	/* when the recording ends, of clock_ns(); 0: not known yet */
+	/* end of the recording, by clock_ns(); 0: not known yet */
 	const volatile unsigned long long *until;
 };
 
@@ -31,18 +31,18 @@ int drain_new(const struct drain_parts *parts, struct drain **drain);
 void drain_free(struct drain *drain);
 
 /*
- * From here on processes are held until their probes are set, and must not wait for long; null:
- * none are.
+ * Sets the arrivals whose held processes must be released soon while records are drained; null: no
+ * process is held.
  */
 void drain_for(struct drain *drain, struct arrivals *arrivals);
 
 /*
- * Takes all that happened up to now. If the recording's end comes meanwhile, the rest stays for the
- * next time, so that the probes can be taken out before.
+ * Handles everything up to the time now. If the recording ends meanwhile, the rest is left for the
+ * next call, so that the caller can detach the probes first.
  */
 int drain_take(struct drain *drain, uint64_t now, struct fail *why);
 
-/* Events of processes that were lost, since the start; null: 0. */
+/* Number of lost process events since the start; 0 for null. */
 uint64_t drain_events_lost(const struct drain *drain);
 
 #endif

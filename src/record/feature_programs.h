@@ -4,7 +4,7 @@
 
 #include "attach/feature.h"
 
-/* For features_probe(): loads the programs of all that can be recorded, once. */
+/* For features_probe(): tries to load the programs of all sources. */
 feature_try feature_try_programs;
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/fail.h"
 
 /*
- * The programs and maps of a recording in the kernel. What the kernel refuses takes away what it is
- * for, and no more: its source is off, the others record.
+ * The BPF programs and maps of a recording. If the kernel refuses a program, only the source that
+ * needs it is turned off; the others record.
  */
 struct kernel_types;
 struct probes;
@@ -16,27 +16,29 @@ struct sources;
 struct walkers;
 
 struct loading {
-	struct sources *sources; /* made; those whose programs are refused are off afterwards */
+	/* initialised; sources whose programs are refused are turned off */
+	struct sources *sources;
 	unsigned int cpus, online;
 	bool loads_once; /* no program can be loaded later */
-	bool verbose;	 /* the kernel's words for why it refuses are said, too */
-	/* What the recording lacks, a sentence; may be null. */
+	bool verbose;	 /* messages include the verifier's reason for a refusal */
+	/* Reports what the recording lacks, a sentence; may be null. */
 	void (*say)(void *context, const char *words);
 	void *say_context;
 };
 
-/* All its own. */
+/* Owns everything that it points to. */
 struct loaded {
 	struct kernel_types *types;
 	struct probes *probes;
-	struct walkers *walkers; /* null: no source takes stacks */
-	bool without_holds;	 /* what starts later is not held until its probes are set */
-	bool without_mappings;	 /* what is mapped over code is noticed late */
+	struct walkers *walkers; /* null: no source records stacks */
+	/* programs that start later are not held until their probes are attached */
+	bool without_holds;
+	bool without_mappings; /* mappings that replace code are noticed late */
 };
 
 /*
- * Opens, prepares and loads what the sources need; host.probes of the sources is set. Returns 0, or
- * a negative errno with *why filled; loaded is to be freed in both cases.
+ * Opens, prepares and loads what the sources need, and sets host.probes of the sources. Returns 0,
+ * or a negative errno with *why filled; call loaded_free() in both cases.
  */
 int loaded_new(const struct loading *loading, struct loaded *loaded, struct fail *why);
 void loaded_free(struct loaded *loaded);

@@ -8,23 +8,24 @@
 #include "record/sources.h"
 #include "film/writer.h"
 
-/* All that recording can lose, from wherever it is counted, under the words that the film keeps. */
+/* Collects the losses of a recording from all counters, and writes them with their reasons. */
 struct losses_counts {
 	int kernel_map;		       /* bpf/capture/maps.h: capture_losses */
-	unsigned int cpus;	       /* possible ones */
-	const struct sources *sources; /* each loses samples of its own events */
-	uint64_t events_lost;	       /* of processes and mappings */
+	unsigned int cpus;	       /* number of possible CPUs */
+	const struct sources *sources; /* each has losses of its own events */
+	uint64_t events_lost;	       /* lost events of processes and mappings */
 	uint64_t handovers_dropped;    /* rings_aside() */
 	const struct samples_statistics *samples;
 };
 
-/* What was lost so far. */
+/* Sums of the losses so far. */
 struct losses_taken {
-	uint64_t samples; /* that are not in the film at all */
-	uint64_t copies;  /* what the film says once more, of a loss that befalls several events */
+	uint64_t samples; /* samples that are not in the film */
+	/* losses that the film has more than once, because several events share them */
+	uint64_t copies;
 };
 
-/* Writes each loss to the film, if it is not null. */
+/* Writes each loss to film, unless that is null. */
 struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film);
 
 #endif

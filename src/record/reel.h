@@ -11,8 +11,8 @@
 #include "film/writer.h"
 
 /*
- * A recording without an end: film after film, each of a span of time, no sample lost between two
- * of them.
+ * A continuous recording: film after film, each of a fixed span of time, without losing a sample
+ * between two films.
  *
  *	reel_new()	loads and attaches; afterwards the caller's other threads need no privileges
  *	reel_run()	records, in a thread of its own, until reel_stop(); that thread must still
@@ -23,90 +23,94 @@
  *	reel_stop()	from any thread, or a signal handler
  *	reel_free()	when reel_run() has returned
  *
- * A full disk does not end it: the film is closed, what could not be kept is counted as a loss of
- * the next film, which is tried every few seconds. When the wall clock is set, a new film begins.
+ * A full disk does not end the recording: the film is closed, a new film is tried every few
+ * seconds, and what could not be written is counted as a loss of the next film. A new film also
+ * begins when the wall clock is set.
  */
 struct reel;
 
-/* A film in memory that is closed. */
+/* A closed film in memory. */
 struct reel_taken {
 	struct film_bytes film;
-	uint64_t from, to; /* ns of the monotonic clock: what of the time it has */
-	struct fail why;   /* err: what kept it from being made; then film is all zero */
+	uint64_t from, to; /* time that the film covers, ns of the monotonic clock */
+	/* why.err: 0, or why the film could not be completed; then film is all zero */
+	struct fail why;
 };
 
 struct reel_options {
 	const struct camera_options
-		*camera;      /* whose sources can turn; must live as long as the reel */
-	uint64_t span_ns;     /* of a film */
-	bool aligned;	      /* films begin at multiples of the span in wall time, UTC */
-	const char *hostname; /* null: that of the machine */
+		*camera;      /* its sources must support turns; must outlive the reel */
+	uint64_t span_ns;     /* length of a film */
+	bool aligned;	      /* films begin at multiples of span_ns in wall time, UTC */
+	const char *hostname; /* null: the machine's hostname */
 	const char *labels;   /* film/labels.h; null: none */
-	const char *command;  /* the command line, for the film */
+	const char *command;  /* the command line, to be stored in films */
 	/*
-	 * Films are in memory: neither next nor done is called, but taken with each film that is
-	 * closed, whose bytes are its own from then on; by the thread that closes films. One whose
-	 * bytes were more than bytes_max when it was last looked at, each second, is closed before
-	 * its time.
+	 * Films are in memory. Instead of next and done, the thread that closes films calls taken
+	 * with each closed film, whose bytes the callee then owns. The size is checked each second:
+	 * a film of more than bytes_max bytes is closed early.
 	 */
 	bool in_memory;
 	uint64_t bytes_max;
 	void (*taken)(void *context, const struct reel_taken *taken);
-	/* How many bytes the film that is recorded has now, about once a second. May be null. */
+	/* Called about once a second with the size of the present film in bytes. May be null. */
 	void (*grows)(void *context, uint64_t bytes);
 	/*
-	 * Where the next film goes, which begins at wall_now (ns since 1970): a path where nothing
-	 * is, its folder made. 0 or a negative errno with *why filled: tried again later. Called by
-	 * reel_run()'s thread.
+	 * Sets path to a free path in an existing folder for the film that begins at wall_now (ns
+	 * since 1970). Returns 0, or a negative errno with *why filled: it is called again later.
+	 * Called by reel_run()'s thread.
 	 */
 	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
 	/*
-	 * The film at path is closed, and can be read in any case. err: 0, or why it ended early.
-	 * Called by a thread that closes films, one after the other; the last one before reel_run()
-	 * returns. May be null.
+	 * The film at path is closed and can be read, also after an error. err: 0, or why it ended
+	 * early. The thread that closes films calls it for one film after the other, for the last
+	 * one before reel_run() returns. May be null.
 	 */
 	void (*done)(void *context, const char *path, int err, const struct fail *why);
-	/* A film could not be begun or continued; told once until it works again. May be null. */
+	/*
+	 * A film could not be created or continued. Called once until films work again. May be
+	 * null.
+	 */
 	void (*trouble)(void *context, const struct fail *why);
 	/*
-	 * After trouble, films could be written for a minute; unwritten: how many samples are in
-	 * none. May be null.
+	 * Called after trouble, when films could be written for a minute. unwritten: number of
+	 * samples that are in no film. May be null.
 	 */
 	void (*works)(void *context, uint64_t unwritten);
-	uint64_t good_ns; /* another time than a minute; 0: a minute */
+	uint64_t good_ns; /* replaces that minute; 0: a minute */
 	void *context;
 };
 
-/* Strings are copied. 0 or a negative errno with *why filled. */
+/* Strings are copied. Returns 0 or a negative errno with *why filled. */
 int reel_new(const struct reel_options *options, struct reel **reel, struct fail *why);
 void reel_free(struct reel *reel); /* null is allowed */
 
 /*
- * Returns 0 when it was stopped, or a negative errno with *why filled: nothing can be recorded any
- * more.
+ * Returns 0 after reel_stop(), or a negative errno with *why filled if recording became impossible.
  */
 int reel_run(struct reel *reel, struct fail *why);
-int reel_await(struct reel *reel); /* not 0: it cannot be, and reel_run() returns why */
+int reel_await(struct reel *reel); /* not 0: recording is impossible, and reel_run() returns why */
 void reel_stop(struct reel *reel);
 void reel_turn(struct reel *reel);
 
 struct reel_statistics {
-	uint64_t samples;   /* taken since the start */
+	uint64_t samples;   /* recorded since the start */
 	uint64_t lost;	    /* samples that are in no film */
-	uint64_t unwritten; /* of lost: since no film could be written */
-	double cpu_seconds; /* of the thread that records */
-	uint64_t run_ns;    /* of its programs in the kernel, as far as it times them */
-	uint64_t since;	    /* ns since 1970: when it began to record; 0: not yet */
-	uint64_t films;	    /* begun */
+	uint64_t unwritten; /* of lost: because no film could be written */
+	double cpu_seconds; /* CPU time of the recording thread */
+	/* ns that its programs ran in the kernel, as far as the kernel measures it */
+	uint64_t run_ns;
+	uint64_t since; /* when recording began, ns since 1970; 0: not yet */
+	uint64_t films; /* number of films begun */
 	unsigned int frequency;
-	bool is_writing;     /* a film: no disk is full */
-	size_t hung;	     /* file systems of targets that do not answer, */
-	uint64_t hung_since; /* and since when, ns of clock_ns() */
-	uint64_t seen;	     /* when all this was so, the same; 0: not yet */
-	char path[4096];     /* of the film that is being recorded; "": none is */
+	bool is_writing;     /* a film is being written: the disk is not full */
+	size_t hung;	     /* number of targets' file systems that hang */
+	uint64_t hung_since; /* since when, by clock_ns() */
+	uint64_t seen;	     /* time of these values, by clock_ns(); 0: none yet */
+	char path[4096];     /* of the present film; "": none */
 };
 
-/* From any thread. */
+/* May be called from any thread. */
 void reel_statistics(struct reel *reel, struct reel_statistics *statistics);
 
 #endif

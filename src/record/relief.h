@@ -9,22 +9,25 @@
 #include "process/sideband.h"
 
 /*
- * The thread that empties the rings into memory while the one that records is busy. To build the
- * unwind table of a browser, to read the symbols of a large program or to end a film takes seconds,
- * and the rings hold what comes in one. It decides nothing: what it moves is read later, in the
- * same order. The events of processes, which come in bursts, it moves as soon as a ring is a
- * quarter full.
+ * A thread that moves records from the rings into memory while the recording thread is busy.
+ * Building the unwind table of a browser, reading the symbols of a large program or closing a film
+ * takes seconds, but the rings have room for one second. The recording thread later reads the moved
+ * records in the same order. Process events come in bursts, so they are moved as soon as a ring is
+ * a quarter full.
  *
- * It sleeps while the recorder says in time when it will read next.
+ * It sleeps as long as relief_expect() announces the next read in time.
  */
 struct relief;
 
-/* Both must outlive it. */
+/* rings and sideband must outlive *relief. */
 int relief_new(struct rings *rings, struct sideband *sideband, struct relief **relief,
 	       struct fail *why);
 void relief_free(struct relief *relief); /* null is allowed */
 
-/* The rings are read again within that many ns, and else to be emptied. null is allowed. */
+/*
+ * Announces that the rings are read again within ns nanoseconds; otherwise the thread empties them.
+ * null is allowed.
+ */
 void relief_expect(struct relief *relief, uint64_t ns);
 
 #endif

@@ -10,22 +10,25 @@ struct samples;
 struct selection;
 
 /*
- * What runs before the first event is recorded. What must be known is read by then, as far as
- * there is time for that. What uses the CPU comes first.
+ * Finds the processes that already run before the first event is recorded, and reads what must be
+ * known about them, as far as there is time. Processes that use the CPU come first.
  */
 struct running {
-	struct activity *activity;   /* who does; null: not wanted, or known */
-	struct executing *executing; /* and where, of those that are named; null: as above */
+	struct activity *activity;   /* CPU use of processes; null: not wanted, or read already */
+	struct executing *executing; /* where selected processes execute; null: as above */
 };
 
-/* Begins to look, while the probes are loaded. where: also at where in its code that is. */
+/*
+ * Starts to look, while the probes are loaded. where: also look where in its code a process
+ * executes.
+ */
 void running_look(struct running *running, const struct selection *selection, bool where);
 
-/* Reads what must be known. needs: of all sources, enum source_needs. */
+/* Reads what must be known. needs: the set of enum source_needs of all sources. */
 void running_follow(struct running *running, struct samples *samples,
 		    const struct selection *selection, unsigned int needs);
 
-/* Frees what it has, if it was not followed. */
+/* Frees everything if running_follow() was not called. */
 void running_forget(struct running *running);
 
 #endif

@@ -5,45 +5,48 @@
 #include "sources/source.h"
 #include "film/events.h"
 
-/* Which sources are to be on, and what they are given: by enum capture_source. */
+/* Which sources are on, and their settings, by enum capture_source. */
 struct sources_settings {
 	struct source_settings at[CAPTURE_SOURCE_COUNT];
 };
 
-/* All are off, and their options are as they usually are. */
+/* The default settings: all sources off, all options at their defaults. */
 struct sources_settings sources_settings_usual(void);
 
-/* The source of an event of that name is to be on. False: no source has that event. */
+/* Turns on the source of an event. False: no source has that event. */
 bool sources_turn_on(struct sources_settings *settings, const char *event);
 /*
- * The same for each event of a list; each event of the list has a source (film/events.c:
+ * The same for all events of a list; each of them must have a source (film/events.c:
  * is_recordable).
  */
 void sources_turn_on_list(struct sources_settings *settings, const struct event_list *list);
 
 /*
- * Sets an option to what a user wrote; text: null, if it takes no argument. Returns 0, or -EINVAL
- * with *why filled: "-F takes a number from 1 to 10000, not 'x'"; -ENOENT: no source has an option
- * of that name.
+ * Sets an option from the user's text; null if the option has no argument. Returns 0, or -EINVAL
+ * with *why filled: "-F takes a number from 1 to 10000, not 'x'"; -ENOENT: no source has that
+ * option.
  */
 int sources_set(struct sources_settings *settings, const char *option, const char *text,
 		struct fail *why);
 
-/* Sets an option to a value within its limits. */
+/* Sets an option to a value, which must be within its limits. */
 void sources_set_value(struct sources_settings *settings, const char *option, uint64_t value);
 
-/* The value of an option; of one that no source has: 0. */
+/* The value of an option; 0 if no source has it. */
 uint64_t sources_value(const struct sources_settings *settings, const char *option);
 
-/* Calls each() for each option of each source, for help, and for getopt_long(). */
+/* Calls each() for each option of each source, for --help and getopt_long(). */
 void sources_each_option(void (*each)(void *context, const struct source_option *option),
 			 void *context);
 
-/* What those that are on add to the environment of the command that is filmed. */
+/* Collects what the sources that are on add to the environment of the recorded command. */
 int sources_command(const struct sources_settings *settings,
 		    struct command_environment *environment, struct fail *why);
 
-/* Those that are on. The loops over them; what each verb is about says sources/source.h. */
+/*
+ * The sources of a recording. The functions below call the function of that name of each source
+ * that is on; sources/source.h describes them.
+ */
 struct sources {
 	struct source_host host;
 	struct sources_settings settings;
@@ -59,45 +62,47 @@ struct sources {
 int sources_make(struct sources *sources, const struct source_host *host,
 		 const struct sources_settings *settings, struct fail *why);
 /*
- * All that this machine allows, with usual options and nothing chosen, so that its programs can be
- * tried: it is loaded, and freed.
+ * All sources that this machine supports, with default options and no selection: to try their
+ * programs, load and free them.
  */
 void sources_make_possible(struct sources *sources, const struct source_host *host);
 /*
- * How often the kernel did not run a program of a source as it ran already on that CPU: of a thread
- * that was preempted there (Linux 7), or of one that the program has interrupted.
- * CAPTURE_SOURCE_NONE: of the programs that belong to all sources.
+ * How often the kernel skipped a source's program because it was already running on that CPU: for a
+ * thread that was preempted there (Linux 7), or for one that the program interrupted.
+ * CAPTURE_SOURCE_NONE: the programs that all sources share.
  */
 uint64_t sources_skipped(const struct sources *sources, enum capture_source number);
-/* ns that all programs have run, of the time in which the kernel timed them (BPF_ENABLE_STATS). */
+/* ns that all programs ran while the kernel measured it (BPF_ENABLE_STATS). */
 uint64_t sources_run_ns(const struct sources *sources);
 unsigned int sources_needs(const struct sources *sources);
 /*
- * Adds what the names of libraries begin with that must be probed before they run, with at most max
- * names, to *names. Returns false where any library must.
+ * Appends to names, which has room for max, the prefixes of libraries that must be probed before
+ * they run, and adds to *count. Returns false if any library must.
  */
 bool sources_libraries(const struct sources *sources, const char **names, size_t max,
 		       size_t *count);
 unsigned int sources_rate(const struct sources *sources);
-/* Bytes of each CPU's ring, on that many CPUs. */
+/* Size of each CPU's ring in bytes, for a number of CPUs. */
 uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus);
 /*
- * Bytes of the ring that each source may fill, by its number. False: there is but one, and it may
- * fill it.
+ * Sets the share of a ring, in bytes, that each source may fill, by its number. False: only one
+ * source is on, and it may fill the ring.
  */
 bool sources_ring_shares(const struct sources *sources, unsigned int cpus,
 			 uint32_t shares[CAPTURE_SOURCE_COUNT]);
-/* Also leaves out the others. cpus: as for the rings. */
+/* Also disables the programs of sources that are off. cpus: as for the rings. */
 void sources_prepare(struct sources *sources, unsigned int cpus);
 
 /*
- * The source that is on and has a program or map of that name (its own name comes first in theirs);
- * null: it belongs to none of them.
+ * The source that is on and owns the program or map with that name, which begins with the source's
+ * name; null: none.
  */
 struct source *sources_owner(struct sources *sources, const char *name);
-/* Its events that were asked for: "lock, off-cpu". */
+/* Formats the requested events of a source: "lock, off-cpu". */
 void source_event_names(const struct source *source, char *to, size_t size);
-/* Before they are attached: one is off from here on. False: no other one is on; nothing is done. */
+/*
+ * Turns off a source, before sources_attach(). False: it is the only one that is on, and stays on.
+ */
 bool sources_leave_out(struct sources *sources, struct source *refused);
 
 int sources_attach(struct sources *sources, struct fail *why);
@@ -114,12 +119,15 @@ void sources_finish(struct sources *sources, uint64_t now);
 void sources_free(struct sources *sources);
 void sources_program(struct sources *sources, pid_t pid, const char *path);
 void sources_executed(struct sources *sources, pid_t pid);
-/* before any is held */
+/* the same as image_new, before any process is held */
 void sources_image_early(struct sources *sources, pid_t pid, const struct image *image);
 void sources_process_gone(struct sources *sources, pid_t pid);
 void sources_process_ended(struct sources *sources, pid_t pid);
 
-/* The first event of the first of them: of what is lost, and no source's. 0: none has one yet. */
+/*
+ * The film's id of the first source's first event, for losses that belong to no source. 0: no
+ * source has one yet.
+ */
 uint32_t sources_event(const struct sources *sources);
 
 #endif

@@ -7,13 +7,13 @@
 
 #include "film/writer.h"
 
-/* How much was lost for one reason. */
+/* The count of losses with one reason. */
 struct loss_count {
 	const char *words;
 	uint64_t count;
 };
 
-/* Writes those that are not 0 to the film, for one of its events. */
+/* Writes all counts other than 0 to the film, as losses of one event. */
 void loss_counts_emit(struct film_writer *film, uint32_t event, const struct loss_count *losses,
 		      size_t count);
 

@@ -20,94 +20,99 @@
 #include "process/targets.h"
 
 /*
- * A source of events: a file of probes (bpf/NAME/), and one of this type for what becomes of
- * their records. It is a row in CAPTURE_SOURCES (bpf/capture/abi.h); the camera calls the verbs of
- * those that are on, and knows no other difference between them.
+ * A source of events consists of probes (bpf/NAME/) and of a struct source_type, which handles
+ * their records. It is a row in CAPTURE_SOURCES (bpf/capture/abi.h). The camera calls the functions
+ * of all sources that are on, and treats all of them alike. The functions:
  *
- *	make		before anything is loaded: checks its settings
- *	command		a command is to be filmed: what its environment must have
- *	prepare		programs and maps that it does not need are left out, constants are set
- *	attach		programs are loaded; no film is there yet, and nothing may fire
- *	start		a film is there: adds its events; from here on probes fire
- *	take		each record of its kinds, in order of time
- *	image_new …	what happens to targets meanwhile, in the same order
- *	drained		all records up to a time were given: takes what it has besides, in other
- *			ways
+ *	make		before anything is loaded: checks the settings
+ *	command		a command will be recorded: adds variables to its environment
+ *	prepare		before loading: disables unneeded programs and maps, sets constants
+ *	attach		programs are loaded; there is no film yet, so no probe may fire
+ *	start		the film exists: adds its events to it; probes fire from here on
+ *	take		handles a record of its kinds; records come in order of time
+ *	image_new …	handle events of target processes, in the same order of time
+ *	drained		all records up to a time were handled: reads what comes in other ways
  *	tick		about once a second
- *	closing		the film is about to end, or to be turned; probes still fire: tells what
- *			goes on up to now
- *	turn		another film: adds its events to it
- *	detach		nothing fires any more; the last records are still to be taken
- *	finish		what is still open at the end
- *	free		always, after anything that came before
+ *	closing		the film is about to end, maybe with a successor; probes still fire:
+ *			reports what is open up to now
+ *	turn		the next film begins: adds its events to it
+ *	detach		detaches its probes; the last records are handled after this
+ *	finish		writes what is still open at the end
+ *	free		always called last, whichever calls came before
  *
- * Any of them may be null.
+ * Each of them may be null.
  */
 struct btf;
 struct far_files;
 struct probes;
 
-/* The most options of one source. */
+/* Most options of one source. */
 #define SOURCE_OPTIONS_MAX 4
 
-/* What a source has to be told: an option of the verbs that record. */
+/* A source's option, for all verbs that record. */
 struct source_option {
-	const char *name;     /* of the long option: "frequency" */
-	char letter;	      /* of the short one; 0: none */
-	bool is_time;	      /* in ns; else a number */
-	const char *argument; /* "HZ"; null: none, and the value is 1 where it stands */
+	const char *name;     /* long option: "frequency" */
+	char letter;	      /* short option; 0: none */
+	bool is_time;	      /* values are times in ns; else plain numbers */
+	const char *argument; /* "HZ"; null: no argument, and the option sets the value 1 */
 	const char *help;
 	uint64_t least, most, usual;
 };
 
-/* What a source is given. */
+/* The settings of a source. */
 struct source_settings {
 	bool on;
-	uint32_t
-		/* a bit for each of its events that was asked for, in their order; 0: all */
-		events;
+	/* requested events, a bit for each in the order of source_type.events; 0: all */
+	uint32_t events;
 	uint64_t values[SOURCE_OPTIONS_MAX]; /* of its options, in their order */
-	void *given; /* what no option can say, made by the caller, whose it stays; may be null */
+	void *given; /* a setting without an option; owned by the caller; may be null */
 };
 
-/* What all sources work with; the camera's. */
+/* What the camera provides to all sources. */
 struct source_host {
 	const struct selection *selection;
 	struct far_files *far; /* opens files of targets */
 	bool kernel_only, user_only;
-	bool live; /* the film is looked at while it grows: what goes on is reported as it does */
-	uint32_t ring_limit; /* bytes of each ring; 0: any */
+	bool live; /* the film is read while it grows: report open intervals before they end */
+	uint32_t ring_limit; /* most bytes of each ring; 0: no limit */
 	struct happening_listener listener;
-	struct happening_limits limits; /* of what it gets */
-	/* says at the start what is not recorded here, as of the kernel; null: not to be said */
+	struct happening_limits limits; /* thresholds of what the listener gets */
+	/* reports at the start what this kernel cannot record; null: do not report */
 	void (*say)(void *context, const char *words);
 	void *say_context;
-	struct probes *probes;	 /* open; from attach on loaded */
-	const struct btf *types; /* of the kernel, for prepare; null: they cannot be read */
+	struct probes *probes;	 /* opened; loaded from attach on */
+	const struct btf *types; /* the kernel's types, for prepare; null: not readable */
 	/* capture_until of bpf/capture/maps.h, from attach on; see source_now() */
 	const volatile unsigned long long *until;
-	pid_t command;		  /* whose waits count from when it executes; 0: none */
-	uint64_t since;		  /* from start on: when the first film began; 0: it will begin */
-	struct rings *rings;	  /* from attach on, */
-	struct samples *samples;  /* from start on, */
-	struct film_writer *film; /* and another one from turn on */
+	/* process whose waits are recorded only after it executed its command; 0: none */
+	pid_t command;
+	/* from start on: time at which the first film began; 0: not yet */
+	uint64_t since;
+	struct rings *rings;	  /* from attach on */
+	struct samples *samples;  /* from start on */
+	struct film_writer *film; /* from start on; another one after each turn */
 };
 
-/* The most events of a source that share what it loses, besides the first. */
+/* Most events that share a source's losses, besides the first. */
 #define SOURCE_ALSO_MAX 2
 
-/* A source that is on. */
+/* A source of a recording. */
 struct source {
-	const struct source_type *type; /* null: it is not */
+	const struct source_type *type; /* null: the source is off */
 	const struct source_host *host;
 	const struct source_settings *settings;
-	void *state;	/* its own */
-	uint32_t event; /* of the film: the first of its events, of which its losses are */
-	uint32_t also[SOURCE_ALSO_MAX]; /* the others, which these befall, too; 0 ends them */
-	uint64_t undecidable; /* records of processes that were gone before they could be told */
+	void *state;	/* owned by the source */
+	uint32_t event; /* film's id of its first event, to which its losses belong */
+	/* ids of other events with the same losses, ending with 0 */
+	uint32_t also[SOURCE_ALSO_MAX];
+	/* records of processes that ended before the filter could decide on them */
+	uint64_t undecidable;
 };
 
-/* The time, and of a recording that is over, its end: nothing in a film is later than that. */
+/*
+ * The present time in ns, or the end of the recording if that is earlier: no time in a film is
+ * later.
+ */
 static inline uint64_t source_now(const struct source *source)
 {
 	const uint64_t until = source->host->until ? *source->host->until : 0;
@@ -116,114 +121,118 @@ static inline uint64_t source_now(const struct source *source)
 	return until && until < now ? until : now;
 }
 
-/* What the camera must do for it. */
+/* What a source needs from the camera. */
 enum source_needs {
-	SOURCE_STACKS = 1, /* follow what is mapped: it takes user stacks */
-	SOURCE_IMAGES =
-		/*
-		 * hold programs, and libraries that they map, until it has set its probes into them
-		 */
-		2,
-	/* of a command that is started, also what its process does before it runs it */
+	SOURCE_STACKS = 1, /* track mappings, because it records user stacks */
+	/* hold programs, and libraries that they map, until its probes are attached */
+	SOURCE_IMAGES = 2,
+	/* record the process of a command also before it executes the command */
 	SOURCE_BEFORE_EXEC = 4,
-	/* it takes stacks of threads that do not run, and so of all processes soon */
+	/* it records stacks of sleeping threads, and therefore soon of all processes */
 	SOURCE_RESTING = 8,
-	/* hear of a command's process, and its children, in all that they do */
+	/* report all process events of a command's process and its children */
 	SOURCE_PROCESSES = 16,
 	/*
-	 * its programs walk stacks of all runtimes from the first event on (walkers.h), also of
-	 * targets that come later
+	 * its programs walk the stacks of all runtimes from the first event on (walkers.h), also in
+	 * processes that start later
 	 */
 	SOURCE_RUNTIMES = 32,
 };
 
-/* What has become of a file that a target maps. */
+/* What a source did with a file that a target maps. */
 enum source_image {
-	SOURCE_IMAGE_PROBED = 1, /* just now, probes were set for this process */
-	SOURCE_IMAGE_EACH = 2,	 /* each process that maps it needs probes of its own */
+	SOURCE_IMAGE_PROBED = 1, /* it attached probes for this process */
+	SOURCE_IMAGE_EACH = 2,	 /* each process that maps the file needs probes of its own */
 };
 
 struct source_type {
-	const char *const
-		*events; /* names, ending with a null; the first is what its losses are of */
+	const char *const *events; /* names, ending with null; losses belong to the first */
 	/*
-	 * SOURCE_IMAGES: what the names of libraries begin with that it must probe before they run,
-	 * ending with a null. The others it probes as soon as it learns of them. Null: any library.
+	 * With SOURCE_IMAGES: prefixes of the names of libraries that must be probed before they
+	 * run, ending with null. Other libraries are probed as soon as they are noticed. Null: any
+	 * library must.
 	 */
 	const char *const *libraries;
-	const char *with; /* it is on, too, where this event of another one is; null: none */
-	const struct source_option *options; /* ending with one without a name; null: it has none */
+	const char *with; /* event of another source that turns this source on, too; null: none */
+	const struct source_option *options; /* ending with one without a name; null: none */
 
 	int (*command)(const struct source_settings *settings,
 		       struct command_environment *environment, struct fail *why);
 	int (*make)(struct source *source, struct fail *why);
-	unsigned int (*needs)(const struct source *source); /* enum source_needs */
-	unsigned int (*rate)(const struct source *source); /* samples a second and CPU; null: any */
-	uint32_t (*ring_bytes)(const struct source *source, unsigned int cpus); /* of each CPU */
+	unsigned int (*needs)(const struct source *source); /* a set of enum source_needs */
+	/* samples per second and CPU; null: not known */
+	unsigned int (*rate)(const struct source *source);
+	/* for each CPU's ring */
+	uint32_t (*ring_bytes)(const struct source *source, unsigned int cpus);
 	void (*prepare)(struct source *source);
 	int (*attach)(struct source *source, struct fail *why);
 	int (*start)(struct source *source, struct fail *why);
 	/*
-	 * handover: the last one that came by the same ring; null: none. Its memory may be changed
+	 * handover: the last one from the same ring, whose memory the source may change; null: none
 	 */
 	void (*take)(struct source *source, const struct capture_head *head,
 		     const struct capture_handover *handover);
 	void (*drained)(struct source *source, uint64_t now);
 	void (*tick)(struct source *source, uint64_t now);
 	void (*closing)(struct source *source);
-	/* Behind closing(), where another film follows: what goes on is written into this one. */
+	/* After closing(), if another film follows: writes what is open into the present film. */
 	void (*leave)(struct source *source, uint64_t now);
 	void (*turn)(struct source *source);
 	void (*detach)(struct source *source);
 	void (*finish)(struct source *source, uint64_t now);
 	void (*free)(struct source *source);
 
-	/* A target runs this program. */
+	/* A target has executed this program. */
 	void (*program_new)(struct source *source, pid_t pid, const char *path);
 	/*
-	 * Another thread than its first one has executed a program, and is the first one from now
-	 * on.
+	 * A thread other than the first has executed a program, and thereby became the first
+	 * thread.
 	 */
 	void (*executed)(struct source *source, pid_t pid);
-	/* It has ended, or runs another one. */
+	/* A process has ended, or has executed another program. */
 	void (*process_gone)(struct source *source, pid_t pid);
-	/* It has ended. */
+	/* A process has ended. */
 	void (*process_ended)(struct source *source, pid_t pid);
-	/* A target maps a file, maybe for the first time. Returns enum source_image. */
+	/*
+	 * A target maps a file, maybe not for the first time. Returns a set of enum source_image.
+	 */
 	unsigned int (*image_new)(struct source *source, pid_t pid, const struct image *image);
-	/* That one had run without probes before, for so long (ns; 0: not known): a loss. */
+	/* A loss: a file ran without probes for ran_ns (0: not known) before image_new(). */
 	void (*image_missed)(struct source *source, const char *path, uint64_t ran_ns);
 	/*
-	 * Have its probes been set? If not, a process of that name ran it unseen: a loss, too.
-	 * Null: what has none is not a loss.
+	 * Whether a file has probes. If not, image_unseen() is called with the name of the process
+	 * that ran it: another loss. Null: a file without probes is not a loss.
 	 */
 	bool (*has_image)(const struct source *source, dev_t device, ino_t inode);
 	void (*image_unseen)(struct source *source, const char *comm);
 };
 
-/* Whether one of its events was asked for, by its place in source_type.events. */
+/* Whether an event was requested. event is its index in source_type.events. */
 static inline bool source_wants(const struct source *source, unsigned int event)
 {
 	return !source->settings->events || source->settings->events >> event & 1;
 }
 
 /*
- * Adds those of its events to the film that were asked for. ids: all of them, in their order; how:
- * what their samples come from; of_film: becomes the film's id of each, and 0 of the others.
+ * Adds the requested events of a source to the film. ids: all events of the source, in their order;
+ * how: what triggers their samples; of_film: set to the film's id of each, 0 if not requested.
  */
 void source_add_events(struct source *source, const enum event_id *ids, unsigned int count,
 		       const char *how, uint32_t *of_film);
 
-/* Is a record's process meant? One that cannot be told any more is counted. */
+/*
+ * Whether a record's process is selected. A process that ended before this could be decided is
+ * counted in undecidable.
+ */
 bool source_is_meant(struct source *source, const struct capture_identity *identity);
 
 /*
  * The film's row for the first thread of a process; 0: the film is full, or the process is not
- * known. context is the source.
+ * known. context is the struct source.
  */
 uint32_t source_first_thread(void *context, uint32_t pid);
 
-/* A frame that is a mark, as samples_mark(); context is the source. */
+/* As samples_mark(); context is the struct source. */
 static inline uint32_t source_mark(void *context, const char *words)
 {
 	const struct source *source = context;
@@ -231,7 +240,7 @@ static inline uint32_t source_mark(void *context, const char *words)
 	return samples_mark(source->host->samples, words);
 }
 
-/* The same of a file on a disk; "": it is not known on which. */
+/* The same for a file on a disk; disk "": not known. */
 static inline uint32_t source_mark_at(void *context, const char *words, const char *disk)
 {
 	const struct source *source = context;
