@@ -116,7 +116,7 @@ struct camera_statistics {
 	uint64_t samples;      /* in the film */
 	uint64_t rows;	       /* of samples: rows without a stack, such as requests */
 	uint64_t complete;     /* of the others: with a stack up to its root */
-	uint64_t handed_over;  /* of complete: stacks that user space finished */
+	uint64_t handed_over;  /* stacks that user space finished */
 	uint64_t lost;	       /* samples that are not in the film */
 	uint64_t other_losses; /* all other losses in the film: parts of stacks, tables … */
 	uint64_t unseen_ms;    /* ms during which probes were detached to stay within a budget */

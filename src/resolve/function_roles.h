@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-/* The table of film/roles.h as text, with a zero at its end; where there is no memory, none. */
+/* Appends the table of film/roles.h as text with a terminating zero; without memory, nothing. */
 void function_roles(struct buf *text);
 
 #endif

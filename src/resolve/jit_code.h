@@ -11,48 +11,46 @@
 #include "symbol/code_table.h"
 
 /*
- * Names of code that a process made while it ran, from what its runtime writes: a jitdump, which
- * the process maps so that it is found, and /tmp/perf-PID.map, both as the process sees them (its
- * root, its own pid). Any user who can write to /tmp could have written such a map, so a file is
- * believed only if it is regular, no link, belongs to the process's user or to root, and was
- * written to since the process began. The files are kept open: they can be asked when the process
- * is gone.
+ * Names of code that a process generated, from the files that its runtime writes: a jitdump, which
+ * the process maps so that profilers find it, and /tmp/perf-PID.map, both as the process sees them
+ * (its root, its own pid). Any user can create a map in /tmp, so a file is only trusted if it is a
+ * regular file, not a link, belongs to the process's user or to root, and was written after the
+ * process began. The files stay open, so that they can be read after the process has ended.
  */
 struct jit_code;
 struct far_files;
 
 /*
- * far: opens its files, may be null (process/far_files.h). Null: no memory. pid is the recorder's
- * number of the process.
+ * pid: in the recorder's namespace. far: opens the files; may be null (process/far_files.h).
+ * Returns null without memory.
  */
 struct jit_code *jit_code_new(pid_t pid, struct far_files *far);
 void jit_code_free(struct jit_code *code);
 
 /*
- * Reads what was added to the files since the last call, if anything was: *more. last: the process
- * is gone. Returns 0; -ENOENT: there is no file; other errors: why one of the files could not be
- * read or is not believed; the others were.
+ * Reads what was added to the files since the last call; *more: whether anything was. last: the
+ * process has ended. Returns 0; -ENOENT: there is no file; other errors: why one of the files could
+ * not be read or is not trusted; the other file was read.
  */
 int jit_code_read(struct jit_code *code, bool last, bool *more, struct fail *why);
 
 /*
- * Answers questions (symbol/code_table.h), which change places, from what was read. The answers'
- * source and record together tell whether two of them are the same. Returns 0 or -E2BIG: not all
- * were answered.
+ * Answers questions (symbol/code_table.h) from what was read, and reorders them. Two answers with
+ * the same source and record are the same function. Returns 0, or -E2BIG: not all were answered.
  */
 int jit_code_find(const struct jit_code *code, struct code_question *questions, size_t count);
 
-/* Functions that were forgotten over the limit of what is kept, so far. */
+/* Number of functions so far that exceeded the limit and were dropped. */
 uint64_t jit_code_refused(const struct jit_code *code);
 
-/* Bytes of maps that were passed over since there was too much that is newer, so far. */
+/* Bytes of perf maps so far that were skipped because there was too much newer content. */
 uint64_t jit_code_passed(const struct jit_code *code);
 
-/* Functions that are kept, and to forget the older half of them. */
+/* Number of functions in memory; and drops the older half of them. */
 size_t jit_code_held(const struct jit_code *code);
 void jit_code_forget(struct jit_code *code);
 
-/* The name that an answer stands for; false: there is none any more. */
+/* The name for an answer; false: it was dropped. */
 bool jit_code_name(struct jit_code *code, const struct code_question *answered,
 		   struct code_name *name);
 

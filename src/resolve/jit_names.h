@@ -9,51 +9,52 @@
 #include "film/writer.h"
 
 /*
- * Names of the frames that lie in code which a process made while it ran (resolve/jit_code.h).
- * Runtimes write late and use places again, so a frame can be named long after it was seen, be
- * named anew when more is known of its time, and be outlived by its name: then the process's code
- * has a new age.
+ * Names the frames of code that a process generated (resolve/jit_code.h). Runtimes write names late
+ * and reuse addresses. So a frame may be named long after it was seen, and may be renamed when more
+ * is known about its time. If another function takes a named frame's address, the code's age
+ * increases.
  */
 struct jit_names;
 struct far_files;
 
-/* far: opens its files; it may be null (process/far_files.h). Null: no memory. */
+/* far: opens the files; may be null (process/far_files.h). Returns null without memory. */
 struct jit_names *jit_names_new(pid_t pid, struct far_files *far);
 void jit_names_free(struct jit_names *names);
 
-/* A frame of the film that was seen at address for the first time. False: no memory. */
+/* Adds a frame of the film whose address was seen for the first time. False: no memory. */
 bool jit_names_want(struct jit_names *names, uint32_t frame, uint64_t address);
 
 /*
- * Reads what the runtime has written and names frames. last: the process is gone. Returns how many
- * got a name that had none.
+ * Reads what the runtime wrote and names frames. last: the process has ended. Returns the number of
+ * frames that got their first name.
  */
 uint64_t jit_names_round(struct jit_names *names, struct film_writer *film, bool last);
 
 /*
- * Goes up when other code lies where a named frame is: a frame of that address that is seen from
- * now on must be a new one of the film.
+ * A number that increases when other code is at the address of a named frame: from then on the film
+ * needs a new frame for that address.
  */
 uint32_t jit_names_age(const struct jit_names *names);
 
-/* What could not be named, so far. */
+/* What could not be named so far. */
 struct jit_losses {
-	uint64_t refused;    /* functions over the limit of what is kept */
-	uint64_t passed;     /* maps with bytes that were not read, since too much was newer */
-	uint64_t unbelieved; /* frames, beside a file that is not believed or cannot be read */
+	uint64_t refused; /* functions that exceeded the limit */
+	/* maps of which bytes were skipped because there was too much newer content */
+	uint64_t passed;
+	uint64_t unbelieved; /* frames without a name whose file is not trusted or cannot be read */
 };
 
-/* Functions that are kept for it, and to forget the older half of them. */
+/* Number of functions in memory; and drops the older half of them. */
 size_t jit_names_held(const struct jit_names *names);
 void jit_names_forget(struct jit_names *names);
 
 /*
- * Another film: forgets the frames of the one before, and counts those without a name among the
- * losses.
+ * Continues with another film: forgets the frames of the previous one and counts its unnamed frames
+ * as losses.
  */
 void jit_names_turn(struct jit_names *names, struct jit_losses *losses);
 
-/* Adds those of a process. */
+/* Adds the losses of a process. */
 void jit_names_losses(const struct jit_names *names, struct jit_losses *losses);
 
 #endif

@@ -11,22 +11,22 @@
 #include "process/image.h"
 #include "unwind/table.h"
 
-/* What has been tried for an image. */
+/* The unwind table of an image, and what was tried to get it. */
 struct image_table {
 	enum unwind_mapping_kind kind; /* UNWIND_MAPPING_LATER: not tried yet */
 	struct unwind_table table;
-	bool asked_for_kept;	     /* whether its table is kept (below) */
-	bool asked_for_jit;	     /* whether it has the variable that such a list begins at: */
-	uint64_t jit_debug;	     /* its address in the image; 0: no */
-	bool may_leave_out;	     /* code without unwind information, unless it is at leaf */
-	uint64_t leaf;		     /* where a stack has led to, in the image */
-	const struct image *put_off; /* it is to be read when there is time; null: it was */
+	bool asked_for_kept;	     /* the cache (below) was searched */
+	bool asked_for_jit;	     /* the variable that lists JIT code was searched: */
+	uint64_t jit_debug;	     /* its address in the image; 0: none */
+	bool may_leave_out;	     /* code may lack unwind information, except at leaf */
+	uint64_t leaf;		     /* address in the image at which a stack ended */
+	const struct image *put_off; /* read this image when there is time; null: it was read */
 };
 
 /*
- * Tables of files that no process maps at the moment. The programs of builds and scripts run for a
- * moment, again and again. Their files are not kept open in between, since that would keep file
- * systems from being unmounted; so a table is known by what its file was.
+ * A cache of tables of files that no process maps at present, for short programs that builds and
+ * scripts run again and again. Their files are not kept open, because that would prevent unmounting
+ * file systems; a table is found by the identity of its file.
  */
 struct kept_table {
 	struct image_identity of;
@@ -40,17 +40,17 @@ struct kept_tables {
 };
 
 /*
- * Keeps a table, at most most bytes of all of them together: the oldest ones go, also this one if
- * need be. Their memory goes back to the pool.
+ * Adds a table. Evicts the oldest tables, and this one if needed, so that all together have at most
+ * `most` bytes. Evicted memory returns to the pool.
  */
 void kept_tables_put(struct kept_tables *kept, const struct image_identity *of,
 		     const struct image_table *table, uint64_t most, struct unwind_pool *pool);
 
-/* Takes out the table of that file, which is the caller's then. False: there is none. */
+/* Moves the table of a file to the caller, who owns it then. False: none. */
 bool kept_tables_take(struct kept_tables *kept, const struct image_identity *of,
 		      struct image_table *table);
 
-/* Drops all of them. */
+/* Drops all tables. */
 void kept_tables_drop(struct kept_tables *kept, struct unwind_pool *pool);
 
 #endif

@@ -11,10 +11,10 @@ struct probes;
 struct kernel_name;
 
 /*
- * Names of kernel addresses by a BPF program that asks the kernel's own sorted table
- * (bpf/kernel_names.bpf.c), without reading the whole of /proc/kallsyms. found is called as by
- * symbols_of_kernel(), for what could be named. Returns 0 or a negative errno; then /proc/kallsyms
- * remains.
+ * Names kernel addresses with a BPF program that searches the kernel's own sorted table
+ * (bpf/kernel_names.bpf.c), without reading all of /proc/kallsyms. found is called as by
+ * symbols_of_kernel() for each named address. Returns 0, or a negative errno: use /proc/kallsyms
+ * then.
  */
 struct kernel_names {
 	struct probes *probes;	   /* loaded */
@@ -24,7 +24,7 @@ struct kernel_names {
 int kernel_names_ask(struct kernel_names *names, const uint64_t *addresses, size_t count,
 		     symbol_found *found, void *context);
 
-/* Before the probes go. */
+/* Call it before the probes are freed. */
 void kernel_names_free(struct kernel_names *names);
 
 #endif

@@ -15,9 +15,9 @@
 #include "process/targets.h"
 
 /*
- * Turns records of the probes into samples of a film: follows the lives of processes, finishes
- * stacks that were handed over, and finds the film's rows for threads, frames and stacks. Records
- * and events must be given in one common order of time.
+ * Turns records of the probes into samples of a film: tracks processes, finishes stacks that were
+ * handed over, and finds the film's rows for threads, frames and stacks. Records and events must
+ * come in one common order of time.
  */
 struct samples;
 struct probes;
@@ -26,15 +26,16 @@ struct walkers;
 struct samples_options {
 	struct probes *probes;	 /* loaded */
 	struct far_files *far;	 /* opens files of targets; may be null */
-	struct walkers *walkers; /* of them; null: none walks a stack */
-	uint64_t tables_limit;	 /* bytes */
-	unsigned int rate;	 /* samples that come in per second and CPU */
+	struct walkers *walkers; /* of the probes; null: no probe walks stacks */
+	uint64_t tables_limit;	 /* most bytes of unwind tables */
+	unsigned int rate;	 /* expected samples per second and CPU */
 	struct symbol_options symbols;
-	bool few_processes; /* not the whole machine: most events are of no interest */
+	/* not the whole machine is recorded, so most process events can be skipped */
+	bool few_processes;
 	/*
-	 * Further listeners, for images that a process maps (also of those that it had mapped
-	 * when it became known, and again of the same), of processes that run another program, and
-	 * of those that end.
+	 * Called when a process maps an image (also for images that it had mapped before it was
+	 * known, and maybe several times for one image), executes another program, or ends. Each
+	 * may be null.
 	 */
 	void (*image_new)(void *context, pid_t pid, const struct image *image);
 	void (*program_new)(void *context, const struct process *process);
@@ -46,69 +47,68 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 		struct samples **samples, struct fail *why);
 void samples_free(struct samples *samples);
 
-/* Something happened in the life of a process. */
+/* Handles a process event: fork, exec, mmap, exit … */
 void samples_event(struct samples *samples, const struct target_event *event);
 
 /*
- * Events were lost, or files can be opened that could not be: what is known of mappings may be
- * wrong, and is read again when needed.
+ * Marks all known mappings as doubtful, to be read again when needed: events were lost, or files
+ * that could not be opened can be opened now.
  */
 void samples_events_lost(struct samples *samples);
 
-/* The film's rows for a thread and its stack; 0: the film is full. */
+/* The film's ids of a thread and its stack; 0: the film is full. */
 struct samples_place {
 	uint32_t thread, stack;
 };
 
 /*
- * Finds the place of a record. handover: the last one that came by the same ring, or null; its
- * memory may be changed. What becomes of the place is the caller's: its value may come later, or
- * never.
+ * Finds the thread and the stack of a record. handover: the last one from the same ring, or null;
+ * its memory is modified. The caller adds the sample, at once, later, or never.
  */
 struct samples_place samples_resolve(struct samples *samples, const struct capture_record *record,
 				     const struct capture_handover *handover);
 
 /*
- * The place of a stack, and all that it depends on; all zero: it has none. Without frames of a
- * runtime, whose code comes and goes.
+ * A resolved stack and everything that it depends on; all zero: none. Not for stacks with frames of
+ * a language runtime, whose code moves.
  */
 struct samples_known {
 	uint32_t stack;
-	uint32_t film;	     /* which one, from 1 */
-	uint32_t generation; /* of the process's mappings */
+	uint32_t film;	     /* number of the film, from 1 */
+	uint32_t generation; /* generation of the process's mappings */
 	bool complete;
 };
 
 /*
- * samples_resolve() of a record with the same stack as before: if nothing that is known of the
- * process has changed, its place is the same, too. Else, and the first time, it is found as always,
- * and kept in *known.
+ * samples_resolve() with a cache, for a record whose stack is the same as the one in *known. If
+ * nothing about the process has changed, the result is reused. Otherwise, and the first time, the
+ * stack is resolved and stored in *known.
  */
 struct samples_place samples_resolve_known(struct samples *samples,
 					   const struct capture_record *record,
 					   const struct capture_handover *handover,
 					   struct samples_known *known);
 
-/* The stack with words on top, as a frame: what no code of its tells. */
+/* A stack with a mark at its leaf, for something that its code does not show. */
 uint32_t samples_words(struct samples *samples, uint32_t stack, const char *words);
 
-/* The frame, a mark, with these words; 0: the film is full. */
+/* The mark (a frame) with this text; 0: the film is full. */
 uint32_t samples_mark(struct samples *samples, const char *words);
-/* The same of what lies somewhere, as a file does on a disk; "": it is not known where. */
+/* The same for something at a place, such as a file on a disk; place "": not known. */
 uint32_t samples_mark_at(struct samples *samples, const char *words, const char *place);
 
-/* One sample of an event of the film: at a place that was found for this film. */
+/* Adds a sample of an event, with a place that was found for the present film. */
 void samples_add(struct samples *samples, uint32_t event, uint64_t time,
 		 const struct samples_place *place, uint64_t value);
 
-/* An observation that has no stack to be walked is in the film: counts as a complete one. */
+/* Counts a row of the film that has no stack as a complete sample. */
 void samples_count_row(struct samples *samples);
 
-/* Both at once, for a record that has its value. */
+/* samples_resolve() and samples_add(), for a record that already has its value. */
 void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
 		  const struct capture_handover *handover);
 
-/* The film's row for a thread; 0: the film is full. */
+/* The film's id of a thread; 0: the film is full. */
 uint32_t samples_thread(struct samples *samples, const struct capture_identity *identity);
 
 /* The same for another thread of a process that is filmed: its number and name, and about when it
@@ -117,131 +117,138 @@ uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uin
 			      const char comm[16]);
 
 /*
- * A new row for what has a lane beside the threads of such a process, a goroutine say; 0: the film
- * is full, or it is not filmed.
+ * Adds a row for a lane that is not a thread, e.g. a goroutine of a recorded process; 0: the film
+ * is full, or the process is not recorded.
  */
 uint32_t samples_lane(struct samples *samples, pid_t pid, uint64_t number, uint64_t start,
 		      const char *name);
 
-/* The words of the user stack that samples_resolve() has just resolved, leaf first. */
+/* The 64-bit words of the user stack that samples_resolve() resolved last, leaf first. */
 const uint64_t *samples_last_words(const struct samples *samples, uint32_t *count);
 
-/* From now on keeps what functions of language runtimes on the last stack are. */
+/* From now on remembers the lock functions of language runtimes on the last stack. */
 void samples_keep_codes(struct samples *samples);
 struct lock_frames samples_last_codes(const struct samples *samples);
 
-/* targets_has_thread() */
+/* As targets_has_thread(). */
 bool samples_has_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t since,
 			char comm[16]);
 
-/* The film's row for a variable of an image, by its address there; 0: the film is full. */
+/* The film's id of the frame for a variable at an address of an image; 0: the film is full. */
 uint32_t samples_variable(struct samples *samples, const struct image *image, uint64_t address,
 			  const char *name);
 
-/* runtimes_vthreads() of a process. */
+/* As runtimes_vthreads(), for a process. */
 int samples_vthreads(struct samples *samples, pid_t pid, uint32_t object,
 		     struct vthreads_process *to, struct fail *why);
 
 /*
- * runtimes_locks(), runtimes_lock_thread(), runtimes_lock_owner() and runtimes_park_class() of a
- * process.
+ * As runtimes_locks(), runtimes_lock_thread(), runtimes_lock_owner() and runtimes_park_class(), for
+ * a process.
  */
 bool samples_locks(struct samples *samples, pid_t pid, struct runtimes_lock *locks);
 bool samples_lock_thread(struct samples *samples, pid_t pid, uint64_t thread);
 uint32_t samples_lock_owner(struct samples *samples, pid_t pid, uint64_t owner);
 bool samples_park_class(struct samples *samples, pid_t pid, uint64_t klass);
 
-/* runtimes_class_name() */
+/* As runtimes_class_name(), for a process. */
 bool samples_class_name(struct samples *samples, pid_t pid, uint64_t klass, char *to, size_t size);
 
-/* runtimes_spans() of a process, whose runtimes are looked for if they were not before. */
+/* As runtimes_spans(), for a process, whose runtimes are detected first if needed. */
 void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memory *memory,
 		   struct runtime_spans *spans);
 
-/* The process as far as it is known; null: it was gone before. */
+/* What is known about a process; null: it ended before anything was known. */
 const struct process *samples_process(struct samples *samples, pid_t pid);
 
-/* Each process that is known; some have ended. */
+/* Calls take() for each known process; some have ended. */
 void samples_each_process(const struct samples *samples,
 			  void (*take)(void *context, const struct process *process),
 			  void *context);
 
-/* When a process ended that is seen to have: now, if that is not known. */
+/* The time at which an ended process ended; now, if that is not known. */
 uint64_t samples_end_of(struct samples *samples, pid_t pid);
 
 /*
- * The events of this process, and of what it forks, are of interest from now on; its stacks can be
- * walked with the first sample.
+ * Tracks the events of a process and of its children from now on, so that its first sample's stack
+ * can be walked.
  */
 void samples_follow(struct samples *samples, pid_t pid);
 
-/* Follows it, and tells of all images that it maps, one by one. */
+/* Tracks a process and calls take() for each image that it maps. */
 void samples_each_image(struct samples *samples, pid_t pid,
 			void (*take)(void *context, pid_t pid, const struct image *image),
 			void *context);
 
-/* Reads which files a process has mapped, and tells of them; of its stacks nothing is read. */
+/*
+ * Reads which files a process maps and reports them to the listeners, without preparing for its
+ * stacks.
+ */
 void samples_meet(struct samples *samples, pid_t pid);
 
 /*
- * The same, and the tables of all that the process has mapped are made now: that many of its
- * threads will tell of their stacks at the same time that there would be no room to hand them over.
+ * As samples_follow(), and builds the unwind tables of all images of the process now: so many of
+ * its threads will send stacks at the same time that there is no room to hand them over.
  */
 void samples_follow_all(struct samples *samples, pid_t pid);
 
 /*
- * Code at an address of a process will be in stacks: what must be read to walk through it is read
- * now. A stack for which that is done later lacks the frames of its language, and those that come
- * meanwhile may find no room.
+ * Announces that code at an address of a process will be on stacks, and reads now what unwinding it
+ * needs. Otherwise the first stacks would lack the frames of its language, and further ones might
+ * find no room meanwhile.
  */
 void samples_expect(struct samples *samples, pid_t pid, uint64_t address);
 
-/* To be called about once a second with the time up to which all was given in. */
+/* Call it about once a second with the time up to which all records were handled. */
 void samples_tidy(struct samples *samples, uint64_t now);
 
 /*
- * A program will be executed soon, from these files: where one of them has a language runtime, they
- * are read now, as the first stacks of a language are handed over without its frames.
+ * Announces that a program will be executed from these files. If one of them has a language
+ * runtime, they are read now, because the first stacks of a language are handed over without its
+ * frames.
  */
 void samples_expect_program(struct samples *samples, const struct program *program);
 
 /*
- * To be called again and again while a process begins: shows the kernel side at once what it has
- * mapped, if it has a language runtime.
+ * Call it repeatedly while a process starts: publishes its mappings to the kernel side at once if
+ * it has a language runtime.
  */
 void samples_follow_begin(struct samples *samples, pid_t pid);
 
-/* Another batch of records is taken: there is time again to read files for it (allowance.h). */
+/*
+ * Call it before each batch of records: it starts a new round of the allowance for reading files
+ * (allowance.h).
+ */
 void samples_next_round(struct samples *samples);
 
-/* Names some of what is not named yet; to be called after each batch of records. */
+/* Names some of the unnamed frames. Call it after each batch of records. */
 void samples_name_early(struct samples *samples, uint64_t now);
-bool samples_settle_names(struct samples *samples, uint64_t now); /* names_settle() */
+bool samples_settle_names(struct samples *samples, uint64_t now); /* as names_settle() */
 
-/* Names what is not named yet, for the film's end. */
+/* Names all unnamed frames, at the film's end. */
 void samples_name_all(struct samples *samples);
 
-/* The same when nothing is filmed any more: time for reading files is as it was at the begin. */
+/* The same after the recording's end, with a fresh allowance for reading files. */
 void samples_name_last(struct samples *samples);
 
-/* Goes on with another film; all of the one before has its name. */
+/* Continues with another film; all frames of the previous one must be named. */
 void samples_turn(struct samples *samples, struct film_writer *film);
 
 #define SAMPLES_REFUSAL_MAX 160
 
 struct samples_statistics {
 	uint64_t samples, complete, handed_over;
-	uint64_t rows; /* of the samples those that have no stack of their own */
+	uint64_t rows; /* samples without a stack */
 	/*
-	 * by enum capture_source: samples of processes that were gone before anything was known of
+	 * by enum capture_source: samples of processes that ended before anything was known about
 	 * them
 	 */
 	uint64_t strangers[CAPTURE_SOURCE_COUNT];
-	uint64_t stale; /* stacks cut since mappings changed under them */
+	uint64_t stale; /* stacks cut because mappings changed during the walk */
 	uint64_t unreadable_files, refused;
-	uint64_t unanswered; /* questions about files whose file system did not answer */
+	uint64_t unanswered; /* requests for files whose file system did not answer */
 	uint64_t frames_wanted, frames_named;
-	char refusal[SAMPLES_REFUSAL_MAX]; /* runtimes_refusal() */
+	char refusal[SAMPLES_REFUSAL_MAX]; /* see runtimes_refusal() */
 	struct spaces_statistics tables;
 };
 void samples_statistics(const struct samples *samples, struct samples_statistics *statistics);

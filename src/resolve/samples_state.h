@@ -12,32 +12,31 @@
 #include "resolve/stack_rows.h"
 
 /*
- * What samples keep to themselves: samples.c resolves stacks, samples_processes.c keeps what must
- * be known of their processes.
+ * Private state of samples: samples.c resolves stacks, samples_processes.c tracks their processes.
  */
 
-/* What ended so long ago is not asked for any more: rings are drained several times a second. */
+/* Processes that ended longer ago are forgotten: rings are drained several times a second. */
 #define REMEMBER_NS 5000000000ull
 
-/* How often the mappings of one process are read again at most. */
+/* Shortest interval between two reads of one process's mappings. */
 #define REREAD_NS 500000000ull
 
-/* Addresses that meant something else up to a moment: stacks through them were unwound wrongly. */
+/* A range of addresses whose mapping changed at `time`: stacks from before were unwound wrongly. */
 struct stale_range {
 	uint64_t time, start, end;
-	uint32_t generation; /* the last one of the space that showed the old meaning */
+	uint32_t generation; /* last generation of the space that had the old mapping */
 };
 
-/* What hangs on a process that has been sampled (process->owner). */
+/* The state of a sampled process (process->owner). */
 struct filmed_process {
 	struct space space;
 	struct catalogue_process row;
 	vec(struct stale_range) stale;
 	bool ended;
-	uint64_t last_reread; /* when its mappings were read again for an unknown address */
+	uint64_t last_reread; /* time of the last read of its mappings for an unknown address */
 	struct process_runtimes runtimes;
-	uint64_t last_look; /* when its runtimes were looked at again */
-	bool renew;	    /* the kernel side must be shown what has changed */
+	uint64_t last_look; /* time of the last search for its runtimes */
+	bool renew;	    /* changes must be published to the kernel side */
 };
 
 struct samples {
@@ -53,35 +52,32 @@ struct samples {
 	void (*program_new)(void *context, const struct process *process);
 	void (*process_gone)(void *context, const struct process *process);
 	void *context;
-	const struct image *newest; /* the image that was new last; null: it is gone */
+	const struct image *newest; /* the image that was reported last; null: it is gone */
 	struct samples_statistics statistics;
-	uint32_t films; /* that it has had so far */
+	uint32_t films; /* number of films so far */
 	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
-	uint32_t frame_count; /* of the user stack that was resolved last */
+	uint32_t frame_count; /* words of the user stack that was resolved last */
 	struct stack_rows rows;
 };
 
-/* What hangs on a process, made when it is first asked for; null: no memory. */
+/* The state of a process, created on the first call; null: no memory. */
 struct filmed_process *samples_filmed(struct process *process);
 
-/* What is to be heard of processes and images; its context are the samples. */
+/* The listener for processes and images; its context is samples. */
 struct targets_listener samples_listener(struct samples *samples);
 
-/* Shows the kernel side the process as it is now known: spaces_publish(). */
+/* Publishes what is known of a process: see spaces_publish(). */
 int samples_publish(struct samples *samples, struct filmed_process *filmed,
 		    const struct process *process, uint32_t exec_id);
 
-/*
- * An interpreter, or a compiler, that was just starting: once it is ready, the kernel side must
- * learn that.
- */
+/* Searches again for a runtime that was still starting, and publishes it when it is ready. */
 void samples_look_again(struct samples *samples, struct filmed_process *filmed,
 			const struct process *process, uint64_t now);
 
 /*
- * Shows the kernel side anew what it is shown already: it, or its successor, may have
- * changed. That it does not use what it is shown (no generation) means that something was mapped
- * over a part that is gone for long: mappings without code are not reported.
+ * Publishes a process again that may have changed. If the kernel side ignores what was published
+ * (no generation), a mapping without code has replaced a part of it long ago: such mappings are not
+ * reported.
  */
 void samples_renew(struct samples *samples, struct filmed_process *filmed, struct process *process,
 		   const struct capture_record *record);

@@ -11,36 +11,34 @@
 #include "film/writer.h"
 
 /*
- * The film's rows for a stack, from the words that a walk has found: each function puts frames on
- * top of *stack (0: none yet). False: the film's tables are full, there is no such stack, and
- * *stack is 0.
+ * Builds the film's rows for a stack from the words of a walk: each function pushes frames towards
+ * the leaf of *stack (0: empty). False: the film's tables are full, and *stack is 0.
  */
 struct stack_rows {
 	struct film_writer *film;
 	struct catalogue *catalogue;
 	struct runtimes *runtimes;
 	bool keeps_codes;
-	struct lock_frames codes; /* of the last user stack, if they are kept */
-	uint32_t places
-		[UNWIND_FRAMES_MAX]; /* where in the words of a user stack each frame begins */
+	struct lock_frames codes;	    /* of the last user stack, if they are kept */
+	uint32_t places[UNWIND_FRAMES_MAX]; /* index of each frame's first word in a user stack */
 };
 
 bool stack_push(struct stack_rows *rows, uint32_t *stack, uint32_t frame, enum film_how how);
 
-/* Why it ends before its root. */
+/* Pushes the mark that says why the stack ends before its root. */
 bool stack_push_mark(struct stack_rows *rows, uint32_t *stack, enum unwind_end end);
 
-/* Leaf first. */
+/* frames: leaf first. */
 bool stack_push_kernel(struct stack_rows *rows, uint32_t *stack, const uint64_t *frames,
 		       uint32_t count);
 
-/* The user frames of a stack of a process. */
+/* The user frames of a stack. */
 struct stack_user {
 	struct process *process;
 	struct catalogue_process *row;
 	struct process_runtimes *runtimes;
 	const uint64_t *words; /* leaf first (unwind/abi.h) */
-	uint32_t count;	       /* of words */
+	uint32_t count;	       /* number of words */
 	uint64_t time;
 };
 bool stack_push_user(struct stack_rows *rows, uint32_t *stack, const struct stack_user *user);

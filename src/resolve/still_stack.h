@@ -7,15 +7,15 @@
 
 #include "bpf/capture/abi.h"
 
-/* A stack that no thread runs on, with the registers to walk it from. */
+/* A copy of a stack on which no thread runs, and the registers to start the walk with. */
 struct still_stack {
 	struct capture_handover from;
 	uint8_t copy[CAPTURE_COPY_MAX];
 };
 
 /*
- * Copies it from the memory of a process, page by page: one that is missing must not cost those
- * behind it. from has sp, and the thread pointer where it is above the stack.
+ * Copies the stack from a process's memory, page by page, because a missing page must not prevent
+ * reading the next ones. `from` must have sp, and the thread pointer if that is above the stack.
  */
 void still_stack_copy(struct still_stack *stack, pid_t pid);
 

@@ -6,9 +6,9 @@
 #include "film/writer.h"
 
 /*
- * Writes what a call was given, and what it has returned, into a film (struct film_value). call:
- * the columns that say which call it is; film_call() is given the same. results may be null.
- * Returns false: no memory, or a tree has failed.
+ * Writes the arguments and results of a call to a film (struct film_value). call: the columns that
+ * identify the call, the same as passed to film_call(). results may be null. False: no memory, or a
+ * tree has failed.
  */
 bool value_rows_put(struct film_writer *film, uint32_t event, const struct film_value *call,
 		    const struct shown_tree *arguments, const struct shown_tree *results);
