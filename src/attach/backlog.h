@@ -6,21 +6,21 @@
 #include <stdint.h>
 
 /*
- * Records that were taken out of a ring and have not been read yet, in memory, first in, first out.
- * All zero is empty. Each record is as it lies in the ring: a header of 8 bytes that begins with
- * the record's length, then the record, up to a multiple of 8 bytes.
+ * A queue of records that were moved out of a ring and are not read yet. All zero is empty. A
+ * record has the layout that it has in the ring: a header of 8 bytes that begins with the record's
+ * length, and the record, padded to a multiple of 8 bytes.
  */
 struct backlog {
 	struct backlog_piece *first, *last;
 };
 
-/* Appends a copy of a record of that many bytes, header included; false: no memory. */
+/* Appends a copy of a record of that many bytes, including its header; false: no memory. */
 bool backlog_put(struct backlog *backlog, const void *record, uint32_t bytes);
 
-/* The oldest record, header included, aligned to 8 bytes; null: it is empty. */
+/* The oldest record, including its header, aligned to 8 bytes; null: the queue is empty. */
 const void *backlog_head(const struct backlog *backlog);
 
-/* Drops the oldest record, which has that many bytes. */
+/* Removes the oldest record, which has that many bytes. */
 void backlog_drop(struct backlog *backlog, uint32_t bytes);
 
 void backlog_free(struct backlog *backlog);

@@ -10,9 +10,10 @@
 #include "base/vec.h"
 
 /*
- * Breakpoints of the CPU on code of a process, for where no uprobe can be: code that a runtime has
- * made. A CPU has four, which debuggers use, too. Each is a perf event of a thread, which threads
- * that it makes inherit; a hit costs an exception, and in a virtual machine often one of the host.
+ * Hardware breakpoints on code of a process, for code that a runtime has generated and that uprobes
+ * cannot reach. A CPU has four, which debuggers use, too. Each is a perf event of a thread,
+ * inherited by the threads that it creates. A hit costs an exception, and in a virtual machine
+ * often an exit to the host.
  */
 struct breakpoints {
 	vec(struct breakpoint {
@@ -22,14 +23,14 @@ struct breakpoints {
 };
 
 /*
- * Sets one at each address, for all threads of a process: program (loaded, of perf events) runs at
- * each hit. Returns 0, or a negative errno with *why filled: then none is set; -ESRCH: the process
- * has ended.
+ * Sets a breakpoint at each address for all threads of a process. program is a loaded program for
+ * perf events, which runs at each hit. Returns 0, or a negative errno with *why filled, and no
+ * breakpoint is set; -ESRCH: the process has ended.
  */
 int breakpoints_add(struct breakpoints *breakpoints, pid_t pid, int program,
 		    const uint64_t *addresses, size_t count, struct fail *why);
 
-/* Takes those of a process away; pid 0: all. */
+/* Removes the breakpoints of a process; pid 0: all breakpoints. */
 void breakpoints_remove(struct breakpoints *breakpoints, pid_t pid);
 void breakpoints_free(struct breakpoints *breakpoints);
 

@@ -7,9 +7,9 @@
 #include "base/fail.h"
 
 /*
- * What this kernel, this user and this machine allow. Each feature is tried, not looked up: what a
- * version, a capability or a setting should allow may still be forbidden by a container or a
- * security module. A probe leaves nothing behind.
+ * Finds out what this kernel, this user and this machine allow. Each feature is tried, not looked
+ * up, because a container or a security module may forbid what the version, a capability or a
+ * setting should allow. A trial leaves nothing behind.
  */
 enum feature_id {
 	FEATURE_KERNEL,
@@ -53,37 +53,40 @@ enum feature_id {
 enum feature_state {
 	FEATURE_OK,
 	FEATURE_MISSING,
-	FEATURE_UNKNOWN, /* could not be found out */
+	FEATURE_UNKNOWN, /* could not be tried */
 };
 
 struct feature {
 	const char *name;
 	const char *needed_for;
-	bool required; /* without it nothing can be recorded */
+	bool required; /* recording is impossible without it */
 	enum feature_state state;
-	int err;	 /* negative errno of what failed, or 0 */
-	char why[256];	 /* what was found */
-	char to_do[256]; /* what would help; "" if nothing is to be done, or nothing can be */
+	int err;	 /* negative errno of the failed call, or 0 */
+	char why[256];	 /* the result of the trial */
+	char to_do[256]; /* advice; "": nothing needs to be done, or nothing can be done */
 };
 
 /* Tries one feature, any but FEATURE_PROGRAMS. */
 void feature_probe(enum feature_id id, struct feature *feature);
 
-/* Sets state, err, why and to_do of a feature; the rest is set already. */
+/* Tries a feature and sets state, err, why and to_do; the other members are set already. */
 typedef void feature_try(struct feature *feature);
 
 /*
- * Tries all of them, in order. programs: tries FEATURE_PROGRAMS, the programs of recordings
+ * Tries all features, in order. programs: tries FEATURE_PROGRAMS, the programs of recordings
  * themselves (record/feature_programs.h).
  */
 void features_probe(struct feature features[FEATURE_COUNT], feature_try *programs);
 
-/* Why recording cannot begin without this feature; 0: it is there, or cannot be found out. */
+/*
+ * Returns 0 if a feature exists or its state is unknown; otherwise a negative errno, with *why
+ * saying that recording needs it.
+ */
 int feature_demand(enum feature_id id, struct fail *why);
 
 /*
- * Why recording fails: fills *why with the first required feature that is missing and returns its
- * error, -EPERM or -EOPNOTSUPP; 0: none is missing.
+ * Explains why recording fails: fills *why with the first missing feature that is required, and
+ * returns its error, -EPERM or -EOPNOTSUPP; 0: none is missing.
  */
 int features_explain(struct fail *why);
 

@@ -5,11 +5,11 @@
 #include "attach/feature.h"
 
 /*
- * The probes behind feature.c. Each sets state, err, why and to_do of a feature; the rest is set
- * already.
+ * The trials of feature.c. Each sets state, err, why and to_do of a feature; the other members are
+ * set already.
  */
 
-/* feature_bpf.c: what can be asked of BPF */
+/* feature_bpf.c: features of BPF */
 feature_try feature_try_bpf, feature_try_bpf_loop, feature_try_ring_buffer,
 	feature_try_shared_arrays, feature_try_tracepoints, feature_try_waits,
 	feature_try_task_list, feature_try_socket_calls, feature_try_null_device,
@@ -24,7 +24,7 @@ feature_try feature_try_kernel, feature_try_process_numbers, feature_try_btf, fe
 	feature_try_cap_perfmon, feature_try_cap_sys_ptrace, feature_try_cap_syslog,
 	feature_try_cap_checkpoint_restore, feature_try_cap_dac_read_search;
 
-/* What was found: the words are a format. */
+/* Set the result of a trial; format is for why. */
 void feature_is_ok(struct feature *feature, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

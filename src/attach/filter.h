@@ -11,37 +11,37 @@
 struct probes;
 
 /*
- * The kernel's side of a selection: which processes the probes look at. Listed pids are decided in
- * the kernel; for names and control groups the kernel sends the first samples of each process with
- * a question, and the answer is kept there.
+ * The kernel side of a selection: which processes the probes record. Pids are decided in the
+ * kernel. For names and control groups, the kernel marks the first records of each process as
+ * undecided, and user space stores its decision in the kernel.
  */
 
-/* Before the probes are loaded: sets what kind of filter they have. */
+/* Call it before the probes are loaded: sets the kind of their filter. */
 void filter_prepare(struct probes *probes, const struct selection *selection);
 
-/* After loading: lists what the selection names. */
+/* Call it after loading: stores the pids of the selection. */
 int filter_fill(struct probes *probes, const struct selection *selection, struct fail *why);
 
-/* Is this process meant, as far as is known by now? */
+/* Whether a process is known to be selected. */
 bool filter_knows(const struct probes *probes, pid_t pid);
 
 /*
- * The same, by what it is called, its control group and its threads, where the probes do not know
- * it.
+ * The same, but if the probes do not know the process, decides by its name, control group and
+ * threads.
  */
 bool filter_is_target(const struct probes *probes, const struct selection *selection, pid_t pid);
 
-/* Adds one process. */
+/* Selects one process. */
 int filter_add(struct probes *probes, pid_t pid, struct fail *why);
 
-/* The same, from the moment on in which it executes a program. */
+/* The same, from the moment at which it executes a program. */
 int filter_add_at_exec(struct probes *probes, pid_t pid, struct fail *why);
 
 /*
- * Answers the question of a record: is this process meant? *gone is set when there is no answer,
- * since the process has ended and its control group cannot be known any more. The probes know the
- * answer from then on: only for a record that is undecided, as it would turn off a process that
- * was chosen by its pid.
+ * Decides whether the process of an undecided record is selected, and stores the decision in the
+ * kernel. *gone is set if this is impossible, because the process has ended and its control group
+ * is not known. Call it only for undecided records: it would deselect a process that was selected
+ * by its pid.
  */
 bool filter_decide(struct probes *probes, const struct selection *selection, pid_t pid,
 		   const char *comm, bool *gone);

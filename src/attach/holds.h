@@ -11,71 +11,72 @@
 #include "process/select.h"
 
 /*
- * Programs, and libraries that they map, are held until their probes are set (bpf/hold.bpf.c), or
- * as long as is allowed. Where the kernel cannot hold them (before 6.18), the recorder learns
- * of programs that have begun.
+ * Holds processes that execute a program or map a library until their probes are attached
+ * (bpf/hold.bpf.c), or until a timeout. Kernels before 6.18 cannot hold: there the recorder is only
+ * notified of programs that have already begun.
  */
 struct holds;
 struct probes;
 
-/* Of libraries, only those are held whose names begin with one of these. */
+/* Prefixes of the names of libraries that are held. */
 struct holds_libraries {
-	bool any; /* all are held, under any name */
+	bool any; /* hold for any library */
 	size_t count;
 	const char *names[8];
 };
 
-/* To be called between open and load: what is held, and for how long. */
+/* Call it between open and load: sets what is held and for how long. */
 void holds_prepare(struct probes *probes, const struct selection *selection,
 		   const struct holds_libraries *libraries);
 
-/* Instead, for a recording that sets no probes into programs. */
+/* Call it instead for a recording without probes in programs. */
 void holds_leave_out(struct probes *probes);
 
-/* From here on programs are held: holds_take() must be called when camera_fd() is readable. */
+/* Starts to hold: call holds_take() whenever camera_fd() is readable. */
 int holds_start(struct probes *probes, struct holds **holds, struct fail *why);
 
-/* From now on, children are held when they are born: they need probes of their own. */
+/* From now on also holds new children, which need probes of their own. */
 void holds_children(struct probes *probes);
 
-/* Files that were known need another look: each process needs its own probes from now on. */
+/* Forgets the known files, because each process needs its own probes from now on. */
 void holds_forget(struct probes *probes);
 
-/* Lets all go, and holds no more. */
+/* Releases all held processes, and stops holding. */
 void holds_stop(struct holds *holds);
 
-/* A process that waits. */
+/* A held process. */
 struct held {
 	pid_t pid;
-	bool is_program; /* it has executed the file; else it maps it, */
-	bool is_child;	 /* or it was just born, with all that its parent maps: there is no file */
-	bool by_thread;	 /* another thread than the first one has executed it, and become that */
-	bool undecided;	 /* whether it is meant has to be asked */
+	bool is_program; /* it has executed the file; else it maps the file, */
+	bool is_child;	 /* or it is a new child with its parent's mappings, and there is no file */
+	bool by_thread;	 /* a thread other than the first has executed it, and became the first */
+	bool undecided;	 /* whether the process is selected is not known yet */
 	const char *comm;
-	uint64_t address; /* in the file's first mapping */
-	/* of the file, as the kernel has it: some file systems say another one to stat() */
+	uint64_t address; /* an address in the file's first mapping */
+	/* the file's device and inode in the kernel; some file systems return others to stat() */
 	dev_t device;
 	ino_t inode;
-	uint64_t began; /* CLOCK_MONOTONIC, ns */
+	uint64_t began; /* start of the hold, CLOCK_MONOTONIC, ns */
 };
 
 struct holds_listener {
 	/*
-	 * Sets the probes. Returns whether the process is meant: only then its file is known from
-	 * now on; unless *each is set, since each process that has the file needs its own probes.
+	 * Attaches the probes. Returns whether the process is selected. If so, later processes with
+	 * the same file are not held, unless *each is set because each process needs its own
+	 * probes.
 	 */
 	bool (*prepare)(void *context, const struct held *held, bool *each);
-	/* ran_ns: how long it has run without its probes; 0: it was held all the time */
+	/* Called after the release. ran_ns: time that the process ran without probes; 0: none */
 	void (*released)(void *context, const struct held *held, uint64_t ran_ns);
 	void *context;
 };
 
-/* Lets each process that waits go, once it is prepared. */
+/* Prepares and releases each held process. */
 void holds_take(struct holds *holds, const struct holds_listener *listener);
 
 struct holds_counts {
-	uint64_t count;	  /* until their probes were set */
-	uint64_t longest; /* ns, of all */
+	uint64_t count;	  /* number of processes that were held until their probes were attached */
+	uint64_t longest; /* longest hold, ns */
 };
 struct holds_counts holds_counts(const struct holds *holds);
 

@@ -7,9 +7,8 @@
 struct btf;
 
 /*
- * Whether this kernel lets a program load from an address that may be any number (Linux 6.17), as
- * KERNEL_READ() of bpf/kernel.h does: tried with a short program. types: the kernel's; null: they
- * cannot be read.
+ * Whether the verifier accepts a load from an arbitrary address (Linux 6.17), as in KERNEL_READ()
+ * of bpf/kernel.h: tries a short program. types: the kernel's types; null: not readable.
  */
 bool kernel_loads_try(const struct btf *types);
 

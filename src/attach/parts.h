@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "process/select.h"
 
-/* Files that the programs of a selection consist of, as they are mapped, or will be. */
+/* The files that the selected programs consist of: mapped, or to be mapped. */
 struct part {
 	int fd;
 	char *path, *root;
@@ -20,13 +20,12 @@ struct parts {
 };
 
 /*
- * Opens them. Returns 0 or a negative errno with *why filled; parts_free() is needed in either
- * case.
+ * Opens the files. Returns 0 or a negative errno with *why filled; call parts_free() in both cases.
  */
 int parts_find(const struct selection *selection, struct parts *parts, struct fail *why);
 void parts_free(struct parts *parts);
 
-/* The process of a thread; its own number if it is gone. */
+/* The process of a thread; tid itself if the thread has ended. */
 pid_t parts_process_of_thread(pid_t tid);
 
 #endif

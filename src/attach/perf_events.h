@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "base/vec.h"
 
-/* Perf events, each on a CPU, that call a BPF program. */
+/* Perf events, one per CPU, that run a BPF program. */
 struct perf_event {
 	int fd;
 	struct bpf_link *link; /* owns fd */
@@ -20,16 +20,16 @@ struct perf_events {
 };
 
 /*
- * Adds one on a CPU; it counts nothing before perf_events_start(). Returns 0, or a negative errno:
- * -ENODEV if the CPU is offline.
+ * Adds an event on a CPU, disabled until perf_events_start(). Returns 0 or a negative errno;
+ * -ENODEV: the CPU is offline.
  */
 int perf_events_add(struct perf_events *events, struct perf_event_attr *attr,
 		    const struct bpf_program *program, unsigned int cpu);
 
-/* From now on they count. Returns 0, or a negative errno with *why filled. */
+/* Enables all events. Returns 0 or a negative errno with *why filled. */
 int perf_events_start(const struct perf_events *events, struct fail *why);
 
-/* Ends all of them. */
+/* Closes all events. */
 void perf_events_free(struct perf_events *events);
 
 #endif

@@ -5,23 +5,23 @@
 #include <stdbool.h>
 
 /*
- * Which of our programs or maps the kernel has refused, and why: libbpf says it in the words of its
- * warnings alone, and closes all that it has loaded.
+ * The program or map that the kernel refused, and why. libbpf reports both only in the text of its
+ * warnings, and closes everything that it has loaded.
  */
 struct refusal {
-	char name[64];	 /* of the program or map; "": none was named */
+	char name[64];	 /* of the program or map; "": not known */
 	char words[256]; /* the verifier's last line; else libbpf's warning */
-	bool has_log;	 /* words are the verifier's */
+	bool has_log;	 /* words come from the verifier */
 };
 
 /*
- * Until refusal_end(), libbpf's warnings in this thread become *refusal, which is cleared first,
- * and nothing is printed.
+ * Clears *refusal. Until refusal_end(), libbpf's warnings in this thread are parsed into it instead
+ * of printed.
  */
 void refusal_begin(struct refusal *refusal);
 void refusal_end(void);
 
-/* One warning. The last one that names something counts. */
+/* Parses one warning. The last one that names a program or map counts. */
 void refusal_read(struct refusal *refusal, const char *warning);
 
 #endif

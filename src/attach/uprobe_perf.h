@@ -6,19 +6,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Uprobes by perf events, one at a time: what kernels before 6.6 have. */
+/* Uprobes as perf events, one at a time, for kernels before 6.6. */
 struct uprobe_perf {
-	uint32_t type;	     /* of the kernel's uprobe events */
-	uint64_t return_bit; /* in config: it fires when the function returns */
+	uint32_t type;	     /* perf's number for uprobe events */
+	uint64_t return_bit; /* bit in config: fires when the function returns */
 };
 
-/* Asks /sys for the numbers. Returns 0 or a negative errno. */
+/* Reads the numbers from /sys. Returns 0 or a negative errno. */
 int uprobe_perf_find(struct uprobe_perf *perf);
 
 /*
- * Attaches a program to one place of a file. counter: as of struct uprobe_place. pid: only there,
- * 0: wherever it runs. Returns a descriptor, which holds the probe until it is closed, or a
- * negative errno.
+ * Attaches a program to one place of a file. counter: see struct uprobe_place. pid: only in that
+ * process; 0: in all. Returns a descriptor or a negative errno. Closing it removes the probe.
  */
 int uprobe_perf_attach(const struct uprobe_perf *perf, int program, const char *path, pid_t pid,
 		       uint64_t offset, uint64_t counter, uint64_t cookie, bool at_return);

@@ -7,21 +7,21 @@
 #include "base/fail.h"
 
 /*
- * The programs that walk stacks, for those that are called where something happens
- * (bpf/capture/capture.h). They are loaded without any step of a language runtime, and once more
- * with that of each runtime when the first process turns out to have it: a runtime that no process
- * has costs nothing, and the largest program has one of them.
+ * Loads the programs that walk stacks on behalf of the programs at events (bpf/capture/capture.h).
+ * They are loaded without the steps of language runtimes, and once more with the step of a runtime
+ * when the first process has that runtime. So an absent runtime costs nothing, and the largest
+ * program has one step.
  */
 struct kernel_types;
 struct probes;
 struct walkers;
 
-/* When it is chosen which programs are loaded: what follows walks is loaded with them. */
+/* Call it when the programs to load are chosen: it adds the programs that continue walks. */
 void walkers_prepare(struct probes *probes);
 
 /*
- * Loads the walkers of all loaded programs that walk; for where a source takes stacks. probes:
- * loaded; types: may be null. They stay the caller's. Returns 0 or a negative errno.
+ * Loads the walkers of all loaded programs that walk stacks. Needed if a source records stacks.
+ * probes: loaded; types: may be null; the caller owns both. Returns 0 or a negative errno.
  */
 int walkers_new(struct probes *probes, const struct kernel_types *types, struct walkers **walkers);
 void walkers_free(struct walkers *walkers);
@@ -30,10 +30,10 @@ void walkers_free(struct walkers *walkers);
 #define WALKERS_ALL UINT32_MAX
 
 /*
- * Before the kernel side is shown code of these runtimes (bits of enum unwind_runtime): loads their
- * steps, if they are not there. That takes some ten ms. Returns 0 or a negative errno: they cannot
- * be loaded, stacks say that frames of theirs are missing, and it is not tried again. *why: what
- * one of them lacks. walkers may be null.
+ * Loads the steps of runtimes (bits of enum unwind_runtime) unless they are loaded; takes tens of
+ * ms. Call it before code of these runtimes is published to the kernel side. Returns 0, or a
+ * negative errno with *why filled if a step cannot be loaded: stacks then mark its frames as
+ * missing, and it is not tried again. walkers may be null.
  */
 int walkers_need(struct walkers *walkers, uint32_t runtimes, struct fail *why);
 

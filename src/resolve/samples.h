@@ -187,8 +187,8 @@ void samples_each_image(struct samples *samples, pid_t pid,
 void samples_meet(struct samples *samples, pid_t pid);
 
 /*
- * As samples_follow(), and builds the unwind tables of all images of the process now: so many of
- * its threads will send stacks at the same time that there is no room to hand them over.
+ * As samples_follow(), and builds the unwind tables of all images of the process now. Use it if
+ * more threads will send stacks at the same time than there is room to hand over.
  */
 void samples_follow_all(struct samples *samples, pid_t pid);
 

@@ -76,8 +76,8 @@ void samples_look_again(struct samples *samples, struct filmed_process *filmed,
 
 /*
  * Publishes a process again that may have changed. If the kernel side ignores what was published
- * (no generation), a mapping without code has replaced a part of it long ago: such mappings are not
- * reported.
+ * (no generation), a mapping without code, which the kernel does not report, has replaced a part
+ * long ago.
  */
 void samples_renew(struct samples *samples, struct filmed_process *filmed, struct process *process,
 		   const struct capture_record *record);
