@@ -8,24 +8,27 @@
 /* A function that a user names, with its callers and callees. */
 struct around {
 	const struct function *of; /* of the report */
-	size_t others;		   /* functions that match, too, and took less */
+	size_t others;		   /* number of other functions that match, with smaller totals */
 	struct sandwich sandwich;
 };
 
 /*
- * Finds the function of a report that took most, with all it called, of those that a pattern means:
- * a name, a glob, or "re:" and a regular expression (query/patterns.h). 0 or a negative errno with
- * *why filled: -ENOENT, where none matches, with a name that is near. *others: how many match
- * beside it.
+ * Finds the function of a report with the largest total among those that match a pattern: a name, a
+ * glob, or "re:" and a regular expression (query/patterns.h). *others: number of other matches.
+ * Returns 0 or a negative errno with *why filled; -ENOENT: none matches, and *why suggests a
+ * similar name.
  */
 int around_find(const struct functions *functions, const char *pattern,
 		const struct function **found, size_t *others, struct fail *why);
 
-/* The callers and callees of a function of a report. 0 or -ENOMEM; to be freed in either case. */
+/*
+ * Finds the callers and callees of a function. Returns 0 or -ENOMEM; call around_free() in both
+ * cases.
+ */
 int around_of(const struct report *report, const struct function *f, struct around *around,
 	      struct fail *why);
 
-/* The same of the one that a pattern means. around_free() is needed in either case. */
+/* The same for the function that around_find() finds. Call around_free() in both cases. */
 int around_make(const struct report *report, const char *pattern, struct around *around,
 		struct fail *why);
 void around_free(struct around *around);

@@ -5,10 +5,10 @@
 #include "film/reader.h"
 #include "query/names.h"
 
-/* The names of a film's frames, each made once. */
+/* Caches the names of a film's frames. */
 struct call_names {
 	const struct film *film;
-	const char **of_frame; /* null: not yet asked for */
+	const char **of_frame; /* null: not requested yet */
 	struct name_pool pool;
 };
 
@@ -16,7 +16,7 @@ struct call_names {
 int call_names_init(struct call_names *names, const struct film *film);
 void call_names_free(struct call_names *names);
 
-/* As the film has it, so not harmless; lives as long as names. Null: no memory. */
+/* The frame's name as in the film, so escape it. It is valid as long as names. Null: no memory. */
 const char *call_names_of(struct call_names *names, uint32_t frame);
 
 #endif

@@ -8,17 +8,17 @@
 #include "query/question.h"
 
 /*
- * Which threads and which stacks of a film a filter keeps: a byte per id, 1 where it is kept. To be
- * freed with filter_kept_free(), also after a failure.
+ * The threads and stacks of a film that a filter keeps: a byte per id, 1 if kept. Call
+ * filter_kept_free(), also after an error.
  */
 struct filter_kept {
 	uint8_t *threads, *stacks;
-	/* a byte per frame: 1 where it matches --focus, --ignore; null: that was not asked for */
+	/* a byte per frame: 1 if it matches --focus, --ignore; null: no such option */
 	uint8_t *focus, *ignored;
 	uint64_t leaks, grown; /* as in struct filter */
 };
 
-/* Returns 0, -ENOMEM, or -EINVAL where a regular expression takes too long; *why filled. */
+/* Returns 0, -ENOMEM, or -EINVAL if a regular expression takes too long; *why is filled. */
 int filter_apply(const struct filter *f, const struct film *film, struct filter_kept *kept,
 		 struct fail *why);
 void filter_kept_free(struct filter_kept *kept);

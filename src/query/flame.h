@@ -6,22 +6,24 @@
 #include <stdint.h>
 
 /*
- * The answer that flame graphs, trees and folded text show: all stacks merged from the root.
- * nodes[0] is the root, it stands for everything; parents come before their children; siblings are
- * sorted by total, largest first, unless it is said that they are not. self is what was spent in
- * the node itself; total is self plus the children's totals, exactly.
+ * The result behind flame graphs, trees and folded text: all stacks merged from the root. nodes[0]
+ * is the root; parents precede their children; siblings are sorted by total, largest first, unless
+ * a function says otherwise. self is what was spent in the node itself; total is exactly self plus
+ * the children's totals.
  */
 struct flame_node {
 	uint32_t parent, first_child, next_sibling; /* 0: none */
 	const char *name;			    /* as in the film: hostile, escape it */
-	const char *image;			    /* path of the image, "" for groups and marks */
+	const char *image;			    /* path of the image; "" for groups and marks */
 	unsigned int kind; /* enum film_frame_kind; 0: the root, or a group (process, thread) */
-	bool guess;	   /* some samples came here by a guess (frame pointer) */
+	bool guess;	   /* some samples are here by a guess (frame pointer) */
 	bool inlined;
 	const char *file; /* with --lines, else "" */
 	uint32_t line;
 	uint64_t self, total;
-	/* In a diff: the same of the other (earlier) film, scaled to this film's total. Else 0. */
+	/*
+	 * In a diff: the values of the other (earlier) film, scaled to this film's total. Else 0.
+	 */
 	uint64_t before_self, before_total;
 };
 
@@ -29,8 +31,8 @@ struct flame {
 	struct flame_node *nodes;
 	uint32_t count;
 	/*
-	 * Nodes that are not there, as others that are will not be shown either: what a node
-	 * without children has in itself may have been spent in these.
+	 * Number of nodes that were left out because they would not be shown. The self value of a
+	 * node without children may belong to such nodes.
 	 */
 	uint32_t left_out;
 	bool is_diff;
@@ -39,12 +41,12 @@ struct flame {
 	const char *title; /* e.g. "on-cpu, 10.0 s on host7, 2026-11-21 14:32:08" */
 };
 
-/* Frees the nodes; the strings belong to the answer that the flame came from. */
+/* Frees the nodes. The strings belong to the result that the flame comes from. */
 void flame_free(struct flame *flame);
 
 /*
- * Walks all nodes depth first, from the root: start with node 0 and depth 0; the node after the
- * last is 0. depth follows along, the root's is 0.
+ * Returns the next node in depth-first order, and updates *depth. Start with node 0 (the root) and
+ * depth 0; after the last node it returns 0.
  */
 uint32_t flame_next(const struct flame *flame, uint32_t node, uint32_t *depth);
 

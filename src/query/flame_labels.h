@@ -6,9 +6,9 @@
 #include "query/labels.h"
 
 /*
- * Numbers what the nodes of a flame are called, each once: *label_of, to be freed, holds a label
- * per node; the root has none (its entry means nothing). labels must be all zero; its strings are
- * the flame's. Returns 0 or -ENOMEM; labels_free() is needed in either case.
+ * Numbers the distinct labels of a flame's nodes. *label_of gets a label per node, which the caller
+ * frees; the root has no label (its entry is undefined). labels must be all zero; its strings
+ * belong to the flame. Returns 0 or -ENOMEM; call labels_free() in both cases.
  */
 int flame_labels(const struct flame *flame, struct labels *labels, uint32_t **label_of);
 

@@ -4,7 +4,7 @@
 
 #include "query/flame.h"
 
-/* The name of the one child that stands for those of a node that were left out. */
+/* The name of the child that replaces all children of a node that were left out. */
 #define FLAME_SMALLER "[smaller]"
 
 enum {
@@ -12,11 +12,10 @@ enum {
 };
 
 /*
- * A copy of a flame, of at most that many nodes (at least FLAME_PRUNE_MIN): those with the largest
- * totals, of either side. What the others had stands in a mark FLAME_SMALLER below the node that
- * they were children of, so that all totals are as before. Siblings are sorted by total, largest
- * first, marks last, in any order of the flame. *hidden: how many were left out. The
- * strings are the flame's. Returns 0 or -ENOMEM.
+ * Copies at most `most` nodes of a flame (at least FLAME_PRUNE_MIN): those with the largest totals
+ * on either side. A mark FLAME_SMALLER replaces the others below each parent, so that totals do not
+ * change. In the copy siblings are sorted by total, largest first, marks last. *hidden: number of
+ * nodes left out. The strings belong to flame. Returns 0 or -ENOMEM.
  */
 int flame_prune(const struct flame *flame, uint32_t most, struct flame *pruned, uint32_t *hidden);
 

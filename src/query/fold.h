@@ -9,21 +9,20 @@
 #include "query/question.h"
 
 /*
- * Stacks as people want to see them. What an interpreter does to run a function is part of that
- * function, and what a program says of its work (labels) is not a function: neither is shown as a
- * frame, unless asked for.
+ * Simplifies stacks for display. The interpreter's own frames belong to the function that it runs,
+ * and a program's labels are not functions: neither is shown as a frame, unless requested.
  */
 struct fold {
-	struct film_stack
-		*paths; /* by stack, without the frames that are folded; null: none is, all stay */
-	uint32_t *into; /* by stack: the one that it is shown as */
+	/* by stack, without the folded frames; null: no frame is folded */
+	struct film_stack *paths;
+	uint32_t *into; /* by stack: id of the stack that is shown instead */
 };
 
-/* Returns 0 or -ENOMEM; fold_free() is needed in either case. */
+/* Returns 0 or -ENOMEM; call fold_free() in both cases. */
 int fold_stacks(const struct film *film, const struct shape *shape, struct fold *fold);
 void fold_free(struct fold *fold);
 
-/* Whether the last frame of a stack is not shown: it counts as its parent, then. */
+/* Whether the last frame of a stack is folded: the stack then counts as its parent. */
 bool fold_leaves_out(const struct film *film, const struct film_stack *stack,
 		     const struct shape *shape);
 

@@ -10,11 +10,11 @@
 #include "query/tree.h"
 
 /*
- * What a reader searches a profile for, in the language of the page's search field
- * (web/src/flame/pattern.ts): plain text is found anywhere in the name, ASCII letters in any case;
- * "in quotes" is the whole name; with a * it is a glob of the whole name; /between slashes/ is a
- * regular expression (base/regex.h), with an i behind it in any case; image: and file: look there
- * instead, and a glob of an image also fits its file name.
+ * Searches a profile with the syntax of the page's search field (web/src/flame/pattern.ts). Plain
+ * text matches anywhere in the name and ignores the case of ASCII letters; "in quotes" matches the
+ * whole name; text with a * is a glob for the whole name; /between slashes/ is a regular expression
+ * (base/regex.h), and a following i ignores case. The prefixes image: and file: search there
+ * instead; a glob of an image also matches its file name.
  */
 struct frame_search;
 
@@ -23,8 +23,8 @@ enum {
 };
 
 /*
- * is_regex: the text is a regular expression without slashes, in any case. hidden: patterns of
- * frames that do not count, one a line; those that are wrong mean nothing; may be null. Returns 0,
+ * is_regex: text is a regular expression without slashes that ignores case. hidden: patterns of
+ * frames to ignore, one per line, of which invalid ones have no effect; may be null. Returns 0,
  * -ENOMEM, or -EINVAL with *why filled; *search is null after an error.
  */
 int frame_search_new(const char *text, bool is_regex, const char *hidden,
@@ -32,16 +32,16 @@ int frame_search_new(const char *text, bool is_regex, const char *hidden,
 void frame_search_free(struct frame_search *search); /* null is allowed */
 
 struct frame_matches {
-	uint64_t frames;     /* nodes of the flame that match */
-	uint64_t total[2];   /* of the outermost of them, by enum tree_side: nothing counts twice */
-	struct functions of; /* the functions that match, in the order they had; to be freed */
+	uint64_t frames; /* number of nodes that match */
+	/* sum over the outermost matches, so that nothing counts twice; by enum tree_side */
+	uint64_t total[2];
+	struct functions of; /* the functions that match, in their present order; free them */
 };
 
 /*
- * Searches a whole answer, whose tree and flame are the same node for node (flame_of_tree()). The
- * functions of the matches point to what functions has. Returns 0, -ENOMEM, or -EINVAL where a
- * regular expression takes too long; *why filled. functions_free() of matches->of is needed in
- * either case.
+ * Searches a whole result, whose tree and flame have the same nodes (flame_of_tree()). The
+ * functions of the matches point into functions. Returns 0, -ENOMEM, or -EINVAL if a regular
+ * expression takes too long; *why is filled. Call functions_free() for matches->of in all cases.
  */
 int frame_search_run(const struct frame_search *search, const struct tree *tree,
 		     const struct flame *flame, const struct functions *functions,

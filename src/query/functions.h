@@ -5,33 +5,34 @@
 #include "query/calls/view.h"
 #include "query/tree.h"
 
-/* One function (or line of one, or what stands for a function) over all stacks. */
+/* The sums of a function (or of one of its lines, or of a mark) over all stacks. */
 struct function {
 	const struct label *label;
-	bool guess; /* some samples came here by a guess */
-	/* by enum tree_side, each in its own film's units: nothing is scaled here */
+	bool guess; /* some samples are here by a guess */
+	/* by enum tree_side, each in the unit of its own film, not scaled */
 	uint64_t self[2];
-	uint64_t total[2];	     /* with all it called; recursion counts once */
-	struct call_stats *calls[2]; /* of an event of calls: null where it has none that count */
-	bool is_focus;		     /* its name matches --focus, or there is none */
+	uint64_t total[2];	     /* includes callees; recursion counts once */
+	struct call_stats *calls[2]; /* for an event of calls; null: no call counts */
+	bool is_focus;		     /* its name matches --focus, or there is no --focus */
 };
 
-/* The sum of self, with what is left out, is the tree's total. */
+/* The sum of all self values and left_out is the tree's total. */
 struct functions {
 	struct function *at;
 	size_t count;
-	uint64_t left_out; /* of self: functions that are not there, as they will not be shown */
+	/* self of functions that were left out because they would not be shown */
+	uint64_t left_out;
 };
 
 /*
- * What functions are sorted by, largest first; where that is the same, as functions_sort() does. Of
- * calls that ended unseen only the time counts that they surely took.
+ * Sort keys of functions, largest first; equal ones in the order of functions_sort(). A call whose
+ * end was not seen counts only with the time that it certainly took.
  */
 enum function_order {
 	FUNCTIONS_AS_THEY_ARE,
 	FUNCTIONS_BY_SELF,
 	FUNCTIONS_BY_TOTAL,
-	/* from here on of calls only */
+	/* the rest is only for events of calls */
 	FUNCTIONS_BY_CALLS,
 	FUNCTIONS_BY_AVERAGE,
 	FUNCTIONS_BY_MAX,
@@ -39,34 +40,34 @@ enum function_order {
 };
 
 /*
- * In no order. Returns 0 or -ENOMEM. The tree must be summed up, and must live as long as the
- * result.
+ * Lists the functions of a tree, unsorted. The tree must be summed up, and must outlive the result.
+ * Returns 0 or -ENOMEM.
  */
 int functions_of(const struct tree *tree, const struct flame *flame, struct functions *functions);
-/* By self, then total, largest first. */
+/* Sorts by self, then total, largest first. */
 void functions_sort(struct functions *functions);
 void functions_free(struct functions *functions);
 
 /*
- * The first *most functions in that order, of equal ones those that functions_sort() puts first: an
- * array to be freed, whose items point into functions, which need not be sorted. *most becomes how
- * many there are. Null: no memory.
+ * Selects the first *most functions in an order, and of equal ones those that functions_sort() puts
+ * first. Returns an array that the caller frees, whose items point into functions, and sets *most
+ * to its length. functions need not be sorted. Null: no memory.
  */
 const struct function **functions_first(const struct functions *functions,
 					enum function_order order, size_t *most);
 
-/* All functions in an order, as functions_first(). */
+/* The same for all functions. */
 const struct function **functions_in_order(const struct functions *functions,
 					   enum function_order order);
 
 /*
- * What of total or self may be others' time, as the ends of calls were not seen. Never more than it
- * is.
+ * The part of total or self that may be time of other functions, because ends of calls were not
+ * seen. At most total or self.
  */
 uint64_t function_unsure_total(const struct function *f, enum tree_side side);
 uint64_t function_unsure_self(const struct function *f, enum tree_side side);
 
-/* The time that a function's calls were on a CPU; never more than its total. */
+/* ns that a function's calls were on a CPU; at most its total. */
 uint64_t function_on_cpu(const struct function *f, enum tree_side side);
 
 #endif

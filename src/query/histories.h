@@ -6,48 +6,53 @@
 #include "query/slices.h"
 
 /*
- * The slices of all threads in memory, so that a walk can jump from a thread to the one that woke
- * it. A slice takes one line of the cache: of its evidence it keeps what a walk and its words need.
+ * The slices of all threads in memory, so that a walk can jump from a thread to its waker. A slice
+ * has the size of a cache line, with only the evidence that walks and explanations need.
  */
 struct history_slice {
-	uint64_t start, end;	   /* of the film's clock */
-	uint64_t address;	   /* the system call's first argument; of a futex its word */
-	uint32_t operation, value; /* its second and its third argument, of which the low bits */
+	uint64_t start, end; /* by the film's clock */
+	/* the system call's first argument; for futex(2) the address of the word */
+	uint64_t address;
+	uint32_t operation, value; /* low bits of its second and third argument */
 	uint32_t thread, waker, stack, flags;
-	uint32_t object; /* as of a struct slice_evidence; of an epoll what was ready, if known */
-	uint32_t on;	 /* of a goroutine: the thread that worked for it; 0 */
-	uint16_t call, cpu; /* of a time in the run queue: the CPU on which it ran then */
-	uint8_t kind;	    /* enum slice_kind */
+	uint32_t object; /* as in struct slice_evidence; for an epoll the ready object, if known */
+	uint32_t on;	 /* for a goroutine: the thread that ran it; else 0 */
+	/* cpu: for a slice in the run queue, the CPU on which the thread ran then */
+	uint16_t call, cpu;
+	uint8_t kind; /* enum slice_kind */
 	uint8_t state, context, descriptor;
 };
 
-/* Beside enum film_wait_flag and enum film_turn_flag: */
+/* Flags in addition to enum film_wait_flag and enum film_turn_flag. */
 enum history_flag {
-	/* a wait for a lock whose holder has not ended it: that is its waker here */
+	/* a wait for a lock that its holder did not end: the waker here is the holder */
 	HISTORY_HELD = 1u << 31,
-	/* the waker's process has the other end of the connection that was waited for */
+	/* the waker's process has the other end of the awaited connection */
 	HISTORY_PEER = 1u << 30,
-	/* a poll of one connection, while its thread served a request, or waited for an answer */
+	/* a poll of one connection while the thread served a request, or awaited an answer */
 	HISTORY_ASKED = 1u << 29,
-	/* for the answer of a name server, by one connection */
+	/* a wait for a name server's answer on one connection */
 	HISTORY_NAMES = 1u << 28,
-	/* for a lock whose holder waits for the next connection: for its turn to do so */
+	/* a wait for a lock whose holder waits for the next connection: for the right to accept */
 	HISTORY_ACCEPTS = 1u << 27,
-	/* its time was over, and its thread waited on: its waker is that of the last such wait */
+	/* a wait that timed out and was repeated: the waker is that of the last repetition */
 	HISTORY_RETRIED = 1u << 26,
-	/* as for a disk, but another process ended it, as the daemon of a file system does */
+	/* looks like a wait for a disk, but another process ended it, as a FUSE daemon does */
 	HISTORY_BY_PROCESS = 1u << 25,
-	/* by the roles of functions (query/explain/by_roles.h): for the daemon of a file system, */
+	/*
+	 * the rest is from the roles of functions (query/explain/by_roles.h); a wait for a FUSE
+	 * daemon
+	 */
 	HISTORY_FUSE = 1u << 19,
-	/* for a lock of a database: of a row, or of a table, */
+	/* a wait for a database's lock of a row, or of a table */
 	HISTORY_ROW = 1u << 24,
 	HISTORY_TABLE = 1u << 23,
-	/* for a client: for its next command, or until it takes an answer */
+	/* a wait for a client: for its next command, or until it reads the answer */
 	HISTORY_CLIENT_READ = 1u << 22,
 	HISTORY_CLIENT_WRITE = 1u << 21,
-	/* its thread stops all others of its process: the waker is the one that stopped last */
+	/* the thread stops all others of its process: the waker is the last one that stopped */
 	HISTORY_SAFEPOINT = 1u << 20,
-	/* for more of a request that its thread serves, of whose answer nothing was sent yet */
+	/* a wait for the rest of a request whose answer has not begun */
 	HISTORY_UPLOAD = 1u << 18,
 };
 
@@ -63,39 +68,40 @@ static inline bool history_is_idle(const struct history_slice *slice)
 }
 
 /*
- * A wait for a lock, or a part of one; without an address: for what the process of the holder does
- * with the other end of a pipe.
+ * A wait for a lock, or a part of one. address 0: a wait for the holder's process, which has the
+ * other end of a pipe.
  */
 struct history_lock {
 	uint64_t start, end, address;
-	uint32_t thread, holder, place; /* as of a struct film_lock */
+	uint32_t thread, holder, place; /* as in struct film_lock */
 	uint8_t kind, sure;
 };
 
 enum {
-	HISTORIES_MAX = 1 << 25 /* slices, which is 2 GiB */
+	HISTORIES_MAX = 1 << 25 /* slices; they take 2 GiB */
 };
 
 struct histories {
 	const struct film *film;
 	uint64_t from, to;
-	struct history_slice *slices; /* by thread, those of one thread in order of time */
-	size_t *first; /* by thread: its first one; its last one is in front of the next thread's */
-	uint8_t *goroutines; /* by thread: 1 where it is one; null: there are none */
+	struct history_slice *slices; /* sorted by thread, then time */
+	/* by thread: index of its first slice; its last one precedes the next thread's first */
+	size_t *first;
+	uint8_t *goroutines; /* by thread: 1 for a goroutine; null: there are none */
 	size_t count;
-	vec(struct history_lock) locks; /* of slices of which the lock is known, in any order */
+	vec(struct history_lock) locks; /* for slices whose lock is known, unsorted */
 };
 
 /*
- * Reads the slices of an event of turns, and of goroutines beside it (0: none), that have a part in
- * [from, to). 0, or a negative errno with *why filled: -E2BIG where they are more than
- * HISTORIES_MAX. histories_free() is needed in either case.
+ * Reads the slices of an event of turns, and of the film's events of goroutines, that overlap
+ * [from, to). Returns 0 or a negative errno with *why filled; -E2BIG: more than HISTORIES_MAX
+ * slices. Call histories_free() in both cases.
  */
 int histories_load(struct histories *histories, struct film *film, uint32_t event, uint64_t from,
 		   uint64_t to, struct fail *why);
 void histories_free(struct histories *histories);
 
-/* Whether the film's thread is a goroutine, of which these are slices. */
+/* Whether a thread of the film is a goroutine with slices here. */
 static inline bool histories_is_goroutine(const struct histories *histories, uint32_t thread)
 {
 	return histories->goroutines && histories->goroutines[thread];
@@ -104,8 +110,8 @@ static inline bool histories_is_goroutine(const struct histories *histories, uin
 #define HISTORY_NONE SIZE_MAX
 
 /*
- * The slice of a thread that covers the ns at a time, or, where none does, the last one before it;
- * HISTORY_NONE: the thread has none that begins by then.
+ * The index of the slice of a thread that covers a time, or else of the last one before it;
+ * HISTORY_NONE: the thread has no slice that begins by then.
  */
 size_t histories_find(const struct histories *histories, uint32_t thread, uint64_t time);
 

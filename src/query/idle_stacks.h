@@ -7,13 +7,13 @@
 #include "film/reader.h"
 
 /*
- * Stacks of threads that wait for work: workers of pools, and those that a language's runtime has
- * for its own ends. To the kernel, they wait for a condition as others do.
+ * Finds stacks of threads that wait for work: pool workers, and threads of a language's runtime.
+ * The kernel cannot distinguish them from other waits for a condition.
  */
 
 /*
- * Adds WAIT_HAS_NO_WORK and WAIT_HAS_NO_WORK_UNTIMED (film/wait_rules.h) to stacks of a film.
- * frames: by stack. Returns 0 or -ENOMEM; then none is added.
+ * Sets WAIT_HAS_NO_WORK and WAIT_HAS_NO_WORK_UNTIMED (film/wait_rules.h) in frames, which is
+ * indexed by stack. Returns 0, or -ENOMEM: then nothing is set.
  */
 int idle_stacks_find(const struct film *film, uint8_t *frames);
 

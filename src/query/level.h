@@ -7,28 +7,34 @@
 #include "query/filter.h"
 
 /*
- * Levels, such as bytes in use, are not summed over time: of a range counts the last state in it. A
- * state of a process is what was reported at one moment, a sample for each stack.
+ * Levels, such as bytes in use, are not summed over time: a range has the value of its last
+ * snapshot. A snapshot of a process is the set of samples with one time, one sample per stack.
  */
 
 /*
- * For each process of the film, the time of the last of its samples in [from, to), 0: there is
- * none. Those of the same number and name are one, as services that push without a number are
- * another process each time. To be freed; null with *why filled: the film cannot be read, or memory
- * ran out.
+ * For each process of the film, the time of its last sample in [from, to); 0: none. Processes with
+ * the same pid and name count as one, because services that push without a pid are a new process
+ * each time. The caller frees the array. Null with *why filled: the film cannot be read, or no
+ * memory.
  */
 uint64_t *level_last(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		     struct fail *why);
 
-/* For each process the first of its number and name. To be freed; null: no memory. */
+/*
+ * For each process the first one with its pid and name. The caller frees the array. Null: no
+ * memory.
+ */
 uint32_t *level_processes(const struct film *film);
 
-/* When what processes hold together was most, of the moments whose states the film has. */
+/* The peak of what all processes held together, among the film's snapshots. */
 struct level_peak {
-	uint64_t value, time; /* 0: there is none */
+	uint64_t value, time; /* 0: none */
 };
 
-/* Of what is kept, in [from, to). Returns 0 or a negative errno with *why filled. */
+/*
+ * Finds the peak of what a filter keeps, in [from, to). Returns 0 or a negative errno with *why
+ * filled.
+ */
 int level_peak(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 	       const struct filter_kept *kept, struct level_peak *peak, struct fail *why);
 

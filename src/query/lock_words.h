@@ -10,24 +10,24 @@
 
 struct film;
 
-/* What a lock of an enum film_lock_kind is called, "mutex"; "lock" for one of a later version. */
+/* The name of an enum film_lock_kind: "mutex"; "lock" for a kind from a later version. */
 const char *lock_kind_words(uint32_t kind);
 
-/* How an enum film_lock_holder is known, "owner"; "": it is not, or a later version's. */
+/* The name of an enum film_lock_holder: "owner"; "": not known, or from a later version. */
 const char *lock_sure_words(uint32_t sure);
 
-/* What a lock is shown by. */
+/* What the display name of a lock is made of. */
 struct lock_shown {
 	uint64_t address;
-	uint32_t place;	  /* as of a struct film_lock */
-	uint32_t process; /* named beside an address, which means nothing elsewhere; 0: not */
+	uint32_t place;	  /* as in struct film_lock */
+	uint32_t process; /* process in which address is valid; 0: do not name it */
 	uint32_t kind;
 };
 
 /* "mutex guard in app", "mutex 0x7f10 of app (12)", "flock of /run/app.lock" */
 void lock_words(const struct film *film, const struct lock_shown *lock, char *words, size_t size);
 
-/* Whether the address is that of the waiter's own word, which does not tell locks apart. */
+/* Whether the address is that of the waiter's own word, which does not identify the lock. */
 static inline bool lock_is_waiters_own(uint32_t kind)
 {
 	return kind == FILM_LOCK_PARKING_LOT || kind == FILM_LOCK_JAVA;

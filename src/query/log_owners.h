@@ -4,7 +4,10 @@
 
 #include "query/log_lines.h"
 
-/* Finds the threads that lines are of, by what they say. 0 or a negative errno with *why filled. */
+/*
+ * Finds the threads that lines belong to, by their text. Returns 0 or a negative errno with *why
+ * filled.
+ */
 int log_owners_find(struct log_lines *lines, struct film *film, struct fail *why);
 
 #endif

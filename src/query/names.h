@@ -8,18 +8,18 @@
 #include "base/vec.h"
 #include "film/names.h"
 
-/* Strings that live as long as their pool. All zero is empty. */
+/* A pool that owns strings. All zero is empty. */
 struct name_pool {
 	vec(char *) names;
 };
 
-/* A copy of s, or null: no memory. */
+/* A copy of s, which belongs to the pool. Null: no memory. */
 const char *name_pool_add(struct name_pool *pool, const char *s);
 void name_pool_free(struct name_pool *pool);
 
 /*
- * The reason of a mark such as "[truncated: unreadable memory]", with its length, or null when name
- * is not such a mark.
+ * The reason in a mark such as "[truncated: unreadable memory]", and its length; null: name is not
+ * such a mark.
  */
 const char *name_truncation(const char *name, size_t *length);
 

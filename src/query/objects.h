@@ -5,30 +5,30 @@
 #include "query/slices.h"
 
 /*
- * What a thread waited for, by name: the file, the two ends of the connection, the futex, the
- * child. Names are as the filmed programs gave them: escape them.
+ * Names the object of a wait: the file, both ends of the connection, the futex, the child. Names
+ * come from the recorded programs: escape them.
  */
 enum object_known {
 	OBJECT_KNOWN,
-	OBJECT_NONE,	/* what it waited for has no object: time, work */
-	OBJECT_UNKNOWN, /* it has one, which the film does not say; the words say why */
+	OBJECT_NONE,	/* the wait has no object: for time, for work */
+	OBJECT_UNKNOWN, /* the film does not have the object; the text says why */
 };
 
-/* Of a slice that is a wait; words always end with a zero. */
+/* Formats the object of a slice that is a wait. The text is always terminated. */
 enum object_known slice_object(const struct film *film, const struct slice *slice, char *words,
 			       size_t size);
 
-/* Numbers of system calls that tell of objects are below this. */
+/* System calls with known objects have numbers below this. */
 #define OBJECT_CALLS 1024
 
-/* For many slices of one machine. */
+/* A table for the slices of one machine. */
 struct object_keys {
-	uint8_t arguments
-		[OBJECT_CALLS]; /* by number and 1: bits of those that tell of the object */
+	/* by system call number + 1: set of arguments that identify the object */
+	uint8_t arguments[OBJECT_CALLS];
 };
 void object_keys_init(struct object_keys *keys, const struct film *film);
 
-/* What tells the object of a wait from those of other waits of the same class and process. */
+/* A key that distinguishes the objects of waits of the same class and process. */
 uint64_t slice_object_key(const struct object_keys *keys, const struct slice *slice);
 
 /* The name of a turn's object; "": there is none. */

@@ -4,22 +4,19 @@
 
 #include "query/histories.h"
 
-/* Which thread ran on which CPU when. All zero is not made yet. */
+/* An index of the threads that ran on each CPU. All zero: not built yet. */
 struct occupants {
 	const struct histories *histories;
-	size_t *ran;   /* places of slices on CPUs, by CPU, those of one CPU in order of time */
-	size_t *first; /* by CPU: its first one in ran */
+	size_t *ran;   /* indexes of slices on CPUs, sorted by CPU, then time */
+	size_t *first; /* by CPU: index of its first entry in ran */
 	uint32_t cpus;
 };
 
-/* Makes them, unless they are there. 0 or -ENOMEM; occupants_free() is needed in either case. */
+/* Builds the index unless it exists. Returns 0 or -ENOMEM; call occupants_free() in both cases. */
 int occupants_make(struct occupants *occupants, const struct histories *histories);
 void occupants_free(struct occupants *occupants);
 
-/*
- * The place in ran of the first stay on a CPU that ends behind a time; first[cpu + 1] where there
- * is none.
- */
+/* The index in ran of the first stay on a CPU that ends after a time; first[cpu + 1]: none. */
 size_t occupants_find(const struct occupants *occupants, uint32_t cpu, uint64_t time);
 
 #endif

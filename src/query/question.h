@@ -13,62 +13,59 @@
 #include "film/reader.h"
 #include "query/when.h"
 
-/* Which samples count. What is not set keeps everything. */
+/* Selects samples. Members that are not set keep everything. */
 struct filter {
 	vec(uint32_t) pids;
 	vec(uint32_t) tids;
-	vec(const char *) comms;      /* globs on the name of the thread or of its process */
-	struct regex *focus, *ignore; /* on the names of functions; null: all, none */
+	vec(const char *) comms;      /* globs for the name of the thread or of its process */
+	struct regex *focus, *ignore; /* for names of functions; null: all, none */
 	const char *focus_text, *ignore_text;
 	struct when from, to;
-	/* a bit for each enum wait_class that counts; 0: all, and what is not a wait */
+	/* set of enum wait_class; 0: all, and samples that are not waits */
 	uint64_t waits;
-	/*
-	 * of memory in use: only what had been allocated at least that long before, ns; 0: all
-	 */
+	/* for memory in use: only allocations of at least that age, ns; 0: all */
 	uint64_t leaks;
 	const char *leaks_text;
-	/* of a level: only what there is more than so long before, ns; 0: all */
+	/* for a level: only the growth since that many ns before; 0: all */
 	uint64_t grown;
 	const char *grown_text;
-	/* the id of a request, or its number: only what was done for it; null: all */
+	/* id or number of a request: only samples on its behalf; null: all */
 	const char *request;
-	/* which processes count, by their id in the film; null: all */
+	/* selects processes by id in the film; null: all */
 	bool (*keeps)(void *context, const struct film *film, uint32_t process);
 	void *keeps_context;
 };
 
-/* How stacks are merged to a flame. */
+/* How stacks are merged into a flame. */
 struct shape {
-	bool by_process, by_thread; /* frames at the root that group */
-	bool by_name;		    /* with by_process: all processes of a name are one group */
-	bool by_image;		    /* one frame for consecutive frames of one image */
-	bool lines;		    /* a frame per source line, not per function */
-	bool inlines;		    /* inlined functions as frames of their own */
-	bool native; /* the interpreter's own frames, which run those of a language */
-	/*
-	 * of waits: what they were for, and the thread that ended them with its stack, at the root
-	 */
+	bool by_process, by_thread; /* group by frames at the root */
+	bool by_name;		    /* with by_process: one group for all processes of a name */
+	bool by_image;		    /* merge consecutive frames of one image */
+	bool lines;		    /* a frame per source line instead of per function */
+	bool inlines;		    /* show inlined functions as frames */
+	bool native;		    /* show the interpreter's own frames */
+	/* for waits, at the root: the cause, and the waker with its stack */
 	bool by_wait, by_waker;
-	bool by_lock, by_holder; /* of waits for locks: which one, and who held it */
-	bool by_endpoint;	 /* of the request that the thread worked on, at the root */
-	bool by_label;		 /* what programs say of their work, as frames at the root */
+	bool by_lock, by_holder; /* for waits for locks, at the root: the lock, and its holder */
+	/* at the root: endpoint of the request that the thread worked on */
+	bool by_endpoint;
+	bool by_label; /* at the root: the program's own labels */
 };
 
 /*
- * What is asked of a film. All zero asks for everything of the film's first event; of calls only
- * where it has no other.
+ * A query for a film. All zero selects everything of the film's first event; an event of calls only
+ * if the film has no other.
  */
 struct question {
-	const char *event; /* null: the first one, calls last */
+	const char *event; /* null: the first event, calls last */
 	struct filter filter;
 	struct shape shape;
-	const char *by_value; /* --by arg.NAME, or result: of calls with values; null: none */
-	bool is_raw;	      /* of calls: the tracer's own cost is not subtracted */
-	bool idle; /* of waits: with those for new work, which are an event of their own */
+	const char *by_value; /* for calls with values: --by arg.NAME, or result; null: none */
+	bool is_raw;	      /* for calls: do not subtract the tracer's own cost */
+	bool idle; /* for waits: include waits for new work, which are an event of their own */
 };
 
-/* The options of a question, the same for every verb that asks one. */
+/* The options of a question, common to all verbs with questions. */
 enum question_option {
 	QUESTION_EVENT = 'e',
 	QUESTION_PID = 'p',
@@ -118,22 +115,22 @@ enum question_option {
 extern const char question_help[];
 
 /*
- * Takes one option. value must outlive the question. Returns 0, -EINVAL with *why filled, -ENOMEM,
- * or -ENOENT when the option is not one of a question.
+ * Handles one option. value must outlive the question. Returns 0, -EINVAL with *why filled,
+ * -ENOMEM, or -ENOENT: not an option of a question.
  */
 int question_take(struct question *q, int option, const char *value, struct fail *why);
 
 void question_free(struct question *q);
 
-/* Whether a filter drops anything. */
+/* Whether any member of a filter is set. */
 bool filter_is_set(const struct filter *f);
 
-/* Appends the filter's options as they were given, "--pid 12 --focus '^parse_'". */
+/* Appends the filter's options as the user wrote them: "--pid 12 --focus '^parse_'". */
 void filter_describe(const struct filter *f, struct buf *words);
 
 /*
- * The span of the film's monotonic time that the filter asks for, as [*from, *to). -EINVAL with
- * *why filled when it is none, because the end does not come after the start.
+ * Sets [*from, *to) to the filter's range of the film's monotonic time. -EINVAL with *why filled:
+ * the end is not after the start.
  */
 int filter_span(const struct filter *f, const struct film_info *info, uint64_t *from, uint64_t *to,
 		struct fail *why);

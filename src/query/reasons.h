@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "film/reader.h"
 
-/* A count with its reason, "unreadable memory". */
+/* A count and its reason: "unreadable memory". */
 struct view_reason {
 	char *words;
 	uint64_t count;
@@ -20,21 +20,21 @@ struct view_reasons {
 	size_t count, room;
 };
 
-/* Adds to the count of a reason; known finds those that are there by the hash of their words. */
+/* Adds to the count of a reason. known: hash of the text -> index in reasons. False: no memory. */
 bool view_count_reason(struct view_reasons *reasons, struct map *known, const char *words,
 		       size_t length, uint64_t count);
 
-/* Most first. */
+/* Sorts by count, largest first. */
 void view_sort_reasons(struct view_reasons *reasons);
 
 /*
- * What a film lost of an event, and of another one (0: none) that is looked at with it, and of all
- * of them, most first. 0 or -ENOMEM.
+ * Lists a film's losses of an event, of another event that is queried with it (0: none), and of no
+ * single event, largest first. Returns 0 or -ENOMEM.
  */
 int view_count_losses(struct view_reasons *losses, const struct film *film, uint32_t event,
 		      uint32_t also);
 
-/* The same of one event alone; 0: of what a film lost of no single event. */
+/* The same for one event only; event 0: losses that belong to no single event. */
 int view_count_own_losses(struct view_reasons *losses, const struct film *film, uint32_t event);
 
 void view_free_reasons(struct view_reasons *reasons);

@@ -8,41 +8,39 @@
 #include "query/patterns.h"
 #include "query/question.h"
 
-/*
- * The calls of a film as they happened: beginnings and ends in order of time, across all threads.
- */
+/* Replays the calls of a film: entries and exits in order of time, across all threads. */
 
-/* What is shown. All zero shows everything. */
+/* Selects what is replayed. All zero: everything. */
 struct replay_question {
-	const char *event;	   /* null: that of calls */
-	struct filter filter;	   /* its focus is as under, where that is empty */
-	struct patterns functions; /* only calls of these */
-	struct patterns under;	   /* only calls of these, and what they call */
-	uint64_t min_time;	   /* ns, the tracer's cost included */
+	const char *event;	   /* null: the film's event of calls */
+	struct filter filter;	   /* its focus acts as under, if under is empty */
+	struct patterns functions; /* only calls of these functions */
+	struct patterns under;	   /* only calls of these functions, and what they call */
+	uint64_t min_time;	   /* ns, including the tracer's cost */
 	unsigned int max_depth;	   /* levels; 0: all */
-	bool no_values;		   /* calls are shown without arguments and results */
-	bool raw;		   /* durations as measured: the tracer's cost stays in */
-	size_t window;		   /* calls in memory at a time; 0: a million */
+	bool no_values;		   /* without arguments and results */
+	bool raw;		   /* durations as measured, including the tracer's cost */
+	size_t window;		   /* most calls in memory at a time; 0: a million */
 };
 
 void replay_question_free(struct replay_question *q);
 
 struct replay_sums {
-	uint64_t film_calls; /* of the event, for any question */
-	uint64_t told;	     /* of them, how many began or ended for take() */
+	uint64_t film_calls; /* calls of the event, before filtering */
+	uint64_t told;	     /* calls of which take() got an entry or exit */
 };
 
 /*
- * Calls take() with each event of what is asked for. A film with more calls than fit into a window
- * is read three times, a window at a time: then memory is for the calls of a window, and for those
- * that begin in one window and end in another. Returns 0, what take() returned if that is not 0, or
- * a negative errno with *why filled: -ENOENT if the film has no calls.
+ * Calls take() with each selected entry and exit. A film with more calls than q->window is read
+ * three times, one window at a time: memory then holds the calls of a window, and those that span
+ * windows. Returns 0, the result of take() if that is not 0, or a negative errno with *why filled;
+ * -ENOENT: the film has no calls.
  */
 int replay_film(struct film *film, const struct replay_question *q,
 		int (*take)(void *context, const struct call_event *event), void *context,
 		struct replay_sums *sums, struct fail *why);
 
-/* What a frame is called; place is at least 256 bytes of the caller's, for one that has no name. */
+/* The name of a frame. place: a buffer of at least 256 bytes for the name of an unnamed frame. */
 const char *replay_name(const struct film *film, uint32_t frame, char *place, size_t size);
 
 #endif

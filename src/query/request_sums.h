@@ -10,19 +10,22 @@
 #include "query/request_figures.h"
 #include "query/requests.h"
 
-/* Requests of a film that are alike, summed up. */
+/* The sum of similar requests of a film. */
 struct request_sum {
 	struct request example; /* the first of them */
-	uint32_t process;	/* that served or made them; 0: of several */
+	uint32_t process;	/* that served or made them; 0: several */
 	struct request_figures all;
-	/* of those made of a peer: the process that served them; 0: not known, or several */
+	/* for requests made to a peer: the process that served them; 0: not known, or several */
 	uint32_t server;
-	/* and any process of the one program that did: those that it consists of have one name */
+	/*
+	 * for requests made to a peer: any process of the program (processes with one name) that
+	 * served them
+	 */
 	uint32_t server_program;
 	uint64_t received, sent;
 	/*
-	 * of those that a program made of a peer: the time of those that are known to be for a
-	 * request that it served, and of all that it served; 0: not known
+	 * for requests made to a peer: the time of those that were made for a served request, and
+	 * of all requests that the program served; 0: not known
 	 */
 	uint64_t for_served, served;
 	struct connection_sample connections;
@@ -30,30 +33,31 @@ struct request_sum {
 
 struct request_sums {
 	struct film *film;
-	uint64_t from, to;		   /* of the film's time */
+	uint64_t from, to;		   /* by the film's clock */
 	vec(struct request_sum) endpoints; /* by program, role, protocol and endpoint */
-	vec(struct request_sum) peers;	   /* of those made: by program, peer and protocol */
-	vec(struct request) slowest;	   /* the slowest first; of sums, those of most time */
+	vec(struct request_sum) peers;	   /* requests made, by program, peer and protocol */
+	/* requests, slowest first; the sums above: largest time first */
+	vec(struct request) slowest;
 	uint64_t count, failed, open;
 	struct view_reasons losses;
 };
 
 /*
- * Sums up the requests of the threads and the time that a question asks for, and keeps the slowest,
- * at most that many. 0 or a negative errno with *why filled; request_sums_free() is needed in
- * either case.
+ * Sums up the requests of the threads and the time that a filter selects, and keeps at most
+ * `slowest` of the slowest. Returns 0 or a negative errno with *why filled; call
+ * request_sums_free() in both cases.
  */
 int request_sums_make(struct film *film, const struct filter *filter, size_t slowest,
 		      struct request_sums *sums, struct fail *why);
 void request_sums_free(struct request_sums *sums);
 
-/* The name of the processes that served or made the requests of a sum. */
+/* The name of the program that served or made the requests of a sum. */
 const char *request_sum_program(const struct request_sums *sums, const struct request_sum *sum);
 
 /*
- * Which share of the requests that a program served, of their time, those that it made of a peer
- * for them were open, in hundredths; those open at once count each, so that it may be over 100. -1:
- * not known.
+ * The share of the time of a program's served requests, in percent, during which requests to a peer
+ * on their behalf were open. Requests that are open at once count separately, so it may exceed 100.
+ * -1: not known.
  */
 double request_sum_share(const struct request_sum *sum);
 

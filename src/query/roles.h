@@ -8,12 +8,12 @@
 #include "film/reader.h"
 #include "film/roles.h"
 
-/* Which roles the functions on a film's stacks have, and its threads. All zero: none has any. */
+/* The roles of the functions on a film's stacks, and of its threads. All zero: no roles. */
 struct roles {
-	uint32_t *of_stack, *of_thread; /* by id: a bit for each of enum film_role; or null */
+	uint32_t *of_stack, *of_thread; /* by id: set of enum film_role; or null */
 };
 
-/* 0 or -ENOMEM; roles_free() is needed in either case. */
+/* Returns 0 or -ENOMEM; call roles_free() in both cases. */
 int roles_init(struct roles *roles, const struct film *film);
 void roles_free(struct roles *roles);
 

@@ -6,20 +6,20 @@
 #include "query/tree.h"
 
 /*
- * One function from both sides, over all stacks: what called it and what it called. Both flames
- * have the function at their root, with all that was spent in and below it; where it calls itself,
- * the outermost call counts.
+ * The callers and callees of one function over all stacks. Both flames have the function at their
+ * root, with everything that was spent in and below it; if it calls itself, the outermost call
+ * counts.
  */
 struct sandwich {
-	uint64_t self, total; /* 0: it is in no stack */
-	struct flame callers; /* a node's children are what called it */
+	uint64_t self, total; /* 0: no stack has it */
+	struct flame callers; /* a node's children are its callers */
 	struct flame callees;
-	struct tree trees[2]; /* what they are made of */
+	struct tree trees[2]; /* the trees of both flames */
 };
 
 /*
- * image null: of any. The strings are the flame's. Returns 0 or -ENOMEM; sandwich_free() is needed
- * in either case.
+ * image null: any. The strings belong to flame. Returns 0 or -ENOMEM; call sandwich_free() in both
+ * cases.
  */
 int sandwich_make(const struct flame *flame, const char *name, const char *image,
 		  struct sandwich *sandwich);

@@ -7,14 +7,14 @@
 #include "query/requests.h"
 
 /*
- * Which requests threads worked on, over time. A thread works on a request that it received from
- * its first bytes to the end of its answer. Of a request that another thread answered, that one
- * worked on it: from when it had answered its request before, or from the request's first bytes. Of
- * a film with lanes of goroutines the one that sent the answer worked on it, and a thread did while
- * it ran that one.
+ * The requests that threads worked on, over time. A thread works on a request that it received,
+ * from the first bytes to the end of the answer. If another thread answered, that thread worked on
+ * it instead: from the end of its previous answer, or from the request's first bytes if those came
+ * later. In a film with lanes of goroutines, the goroutine that sent the answer worked on it, and
+ * so did each thread while it ran that goroutine.
  */
 
-/* Beside the endpoints, which are frames. */
+/* Values of endpoint that are not frames. */
 enum {
 	SERVED_NONE = UINT32_MAX,	 /* no request */
 	SERVED_SEVERAL = UINT32_MAX - 1, /* requests of several endpoints at once */
@@ -22,47 +22,48 @@ enum {
 
 struct served_change {
 	uint64_t time;
-	uint32_t thread, endpoint; /* from then on */
-	uint32_t request; /* served_load_each(): in each, + 1; 0: none, or several at once */
+	uint32_t thread, endpoint; /* from that time on */
+	/* set by served_load_each(): index in each + 1; 0: none, or several at once */
+	uint32_t request;
 };
 
 struct served_request {
-	const char *endpoint; /* the film's */
+	const char *endpoint; /* owned by the film */
 	char name[REQUEST_NAME_MAX];
 };
 
 struct served {
-	/* by thread and time; what is before the first one of a thread is SERVED_NONE */
+	/* sorted by thread, then time; before its first change a thread has SERVED_NONE */
 	vec(struct served_change) changes;
-	uint64_t requests; /* with the id, or all */
-	uint64_t others;   /* at the same time on the same threads, with another id */
+	uint64_t requests; /* number of requests with the id, or of all */
+	uint64_t others;   /* requests with other ids at the same time on the same threads */
 	/*
-	 * of the requests: of a program whose goroutines the film has, but not which of them
-	 * worked on it, so that what its thread did stands for it
+	 * of requests: those of a program with lanes of goroutines whose goroutine is not known, so
+	 * that they have everything that its thread did
 	 */
 	uint64_t no_goroutine;
-	bool has_goroutines; /* the film has lanes of them */
+	bool has_goroutines; /* the film has lanes of goroutines */
 	vec(struct served_request) each;
 };
 
 /*
- * Reads the requests that a film's programs served; with an id, only those that have it, also
- * those that were made. 0 or a negative errno with *why filled: -EINVAL where the film has no
- * requests, -ENOENT where none has the id. served_free() is needed in either case.
+ * Reads the requests that a film's programs served; with an id, only the requests with that id,
+ * served or made. Returns 0 or a negative errno with *why filled; -EINVAL: the film has no
+ * requests; -ENOENT: no request has the id. Call served_free() in both cases.
  */
 int served_load(struct served *served, struct film *film, const char *id, struct fail *why);
-/* The same of all requests, one by one: the changes also say which one it is. */
+/* The same for all requests, with the request of each change. */
 int served_load_each(struct served *served, struct film *film, struct fail *why);
 void served_free(struct served *served);
 
 /*
- * The one request that a thread worked on at a time; null: none, or several at once. After
+ * The only request that a thread worked on at a time; null: none, or several at once. Needs
  * served_load_each().
  */
 const struct served_request *served_request_at(const struct served *served, uint32_t thread,
 					       uint64_t time);
 
-/* Of a thread's time [from, to), or of an instant from, the part up to the next change. */
+/* The part of a thread's time [from, to), or of the instant from, up to the next change. */
 struct served_part {
 	uint64_t to;
 	uint32_t endpoint;

@@ -7,20 +7,18 @@
 
 #include "base/shown.h"
 
-/*
- * Values as text that fits a line. What comes from a film is made harmless here.
- */
+/* Formats values as text that fits a line, and escapes what comes from a film. */
 
 /*
- * Prints all values of a tree: "a=1, b="x"". Values of which a line would be too long are shown
- * less deep: "{…}". Returns whether any is.
+ * Prints all values of a tree: "a=1, b="x"". Values that would make the line too long are
+ * abbreviated: "{…}". Returns whether any value was.
  */
 bool shown_print_list(FILE *out, const struct shown_tree *tree);
 
-/* Prints the value at node number `at` of the tree, however long it is. */
+/* Prints the value at node number `at` of the tree in full. */
 void shown_print_value(FILE *out, const struct shown_tree *tree, size_t at);
 
-/* The number of the node that follows node `at` and all below it. */
+/* The number of the node after node `at` and its descendants. */
 size_t shown_behind(const struct shown_tree *tree, size_t at);
 
 #endif

@@ -4,19 +4,22 @@
 
 #include "base/shown.h"
 
-/* A node and all below it; its number in the tree goes on to the next one beside it. */
+/* The state of a walk over the nodes of a tree; at is the number of the next node. */
 struct shown_walk {
 	const struct shown_tree *tree;
 	size_t at;
 };
 
-/* The next node of the tree, a child of the last one if that has any. Null: there are no more. */
+/* The next node in depth-first order: a child of the last one if it has any. Null: the end. */
 const struct shown *shown_next(struct shown_walk *walk);
 
-/* Goes behind a node, which shown_next() has just returned, and all below it. */
+/* Skips the descendants of a node that shown_next() returned last. */
 void shown_pass(struct shown_walk *walk, const struct shown *node);
 
-/* A copy that ends with a zero byte; zero bytes within become U+FFFD. To be freed; null: none. */
+/*
+ * A terminated copy of a node's text, in which zero bytes become U+FFFD. The caller frees it. Null:
+ * no text, or no memory.
+ */
 char *shown_text(const struct shown *node);
 
 #endif

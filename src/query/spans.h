@@ -8,14 +8,14 @@
 
 #include "query/names.h"
 
-/* Spans of traces, as OpenTelemetry has them: what programs say of their own work. */
+/* Spans of OpenTelemetry traces, which programs emit about their own work. */
 enum {
 	SPAN_TEXT_MAX = 255, /* bytes of a name, host or service */
-	SPAN_TRACE = 16,     /* bytes of a trace's id */
-	SPAN_ID = 8,	     /* and of a span's */
+	SPAN_TRACE = 16,     /* bytes of a trace id */
+	SPAN_ID = 8,	     /* bytes of a span id */
 };
 
-/* The numbers are OTLP's. */
+/* The numbers are those of OTLP. */
 enum span_kind {
 	SPAN_KIND_UNKNOWN,
 	SPAN_KIND_INTERNAL,
@@ -32,42 +32,45 @@ enum span_status {
 
 struct span {
 	uint8_t trace[SPAN_TRACE], id[SPAN_ID];
-	uint8_t parent[SPAN_ID];	   /* all zero: it has none */
+	uint8_t parent[SPAN_ID];	   /* all zero: none */
 	uint64_t start, end;		   /* ns since 1970 */
-	uint32_t pid, tid;		   /* as the sender says; 0: it does not */
+	uint32_t pid, tid;		   /* from the sender; 0: not known */
 	uint8_t kind;			   /* enum span_kind */
 	uint8_t status;			   /* enum span_status */
-	const char *host, *service, *name; /* hostile; "": not said */
+	const char *host, *service, *name; /* hostile; "": not known */
 };
 
 /* "internal", "server" …; "unknown" */
 const char *span_kind_name(unsigned int kind);
 
-/* Reads a trace's id of 32 digits; false: it is something else. */
+/* Parses a trace id of 32 hexadecimal digits; false: invalid. */
 bool span_trace_parse(const char *text, uint8_t trace[SPAN_TRACE]);
 
-/* As 16 digits. */
+/* Formats a span id as 16 hexadecimal digits. */
 void span_id_words(const uint8_t id[SPAN_ID], char words[2 * SPAN_ID + 1]);
 
 struct spans_found {
-	struct span *at; /* in order of their start */
+	struct span *at; /* sorted by start */
 	size_t count;
-	bool is_cut; /* there are more */
+	bool is_cut; /* there are more spans */
 	struct name_pool names;
 };
 void spans_found_free(struct spans_found *found);
 
 /*
- * Where a span stands in the tree: behind its parent, and as deep as those that it lies in are
- * many. A parent that is not there, as another service did not send it, say, leaves its children at
- * the top; so does one that is within itself.
+ * The position of a span in the tree: after its parent; depth is the number of its ancestors. A
+ * span is at the top if its parent is missing, e.g. because another service did not send it, or if
+ * it is its own ancestor.
  */
 struct span_place {
-	uint32_t span; /* place in found->at */
+	uint32_t span; /* index in found->at */
 	uint32_t depth;
 };
 
-/* One for each span, in the order of the tree: to be freed. Null: no memory. */
+/*
+ * The positions of all spans, in the order of the tree. The caller frees the array. Null: no
+ * memory.
+ */
 struct span_place *spans_tree(const struct spans_found *found);
 
 #endif

@@ -11,26 +11,27 @@
 #include "query/unlinked.h"
 
 /*
- * How long threads were in which state, and how often: of each thread, of each process, and of all.
- * The sums of a thread's states are its life, as far as the film, or the question, has it.
+ * The time that threads spent in each state, and how often: per thread, per process, and in total.
+ * A thread's states add up to its lifetime, as far as the film, or the question, covers it.
  */
 struct state {
 	uint8_t kind;	    /* enum slice_kind */
-	uint16_t call;	    /* of WAIT_OTHER: the system call and 1, else 0 */
-	uint8_t of;	    /* the same: enum film_wait_state, which says what the call is */
-	bool for_condition; /* of WAIT_LOCK: wait_is_for_condition() */
+	uint16_t call;	    /* for WAIT_OTHER: system call number + 1; else 0 */
+	uint8_t of;	    /* for WAIT_OTHER: enum film_wait_state, by which call is interpreted */
+	bool for_condition; /* for WAIT_LOCK: wait_is_for_condition() */
 	uint64_t total, longest;
-	uint64_t parts; /* of those counted: the range, or the film, begins or ends in them */
+	uint64_t parts; /* number of slices that the range or the film truncates */
 	struct latency times;
 };
 
 struct state_list {
-	uint32_t process, thread; /* of the film; thread 0: all of the process; both 0: all */
-	uint64_t life;		  /* the sum of all; of a process: of its threads */
-	uint64_t on_cpu, threads; /* on_cpu: of goroutines, on threads */
-	uint8_t unlinked;	  /* of a thread: unlinked_of() of its slices */
-	vec(struct state) states; /* the longest first */
-	/* while they are summed up: by kind, the place of its state, and 1; 0: it has none */
+	/* ids in the film; thread 0: all threads of the process; both 0: all */
+	uint32_t process, thread;
+	uint64_t life;		  /* ns: the sum of all states; for a process over its threads */
+	uint64_t on_cpu, threads; /* on_cpu: for goroutines, ns on threads */
+	uint8_t unlinked;	  /* for a thread: unlinked_of() of its slices */
+	vec(struct state) states; /* largest total first */
+	/* during summing: index + 1 of each kind's state; 0: none */
 	uint32_t places[SLICE_KINDS];
 };
 
@@ -42,31 +43,31 @@ struct state_lists {
 struct states {
 	struct film *film;
 	uint32_t event;
-	bool are_goroutines; /* and no threads */
-	uint64_t from, to;   /* what of the film's time was asked for */
+	bool are_goroutines; /* the lanes are goroutines, not threads */
+	uint64_t from, to;   /* the requested range of the film's time */
 	struct state_list all;
-	struct state_lists processes; /* those with the most time on CPUs first */
-	struct state_lists threads;   /* the same of all processes */
-	struct state_objects objects; /* what was waited for, with the longest waits first */
-	struct unlinked unlinked;     /* of threads: of which processes the lanes do not say all */
+	struct state_lists processes; /* most time on CPUs first */
+	struct state_lists threads;   /* of all processes, in the same order */
+	struct state_objects objects; /* objects of waits, longest first */
+	struct unlinked unlinked;     /* processes whose lanes do not show everything */
 	uint64_t slices;
 	struct view_reasons losses;
 };
 
 /*
- * Sums up an event of turns, of the threads and the time that a question asks for. 0 or a negative
- * errno with *why filled; states_free() is needed in either case.
+ * Sums up an event of turns, for the threads and the time that a filter selects. Returns 0 or a
+ * negative errno with *why filled; call states_free() in both cases.
  */
 int states_make(struct film *film, uint32_t event, const struct filter *filter,
 		struct states *states, struct fail *why);
 void states_free(struct states *states);
 
-/* As latency_quantile(), and at most the longest. */
+/* As latency_quantile(), but at most longest. */
 uint64_t state_quantile(const struct state *state, unsigned int of_thousand);
 
 /* "lock", "lock (condition)", "other (ioctl)". */
 void state_words(const struct film *film, const struct state *state, char *words, size_t size);
-/* The same of the state that a slice is in. */
+/* The same for the state of a slice. */
 void state_words_of(const struct film *film, const struct slice *slice, char *words, size_t size);
 
 #endif

@@ -6,8 +6,8 @@
 #include "query/summary.h"
 
 /*
- * What stands out of one event of a film, by the query that knows it: each adds its findings, what
- * is most first. q asks for that event. Returns 0 or a negative errno; those with why fill it.
+ * Finders for one event of a film, each based on one query: they add findings, largest first. q
+ * selects that event. They return 0 or a negative errno, with *why filled if they have it.
  */
 
 static inline bool summary_wants(const struct summary *s, enum summary_kind kind)
@@ -15,28 +15,28 @@ static inline bool summary_wants(const struct summary *s, enum summary_kind kind
 	return s->wanted.kinds >> kind & 1;
 }
 
-/* Functions and stacks; of an event of calls, its functions. 0 or -ENOMEM. */
+/* Finds functions and stacks; for an event of calls only functions. */
 int summary_find_stacks(struct summary *s, uint32_t event, const struct report *report);
 
-/* SUMMARY_WAIT: what waits were for. SUMMARY_LOCK: for which locks, and who held them. */
+/* SUMMARY_WAIT: finds causes of waits. SUMMARY_LOCK: finds locks with their holders. */
 int summary_find_groups(struct summary *s, const struct question *q, uint32_t event,
 			enum summary_kind kind, struct fail *why);
 
-/* What a level has grown by in the second half of the time up to its peak. */
+/* Finds the growth of a level in the second half of the time up to its peak. */
 int summary_find_growth(struct summary *s, const struct question *q,
 			const struct summary_event *row, struct fail *why);
 
-/* States of threads, and what they waited for; row gets how many turns there were. */
+/* Finds states of threads and objects of waits; sets the number of turns in row. */
 int summary_find_states(struct summary *s, const struct question *q, struct summary_event *row,
 			struct fail *why);
 
-/* Endpoints and requests; row gets how many there were. */
+/* Finds endpoints and requests; sets the number of requests in row. */
 int summary_find_requests(struct summary *s, const struct question *q, struct summary_event *row,
 			  struct fail *why);
 
 /*
- * The innermost functions of a flame's stack, "parse < work < main", that does not name the
- * kernel's below the last one: to be freed; null: no memory.
+ * The innermost functions of a flame's stack, "parse < work < main", without kernel functions
+ * except the last one. The caller frees the text. Null: no memory.
  */
 char *summary_stack_words(const struct flame *flame, uint32_t node);
 

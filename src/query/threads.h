@@ -10,31 +10,30 @@
 #include "query/wait_class.h"
 
 /*
- * A dump of threads: what each thread of a film did at the moment for which the film has the event
- * threads, and its stack then. A thread that ran has the stack of the sample of its CPU that is
- * next to that moment.
+ * A dump of threads: what each thread of a film did at the moment of the film's event dump, and its
+ * stack. A thread that was on a CPU has the stack of that CPU's sample nearest to the moment.
  */
 struct thread_state {
-	uint32_t thread, process; /* of the film */
-	uint32_t stack;		  /* of paths; 0: none */
-	uint64_t time;		  /* of the moment */
-	uint64_t since;		  /* ns for which it has not run, to within some ms; 0: not known */
+	uint32_t thread, process; /* ids in the film */
+	uint32_t stack;		  /* id in paths; 0: none */
+	uint64_t time;		  /* the moment */
+	uint64_t since;		  /* ns since it last ran, accurate to some ms; 0: not known */
 	uint8_t state;		  /* enum film_wait_state */
-	uint16_t number;	  /* of the system call, and 1; 0: in none */
-	const char *call;	  /* its name; "": in none, or it has none */
+	uint16_t number;	  /* system call number + 1; 0: in none */
+	const char *call;	  /* the system call's name; "": in none, or no name */
 	enum wait_class class;
-	struct thread_wait wait; /* all zero: what it waits for is not known */
-	size_t group;		 /* those that are alike have the place of the first of them */
+	struct thread_wait wait; /* all zero: not known */
+	size_t group;		 /* index of the first of the threads that are alike */
 };
 
 struct thread_dump {
 	const struct film *film;
 	uint32_t event;
-	const struct film_stack *paths; /* the stacks, as shape wants them shown */
-	struct frame_labels frames;	/* what to call their frames */
+	const struct film_stack *paths; /* the stacks, in the requested shape */
+	struct frame_labels frames;	/* names of their frames */
 	/*
-	 * By pid; in a process those that are alike (state, system call and stack) beside each
-	 * other, the group of the lowest tid first.
+	 * Sorted by pid. Within a process, threads that are alike (state, system call and stack)
+	 * are adjacent; the group with the lowest tid comes first.
 	 */
 	struct thread_state *threads;
 	size_t count;
@@ -47,8 +46,8 @@ struct thread_dump {
 };
 
 /*
- * 0, or a negative errno with *why filled: the film has no dump, say. thread_dump_free() is needed
- * in either case. film and shape must outlive it.
+ * Returns 0 or a negative errno with *why filled, e.g. if the film has no dump; call
+ * thread_dump_free() in both cases. film and shape must outlive the dump.
  */
 int thread_dump_make(struct film *film, const struct shape *shape, struct thread_dump *dump,
 		     struct fail *why);

@@ -7,18 +7,18 @@
 #include "query/view.h"
 
 /*
- * Stacks merged from the root: what flames and tables of functions are made of. One or two views
- * are added (the sides of a comparison), then the tree is summed up.
+ * Stacks merged from the root, the input of flames and tables of functions. Add one or two views
+ * (the sides of a comparison), then sum up the tree.
  */
 enum {
 	/*
-	 * a recorder's 8192 frames of user space, and what is inlined, the kernel's and groups
-	 * beside them: a leaf, which says where time was spent, must not be what is left out
+	 * room for a recorder's 8192 user frames, inlined and kernel frames, and groups, because
+	 * the leaf, which says where time was spent, must not be left out
 	 */
 	TREE_DEPTH_MAX = 16384
 };
 
-/* The mark that stands for frames beyond TREE_DEPTH_MAX. */
+/* The mark that replaces frames beyond TREE_DEPTH_MAX. */
 #define TREE_TOO_DEEP NAME_TOO_DEEP
 
 enum tree_side {
@@ -29,51 +29,51 @@ enum tree_side {
 struct tree_node {
 	uint32_t parent, label;
 	uint32_t first_child, next_sibling; /* set by tree_total(); 0: none */
-	uint32_t group; /* a number of the tree's groups plus one; 0: it is none */
+	uint32_t group;			    /* index + 1 in the tree's groups; 0: none */
 	uint16_t depth;
 	bool guess, inlined;
 	uint64_t self[2], total[2];
 };
 
-/* An innermost group of TREE_NOW: a process or, where the shape has them, a thread. */
+/* An innermost group of TREE_NOW: a process, or a thread if the shape has threads. */
 struct tree_group {
 	uint32_t node;
-	uint32_t process,
-		thread; /* ids in the film, of the first that is called so; thread may be 0 */
+	/* ids in the film, of the first one with that name; thread may be 0 */
+	uint32_t process, thread;
 	uint64_t samples;
 };
 
 struct tree {
 	struct shape shape;
 	struct labels labels;
-	vec(struct tree_node) nodes; /* nodes[0] is the root; parents before children */
-	struct map child_of;	     /* by parent and label */
+	vec(struct tree_node) nodes; /* nodes[0] is the root; parents precede children */
+	struct map child_of;	     /* parent and label -> node */
 	vec(struct tree_group) groups;
 };
 
-/* across_films: as in struct labels. Returns 0 or -ENOMEM; tree_free() is needed in either case. */
+/* across_films: see struct labels. Returns 0 or -ENOMEM; call tree_free() in both cases. */
 int tree_init(struct tree *tree, const struct shape *shape, bool across_films);
 void tree_free(struct tree *tree);
 
-/* The group that a view must have so that it can be added to a tree of this shape. */
+/* The grouping that a view needs to be added to a tree of this shape. */
 enum view_group tree_group(const struct shape *shape);
 
 /*
- * Adds the weights of a view. Frames beyond TREE_DEPTH_MAX are not shown, what was spent in them
- * stands in a mark of that depth. Returns 0 or -ENOMEM.
+ * Adds the weights of a view. A mark replaces frames beyond TREE_DEPTH_MAX and has their values.
+ * Returns 0 or -ENOMEM.
  */
 int tree_add(struct tree *tree, const struct view *view, enum tree_side side);
 
 /*
- * The child of that label, made if it is not there; inlined: whether it was, all the times it came.
- * 0: no memory.
+ * The child of a node with a label, added if needed. inlined: whether it is inlined; a node counts
+ * as inlined only if all additions are. 0: no memory.
  */
 uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t label, bool inlined);
 
-/* Sums up, and links the children of each node in the order in which they stand. */
+/* Computes totals, and links the children of each node in their present order. */
 void tree_total(struct tree *tree);
 
-/* The same, and sorts the children of each node by total, largest first. Returns 0 or -ENOMEM. */
+/* The same, but sorts the children of each node by total, largest first. Returns 0 or -ENOMEM. */
 int tree_sum(struct tree *tree);
 
 #endif

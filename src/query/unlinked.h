@@ -5,10 +5,10 @@
 #include "query/slices.h"
 
 /*
- * Which processes run tasks that share threads, and that have no lanes of their own: the lane of
- * such a thread has what all of them did, and does not say for which. They are known by a function
- * on the stack of a thread, or by the name that their runtime gives a thread; a process without
- * either in the slices that are looked at is not known as one.
+ * Detects processes whose tasks share threads and have no lanes of their own: the lane of such a
+ * thread shows what all of its tasks did, not which of them did it. They are detected by a function
+ * on a thread's stack, or by a thread name that their runtime sets; a process without either in the
+ * slices is not detected.
  */
 enum unlinked_kind {
 	UNLINKED_ASYNCIO,
@@ -20,14 +20,14 @@ enum unlinked_kind {
 };
 
 struct unlinked {
-	uint8_t *of_stack, *of_process; /* a bit of each kind */
+	uint8_t *of_stack, *of_process; /* sets of enum unlinked_kind */
 };
 
-/* Returns 0 or -ENOMEM; unlinked_free() is needed in either case. */
+/* Returns 0 or -ENOMEM; call unlinked_free() in both cases. */
 int unlinked_begin(const struct film *film, struct unlinked *unlinked);
 void unlinked_free(struct unlinked *unlinked);
 
-/* The kinds, a bit each, that a slice shows. */
+/* The set of kinds that a slice shows. */
 static inline uint8_t unlinked_of(const struct unlinked *unlinked, const struct slice *slice)
 {
 	return unlinked->of_stack[slice->evidence.stack];
@@ -38,10 +38,10 @@ void unlinked_take(struct unlinked *unlinked, const struct film *film, const str
 /* "tasks of asyncio", "virtual threads of Java" */
 const char *unlinked_name(enum unlinked_kind kind);
 
-/* The kinds, a bit each, that have lanes in the film. */
+/* The set of kinds that have lanes in the film. */
 uint8_t unlinked_lanes(const struct film *film);
 
-/* The event that records lanes of them, "go-lanes"; null: none does. */
+/* The event that records lanes of a kind: "go-lanes"; null: none. */
 const char *unlinked_event(enum unlinked_kind kind);
 
 #endif

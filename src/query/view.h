@@ -11,102 +11,106 @@
 #include "query/question.h"
 #include "query/reasons.h"
 
-/* What distinguishes stacks, besides their frames. */
+/* By what a view separates equal stacks. */
 enum view_group {
-	VIEW_WHOLE,   /* nothing */
-	VIEW_PROCESS, /* the process */
+	VIEW_WHOLE,   /* not at all */
+	VIEW_PROCESS, /* by process */
 	VIEW_THREAD,
 };
 
-/* The samples of one stack in one group; or the calls of one path, with their own time. */
+/*
+ * The sum of the samples of one stack in one group, or of the calls of one path, with their own
+ * time.
+ */
 struct weight {
-	uint32_t group; /* id of the process or the thread; 0 in a whole view */
-	uint32_t stack; /* 0: no frame is known */
+	uint32_t group; /* id of the process or thread; 0 in a whole view */
+	uint32_t stack; /* 0: no frame known */
 	uint64_t samples, value;
 };
 
-/* How far stacks could be followed, counted in samples; complete + truncated are all of them. */
+/* Completeness of stacks, counted in samples; complete + truncated are all samples. */
 struct view_stacks {
 	uint64_t complete, truncated;
-	uint64_t guessed; /* of all: with a frame that was found by following a frame pointer */
-	uint64_t gaps;	  /* of all: with frames missing in between, for which a mark stands */
-	struct view_reasons reasons; /* of the truncated, most first */
+	uint64_t guessed; /* of all samples: with a frame that was found by the frame pointer */
+	/* of all samples: with missing frames in between, which a mark replaces */
+	uint64_t gaps;
+	struct view_reasons reasons; /* of the truncated, largest first */
 };
 
-/* Waits for one lock, of one group, with one holder; and one waker, if that is asked for. */
+/* The sum of waits of one group for one lock with one holder, and one waker if requested. */
 struct lock_row {
 	uint32_t group;
-	uint32_t lock, holder, waker; /* marks that name them; waker 0: not asked for */
+	uint32_t lock, holder, waker; /* ids of marks that name them; waker 0: not requested */
 	uint64_t waits, total, longest;
 };
 
 /*
- * One event of a film, seen through a filter: its samples summed up per stack. It refers to the
- * film and to nothing else.
+ * One event of a film after filtering: its samples summed up by stack. It points only into the
+ * film.
  */
 struct view {
 	struct film *film;
 	const struct film_event *event;
-	uint32_t also; /* another event of the film, whose waits are looked at with it; 0: none */
+	uint32_t also; /* another event of the film whose waits are included; 0: none */
 	enum view_group group;
 	vec(struct weight) weights; /* sorted by group, then stack */
-	/* the stacks of the weights: those of the film, or the paths of its calls */
+	/* the stacks of weights: the film's, or the paths of its calls */
 	const struct film_stack *paths;
 	uint32_t path_count;
-	struct film_stack *own_paths; /* of waits: paths that were made for this view */
-	vec(const char *) marks;      /* and the names of frames behind those of the film */
+	struct film_stack *own_paths; /* for waits: paths that this view has created */
+	vec(const char *) marks;      /* names of frames whose ids follow the film's */
 	struct name_pool mark_names;
-	vec(struct lock_row) locks; /* of waits for locks */
-	struct fold fold;	    /* of samples: where the stacks are others than the film's */
+	vec(struct lock_row) locks; /* for waits for locks */
+	struct fold fold;	    /* for samples: used if stacks differ from the film's */
 	struct call_view *calls;    /* null: the event has samples */
 	uint64_t samples, total;
-	struct level_peak peak; /* of a level, where all ages are asked for */
+	struct level_peak peak; /* of a level, if allocations of all ages are requested */
 	/*
-	 * What was done for one request: how many others were open on its threads meanwhile, and
-	 * waits of which only sums are known, of the film: they are not in total
+	 * For a question about one request: number of other requests that were open on its threads
+	 * meanwhile, and the film's waits of which only sums are known: they are not in total
 	 */
 	uint64_t others, unplaced;
 	/*
-	 * A bit for each enum unlinked_kind: of what was done for requests, some was done by
-	 * threads that run such tasks by turns, of which not all need to be for the request
+	 * For a question about requests: set of enum unlinked_kind. Some threads alternate between
+	 * such tasks, which may not all belong to the request
 	 */
 	uint32_t unlinked;
-	uint64_t film_samples; /* of this event, with any filter */
+	uint64_t film_samples; /* samples of this event before filtering */
 	bool is_filtered;
-	uint64_t from, to;   /* the part of the film that was looked at; from <= to */
-	uint64_t *processes; /* per id of a process: its part of total; null: not known */
+	uint64_t from, to;   /* the range of the film; from <= to */
+	uint64_t *processes; /* by process id: its part of total; null: not known */
 	struct view_stacks stacks;
-	struct view_reasons losses; /* the film's own account for this event, unfiltered */
+	struct view_reasons losses; /* the film's losses for this event, unfiltered */
 };
 
 /*
- * Looks at a film. Returns 0 or a negative errno with *why filled; view_free() is needed in either
- * case.
+ * Creates a view of a film. Returns 0 or a negative errno with *why filled; call view_free() in
+ * both cases.
  */
 int view_open(struct film *film, const struct question *q, enum view_group group, struct view *view,
 	      struct fail *why);
 void view_free(struct view *view);
 
 /*
- * The event of that name; null: the first. Returns 0, or -ENOENT with *why filled: which ones there
- * are.
+ * Finds an event by name; null: the first. Returns 0, or -ENOENT with *why filled, which lists the
+ * film's events.
  */
 int view_event(const struct film *film, const char *name, uint32_t *event, struct fail *why);
 
 /*
- * The event whose waits are asked for with those of another one (--idle). *also 0: the film has
- * none. Returns 0, or -EINVAL with *why filled: that event has nothing to do with it.
+ * Finds the event whose waits a question includes (--idle). *also 0: the film has none. Returns 0,
+ * or -EINVAL with *why filled: the option does not apply to that event.
  */
 int view_event_also(const struct film *film, const struct question *q, uint32_t event,
 		    uint32_t *also, struct fail *why);
 
-/* Whether an event's single calls or sums of them are in a film. */
+/* Whether an event consists of calls or sums of calls. */
 bool view_is_calls(const struct film_event *event);
 
-/* Names of all such frames, from film->frame_count on. */
+/* The names of all frames of this view, whose ids begin with film->frame_count. */
 const char *const *view_marks(const struct view *view, size_t *count);
 
-/* The name of a frame of a path that is none of the film's, "[lost call]"; null: it is one. */
+/* The name of a frame of this view: "[lost call]"; null: it is a frame of the film. */
 const char *view_mark(const struct view *view, uint32_t frame);
 
 #endif

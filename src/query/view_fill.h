@@ -6,9 +6,9 @@
 #include "query/served.h"
 #include "query/view.h"
 
-/* How a view is filled, by what its event has: samples or calls. Only view.c calls these. */
+/* Functions that fill a view, one for each kind of event. Only view.c calls them. */
 
-/* [from, to): of the film's time. Return 0 or a negative errno with *why filled. */
+/* [from, to): by the film's clock. Return 0 or a negative errno with *why filled. */
 int view_fill_samples(struct view *view, const struct shape *shape, const struct filter_kept *kept,
 		      uint64_t from, uint64_t to, struct fail *why);
 int view_fill_waits(struct view *view, const struct question *q, const struct filter_kept *kept,
@@ -21,17 +21,17 @@ int view_fill_calls(struct view *view, const struct question *q, const struct fi
 int view_fill_requests(struct view *view, const struct question *q, const struct filter_kept *kept,
 		       uint64_t from, uint64_t to, struct fail *why);
 
-/* Whether a question is of requests: what their threads did. */
+/* Whether a question is about requests: what their threads did. */
 bool view_asks_of_requests(const struct question *q);
-/* Whether a question can be answered only from waits. */
+/* Whether a question needs waits. */
 bool view_asks_of_waits(const struct question *q);
-/* Or from waits for locks: what is asked of waits is asked of them, if the event has them. */
+/*
+ * Whether a question needs waits for locks. If the event has them, questions about waits use them,
+ * too.
+ */
 bool view_asks_of_locks(const struct view *view, const struct question *q);
 
-/*
- * Tells how far the stacks of that many samples, by stack as it is shown, could be followed. 0 or
- * -ENOMEM.
- */
+/* Fills view->stacks. samples: number of samples by displayed stack. Returns 0 or -ENOMEM. */
 int view_account_stacks(struct view *view, const uint64_t *samples);
 
 #endif

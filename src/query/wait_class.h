@@ -6,8 +6,8 @@
 #include "film/wait_rules.h"
 
 /*
- * What the waits of a film were for, by the rules of film/wait_rules.h, and with what the frames
- * of their stacks say. All zero is empty.
+ * Classifies the waits of a film by the rules of film/wait_rules.h and by the frames of their
+ * stacks. All zero is empty.
  */
 struct wait_classes {
 	const struct film *film;
@@ -15,7 +15,7 @@ struct wait_classes {
 	struct wait_decider decider;
 };
 
-/* 0 or -ENOMEM; wait_classes_free() is needed in either case. */
+/* Returns 0 or -ENOMEM; call wait_classes_free() in both cases. */
 int wait_classes_init(struct wait_classes *classes, const struct film *film);
 void wait_classes_free(struct wait_classes *classes);
 
@@ -24,13 +24,13 @@ enum wait_class wait_class_of(struct wait_classes *classes, const struct film_wa
 			      size_t i);
 
 /*
- * Its name for people: that of the class; of WAIT_OTHER the system call and what the kernel did,
- * "ioctl, tty_wait".
+ * Formats the class of wait i for display: its name; for WAIT_OTHER the system call and the
+ * kernel's function: "ioctl, tty_wait".
  */
 void wait_class_words(struct wait_classes *classes, const struct film_waits *waits, size_t i,
 		      char *words, size_t size);
 
-/* The same of a class, a system call (its number and 1, 0: none) and a stack. */
+/* The same for a class, a system call (number + 1; 0: none) and a stack. */
 void wait_words(const struct film *film, enum wait_class class, uint32_t nr, uint32_t stack,
 		char *words, size_t size);
 
