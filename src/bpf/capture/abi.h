@@ -2,38 +2,35 @@
 #ifndef BPF_CAPTURE_ABI_H
 #define BPF_CAPTURE_ABI_H
 
-/* What the probes put into the rings. */
+/* The records that probes write into the rings. */
 
 #include "bpf/unwind/abi.h"
 
-/* The most kernel frames of one stack: the kernel's own limit (perf_event_max_stack). */
+/* Most kernel frames of one stack: the kernel's own limit (perf_event_max_stack). */
 #define CAPTURE_KERNEL_FRAMES_MAX 127
 
 /*
- * This many bytes below the stack pointer are handed over with it: behind the "pop" of a register,
- * the unwind information still says that it lies where it was saved. (It is the red zone of the
- * System V ABI.)
+ * Bytes below the stack pointer that are handed over, too: after the "pop" of a register, the
+ * unwind information still refers to the place where it was saved. (The size is that of the red
+ * zone in the System V ABI.)
  */
 #define CAPTURE_BELOW 128
 
-/*
- * A probe can be interrupted by another one on the same CPU: this many stacks are in the making at
- * most.
- */
+/* Most stacks that are walked at once on a CPU: another probe can interrupt a probe. */
 #define CAPTURE_SCRATCHES 3
 
-/* And this many where they are interrupted for longer: other threads run meanwhile. */
+/* The same for probes that can be preempted, while other threads run. */
 #define CAPTURE_SPARES 16
 
-/* The most bytes of stack that are handed over with a stack that user space must finish. */
+/* Most bytes of stack memory that are handed over with a stack that user space must finish. */
 #define CAPTURE_COPY_MAX 65536
 
 /*
- * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and
- * maps, and source_name is its struct source_type (sources/source.h).
+ * The sources of events, one row each: NAME, name. A source's programs and maps are called name_…,
+ * its struct source_type source_name (sources/source.h).
  *
- * Sources set their probes in this order, and of several probes at a place the kernel runs the one
- * that came last first: inspect looks for the call that the tracer has just seen begin.
+ * Sources attach their probes in this order. The kernel runs the probes of one place in reverse
+ * order: inspect looks for the call whose entry the tracer has just seen.
  */
 #define CAPTURE_SOURCES(X)        \
 	X(ON_CPU, on_cpu)         \
@@ -56,7 +53,7 @@
 	X(ON_GPU, on_gpu)
 
 enum capture_source {
-	CAPTURE_SOURCE_NONE, /* what all of them share */
+	CAPTURE_SOURCE_NONE, /* shared by all sources */
 #define X(NAME, name) CAPTURE_SOURCE_##NAME,
 	CAPTURE_SOURCES(X)
 #undef X
@@ -64,9 +61,9 @@ enum capture_source {
 };
 
 /*
- * Where programs walk the user's stack: what they are called from, as the kernel lets a program go
- * on as another one only if both are called from the same. NAME, name, the walker's section. Each
- * has a table of programs, walk_name, and a program walker_name (walkers.bpf.c).
+ * The hooks in which programs walk user stacks: NAME, name, the walker's section. The kernel only
+ * allows a tail call between programs of the same hook, so each hook has its own table of programs,
+ * walk_name, and program, walker_name (walkers.bpf.c).
  */
 #define CAPTURE_WALKERS(X)                       \
 	X(EVENT, event, "perf_event")            \
@@ -79,7 +76,7 @@ enum capture_source {
 	X(SIGNAL, signal, "tp_btf/signal_deliver")
 
 enum capture_walker {
-	CAPTURE_WALKER_NONE, /* it walks no stack */
+	CAPTURE_WALKER_NONE, /* no walk */
 #define X(NAME, name, section) CAPTURE_WALKER_##NAME,
 	CAPTURE_WALKERS(X)
 #undef X
@@ -87,7 +84,7 @@ enum capture_walker {
 };
 
 /*
- * What follows a walk where it is not just sent: NAME, name, of which walker. It is the program
+ * What follows a walk whose record is not just sent: NAME, name, walker. The program is called
  * name_done.
  */
 #define CAPTURE_DONES(X)                           \
@@ -98,23 +95,26 @@ enum capture_walker {
 	X(INSPECT, inspect_site, uprobe)           \
 	X(INSPECT_SESSION, inspect_session, session)
 
-/* The entries of a table of programs: walkers by their runtime, and behind them what follows. */
+/*
+ * The indexes in a table of programs: walkers by their runtime, then the programs that follow
+ * walks.
+ */
 enum capture_done {
-	CAPTURE_DONE_NONE = 31, /* the record is sent */
+	CAPTURE_DONE_NONE = 31, /* the record is just sent */
 #define X(NAME, name, walker) CAPTURE_DONE_##NAME,
 	CAPTURE_DONES(X)
 #undef X
 	CAPTURE_WALK_ENTRIES
 };
 
-/* Every record begins with this. */
+/* The beginning of every record. */
 struct capture_head {
 	__u32 kind; /* CAPTURE_KIND() of its source */
-	__u32 size; /* of all, in bytes */
+	__u32 size; /* bytes of the whole record */
 	__u64 time; /* CLOCK_MONOTONIC */
 };
 
-/* The kinds of records of a source are numbered from 0, and known to that source only. */
+/* The kinds of a source's records are numbered from 0, and only that source knows them. */
 #define CAPTURE_KIND(source, number) ((source) << 8 | (number))
 #define CAPTURE_KIND_SOURCE(kind)    ((kind) >> 8)
 
@@ -124,57 +124,58 @@ enum {
 	CAPTURE_ON_CPU = CAPTURE_KIND(CAPTURE_SOURCE_ON_CPU, 0),
 };
 
-/* Whose a record is, what it is worth, and what it belongs to. */
+/* The thread that a record belongs to, and its value. */
 struct capture_identity {
 	__u32 pid, tid;
-	/* CLOCK_MONOTONIC; tells a thread from a later one of the same number */
+	/* CLOCK_MONOTONIC; distinguishes a thread from a later one with the same tid */
 	__u64 thread_start;
-	__u32 exec_id;	/* of the process's program: task->self_exec_id */
-	__u8 undecided; /* user space must decide whether this process is meant at all */
+	__u32 exec_id;	/* id of the process's execution: task->self_exec_id */
+	__u8 undecided; /* user space must decide whether the process is selected */
 	__u8 unused[3];
 	char comm[16]; /* of the thread */
-	__u64 value;   /* in the unit of the event */
+	__u64 value;   /* in the event's unit */
 	/*
-	 * by which records of one thing are found: a thread, an address, a number of a launch; 0:
+	 * finds the records that belong together: a thread, an address, the number of a launch; 0:
 	 * none
 	 */
 	__u64 key;
 };
 
 /*
- * A stack of one thread at one moment. Behind it: user_frames + kernel_frames words, user frames
- * first, each leaf first; a frame of a runtime takes two of them (unwind/abi.h).
+ * The stack of one thread at one moment. user_frames + kernel_frames 64-bit words follow, user
+ * frames first, each leaf first; a frame of a language runtime has two words (unwind/abi.h).
  */
 struct capture_record {
 	struct capture_head head;
 	struct capture_identity identity;
-	/* address that was taken for code that a runtime has made (unwind.h); 0: none */
+	/* address that was assumed to be code that a runtime has generated (unwind.h); 0: none */
 	__u64 assumed;
-	__u32 generation; /* of the mappings that the frames were found with; 0: none */
+	__u32 generation; /* generation of the mappings that the walk used; 0: none */
 	__u16 user_frames;
 	__u16 kernel_frames;
 	__u8 end;	  /* enum unwind_end of the user stack */
-	__u8 has_user;	  /* 0: a kernel thread, or user frames were not asked for */
-	__u8 handed_over; /* the CAPTURE_HANDOVER of the same time, tid and ring belongs to it */
+	__u8 has_user;	  /* 0: a kernel thread, or user frames were not requested */
+	__u8 handed_over; /* a CAPTURE_HANDOVER with the same time, tid and ring belongs to it */
 	/*
-	 * 1: the frames and their end are those of the last record of that thread with the same
-	 * stack, and are not here
+	 * 1: the frames and end are omitted; they equal those of the thread's last record with the
+	 * same number in stack
 	 */
 	__u8 as_before;
-	__u32 stack; /* by which later records of the thread may refer to it; 0: none will */
+	/* number by which later records of the thread may refer to this stack; 0: none will */
+	__u32 stack;
 };
 
 /*
- * What user space needs to finish a stack: the registers where the walk stopped, and the stack's
- * memory from sp - CAPTURE_BELOW on (behind this). It comes right before its capture_record.
+ * What user space needs to finish a stack: the registers where the walk stopped, followed by the
+ * stack's memory from sp - CAPTURE_BELOW on. It immediately precedes its capture_record.
  */
 struct capture_handover {
 	struct capture_head head;
 	__u32 tid;
 	__u32 copied; /* bytes */
-	/* bit n: page n of them (page 0 is the one they begin in) could not be read */
+	/* bit n: page n of the copy could not be read (the copy begins in page 0) */
 	__u32 missing;
-	__u32 is_still; /* the thread waits: what else is in its memory can be read as well */
+	__u32 is_still; /* the thread sleeps, so the rest of its memory can be read, too */
 	__u64 pc, sp, fp;
 	__u64 registers[16];
 	__u64 saved_at; /* enum unwind_saved */
@@ -184,8 +185,8 @@ struct capture_handover {
 };
 
 /*
- * What the kernel side had to drop, by source and reason; one counter each, per CPU: NAME, what it
- * costs (SAMPLE: a whole one; PART: less than that, or nothing that is known), words.
+ * Reasons for losses on the kernel side: NAME, cost (SAMPLE: a whole sample; PART: less, or not
+ * known), text. Each source has a counter per reason and CPU.
  */
 #define CAPTURE_LOSSES(X)                                                                          \
 	X(RING_FULL, SAMPLE, "ring full: the recorder could not keep up")                          \
@@ -238,7 +239,7 @@ enum capture_loss {
 	CAPTURE_LOSS_COUNT
 };
 
-/* Where it is counted. */
+/* The index of a source's counter. */
 #define CAPTURE_LOSS_AT(source, reason) ((source)*CAPTURE_LOSS_COUNT + (reason))
 
 #endif

@@ -2,23 +2,23 @@
 #ifndef BPF_LOGS_ABI_H
 #define BPF_LOGS_ABI_H
 
-/* What logs.bpf.c tells of what programs write to logs. */
+/* The records of logs.bpf.c about what programs write to logs. */
 
 #include "bpf/capture/abi.h"
 #include "bpf/sched/object_abi.h"
 
 enum {
-	/* A part of what a call has written: a struct logs_record. */
+	/* A part of the bytes that a call has written: a struct logs_record. */
 	LOGS_WRITTEN = CAPTURE_KIND(CAPTURE_SOURCE_LOGS, 0),
-	/* A file, before its other records: a struct object_told behind a capture_record. */
+	/* A file, before its other records: a capture_record followed by a struct object_told. */
 	LOGS_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_LOGS, 1),
 };
 
-/* The most bytes of one record, a power of two; and the most records of one call. */
+/* Most bytes of one record, a power of two; and most records of one call. */
 #define LOGS_COPY_MAX	8192
 #define LOGS_PIECES_MAX 16
 
-/* Where it was written: enum film_log_kind of the film. */
+/* The target of a write: the film's enum film_log_kind. */
 enum logs_kind {
 	LOGS_OUTPUT = 1,
 	LOGS_ERROR,
@@ -30,14 +30,14 @@ enum logs_kind {
 struct logs_record {
 	struct capture_head head;
 	struct capture_identity identity;
-	__u64 file;    /* where the kernel has it: the same for all that is written there */
-	__u32 object;  /* number of what it is; 0: not known */
-	__u32 length;  /* bytes that the call has written, */
-	__u32 offset;  /* those before these, */
-	__u32 copied;  /* and those that are here */
+	__u64 file;    /* the kernel's address of the file, the same for all writes to it */
+	__u32 object;  /* number of the file's LOGS_OBJECT; 0: not known */
+	__u32 length;  /* bytes that the call has written */
+	__u32 offset;  /* bytes of the call before these */
+	__u32 copied;  /* bytes that follow */
 	__u8 kind;     /* enum logs_kind */
-	__u8 is_whole; /* a message by itself, as of a socket: not to be joined with others */
-	__u8 is_last;  /* no more records of this call follow */
+	__u8 is_whole; /* a complete message, e.g. of a socket: do not join it with others */
+	__u8 is_last;  /* the last record of this call */
 	__u8 unused[5];
 	/* copied bytes */
 };
