@@ -10,8 +10,8 @@
 #include "base/buf.h"
 
 /*
- * The files of /proc/PID, as proc(5) describes them. The reading functions bound what they take in;
- * the parsing ones know no process and take any text, since the process chooses parts of that text.
+ * Reads and parses the files of /proc/PID, as described in proc(5). Functions that read limit the
+ * size. Functions that parse accept any text, because the process controls some of its parts.
  */
 
 /* One line of maps. */
@@ -21,32 +21,29 @@ struct procfs_mapping {
 	dev_t device;
 	ino_t inode;
 	bool readable, writable, executable, shared;
-	char *path; /* inside the line; escapes undone, " (deleted)" cut off; "" if there is none */
+	char *path; /* points into the line; unescaped, without " (deleted)"; "": none */
 };
 
-/*
- * Parses a line of maps, which is changed on the way; the line's end may be there or not. False: it
- * is not one.
- */
+/* Parses a line of maps, with or without a newline, and modifies it. False: invalid. */
 bool procfs_parse_mapping(char *line, struct procfs_mapping *mapping);
 
 struct procfs_stat {
 	pid_t pid, parent;
-	char comm[16]; /* cut: kernel workers report more */
+	char comm[16]; /* truncated: kernel workers have longer names */
 	char state;
 	uint32_t threads;
-	uint64_t cpu_ticks;   /* used by all its threads, in user and kernel mode */
-	uint64_t start_ticks; /* since boot, 1/sysconf(_SC_CLK_TCK) s */
+	uint64_t cpu_ticks;   /* of all threads, in user and kernel mode */
+	uint64_t start_ticks; /* since boot, in units of 1/sysconf(_SC_CLK_TCK) s */
 };
 
 bool procfs_parse_stat(const char *text, struct procfs_stat *stat);
 
-/* The number behind "Tgid:" in a status file; 0: there is none. */
+/* The number after "Tgid:" in a status file; 0: none. */
 pid_t procfs_parse_tgid(const char *text);
 
 /*
- * The process that traces this one by ptrace(2), by its status file; 0: none. *stopped: it is
- * stopped for that.
+ * The pid of the ptrace(2) tracer in a status file; 0: none. *stopped: whether the tracer has
+ * stopped the process.
  */
 pid_t procfs_parse_tracer(const char *text, bool *stopped);
 
@@ -57,44 +54,51 @@ struct procfs_cgroup {
 	const char *path;
 };
 
-/* Parses the line at *text, which is changed, and moves *text behind it. False: no line is left. */
+/*
+ * Parses and modifies the line at *text, and moves *text to the next line. False: no line is left.
+ */
 bool procfs_parse_cgroup(char **text, struct procfs_cgroup *cgroup);
 
 /*
- * The path that stands for a process: the one of version 2, or, if that is "/" or absent, the
- * longest of version 1. The text is changed; the result lies in it, or is "".
+ * Chooses the control group of a process from its cgroup file: the path of version 2, or, if that
+ * is "/" or absent, the longest path of version 1. Modifies the text; the result points into it, or
+ * is "".
  */
 const char *procfs_choose_cgroup(char *text);
 
-/* Turns the arguments of cmdline, each ended by a zero byte, into one line joined by spaces. */
+/* Joins the arguments of cmdline, which end with zero bytes, by spaces. */
 void procfs_join_arguments(char *text, size_t length);
 
 /*
- * Reads /proc/PID/NAME, at most limit of its bytes, and adds a zero byte. Replaces what text held.
- * Returns 0; -ESRCH: the process is gone; -EFBIG: cut at limit, text holds what came before; other
- * negative errnos.
+ * Reads at most limit bytes of /proc/PID/NAME, replaces the content of text, and appends a zero
+ * byte. Returns 0; -ESRCH: the process has ended; -EFBIG: the file is longer, and text has its
+ * first limit bytes; or another negative errno.
  */
 int procfs_read(pid_t pid, const char *name, size_t limit, struct buf *text);
 
-/* Reads and parses /proc/PID/NAME, where NAME is "stat" or "task/TID/stat". False: it is gone. */
+/*
+ * Reads and parses /proc/PID/NAME, where NAME is "stat" or "task/TID/stat". False: the process or
+ * thread has ended.
+ */
 bool procfs_read_stat(pid_t pid, const char *name, struct procfs_stat *stat);
 
 /* As procfs_read(), for an absolute path. */
 int procfs_read_file(const char *path, size_t limit, struct buf *text);
 
-/* What the link /proc/PID/NAME says, without " (deleted)"; false: nothing to be had. */
+/* Reads the target of the link /proc/PID/NAME, without " (deleted)"; false: not readable. */
 bool procfs_link(pid_t pid, const char *name, char *to, size_t size);
 
 /*
- * Calls take() for each number that names an entry of a directory such as /proc or /proc/PID/task.
- * Returns 0 or a negative errno.
+ * Calls take() for each entry of a directory whose name is a number, such as in /proc or
+ * /proc/PID/task. Returns 0 or a negative errno.
  */
 int procfs_each_number(const char *path, void (*take)(void *context, pid_t number), void *context);
 
 /*
- * Ticks since boot as nanoseconds of CLOCK_MONOTONIC. The two clocks part by the time that the
- * machine has slept; what it slept after those ticks cannot be told apart, so the result is too
- * early by that much. The same ticks are the same time, until the machine sleeps. Never 0.
+ * Converts ticks since boot to nanoseconds of CLOCK_MONOTONIC. The clocks differ by the time that
+ * the machine was suspended. Suspensions after those ticks cannot be distinguished, so the result
+ * is too early by their length. Equal ticks give equal results until the machine is suspended
+ * again. Never returns 0.
  */
 uint64_t procfs_ticks_to_ns(uint64_t ticks);
 
