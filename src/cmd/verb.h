@@ -3,9 +3,9 @@
 #define CMD_VERB_H
 
 /*
- * One function per verb, in the file of that name: options in, rooms wired together, exit status
- * out. argv[0] is the verb. Exit status: 0 done, 1 failed, 2 wrong usage, 3 the kernel or the
- * permissions do not allow it.
+ * One function per verb, in the file of that name: it parses options, connects rooms and returns an
+ * exit status. argv[0] is the verb. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not allowed by
+ * the kernel or permissions.
  */
 int cmd_agent(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
@@ -34,29 +34,32 @@ enum {
 	EXIT_NOT_ALLOWED = 3
 };
 
-/* "stackcam VERB: MESSAGE" and a pointer to --help, to standard error; returns EXIT_USAGE. */
+/* Prints "stackcam VERB: MESSAGE" and a hint to --help on standard error; returns EXIT_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Prints the help of a verb. Where CMD_HELP_EVENTS stands in that help, the option -e does, and
- * which events it takes.
+ * Prints the help of a verb. CMD_HELP_EVENTS in the text is replaced by the option -e and the
+ * events that it accepts.
  */
 #define CMD_HELP_EVENTS "\1"
-/* Behind it: the options of all sources of events. */
+/* In the same way, this is replaced by the options of all sources of events. */
 #define CMD_HELP_SOURCES "\2"
 void cmd_print_help(const char *help);
 
 /*
- * For what getopt_long() returned '?' or ':' for just now, with opterr = 0: names the option and
- * says whether it is unknown, ambiguous, lacks its value, or takes none. options: the table
- * given to getopt_long(), in which every short option must stand, too. Returns EXIT_USAGE.
+ * Call it after getopt_long() returned '?' or ':' with opterr = 0. Prints the option and whether it
+ * is unknown, ambiguous, lacks its value, or takes none. options: the table passed to
+ * getopt_long(), which must also have every short option. Returns EXIT_USAGE.
  */
 int cmd_usage_option(const char *verb, char **argv, const struct option *options);
 
-/* As settings_read(). Returns 0, an exit status with all said, or -1: --help was printed. */
+/* As settings_read(), and prints errors. Returns 0, an exit status, or -1: --help was printed. */
 int cmd_read_settings(const struct settings *settings, int argc, char **argv);
 
-/* Appends the command line as a film has it, with its final zero. argv[0] is the verb. */
+/*
+ * Appends the command line in the form that films store, with a terminating zero. argv[0] is the
+ * verb.
+ */
 void cmd_put_command(struct buf *to, int argc, char **argv);
 
 #endif
