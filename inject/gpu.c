@@ -8,8 +8,9 @@
  * cupti_callbacks.h).
  *
  * A sample of the launches is told by executing a nop, at which the recorder has a probe; a kernel
- * of such a launch is told with the launch's number, all others in sums by their names. So the sums
- * of all are complete, whatever is sampled. Without a recorder these are nops.
+ * of such a launch is told with the launch's number, all others in sums by their names, and those
+ * of a graph, of which a launch may have thousands, in sums by both. So the sums of all are
+ * complete, whatever is sampled. Without a recorder these are nops.
  *
  * It needs no library of its own. At a launch nothing here takes a lock, allocates or waits.
  */
@@ -24,12 +25,14 @@
 extern void *dlopen(const char *name, int flags) __attribute__((weak));
 extern void *dlsym(void *library, const char *name) __attribute__((weak));
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso) __attribute__((weak));
+extern int getpid(void) __attribute__((weak));
 struct gpu_time {
 	int64_t seconds, ns;
 };
 extern int clock_gettime(int clock, struct gpu_time *time) __attribute__((weak));
 
 #define RTLD_NOW_	 2
+#define RTLD_NOLOAD_	 4
 #define CLOCK_MONOTONIC_ 1
 
 /* -- places of probes -------------------------------------------------------------------------- */
@@ -60,22 +63,22 @@ static __attribute__((noinline)) void tell_launch(uint64_t number)
 }
 
 static __attribute__((noinline)) void tell_kernel(uint64_t number, uint64_t begin, uint64_t end,
-						  uint64_t hash, uint64_t more)
+						  uint64_t hash)
 {
-	register uint64_t r8 __asm__("r8") = more;
-
 	__asm__ volatile("stackcam_gpu_kernel: nop"
 			 :
-			 : "D"(number), "S"(begin), "d"(end), "c"(hash), "r"(r8)
+			 : "D"(number), "S"(begin), "d"(end), "c"(hash)
 			 : "memory");
 }
 
 static __attribute__((noinline)) void tell_rest(uint64_t hash, uint64_t ns, uint64_t count,
-						uint64_t end)
+						uint64_t end, uint64_t number)
 {
+	register uint64_t r8 __asm__("r8") = number;
+
 	__asm__ volatile("stackcam_gpu_rest: nop"
 			 :
-			 : "D"(hash), "S"(ns), "d"(count), "c"(end)
+			 : "D"(hash), "S"(ns), "d"(count), "c"(end), "r"(r8)
 			 : "memory");
 }
 
@@ -93,6 +96,7 @@ static void tell_state(enum gpu_state state, uint64_t number)
 
 static struct {
 	int (*subscribe)(void **subscriber, void *callback, void *user);
+	int (*unsubscribe)(void *subscriber);
 	int (*enable_callback)(uint32_t on, void *subscriber, int domain, uint32_t id);
 	int (*register_callbacks)(void *requested, void *completed);
 	int (*register_timestamp)(uint64_t (*now)(void));
@@ -105,6 +109,7 @@ static struct {
 /* In the order of the functions above. */
 static const char *const names[] = {
 	"cuptiSubscribe",
+	"cuptiUnsubscribe",
 	"cuptiEnableCallback",
 	"cuptiActivityRegisterCallbacks",
 	"cuptiActivityRegisterTimestampCallback",
@@ -213,14 +218,18 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 static uint8_t buffers[BUFFERS][BUFFER_BYTES] __attribute__((aligned(64)));
 static uint32_t in_use;
 
+/* How many places one has in the two tables below: a framework has hundreds of kernels. */
+#define PLACES 8
+
 /* Hashes of names that were told. */
 #define NAMES 4096
 static uint64_t told_names[NAMES];
 
 /* What the kernels of a buffer took that are told in sums. */
-#define SUMS 64
+#define SUMS 256
 struct sum {
 	uint64_t hash, ns, count, end;
+	uint64_t number; /* of the launch; 0: none that was told */
 };
 
 static void request(uint8_t **buffer, size_t *size, size_t *most)
@@ -245,63 +254,107 @@ static uint64_t hash_of(const char *name)
 	return hash | 1;
 }
 
+/* Told twice, where two threads are at it, it is the same name. */
+static void learn_name(uint64_t hash, const char *name)
+{
+	uint64_t *place = &told_names[hash / 2 % NAMES];
+
+	for (uint64_t i = 0; i < PLACES; i++) {
+		uint64_t *next = &told_names[(hash / 2 + i) % NAMES];
+		uint64_t known = __atomic_load_n(next, __ATOMIC_RELAXED);
+
+		if (known == hash)
+			return;
+		if (!known) {
+			place = next;
+			break;
+		}
+	}
+	__atomic_store_n(place, hash, __ATOMIC_RELAXED);
+	tell_name(hash, (uint64_t)name, 0);
+}
+
 static uint64_t name_of(const uint8_t *record)
 {
 	const char *name = *(const char *const *)(record + KERNEL_NAME);
-	uint64_t hash = hash_of(name), *known = &told_names[hash / 2 % NAMES];
+	uint64_t hash = hash_of(name);
 
-	if (__atomic_exchange_n(known, hash, __ATOMIC_RELAXED) != hash)
-		tell_name(hash, (uint64_t)name, 0);
+	learn_name(hash, name);
 	return hash;
 }
 
-static void add_rest(struct sum sums[SUMS], uint64_t hash, uint64_t begin, uint64_t end)
+static void tell_sum(struct sum *sum)
 {
-	struct sum *sum = &sums[hash / 2 % SUMS];
+	tell_rest(sum->hash, sum->ns, sum->count, sum->end, sum->number);
+	sum->ns = sum->count = 0;
+}
 
-	if (sum->count && sum->hash != hash) {
-		tell_rest(sum->hash, sum->ns, sum->count, sum->end);
-		sum->ns = sum->count = 0;
+/* The sum of a name and a launch, or the place for one: another one there is told first. */
+static struct sum *sum_of(struct sum sums[SUMS], uint64_t hash, uint64_t number)
+{
+	uint64_t first = hash / 2 + number;
+	struct sum *sum = &sums[first % SUMS];
+
+	for (uint64_t i = 0; i < PLACES; i++) {
+		struct sum *next = &sums[(first + i) % SUMS];
+
+		if (!next->count || (next->hash == hash && next->number == number))
+			return next;
 	}
+	tell_sum(sum);
+	return sum;
+}
+
+static void add_rest(struct sum sums[SUMS], uint64_t hash, uint64_t begin, uint64_t end,
+		     uint64_t number)
+{
+	struct sum *sum = sum_of(sums, hash, number);
+
 	sum->hash = hash;
+	sum->number = number;
 	sum->ns += end - begin;
 	sum->count++;
 	sum->end = end;
 }
 
-static void take(struct sum sums[SUMS], const uint8_t *record)
+/* False: when the kernel ran is not known, for which the profiling library has zeroes. */
+static bool take(struct sum sums[SUMS], const uint8_t *record)
 {
 	uint64_t begin = read_64(record + KERNEL_BEGIN), end = read_64(record + KERNEL_END);
 	uint32_t number = read_32(record + KERNEL_NUMBER);
+	bool is_told = number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number;
 	uint64_t hash;
 
-	if (read_32(record) != RECORD_KERNEL || end < begin)
-		return;
+	if (read_32(record) != RECORD_KERNEL)
+		return true;
+	if (!begin || end < begin)
+		return false;
 	hash = name_of(record);
-	if (number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number)
-		tell_kernel(number, begin, end, hash, read_32(record + KERNEL_GRAPH) != 0);
+	if (is_told && !read_32(record + KERNEL_GRAPH))
+		tell_kernel(number, begin, end, hash);
 	else
-		add_rest(sums, hash, begin, end);
+		add_rest(sums, hash, begin, end, is_told ? number : 0);
+	return true;
 }
 
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
-	static uint64_t all_dropped;
 	struct sum sums[SUMS];
 	uint8_t *record = NULL;
-	size_t dropped = 0, i;
+	size_t dropped = 0, untimed = 0, i;
 
 	(void)size;
 	for (i = 0; i < SUMS; i++)
 		sums[i].count = sums[i].ns = 0;
 	while (buffer && valid && !cupti.next_record(buffer, valid, &record))
-		take(sums, record);
+		untimed += !take(sums, record);
 	for (i = 0; i < SUMS; i++)
 		if (sums[i].count)
-			tell_rest(sums[i].hash, sums[i].ns, sums[i].count, sums[i].end);
+			tell_sum(&sums[i]);
+	if (untimed)
+		tell_state(GPU_STATE_UNTIMED, untimed);
 	if (!cupti.dropped(context, stream, &dropped) && dropped)
-		tell_state(GPU_STATE_DROPPED,
-			   __atomic_add_fetch(&all_dropped, dropped, __ATOMIC_RELAXED));
+		tell_state(GPU_STATE_DROPPED, dropped);
 	i = (size_t)(buffer - buffers[0]) / BUFFER_BYTES;
 	if (buffer && i < BUFFERS)
 		__atomic_fetch_and(&in_use, ~(1u << i), __ATOMIC_RELEASE);
@@ -309,43 +362,56 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 
 /* -- start and end ----------------------------------------------------------------------------- */
 
+/* The process that has begun: a child of its has its records, too, but not its threads. */
+static int begun;
+
 /* All records, also of what has not ended. */
 static void at_exit(void *argument)
 {
 	(void)argument;
-	cupti.flush(1);
+	if (getpid() == begun)
+		cupti.flush(1);
 }
 
-/* By its names of several versions: one that the process has already is found first. */
-static bool find(void)
+static bool take_functions(void *library)
 {
-	static const char *const files[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-					    "libcupti.so"};
-	void **functions = (void **)&cupti, *library = NULL;
+	void **functions = (void **)&cupti;
 
-	if (!dlopen || !dlsym || !clock_gettime)
-		return false;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !library; i++)
-		library = dlopen(files[i], RTLD_NOW_);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library; i++) {
 		functions[i] = dlsym(library, names[i]);
 		if (!functions[i])
-			library = NULL;
+			return false;
 	}
 	return library;
 }
 
-__attribute__((visibility("default"))) int InitializeInjection(void);
-__attribute__((visibility("default"))) int InitializeInjection(void)
+/*
+ * By its names of several versions. First among those that the process has already: only one of two
+ * would hear of the driver.
+ */
+static bool find(void)
+{
+	static const char *const files[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+					    "libcupti.so"};
+	static const int flags[] = {RTLD_NOW_ | RTLD_NOLOAD_, RTLD_NOW_};
+	const size_t count = sizeof(files) / sizeof(files[0]);
+
+	if (!dlopen || !dlsym || !clock_gettime || !getpid)
+		return false;
+	for (size_t i = 0; i < 2 * count; i++)
+		if (take_functions(dlopen(files[i % count], flags[i / count])))
+			return true;
+	return false;
+}
+
+/* Returns 0 or the profiling library's error, which then hears of nothing. */
+static int start(void)
 {
 	void *subscriber;
-	int err;
+	int err = cupti.subscribe(&subscriber, (void *)at_callback, NULL);
 
-	if (!find()) {
-		tell_state(GPU_STATE_NO_PROFILER, 0);
-		return 1;
-	}
-	err = cupti.subscribe(&subscriber, (void *)at_callback, NULL);
+	if (err)
+		return err;
 	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && !err; i++)
 		err = cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, launches[i]);
 	if (!err)
@@ -354,8 +420,25 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		err = cupti.register_callbacks((void *)request, (void *)complete);
 	if (!err)
 		err = cupti.enable(RECORD_KERNEL);
+	/* a tool of the program's own may have it then */
+	if (err)
+		cupti.unsubscribe(subscriber);
+	return err;
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	int err;
+
+	if (!find()) {
+		tell_state(GPU_STATE_NO_PROFILER, 0);
+		return 1;
+	}
+	begun = getpid();
+	err = start();
 	if (!err && __cxa_atexit)
-		err = __cxa_atexit(at_exit, NULL, NULL);
+		__cxa_atexit(at_exit, NULL, NULL);
 	tell_state(err ? GPU_STATE_TAKEN : GPU_STATE_STARTED, (uint64_t)err);
 	return 1;
 }

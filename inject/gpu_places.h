@@ -15,10 +15,13 @@
 #define GPU_PLACE_LAUNCH 1
 /*
  * A kernel has run whose launch was told. rdi: that number; rsi, rdx: begin and end, ns of
- * CLOCK_MONOTONIC; rcx: a hash of its name; r8: 1: others of that launch may follow
+ * CLOCK_MONOTONIC; rcx: a hash of its name
  */
 #define GPU_PLACE_KERNEL 2
-/* The same of all others of a name up to then. rdi: the hash; rsi: ns; rdx: how many; rcx: end */
+/*
+ * The same of all others of a name up to then. rdi: the hash; rsi: ns; rdx: how many; rcx: end; r8:
+ * the number of a launch that they are all of, and others may follow; 0: theirs were not told
+ */
 #define GPU_PLACE_REST 3
 /* rdi: the hash of a name; rsi: the name; rdi 0: rsi is an enum gpu_state, rdx a number of it */
 #define GPU_PLACE_NAME 4
@@ -28,7 +31,8 @@ enum gpu_state {
 	GPU_STATE_STARTED = 1,
 	GPU_STATE_NO_PROFILER, /* it has found no profiling library */
 	GPU_STATE_TAKEN, /* another tool has it, or a function of it failed: the number says which */
-	GPU_STATE_DROPPED, /* records, so far */
+	GPU_STATE_DROPPED, /* that many records more, for want of room; */
+	GPU_STATE_UNTIMED, /* or as they do not say when their kernels ran */
 };
 
 #endif

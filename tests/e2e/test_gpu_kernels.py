@@ -16,13 +16,24 @@ TAGS = ("forward", "backward", "replay")
 SAXPY, REDUCE = 20000, 7000
 
 
-def record(lab, *arguments, **environment):
-    """Returns the film, and what the kernels of each function took."""
+def record_command(lab, command, environment):
+    """Returns the film, and what the command printed."""
     film = lab.new_film()
-    done = lab.run("record", "-q", "-e", "on-gpu", "-o", film, "--", lab.program("cuda_launches"), *arguments, timeout=PATIENCE,
+    done = lab.run("record", "-q", "-e", "on-gpu", "-o", film, "--", *command, timeout=PATIENCE,
                    env={**os.environ, "LD_LIBRARY_PATH": str(lab.programs), **environment})
     assert done.returncode == 0, done.stderr
-    return Film(lab.stackcam, film), dict(zip(TAGS, map(int, done.stdout.split())))
+    return Film(lab.stackcam, film), done.stdout
+
+
+def record(lab, *arguments, by=(), **environment):
+    """Returns the film, and what the kernels of each function took."""
+    film, said = record_command(lab, (*by, lab.program("cuda_launches"), *arguments), environment)
+    return film, dict(zip(TAGS, map(int, said.split())))
+
+
+def lost(film, why):
+    """How much the film has lost for a reason."""
+    return sum(count for reason, count in film.json("-e", "on-gpu")["loss"].items() if why in reason)
 
 
 def total(film, wanted):
@@ -37,7 +48,10 @@ def test_each_launch_has_its_stack(lab):
     # the kernel is on top, above what launched it
     assert total(film, lambda stack: "backward" in stack and stack[-1] == "reduce") == 12 * REDUCE
     assert total(film, lambda stack: "replay" in stack and "cuGraphLaunch" in stack and stack[-1] == "saxpy") == 12 * SAXPY
-    assert not film.json("-e", "on-gpu")["loss"]
+    whole = film.json("-e", "on-gpu")
+    assert not whole["loss"]
+    # one for each launch, and of a graph one for each name
+    assert whole["stacks"]["samples"] == 12 * (2 + 2 + 2)
 
 
 def test_sums_of_many_launches(lab):
@@ -53,8 +67,41 @@ def test_sums_of_many_launches(lab):
     assert any("none of the samples" in reason for reason in film.json("-e", "on-gpu")["loss"])
 
 
+def test_many_names(lab):
+    """As a framework has: a buffer of records gives one sum of each, and not one where the next name comes."""
+    film, truth = record(lab, 20000, 1, "names")
+    assert truth["forward"] == 20000 * 100 == total(film, lambda stack: True), film.report("-e", "on-gpu").stdout
+    assert {stack[-1] for stack, _ in film.folded("-e", "on-gpu")} == {f"kernel_{i}" for i in range(200)}
+    assert film.json("-e", "on-gpu")["stacks"]["samples"] < 9000
+
+
+def test_ends(lab):
+    """What a child has a copy of ran once; of what a program takes away with it, the launches are said."""
+    film, truth = record(lab, 12, 1, "forks")
+    assert total(film, lambda stack: True) == sum(truth.values()), film.report("-e", "on-gpu").stdout
+    film, _ = record(lab, 12, 1, "leaves")
+    assert lost(film, "without a kernel") == 12 * 5
+
+
+def test_what_the_profiling_library_loses(lab):
+    film, truth = record(lab, 12, PROFILER_UNTIMED="reduce")
+    assert total(film, lambda stack: True) == sum(truth.values()) - 36 * REDUCE
+    assert lost(film, "does not know when") == 36
+    # of two processes, both
+    program = lab.program("cuda_launches")
+    film, _ = record_command(lab, ("sh", "-c", f"{program} 3 & {program} 3; wait"), {"PROFILER_DROPS": "5"})
+    assert lost(film, "had no room") == 10
+
+
+def test_the_profiling_library_that_the_program_has(lab):
+    """Not another version's, which would hear of nothing."""
+    film, truth = record(lab, 3, by=("env", f"LD_PRELOAD={lab.programs / 'libcupti.so.12'}"))
+    assert total(film, lambda stack: True) == sum(truth.values()), film.report("-e", "on-gpu").stdout
+
+
 @pytest.mark.parametrize("why, environment", [
-    ("profiling library", {"LD_LIBRARY_PATH": ""}), ("another tool has the profiling library", {"PROFILER_TAKEN": "1"})])
+    ("profiling library", {"LD_LIBRARY_PATH": ""}), ("another tool has the profiling library", {"PROFILER_TAKEN": "1"}),
+    ("or it refuses", {"PROFILER_REFUSES": "1"})])
 def test_the_program_goes_on_without(lab, why, environment):
     # where the machine has a real one, that refuses, as there is no device
     film, truth = record(lab, 3, **environment)

@@ -2,10 +2,16 @@
 /*
  * Launches kernels on a device that cuda_driver.c stands for, as often as its first argument says,
  * in as many threads as the second one says, from functions with a tag of their own each. At the
- * end it prints what they took, ns, by tag.
+ * end it prints what they took, ns, by tag. The third argument:
+ *
+ *	names	as many launches of kernels with NAMES names in turn, and of no others
+ *	forks	a child ends as the program does, before it
+ *	leaves	the program ends without what is due at its end
  */
 #include <inttypes.h>
 #include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #include "cuda_driver.h"
 #include "program.h"
@@ -20,6 +26,19 @@ enum tag {
 static const struct driver_kernel saxpy = {"_Z5saxpyPfPKffi", 20000}, reduce = {"reduce", 7000};
 static const struct driver_graph graph = {3, {&saxpy, &reduce, &reduce}};
 static int rounds;
+
+#define NAMES 200
+static struct driver_kernel named[NAMES];
+
+static void make_names(void)
+{
+	static char names[NAMES][16];
+
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(names[i], sizeof(names[i]), "kernel_%d", i);
+		named[i] = (struct driver_kernel){names[i], 100};
+	}
+}
 
 static void launch(const struct driver_kernel *kernel)
 {
@@ -51,6 +70,14 @@ KEPT static void replay(void)
 	NO_TAIL_CALL();
 }
 
+static void *work_by_names(void *unused)
+{
+	driver_tag(FORWARD);
+	for (int i = 0; i < rounds; i++)
+		launch(&named[i % NAMES]);
+	return unused;
+}
+
 static void *work(void *unused)
 {
 	for (int i = 0; i < rounds; i++) {
@@ -64,14 +91,17 @@ static void *work(void *unused)
 int main(int argc, char **argv)
 {
 	int count = argc > 2 ? atoi(argv[2]) : 1;
+	const char *how = argc > 3 ? argv[3] : "";
+	void *(*to_do)(void *) = strcmp(how, "names") ? work : work_by_names;
 	struct driver_truth truth;
 	pthread_t threads[64];
 
 	rounds = argc > 1 ? atoi(argv[1]) : 1;
 	if (count < 1 || count > 64 || cuInit(0))
 		return 1;
+	make_names();
 	for (int i = 0; i < count; i++)
-		if (pthread_create(&threads[i], NULL, work, NULL))
+		if (pthread_create(&threads[i], NULL, to_do, NULL))
 			return 1;
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
@@ -79,5 +109,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < TAGS; i++)
 		printf("%" PRIu64 " ", truth.kernels_ns[i]);
 	printf("\n");
+	fflush(stdout);
+	if (!strcmp(how, "forks") && fork())
+		wait(NULL);
+	if (!strcmp(how, "leaves"))
+		_exit(0);
 	return 0;
 }

@@ -2,17 +2,27 @@
 /*
  * Stands for the profiling library of a GPU's driver (CUPTI): callbacks at launches, and records of
  * kernels in buffers that its user provides, laid out as CUPTI's are (cupti_activity.h of CUDA 12:
- * 208 bytes). PROFILER_TAKEN=1: another tool has it.
+ * 208 bytes). The environment says what goes wrong:
+ *
+ *	PROFILER_TAKEN		another tool has it
+ *	PROFILER_REFUSES	it gives no records, and the subscriber must go
+ *	PROFILER_UNTIMED	when kernels of that name ran is not known
+ *	PROFILER_DROPS		that many records had no room
+ *
+ * Of two such libraries in a process, the second one hears of nothing.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cuda_driver.h"
 
 #define EXPORTED     __attribute__((visibility("default")))
 #define RECORD_BYTES 208
 #define TAKEN	     39 /* CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
+#define REFUSED	     35 /* CUPTI_ERROR_INSUFFICIENT_PRIVILEGES */
 #define NO_MORE	     12 /* CUPTI_ERROR_MAX_LIMIT_REACHED */
 #define CALLBACKS    1024
 
@@ -30,6 +40,23 @@ static complete *on_complete;
 static int has_kernels;
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used, dropped;
+static int is_second;
+
+__attribute__((constructor)) static void loaded(void)
+{
+	const char *by = getenv("PROFILER_OF");
+	char own[16];
+
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	is_second = by && !strcmp(by, own);
+	setenv("PROFILER_OF", own, 1);
+}
+
+__attribute__((destructor)) static void unloaded(void)
+{
+	if (subscriber && getenv("PROFILER_REFUSES"))
+		abort();
+}
 
 static void put(uint8_t *record, size_t at, const void *value, size_t size)
 {
@@ -57,11 +84,14 @@ static void launch(uint32_t callback, uint32_t number)
 static void kernel(const char *name, uint32_t number, uint32_t graph, uint64_t begin, uint64_t end)
 {
 	const uint32_t kind = 10;
+	const char *untimed = getenv("PROFILER_UNTIMED");
 	uint8_t *record;
 	size_t most;
 
 	if (!has_kernels)
 		return;
+	if (untimed && !strcmp(untimed, name))
+		begin = end = 0;
 	pthread_mutex_lock(&lock);
 	if (!buffer || buffer_used + RECORD_BYTES > buffer_size) {
 		hand_over();
@@ -86,13 +116,21 @@ static void kernel(const char *name, uint32_t number, uint32_t graph, uint64_t b
 
 EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 {
-	if (getenv("PROFILER_TAKEN"))
+	if (getenv("PROFILER_TAKEN") || is_second)
 		return TAKEN;
 	subscriber = callback;
 	subscriber_user = user;
 	*to = &subscriber;
 	hooks.launch = launch;
 	hooks.kernel = kernel;
+	return driver_hook(&hooks);
+}
+
+EXPORTED int cuptiUnsubscribe(void *of)
+{
+	(void)of;
+	hooks = (struct driver_hooks){0};
+	subscriber = NULL;
 	return driver_hook(&hooks);
 }
 
@@ -120,14 +158,19 @@ EXPORTED int cuptiActivityRegisterTimestampCallback(uint64_t (*now)(void))
 
 EXPORTED int cuptiActivityEnable(int kind)
 {
+	if (getenv("PROFILER_REFUSES"))
+		return REFUSED;
 	has_kernels |= kind == 10;
 	return 0;
 }
 
 EXPORTED int cuptiActivityFlushAll(uint32_t flag)
 {
+	const char *drops = getenv("PROFILER_DROPS");
+
 	(void)flag;
 	pthread_mutex_lock(&lock);
+	dropped += drops ? (size_t)atoi(drops) : 0;
 	hand_over();
 	pthread_mutex_unlock(&lock);
 	return 0;

@@ -21,13 +21,14 @@ static __noinline void tell_ran(struct probe_regs *ctx, bool is_one, __u32 undec
 		record.end = REGS_ARG3(ctx);
 		record.ns = record.end - REGS_ARG2(ctx);
 		record.hash = REGS_ARG4(ctx);
-		record.more = REGS_ARG5(ctx) != 0;
 		record.count = 1;
 	} else {
 		record.hash = REGS_ARG1(ctx);
 		record.ns = REGS_ARG2(ctx);
 		record.count = REGS_ARG3(ctx);
 		record.end = REGS_ARG4(ctx);
+		record.number = REGS_ARG5(ctx);
+		record.more = record.number != 0;
 	}
 	if (!ring)
 		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_NO_RING);

@@ -31,7 +31,7 @@ enum on_gpu_place {
 /* One kernel has run, or several of one name have. */
 struct on_gpu_ran {
 	struct capture_head head;
-	__u64 number; /* of its launch; 0: of several */
+	__u64 number; /* of their launch; 0: of several, or of one that is none of the samples */
 	__u64 hash;   /* of its name */
 	__u64 ns;
 	__u64 end;   /* ns of CLOCK_MONOTONIC */

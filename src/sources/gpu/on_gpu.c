@@ -14,6 +14,7 @@
 
 #include "../inject/gpu_places.h"
 #include "base/map.h"
+#include "base/saturated.h"
 #include "bpf/gpu/on_gpu_abi.h"
 #include "film/events.h"
 #include "bpf/probes.skel.h"
@@ -39,8 +40,16 @@ struct on_gpu {
 	struct uprobes *uprobes;
 	struct waiting *launches;
 	struct map names; /* a kernel's hash to its name (char *) */
+	uint64_t begun;	  /* when the film did */
 	uint64_t without_stack;
-	uint64_t damaged, unnamed, no_profiler, taken, dropped;
+	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed;
+	uint64_t without_kernel; /* launches of processes that are gone, or of all at the end */
+};
+
+/* What a launch is worth (struct waiting_half): whether one of its kernels is known. */
+enum {
+	HAS_NO_KERNEL,
+	HAS_KERNEL,
 };
 
 static int command(const struct source_settings *settings, struct command_environment *environment,
@@ -118,6 +127,7 @@ static void add_event(struct source *source)
 	struct film_event event = event_from(EVENT_ON_GPU, "records of the device");
 
 	source->event = film_add_event(source->host->film, &event);
+	((struct on_gpu *)source->state)->begun = clock_ns();
 }
 
 static int start(struct source *source, struct fail *why)
@@ -147,14 +157,16 @@ static void take_state(struct on_gpu *on_gpu, uint64_t state, uint64_t number)
 	on_gpu->no_profiler += state == GPU_STATE_NO_PROFILER;
 	on_gpu->taken += state == GPU_STATE_TAKEN;
 	if (state == GPU_STATE_DROPPED)
-		on_gpu->dropped = number;
+		on_gpu->dropped = add_saturated(on_gpu->dropped, number);
+	if (state == GPU_STATE_UNTIMED)
+		on_gpu->untimed = add_saturated(on_gpu->untimed, number);
 }
 
 static void take_name(struct source *source, const struct capture_record *record)
 {
 	struct on_gpu *on_gpu = source->state;
 	uint64_t hash = record->identity.key, words[ON_GPU_NAME_BYTES / 8];
-	char text[ON_GPU_NAME_BYTES], *name;
+	char text[ON_GPU_NAME_BYTES + sizeof("…")], *name;
 
 	if (!mem_record_words(record, words, sizeof(words) / sizeof(words[0]))) {
 		on_gpu->damaged++;
@@ -166,10 +178,13 @@ static void take_name(struct source *source, const struct capture_record *record
 		take_state(on_gpu, record->identity.value, words[0]);
 		return;
 	}
-	memcpy(text, words, sizeof(text));
-	text[sizeof(text) - 1] = 0;
+	memcpy(text, words, sizeof(words));
+	text[sizeof(words) - 1] = 0;
 	if (!text[0] || map_get(&on_gpu->names, hash))
 		return;
+	/* it was longer, and is cut */
+	if (strlen(text) == sizeof(words) - 1)
+		strcat(text, "…");
 	name = symbol_demangle_short(text);
 	if (!name || on_gpu->names.count >= NAMES_MAX ||
 	    !map_put(&on_gpu->names, hash, (uint64_t)(uintptr_t)name)) {
@@ -185,6 +200,7 @@ static bool find_launch(struct source *source, const struct on_gpu_ran *ran,
 	struct on_gpu *on_gpu = source->state;
 
 	if (ran->number && waiting_take(on_gpu->launches, ran->pid, ran->number, launch)) {
+		launch->value = HAS_KERNEL;
 		if (ran->more)
 			waiting_put(on_gpu->launches, launch);
 		return true;
@@ -193,6 +209,14 @@ static bool find_launch(struct source *source, const struct on_gpu_ran *ran,
 	launch->place.thread = source_first_thread(source, ran->pid);
 	launch->place.stack = samples_words(source->host->samples, 0, "[launch not sampled]");
 	return !ran->undecided && launch->place.thread;
+}
+
+/* When it ended, within the film: what it says may be anything. */
+static uint64_t end_of(const struct on_gpu *on_gpu, const struct on_gpu_ran *ran)
+{
+	if (ran->end > ran->head.time)
+		return ran->head.time;
+	return ran->end > on_gpu->begun ? ran->end : on_gpu->begun;
 }
 
 static void take_ran(struct source *source, const struct on_gpu_ran *ran)
@@ -213,8 +237,8 @@ static void take_ran(struct source *source, const struct on_gpu_ran *ran)
 		launch.place.stack = samples_words(source->host->samples, launch.place.stack,
 						   name ? (const char *)(uintptr_t)*name
 							: "[kernel without a name]");
-	samples_add(source->host->samples, source->event,
-		    ran->end < ran->head.time ? ran->end : ran->head.time, &launch.place, ran->ns);
+	samples_add(source->host->samples, source->event, end_of(on_gpu, ran), &launch.place,
+		    ran->ns);
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -232,12 +256,21 @@ static void take(struct source *source, const struct capture_head *head,
 		on_gpu->damaged++;
 }
 
+static void count_launch(void *context, struct waiting_half *launch)
+{
+	struct on_gpu *on_gpu = context;
+
+	on_gpu->without_kernel += launch->value == HAS_NO_KERNEL;
+}
+
 static void process_gone(struct source *source, pid_t pid)
 {
 	struct on_gpu *on_gpu = source->state;
 
-	if (on_gpu && on_gpu->launches)
-		waiting_forget(on_gpu->launches, (uint32_t)pid);
+	if (!on_gpu || !on_gpu->launches)
+		return;
+	waiting_each(on_gpu->launches, (uint32_t)pid, count_launch, on_gpu);
+	waiting_forget(on_gpu->launches, (uint32_t)pid);
 }
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
@@ -253,6 +286,11 @@ static void tell_losses(struct source *source)
 		{"name of a kernel not known: too many of them, or no memory", on_gpu->unnamed},
 		{"kernels lost: the profiling library had no room for their records",
 		 on_gpu->dropped},
+		{"kernels lost: the profiling library does not know when they ran",
+		 on_gpu->untimed},
+		{"sampled launch without a kernel: its record did not come by the end, or the "
+		 "launch failed or was captured",
+		 on_gpu->without_kernel},
 		{"kernels of a process not seen: it has no profiling library (libcupti.so)",
 		 on_gpu->no_profiler},
 		{"kernels of a process not seen: another tool has the profiling library, or it "
@@ -274,6 +312,10 @@ static void tick(struct source *source, uint64_t now)
 
 static void finish(struct source *source, uint64_t now)
 {
+	struct on_gpu *on_gpu = source->state;
+
+	waiting_each(on_gpu->launches, 0, count_launch, on_gpu);
+	waiting_empty(on_gpu->launches, NULL, NULL);
 	tick(source, now);
 }
 
