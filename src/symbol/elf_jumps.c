@@ -26,7 +26,7 @@ struct jump {
 struct jumps {
 	const struct elf_file *file;
 	struct batch *batch;
-	vec(struct jump) list; /* sorted by word, from find_targets() on */
+	vec(struct jump) list; /* sorted by word in find_targets(), then by target */
 	size_t read;	       /* functions whose code was read */
 	int err;
 };
@@ -99,8 +99,41 @@ static void take_target(struct jumps *jumps, uint64_t word, uint64_t target)
 {
 	size_t at = search_first(jumps->list.count, i, jumps->list.at[i].word < word);
 
-	for (; at < jumps->list.count && jumps->list.at[at].word == word; at++)
+	for (; at < jumps->list.count && jumps->list.at[at].word == word; at++) {
+		/* a file can relocate one word as often as it likes */
+		if (!jumps->batch->work)
+			return;
+		jumps->batch->work--;
 		jumps->list.at[at].target = target;
+	}
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+	const struct jump *x = a, *y = b;
+
+	return x->target < y->target ? -1 : x->target > y->target;
+}
+
+/*
+ * What several words lead to is none of their functions: it finds out which one was called, as a
+ * library does that looks for its driver when it is called first.
+ */
+static void leave_out_shared(struct jumps *jumps)
+{
+	struct jump *all = jumps->list.at;
+	size_t end;
+
+	qsort(all, jumps->list.count, sizeof(*all), compare_targets);
+	for (size_t i = 0; i < jumps->list.count; i = end) {
+		const uint64_t target = all[i].target;
+		bool is_shared = false;
+
+		for (end = i; end < jumps->list.count && all[end].target == target; end++)
+			is_shared |= all[end].word != all[i].word;
+		for (size_t k = i; k < end && is_shared; k++)
+			all[k].target = 0;
+	}
 }
 
 static int find_targets(struct jumps *jumps)
@@ -163,6 +196,8 @@ int elf_jumps_answer(const struct elf_file *file, struct batch *batch)
 	jumps.err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, take_export, &jumps);
 	if (!jumps.err && jumps.list.count)
 		jumps.err = find_targets(&jumps);
+	if (!jumps.err && jumps.list.count)
+		leave_out_shared(&jumps);
 	vec_foreach (&jumps.list, jump)
 		if (!jumps.err && jump->target)
 			jumps.err = take_name(batch, jump);

@@ -10,7 +10,7 @@
  * library that dispatches its interface exports small functions of one shape, a test or two and
  * "jmp *WORD(%rip)", and the word is relocated to the function that does the work, which a stripped
  * file has no symbol for: it gets the exported name. Such a library of a graphics driver has 600 of
- * them.
+ * them. What several words lead to gets none.
  *
  * Asked for questions with starts (symbols_of_starts()).
  * Returns how many such exported functions the file has, or -ENOMEM.

@@ -218,28 +218,34 @@ static void jumps(void **state)
 	static const char *const options[] = {"-g", "-fcf-protection=full -g"};
 	struct bench *b = *state;
 
-	bench_write(b, "a.c",
-		    "static int one(void) { __asm__ volatile(\"nop\"); return 1; }\n"
-		    "static int two(void) { __asm__ volatile(\"nop; nop\"); return 2; }\n"
-		    "static int three(void) { __asm__ volatile(\"nop; nop; nop\"); return 3; }\n"
-		    "#define HIDDEN __attribute__((used, visibility(\"hidden\")))\n"
-		    "HIDDEN int (*to_one)(void) = one;\n"
-		    "HIDDEN int (*to_two)(void) = two;\n"
-		    "HIDDEN int (*to_three)(void) = three;\n"
-		    "HIDDEN int on;\n"
-		    "#define FUNCTION(f, ...) __asm__(\".globl \" #f \"; .type \" #f \", "
-		    "@function; \" \\\n"
-		    "	#f \": \" __VA_ARGS__ \"; .size \" #f \", . - \" #f)\n"
-		    "FUNCTION(api_one, \"cmpl $7, on(%rip); je 1f; jmp *to_one(%rip); 1: ret\");\n"
-		    "FUNCTION(api_two, \"movzbl %sil, %esi; jmp *to_two(%rip)\");\n"
-		    "FUNCTION(api_three, \"call *to_three(%rip); ret\");\n");
+	bench_write(
+		b, "a.c",
+		"static int one(void) { __asm__ volatile(\"nop\"); return 1; }\n"
+		"static int two(void) { __asm__ volatile(\"nop; nop\"); return 2; }\n"
+		"static int three(void) { __asm__ volatile(\"nop; nop; nop\"); return 3; }\n"
+		"static int late(void) { __asm__ volatile(\"nop; nop; nop; nop\"); return 4; }\n"
+		"#define HIDDEN __attribute__((used, visibility(\"hidden\")))\n"
+		"HIDDEN int (*to_one)(void) = one;\n"
+		"HIDDEN int (*to_two)(void) = two;\n"
+		"HIDDEN int (*to_three)(void) = three;\n"
+		"HIDDEN int (*to_four)(void) = late, (*to_five)(void) = late;\n"
+		"HIDDEN int on;\n"
+		"#define FUNCTION(f, ...) __asm__(\".globl \" #f \"; .type \" #f \", "
+		"@function; \" \\\n"
+		"	#f \": \" __VA_ARGS__ \"; .size \" #f \", . - \" #f)\n"
+		"FUNCTION(api_one, \"cmpl $7, on(%rip); je 1f; jmp *to_one(%rip); 1: ret\");\n"
+		"FUNCTION(api_two, \"movzbl %sil, %esi; jmp *to_two(%rip)\");\n"
+		"FUNCTION(api_three, \"call *to_three(%rip); ret\");\n"
+		"FUNCTION(api_four, \"jmp *to_four(%rip)\");\n"
+		"FUNCTION(api_five, \"jmp *to_five(%rip)\");\n");
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		uint64_t one, two, three;
+		uint64_t one, two, three, late;
 
 		bench_run(b, "cc -O1 -shared -fPIC %s -o a.so a.c", options[i]);
 		one = bench_address(b, "a.so", "one");
 		two = bench_address(b, "a.so", "two");
 		three = bench_address(b, "a.so", "three");
+		late = bench_address(b, "a.so", "late");
 		/* its own names are better */
 		assert_string_equal(bench_ask(b, "a.so", NULL, one), "one");
 		bench_run(b, "strip -o b.so a.so");
@@ -248,6 +254,8 @@ static void jumps(void **state)
 		assert_string_equal(bench_ask_start(b, "b.so", two + 2, two), "api_two");
 		assert_string_equal(bench_ask_start(b, "b.so", three + 1, three), "");
 		assert_string_equal(bench_ask_start(b, "b.so", two + 2, two + 1), "");
+		/* which of them was called only the caller's frame says */
+		assert_string_equal(bench_ask_start(b, "b.so", late + 1, late), "");
 	}
 #else
 	(void)state;
