@@ -26,6 +26,7 @@ struct gpu_handles {
 	vec(struct handle) handles;
 	vec(struct mapping) mappings;
 	struct map by_handle, by_address;
+	struct map owners; /* pids to how many of both they have: most processes have none */
 	uint64_t refused;
 };
 
@@ -49,6 +50,7 @@ void gpu_handles_free(struct gpu_handles *h)
 	vec_free(&h->mappings);
 	map_free(&h->by_handle);
 	map_free(&h->by_address);
+	map_free(&h->owners);
 	free(h);
 }
 
@@ -73,12 +75,32 @@ static struct mapping *mapping_at(struct gpu_handles *h, uint32_t pid, uint64_t 
 	return mapping && mapping->pid == pid && mapping->address == address ? mapping : NULL;
 }
 
+/* A process has one more. False: no memory. */
+static bool own(struct gpu_handles *h, uint32_t pid)
+{
+	uint64_t *count = map_get(&h->owners, pid);
+
+	if (!count)
+		return map_put(&h->owners, pid, 1);
+	++*count;
+	return true;
+}
+
+static void disown(struct gpu_handles *h, uint32_t pid)
+{
+	uint64_t *count = map_get(&h->owners, pid);
+
+	if (count && !--*count)
+		map_remove(&h->owners, pid);
+}
+
 /* The last one gets its place. */
 static void drop_handle(struct gpu_handles *h, struct handle *handle)
 {
 	const struct handle last = *vec_last(&h->handles);
 
 	map_remove(&h->by_handle, hash_of(handle->pid, handle->handle));
+	disown(h, handle->pid);
 	if (handle != vec_last(&h->handles))
 		/* its key is there: nothing is allocated */
 		(void)!map_put(&h->by_handle, hash_of(last.pid, last.handle),
@@ -92,6 +114,7 @@ static void drop_mapping(struct gpu_handles *h, struct mapping *mapping)
 	const struct mapping last = *vec_last(&h->mappings);
 
 	map_remove(&h->by_address, hash_of(mapping->pid, mapping->address));
+	disown(h, mapping->pid);
 	if (mapping != vec_last(&h->mappings))
 		(void)!map_put(&h->by_address, hash_of(last.pid, last.address),
 			       (uint64_t)(mapping - h->mappings.at));
@@ -112,6 +135,9 @@ void gpu_handles_made(struct gpu_handles *h, uint32_t pid, uint64_t number)
 		h->refused++;
 	} else if (!map_put(&h->by_handle, hash_of(pid, number), h->handles.count - 1)) {
 		h->handles.count--;
+		h->refused++;
+	} else if (!own(h, pid)) {
+		drop_handle(h, vec_last(&h->handles));
 		h->refused++;
 	}
 }
@@ -158,6 +184,9 @@ void gpu_handles_mapped(struct gpu_handles *h, uint32_t pid, uint64_t number, ui
 	} else if (!map_put(&h->by_address, hash_of(pid, address), h->mappings.count - 1)) {
 		h->mappings.count--;
 		h->refused++;
+	} else if (!own(h, pid)) {
+		drop_mapping(h, vec_last(&h->mappings));
+		h->refused++;
 	} else {
 		handle->mappings++;
 	}
@@ -186,6 +215,8 @@ void gpu_handles_unmapped(struct gpu_handles *h, uint32_t pid, uint64_t address,
 
 void gpu_handles_forget(struct gpu_handles *h, uint32_t pid)
 {
+	if (!map_get(&h->owners, pid))
+		return;
 	for (size_t i = h->handles.count; i-- > 0;)
 		if (h->handles.at[i].pid == pid)
 			drop_handle(h, &h->handles.at[i]);

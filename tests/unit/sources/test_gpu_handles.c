@@ -60,6 +60,17 @@ static void ends_with_the_last_reference(void **state)
 	assert_int_equal(gpu_handles_released(h, 8, 4), GPU_HANDLE_GONE);
 	gpu_handles_forget(h, 7);
 	assert_int_equal(gpu_handles_released(h, 7, 4), GPU_HANDLE_UNKNOWN);
+	/* another process that ends, which has none or no more, takes nothing away */
+	gpu_handles_made(h, 8, 5);
+	gpu_handles_mapped(h, 8, 5, 0x1000, 0x1000);
+	gpu_handles_forget(h, 9);
+	gpu_handles_forget(h, 7);
+	assert_int_equal(gpu_handles_released(h, 8, 5), GPU_HANDLE_KEPT);
+	gpu_handles_forget(h, 8);
+	gpu_handles_unmapped(h, 8, 0x1000, 0x1000, gone, NULL);
+	assert_int_equal(gone_count, 1);
+	gpu_handles_made(h, 8, 5);
+	assert_int_equal(gpu_handles_released(h, 8, 5), GPU_HANDLE_GONE);
 	assert_int_equal(gpu_handles_refused(h), 0);
 	gpu_handles_free(h);
 }
