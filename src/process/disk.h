@@ -8,9 +8,13 @@
 
 /*
  * The name of the whole disk that a file system lies on, as in /sys/block: "vda" of the partition
- * vda1, too. device: the file system's, as the kernel has it (MKDEV()). "": it has none of its own,
- * as tmpfs, overlay and btrfs, or it is not known. Returns to.
+ * vda1, too, and of a logical or encrypted volume that lies on vda alone; one that lies on several
+ * has a name of its own. device: the file system's, as the kernel has it (MKDEV()). "": it has none
+ * of its own, as tmpfs, overlay and btrfs, or it is not known. Returns to.
  */
 const char *disk_of_device(uint32_t device, char to[DISK_NAME_MAX]);
+
+/* The same, with sysfs mounted elsewhere. */
+const char *disk_of_device_in(const char *sysfs, uint32_t device, char to[DISK_NAME_MAX]);
 
 #endif

@@ -21,6 +21,8 @@ struct objects {
 	struct object *places; /* by number, the latest of each */
 	uint32_t places_used;  /* this many, the first */
 	struct buf words;
+	uint32_t device; /* that was looked up last, and its disk: most are the same */
+	char disk[DISK_NAME_MAX];
 	uint64_t lost;
 };
 
@@ -73,16 +75,23 @@ void objects_take(struct objects *objects, const struct object_told *told, size_
 	*object = (struct object){.words = words, .number = told->number, .device = told->device};
 }
 
+static const char *disk_of(struct objects *objects, uint32_t device)
+{
+	if (objects->device != device)
+		disk_of_device(device, objects->disk);
+	objects->device = device;
+	return objects->disk;
+}
+
 uint32_t objects_row(struct objects *objects, uint32_t number)
 {
 	struct object *object = &objects->places[number % PLACES];
-	char disk[DISK_NAME_MAX];
 
 	if (!number || object->number != number)
 		return 0;
 	if (!object->row)
 		object->row = objects->to.row(objects->to.context, object->words,
-					      disk_of_device(object->device, disk));
+					      disk_of(objects, object->device));
 	return object->row;
 }
 
