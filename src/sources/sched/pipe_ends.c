@@ -39,8 +39,20 @@ static unsigned int ends_of(pid_t pid, uint32_t fd)
 }
 
 /*
+ * Whether a path is one of devices: the kernel asks their drivers what fdinfo shall say, and that
+ * of a GPU may wait for the GPU.
+ */
+static bool is_of_device(const char *path)
+{
+	static const char devices[] = "/dev/", memory[] = "/dev/shm/";
+
+	return !strncmp(path, devices, strlen(devices)) &&
+	       strncmp(path, memory, strlen(memory)) != 0;
+}
+
+/*
  * The number of the pipe without a name that a descriptor is of; 0: it is of none. *has_path: it is
- * of what has a path.
+ * of what has a path, and may be a pipe.
  */
 static uint64_t pipe_of(pid_t pid, uint32_t fd, bool *has_path)
 {
@@ -52,7 +64,7 @@ static uint64_t pipe_of(pid_t pid, uint32_t fd, bool *has_path)
 	*has_path = false;
 	if (!procfs_link(pid, name, target, sizeof(target)))
 		return 0;
-	*has_path = *target == '/';
+	*has_path = *target == '/' && !is_of_device(target);
 	if (strncmp(target, before, strlen(before)) != 0 || !(close = strchr(target, ']')))
 		return 0;
 	*close = 0;

@@ -97,13 +97,12 @@ static void test_several(void **state)
 }
 
 /* A pipe with a name: each end was opened by that; a file of the same folder is none. */
-static void test_with_a_name(void **state)
+static void try_with_a_name(char *folder)
 {
-	char folder[] = "/tmp/stackcam-ends-XXXXXX", path[64], other[64];
+	char path[64], other[64];
 	int both[2], file;
 	pid_t writer;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/fifo", folder);
 	snprintf(other, sizeof(other), "%s/file", folder);
@@ -125,6 +124,16 @@ static void test_with_a_name(void **state)
 	close(file);
 	unlink(other);
 	rmdir(folder);
+}
+
+static void test_with_a_name(void **state)
+{
+	char folder[] = "/tmp/stackcam-ends-XXXXXX", memory[] = "/dev/shm/stackcam-ends-XXXXXX";
+
+	(void)state;
+	try_with_a_name(folder);
+	/* not the path of a device */
+	try_with_a_name(memory);
 }
 
 int main(void)
