@@ -58,7 +58,7 @@ static bool add_one(struct machine_groups *groups, const char *path)
 		if (known->path == group.path)
 			return false;
 	if (groups->all.count >= GROUPS_MAX) {
-		groups->refused++;
+		groups->left_out++;
 		return false;
 	}
 	strcpy(group.name, path);
@@ -70,8 +70,12 @@ void machine_groups_add(struct machine_groups *groups, const char *path)
 	char name[MACHINE_GROUP_PATH], *slash;
 
 	/* ".." is above what is mounted here */
-	if (!groups->point || *path != '/' || strstr(path, "/../") || strlen(path) >= sizeof(name))
+	if (!groups->point || *path != '/' || strstr(path, "/../"))
 		return;
+	if (strlen(path) >= sizeof(name)) {
+		groups->left_out++;
+		return;
+	}
 	strcpy(name, path);
 	while (name[1] && add_one(groups, name)) {
 		slash = strrchr(name, '/');
@@ -128,4 +132,7 @@ void machine_groups_read(struct machine_groups *groups,
 			take(context, group->name, limit);
 	}
 	groups->all.count = 0;
+	if (groups->left_out > groups->refused)
+		groups->refused = groups->left_out;
+	groups->left_out = 0;
 }

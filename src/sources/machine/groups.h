@@ -21,7 +21,8 @@ struct machine_groups {
 		uint64_t path; /* a hash */
 		char name[MACHINE_GROUP_PATH];
 	}) all;
-	uint64_t refused; /* groups that there was no room for */
+	uint64_t left_out; /* of this reading: processes whose group had no room, */
+	uint64_t refused;  /* and the most of a reading so far */
 };
 
 /* Looks where the hierarchy is. text: of mountinfo, changed. */
