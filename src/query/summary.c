@@ -35,6 +35,7 @@ static int take_processes(struct summary *s, const struct view *view)
 	s->measure = (uint32_t)(view->event - s->film->events);
 	s->measured = view->total;
 	qsort(s->processes.at, s->processes.count, sizeof(*s->processes.at), most_first);
+	s->processes_of_all = s->processes.count;
 	if (s->processes.count > PROCESSES_KEPT)
 		s->processes.count = PROCESSES_KEPT;
 	return 0;
@@ -160,6 +161,9 @@ int summary_make(struct film *film, const struct question *q, const struct summa
 		summary->from = film->info.start;
 	if (summary->to > film->info.end)
 		summary->to = film->info.end;
+	/* a time before or after the film, which has nothing there */
+	if (summary->to < summary->from)
+		summary->to = summary->from;
 	if (!err && q->event)
 		err = view_event(film, q->event, &only, why);
 	for (uint32_t event = 1; !err && event < film->event_count; event++)

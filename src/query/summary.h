@@ -74,6 +74,7 @@ struct summary {
 	uint32_t measure;	    /* id of the event by which processes are sorted; 0: none */
 	uint64_t measured;
 	vec(struct summary_process) processes; /* largest total first; not all */
+	size_t processes_of_all;	       /* number of processes with a total */
 	uint32_t process_count, thread_count;  /* of the film */
 	vec(struct summary_finding) findings;  /* by event, largest first */
 };

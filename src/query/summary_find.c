@@ -33,17 +33,6 @@ static int add(struct summary *s, struct summary_finding found)
 	return is_wanted ? -ENOMEM : 0;
 }
 
-static char *taken(struct buf *b)
-{
-	char *text = NULL;
-
-	buf_put_u8(b, 0);
-	if (!b->failed)
-		text = strdup((const char *)b->at);
-	buf_free(b);
-	return text;
-}
-
 char *summary_stack_words(const struct flame *flame, uint32_t node)
 {
 	const struct flame_node *nodes = flame->nodes;
@@ -54,7 +43,7 @@ char *summary_stack_words(const struct flame *flame, uint32_t node)
 		buf_printf(&words, "%s%s", frames ? " < " : "", nodes[node].name);
 	if (node)
 		buf_put_text(&words, " < …");
-	return taken(&words);
+	return buf_take_text(&words);
 }
 
 /* The innermost function that is not of the kernel of each node, and what was spent there. */
@@ -224,7 +213,7 @@ static int find_all_states(struct summary *s, uint32_t event, const struct state
 	unsigned int found = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && found <= s->wanted.most && i < states->all.states.count; i++) {
+	for (size_t i = 0; !err && found < s->wanted.most && i < states->all.states.count; i++) {
 		const struct state *state = &states->all.states.at[i];
 		char words[64];
 
@@ -261,7 +250,7 @@ static char *object_detail(const struct states *states, const struct state_objec
 
 		buf_printf(&words, ", held by %s (%u)", thread->comm, thread->tid);
 	}
-	return taken(&words);
+	return buf_take_text(&words);
 }
 
 /* Whether a wait for something tells why its thread was slow: not one for work or for a child. */
@@ -350,7 +339,7 @@ static int find_endpoint(struct summary *s, uint32_t event, const struct request
 			      .kind = SUMMARY_ENDPOINT,
 			      .event = event,
 			      .subject = strdup(sum->example.endpoint),
-			      .detail = taken(&who),
+			      .detail = buf_take_text(&who),
 			      .value = all->total,
 			      .count = all->count,
 			      .longest = all->longest,
@@ -390,7 +379,7 @@ static int find_request(struct summary *s, uint32_t event, const struct request 
 			      .kind = SUMMARY_REQUEST,
 			      .event = event,
 			      .subject = strdup(*request->path ? request->path : request->endpoint),
-			      .detail = taken(&who),
+			      .detail = buf_take_text(&who),
 			      .id = strdup(name),
 			      .value = request->row.duration,
 		      });

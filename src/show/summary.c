@@ -95,22 +95,29 @@ static void put_event(const struct summary *s, const struct summary_event *row, 
 	fputc('\n', out);
 }
 
+static void put_film_losses(const struct summary *s, FILE *out)
+{
+	if (!s->losses.count)
+		return;
+	fputs("lost, of the whole film: ", out);
+	put_losses(&s->losses, out);
+	fputc('\n', out);
+}
+
 static void put_events(const struct summary *s, FILE *out)
 {
 	fprintf(out, "\n%-14s %12s %12s  %-24s %9s  %s\n", "Event", "Samples", "Total",
 		"Per second", "Whole", "Lost");
 	vec_foreach (&s->events, row)
 		put_event(s, row, out);
-	if (s->losses.count) {
-		fputs("lost, of the whole film: ", out);
-		put_losses(&s->losses, out);
-		fputc('\n', out);
-	}
+	put_film_losses(s, out);
 }
 
 void show_summary_processes(const struct summary *s, size_t most, FILE *out)
 {
 	const struct film_event *event = &s->film->events[s->measure];
+	size_t others = s->processes_of_all - s->processes.count;
+	uint64_t rest = s->measured;
 	char words[32];
 	size_t shown = 0;
 
@@ -128,7 +135,16 @@ void show_summary_processes(const struct summary *s, size_t most, FILE *out)
 		fprintf(out, "%13s %6.2f%%  ", words, words_percent(row->total, s->measured));
 		put_name(process->comm, out);
 		fprintf(out, " (%u)\n", process->pid);
+		rest -= row->total < rest ? row->total : rest;
 	}
+	if (!rest)
+		return;
+	words_value(words, sizeof(words), event->unit, rest);
+	fprintf(out, "%13s %6.2f%%  ", words, words_percent(rest, s->measured));
+	if (others)
+		fprintf(out, "%zu more\n", others);
+	else
+		fputs("not known\n", out);
 }
 
 static void put_counts(const struct summary_finding *f, const char *unit, FILE *out)
@@ -235,6 +251,19 @@ static void put_more(const struct summary *s, const struct summary_finding *f,
 	fprintf(out, "%s\n", event + 2);
 }
 
+/* Where findings stand alone, no table of events says what was lost. */
+static void put_title(const struct summary *s, uint32_t event, enum summary_reader reader,
+		      FILE *out)
+{
+	put_name(s->film->events[event].name, out);
+	vec_foreach (&s->events, row)
+		if (reader == SUMMARY_ALONE && row->event == event) {
+			fputs(", lost: ", out);
+			put_losses(&row->losses, out);
+		}
+	fputc('\n', out);
+}
+
 void show_summary_findings(const struct summary *s, enum summary_reader reader, FILE *out)
 {
 	const struct summary_finding *before = NULL;
@@ -242,15 +271,15 @@ void show_summary_findings(const struct summary *s, enum summary_reader reader, 
 	vec_foreach (&s->findings, f) {
 		if (before && (before->kind != f->kind || before->event != f->event))
 			put_more(s, before, reader, out);
-		if (!before || before->event != f->event) {
-			put_name(s->film->events[f->event].name, out);
-			fputc('\n', out);
-		}
+		if (!before || before->event != f->event)
+			put_title(s, f->event, reader, out);
 		put_finding(s, f, out);
 		before = f;
 	}
 	if (before)
 		put_more(s, before, reader, out);
+	if (reader == SUMMARY_ALONE)
+		put_film_losses(s, out);
 }
 
 void show_summary_text(const struct summary *summary, enum summary_reader reader, FILE *out)

@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -65,6 +66,13 @@ class Verbs(unittest.TestCase):
         for name, _ in hottest:
             self.assertIn(f"hottest function: {name}", text)
         self.assertEqual(self.ends(0, "report", "--format", "summary", "-e", "on-cpu").stdout, text)
+        shares = re.findall(r"^ *\S+ \S+ +([\d.]+)%  (?:.* \(\d+\)|\d+ more)$", text, re.MULTILINE)
+        self.assertEqual(len(shares), 9)
+        self.assertAlmostEqual(sum(map(float, shares)), 100, delta=0.1)
+        self.assertIn(f"%  {len(table['processes']) - 8} more\n", text)
+        for words in (("--from", "999s"), ("--to", "1970-01-01T00:00:00Z")):
+            span = json.loads(self.ends(0, "report", "--format", "summary-json", *words).stdout)["span"]
+            self.assertLessEqual(span["from"], span["to"])
         self.ends(1, "report", "--format", "summary", "-e", "on-cup", says="did you mean 'on-cpu'")
         pid = table["processes"][0]["pid"]
         of_one = self.ends(0, "report", "--format", "summary-json", "-p", str(pid)).stdout
@@ -305,11 +313,29 @@ class Verbs(unittest.TestCase):
             os.close(outer)
             self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
 
+    def test_diff_of_calls(self):
+        films = ("fewer.film", "calls.film")
+        self.assertRegex(self.ends(0, "diff", *films).stdout, r"Calls +before")
+        answer = json.loads(self.ends(0, "diff", "--format", "json", *films).stdout)
+        self.assertTrue(all("before_calls" in f for f in answer["functions"]))
+        self.ends(0, "diff", "--fail-above", "0", films[0], films[0])
+        self.assertEqual(run("diff", "--fail-above", "0", *films).returncode, 1)
+
+    def test_nobody_reads(self):
+        for ignored in (signal.SIG_DFL, signal.SIG_IGN):
+            inner, outer = os.pipe()
+            os.close(inner)
+            done = run("report", stdout=outer, preexec_fn=lambda how=ignored: signal.signal(
+                signal.SIGPIPE, how), restore_signals=False)
+            os.close(outer)
+            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
+
     def test_full_disk(self):
-        with open("/dev/full", "w", encoding="ascii") as full:
-            done = run("report", "--format", "html", stdout=full)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("No space left", done.stderr)
+        for words in (("report", "--format", "html"), ("schema",), ("schema", "report")):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = run(*words, stdout=full)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("No space left", done.stderr)
 
     def test_diff(self):
         done = self.ends(0, "diff", "stackcam.film", "other.film")
