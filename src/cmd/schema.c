@@ -11,6 +11,7 @@
 
 #include "base/nearest.h"
 #include "schemas.h"
+#include "show/output.h"
 
 #define DEFINITIONS "#/$defs/"
 
@@ -39,15 +40,15 @@ static const char *text_of(const json_t *output, const char *key)
 	return text ? text : "";
 }
 
-static void list(const json_t *outputs)
+static void list(const json_t *outputs, FILE *out)
 {
 	const json_t *output;
 	size_t i;
 
 	json_array_foreach((json_t *)outputs, i, output)
-		printf("%-9s %lld  %s\n", text_of(output, "name"),
-		       (long long)json_integer_value(json_object_get(output, "version")),
-		       text_of(output, "command"));
+		fprintf(out, "%-9s %lld  %s\n", text_of(output, "name"),
+			(long long)json_integer_value(json_object_get(output, "version")),
+			text_of(output, "command"));
 }
 
 /*
@@ -101,7 +102,7 @@ static json_t *document(const json_t *output, const json_t *all)
 }
 
 /* Returns an exit status. */
-static int print(const json_t *all, const char *name)
+static int print(const json_t *all, const char *name, FILE *out)
 {
 	struct nearest nearest = {.given = name};
 	const json_t *output;
@@ -115,9 +116,9 @@ static int print(const json_t *all, const char *name)
 		if (strcmp(text_of(output, "name"), name))
 			continue;
 		schema = document(output, json_object_get(all, "$defs"));
-		err = !schema || json_dumpf(schema, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+		err = !schema || json_dumpf(schema, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 		json_decref(schema);
-		putchar('\n');
+		fputc('\n', out);
 		return err ? EXIT_FAILURE : 0;
 	}
 	if (nearest.name)
@@ -126,10 +127,31 @@ static int print(const json_t *all, const char *name)
 	return cmd_usage("schema", "there is no schema '%s'", name);
 }
 
+/* Prints the schema of a name, or, null, the list. Returns an exit status. */
+static int show(const json_t *all, const char *name)
+{
+	struct output output;
+	struct fail why = {0};
+	int err = output_open(&output, NULL, &why), status = 0;
+
+	if (!err) {
+		if (name)
+			status = print(all, name, output.file);
+		else
+			list(json_object_get(all, "outputs"), output.file);
+		err = output_close(&output, true, &why);
+	}
+	if (err == -EPIPE)
+		output_broken_pipe();
+	if (err)
+		fail_print(&why);
+	return err ? fail_exit_status(&why) : status;
+}
+
 int cmd_schema(int argc, char **argv)
 {
 	json_t *all;
-	int option, status = 0;
+	int option, status;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
@@ -146,10 +168,7 @@ int cmd_schema(int argc, char **argv)
 		fputs("stackcam: cannot read the schemas: out of memory\n", stderr);
 		return EXIT_FAILURE;
 	}
-	if (optind < argc)
-		status = print(all, argv[optind]);
-	else
-		list(json_object_get(all, "outputs"));
+	status = show(all, optind < argc ? argv[optind] : NULL);
 	json_decref(all);
 	return status;
 }

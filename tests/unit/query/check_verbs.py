@@ -330,6 +330,40 @@ class Verbs(unittest.TestCase):
             os.close(outer)
             self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
 
+    def test_diff_of_calls(self):
+        films = ("fewer.film", "calls.film")
+        self.assertRegex(self.ends(0, "diff", *films).stdout, r"Calls +before")
+        answer = json.loads(self.ends(0, "diff", "--format", "json", *films).stdout)
+        self.assertTrue(all("before_calls" in f for f in answer["functions"]))
+        self.ends(0, "diff", "--fail-above", "0", films[0], films[0])
+        self.assertEqual(run("diff", "--fail-above", "0", *films).returncode, 1)
+
+    def test_nobody_reads(self):
+        for ignored in (signal.SIG_DFL, signal.SIG_IGN):
+            inner, outer = os.pipe()
+            os.close(inner)
+            done = run("report", stdout=outer, preexec_fn=lambda how=ignored: signal.signal(
+                signal.SIGPIPE, how), restore_signals=False)
+            os.close(outer)
+            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
+
+    def test_diff_of_calls(self):
+        films = ("fewer.film", "calls.film")
+        self.assertRegex(self.ends(0, "diff", *films).stdout, r"Calls +before")
+        answer = json.loads(self.ends(0, "diff", "--format", "json", *films).stdout)
+        self.assertTrue(all("before_calls" in f for f in answer["functions"]))
+        self.ends(0, "diff", "--fail-above", "0", films[0], films[0])
+        self.assertEqual(run("diff", "--fail-above", "0", *films).returncode, 1)
+
+    def test_nobody_reads(self):
+        for ignored in (signal.SIG_DFL, signal.SIG_IGN):
+            inner, outer = os.pipe()
+            os.close(inner)
+            done = run("report", stdout=outer, preexec_fn=lambda how=ignored: signal.signal(
+                signal.SIGPIPE, how), restore_signals=False)
+            os.close(outer)
+            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
+
     def test_full_disk(self):
         for words in (("report", "--format", "html"), ("schema",), ("schema", "report")):
             with open("/dev/full", "w", encoding="ascii") as full:
