@@ -263,10 +263,14 @@ const char *show_format_near(const char *name, bool of_diff)
 
 const struct show_format *show_format_json(const struct show_format *format)
 {
+	static const char ending[] = "json";
+	size_t length = strlen(format->name);
 	char name[64];
 
 	if (!strcmp(format->name, "table"))
-		return show_format_find("json");
+		return show_format_find(ending);
+	if (length >= strlen(ending) && !strcmp(format->name + length - strlen(ending), ending))
+		return format;
 	snprintf(name, sizeof(name), "%s-json", format->name);
 	return show_format_find(name);
 }

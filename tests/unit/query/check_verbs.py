@@ -73,6 +73,7 @@ class Verbs(unittest.TestCase):
         for words in (("--from", "999s"), ("--to", "1970-01-01T00:00:00Z")):
             span = json.loads(self.ends(0, "report", "--format", "summary-json", *words).stdout)["span"]
             self.assertLessEqual(span["from"], span["to"])
+        self.assertEqual(self.ends(0, "report", "--format", "json", "--json").stdout, self.ends(0, "report", "--json").stdout)
         self.ends(1, "report", "--format", "summary", "-e", "on-cup", says="did you mean 'on-cpu'")
         pid = table["processes"][0]["pid"]
         of_one = self.ends(0, "report", "--format", "summary-json", "-p", str(pid)).stdout
@@ -295,57 +296,6 @@ class Verbs(unittest.TestCase):
             return json.loads(done.stdout)["event"]["total"]
         for cut in ("10us", "1ms", "7ms"):
             self.assertEqual(total("--to", cut) + total("--from", cut), total())
-
-    def test_diff_of_calls(self):
-        films = ("fewer.film", "calls.film")
-        self.assertRegex(self.ends(0, "diff", *films).stdout, r"Calls +before")
-        answer = json.loads(self.ends(0, "diff", "--format", "json", *films).stdout)
-        self.assertTrue(all("before_calls" in f for f in answer["functions"]))
-        self.ends(0, "diff", "--fail-above", "0", films[0], films[0])
-        self.assertEqual(run("diff", "--fail-above", "0", *films).returncode, 1)
-
-    def test_nobody_reads(self):
-        for ignored in (signal.SIG_DFL, signal.SIG_IGN):
-            inner, outer = os.pipe()
-            os.close(inner)
-            done = run("report", stdout=outer, preexec_fn=lambda how=ignored: signal.signal(
-                signal.SIGPIPE, how), restore_signals=False)
-            os.close(outer)
-            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
-
-    def test_diff_of_calls(self):
-        films = ("fewer.film", "calls.film")
-        self.assertRegex(self.ends(0, "diff", *films).stdout, r"Calls +before")
-        answer = json.loads(self.ends(0, "diff", "--format", "json", *films).stdout)
-        self.assertTrue(all("before_calls" in f for f in answer["functions"]))
-        self.ends(0, "diff", "--fail-above", "0", films[0], films[0])
-        self.assertEqual(run("diff", "--fail-above", "0", *films).returncode, 1)
-
-    def test_nobody_reads(self):
-        for ignored in (signal.SIG_DFL, signal.SIG_IGN):
-            inner, outer = os.pipe()
-            os.close(inner)
-            done = run("report", stdout=outer, preexec_fn=lambda how=ignored: signal.signal(
-                signal.SIGPIPE, how), restore_signals=False)
-            os.close(outer)
-            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
-
-    def test_diff_of_calls(self):
-        films = ("fewer.film", "calls.film")
-        self.assertRegex(self.ends(0, "diff", *films).stdout, r"Calls +before")
-        answer = json.loads(self.ends(0, "diff", "--format", "json", *films).stdout)
-        self.assertTrue(all("before_calls" in f for f in answer["functions"]))
-        self.ends(0, "diff", "--fail-above", "0", films[0], films[0])
-        self.assertEqual(run("diff", "--fail-above", "0", *films).returncode, 1)
-
-    def test_nobody_reads(self):
-        for ignored in (signal.SIG_DFL, signal.SIG_IGN):
-            inner, outer = os.pipe()
-            os.close(inner)
-            done = run("report", stdout=outer, preexec_fn=lambda how=ignored: signal.signal(
-                signal.SIGPIPE, how), restore_signals=False)
-            os.close(outer)
-            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
 
     def test_diff_of_calls(self):
         films = ("fewer.film", "calls.film")
