@@ -92,6 +92,31 @@ static void name_film(const char *folder, char *name, size_t size, char *path, s
 	} while (!access(path, F_OK));
 }
 
+/* Runs a recording that makes the film of that path and name, or fails with its last words. */
+static int run_record(char *const argv[], unsigned int seconds, const char *path, const char *name,
+		      FILE *out, struct fail *why)
+{
+	char *said = NULL, *last;
+	size_t size = 0;
+	FILE *to = open_memstream(&said, &size);
+	int status = 0, err = to ? mcp_child_run(argv, seconds, to, &status, why) : -ENOMEM;
+
+	if ((to && fclose(to)) || !to)
+		err = fail_errno(why, -ENOMEM, NULL, "cannot record");
+	if (!err && !access(path, F_OK)) {
+		fprintf(out, "%sfilm: %s\n", said, name);
+	} else if (!err) {
+		if (size)
+			said[size - 1] = 0;
+		last = strrchr(said, '\n');
+		err = fail(why, -EIO, "the tool doctor says what can be recorded here",
+			   "stackcam record made no film, and ended with status %d: %s", status,
+			   last ? last + 1 : said);
+	}
+	free(said);
+	return err;
+}
+
 static int record(void *context, const struct mcp_recording *recording, FILE *out, struct fail *why)
 {
 	const struct server *s = context;
@@ -99,7 +124,6 @@ static int record(void *context, const struct mcp_recording *recording, FILE *ou
 	char event[300], seconds[32], target[128], output[PATH_MAX + 80], path[PATH_MAX + 64];
 	char name[64];
 	char *const argv[] = {program, verb, event, seconds, target, output, NULL};
-	int status, err;
 
 	name_film(s->films.path, name, sizeof(name), path, sizeof(path));
 	/* a value stands behind '=', so that it never is an option */
@@ -111,13 +135,7 @@ static int record(void *context, const struct mcp_recording *recording, FILE *ou
 		snprintf(target, sizeof(target), "--pid=%llu", (unsigned long long)recording->pid);
 	else if (recording->name)
 		snprintf(target, sizeof(target), "--name=%s", recording->name);
-	err = mcp_child_run(argv, recording->seconds + START_SECONDS, out, &status, why);
-	if (!err && access(path, F_OK))
-		return fail(why, -EIO, "the tool doctor says what can be recorded here",
-			    "stackcam record ended with status %d and made no film", status);
-	if (!err)
-		fprintf(out, "film: %s\n", name);
-	return err;
+	return run_record(argv, recording->seconds + START_SECONDS, path, name, out, why);
 }
 
 /* Returns 0 or an exit status. */

@@ -47,7 +47,8 @@ static const struct row {
 	[ARGUMENT_REQUEST] = {"request", "A request, by its id from slow_requests.", .length = 256},
 	[ARGUMENT_ENDPOINT] = {"endpoint", "Requests of endpoints that match: 'GET /orders/*'.",
 			       .length = 256},
-	[ARGUMENT_LIMIT] = {"limit", "Rows of the answer.", .most = 100, .least = 1},
+	[ARGUMENT_LIMIT] = {"limit", "Rows of the answer, or of each kind in it.", .most = 100,
+			    .least = 1},
 	[ARGUMENT_OFFSET] = {"offset", "Rows to pass over before the first one.", .most = 1000000},
 	[ARGUMENT_SECONDS] = {"seconds", "How long to record.", .most = 60, .least = 1},
 };
@@ -96,7 +97,7 @@ static int take_text(int i, const json_t *value, struct mcp_arguments *arguments
 
 	if (!json_is_string(value) || !json_string_length(value) ||
 	    json_string_length(value) > row->length)
-		return fail(why, -EINVAL, NULL, "%s must be a text of 1 to %zu bytes", row->name,
+		return fail(why, -EINVAL, NULL, "%s must be a string of 1 to %zu bytes", row->name,
 			    row->length);
 	/* jansson takes no strings with zero bytes, unless it is asked to */
 	arguments->texts[i] = json_string_value(value);

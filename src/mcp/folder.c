@@ -45,13 +45,14 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(y->name, x->name);
 }
 
-static bool is_film(const FTSENT *entry)
+/* Whether a list may have a name: not if it is hidden, or is not that of a film. */
+static bool may_be_listed(const char *name)
 {
 	static const char ending[] = ".film";
-	size_t length = entry->fts_namelen;
+	size_t length = strlen(name);
 
-	return entry->fts_info == FTS_F && length >= sizeof(ending) &&
-	       !strcmp(entry->fts_name + length - (sizeof(ending) - 1), ending);
+	return length >= sizeof(ending) && !strcmp(name + length - (sizeof(ending) - 1), ending) &&
+	       *name != '.' && !strstr(name, "/.");
 }
 
 static int look(FTS *fts, size_t prefix, struct finding *finding)
@@ -66,11 +67,11 @@ static int look(FTS *fts, size_t prefix, struct finding *finding)
 			finding->is_cut = true;
 			break;
 		}
-		/* what is hidden is not for others, and a folder deeper down is not a store's */
+		/* a folder deeper down is not a store's */
 		if ((entry->fts_level > 0 && entry->fts_name[0] == '.') ||
 		    (entry->fts_info == FTS_D && entry->fts_level >= DEPTH_MAX))
 			fts_set(fts, entry, FTS_SKIP);
-		if (!is_film(entry) || entry->fts_name[0] == '.')
+		if (entry->fts_info != FTS_F || !may_be_listed(entry->fts_name))
 			continue;
 		found = (struct found){
 			.name = strdup(entry->fts_path + prefix),
@@ -100,7 +101,8 @@ static int find(const char *folder, struct finding *finding, struct fail *why)
 	if (!fts)
 		err = -errno;
 	else
-		err = look(fts, strlen(paths[0]) + 1, finding);
+		/* "/" alone ends with its own slash */
+		err = look(fts, strlen(paths[0]) + (paths[0][1] != 0), finding);
 	if (err)
 		fail_errno(why, err, NULL, "cannot list the films of '%s'", folder);
 	if (fts)
@@ -143,13 +145,14 @@ static int list_folder(const char *folder, FILE *out, struct fail *why)
 	return err;
 }
 
-/* The path of a name, to be freed; null: it leads out of the folder, or to nothing. */
+/* The path of a name, to be freed; null: it leads out of the folder, or is not one of a list. */
 static char *path_of(const char *folder, const char *name)
 {
 	char *root = realpath(folder, NULL), *joined = NULL, *path = NULL;
 	size_t length = root ? strlen(root) : 0;
 
-	if (root && *name != '/' && asprintf(&joined, "%s/%s", root, name) < 0)
+	if (root && *name != '/' && may_be_listed(name) &&
+	    asprintf(&joined, "%s/%s", root, name) < 0)
 		joined = NULL;
 	if (joined)
 		path = realpath(joined, NULL);
@@ -185,6 +188,11 @@ static int open_in_folder(const char *folder, const char *name, struct film **fi
 	if (name)
 		return open_path(path_of(folder, name), name, film, why);
 	err = find(folder, &finding, why);
+	if (!err && finding.is_cut)
+		err = fail(why, -E2BIG, "name a film: the tool films lists some",
+			   "which film is the newest is not known: the folder has more than %d "
+			   "files",
+			   LOOKED_MAX);
 	if (!err && !finding.all.count)
 		err = fail(why, -ENOENT, "'stackcam record -o NAME.film' makes one",
 			   "there are no films");

@@ -20,7 +20,7 @@ static const char *const revisions[] = {"2026-07-28", "2025-11-25", "2025-06-18"
 #define META	   "io.modelcontextprotocol/"
 #define ID_MAX	   256	  /* bytes */
 #define TOOLS_FOR  300000 /* ms for which a client may keep the list of tools */
-#define RETRY_PART 4	  /* of a text that is too long as JSON, this part is taken off */
+#define RETRY_PART 4	  /* of what a text may have, if it is too long as JSON */
 
 enum rpc_error {
 	RPC_PARSE = -32700,
@@ -218,29 +218,39 @@ static char *encode(const struct message *m, const char *text, bool is_error, si
 	return NULL;
 }
 
+/* The same with as much of a text as fits. */
+static char *encode_fitting(const struct message *m, const char *text, bool is_error, size_t *size)
+{
+	size_t length = strlen(text), most = MCP_TEXT_MAX;
+
+	for (;;) {
+		char *shown = mcp_text_cut(text, length, most);
+		char *line = shown ? encode(m, shown, is_error, size) : NULL;
+
+		free(shown);
+		if (!line || *size <= MCP_ANSWER_MAX)
+			return line;
+		free(line);
+		/* escapes make some texts much longer */
+		most -= most / RETRY_PART;
+	}
+}
+
 static int call_tool(const struct message *m)
 {
 	const char *name = json_string_value(json_object_get(m->params, "name"));
 	const struct mcp_tool *tool = name ? mcp_tool_find(m->host, name) : NULL;
-	size_t size = 0, length;
+	size_t size = 0;
 	char *text, *line;
 	int status;
 
 	if (!tool)
 		return refuse(m->out, m->id, RPC_PARAMS,
-			      name ? "there is no tool of that name" : "name must be a text");
-	status = mcp_tool_call(tool, m->host, json_object_get(m->params, "arguments"), MCP_TEXT_MAX,
-			       &text);
+			      name ? "there is no tool of that name" : "name must be a string");
+	status = mcp_tool_call(tool, m->host, json_object_get(m->params, "arguments"), &text);
 	if (status < 0)
 		return status;
-	line = encode(m, text, status, &size);
-	/* escapes make some texts much longer */
-	while (line && size > MCP_ANSWER_MAX) {
-		free(line);
-		length = strlen(text);
-		text = mcp_text_cut(text, length, length - length / RETRY_PART);
-		line = text ? encode(m, text, status, &size) : NULL;
-	}
+	line = encode_fitting(m, text, status, &size);
 	if (line)
 		fwrite(line, 1, size, m->out);
 	free(text);
@@ -266,7 +276,7 @@ static int refuse_revision(const struct message *m, const char *requested)
 	open_error(&j, m->id, RPC_REVISION, "unsupported protocol version");
 	json_open(&j, "data", '{');
 	put_revisions(&j, "supported");
-	json_text(&j, "requested", requested);
+	json_bytes(&j, "requested", requested, strnlen(requested, ID_MAX));
 	json_close(&j, '}');
 	json_close(&j, '}');
 	close_answer(&j);
@@ -308,7 +318,7 @@ static int answer(struct message *m)
 		       (json_object_get(m->root, "result") || json_object_get(m->root, "error"))))
 		return 0;
 	if (!m->method)
-		return refuse(m->out, m->id, RPC_REQUEST, "method must be a text");
+		return refuse(m->out, m->id, RPC_REQUEST, "method must be a string");
 	if (m->params && !json_is_object(m->params))
 		return refuse(m->out, m->id, RPC_PARAMS, "params must be an object");
 	if (!take_revision(m, &requested))

@@ -79,8 +79,11 @@ int mcp_tool_diff(struct mcp_call *call)
 	if (!err)
 		err = call->host->open(call->host->context, call->arguments.texts[ARGUMENT_BEFORE],
 				       &before, call->why);
-	if (!err)
+	if (!err) {
+		film_look_at_end(before);
+		words_cut_off(before, call->arguments.texts[ARGUMENT_BEFORE], call->out);
 		err = compare(call, &asked, before);
+	}
 	film_free(before);
 	mcp_asked_free(&asked);
 	return err;

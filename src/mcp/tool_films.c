@@ -2,8 +2,9 @@
 /* The tools that know no more than their host, or than a summary. */
 #include "mcp/tools.h"
 
+#include <errno.h>
+
 #include "show/summary.h"
-#include "show/words.h"
 
 int mcp_tool_films(struct mcp_call *call)
 {
@@ -26,6 +27,8 @@ int mcp_tool_record(struct mcp_call *call)
 		.seconds = (unsigned int)arguments->numbers[ARGUMENT_SECONDS],
 	};
 
+	if (recording.pid && recording.name)
+		return fail(call->why, -EINVAL, NULL, "give process or name, not both");
 	return call->host->record(call->host->context, &recording, call->out, call->why);
 }
 
@@ -38,10 +41,8 @@ int mcp_tool_summary(struct mcp_call *call)
 	if (!err)
 		err = summary_make(asked.film, &asked.question, &(struct summary_wanted){0},
 				   &summary, call->why);
-	if (!err) {
+	if (!err)
 		show_summary_text(&summary, SUMMARY_FOR_AGENTS, call->out);
-		words_cut_off(asked.film, NULL, call->out);
-	}
 	summary_free(&summary);
 	mcp_asked_free(&asked);
 	return err;
@@ -62,7 +63,10 @@ static int put_findings(struct mcp_call *call, uint32_t kinds, const char *more,
 			&summary, call->why);
 	if (!err && summary.findings.count) {
 		show_summary_findings(&summary, SUMMARY_ALONE, call->out);
-		fprintf(call->out, "more: %s\n", more);
+		fprintf(call->out,
+			"at most %zu of each kind are shown, as the argument limit says\nmore: "
+			"%s\n",
+			asked.limit, more);
 	} else if (!err) {
 		fprintf(call->out, "%s\n", without);
 	}

@@ -94,6 +94,8 @@ static int put_functions(const struct report *report, const struct mcp_asked *as
 		err = put_function(report, rows[i], out);
 	if (i < count)
 		fprintf(out, "%zu more; offset=%zu shows the next ones\n", count - i, i);
+	else if (asked->offset && asked->offset >= count)
+		fprintf(out, "offset=%zu is behind the last of %zu\n", asked->offset, count);
 	free(rows);
 	return err;
 }
@@ -140,7 +142,7 @@ static const struct function *find_id(const struct functions *functions, const c
 static int put_tree(const char *title, const struct flame *flame, FILE *out)
 {
 	const struct show_options options = {.min_percent = 1, .name_width = TREE_NAME_WIDTH};
-	char *text = NULL;
+	char *text = NULL, *shown = NULL;
 	size_t size = 0;
 	FILE *tree = open_memstream(&text, &size);
 	int err = tree ? show_flame_tree(flame, &options, tree) : -ENOMEM;
@@ -148,11 +150,12 @@ static int put_tree(const char *title, const struct flame *flame, FILE *out)
 	if (tree && fclose(tree))
 		err = -ENOMEM;
 	if (!err) {
-		text = mcp_text_cut(text, size, TREE_BYTES);
-		err = text ? 0 : -ENOMEM;
+		shown = mcp_text_cut(text, size, TREE_BYTES);
+		err = shown ? 0 : -ENOMEM;
 	}
 	if (!err)
-		fprintf(out, "\n%s:\n%s", title, text);
+		fprintf(out, "\n%s:\n%s", title, shown);
+	free(shown);
 	free(text);
 	return err;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "show/words.h"
 
 struct mcp_tool {
 	const char *name, *title, *about;
@@ -122,7 +123,7 @@ static char *words_of(const struct fail *why)
 	return asprintf(&words, "%s%s%s", what, *to_do ? "; " : "", to_do) < 0 ? NULL : words;
 }
 
-char *mcp_text_cut(char *text, size_t size, size_t most)
+char *mcp_text_cut(const char *text, size_t size, size_t most)
 {
 	enum {
 		NOTE = 128 /* bytes, at most */
@@ -131,7 +132,7 @@ char *mcp_text_cut(char *text, size_t size, size_t most)
 	char *shorter = NULL;
 
 	if (size <= most)
-		return text;
+		return strdup(text);
 	while (length && text[length - 1] != '\n')
 		length--;
 	/* one line that is longer than all */
@@ -143,13 +144,12 @@ char *mcp_text_cut(char *text, size_t size, size_t most)
 		     "%.*s\n[cut: %zu of %zu bytes left out; ask for less: limit, process, name, "
 		     "from, to]\n",
 		     (int)length, text, size - length, size) < 0)
-		shorter = NULL;
-	free(text);
+		return NULL;
 	return shorter;
 }
 
 int mcp_tool_call(const struct mcp_tool *tool, const struct mcp_host *host, const json_t *arguments,
-		  size_t most, char **text)
+		  char **text)
 {
 	struct fail why = {0};
 	size_t size = 0;
@@ -172,10 +172,7 @@ int mcp_tool_call(const struct mcp_tool *tool, const struct mcp_host *host, cons
 	if (err) {
 		free(*text);
 		*text = words_of(&why);
-		size = *text ? strlen(*text) : 0;
 	}
-	if (*text)
-		*text = mcp_text_cut(*text, size, most);
 	return *text ? err != 0 : -ENOMEM;
 }
 
@@ -195,8 +192,10 @@ int mcp_ask(struct mcp_call *call, size_t limit, struct mcp_asked *asked)
 	if (!err)
 		err = call->host->open(call->host->context, arguments->texts[ARGUMENT_FILM],
 				       &asked->film, call->why);
-	if (!err)
+	if (!err) {
 		film_look_at_end(asked->film);
+		words_cut_off(asked->film, NULL, call->out);
+	}
 	return err;
 }
 

@@ -30,18 +30,17 @@ struct mcp_tool;
 const struct mcp_tool *mcp_tool_find(const struct mcp_host *host, const char *name);
 
 /*
- * Cuts a text of size bytes, which it frees, at the end of a line, so that it has at most that many
- * (200 or more) with a line that says how much was left out. To be freed; null: no memory.
+ * A copy of a text of size bytes, cut at the end of a line, so that it has at most that many (200
+ * or more) with a line that says how much was left out. To be freed; null: no memory.
  */
-char *mcp_text_cut(char *text, size_t size, size_t most);
+char *mcp_text_cut(const char *text, size_t size, size_t most);
 
 /*
- * Calls a tool: *text becomes its answer, or why there is none, to be freed; at most MCP_TEXT_MAX
- * bytes, cut at the end of a line with a word on how much was left out. 0: it has answered, 1: it
- * has not, -ENOMEM.
+ * Calls a tool: *text becomes its whole answer, of any length, or why there is none, to be freed.
+ * 0: it has answered, 1: it has not, -ENOMEM.
  */
 int mcp_tool_call(const struct mcp_tool *tool, const struct mcp_host *host, const json_t *arguments,
-		  size_t most, char **text);
+		  char **text);
 
 /* What tools share: a film that is asked a question. All zero is nothing. */
 struct mcp_asked {
@@ -50,7 +49,10 @@ struct mcp_asked {
 	size_t limit, offset; /* of rows */
 };
 
-/* Opens the film and takes the question. 0 or a negative errno; mcp_asked_free() in either case. */
+/*
+ * Opens the film, of which the answer's first line says if it was cut off, and takes the question.
+ * 0 or a negative errno; mcp_asked_free() in either case.
+ */
 int mcp_ask(struct mcp_call *call, size_t limit, struct mcp_asked *asked);
 void mcp_asked_free(struct mcp_asked *asked);
 

@@ -4,6 +4,8 @@
 import json
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -50,6 +52,9 @@ class Messages(unittest.TestCase):
             subprocess.run([*maker, path], check=True)
         os.utime("films/b.film", (4e9, 4e9))
         os.symlink("../outside.film", "films/link.film")
+        os.mkdir("films/.hidden")
+        for path in (".hidden/x.film", "film.db"):
+            shutil.copy("outside.film", f"films/{path}")
         os.chdir("films")
 
     @classmethod
@@ -78,6 +83,10 @@ class Messages(unittest.TestCase):
         later = {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
         error, = ask(("tools/list", {"_meta": later}))
         self.assertEqual((error["code"], error["data"]["requested"]), (-32022, "2099-01-01"))
+        later["io.modelcontextprotocol/protocolVersion"] = "x" * 200000
+        error, = ask(("tools/list", {"_meta": later}))
+        self.assertEqual((error["code"], error["data"]["requested"][:3]), (-32022, "xxx"))
+        self.assertLess(len(json.dumps(error)), ANSWER_MAX)
 
     def test_messages_that_are_wrong(self):
         for line, code in (("{", -32700), ("[]", -32600), ("3", -32600), ('"x"', -32600), ('{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
@@ -132,7 +141,7 @@ class Messages(unittest.TestCase):
         listed = call("films")[0]
         self.assertEqual([line.split()[-1] for line in listed.splitlines()][0], "b.film")
         self.assertEqual({line.split()[-1] for line in listed.splitlines()}, {"a.film", "b.film", "calls.film", "more/turns.film"})
-        for name in ("../outside.film", "link.film", os.path.abspath("../outside.film"), "more/../../outside.film", "nope.film", "more", "/"):
+        for name in (".hidden/x.film", "film.db", "../outside.film", "link.film", os.path.abspath("../outside.film"), "more/../../outside.film", "nope.film", "more", "/"):
             text, is_error = call("summary", film=name)
             self.assertTrue(is_error and "there is no film" in text, name)
         self.assertFalse(call("summary", film="more/turns.film")[1])
@@ -147,6 +156,7 @@ class Messages(unittest.TestCase):
         self.assertIn(f"{len(table['functions']) - 3} more; offset=3", text)
         second, _ = call("functions", limit=1, offset=1)
         self.assertEqual(re.findall(r"^f[0-9a-f]{8}", second, re.MULTILINE), [rows[1][0]])
+        self.assertIn(f"behind the last of {len(table['functions'])}", call("functions", offset=100000)[0])
         by_id, by_name = (call("callers_and_callees", function=rows[0][i])[0] for i in (0, 1))
         self.assertEqual(by_id, by_name)
         self.assertIn("Its callers", by_id)
@@ -157,6 +167,10 @@ class Messages(unittest.TestCase):
         self.assertIn("before: on-cpu", call("diff", before="a.film", limit=5)[0])
         self.assertIn("calls, average", call("functions", film="calls.film", sort="p99")[0])
         self.assertIn("threads were: disk", call("waits_and_locks", film="more/turns.film")[0])
+        one = call("waits_and_locks", film="more/turns.film", limit=1)[0]
+        self.assertEqual(one.count("threads were: "), 1)
+        self.assertIn("at most 1 of each kind", one)
+        self.assertIn("threads, lost: ", one)
         self.assertIn("'record -e off-cpu", call("waits_and_locks", film="a.film")[0])
         self.assertIn("'record -e requests", call("slow_requests", film="a.film")[0])
 
@@ -166,6 +180,45 @@ class Messages(unittest.TestCase):
         self.assertLess(len(done.stdout), ANSWER_MAX)
         text = json.loads(done.stdout)["result"]["content"][0]["text"]
         self.assertTrue(re.search(r"^\d+ more; offset=100", text, re.MULTILINE) or re.search(r"^\[cut: \d+ of \d+ bytes left out", text, re.MULTILINE))
+
+    def test_what_is_left_out_is_of_the_whole_text(self):
+        """As JSON, a '<' takes six bytes: the text is cut more than once, and counted once."""
+        with tempfile.TemporaryDirectory(prefix="stackcam-test-") as folder:
+            for number in range(40):
+                with open(f"{folder}/{'<' * 200}{number:02}.film", "xb"):
+                    pass
+            shown, note = call("films", words=[folder])[0].split("\n[cut: ")
+        left, whole = map(int, re.match(r"(\d+) of (\d+) bytes left out", note).groups())
+        self.assertEqual((left + len(shown), whole), (whole, 40 * len(f"2026-11-29T12:00:00Z {'0 B':>10}  {'<' * 200}00.film\n")))
+        self.assertEqual(len(shown) % (whole // 40), 0)
+
+    def test_the_newest_of_too_many_is_not_guessed(self):
+        with tempfile.TemporaryDirectory(prefix="stackcam-test-") as folder:
+            for number in range(20001):
+                with open(f"{folder}/{number}", "xb"):
+                    pass
+            shutil.copy("b.film", f"{folder}/x.film")
+            text, is_error = call("summary", words=[folder])
+            self.assertTrue(is_error and "which film is the newest is not known" in text, text)
+            self.assertFalse(call("summary", words=[folder], film="x.film")[1])
+
+    def test_a_film_that_was_cut_off(self):
+        """Each tool says so, of both films that are compared."""
+        with tempfile.TemporaryDirectory(prefix="stackcam-test-") as folder:
+            shutil.copy("a.film", f"{folder}/x.film")
+            db = sqlite3.connect(f"{folder}/x.film")
+            db.execute("INSERT OR REPLACE INTO meta(name, value) VALUES('open', 1)")
+            db.commit()
+            db.close()
+            for tool, arguments in (("summary", {}), ("functions", {}), ("callers_and_callees", {"function": "*"}), ("diff", {"before": "x.film"})):
+                text, is_error = call(tool, words=[folder], **arguments)
+                self.assertFalse(is_error, text)
+                self.assertEqual(text.count("did not end properly"), 1 + (tool == "diff"), text)
+
+    def test_a_recording_that_fails_says_why(self):
+        for arguments, says in (({"events": "--help"}, "there is no event '--help'"), ({"process": 1, "name": "x"}, "not both")):
+            text, is_error = call("record", words=["--allow-record"], seconds=1, **arguments)
+            self.assertTrue(is_error and says in text, text)
 
     def test_usage(self):
         for words in (("--nope",), ("a.film", "b.film"), ("--allow-record", "a.film")):
