@@ -41,18 +41,17 @@ has_samples()
 	ask "/api/v1/series?from=-1h&to=now" | grep -q '"samples":[1-9]'
 }
 
-# The unit's command, by hand: there is no systemd that runs here.
+# The unit's command, by hand: there is no systemd that runs here. Its caller catches a failure, so set -e does not hold.
 serves()
 {
-	local pid
 	stackcam serve --config /etc/stackcam.conf --listen 127.0.0.1:0 --store /tmp/store --user stackcam 2>/tmp/said &
-	pid=$!
-	until_it grep -q "the page is at" /tmp/said
+	serve=$!
+	until_it grep -q "the page is at" /tmp/said || return
 	port=$(sed -n 's|.*the page is at http://127.0.0.1:\([0-9]*\)/.*|\1|p' /tmp/said)
-	ask / | grep -q '<title>'
-	until_it has_samples
+	ask / | grep -q '<title>' || return
+	until_it has_samples || return
 	told "to a page with data"
-	kill $pid && wait $pid
+	kill $serve && wait $serve
 }
 
 # the mirror's silence (77) is no fault of the package; what it depends on must be there
@@ -65,12 +64,13 @@ told "to a program"
 # as the unit finds it: the folder is the user's
 install -d -o stackcam -g stackcam -m 700 /tmp/store
 serves || {
+	kill $serve 2>/dev/null || true
 	cat /tmp/said
 	exit 1
 }
 
 stackcam record -a -d 1 -o /tmp/a.film
-stackcam report /tmp/a.film | grep -q '%'
+stackcam report /tmp/a.film | grep -q '[0-9]%'
 # what it loads into other processes lies where it looks
 stackcam record -e mem-alloc --mem-inject 1 -o /tmp/b.film -- sort /etc/passwd >/dev/null
 [ -f /usr/share/bash-completion/completions/stackcam ]
