@@ -135,9 +135,20 @@ static bool has_sessions(const struct uprobe_programs *programs, const struct up
 	return programs->session && ways->session && ways->multi;
 }
 
+static struct uprobe_ways ways_or_those_here(const struct uprobe_ways *ways)
+{
+	struct uprobe_ways here;
+
+	if (ways)
+		return *ways;
+	uprobe_ways_probe(&here);
+	return here;
+}
+
 void uprobes_prepare(const struct uprobe_programs *programs, const struct uprobe_ways *ways)
 {
-	bool session = has_sessions(programs, ways);
+	const struct uprobe_ways used = ways_or_those_here(ways);
+	bool session = has_sessions(programs, &used);
 
 	if (programs->session)
 		bpf_program__set_autoload(programs->session, session);
@@ -145,7 +156,7 @@ void uprobes_prepare(const struct uprobe_programs *programs, const struct uprobe
 		bpf_program__set_expected_attach_type(programs->session,
 						      (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
 	bpf_program__set_expected_attach_type(
-		programs->site, ways->multi ? (enum bpf_attach_type)ATTACH_UPROBE_MULTI : 0);
+		programs->site, used.multi ? (enum bpf_attach_type)ATTACH_UPROBE_MULTI : 0);
 }
 
 int uprobes_new(const struct uprobe_programs *programs, const struct uprobe_ways *ways,
@@ -156,10 +167,11 @@ int uprobes_new(const struct uprobe_programs *programs, const struct uprobe_ways
 
 	if (!uprobes)
 		return -ENOMEM;
-	uprobes->ways = *ways;
-	uprobes->session = has_sessions(programs, ways) ? bpf_program__fd(programs->session) : -1;
+	uprobes->ways = ways_or_those_here(ways);
+	uprobes->session =
+		has_sessions(programs, &uprobes->ways) ? bpf_program__fd(programs->session) : -1;
 	uprobes->site = bpf_program__fd(programs->site);
-	if (!ways->multi)
+	if (!uprobes->ways.multi)
 		err = uprobe_perf_find(&uprobes->perf);
 	if (!err)
 		err = closing_new(&uprobes->closing);

@@ -40,7 +40,7 @@ struct uprobe_programs {
 
 /*
  * Call it between open and load: sets which of the programs are loaded, and how they will be
- * attached.
+ * attached. ways, here and below: null: those of this kernel.
  */
 void uprobes_prepare(const struct uprobe_programs *programs, const struct uprobe_ways *ways);
 

@@ -16,10 +16,8 @@
 void probed_files_prepare(struct bpf_program *site)
 {
 	const struct uprobe_programs programs = {.site = site};
-	struct uprobe_ways ways;
 
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
+	uprobes_prepare(&programs, NULL);
 }
 
 int probed_files_begin(struct probed_files *files, struct bpf_program *site, bool bind, bool keep)

@@ -100,15 +100,13 @@ void calls_prepare(struct calls *calls, struct probes *probes)
 void calls_prepare_all(struct probes *probes)
 {
 	struct uprobe_programs programs = calls_programs(probes);
-	struct uprobe_ways ways;
 
 	probes->rodata->calls_entries = true;
 	probes->rodata->calls_have_under = true;
 	probes->rodata->calls_have_stack = true;
 	probes->rodata->calls_depth = UINT32_MAX;
 	probes->rodata->calls_results = true;
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
+	uprobes_prepare(&programs, NULL);
 }
 
 static struct film_image film_image_of(const struct plan_image *image)

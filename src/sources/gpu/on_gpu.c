@@ -97,17 +97,14 @@ static struct uprobe_programs programs_of(const struct source *source)
 static void prepare(struct source *source)
 {
 	const struct uprobe_programs programs = programs_of(source);
-	struct uprobe_ways ways;
 
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
+	uprobes_prepare(&programs, NULL);
 }
 
 static int attach(struct source *source, struct fail *why)
 {
 	const struct uprobe_programs programs = programs_of(source);
 	struct on_gpu *on_gpu = source->state = calloc(1, sizeof(*on_gpu));
-	struct uprobe_ways ways;
 	int err;
 
 	if (!on_gpu || waiting_new(LAUNCHES_MAX, &on_gpu->launches))
@@ -115,8 +112,7 @@ static int attach(struct source *source, struct fail *why)
 	err = mem_library_find(&on_gpu->library, GPU_LIBRARY, why);
 	if (err)
 		return err;
-	uprobe_ways_probe(&ways);
-	err = uprobes_new(&programs, &ways, &on_gpu->uprobes);
+	err = uprobes_new(&programs, NULL, &on_gpu->uprobes);
 	return err ? fail_errno(why, err, NULL, "cannot record kernels")
 		   : uprobes_attach(on_gpu->uprobes, on_gpu->library.path, 0,
 				    on_gpu->library.places, on_gpu->library.count, why);

@@ -80,20 +80,15 @@ static void prepare(struct source *source)
 	struct inspect *inspect = inspect_of(source);
 	struct probes *probes = source->host->probes;
 	struct uprobe_programs programs = programs_of(source);
-	struct uprobe_ways ways;
 
-	if (inspect) {
+	if (inspect)
 		set_sizes(inspect, probes);
-		ways = inspect->ways;
-	} else {
-		uprobe_ways_probe(&ways);
-	}
 	bpf_map__set_max_entries(probes->maps.inspect_scratch_map,
 				 CAPTURE_SCRATCHES * (uint32_t)libbpf_num_possible_cpus());
 	probes->rodata->inspect_stacks = !inspect || inspect->options.stacks;
 	probes->rodata->inspect_traced = inspect && inspect->options.traced;
 	bpf_program__set_autoload(probes->progs.inspect_session, programs.session != NULL);
-	uprobes_prepare(&programs, &ways);
+	uprobes_prepare(&programs, inspect ? &inspect->ways : NULL);
 }
 
 static bool is_target(void *context, pid_t pid)

@@ -73,10 +73,8 @@ static struct uprobe_programs programs_of(const struct source *source)
 static void prepare(struct source *source)
 {
 	const struct uprobe_programs programs = programs_of(source);
-	struct uprobe_ways ways;
 
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
+	uprobes_prepare(&programs, NULL);
 	mem_probes_prepare(source->host->probes, interval_of(source->settings));
 	mem_otel_prepare(source->host->probes);
 }
@@ -111,7 +109,6 @@ static int attach(struct source *source, struct fail *why)
 {
 	const struct uprobe_programs programs = programs_of(source);
 	struct mem_heap *heap = source->state = calloc(1, sizeof(*heap));
-	struct uprobe_ways ways;
 	int err;
 
 	if (!heap)
@@ -130,8 +127,7 @@ static int attach(struct source *source, struct fail *why)
 	err = prepare_running(source, why);
 	if (err)
 		return err;
-	uprobe_ways_probe(&ways);
-	err = uprobes_new(&programs, &ways, &heap->uprobes);
+	err = uprobes_new(&programs, NULL, &heap->uprobes);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot record allocations");
 	err = uprobes_attach(heap->uprobes, heap->library.path, 0, heap->library.places,

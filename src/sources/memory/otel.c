@@ -48,23 +48,19 @@ static struct uprobe_programs programs_of(const struct probes *probes)
 void mem_otel_prepare(struct probes *probes)
 {
 	const struct uprobe_programs programs = programs_of(probes);
-	struct uprobe_ways ways;
 
-	uprobe_ways_probe(&ways);
-	uprobes_prepare(&programs, &ways);
+	uprobes_prepare(&programs, NULL);
 }
 
 int mem_otel_new(struct probes *probes, struct mem_otel **result)
 {
 	const struct uprobe_programs programs = programs_of(probes);
 	struct mem_otel *otel = calloc(1, sizeof(*otel));
-	struct uprobe_ways ways;
 	int err;
 
 	if (!otel)
 		return -ENOMEM;
-	uprobe_ways_probe(&ways);
-	err = uprobes_new(&programs, &ways, &otel->uprobes);
+	err = uprobes_new(&programs, NULL, &otel->uprobes);
 	if (err)
 		free(otel);
 	else
