@@ -154,7 +154,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 		err = log_lines_read(&e->logs, film, &(struct filter){0}, e->from, e->to, NULL,
 				     why);
 	if (!err)
-		err = explain_limits_load(&e->limits, film, e->from, e->to, why);
+		err = explain_limits_load(&e->limits, film, why);
 	object_keys_init(&e->objects, film);
 	for (size_t i = 0; !err && i < e->histories.count && !e->is_whole_machine; i++)
 		e->is_whole_machine = is_of_the_kernel(film, &e->histories.slices[i]);

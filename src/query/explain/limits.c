@@ -2,54 +2,53 @@
 #include "query/explain/limits.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "film/gauges.h"
 #include "query/machine.h"
 #include "query/objects.h"
 
-#define LIMITS_MAX 4096
-
 struct loading {
 	struct explain_limits *limits;
 	const struct film *film;
 };
 
-static bool keep(struct explain_limits *limits, const char *group, uint64_t bytes)
+static bool keep(const struct loading *loading, uint32_t object, uint64_t bytes)
 {
-	vec_foreach (&limits->all, limit)
-		if (!strcmp(limit->group, group)) {
-			limit->bytes = bytes;
-			return true;
-		}
-	return limits->all.count >= LIMITS_MAX ||
-	       vec_push(&limits->all, (struct explain_limit){group, bytes});
+	struct explain_limits *limits = loading->limits;
+	const uint64_t *known = map_get(&limits->known, object);
+
+	if (known) {
+		limits->all.at[*known].bytes = bytes;
+		return true;
+	}
+	return vec_push(&limits->all,
+			((struct explain_limit){object_name(loading->film, object), bytes})) &&
+	       map_put(&limits->known, object, limits->all.count - 1);
 }
 
-static int take(void *context, const struct film_gauges *gauges)
+static int keep_all(void *context, const struct film_gauges *gauges)
 {
-	const struct loading *loading = context;
-
 	for (size_t i = 0; i < gauges->count; i++)
 		if (gauges->kind[i] == FILM_GAUGE_GROUP_LIMIT &&
-		    !keep(loading->limits, object_name(loading->film, gauges->object[i]),
-			  gauges->value[i]))
+		    !keep(context, gauges->object[i], gauges->value[i]))
 			return -ENOMEM;
 	return 0;
 }
 
-int explain_limits_load(struct explain_limits *limits, struct film *film, uint64_t from,
-			uint64_t to, struct fail *why)
+int explain_limits_load(struct explain_limits *limits, struct film *film, struct fail *why)
 {
 	struct loading loading = {limits, film};
 	uint32_t event = machine_event(film);
 
-	return event ? film_each_gauges(film, event, from, to, take, &loading, why) : 0;
+	return event ? film_each_gauges(film, event, 0, UINT64_MAX, keep_all, &loading, why) : 0;
 }
 
 void explain_limits_free(struct explain_limits *limits)
 {
 	vec_free(&limits->all);
+	map_free(&limits->known);
 }
 
 /* Whether a group is another one, or above it. */

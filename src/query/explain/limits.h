@@ -3,6 +3,7 @@
 #define QUERY_EXPLAIN_LIMITS_H
 
 #include "base/fail.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "film/reader.h"
 
@@ -12,11 +13,14 @@ struct explain_limits {
 		const char *group; /* its path; the film's */
 		uint64_t bytes;	   /* as it was last */
 	}) all;
+	struct map known; /* a group's object in the film to its place in all */
 };
 
-/* 0, also where the film has none, or a negative errno with *why filled. */
-int explain_limits_load(struct explain_limits *limits, struct film *film, uint64_t from,
-			uint64_t to, struct fail *why);
+/*
+ * Of the whole film: they are read seldom, and for the last time when it ends. 0, also where the
+ * film has none, or a negative errno with *why filled.
+ */
+int explain_limits_load(struct explain_limits *limits, struct film *film, struct fail *why);
 void explain_limits_free(struct explain_limits *limits);
 
 /* The limit of a group, or of the nearest one above it that has one; null: none is known. */
