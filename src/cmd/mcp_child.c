@@ -39,8 +39,11 @@ static int spawn(char *const argv[], int out, pid_t *pid)
 	return -err;
 }
 
-/* What a child prints, until it has closed its end: true; false: the time is over. */
-static bool read_all(int fd, uint64_t until, char *to, size_t *count)
+/*
+ * What a child prints, until it has closed its end: true; false: the time is over. *left_out: bytes
+ * that there was no room for.
+ */
+static bool read_all(int fd, uint64_t until, char *to, size_t *count, size_t *left_out)
 {
 	char rest[512];
 
@@ -59,7 +62,7 @@ static bool read_all(int fd, uint64_t until, char *to, size_t *count)
 			continue;
 		if (n <= 0)
 			return true;
-		*count += room ? (size_t)n : 0;
+		*(room ? count : left_out) += (size_t)n;
 	}
 }
 
@@ -76,7 +79,7 @@ int mcp_child_run(char *const argv[], unsigned int seconds, FILE *out, int *stat
 {
 	char text[PRINTED_MAX + 1];
 	uint64_t until = clock_ns() + seconds * 1000000000ull;
-	size_t count = 0;
+	size_t count = 0, left_out = 0;
 	int ends[2], err, state = 0;
 	pid_t pid;
 
@@ -88,9 +91,9 @@ int mcp_child_run(char *const argv[], unsigned int seconds, FILE *out, int *stat
 		close(ends[0]);
 		return fail_errno(why, err, NULL, "cannot run stackcam %s", argv[1]);
 	}
-	if (!read_all(ends[0], until, text, &count)) {
+	if (!read_all(ends[0], until, text, &count, &left_out)) {
 		kill(pid, SIGINT);
-		if (!read_all(ends[0], clock_ns() + GRACE_MS * 1000000ull, text, &count))
+		if (!read_all(ends[0], clock_ns() + GRACE_MS * 1000000ull, text, &count, &left_out))
 			kill(pid, SIGKILL);
 	}
 	close(ends[0]);
@@ -98,6 +101,8 @@ int mcp_child_run(char *const argv[], unsigned int seconds, FILE *out, int *stat
 		;
 	text[count] = 0;
 	put(text, out);
+	if (left_out)
+		fprintf(out, "[cut: %zu bytes left out]\n", left_out);
 	*status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 	return 0;
 }

@@ -27,6 +27,7 @@ struct found {
 struct finding {
 	vec(struct found) all;
 	bool is_cut;
+	size_t unread; /* folders, and files that nothing is known of */
 };
 
 static void finding_free(struct finding *finding)
@@ -71,6 +72,9 @@ static int look(FTS *fts, size_t prefix, struct finding *finding)
 		if ((entry->fts_level > 0 && entry->fts_name[0] == '.') ||
 		    (entry->fts_info == FTS_D && entry->fts_level >= DEPTH_MAX))
 			fts_set(fts, entry, FTS_SKIP);
+		if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+		    entry->fts_info == FTS_NS)
+			finding->unread++;
 		if (entry->fts_info != FTS_F || !may_be_listed(entry->fts_name))
 			continue;
 		found = (struct found){
@@ -141,6 +145,8 @@ static int list_folder(const char *folder, FILE *out, struct fail *why)
 	if (finding.is_cut)
 		fprintf(out, "The folder has more than %d files: others may be missing.\n",
 			LOOKED_MAX);
+	if (finding.unread)
+		fprintf(out, "%zu folders or files could not be read.\n", finding.unread);
 	finding_free(&finding);
 	return err;
 }
