@@ -3,7 +3,7 @@
  * stackcam top: films of a few seconds, one after the other, in memory; each is summed up on the
  * screen and gone.
  *
- *	recorder's thread	records; its films are closed by a thread of its own: take_film()
+ *	recorder's thread	records; its films are closed by a thread of its own: film_closed()
  *	the main thread		waits for films, keys and signals; draws
  *
  * A film that is closed while the one before was not drawn yet takes its place, and is counted.
@@ -181,7 +181,7 @@ static int parse(int argc, char **argv, struct top *top)
 /* -- films ------------------------------------------------------------------------------------- */
 
 /* By the thread that closes films. */
-static void take_film(void *context, const struct reel_taken *taken)
+static void film_closed(void *context, const struct reel_taken *taken)
 {
 	struct top *top = context;
 
@@ -217,7 +217,7 @@ static int open_bytes(const struct film_bytes *bytes, struct film **film, struct
 	return err;
 }
 
-static void forget_film(struct top *top)
+static void free_film(struct top *top)
 {
 	if (top->has_summary)
 		summary_free(&top->summary);
@@ -250,7 +250,7 @@ static int next_film(struct top *top, struct fail *why)
 	pthread_mutex_unlock(&top->lock);
 	if (err || !bytes.size)
 		return err;
-	forget_film(top);
+	free_film(top);
 	err = open_bytes(&bytes, &top->film, why);
 	film_bytes_free(&bytes);
 	if (err)
@@ -305,7 +305,7 @@ static int draw(struct top *top, struct fail *why)
 }
 
 /* Whether it goes on. */
-static bool take_key(struct top *top, char key)
+static bool handle_key(struct top *top, char key)
 {
 	if (key == 'q' || key == 'Q')
 		return false;
@@ -317,7 +317,7 @@ static bool take_key(struct top *top, char key)
 }
 
 /* Whether it goes on; the end of the input ends nothing. */
-static bool take_keys(struct top *top, struct pollfd *keyboard)
+static bool read_keys(struct top *top, struct pollfd *keyboard)
 {
 	char keys[32];
 	ssize_t count = read(STDIN_FILENO, keys, sizeof(keys));
@@ -325,7 +325,7 @@ static bool take_keys(struct top *top, struct pollfd *keyboard)
 	if (count <= 0)
 		keyboard->fd = -1;
 	for (ssize_t i = 0; i < count; i++)
-		if (!take_key(top, keys[i]))
+		if (!handle_key(top, keys[i]))
 			return false;
 	return true;
 }
@@ -372,7 +372,7 @@ static int run(struct top *top, int signals, struct fail *why)
 		if (fds[2].revents)
 			err = show_next(top, why);
 		if (!err && fds[3].revents) {
-			if (!take_keys(top, &fds[3]))
+			if (!read_keys(top, &fds[3]))
 				return 0;
 			err = draw(top, why);
 		}
@@ -395,7 +395,7 @@ static int load(struct top *top, const char *host, const char *command, struct f
 		.command = command,
 		.in_memory = true,
 		.bytes_max = FILM_BYTES,
-		.taken = take_film,
+		.taken = film_closed,
 		.context = top,
 	};
 
@@ -452,7 +452,7 @@ int cmd_top(int argc, char **argv)
 		status = fail_exit_status(&why);
 	}
 	recorder_free(top.recorder);
-	forget_film(&top);
+	free_film(&top);
 	film_bytes_free(&top.next);
 	buf_free(&command);
 	if (top.closed >= 0)
