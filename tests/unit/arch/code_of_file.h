@@ -51,4 +51,16 @@ static inline bool code_of_file(const char *path,
 	return true;
 }
 
+/* The same for all of these programs; skips the test where none of them is here. */
+static inline void code_of_all(void (*take)(const uint8_t *code, size_t size, void *context),
+			       void *context)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < CODE_OF_PROGRAMS; i++)
+		any |= code_of_file(code_of_programs[i], take, context);
+	if (!any)
+		skip();
+}
+
 #endif
