@@ -53,7 +53,7 @@ def rows(pages):
         missed += [f"| {what} | {goal} | {measured} | {ratio} | {link} |"
                    for what, goal, measured, ratio, word in goals if word == "**missed**"]
         best = (met or goals or [["", "", "", "", ""]])[0]
-        dates = re.findall(r"^Measured on ([\d-]+)", text, re.M)
+        dates = re.findall(r"^Measured (?:on|by) ([\d-]+)", text, re.M)
         words = f"{best[0]}: {best[2]}" + (f", {best[3]}" if best[3] else "") + f" (goal {best[1]})" if best[0] else ""
         all_pages.append(f"| {link} | {f'{len(met)} of {len(goals)}' if goals else ''} | {words} | {max(dates, default='')} |")
     return missed, all_pages
