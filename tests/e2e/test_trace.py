@@ -297,7 +297,7 @@ def test_nesting_in_more_coroutines_than_are_followed(lab):
     assert all(path[-2:-1] in ((), ("step",)) for path in film.paths() if path[-1] == "leaf")
 
 
-@pytest.mark.parametrize("program", ["calls_catches", "calls_catches-static"])
+@pytest.mark.parametrize("program", ["calls_catches", "calls_catches-static", "calls_catches-no-plt"])
 def test_nesting_behind_a_catch_that_is_not_traced(lab, exits, program):
     """Who catches takes more room on the stack than the exception has left, and calls from below that."""
     film = trace(lab, *exits, "-f", "dig", "-f", "after", "--", lab.program(program))

@@ -252,7 +252,7 @@ static bool add_catch(const struct calls *calls, const struct plan_image *image,
 	struct probe_site site;
 
 	/* of results only ends count that are those of a function */
-	if (!places->all.count || calls->inspect || !plan_find_catch(calls->plan, image, &site))
+	if (calls->inspect || !plan_find_catch(calls->plan, image, &site))
 		return true;
 	return vec_push(&places->all,
 			calls_exit(site.offset, CALLS_FUNCTIONS_MAX - 1, 0, site.words + 1u));

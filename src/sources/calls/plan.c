@@ -182,12 +182,8 @@ static void image_free(struct plan_image *image)
 	free(image->root);
 }
 
-/*
- * What is to be known of a file; takes over fd. Returns 1; 0: it is in the plan already; a negative
- * errno.
- */
-static int describe(const struct plan *plan, int fd, const char *path, const char *root,
-		    struct plan_image *image)
+int plan_describe(const struct plan *plan, int fd, const char *path, const char *root,
+		  struct plan_image *image)
 {
 	struct elf_file elf;
 	struct stat st;
@@ -213,8 +209,7 @@ static int describe(const struct plan *plan, int fd, const char *path, const cha
 	return 1;
 }
 
-/* Numbers the functions of an image that is complete but for that, and takes it over. */
-static int keep_image(struct plan *plan, struct plan_image *image, struct fail *why)
+int plan_keep_image(struct plan *plan, struct plan_image *image, struct fail *why)
 {
 	int err = number_functions(plan, image, why);
 
@@ -236,14 +231,14 @@ static int add_file(struct plan *plan, int fd, const char *path, const char *roo
 		    struct fail *why)
 {
 	struct plan_image image;
-	int err = describe(plan, fd, path, root, &image);
+	int err = plan_describe(plan, fd, path, root, &image);
 
 	if (err <= 0)
 		return err ? fail_errno(why, err, NULL, "cannot trace") : 0;
 	image.is_program = is_program;
 	err = list_functions(plan, &image, why);
 	if (!err)
-		return keep_image(plan, &image, why);
+		return plan_keep_image(plan, &image, why);
 	image_free(&image);
 	return err;
 }
@@ -286,7 +281,7 @@ static int add_called(struct plan *plan, struct called_library *library, struct 
 	fd = fcntl(library->image->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return fail_errno(why, -errno, NULL, "cannot trace %s", library->name);
-	err = describe(plan, fd, library->image->path, library->image->root, &image);
+	err = plan_describe(plan, fd, library->image->path, library->image->root, &image);
 	if (err <= 0)
 		return err ? fail_errno(why, err, NULL, "cannot trace") : 0;
 	image.is_called = true;
@@ -294,7 +289,7 @@ static int add_called(struct plan *plan, struct called_library *library, struct 
 	image.names = library->names;
 	library->functions = (struct probe_functions){0};
 	library->names = (struct called_names){0};
-	return keep_image(plan, &image, why);
+	return plan_keep_image(plan, &image, why);
 }
 
 /* Probes what a program calls in libraries there, where that is cheaper than on its stubs. */
@@ -366,7 +361,7 @@ static int add_parts(struct plan *plan, struct parts *parts, struct fail *why)
 	for (i = 0; !err && i < programs && is_only_program(plan); i++)
 		if (plan->images.at[i].is_program)
 			err = move_stubs(plan, i, parts, why);
-	return err;
+	return err ? err : plan_add_catchers(plan, parts, why);
 }
 
 size_t plan_limit(const struct plan *plan)
@@ -436,35 +431,6 @@ void plan_free(struct plan *plan)
 	symbols_free(plan->symbols);
 	free(plan->warning);
 	free(plan);
-}
-
-bool plan_find_catch(const struct plan *plan, const struct plan_image *image,
-		     struct probe_site *site)
-{
-	struct symbol_image file = plan_symbol_image(image);
-	struct probe_question question = {
-		.image = &file,
-		.symbols = plan->symbols,
-		.own = true,
-		.called = true,
-		.exit = PROBE_WISH_AUTO,
-		.stays = true,
-		.unwinders = true,
-	};
-	struct probe_functions functions = {0};
-	struct choice *choice;
-	bool found;
-
-	if (!image->is_program || choice_new(&choice))
-		return false;
-	question.choice = choice;
-	found = !choice_add_function(choice, true, "__cxa_begin_catch", NULL) &&
-		!probe_functions_of(&question, &functions, NULL) && functions.count;
-	if (found)
-		*site = functions.at[0].entry;
-	probe_functions_free(&functions);
-	choice_free(choice);
-	return found;
 }
 
 uint32_t plan_find(const struct plan *plan, const struct image *image)

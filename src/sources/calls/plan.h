@@ -55,6 +55,8 @@ struct plan_image {
 	ino_t inode;
 	bool is_program; /* else a library */
 	bool is_called;	 /* a library: only the calls that programs make into it */
+	/* a library in which those catch exceptions that have no stub for it */
+	bool is_catcher;
 	struct probe_functions functions;
 	struct called_names names; /* of some of them */
 	uint32_t first;		   /* number of its first function in the plan */
@@ -98,8 +100,8 @@ int plan_add_image(struct plan *plan, const struct image *image, bool is_program
 uint32_t plan_find(const struct plan *plan, const struct image *image);
 
 /*
- * Where an image calls what begins to catch an exception, or defines it: *site is its entry, with
- * the stack pointer of the one that catches above it. False: nowhere that is known.
+ * Where a traced image calls what begins to catch an exception, or defines it: *site is its entry,
+ * with the stack pointer of the function that catches above it. False: nowhere that is known.
  */
 bool plan_find_catch(const struct plan *plan, const struct plan_image *image,
 		     struct probe_site *site);
