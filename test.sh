@@ -136,6 +136,7 @@ run_lint()
 	check comment-width scripts/comment_width.py
 	check words scripts/words.py
 	check glossary scripts/glossary.py
+	check languages scripts/languages.py
 	# The page's types; its packages are those of the build and the compiler. Not where there is no page.
 	if [ -s build/web/app.js ]; then
 		step page-packages sh -c 'cd web && npm ci --ignore-scripts' &&
