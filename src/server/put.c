@@ -29,6 +29,7 @@ void put_sum(struct json *j, const char *key, const struct store_sum *sum)
 	put_time(j, "complete_until", sum->complete_until);
 	put_time(j, "filmed", sum->filmed);
 	json_bool(j, "by_films", sum->by_films);
+	json_bool(j, "by_paths", sum->by_paths);
 	json_u64(j, "films_damaged", sum->films_damaged);
 	json_u64(j, "films_unread", sum->films_unread);
 	json_close(j, '}');

@@ -175,6 +175,7 @@ int asked_begin(struct asked *asked, struct store *store, const struct store_ask
 void asked_free(struct asked *asked)
 {
 	vec_free(&asked->series);
+	free(asked->kept);
 	index_free(asked->index);
 }
 

@@ -77,6 +77,12 @@ struct store_sum {
 	 */
 	uint64_t filmed;
 	bool by_films; /* the index could not answer */
+	/*
+	 * The index chose stacks by the names of functions: inlined functions and an interpreter's
+	 * own frames were not searched, and how many samples the total is of is not known:
+	 * samples, truncated and guessed are 0.
+	 */
+	bool by_paths;
 	uint32_t
 		/* films of that time that could not be read, or not by this version: a gap */
 		films_damaged;

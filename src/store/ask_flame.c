@@ -49,16 +49,17 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 
 /*
  * Whether both sides are to be read from films. A short time of many films is answered by whole
- * minutes.
+ * minutes, and names in many films by what the index knows of them.
  */
 static int choose(const struct asked *sides, size_t count, bool *by_films, struct fail *why)
 {
-	bool must = false, better = false;
+	bool must = false, better = false, names;
 	int64_t films = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		must |= asked_needs_films(&sides[i]);
-		better |= asked_prefers_films(&sides[i]);
+		names = asked_by_names(&sides[i]);
+		must |= asked_needs_films(&sides[i]) && !names;
+		better |= asked_prefers_films(&sides[i]) || names;
 	}
 	for (size_t i = 0; better && !must && films >= 0 && i < count; i++) {
 		films = ask_count_films(&sides[i], why);
@@ -76,7 +77,7 @@ static bool is_for_show(const struct store_ask *ask, size_t sides)
 }
 
 /* Reads both sides, or one, from the index; sums: in the order of enum tree_side. */
-static int read_index(const struct asked *sides, size_t count, struct store_answer *answer,
+static int read_index(struct asked *sides, size_t count, struct store_answer *answer,
 		      struct store_sum **sums, struct fail *why)
 {
 	struct index *index = sides[0].index;
@@ -87,7 +88,11 @@ static int read_index(const struct asked *sides, size_t count, struct store_answ
 	if (err)
 		return err;
 	for (size_t i = 0; !err && i < count; i++) {
-		err = asked_sum(&sides[i], reader, sums[i], why);
+		sums[i]->by_paths = asked_by_names(&sides[i]);
+		if (sums[i]->by_paths)
+			err = asked_keep_named(&sides[i], reader, why);
+		if (!err)
+			err = asked_sum(&sides[i], reader, sums[i], why);
 		if (!err)
 			err = paths_add(&sides[i], reader, (enum tree_side)i, sums[i], why);
 	}
@@ -117,6 +122,32 @@ static void keep_apart(struct asked *sides)
 		early->end = late->first;
 }
 
+/*
+ * Reads both sides, or one, from films. Where there was no time for all of them, and names alone
+ * chose the stacks, the index has the better answer: of all of the time.
+ */
+static int read_films(struct asked *sides, size_t count, struct store_answer *answer,
+		      struct store_sum **sums, struct fail *why)
+{
+	struct shape shape = answer->tree.shape;
+	bool is_part = false;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		err = films_add(&sides[i], &answer->tree, (enum tree_side)i, answer->private,
+				sums[i], why);
+		is_part |= sums[i]->films_unread && asked_by_names(&sides[i]);
+	}
+	if (err || !is_part)
+		return err;
+	tree_free(&answer->tree);
+	for (size_t i = 0; i < count; i++)
+		*sums[i] = (struct store_sum){0};
+	if (tree_init(&answer->tree, &shape, true))
+		return fail_errno(why, -ENOMEM, NULL, "cannot answer");
+	return read_index(sides, count, answer, sums, why);
+}
+
 /* An answer of one side or two. */
 static int answer_sides(struct asked *sides, size_t count, struct store_answer *answer,
 			struct fail *why)
@@ -128,11 +159,8 @@ static int answer_sides(struct asked *sides, size_t count, struct store_answer *
 	answer->private->index = index_share(sides[0].index);
 	if (count == 2)
 		keep_apart(sides);
-	if (!err && !by_films)
-		err = read_index(sides, count, answer, sums, why);
-	for (size_t i = 0; !err && by_films && i < count; i++)
-		err = films_add(&sides[i], &answer->tree, (enum tree_side)i, answer->private,
-				sums[i], why);
+	if (!err)
+		err = (by_films ? read_films : read_index)(sides, count, answer, sums, why);
 	if (!err)
 		err = asked_request_check(&answer->private->request, sides[0].ask, &answer->sum,
 					  why);

@@ -73,13 +73,8 @@ struct asked {
 		 */
 		seen;
 	bool is_spread; /* a part of the films says much the same as all: see ask_films() */
-	uint8_t *
-		/*
-		 * by function, see focus_begin(); null: names do not matter, or the index does not
-		 * know them
-		 */
-		named;
-	uint32_t named_count;
+	/* by path of the index: whether names of functions keep it; null: all are kept */
+	uint8_t *kept;
 	vec(uint32_t) series;	    /* those that are meant */
 	struct filmed_steps *steps; /* what of each was filmed is wanted; null: of all time alone */
 };
@@ -109,6 +104,10 @@ bool asked_series(const struct store_ask *ask, const struct dictionary_series *s
 bool asked_needs_films(const struct asked *asked);
 /* Whether the latest is asked for, and the index is far behind it: films that grow have it. */
 bool asked_is_late(const struct asked *asked);
+/* Whether they must be for the names of functions alone, which the index knows nearly as well. */
+bool asked_by_names(const struct asked *asked);
+/* Sets asked->kept to the paths that those names keep. Returns 0 or a negative errno. */
+int asked_keep_named(struct asked *asked, const struct index_reader *reader, struct fail *why);
 /* Whether reading them is better: a short time that does not begin or end with a minute. */
 bool asked_prefers_films(const struct asked *asked);
 
@@ -134,7 +133,9 @@ int asked_sum(const struct asked *asked, struct index_reader *reader, struct sto
 
 /*
  * Reads what the index has. A row: sums of a series in some minutes, and the paths they are of, if
- * they are wanted. With one_service the series of a row may stand for all of its service.
+ * they are wanted. With one_service the series of a row may stand for all of its service. Where
+ * asked->kept is set, a row has the paths that are kept, and their total; how many samples they
+ * were is not known, so its other counts are 0.
  */
 enum scan_what {
 	SCAN_SUMS,	   /* no paths; hours as they are */

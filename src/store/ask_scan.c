@@ -46,6 +46,29 @@ static int unpacked(struct scan *s, int err)
 	return err ? fail_errno(s->why, err, NULL, "cannot ask the store") : 0;
 }
 
+/* Passes a row on, with the paths that are kept. Its arrays are the reader's own. */
+static int pass_on(struct scan *s, struct scan_row *row, uint64_t *path, uint64_t *value)
+{
+	const uint8_t *kept = s->asked->kept;
+	size_t count = 0;
+
+	row->path = path;
+	row->value = value;
+	if (!kept || !s->paths)
+		return s->take(s->context, row);
+	row->sum = (struct cell_sum){0};
+	for (size_t i = 0; i < row->count; i++) {
+		if (!kept[path[i]])
+			continue;
+		path[count] = path[i];
+		value[count++] = value[i];
+		/* no part can overflow where the whole does not */
+		row->sum.total += value[i];
+	}
+	row->count = count;
+	return count ? s->take(s->context, row) : 0;
+}
+
 /* A row that stands for itself: of an hour, or of a minute. */
 static int give(struct scan *s, sqlite3_stmt *row, uint64_t minute)
 {
@@ -61,6 +84,7 @@ static int give(struct scan *s, sqlite3_stmt *row, uint64_t minute)
 				.guessed = (uint64_t)sqlite3_column_int64(row, COLUMN_GUESSED),
 			},
 	};
+	uint64_t *path = NULL, *value = NULL;
 	int err;
 
 	if (s->paths) {
@@ -71,11 +95,11 @@ static int give(struct scan *s, sqlite3_stmt *row, uint64_t minute)
 					       1, s->reader->paths, false));
 		if (err)
 			return err;
-		out.path = r->path.at;
-		out.value = r->value.at;
+		path = r->path.at;
+		value = r->value.at;
 		out.count = r->path.count;
 	}
-	return s->take(s->context, &out);
+	return pass_on(s, &out, path, value);
 }
 
 /* The minutes of a packed hour that lie in the time. */
@@ -103,12 +127,10 @@ static int give_minutes(struct scan *s, sqlite3_stmt *row)
 
 		if (out.minute < s->asked->first || out.minute >= s->asked->end || !sums[i].samples)
 			continue;
-		if (s->paths) {
-			out.path = r->path.at + first;
-			out.value = r->value.at + first;
+		if (s->paths)
 			out.count = counts[i];
-		}
-		err = s->take(s->context, &out);
+		err = pass_on(s, &out, s->paths ? r->path.at + first : NULL,
+			      s->paths ? r->value.at + first : NULL);
 	}
 	return err;
 }

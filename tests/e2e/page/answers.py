@@ -68,7 +68,7 @@ class Api(OfThreads, OfRequests):
                 "guessed": 12, "lost": 7, "lost_samples": 4, "unit": "ns",
                 "complete_from": at_from + (min(at_to, until) - at_from) / 2 if self.server.partial else at_from,
                 "complete_until": min(at_to, until),
-                "filmed": max(min(at_to, until) - max(at_from, first), 0), "by_films": False,
+                "filmed": max(min(at_to, until) - max(at_from, first), 0), "by_films": False, "by_paths": False,
                 "films_damaged": 0, "films_unread": self.server.partial}
 
     def first(self):

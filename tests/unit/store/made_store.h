@@ -60,7 +60,10 @@ void made_check_by_films(struct index *index);
 /* An answer is right in itself. */
 void made_check(const struct store_answer *answer);
 
-/* Both answers say the same: nodes, functions, sums. */
+/* Both answers have the same total, nodes and functions. */
+void made_same_flame(const struct store_answer *a, const struct store_answer *b);
+
+/* The same, and the same sums. */
 void made_same(const struct store_answer *a, const struct store_answer *b);
 
 /* Like made_same(), with what a report says of a film. */

@@ -18,6 +18,7 @@ export interface Sum {
 	/** Seconds between from and complete_until of which there are films. */
 	filmed: number;
 	by_films: boolean;
+	by_paths: boolean;
 	films_damaged: number;
 	/** The oldest, which end before complete_from: reading them would have taken too long. */
 	films_unread: number;

@@ -56,7 +56,7 @@ function Panel({ sum, event, isOfSamples }: { sum: Sum; event: string; isOfSampl
 export function Losses({ sum, event: other }: { sum: Sum; event?: string }) {
 	const { link, status } = usePage();
 	const words = text.profile, event = other ?? link.event;
-	const type = status?.event_types.find(({ name }) => name === event), isOfSamples = !type?.slices && !type?.requests;
+	const type = status?.event_types.find(({ name }) => name === event), isOfSamples = !sum.by_paths && !type?.slices && !type?.requests;
 	const part = sum.lost_samples + sum.truncated;
 	if (!sum.lost && !part)
 		return <span>{words.nothingLost}</span>;

@@ -19,7 +19,8 @@ export function SumLine({ sum, name = '', ...of }: { sum: Sum; event?: EventType
 		<b>{amountOf(event, sum.total)(sum.total)}</b>
 		{!event.level && <span>{words.average(rateOf(event).format(averageOf({ sum }, sum.total, event)))}</span>}
 		<span>{spanText(within(sum, filmed(status)))}</span>
-		<span>{words.counted(count(sum.samples), event.noun)}</span>
+		{sum.by_paths ? <span title={words.byPathsHint}>{words.byPaths}</span>
+			: <span>{words.counted(count(sum.samples), event.noun)}</span>}
 		{sum.guessed > 0 && <span title={words.guessedHint}>{words.guessed(partOf(sum.guessed, sum.samples))}</span>}
 		<Losses sum={sum} />
 		<Missing sum={sum} />

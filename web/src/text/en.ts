@@ -195,6 +195,8 @@ export const en = {
 		noMatch: 'No row fits.',
 	},
 	profile: {
+		byPaths: 'of the functions in the index',
+		byPathsHint: 'There were too many films to read: functions that were inlined, and an interpreter\'s own, were not searched, and the number of samples is not known.',
 		counted: (n: string, noun: string) => many(n, noun.replace(/s$/, ''), noun),
 		cut: (part: string) => `Stacks cut: ${part}.`,
 		cutHint: 'Stacks that could not be followed to their beginning; the outermost frame says why.',

@@ -208,6 +208,8 @@ export const zh: Text = {
 		noMatch: '没有符合的行。',
 	},
 	profile: {
+		byPaths: '按索引中的函数',
+		byPathsHint: '录像太多，无法全部读取：未搜索内联函数和解释器自身的函数，样本数未知。',
 		counted: (n, noun) => `${n} 个${noun}`,
 		cut: (part) => `调用栈被截断：${part}`,
 		cutHint: '未能追溯到起点的调用栈；最外层的帧说明了原因。',

@@ -193,7 +193,7 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 		<td class="less">{lengthText(untilOf(sum) - sinceOf(sum))}</td>
 		<td>{format(sum.total)}</td>
 		<td>{formatRate(rate)}</td>
-		<td class="less">{text.profile.counted(count(sum.samples), event.noun)}</td>
+		<td class="less">{sum.by_paths ? text.profile.byPaths : text.profile.counted(count(sum.samples), event.noun)}</td>
 		<td class={isMuch(lostOf(sum), sum.samples + sum.lost_samples) ? 'less warn' : 'less'}>{lostOf(sum) ?
 			text.profile.lostOrCut(partOf(lostOf(sum), sum.samples + sum.lost_samples)) : text.profile.noSampleLost}</td>
 	</tr>;

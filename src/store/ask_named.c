@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Stacks by the names of their functions, from the index: a function that matches is found once in
+ * the dictionary, and a path has it where its own function matches or its parent has it. A parent's
+ * number is below its children's, so one pass over the paths is enough. What the index does not
+ * know cannot match: functions that were inlined, and an interpreter's own frames.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/ask_private.h"
+
+bool asked_by_names(const struct asked *a)
+{
+	struct question alone;
+	struct store_ask ask;
+	struct asked other;
+
+	if (!a->ask->question ||
+	    (!a->ask->question->filter.focus && !a->ask->question->filter.ignore))
+		return false;
+	alone = *a->ask->question;
+	alone.filter.focus = alone.filter.ignore = NULL;
+	ask = *a->ask;
+	ask.question = &alone;
+	other = *a;
+	other.ask = &ask;
+	return !asked_needs_films(&other);
+}
+
+/* A byte per function: whether its name matches. Null: no memory. */
+static uint8_t *match_functions(const struct dictionary *d, struct regex *regex)
+{
+	uint32_t count = dictionary_readable(&d->functions);
+	uint8_t *matches = calloc(count, 1);
+
+	for (uint32_t i = 1; matches && i < count; i++)
+		matches[i] = regex_matches(regex, dictionary_function_at(d, i)->name);
+	return matches;
+}
+
+/* A byte per path: whether a function that matches is on it. */
+static int match_paths(const struct asked *a, size_t paths, struct regex *regex, uint8_t **result,
+		       struct fail *why)
+{
+	const struct dictionary *d = &a->index->dictionary;
+	uint8_t *functions = match_functions(d, regex), *matches = calloc(paths + 1, 1);
+
+	*result = matches;
+	if (!functions || !matches) {
+		free(functions);
+		return fail_errno(why, -ENOMEM, NULL, "cannot search the names");
+	}
+	for (size_t i = 1; i < paths; i++) {
+		const struct dictionary_path *path = dictionary_path_at(d, (uint32_t)i);
+
+		matches[i] = matches[path->parent] | functions[path->function];
+	}
+	free(functions);
+	return regex_check(regex, why);
+}
+
+int asked_keep_named(struct asked *a, const struct index_reader *reader, struct fail *why)
+{
+	const struct filter *filter = &a->ask->question->filter;
+	uint8_t *ignored = NULL;
+	int err = 0;
+
+	if (filter->focus)
+		err = match_paths(a, reader->paths, filter->focus, &a->kept, why);
+	if (!err && filter->ignore)
+		err = match_paths(a, reader->paths, filter->ignore, &ignored, why);
+	if (!err && ignored) {
+		for (size_t i = 0; i < reader->paths; i++)
+			ignored[i] = !ignored[i] && (!a->kept || a->kept[i]);
+		free(a->kept);
+		a->kept = ignored;
+		ignored = NULL;
+	}
+	free(ignored);
+	return err;
+}
