@@ -201,6 +201,7 @@ static void wait_for_end(const sigset_t *signals, struct store *store)
 /* What the page says of the film as a whole. */
 struct look {
 	char host[256]; /* where it was filmed */
+	unsigned int cpus;
 };
 
 /* All whose signals wait_for_end() takes. */
@@ -253,6 +254,7 @@ static int serve(const struct arguments *a, const struct look *look, struct stor
 		.store = store,
 		.host = look->host,
 		.one_film = true,
+		.cpus = look->cpus,
 	};
 	struct server *server;
 	sigset_t signals;
@@ -280,6 +282,7 @@ static int look_at(const char *path, struct look *look, struct fail *why)
 		film_look_at_end(film);
 		words_cut_off(film, NULL, stderr);
 		snprintf(look->host, sizeof(look->host), "%s", film->info.hostname);
+		look->cpus = film->info.cpus;
 	}
 	film_free(film);
 	return err;

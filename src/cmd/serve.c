@@ -241,6 +241,7 @@ static void server_settings(struct serve *serve, const struct serve_options *opt
 		.store = serve->store,
 		.spool = paths->spool,
 		.host = serve->host,
+		.cpus = serve->recorder ? (unsigned int)sysconf(_SC_NPROCESSORS_ONLN) : 0,
 		.recorder = serve->recorder ? say_recorder : NULL,
 		.camera = serve->flight ? say_flight : NULL,
 		.keep = serve->flight ? keep_flight : NULL,

@@ -132,6 +132,7 @@ int api_status(const struct http_request *request, struct answer *answer, struct
 	json_bool(&j, "growing", store.is_growing);
 	json_bool(&j, "cut_off", store.is_cut_off);
 	json_bool(&j, "read_only", !state->spool);
+	json_u64(&j, "cpus", state->cpus);
 	put_recorder(&j, &recorder);
 	put_camera(&j, state);
 	json_open(&j, "process", '{');

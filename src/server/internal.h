@@ -24,6 +24,7 @@ struct server_state {
 	struct quota *quota; /* of those who send */
 	char *spool, *host;  /* spool may be null */
 	bool one_film;
+	unsigned int cpus;
 	uint64_t started; /* ns since 1970 */
 	void (*recorder)(void *context, struct server_recorder *recorder);
 	void (*camera)(void *context, struct server_camera *camera);

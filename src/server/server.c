@@ -468,6 +468,7 @@ static int fill_state(struct server_state *state, const struct server_options *o
 	state->started = clock_wall();
 	state->store = options->store;
 	state->one_film = options->one_film;
+	state->cpus = options->cpus;
 	state->recorder = options->recorder;
 	state->camera = options->camera;
 	state->keep = options->keep;

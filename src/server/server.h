@@ -86,8 +86,9 @@ struct server_options {
 	 * nothing is taken.
 	 */
 	const char *spool;
-	const char *host; /* the name of the machine that is filmed */
-	bool one_film;	  /* the store is one film ("play") */
+	const char *host;  /* the name of the machine that is filmed */
+	bool one_film;	   /* the store is one film ("play") */
+	unsigned int cpus; /* of that machine, online; 0: not known */
 
 	/* Called from any thread; null: nothing is filmed. */
 	void (*recorder)(void *context, struct server_recorder *recorder);

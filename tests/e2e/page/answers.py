@@ -114,14 +114,14 @@ class Api(OfThreads, OfRequests):
         return {"version": "0.1.0", "host": "web-1", "camera": None, "now": NOW, "started": NOW - 30 * HOUR,
                 "filming": not self.server.film, "one_film": self.server.film, "cut_off": self.server.cut_off,
                 "growing": self.server.growing,
-                "read_only": self.server.film,
+                "read_only": self.server.film, "cpus": self.server.machine_cpus,
                 "events": self.server.events,
                 "event_types": [event_type(name) for name in self.server.events],
                 "recorder": None if self.server.film else
                 {"samples": 1_284_331, "lost": 7, "cpu": 0.0042, "cpu_bpf": self.server.bpf, "frequency": 99},
                 "process": {"cpu_seconds": 431.5, "bpf_seconds": 12.5, "rss_bytes": 58_300_000},
                 "store": {"films": 30 if has else 0, "bytes": 61_200_000, "first": self.first() if has else 0,
-                          "last": NOW if has else 0, "hosts": 2, "series": 5, "set_aside": 0, "later": 0, "taken": 0,
+                          "last": NOW if has else 0, "hosts": self.server.machines, "series": 5, "set_aside": 0, "later": 0, "taken": 0,
                           "again": 0, "removed": 0, "full": False}}
 
     def series(self, ask):
@@ -163,7 +163,11 @@ class Api(OfThreads, OfRequests):
 
     def timeline(self, ask):
         at = self.sum_of(ask, 0)
-        steps = max(1, min(int(ask.get("steps", 60)), int((at["to"] - at["from"]) / 60)))
+        length = at["to"] - at["from"]
+        steps = int(ask.get("steps", 60))
+        if length > HOUR + 1 or steps <= length / 60 + 1:  # minutes, as the index has them
+            steps = min(steps, int(length / 60))
+        steps = max(1, min(steps, int(length / 0.25)))
         step = (at["to"] - at["from"]) / steps
         begins = [at["from"] + i * step for i in range(steps)]
         filmed = [max(0, min(begin + step, at["complete_until"]) - max(begin, self.first())) for begin in begins]
@@ -436,6 +440,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.part, self.thin, self.idle, self.bpf = part, thin, set(idle), bpf
         self.new_versions = 0  # so many marks of them, each minute one
         self.hosts = ["web-1"]  # of lanes
+        self.machine_cpus, self.machines = 0, 2  # CPUs of the machine that is filmed, and machines of the store
         self.busy = 1  # how many times as much as usual
         self.partial = 0  # older films that no answer had time for
         self.unread = 0  # films that places and processes had no time for

@@ -102,7 +102,7 @@ def test_the_order_of_a_comparison_is_its_own(page):
 
 def test_a_filter_that_leaves_nothing_is_called_that(page):
     page.open("?view=compare&before_service=gone.service&before_from=-2h&before_to=-1h")
-    page.sees("The filters of Before leave nothing of its range.")
+    page.sees("No samples in Before with its filters.")
 
 
 def test_widths_of_the_earlier_side(page):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hundreds of services and versions: found, sorted, compared; and time in steps, zones and presets."""
-from selenium.webdriver.common.action_chains import ActionChains
+import pytest
+
 from selenium.webdriver.common.keys import Keys
 
 import answers
 import browser
-from app import services
+from app import select_frame, services
 
 QUICK = 1  # s of CPU time, to pick any of 400 services by keyboard
 
@@ -93,10 +94,10 @@ def test_colours_stay_with_their_names(page):
 
 def test_steps_of_seconds(page):
     page.open("?view=overview&from=-1h&to=now")
-    page.asks("timeline", steps="61")
-    page.click("#seconds")
     page.asks("timeline", steps="240")
-    page.until(lambda: page.link()["fine"] == "1")
+    page.click("#minutes")
+    page.asks("timeline", steps="61")
+    page.until(lambda: page.link()["minutes"] == "1")
     page.keys("7")  # a day has no such choice
     page.asks("timeline", **{"from": "-1d", "steps": "240"})
     page.until(lambda: not page.all("#seconds"))
@@ -126,21 +127,39 @@ def test_a_moment_that_no_calendar_has(page):
     page.sees("????-??-??", "#custom")
 
 
-def test_details_lie_beside_the_pointer_and_move_nothing(page):
+@pytest.mark.parametrize("width", [1280, 720, 400])
+def test_details_lie_beside_the_graph_and_never_over_it(page, width):
+    """Also where the page is zoomed to 200 %, which is a screen of half the width."""
+    browser.set_screen(page.driver, width=width)
     page.open("?view=profile&show=graph")
-    canvas = page.until(lambda: page.find(".flame-scroller canvas"))
-    for x, side in ((-300, "right"), (300, "left")):
-        width = page.find(".flame-scroller canvas").rect["width"]
-        ActionChains(page.driver).move_to_element_with_offset(
-            canvas, x, int(50 - canvas.rect["height"] / 2)).click().perform()
-        page.until(lambda: page.find(".details").is_displayed())
-        assert page.find(".flame-scroller canvas").rect["width"] == width
-        box = page.find(".details").rect
-        middle = page.find(".flame-panel").rect["x"] + page.find(".flame-panel").rect["width"] / 2
-        assert (box["x"] > middle) == (side == "right")
-        page.click(".details header button")
-        page.until(lambda: not page.all(".details"))
-        page.driver.back()  # from the zoom
+    select_frame(page)
+    page.click_text(".flame-foot button", "Details")
+    page.until(lambda: page.find(".details").is_displayed())
+    graph, details = page.find(".flame-panel").rect, page.find(".details").rect
+    assert details["x"] >= graph["x"] + graph["width"] or details["y"] >= graph["y"] + graph["height"]
+    assert graph["width"] > 300 and details["width"] > 300
+    assert page.run("return document.documentElement.scrollWidth") <= width
+
+
+def test_a_phone_shows_numbers_below_a_small_header(page):
+    browser.set_screen(page.driver, width=400, height=800)
+    page.server.behave(many=40, hostile=True, marks=True)
+    page.open("?from=1795264328&to=1795267928")
+    page.until(lambda: services(page))
+    header = page.find("header.top").rect
+    assert header["height"] < 120 and page.find(".chart").rect["y"] < 360
+    for row in page.all(".groups tbody tr")[:5]:
+        shown = [cell for cell in row.find_elements("css selector", "td") if cell.is_displayed()]
+        assert len(shown) >= 3 and all(cell.rect["x"] + cell.rect["width"] <= 400 for cell in shown), row.text
+        assert all(page.run("return arguments[0].scrollWidth <= arguments[0].clientWidth", cell) for cell in shown[1:])
+    # each control can be reached where it is
+    hidden = page.run("""return [...document.querySelectorAll('header.top :is(a, button, select)')].filter((one) => {
+        const { left, right, top, bottom, width } = one.getBoundingClientRect();
+        return width && !one.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+    }).map((one) => one.id || one.name)""")
+    assert hidden == []
+    page.choose("preset", "-5m")
+    page.asks("timeline", **{"from": "-5m", "to": "now"})
 
 
 def test_the_graph_comes_soon_on_a_phone(page):

@@ -9,31 +9,18 @@ import answers
 DEPLOYED, NEW = "api.service 1.3: faster checkout", "new version 01234567 of worker.service"
 
 
-def pixels(page, chart=".chart"):
-    """The columns of a chart that are of one colour, other than the ground, from its top to its bottom: lines."""
-    return page.run("""
-        const { width, height } = document.querySelector(`${arguments[0]} canvas`);
-        const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
-        copy.drawImage(document.querySelector(`${arguments[0]} canvas`), 0, 0);
-        const { data } = copy.getImageData(0, 0, width, height);
-        const at = (x, y) => data.slice((y * width + x) * 4, (y * width + x) * 4 + 3).join();
-        const ink = getComputedStyle(document.documentElement).getPropertyValue('--ink').trim();
-        const probe = document.createElement('canvas').getContext('2d');
-        probe.fillStyle = ink;
-        probe.fillRect(0, 0, 1, 1);
-        const wanted = probe.getImageData(0, 0, 1, 1).data.slice(0, 3).join();
-        let lines = 0;
-        for (let x = 0; x < width; x++) {
-            let found = 0;
-            for (let y = 0; y < height; y++)
-                found += at(x, y) === wanted;
-            lines += found > height / 4;
-        }
-        return lines;""", chart)
-
-
 def marks_of(page, chart):
-    return [" ".join(row.get_attribute("textContent").split()[1:]) for row in page.all(f"{chart} .marks li")]
+    """The words of all flags, without their times."""
+    words = [line for flag in page.all(f"{chart} .flag") for line in flag.get_attribute("aria-label").split("\n")]
+    return [line.split(" ", 1)[1] for line in words]
+
+
+def lanes_marks_of(page):
+    return [" ".join(row.get_attribute("textContent").split()[1:]) for row in page.all(".tl-marks-words .marks li")]
+
+
+def picture(page, chart=".chart"):
+    return page.run("return document.querySelector(`${arguments[0]} canvas`).toDataURL()", chart)
 
 
 @pytest.mark.parametrize("query, charts", [("", [".chart"]), ("?view=profile", [".chart"]),
@@ -43,28 +30,46 @@ def test_marks_are_on_all_timelines(page, query, charts):
     page.open(query)
     for chart in charts:
         page.until(lambda c=chart: marks_of(page, c) == [DEPLOYED, NEW], f"the marks of {chart}")
-        page.until(lambda c=chart: pixels(page, c) >= 2, f"the lines of {chart}")
     assert not page.errors()
 
 
-def test_without_marks_there_are_no_lines(page):
-    page.open()
-    page.until(lambda: page.server.questions("marks"))
+def test_marks_do_not_bury_the_picture(page):
+    """What is drawn is the same with marks and without; their words come when they are pointed at."""
+    page.open("?from=-15m&to=now")
     page.until(lambda: page.all(".chart canvas"))
-    assert pixels(page) == 0 and not page.all(".chart .marks")
+    page.until(lambda: page.server.questions("marks"))
+    assert not page.all(".chart .flag")
+    without = page.until(lambda: picture(page))
+    page.server.behave(marks=True)
+    page.open("?from=-15m&to=now")
+    page.until(lambda: marks_of(page, ".chart") == [DEPLOYED, NEW])
+    page.until(lambda: picture(page) == without, "the same picture")
+    said = page.find(".flag.said")
+    words = said.find_element("css selector", ".words")
+    assert not words.is_displayed()
+    plot = page.find(".chart .u-over").rect
+    # ten of fifteen minutes ago, above all that is drawn
+    assert abs(said.rect["x"] + said.rect["width"] / 2 - plot["x"] - plot["width"] / 3) < 2
+    assert said.rect["y"] < plot["y"] and said.rect["height"] < 20
+    ActionChains(page.driver).move_to_element(said).perform()
+    page.until(words.is_displayed, "the words of what is pointed at")
+    assert words.text.split(" ", 1)[1] == DEPLOYED
+    assert not page.find(".flag.derived .words").is_displayed()
 
 
-def test_a_mark_that_is_pointed_at_says_its_words(page):
+def test_a_mark_is_compared_with_before_it(page):
     page.server.behave(marks=True)
     page.open("?from=-15m&to=now")
     page.until(lambda: marks_of(page, ".chart"))
-    plot = page.find(".chart .u-over")
-    width = plot.size["width"]
-    # ten of fifteen minutes ago
-    ActionChains(page.driver).move_to_element_with_offset(plot, round(width / 3 - width / 2), 10).perform()
-    page.sees(DEPLOYED, ".chart figcaption")
-    ActionChains(page.driver).move_to_element_with_offset(plot, 0, 10).perform()
-    page.until(lambda: DEPLOYED not in page.text(".chart figcaption"))
+    page.click(".flag.said")
+    page.click_text(".flag-panel a", "Compare with before")
+    page.until(lambda: page.link().get("view") == "compare")
+    at = answers.NOW - 600
+    link = {name: float(page.link()[name]) for name in ("from", "to", "before_from", "before_to")}
+    assert abs(link["from"] - at) < 2 and abs(link["before_to"] - link["from"]) < 1e-3
+    assert abs(link["to"] - link["from"] - (link["before_to"] - link["before_from"])) < 1e-3
+    page.click("#last-mark")
+    page.until(lambda: abs(float(page.link()["from"]) - answers.NOW + 300) < 2)
 
 
 def test_marks_of_the_service_that_is_looked_at(page):
@@ -77,15 +82,15 @@ def test_marks_of_the_service_that_is_looked_at(page):
 def test_hostile_marks_are_words(page):
     page.server.behave(marks=True, hostile=True)
     page.open()
-    page.until(lambda: len(page.all(".chart .marks li")) == 2)
+    page.until(lambda: len(page.all(".chart .flag")) == 2)
     assert page.run("return window.hacked") is None
-    assert answers.HOSTILE not in page.find(".chart .marks").get_attribute("textContent")
+    assert answers.HOSTILE not in page.find(".chart .flags").get_attribute("textContent")
 
 
 def test_marks_are_on_the_timeline_of_threads(page):
     page.server.behave(film=True, events=["on-cpu", "threads"], marks=True)
     page.open("?view=timeline")
-    page.until(lambda: marks_of(page, ".tl-marks-words") == [DEPLOYED, NEW])
+    page.until(lambda: lanes_marks_of(page) == [DEPLOYED, NEW])
     page.asks("marks", host="web-1")
     page.until(lambda: len(page.all(".tl-marks i")) == 2)
     lanes = page.find("#lanes").rect
@@ -135,12 +140,15 @@ def test_what_was_kept_opens_the_timeline(page):
 
 
 def test_what_was_kept_together_is_one_row(page):
-    """Many things happen when one does: a row for each time, the latest first."""
+    """Many things happen when one does: a row for each time, the latest first; the others are folded."""
     page.server.behave(marks=True, kept="kept: nginx (1234): GET / failed", keeps=4)
     page.open("?from=-15m&to=now")
     page.until(lambda: page.all(".kept li"))
-    rows = [" ".join(row.text.split()) for row in page.all(".kept li")]
-    assert rows == ["14:31:08 nginx (1234): GET / failed and 2 more until 14:31:17", "14:27:48 nginx (1234): GET / failed"]
+    rows = lambda: [" ".join(row.text.split()) for row in page.all(".kept li")]  # noqa: E731
+    latest = "14:31:08 nginx (1234): GET / failed +2 more, the last at 14:31:17"
+    assert rows() == [latest] and page.find(".kept").rect["height"] < 60
+    page.click_text("#all-kept", "Show all 2")
+    page.until(lambda: rows() == [latest, "14:27:48 nginx (1234): GET / failed"])
     ink = page.run("return getComputedStyle(document.querySelector('.kept a')).color === getComputedStyle(document.body).color")
     assert ink, "the links have the page's own colour, which the dark theme has, too"
 
@@ -152,11 +160,14 @@ def test_without_anything_kept_there_is_no_list(page):
     assert not page.all(".kept")
 
 
-def test_many_new_versions_do_not_crowd_the_picture(page):
-    """A few are dashed lines; of many each is a flag above, and all are in the list that is read out."""
-    for many, lines in ((3, 5), (25, 1)):  # with those that are always there: a deployment, and one new version
-        page.server.behave(marks=True)
-        page.server.new_versions = many
-        page.open("?from=-40m&to=now")
-        page.until(lambda n=many: len(marks_of(page, ".chart")) == n + 2, "all marks")
-        page.until(lambda n=lines: pixels(page) == n, f"{lines} lines")
+def test_marks_that_are_near_share_a_flag(page):
+    page.server.behave(marks=True)
+    page.server.new_versions = 25
+    page.open("?from=-1d&to=now")
+    page.until(lambda: page.all(".chart .flag"))
+    flags = page.all(".chart .flag")
+    assert len(flags) < 10 and any("more" in flag.get_attribute("aria-label") for flag in flags)
+    flags[0].click()
+    page.until(lambda: page.all(".flag-panel li"))
+    assert len(page.all(".flag-panel li")) >= len(page.find(".flag[aria-expanded=true]").get_attribute("aria-label").split("\n")) - 1
+    assert not page.errors()

@@ -193,9 +193,9 @@ def test_processes_can_be_chosen(page):
 
 def test_what_is_on_its_way_is_said(page):
     page.open("?from=-15m&to=now")
-    page.sees("complete until 14:32:02", ".sum")
+    page.sees("still indexing since 14:32:02", ".sum")
     page.click("#to-profile")
-    page.sees("complete until 14:32:02", ".sum")
+    page.sees("still indexing since 14:32:02", ".sum")
     page.open(f"?from={answers.NOW - 900}&to={answers.NOW - 60}")
     page.until(lambda: services(page))
     assert not page.all(".coming")
@@ -207,7 +207,7 @@ def test_each_view_says_which_part_it_has(page):
     page.server.partial = 3
     for view, place in views.items():
         page.open(f"?view={view}&from=-10m&to=now")
-        page.sees("complete since 14:27:0", place)
+        page.sees("Part of this range is missing: before 14:27:0", place)
         page.sees("3 older films not read", place)
     page.server.partial = 0
     for view, place in views.items():

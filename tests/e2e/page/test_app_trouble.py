@@ -48,7 +48,7 @@ def test_failures_are_said_and_what_was_there_stays(page):
 def test_slow_answers(page):
     page.server.behave(hold={"timeline"})
     page.open()
-    page.sees("Asking the server …")
+    page.sees("Loading …")
     page.server.release()
     page.until(lambda: services(page))
     page.server.hold, page.server.released = {"timeline"}, type(page.server.released)()

@@ -268,6 +268,8 @@ export interface Status {
 	/** Of one film: its recorder did not come to its end. */
 	cut_off: boolean;
 	read_only: boolean;
+	/** Of the machine that is filmed; 0: not known. */
+	cpus: number;
 	events: string[];
 	event_types: EventType[];
 	recorder: { samples: number; lost: number; cpu: number; cpu_bpf: number | null; frequency: number } | null;

@@ -3,42 +3,24 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import palette from '../../../src/show/palette.json';
-import type { EventType, Mark, TimelineAnswer, TimelineRow } from '../api/answers';
+import type { EventType, TimelineAnswer, TimelineRow } from '../api/answers';
 import type { Theme } from '../flame/contract';
 import { safe } from '../format';
-import { usePage } from '../state/page';
+import { coloursOf, type NameColours } from '../state/colours';
+import { allCpusOf, usePage } from '../state/page';
 import { clockOf, dayOf, lengthText, type Span } from '../state/range';
-import { placesOf } from '../state/ranks';
 import { zone } from '../state/zone';
 import { text } from '../text/text';
-import { drawMarks, marksAt, MoreMarks, useMarks, wordsOf } from './marks';
+import { Flags, type Place } from './flags';
+import { MoreMarks, useMarks } from './marks';
 import { Missing } from './missing';
 import { howFilmed, isThin, type Rate, ratesOf, rateOf, untilOf } from './units';
 
-/** Rows that have a colour of their own; the rest is drawn as others. */
-const COLOURED = palette.light.image.length - 1;
-
-/** The colour of each name; '' and what has none of its own: that of all others. */
-export type RowColours = (name: string) => string;
-
-/** what: the kind of the names; rows: the largest first. */
-export function coloursOf(theme: Theme, what: string, rows: TimelineRow[]): RowColours {
-	const places = placesOf(what, rows.map(({ name }) => name).filter(Boolean), COLOURED);
-	return (name) => palette[theme].image[places.get(name) ?? COLOURED]!;
-}
-
-/** The first rows as they are, the rest as one. */
-export function foldRows(rows: TimelineRow[], most = COLOURED): TimelineRow[] {
-	const named = rows.filter((row) => row.name !== '').slice(0, most);
-	const rest = rows.filter((row) => !named.includes(row));
-	const total = rest.reduce((sum, row) => sum + row.total, 0);
-	if (!total)
-		return named;
-	const steps = Math.max(...rest.map((row) => row.values.length));
-	const values = Array.from({ length: steps }, (_, i) =>
-		rest.reduce((sum, row) => sum + (row.values[i] ?? 0), 0));
-	return [...named, { name: '', total, values }];
+/** Those that have a name, the largest first, then all others as one. */
+export function foldRows(rows: TimelineRow[]): TimelineRow[] {
+	const named = rows.filter((row) => row.name !== '');
+	const rest = rows.filter((row) => row.name === '' && row.total > 0);
+	return [...named, ...rest];
 }
 
 interface Drawing {
@@ -134,6 +116,29 @@ function axisWidth({ ctx }: uPlot, labels: string[] | null, font: string): numbe
 interface Events {
 	onSelect(span: Span): void;
 	onCursor(index: number | null): void;
+	onPlace(place: Place): void;
+}
+
+/** A line at what all CPUs of the machine can give, where it is in the picture. */
+function drawAll(plot: uPlot, all: number): void {
+	const at = Math.round(plot.valToPos(all, 'y', true));
+	if (!all || at < plot.bbox.top) // it is above what is drawn
+		return;
+	const { ctx, bbox } = plot, ratio = devicePixelRatio || 1;
+	ctx.save();
+	ctx.strokeStyle = colourOf('--muted');
+	ctx.lineWidth = ratio;
+	ctx.setLineDash([6 * ratio, 4 * ratio]);
+	ctx.beginPath();
+	ctx.moveTo(bbox.left, at + 0.5);
+	ctx.lineTo(bbox.left + bbox.width, at + 0.5);
+	ctx.stroke();
+	ctx.restore();
+}
+
+function placeOf({ bbox }: uPlot): Place {
+	const ratio = devicePixelRatio || 1;
+	return { left: bbox.left / ratio, top: bbox.top / ratio, width: bbox.width / ratio, height: bbox.height / ratio };
 }
 
 /** Whole minutes for long ranges: those the server has at hand. */
@@ -142,7 +147,7 @@ function rounded({ from, to }: Span): Span {
 	return { from: Math.floor(from / grain) * grain, to: Math.ceil(to / grain) * grain };
 }
 
-function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width: number, height: number,
+function plotOptions(rows: TimelineRow[], colours: NameColours, rate: Rate, width: number, height: number,
 	shown: { current: Shown }, events: { current: Events }): uPlot.Options {
 	const [muted, line] = [colourOf('--muted'), colourOf('--line')];
 	const font = '11px system-ui, sans-serif';
@@ -158,7 +163,7 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 		cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
 		scales: {
 			x: { time: true, range: (_, from, to) => [from, to] },
-			y: { range: (_, __, most) => [0, Math.max(most * 1.05, 1e-9)] },
+			y: { range: (_, __, most) => [0, Math.max(topOf(most, shown.current.all) * 1.05, 1e-9)] },
 		},
 		axes: [
 			{ ...axis, space: 70, size: 24,
@@ -178,7 +183,10 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 				drawUnfilmed(plot, shown.current.answer, shown.current.event);
 				drawMarked(plot, shown.current.marked);
 			}],
-			draw: [(plot) => drawMarks(plot, shown.current.marks, colourOf('--ink'), colourOf('--ground'))],
+			draw: [(plot) => {
+				drawAll(plot, shown.current.all);
+				events.current.onPlace(placeOf(plot));
+			}],
 			setSelect: [(plot) => {
 				if (plot.select.width < 3)
 					return;
@@ -195,8 +203,16 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 interface Shown {
 	answer: TimelineAnswer;
 	event: EventType;
-	marks: Mark[];
 	marked: Span | null;
+	/** What all CPUs of the machine can give, as the values are; 0: not known, or of other values. */
+	all: number;
+}
+
+const FAR = 4; // times what is drawn: so much room above it would leave nothing to see
+
+/** The top of the picture: with the line of all CPUs, if that is near. */
+function topOf(most: number, all: number): number {
+	return all && all <= most * FAR ? Math.max(most, all) : most;
 }
 
 export interface ChartProps {
@@ -213,21 +229,24 @@ export interface ChartProps {
 }
 
 export function Chart({ answer, theme, height, what = '', marked = null, onSelect, children }: ChartProps) {
-	const { event } = usePage();
+	const page = usePage(), { event } = page;
 	const box = useRef<HTMLDivElement>(null);
 	const plot = useRef<uPlot | null>(null);
 	const [index, setIndex] = useState<number | null>(null);
-	const events = useRef<Events>({ onSelect, onCursor: setIndex });
-	events.current = { onSelect, onCursor: setIndex };
+	const [place, setPlace] = useState<Place | null>(null);
+	const onPlace = (next: Place) => setPlace((now) => (JSON.stringify(now) === JSON.stringify(next) ? now : next));
+	const events = useRef<Events>({ onSelect, onCursor: setIndex, onPlace });
+	events.current = { onSelect, onCursor: setIndex, onPlace };
 	const { marks, others } = useMarks(answer.sum);
-	const shown = useRef<Shown>({ answer, event, marks, marked });
-	shown.current = { answer, event, marks, marked };
+	const cpus = allCpusOf(page), all = cpus * event.rate_scale;
+	const shown = useRef<Shown>({ answer, event, marked, all });
+	shown.current = { answer, event, marked, all };
 
 	const rows = useMemo(() => foldRows(answer.rows), [answer]);
 	const drawing = useMemo(() => drawingOf(answer, rows, event), [answer, rows, event.name]);
 	const rate = rateOf(event);
-	const colours = useMemo(() => coloursOf(theme, what, answer.rows), [answer, theme, what]);
-	const look = `${rows.map(({ name }) => colours(name)).join()} ${theme} ${event.name} ${height}`;
+	const colours = useMemo(() => coloursOf(theme, what, answer.rows.map(({ name }) => name)), [answer, theme, what]);
+	const look = `${rows.map(({ name }) => colours(name)).join()} ${theme} ${event.name} ${height} ${all}`;
 
 	useEffect(() => {
 		const place = box.current!;
@@ -247,20 +266,19 @@ export function Chart({ answer, theme, height, what = '', marked = null, onSelec
 		if (!isNew.current)
 			plot.current?.redraw();
 		isNew.current = false;
-	}, [marked?.from, marked?.to, marks.map((mark) => `${mark.time} ${wordsOf(mark)}`).join()]);
+	}, [marked?.from, marked?.to]);
 
 	const steps = drawing.rates[0]?.length ?? 0;
 	return <figure class="chart" aria-label={text.chart.name(rate.name)}>
 		<div class="row spread">
 			<Readout answer={answer} rows={rows} rates={drawing.rates} rate={rate} colours={colours}
-				index={index !== null && steps ? Math.min(index, steps - 1) : null}
-				marks={marksAt(plot.current, marks, plot.current?.cursor.left ?? null)} />
+				index={index !== null && steps ? Math.min(index, steps - 1) : null} cpus={cpus} />
 			{children}
 		</div>
-		<div class="plot" ref={box} />
-		{marks.length > 0 && <ul class="unseen marks" aria-label={text.chart.marked}>
-			{marks.map((mark, i) => <li key={i}>{clockOf(mark.time)} {wordsOf(mark)}</li>)}
-		</ul>}
+		<div class="plotted">
+			<div class="plot" ref={box} />
+			{place && marks.length > 0 && <Flags marks={marks} span={answer.sum} place={place} />}
+		</div>
 		<MoreMarks others={others} />
 	</figure>;
 }
@@ -270,26 +288,28 @@ interface ReadoutProps {
 	rows: TimelineRow[];
 	rates: number[][];
 	rate: Rate;
-	colours: RowColours;
+	colours: NameColours;
 	index: number | null;
-	/** Those that are pointed at. */
-	marks: Mark[];
+	/** Of the machine; 0: not known. */
+	cpus: number;
 }
 
+const NAMED = 12; // of the rows at a moment
+
 /** The numbers below the pointer, largest first; without one, what the chart is of. */
-function Readout({ answer, rows, rates, rate, colours, index, marks }: ReadoutProps) {
+function Readout({ answer, rows, rates, rate, colours, index, cpus }: ReadoutProps) {
 	if (index === null)
-		return <figcaption><b>{rate.name}</b> <span class="hint">{text.chart.hint}</span>{' '}
+		return <figcaption><b>{rate.name}</b> {cpus > 0 && <span>{text.chart.allCpus(String(cpus))}</span>} <span class="hint">{text.chart.hint}</span>{' '}
 			{answer.sum.films_unread > 0 && <Missing sum={answer.sum} />}</figcaption>;
 	const at = rates.map((row) => row[index] ?? 0);
 	const moment = answer.sum.from + index * answer.step, filmed = howFilmed(answer, index);
+	const largest = at.map((value, i) => [value, i] as const).filter(([value]) => value > 0).sort((a, b) => b[0] - a[0]).slice(0, NAMED);
 	return <figcaption>
 		<b>{clockOf(moment, answer.step < 60 || moment % 60 !== 0)}</b>
-		{marks.map((mark, i) => <b class="mark" key={i}>{clockOf(mark.time)} {wordsOf(mark)}</b>)}
 		<span>{text.chart.total} <b>{rate.format(at.reduce((sum, value) => sum + value, 0))}</b></span>
 		{filmed === 'nothing' && <span class="hint">{text.chart.notFilmed}</span>}
 		{filmed === 'part' && <span class="hint">{text.chart.partFilmed(lengthText(answer.filmed[index]!))}</span>}
-		{rows.length > 1 && at.map((value, i) => value > 0 && <span key={i}>
+		{rows.length > 1 && largest.map(([value, i]) => <span key={i}>
 			<i class="swatch" style={{ background: colours(rows[i]!.name) }} />
 			{safe(rows[i]!.name) || text.chart.others} <b>{rate.short(value)}</b>
 		</span>)}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that is known of one frame, with its share over time.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { TimelineAnswer } from '../api/answers';
 import { askOf } from '../api/client';
 import { useAnswer } from '../api/use_answer';
@@ -16,13 +16,6 @@ import { Places } from './places';
 import { Sparkline } from './sparkline';
 
 const PATH_SHOWN = 8;
-
-let pointerX = 0; // of the last click
-addEventListener('pointerdown', (event) => {
-	pointerX = event.clientX;
-}, { capture: true, passive: true });
-
-const isPointerRight = () => pointerX > innerWidth / 2;
 
 /** A regular expression (POSIX extended) for exactly this name. */
 export function exactly(name: string): string {
@@ -54,10 +47,7 @@ function kindWord(kind: string): string {
 	return kinds[kind] ?? safe(kind);
 }
 
-/**
- * The frame of which details are shown, and what shows another one (contract.ts: onDetails). They lie over the half of
- * the graph that the pointer is not in, so that what is below it stays where it is.
- */
+/** The frame of which details are shown, and what shows another one (contract.ts: onDetails): beside the graph, never over it. */
 export function useDetails(): [FrameDetails | null, NonNullable<FlamePanelProps['onDetails']>] {
 	const [frame, setFrame] = useState<FrameDetails | null>(null);
 	const isSame = (a: FrameDetails, b: FrameDetails) => a.pane === b.pane && a.path.join('\n') === b.path.join('\n');
@@ -81,8 +71,6 @@ export function Details({ frame, unit, whole, steps, side, onClose }: Props) {
 	const { link, go } = page;
 	const { name, range, filters } = side ?? { name: '', range: page.range, filters: link.filters };
 	const [copied, setCopied] = useState('');
-	const panel = useRef<HTMLElement>(null);
-	const [isLeft, setLeft] = useState(isPointerRight);
 	const words = text.details;
 	const format = formatOf(unit);
 	const isFunction = frame.kind !== 'group' && frame.kind !== 'mark' && frame.kind !== 'label';
@@ -101,11 +89,7 @@ export function Details({ frame, unit, whole, steps, side, onClose }: Props) {
 		go({ filters: { ...link.filters, [name]: exactly(frame.name) } });
 	};
 
-	useEffect(() => {
-		if (!panel.current!.matches(':hover'))
-			setLeft(isPointerRight());
-	}, [frame]);
-	return <aside class={isLeft ? 'details at-left' : 'details'} aria-label={words.name} ref={panel}>
+	return <aside class="details" aria-label={words.name}>
 		<header>
 			<h2>{safe(frame.name)}</h2>
 			<button type="button" class="quiet" aria-label={words.close} title={words.close} onClick={onClose}>×</button>

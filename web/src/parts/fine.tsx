@@ -9,9 +9,9 @@ export function FineChoice() {
 	if (!canBeFine(span))
 		return null;
 	return <div class="segments small" role="group" aria-label={text.chart.steps}>
-		<button type="button" id="minutes" aria-pressed={!link.isFine}
-			onClick={() => go({ isFine: false })}>{text.chart.minutes}</button>
-		<button type="button" id="seconds" aria-pressed={link.isFine} title={text.chart.secondsHint}
-			onClick={() => go({ isFine: true })}>{text.chart.seconds}</button>
+		<button type="button" id="minutes" aria-pressed={link.isCoarse} title={text.chart.minutesHint}
+			onClick={() => go({ isCoarse: true })}>{text.chart.minutes}</button>
+		<button type="button" id="seconds" aria-pressed={!link.isCoarse} title={text.chart.secondsHint}
+			onClick={() => go({ isCoarse: false })}>{text.chart.seconds}</button>
 	</div>;
 }

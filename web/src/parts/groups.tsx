@@ -3,11 +3,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { EventType, SeriesAnswer, SeriesRow, TimelineAnswer, TimelineRow } from '../api/answers';
 import { count, percent, safe } from '../format';
+import { coloursOf, type NameColours } from '../state/colours';
 import { GROUPINGS, type Grouping, type Order } from '../state/link';
 import { usePage } from '../state/page';
 import { text } from '../text/text';
 import { labelsOf } from './ask_bar';
-import { coloursOf, type RowColours } from './chart';
 import { moveRow } from './rows';
 import { Sparkline } from './sparkline';
 import { amountOf, averageOf, peakOf, rateOf, ratesOf } from './units';
@@ -76,7 +76,7 @@ export function Groups({ timeline, series }: { timeline: TimelineAnswer; series:
 		.sort(IN_ORDER[link.order]);
 	const shown = isAll ? fitting : fitting.slice(0, SHOWN);
 	const rest = timeline.sum.total - groups.reduce((sum, { total }) => sum + total, 0);
-	const colours = coloursOf(theme, byLabel || group, timeline.rows);
+	const colours = coloursOf(theme, byLabel || group, timeline.rows.map(({ name }) => name));
 	const labelled = (name: string) => [...filters.labels.filter((label) => keyOf(label) !== byLabel), `${byLabel}=${name}`];
 	const pick = (name: string) => go({ view: 'profile',
 		filters: { ...filters, ...(byLabel ? { labels: labelled(name) } : { [group]: name }) } });
@@ -120,7 +120,7 @@ export function Groups({ timeline, series }: { timeline: TimelineAnswer; series:
 }
 
 function Row({ answer, of, colours, onPick }: {
-	answer: TimelineAnswer; of: Group; colours: RowColours; onPick?: () => void;
+	answer: TimelineAnswer; of: Group; colours: NameColours; onPick?: () => void;
 }) {
 	const { event: type } = usePage();
 	const { sum } = answer;

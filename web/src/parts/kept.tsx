@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the flight recorder has kept, and why: each opens the timeline at its moment.
+// What the flight recorder has kept, and why: each opens the timeline at its moment. One line, until all are asked for.
+import { useState } from 'preact/hooks';
 import type { Mark } from '../api/answers';
 import { count, safe } from '../format';
-import { type Link, NO_LINK, writeLink } from '../state/link';
-import { usePage } from '../state/page';
+import { type Link, NO_LINK } from '../state/link';
 import { clockOf, type Span } from '../state/range';
 import { text } from '../text/text';
-import { isHere } from './click';
-import { useMarks } from './marks';
+import { isKept, reasonOf, useMarks } from './marks';
+import { ToLink } from './to_link';
 
-const KEPT = 'kept: '; // how the text of such a mark begins (src/store/keep.h)
 const BEFORE = 120; // s of the film that are in the range, …
 const AFTER = 30;
 const SHOWN_BEFORE = 2; // … and in the picture
@@ -29,7 +28,7 @@ export function linkToKept({ time, host }: Mark): Link {
 /** What happened close together on one machine, first what happened first: the latest such group comes first. */
 export function keptGroups(marks: readonly Mark[]): Mark[][] {
 	const groups: Mark[][] = [], last = new Map<string, Mark[]>();
-	for (const mark of marks.filter(({ text: words }) => words.startsWith(KEPT)).sort((a, b) => a.time - b.time)) {
+	for (const mark of marks.filter(isKept).sort((a, b) => a.time - b.time)) {
 		const group = last.get(mark.host);
 		if (group && mark.time - group.at(-1)!.time <= NEAR) {
 			group.push(mark);
@@ -42,26 +41,26 @@ export function keptGroups(marks: readonly Mark[]): Mark[][] {
 }
 
 export function Kept({ span }: { span: Span }) {
-	const { go } = usePage(), { marks } = useMarks(span);
+	const { marks } = useMarks(span), [isOpen, setOpen] = useState(false);
 	const groups = keptGroups(marks), hosts = new Set(groups.map(([mark]) => mark!.host));
 	return groups.length === 0 ? null : <section class="kept" aria-label={text.chart.kept}>
 		<h3>{text.chart.kept}</h3>
-		<ul>{groups.map((group) => {
-			const mark = group[0]!, to = linkToKept(mark), others = group.slice(1);
-			return <li key={`${mark.time} ${mark.host} ${mark.text}`}>
-				<a href={writeLink(to)} onClick={(click) => {
-					if (!isHere(click))
-						return;
-					click.preventDefault();
-					go(to);
-				}}><time>{clockOf(mark.time)}</time>{hosts.size > 1 && ` ${safe(mark.host)}:`} {safe(mark.text.slice(KEPT.length))}</a>
-				{others.length > 0 && <span class="hint" title={others.slice(0, LISTED).map(wordsOfOne).join('\n')}>
-					{text.chart.keptMore(count(others.length), clockOf(others.at(-1)!.time))}</span>}
-			</li>;
-		})}</ul>
+		<ul>{(isOpen ? groups : groups.slice(0, 1)).map((group) => <Group key={`${group[0]!.time} ${group[0]!.host} ${group[0]!.text}`}
+			group={group} hasHost={hosts.size > 1} />)}</ul>
+		{groups.length > 1 && <button type="button" class="quiet" id="all-kept" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+			{isOpen ? text.chart.keptFold : text.chart.keptAll(count(groups.length))}</button>}
 	</section>;
 }
 
+function Group({ group, hasHost }: { group: Mark[]; hasHost: boolean }) {
+	const mark = group[0]!, others = group.slice(1);
+	return <li>
+		<ToLink to={linkToKept(mark)}><time>{clockOf(mark.time)}</time>{hasHost && ` ${safe(mark.host)}:`} {reasonOf(mark)}</ToLink>
+		{others.length > 0 && <span class="hint" title={others.slice(0, LISTED).map(wordsOfOne).join('\n')}>
+			{text.chart.keptMore(count(others.length), clockOf(others.at(-1)!.time))}</span>}
+	</li>;
+}
+
 function wordsOfOne(mark: Mark): string {
-	return `${clockOf(mark.time)} ${safe(mark.text.slice(KEPT.length))}`;
+	return `${clockOf(mark.time)} ${reasonOf(mark)}`;
 }

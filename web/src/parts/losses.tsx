@@ -49,6 +49,13 @@ function Panel({ sum, event, isOfSamples }: { sum: Sum; event: string; isOfSampl
 	</div>;
 }
 
+/** Which part of the samples lacks something. */
+export function wordsOfPart(sum: Sum): string {
+	const words = text.profile, part = sum.lost_samples + sum.truncated;
+	return !part ? words.noSampleLost : sum.lost_samples ? words.lostOrCut(partOf(part, sum.samples + sum.lost_samples)) :
+		words.truncated(partOf(part, sum.samples));
+}
+
 /**
  * Lost samples and cut stacks alike lack something of what was spent; all else is another thing, and not added to it.
  * Of slices and requests, which are no samples, losses are counted. event: where it is another one than the page's.
@@ -65,7 +72,7 @@ export function Losses({ sum, event: other }: { sum: Sum; event?: string }) {
 			{() => <Panel sum={sum} event={event} isOfSamples={false} />}
 		</Dropdown>;
 	return <Dropdown name="losses" class={isMuch(part, sum.samples + sum.lost_samples) ? 'losses' : 'losses few'}
-		label={part ? words.lostOrCut(partOf(part, sum.samples + sum.lost_samples)) : words.noSampleLost}>
+		label={wordsOfPart(sum)}>
 		{() => <Panel sum={sum} event={event} isOfSamples />}
 	</Dropdown>;
 }

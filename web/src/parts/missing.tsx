@@ -12,6 +12,6 @@ export function Missing({ sum }: { sum: Sum }) {
 		{isLate(sum) && <span class="coming" title={words.untilHint}>{words.until(clockOf(untilOf(sum)))}</span>}
 		{sum.films_damaged > 0 && <span class="warn damaged">{words.damaged(count(sum.films_damaged))}</span>}
 		{sum.films_unread > 0 && <span class="warn unread" title={words.unreadHint}>
-			{words.since(clockOf(sinceOf(sum)))}: {words.unread(count(sum.films_unread))}</span>}
+			{words.since(clockOf(sinceOf(sum)), words.unread(count(sum.films_unread)))}</span>}
 	</>;
 }

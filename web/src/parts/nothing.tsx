@@ -25,7 +25,8 @@ export function NothingFilmed({ sum }: { sum?: Sum }) {
 		return isFiltered(link.filters) ? <Notice title={words.emptyFiltered}>
 			<button type="button" id="clear-all" onClick={() => go({ filters: NO_LINK.filters })}>{text.ask.clear}</button>
 		</Notice> : <Notice title={words.emptyFilm}><span>{words.emptyFilmHint(lengthOfTime((span.to - span.from) * 1e9))}</span></Notice>;
-	return <Notice title={words.emptyRange}>
+	return <Notice title={isFiltered(link.filters) ? words.emptyRangeFiltered : words.emptyRange}>
+		{isFiltered(link.filters) && <button type="button" id="clear-all" onClick={() => go({ filters: NO_LINK.filters })}>{text.ask.clear}</button>}
 		{sum && isLate(sum) && <span>{words.coming(clockOf(untilOf(sum)))}</span>}
 		<span>{words.filmedFrom(spanText(span))}</span>
 		<button type="button" id="show-filmed" onClick={() => go({

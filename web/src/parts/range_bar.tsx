@@ -59,6 +59,11 @@ export function RangeBar() {
 	const label = span && !isLast ? shortSpanText(span, Date.now() / 1000) : words;
 
 	return <div class="range" role="group" aria-label={text.range.name}>
+		{!isFilm && <select name="preset" value={isRelative(range) && PRESETS.some(isPreset) ? range.from : ''} aria-label={text.range.name}
+			onChange={(event) => event.currentTarget.value && actions.preset(event.currentTarget.value)}>
+			<option value="">…</option>
+			{PRESETS.map((from) => <option key={from} value={from}>{text.range.presets[from]}</option>)}
+		</select>}
 		<div class="segments">
 			{isFilm ? <button type="button" id="whole" aria-pressed={range.from === ''} onClick={actions.whole}>
 				{text.range.whole}</button> :
@@ -77,7 +82,9 @@ export function RangeBar() {
 			<button type="button" id="earlier" title={text.range.earlier} aria-label={text.range.earlier}
 				onClick={actions.earlier}>‹</button>
 			<button type="button" id="longer" title={text.range.longer} aria-label={text.range.longer}
-				onClick={actions.longer}>{text.range.longerWord}</button>
+				onClick={actions.longer}>−</button>
+			<button type="button" id="shorter" title={text.range.shorter} aria-label={text.range.shorter}
+				onClick={actions.shorter}>+</button>
 			<button type="button" id="later" title={text.range.later} aria-label={text.range.later}
 				onClick={actions.later}>›</button>
 		</div>

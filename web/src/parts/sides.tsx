@@ -36,7 +36,7 @@ export function Sides({ now, before, beforeFilters, onNow, onBefore }: {
 	const chart = (name: string, id: string, answer: TimelineAnswer | null, marked: Span | null, onRange: (range: Range) => void) =>
 		<div class="side" id={id}>
 			<h3>{name}</h3>
-			{answer && <Chart answer={answer} theme={theme} height={84} marked={marked}
+			{answer && <Chart answer={answer} theme={theme} height={150} marked={marked}
 				onSelect={(span) => onRange(rangeOf(span))} />}
 		</div>;
 	return both && <div class="two-sides">

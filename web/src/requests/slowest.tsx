@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The slowest requests of what was chosen; each leads to what its thread did meanwhile.
 import { count, formatOf, safe } from '../format';
-import { isHere } from '../parts/click';
+import { ToLink } from '../parts/to_link';
 import { slicesEvent, usualEvent, waitsEvent } from '../state/events';
-import { type Link, writeLink } from '../state/link';
+import type { Link } from '../state/link';
 import { usePage } from '../state/page';
 import { explainText } from '../text/explain';
 import { requestsText as words } from '../text/requests';
@@ -36,14 +36,7 @@ export function profileOf(link: Link, row: RequestRow, origin: Origin, event: st
 }
 
 function Go({ to, id, title, children }: { to: Link; id: string; title: string; children: string }) {
-	const { go } = usePage();
-	return <a class="button quiet" id={id} title={title} href={writeLink(to)} onClick={(event) => {
-		if (!isHere(event))
-			return;
-		event.preventDefault();
-		event.stopPropagation();
-		go(to);
-	}}>{children}</a>;
+	return <ToLink class="button quiet" id={id} title={title} to={to}>{children}</ToLink>;
 }
 
 function outcomeOf(row: RequestRow): string {

@@ -57,6 +57,11 @@ export interface Side {
 	labels: string[];
 }
 
+/** A side of some range, with what another one chooses. */
+export function sideOf(range: Range, { host, service, version, labels }: Omit<Side, 'range'>): Side {
+	return { range, host, service, version, labels };
+}
+
 export interface Link {
 	view: ViewName;
 	range: Range;
@@ -72,8 +77,8 @@ export interface Link {
 	before: Side | null;
 	/** Of a comparison: two graphs beside each other, not one. */
 	isBeside: boolean;
-	/** Charts have steps of seconds, where they may. */
-	isFine: boolean;
+	/** Charts have steps of minutes, where they may have finer ones. */
+	isCoarse: boolean;
 	/** Of the overview: what is searched for in its list, and its order. */
 	find: string;
 	order: Order;
@@ -226,7 +231,7 @@ function describe(at: Address, link: Link): Link {
 		byLabel: at.text('by_label', link.byLabel),
 		before: hasBefore ? describeSide(at, 'before_', link.before ?? NO_SIDE) : null,
 		isBeside: at.flag('beside', link.isBeside),
-		isFine: at.flag('fine', link.isFine),
+		isCoarse: at.flag('minutes', link.isCoarse),
 		find: at.text('find', link.find),
 		order: at.word('order', link.order, ORDERS),
 		isHeat: at.flag('heat', link.isHeat),
@@ -261,7 +266,7 @@ export const NO_LINK: Link = {
 	byLabel: '',
 	before: null,
 	isBeside: false,
-	isFine: false,
+	isCoarse: false,
 	find: '',
 	order: 'total',
 	isHeat: false,

@@ -130,6 +130,12 @@ function usualRange(status: Status | null): Range {
 		{ from: wordOf(Math.floor(whole.from)), to: USUAL_RANGE.to } : USUAL_RANGE;
 }
 
+/** CPUs of the one machine that is looked at, where values are time on them; 0: not known, or other values. */
+export function allCpusOf({ event, status, link: { filters: { host } } }: Page): number {
+	const isOne = status?.one_film || status?.store.hosts === 1 || host !== '' && host === status?.host;
+	return isOne && event.usual ? status?.cpus ?? 0 : 0;
+}
+
 export function rangeOfLink(link: Link, status: Status | null): Range {
 	const whole = status?.one_film ? filmed(status) : null;
 	const range = withBothEnds(link.range, whole ? wordOf(whole.to) : 'now');

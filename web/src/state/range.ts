@@ -92,12 +92,10 @@ const STEPS_MOST = 240;
 const STEP_LEAST = 0.25; // seconds: of a machine that is filmed 99 times a second still some samples
 
 /*
- * Whole minutes are what a store's index has. Finer steps are counted in the films themselves: dear, above all every
- * few seconds in live mode, so only for ranges in which minutes would be too few.
+ * Whole minutes are what a store's index has. Finer steps are counted in the films themselves, which takes longer the
+ * more there are: of an hour at most, which has steps of 15 s. Of many films the server sends minutes all the same.
  */
-const MINUTES_FROM = 600; // seconds
-
-/** The longest range that may be drawn in steps of seconds. */
+const MINUTES_FROM = 600; // seconds: of less, minutes would be too few
 const FINE_MOST = 3600;
 
 /** Whether there is a choice between minutes and finer steps. */
@@ -105,9 +103,9 @@ export function canBeFine(span: Span | null): boolean {
 	return !!span && span.to - span.from >= MINUTES_FROM && span.to - span.from <= FINE_MOST + 1;
 }
 
-/** In how many steps a range is drawn. isFine: not in minutes, where there is a choice. */
-export function stepsOf(span: Span | null, isFine = false): number {
-	if (span && span.to - span.from >= MINUTES_FROM && !(isFine && canBeFine(span)))
+/** In how many steps a range is drawn. isCoarse: in minutes, where there is a choice. */
+export function stepsOf(span: Span | null, isCoarse = false): number {
+	if (span && span.to - span.from >= MINUTES_FROM && (isCoarse || !canBeFine(span)))
 		return Math.min(STEPS_MOST, Math.ceil((span.to - span.from) / 60) + 1); // minutes that it lies in
 	return span ? Math.max(1, Math.min(STEPS_MOST, Math.floor((span.to - span.from) / STEP_LEAST))) : STEPS_MOST;
 }

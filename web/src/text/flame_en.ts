@@ -71,7 +71,7 @@ export const flame = {
 		unknown: 'not known',
 	},
 	points: 'points',
-	scale: 'points of share: blue shrank, red grew',
+	scale: 'percentage points: blue shrank, red grew',
 	reset: 'Show all',
 	resetHint: 'Undo the zoom',
 	search: 'Search functions',

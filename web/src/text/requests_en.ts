@@ -32,7 +32,7 @@ export const requests = {
 	took: 'Took', first: 'First byte', firstHint: 'From the first byte of the request to the first byte of the answer',
 	began: 'Began', status: 'Status', request: 'Request', by: 'Thread', peer: 'Peer', bytes: 'In / out',
 	bytesHint: 'Bytes that the process received and sent',
-	id: 'Id', more: 'Meanwhile',
+	id: 'Id', more: 'Look into it',
 	ok: 'ok', failedOne: 'failed', unfinished: 'unfinished',
 	timeline: 'Timeline',
 	timelineHint: 'What its thread did meanwhile, slice by slice',

@@ -3,10 +3,9 @@
 import { useAnswer } from '../api/use_answer';
 import { askOf } from '../api/client';
 import { count, formatOf, percent, quantile } from '../format';
-import { isHere } from '../parts/click';
 import { Answers } from '../parts/notice';
+import { ToLink } from '../parts/to_link';
 import { slicesEvent, typesOf } from '../state/events';
-import { writeLink } from '../state/link';
 import { usePage } from '../state/page';
 import { timelineText as words } from '../text/timeline';
 import type { StatesAnswer } from './answers';
@@ -59,7 +58,7 @@ export function AreaPanel({ area, origin, onZoom, onClose }: {
 
 /** Links to the flame graphs of a time, of some threads or all. */
 export function FlameLinks({ range, lanes }: { range: { from: string; to: string }; lanes: readonly string[] }) {
-	const { link, go, status } = usePage();
+	const { link, status } = usePage();
 	const slices = slicesEvent(status), types = typesOf(status);
 	const areGoroutines = lanes.some((lane) => lane.includes('.g'));
 	const tids = lanes.map((lane) => lane.slice(lane.indexOf('.') + 1).replace('g', '')).join(',');
@@ -70,13 +69,7 @@ export function FlameLinks({ range, lanes }: { range: { from: string; to: string
 	const offCpu = areGoroutines ? beside ?? slices : events.find(({ interval }) => interval)?.name ?? slices;
 	const linkTo = (event: string) => ({ ...link, view: 'profile' as const, event, range, isLive: false,
 		filters: tids ? { ...link.filters, tid: tids } : link.filters });
-	const open = (event: string, label: string, id: string) => <a class="button" id={id} href={writeLink(linkTo(event))}
-		onClick={(click) => {
-			if (!isHere(click))
-				return;
-			click.preventDefault();
-			go(linkTo(event));
-		}}>{label}</a>;
+	const open = (event: string, label: string, id: string) => <ToLink class="button" id={id} to={linkTo(event)}>{label}</ToLink>;
 	return <>
 		{onCpu && open(onCpu.name, words.area.onCpu, 'area-on-cpu')}
 		{open(offCpu, words.area.offCpu, 'area-off-cpu')}

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ranges, services, versions or label sets: as one red and blue graph, or beside each other.
 import { useMemo } from 'preact/hooks';
-import type { FlameAnswer, SeriesRow, Sum } from '../api/answers';
+import type { FlameAnswer, Mark, SeriesRow, Sum } from '../api/answers';
 import { profileAsk, withBefore } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
-import { count, isMuch, partOf, percent, relative, signed } from '../format';
+import { count, isMuch, percent, relative, signed } from '../format';
 import { AskBar, itemsOf, LabelChoice, SeriesChoice } from '../parts/ask_bar';
 import { Changed } from '../parts/changed';
 import { Details, exactly, useDetails } from '../parts/details';
 import { ExportMenu } from '../parts/export_menu';
+import { wordsOfPart } from '../parts/losses';
+import { besideMark } from '../parts/flags';
+import { useMarks, wordsOf } from '../parts/marks';
 import { Dropdown } from '../parts/menu';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
@@ -19,18 +22,16 @@ import { Sides } from '../parts/sides';
 import { useSearch } from '../parts/use_search';
 import { Missing } from '../parts/missing';
 import { amountOf, averageOf, rateOf, sinceOf, untilOf } from '../parts/units';
-import type { Filters, Side } from '../state/link';
+import { type Filters, type Side, sideOf } from '../state/link';
 import { filmed, type Page, usePage } from '../state/page';
 import { lengthOf, lengthText, type Range, rangeBefore, rangeOf, secondsOf, spanOf, spanText, withBothEnds } from '../state/range';
 import { text } from '../text/text';
 
-const DAY = 86400;
+const TEN_MINUTES = 600, HOUR = 3600, DAY = 86400; // seconds
 const NODES = 20_000;
 const FUNCTIONS = 1000;
+const NO_SPAN = { from: 0, to: 0 };
 const SAME = 0.00005; // is 0.00%
-
-const sideOf = (range: Range, { host, service, version, labels }: Omit<Side, 'range'>): Side =>
-	({ range, host, service, version, labels });
 
 /** Both sides. Of a whole film, and of a store that is younger than the usual range, they are its halves. */
 function sidesOf({ link, range, status }: Page): { now: Range; before: Side } {
@@ -134,6 +135,8 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 	const span = spanOf(before.range, Date.now() / 1000);
 	const change = (part: Partial<Side>) => go({ before: { ...before, ...part } });
 	const versions = versionsOf(series, link.filters);
+	const at = useMemo(() => spanOf(now, Date.now() / 1000), [now.from, now.to]);
+	const last = useMarks(at ?? NO_SPAN).marks.reduce<Mark | null>((later, mark) => (later && later.time > mark.time ? later : mark), null);
 	const back = (seconds: number) => go({ before: sideOf(rangeBefore(now, seconds), link.filters) });
 	const swap = () => go({
 		range: before.range,
@@ -156,9 +159,15 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 			<button type="button" id="previous" aria-pressed={link.before === null}
 				onClick={() => go({ before: null })}>{isFilm && !range.from ? words.halves : words.previous}</button>
 			{!isFilm && <>
+				<button type="button" id="ten-minutes" onClick={() => back(TEN_MINUTES)}>{words.tenMinutes}</button>
+				<button type="button" id="hour" onClick={() => back(HOUR)}>{words.hour}</button>
 				<button type="button" id="yesterday" onClick={() => back(DAY)}>{words.yesterday}</button>
 				<button type="button" id="last-week" onClick={() => back(7 * DAY)}>{words.lastWeek}</button>
 			</>}
+			{last && at && <button type="button" id="last-mark" title={wordsOf(last)} onClick={() => {
+				const { now: after, before: until } = besideMark(last, at.to);
+				go({ range: rangeOf(after), isLive: false, before: sideOf(rangeOf(until), link.filters) });
+			}}>{words.lastMark}</button>}
 			{versions && <button type="button" id="other-version" title={words.otherVersionHint(versions.before, versions.now)}
 				onClick={() => go({ filters: { ...link.filters, version: versions.now },
 					before: sideOf(now, { ...link.filters, version: versions.before }) })}>{words.otherVersion}</button>}
@@ -194,8 +203,7 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 		<td>{format(sum.total)}</td>
 		<td>{formatRate(rate)}</td>
 		<td class="less">{sum.by_paths ? text.profile.byPaths : text.profile.counted(count(sum.samples), event.noun)}</td>
-		<td class={isMuch(lostOf(sum), sum.samples + sum.lost_samples) ? 'less warn' : 'less'}>{lostOf(sum) ?
-			text.profile.lostOrCut(partOf(lostOf(sum), sum.samples + sum.lost_samples)) : text.profile.noSampleLost}</td>
+		<td class={isMuch(lostOf(sum), sum.samples + sum.lost_samples) ? 'less warn' : 'less'}>{wordsOfPart(sum)}</td>
 	</tr>;
 	return <div class="sums">
 		<div class="wide" tabIndex={0} role="region" aria-label={words.sums}><table class="numbers">

@@ -21,7 +21,7 @@ const SERIES = 10_000;
 export function Overview() {
 	const { link, range, span, beat, theme, go } = usePage();
 	const asked = useAnswer<TimelineAnswer>('timeline', askOf(link.event, range, link.filters,
-		{ group: link.byLabel ? `label.${link.byLabel}` : link.group, steps: stepsOf(span, link.isFine), rows: ROWS }), beat);
+		{ group: link.byLabel ? `label.${link.byLabel}` : link.group, steps: stepsOf(span, link.isCoarse), rows: ROWS }), beat);
 	// more than have a line: only their sums
 	const hasMore = (asked.answer?.rows.length ?? 0) >= ROWS;
 	const all = useAnswer<SeriesAnswer>(hasMore ? 'series' : null,

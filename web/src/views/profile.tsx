@@ -9,7 +9,6 @@ import { FlamePanel } from '../flame/FlamePanel';
 import { count, formatOf, safe } from '../format';
 import { LockTable, type LocksAnswer } from '../locks/table';
 import { AskBar, Chip } from '../parts/ask_bar';
-import { isHere } from '../parts/click';
 import { Chart } from '../parts/chart';
 import { Details, exactly, useDetails } from '../parts/details';
 import { ExportMenu } from '../parts/export_menu';
@@ -18,9 +17,9 @@ import { HeatMap } from '../parts/heat_map';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
+import { ToLink } from '../parts/to_link';
 import { useSearch } from '../parts/use_search';
 import { shapeFor, slicesEvent, typeOf, typesOf } from '../state/events';
-import { writeLink } from '../state/link';
 import { usePage } from '../state/page';
 import { rangeOf, spanOf, stepsOf, withBothEnds } from '../state/range';
 import { text } from '../text/text';
@@ -31,13 +30,14 @@ const NODES = 20_000;
 const NODES_MOST = 200_000;
 const FUNCTIONS = 1000;
 const HEAT_MOST = 3600; // seconds
+const NARROW = 640; // px: a phone, on which the graph is to come soon
 
 export function Profile() {
 	const { link, range: all, span, beat, theme, go, status, event } = usePage();
 	const canHeat = !!span && span.to - span.from <= HEAT_MOST;
 	const isHeat = link.isHeat && canHeat;
 	const range = isHeat && link.part.from ? withBothEnds(link.part, all.to) : all;
-	const steps = stepsOf(span, link.isFine);
+	const steps = stepsOf(span, link.isCoarse);
 	const [nodes, setNodes] = useState(NODES);
 	const [frame, showFrame] = useDetails();
 	const { sandwich } = link.flame;
@@ -75,7 +75,8 @@ export function Profile() {
 			<Chip label={text.profile.ofRequest(link.ofRequest)} onRemove={() => go({ ofRequest: '' })} />
 			{answer?.request && answer.request.not_linked.length > 0 &&
 				<span class="hint not-linked" title={timelineText.notLinkedWhy(safe(answer.request.not_linked.join(', ')))}>{timelineText.notLinked}</span>}
-			{answer?.request && <span class="hint">{text.profile.shared(count(answer.request.shared), formatOf('ns')(answer.request.not_known))}</span>}
+			{answer?.request && answer.request.shared > 0 && <span class="hint">{text.profile.shared(count(answer.request.shared))}</span>}
+			{answer?.request && answer.request.not_known > 0 && <span class="hint">{text.profile.notKnown(formatOf('ns')(answer.request.not_known))}</span>}
 		</div>}
 		<Answers asked={[flame, timeline, around, heat, beside, locks]} isSilent={link.isLive}>
 			{answer && (filled.length === 0 && range === all ? !beside.isLoading && <NothingFilmed sum={answer.sum} /> : <>
@@ -83,13 +84,8 @@ export function Profile() {
 					{sides.length < 2 ? <SumLine sum={answer.sum} /> : <div>{sides.map((side) => side.answer.sum.total > 0 ?
 						<SumLine key={side.event.name} sum={side.answer.sum} event={side.event} name={side.title} /> :
 						<p key={side.event.name} class="hint">{text.profile.nothingOf(side.title)}</p>)}</div>}
-					{slicesEvent(status) && <a class="button" id="profile-timeline" title={timelineText.toTimelineHint}
-						href={writeLink({ ...link, ...toTimeline })} onClick={(click) => {
-							if (!isHere(click))
-								return;
-							click.preventDefault();
-							go(toTimeline);
-						}}>{timelineText.toTimeline}</a>}
+					{slicesEvent(status) && <ToLink class="button" id="profile-timeline" title={timelineText.toTimelineHint}
+						to={{ ...link, ...toTimeline }}>{timelineText.toTimeline}</ToLink>}
 					<ExportMenu ask={profileAsk(link, range)} />
 				</div>
 				<div class="row heat-choice">
@@ -111,7 +107,7 @@ export function Profile() {
 				{isHeat && heat.answer && <HeatMap answer={heat.answer} theme={theme}
 					part={spanOf(withBothEnds(link.part, all.to), Date.now() / 1000)} onPart={(part) => go({ part: rangeOf(part), isLive: false,
 						...(all.to === 'now' && span ? { range: rangeOf(span) } : {}) })} />}
-				{!isHeat && timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
+				{!isHeat && timeline.answer && <Chart answer={timeline.answer} theme={theme} height={innerWidth > NARROW ? 130 : 96}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>}
 				{event.locks && locks.answer && <LockTable answer={locks.answer} />}
 				{filled.length === 0 ? <NothingFilmed sum={answer.sum} /> :
