@@ -20,12 +20,14 @@ ROOT = Path(__file__).resolve().parents[1]
 ALL = ["tests/e2e"]
 
 TRACER = ["trace"]
-SERVERS = ["server", "serve.", "agent", "play", "store", "timeline", "requests_api", "page/test_app"]
+SERVERS = ["server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "page/test_app"]
 SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 
 # Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is
 # taken; what fits none reaches all.
 REACH = (
+    ("doc/guide/tutorial.md", ["docs", "tutorial"]),
+    ("examples/*", ["docs", "tutorial"]),
     ("doc/guide/install.md", ["docs", "packaging"]),
     ("*.md", ["docs"]),
     ("doc/schemas.json", ["schema", "docs"]),
@@ -33,6 +35,7 @@ REACH = (
     ("completions/*", ["docs"]),
     ("bench/*", []),
     (".ci/*", []),
+    ("dist/grafana/*", ["querier"]),
     ("dist/*", ["docs", "packaging", "serve.", "agent"]),
     ("scripts/reach.py", []),
     ("scripts/pictures", []),
@@ -51,6 +54,7 @@ REACH = (
     ("tests/e2e/calls.py", TRACER),
     ("tests/e2e/asking.py", ["server"]),
     ("tests/e2e/openapi.py", ["server"]),
+    ("tests/e2e/querier.py", ["querier"]),
     ("tests/e2e/planted.py", ["explain", "spans"]),
     ("tests/e2e/databases.py", ["requests", "explain"]),
     ("web/*", ["page", "play", "test_server.py", "output"]),

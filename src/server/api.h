@@ -65,6 +65,9 @@ route_function api_spans;
 /* api_marks.c */
 route_function api_marks, api_take_mark;
 
+/* api_querier.c: all methods of querier.v1.QuerierService, by the end of the path */
+route_function api_querier;
+
 /* api_keep.c */
 route_function api_keep;
 

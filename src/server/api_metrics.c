@@ -10,7 +10,7 @@
 
 #define SECOND 1e9
 
-/* The text format 0.0.4: nothing that is filmed stands in it, so nothing needs quotes. */
+/* The text format 0.0.4: nothing that is filmed stands in it, so no value needs an escape. */
 static void put(FILE *out, const char *type, const char *name, const char *about, double value)
 {
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, about, name, type, name,
@@ -25,6 +25,65 @@ static void put_gauge(FILE *out, const char *name, const char *about, double val
 static void put_counter(FILE *out, const char *name, const char *about, double value)
 {
 	put(out, "counter", name, about, value);
+}
+
+/* A counter with labels: its head once, then each value. */
+static void put_head(FILE *out, const char *type, const char *name, const char *about)
+{
+	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, about, name, type);
+}
+
+static void put_served(FILE *out, struct served_counts *served)
+{
+	static const char *const lanes[] = {
+		[LANE_QUESTION] = "question", [LANE_PUSH] = "push", [LANE_LIGHT] = "light"};
+	static const char *const outcomes[] = {[SERVED_ANSWERED] = "answered",
+					       [SERVED_REFUSED] = "refused",
+					       [SERVED_FAILED] = "failed"};
+
+	put_head(out, "counter", "stackcam_server_requests_total",
+		 "Requests since the start: questions about films, pushes, and light ones");
+	for (size_t lane = 0; lane < sizeof(lanes) / sizeof(lanes[0]); lane++)
+		for (size_t outcome = 0; outcome < SERVED_OUTCOMES; outcome++)
+			fprintf(out,
+				"stackcam_server_requests_total{lane=\"%s\",outcome=\"%s\"} "
+				"%" PRIuFAST64 "\n",
+				lanes[lane], outcomes[outcome],
+				atomic_load(&served->requests[lane][outcome]));
+	put_counter(out, "stackcam_server_question_seconds_total",
+		    "Time that questions about films took since the start",
+		    (double)atomic_load(&served->question_ns) / SECOND);
+}
+
+static void put_camera(FILE *out, const struct server_state *state)
+{
+	struct server_camera camera = {0};
+
+	if (!state->camera)
+		return;
+	state->camera(state->context, &camera);
+	put_gauge(out, "stackcam_camera_filming", "1: the flight recorder records",
+		  camera.is_filming);
+	put_gauge(out, "stackcam_camera_bytes", "Memory of the flight recorder's films",
+		  (double)camera.bytes);
+	put_gauge(out, "stackcam_camera_bytes_max", "The most that they have taken",
+		  (double)camera.bytes_max);
+	put_gauge(out, "stackcam_camera_seconds", "Time that they cover",
+		  (double)camera.time / SECOND);
+	put_counter(out, "stackcam_camera_kept_total", "Films that were kept since the start",
+		    (double)camera.kept);
+	put_counter(out, "stackcam_camera_failed_total", "Films that could not be kept",
+		    (double)camera.failed);
+	put_counter(out, "stackcam_camera_refused_total",
+		    "Triggers that kept nothing, since too much had been kept before",
+		    (double)camera.refused);
+	put_counter(out, "stackcam_camera_crowded_total",
+		    "Short films that were dropped early, since memory was full",
+		    (double)camera.crowded);
+	put_counter(out, "stackcam_camera_lost_total", "Samples that the flight recorder lost",
+		    (double)camera.lost);
+	put_counter(out, "stackcam_camera_cpu_seconds_total", "CPU time of its thread",
+		    camera.cpu_seconds);
 }
 
 static uint64_t seconds_of(uint64_t ns)
@@ -86,7 +145,7 @@ static void put_store(FILE *out, const struct store_status *store)
 
 int api_metrics(const struct http_request *request, struct answer *answer, struct fail *why)
 {
-	const struct server_state *state = request->state;
+	struct server_state *state = request->state;
 	struct server_recorder recorder = {0};
 	struct store_status store = {0};
 	FILE *out = answer->out;
@@ -106,7 +165,9 @@ int api_metrics(const struct http_request *request, struct answer *answer, struc
 	put_gauge(out, "process_start_time_seconds", "Start, since 1970",
 		  (double)state->started / SECOND);
 	put_recorder(out, &recorder);
+	put_camera(out, state);
 	put_store(out, &store);
+	put_served(out, &state->served);
 	return 0;
 }
 

@@ -30,6 +30,18 @@ void *handle_address(void *context, const char *uri, struct MHD_Connection *conn
 	return NULL;
 }
 
+/* Requests that no route is for, and those that ended without an answer, are not counted. */
+static void count_served(const struct call *call)
+{
+	enum served_outcome outcome = call->status < 400   ? SERVED_ANSWERED
+				      : call->status < 500 ? SERVED_REFUSED
+							   : SERVED_FAILED;
+
+	if (call->route && call->status)
+		atomic_fetch_add(&call->server->state.served.requests[call->route->lane][outcome],
+				 1);
+}
+
 void handle_end(void *context, struct MHD_Connection *connection, void **call_at,
 		enum MHD_RequestTerminationCode how)
 {
@@ -41,6 +53,7 @@ void handle_end(void *context, struct MHD_Connection *connection, void **call_at
 	if (!call)
 		return;
 	watch_set(call->server->watch, call->watched, WATCH_IDLE);
+	count_served(call);
 	spent_leave(call);
 	atomic_fetch_sub(&call->server->body_bytes, call->reserved);
 	body_close(&call->body);
@@ -190,6 +203,7 @@ void handle_work(void *context, void *item)
 {
 	struct call *call = item;
 	struct server *server = context;
+	uint64_t start = clock_ns();
 	struct fail why = {0};
 
 	const atomic_bool *gone = watch_gone(call->watched);
@@ -202,6 +216,8 @@ void handle_work(void *context, void *item)
 	} else {
 		make_answer(call);
 	}
+	if (call->route->lane == LANE_QUESTION)
+		atomic_fetch_add(&server->state.served.question_ns, clock_ns() - start);
 	/* from here on the call belongs to the thread of the connections */
 	MHD_resume_connection(call->connection);
 }

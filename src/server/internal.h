@@ -16,6 +16,20 @@
 #include "server/watch.h"
 #include "server/workers.h"
 
+/* How requests ended, by their status: 2xx and 3xx, 4xx, 5xx. */
+enum served_outcome {
+	SERVED_ANSWERED,
+	SERVED_REFUSED,
+	SERVED_FAILED,
+	SERVED_OUTCOMES,
+};
+
+/* What was served since the start, of each lane; the last one is LANE_LIGHT. */
+struct served_counts {
+	atomic_uint_fast64_t requests[LANES + 1][SERVED_OUTCOMES];
+	atomic_uint_fast64_t question_ns; /* that workers spent on questions */
+};
+
 /* What routes may know of the server. */
 struct server_state {
 	struct store *store;
@@ -32,6 +46,7 @@ struct server_state {
 	void (*say)(void *context, const char *words); /* may be null */
 	void *context;
 	atomic_uint_fast64_t spooled; /* numbers files in the spool */
+	struct served_counts served;
 };
 
 enum {

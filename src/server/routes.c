@@ -2,6 +2,7 @@
 #include "mcp/mcp.h"
 #include "server/api.h"
 #include "server/push.h"
+#include "server/querier.h"
 
 const struct route routes[] = {
 	{"GET", "/", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
@@ -54,6 +55,20 @@ const struct route routes[] = {
 	{"POST", "/ingest", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH, .answer = push_ingest},
 	{"POST", "/push.v1.PusherService/Push", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH,
 	 .answer = push_pusher},
+	{"POST", "/querier.v1.QuerierService/ProfileTypes", .body = ROUTE_IN_MEMORY,
+	 .body_max = QUERIER_BODY_MAX, .answer = api_querier},
+	{"POST", "/querier.v1.QuerierService/LabelNames", .body = ROUTE_IN_MEMORY,
+	 .body_max = QUERIER_BODY_MAX, .answer = api_querier},
+	{"POST", "/querier.v1.QuerierService/LabelValues", .body = ROUTE_IN_MEMORY,
+	 .body_max = QUERIER_BODY_MAX, .answer = api_querier},
+	{"POST", "/querier.v1.QuerierService/Series", .body = ROUTE_IN_MEMORY,
+	 .body_max = QUERIER_BODY_MAX, .answer = api_querier},
+	{"POST", "/querier.v1.QuerierService/SelectMergeStacktraces", .body = ROUTE_IN_MEMORY,
+	 .body_max = QUERIER_BODY_MAX, .answer = api_querier},
+	{"POST", "/querier.v1.QuerierService/SelectSeries", .body = ROUTE_IN_MEMORY,
+	 .body_max = QUERIER_BODY_MAX, .answer = api_querier},
+	{"POST", "/querier.v1.QuerierService/GetProfileStats", .body = ROUTE_IN_MEMORY,
+	 .body_max = QUERIER_BODY_MAX, .answer = api_querier},
 	{"POST", "/v1development/profiles", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH,
 	 .answer = push_opentelemetry},
 	{"POST", "/v1/traces", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH, .answer = push_traces},

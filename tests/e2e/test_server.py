@@ -13,6 +13,7 @@ import time
 import pytest
 
 from asking import READ, WRITE, program, send_film, server, start, value_of  # noqa: F401 (fixtures)
+from harness import wait_until
 from openapi import Api
 
 
@@ -51,10 +52,10 @@ def test_metrics(server):
         elif line.startswith("# HELP "):
             about.add(line.split(" ")[2])
         else:
-            found = re.fullmatch(r'([a-z_]+)(\{version="[0-9.]+"\})? (\S+)', line)
-            assert found[1] in types and found[1] not in values, line
+            found = re.fullmatch(r'([a-z_]+)(\{(?:[a-z]+="[a-z0-9.]+",?)+\})? (\S+)', line)
+            assert found[1] in types and found[1] + (found[2] or "") not in values, line
             assert (types[found[1]] == "counter") == found[1].endswith("_total"), line
-            values[found[1]] = float(found[3])
+            values[found[1] + (found[2] or "")] = float(found[3])
     known = server.json("/api/v1/status")
     assert values["stackcam_store_films"] == known["store"]["films"] == 3
     assert values["stackcam_store_bytes"] == known["store"]["bytes"]
@@ -63,7 +64,17 @@ def test_metrics(server):
     assert values["stackcam_recorder_samples_total"] == known["recorder"]["samples"] == 1000
     assert 0 < values["process_cpu_seconds_total"] <= known["process"]["cpu_seconds"]
     assert values["process_resident_memory_bytes"] > 1e6
-    assert set(types) == set(values) == about
+    assert set(types) == {name.split("{")[0] for name in values} == about
+    assert (values["stackcam_camera_kept_total"], values["stackcam_camera_seconds"]) == (3, 90)
+    counted = 'stackcam_server_requests_total{lane="question",outcome="%s"}'
+    server.json("/api/v1/flame")
+    server.error("/api/v1/flame?nothing=1")
+
+    def is_counted(outcome):
+        """Requests are counted once they have ended, which is after their answer."""
+        again = server.request("/metrics")[2].decode()
+        return float(re.search(rf"^{re.escape(counted % outcome)} (\d+)", again, re.M)[1]) > values[counted % outcome]
+    assert wait_until(lambda: is_counted("answered") and is_counted("refused"))
 
 
 def test_health(server):

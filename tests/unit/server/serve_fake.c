@@ -92,6 +92,13 @@ static void tell(void *context, struct server_recorder *recorder)
 	};
 }
 
+static void tell_camera(void *context, struct server_camera *camera)
+{
+	(void)context;
+	*camera = (struct server_camera){
+		.is_filming = true, .bytes = 1 << 20, .time = 90000000000ull, .kept = 3, .lost = 2};
+}
+
 static void command(struct server *server, struct server_options *options, char *line)
 {
 	struct fail why = {0};
@@ -119,8 +126,11 @@ static void command(struct server *server, struct server_options *options, char 
 int main(int argc, char **argv)
 {
 	atomic_bool is_failing = false;
-	struct server_options options = {
-		.host = "host7", .recorder = tell, .say = say, .context = &is_failing};
+	struct server_options options = {.host = "host7",
+					 .recorder = tell,
+					 .camera = tell_camera,
+					 .say = say,
+					 .context = &is_failing};
 	struct server *server;
 	struct fail why = {0};
 	char line[1024];
