@@ -28,6 +28,7 @@ test_packages="
 	lua5.1 lua5.2 lua5.3 lua5.4 liblua5.1-0 liblua5.4-0 luajit
 	default-jdk-headless|openjdk-17-jdk-headless libtomcat10-java libjemalloc2 libjemalloc-dev
 	redis-tools nghttp2-server nghttp2-client curl apache2-utils python3-grpcio gunicorn nginx haproxy php-fpm procps
+	postgresql python3-psycopg2
 	python3-aiohttp python3-uvicorn python3-uvloop python3-httpx
 	mariadb-server-core mariadb-client-core
 	nodejs node-acorn node-cjs-module-lexer node-undici libuv1|libuv1t64
