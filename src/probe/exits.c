@@ -295,7 +295,8 @@ static int judge_jump(struct search *s, uint64_t address, const struct isa_insn 
 static int judge_indirect(struct search *s, uint64_t address, const struct isa_insn *insn,
 			  const struct recent *recent, const struct isa_stack *stack)
 {
-	bool has_frame = stack->sp && stack->sp != ISA_STACK_UNKNOWN;
+	/* above the entry: it has popped its return address, and may jump there */
+	bool has_frame = stack->sp > 0 && stack->sp != ISA_STACK_UNKNOWN;
 	enum indirect kind = classify_indirect(recent, insn);
 
 	if (kind == INDIRECT_TABLE || has_frame)

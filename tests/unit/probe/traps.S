@@ -320,6 +320,13 @@ table:	.long 2b - table, 4b - table
 2:	ret
 	truth goto_computed, 1b, 0, FAST, RET, 2b
 
+	/* without its return address on the stack: to where it was popped, or anywhere */
+	function returns_by_jump
+1:	pop %rcx
+	lea 1(%rdi), %eax
+	jmp *%rcx
+	truth returns_by_jump, 1b, 0, SLOW, INFERRED
+
 	/* a part elsewhere that comes back, and one that returns */
 	function split
 1:	push %rbx
