@@ -71,7 +71,7 @@ class OfRequests:
                       [part("disk", 50, "waiting for disk, fsync(/var/lib/app/wal)"), part("on-cpu", 10, "on CPU")]),
                  part("on-cpu", 30, "on CPU, most of it in parse_order"), part("hole", 1, "not explained: records were lost")]
         return {"film": {}, "loss": {}, "groups": [], "goroutines": [], "requests": [
-            {"id": ask["request"], "endpoint": "GET /orders/*", "path": "/orders/7", **thread(100), "start": "2026-11-21T14:32:00Z",
+            {"id": ask.get("request"), "endpoint": "GET /orders/*", "path": "/orders/7", **thread(100), "start": "2026-11-21T14:32:00Z",
              "duration": 91 * 10**6, "unexplained": 10**6, "cause": {"kind": "sleep", "words": "sleeping", "duration": 20 * 10**6, "object": None, "thread": {**thread(102), "pid": 7}},
              "more_threads": "no", "more_threads_why": "the lock is held by one",
              "not_linked": ["tasks of asyncio"] if self.server.unlinked else [], "at_once": None, "open": False,

@@ -109,7 +109,7 @@ def test_from_a_request_to_its_profile(requests):
                    == {"on-cpu", "off-cpu"})
     assert (requests.link()["event"], requests.link()["other"]) == ("off-cpu", "on-cpu")
     requests.until(lambda: requests.all("#of-request .chip"))
-    assert number in requests.text("#of-request") and "2 other requests" in requests.text("#of-request")
+    assert number in requests.text("#of-request") and "includes 2 other requests" in requests.text("#of-request")
     assert not requests.all("#of-request .not-linked")
     requests.click("#of-request button")
     requests.until(lambda: not requests.all("#of-request"))
@@ -154,13 +154,41 @@ def test_why_a_request_was_slow(requests):
     requests.until(lambda: not requests.all("#explain") and "request" not in requests.link())
 
 
+def test_from_a_slow_request_to_its_cause_in_one_click(requests):
+    """The bar is of the deepest causes; what the threads of its path did stands below it, and in the timeline above all others."""
+    requests.click("#request-why-0")
+    requests.until(lambda: requests.all("#explain .explain-causes li"))
+    causes = [" ".join(row.text.split()) for row in requests.all(".explain-causes li")]
+    assert causes[0] == "54.95% waiting for disk, fsync(/var/lib/app/wal) in worker-1 101", causes
+    widths = [part.rect["width"] for part in requests.all(".explain-bar i")]
+    assert widths[0] / sum(widths) == pytest.approx(50 / 91, abs=0.02) and len(widths) == 4
+    requests.until(lambda: len(requests.all(".explain-lanes li")) == 2)
+    lane, span = (requests.find(css).rect for css in (".explain-lanes .lane", ".spans .whole"))
+    assert (lane["x"], lane["width"]) == (pytest.approx(span["x"], abs=1), pytest.approx(span["width"], abs=1))
+    requests.click("#explain-timeline")
+    requests.until(lambda: requests.all(".tl-names .lane"))
+    assert [row.get_attribute("data-lane") for row in requests.all(".tl-names .lane")][:2] == ["100.100", "100.101"]
+
+
+def test_why_of_a_request_that_was_made(requests):
+    """It is of the thread that made it, in that time."""
+    requests.click("#role-made")
+    requests.until(lambda: requests.all("#request-why-0") and requests.server.questions("requests")[-1].get("role") == "made")
+    requests.until(lambda: "SELECT" in requests.find("#slowest tbody tr td:nth-child(5)").get_attribute("title"))
+    requests.click("#request-why-0")
+    requests.until(lambda: requests.all("#explain article"))
+    asked = requests.server.questions("explain")[-1]
+    assert "request" not in asked and asked["pid"] == "100" and int(asked["tid"]) >= 100
+    assert float(asked["to"]) - float(asked["from"]) == pytest.approx(0.09, abs=0.001)
+
+
 def test_spans_beside_the_explanation(requests):
     """Along the request's own time; it had no id of a trace, so they are those of its process."""
     requests.click("#request-why-0")
-    requests.until(lambda: len(requests.all("#spans li")) == 2)
+    requests.until(lambda: len(requests.all("#spans .spans li")) == 2)
     assert "Spans of its process in that time" in requests.text("#spans")
     assert requests.asks("spans", pid="100") is None
-    first, second = requests.all("#spans li")
+    first, second = requests.all("#spans .spans li")
     assert "GET /orders" in first.text and "91.000 ms" in first.text and "failed" not in first.text
     assert "price_order" in second.text and "failed" in second.text
     left, width = requests.run("""const box = document.querySelector('#spans .failed .span-time').getBoundingClientRect();

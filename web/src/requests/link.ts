@@ -18,9 +18,12 @@ export interface RequestsLink {
 	chosen: string;
 	whyFrom: string;
 	whyTo: string;
+	/** Of one that was made, which thread made it: "pid.tid". */
+	whyThread: string;
 }
 
-export const NO_REQUESTS: RequestsLink = { role: '', endpoint: '', from: '', to: '', least: '', most: '', chosen: '', whyFrom: '', whyTo: '' };
+export const NO_REQUESTS: RequestsLink = { role: '', endpoint: '', from: '', to: '', least: '', most: '', chosen: '', whyFrom: '', whyTo: '',
+	whyThread: '' };
 
 /** What state/link.ts reads and writes addresses with. */
 interface Address {
@@ -39,5 +42,6 @@ export function describeRequests(at: Address, link: RequestsLink): RequestsLink 
 		chosen: at.text('request', link.chosen),
 		whyFrom: at.text('why_from', link.whyFrom),
 		whyTo: at.text('why_to', link.whyTo),
+		whyThread: at.text('why_thread', link.whyThread),
 	};
 }

@@ -10,10 +10,12 @@ import { requestsText as words } from '../text/requests';
 import { NO_TIMELINE } from '../timeline/link';
 import { Origin } from '../timeline/time';
 import type { RequestRow, RequestsAnswer } from './answers';
+import { treeOf } from './tree';
 
 const AROUND = 0.1; // of its length, on each side of a request in its timeline
 const LEAST = 1000; // ns
 const AROUND_LEAST = 1e9; // ns
+const DEPTH_MOST = 6; // in the picture
 
 /** The timeline of a request: a little more than its time, with its thread chosen. */
 export function timelineOf(link: Link, row: RequestRow, origin: Origin): Link {
@@ -45,9 +47,9 @@ function outcomeOf(row: RequestRow): string {
 	return row.status ? String(row.status) : row.failed ? words.failedOne : words.ok;
 }
 
-/** The time that films are read of to explain a request: from its beginning to its end, and what was around it. */
+/** The time that films are read of to explain a request: its own, and what was around it; of one that was made: its thread in its own. */
 export function aroundOf(row: RequestRow, origin: Origin): { from: string; to: string } {
-	const more = Math.max(row.duration, AROUND_LEAST);
+	const more = row.role === 'made' ? 0 : Math.max(row.duration, AROUND_LEAST);
 	return { from: origin.wordOf(row.end - row.duration - more), to: origin.wordOf(row.end + more) };
 }
 
@@ -62,18 +64,20 @@ export function Slowest({ answer, onWhy }: { answer: RequestsAnswer; onWhy(row: 
 				<th class="text">{words.request}</th><th class="text">{words.by}</th><th class="text">{words.peer}</th>
 				<th>{words.bytes}</th><th class="text">{words.id}</th><th class="text">{words.more}</th>
 			</tr></thead>
-			<tbody>{answer.slowest.map((row, i) => <tr key={row.number} class={row.number === link.requests.chosen ? 'picked' : ''}>
+			<tbody>{treeOf(answer.slowest).map(({ row, depth }, i) => <tr key={row.number} data-depth={depth}
+				class={row.number === link.requests.chosen ? 'picked' : ''}>
 				<td>{ns(row.duration)}</td>
 				<td>{row.first_byte ? ns(row.first_byte) : '–'}</td>
 				<td title={origin.wallOf(row.end - row.duration)}>{origin.wallOf(row.end - row.duration).slice(11, 23)}</td>
 				<td class={row.failed ? 'warn' : ''}>{outcomeOf(row)}</td>
-				<td class="text" title={`${safe(row.endpoint)}\n${safe(row.path)}`}>{safe(row.path || row.endpoint)}</td>
+				<td class="text" title={`${safe(row.endpoint)}\n${safe(row.path)}`} style={{ '--depth': Math.min(depth, DEPTH_MOST) }}>
+					{depth > 0 && <span class="hint" aria-label={words.below}>↳ </span>}{safe(row.path || row.endpoint)}</td>
 				<td class="text" title={`${safe(row.process)} ${row.pid}`}>{safe(row.comm)} <span class="hint">{row.tid}</span></td>
 				<td class="text">{words.peers[row.role]} <span class="hint">{safe(row.peer)}</span></td>
 				<td title={words.bytesHint}>{bytes(row.received)} / {bytes(row.sent)}</td>
 				<td class="text name" title={safe(row.name)}><code>{safe(row.name)}</code></td>
 				<td class="acts"><span class="row">
-					{hasSlices && row.role === 'served' && <button type="button" class="quiet" id={`request-why-${i}`}
+					{hasSlices && <button type="button" class="primary" id={`request-why-${i}`}
 						title={explainText.whyHint} onClick={() => onWhy(row)}>{explainText.why}</button>}
 					{hasSlices && <Go id={`request-timeline-${i}`} to={timelineOf(link, row, origin)} title={words.timelineHint}>{words.timeline}</Go>}
 					{event && <Go id={`request-profile-${i}`} to={profileOf(link, row, origin, event, waits)} title={words.profileHint}>{words.profile}</Go>}

@@ -18,6 +18,10 @@ export const explain: ExplainText = {
 	spansOfProcess: '该进程在这段时间内的 span',
 	spanFailed: '失败',
 	moreSpans: (shown) => `仅显示前 ${shown} 个。`,
+	inThread: (thread) => `在 ${thread} 中`,
+	threads: '其线程',
+	timeline: (n) => `其 ${n} 个线程的时间线`,
+	timelineHint: '其路径上的所有线程，置于最上',
 	why: '为什么？',
 	whyHint: '这个请求的时间用在了哪里',
 };

@@ -33,6 +33,7 @@ export const requests = {
 	began: 'Began', status: 'Status', request: 'Request', by: 'Thread', peer: 'Peer', bytes: 'In / out',
 	bytesHint: 'Bytes that the process received and sent',
 	id: 'Id', more: 'Look into it',
+	below: 'a part of the one above',
 	ok: 'ok', failedOne: 'failed', unfinished: 'unfinished',
 	timeline: 'Timeline',
 	timelineHint: 'What its thread did meanwhile, slice by slice',

@@ -32,6 +32,7 @@ export const requests: RequestsText = {
 	began: '开始', status: '状态', request: '请求', by: '线程', peer: '对端', bytes: '收 / 发',
 	bytesHint: '进程收到与发出的字节',
 	id: '标识', more: '深入查看',
+	below: '属于上一个请求',
 	ok: '成功', failedOne: '失败', unfinished: '未完成',
 	timeline: '时间线',
 	timelineHint: '其线程此间逐个片段做了什么',

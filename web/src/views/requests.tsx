@@ -30,18 +30,20 @@ const LISTED = 100;
 
 export function Requests() {
 	const { link, go, range, beat, status } = usePage();
-	const { role, endpoint, from, to, least, most, chosen, whyFrom, whyTo } = link.requests;
+	const { role, endpoint, from, to, least, most, chosen, whyFrom, whyTo, whyThread } = link.requests;
 	const ask = (span: { from: string; to: string }, own: Record<string, string | number>) =>
 		askOf(requestsEvent(status), span, ofThreads(link.filters), { role, endpoint, ...own });
 	const whole = useAnswer<RequestsAnswer>('requests', ask(range, { steps: STEPS, limit: 0 }), beat);
 	const list = useAnswer<RequestsAnswer>('requests',
 		ask(from ? { from, to } : range, { least, most, limit: LISTED, endpoints: 0 }), beat);
 	const why = useAnswer<ExplainAnswer>(chosen && whyFrom ? 'explain' : null,
-		askOf('', { from: whyFrom, to: whyTo }, { ...NO_LINK.filters, host: link.filters.host }, { request: chosen }));
+		askOf('', { from: whyFrom, to: whyTo }, { ...NO_LINK.filters, host: link.filters.host,
+			pid: whyThread.split('.')[0] ?? '', tid: whyThread.split('.')[1] ?? '' }, whyThread ? {} : { request: chosen }));
 	const { answer } = whole;
 	const explain = (row: RequestRow | null) => {
 		const around = row && list.answer && aroundOf(row, new Origin(BigInt(list.answer.base)));
-		go({ requests: { ...link.requests, chosen: row?.number ?? '', whyFrom: around?.from ?? '', whyTo: around?.to ?? '' } });
+		go({ requests: { ...link.requests, chosen: row?.number ?? '', whyFrom: around?.from ?? '', whyTo: around?.to ?? '',
+			whyThread: row?.role === 'made' ? `${row.pid}.${row.tid}` : '' } });
 	};
 	useKeys({ Escape: () => chosen ? explain(null) : false });
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { ExplainedPart, Explanation } from '../src/explain/answers';
+import { causesOf, deepestOf, threadsOf } from '../src/explain/path';
+import type { RequestRow } from '../src/requests/answers';
+import { treeOf } from '../src/requests/tree';
+
+const threadOf = (tid: number) => ({ pid: 1, tid, comm: `t${tid}` });
+const partOf = (words: string, duration: number, tid: number, parts: ExplainedPart[] = [], holder = 0): ExplainedPart => ({
+	kind: 'lock', duration, thread: threadOf(tid), waker: null, holder: holder ? threadOf(holder) : null, words, evidence: '', likely: false,
+	stack: [], parts });
+const PARTS = [partOf('lock', 60, 1, [partOf('disk', 50, 2), partOf('cpu', 10, 2)], 2), partOf('cpu', 30, 1), partOf('disk', 5, 2)];
+
+test('the deepest causes add up to the whole, those that are alike as one', () => {
+	assert.equal(deepestOf(PARTS).reduce((sum, { duration }) => sum + duration, 0), 95);
+	assert.deepEqual(causesOf(PARTS).map(({ words, duration, thread }) => [words, duration, thread.tid]), [['disk', 55, 2], ['cpu', 30, 1], ['cpu', 10, 2]]);
+});
+
+test('all threads of a path, its own first', () => {
+	const of = { ...threadOf(1), parts: [...PARTS, partOf('woken', 1, 1, [], 7)] } as Explanation;
+	assert.deepEqual(threadsOf(of).map(({ tid }) => tid), [1, 2, 7]);
+});
+
+const rowOf = (number: string, role: 'served' | 'made', pid: number, from: number, end: number, more: Partial<RequestRow> = {}): RequestRow => ({
+	name: number, number, parent: '', endpoint: '', path: '', protocol: 'http', role, status: 200, failed: false, open: false, end,
+	duration: end - from, first_byte: 0, received: 0, sent: 0, peer: '', host: 'h', pid, tid: pid, process: '', comm: '', ...more });
+
+test('a request stands once, its other sides below it', () => {
+	const rows = [rowOf('1', 'served', 10, 0, 100), rowOf('9', 'served', 30, 0, 95), rowOf('3', 'served', 20, 12, 88, { name: 'trace-a' }),
+		rowOf('2', 'made', 10, 10, 90, { name: 'trace-a', parent: '1' }), rowOf('4', 'made', 10, 2, 8, { parent: '1' })];
+	assert.deepEqual(treeOf(rows).map(({ row, depth }) => [row.number, depth]), [['1', 0], ['4', 1], ['2', 1], ['3', 2], ['9', 0]]);
+});
+
+test('no request is lost, whatever the rows say', () => {
+	const rows = [rowOf('1', 'served', 1, 0, 9, { parent: '2' }), rowOf('2', 'served', 1, 0, 8, { parent: '1' }), rowOf('3', 'served', 1, 0, 7, { parent: '3' })];
+	assert.deepEqual(treeOf(rows).map(({ row }) => row.number).sort(), ['1', '2', '3']);
+});
