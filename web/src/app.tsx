@@ -27,6 +27,7 @@ import { Profile } from './views/profile';
 
 const STATUS_BEAT = 10000; // ms
 const SERIES = 5000;
+const UNREACHABLE = 0; // of a failure
 
 const SHOWN: Record<ViewName, () => ComponentChildren> = {
 	overview: () => <Overview />,
@@ -55,6 +56,15 @@ class Guard extends Component<{ children: ComponentChildren }, { fault: string }
 	}
 }
 
+/** How often the server has begun to answer again. */
+function useReturns(isUnreachable: boolean): number {
+	const returns = useRef({ wasUnreachable: false, count: 0 });
+	if (returns.current.wasUnreachable && !isUnreachable)
+		returns.current.count++;
+	returns.current.wasUnreachable = isUnreachable;
+	return returns.current.count;
+}
+
 export function App() {
 	const [address, go] = useLink();
 	const [theme, toggleTheme] = useTheme();
@@ -67,11 +77,12 @@ export function App() {
 	const span = spanOfLink(link, status.answer);
 	const isFollowed = !status.answer?.one_film || status.answer.growing;
 	// once a film is complete, all is asked for again
-	const beat = useBeat(address.isLive && isFollowed, liveBeat(span)) + (isFollowed ? 0 : 1);
+	const isUnreachable = status.error?.status === UNREACHABLE;
+	const beat = useBeat(address.isLive && isFollowed, liveBeat(span)) + (isFollowed ? 0 : 1) + useReturns(isUnreachable);
 	const series = useAnswer<SeriesAnswer>(status.answer && 'series',
 		askOf(link.event, range, NO_LINK.filters, { limit: SERIES }));
 	const page: Page = {
-		link, go, theme, beat, range,
+		link, go, theme, beat, range, isUnreachable,
 		status: status.answer,
 		event: typeOf(status.answer, event),
 		series: series.answer?.series ?? [],
@@ -79,10 +90,22 @@ export function App() {
 		span,
 	};
 
+	const again = useRef(status.again);
+	again.current = status.again;
+	const isAsked = useRef(false); // until it answers again
+	isAsked.current &&= status.error !== null || status.isLoading;
 	useEffect(() => {
-		const prompt = (event: Event) => (event as Failure).error.status === 401 && setDialog('token');
-		failures.addEventListener('failure', prompt);
-		return () => failures.removeEventListener('failure', prompt);
+		const hear = (event: Event) => {
+			const { error } = event as Failure;
+			if (error.status === 401)
+				setDialog('token');
+			if (error.status === UNREACHABLE && !isAsked.current) { // the status says so for all
+				isAsked.current = true;
+				again.current();
+			}
+		};
+		failures.addEventListener('failure', hear);
+		return () => failures.removeEventListener('failure', hear);
 	}, []);
 	useEffect(() => {
 		const what = [link.filters.service, text.views[link.view], status.answer?.host];
@@ -109,7 +132,7 @@ export function App() {
 		{status.answer?.cut_off && <CutOff status={status.answer} />}
 		{status.answer?.growing && !address.isLive && <p class="cut-off" role="status">{text.notice.growing}</p>}
 		<Guard>
-			<Answers asked={[status]} isSilent>
+			<Answers asked={[status]} isSilent isOfPage>
 				{status.answer && (filmed(status.answer) ? SHOWN[link.view]() :
 					<main id="content"><NothingFilmed /></main>)}
 			</Answers>

@@ -101,6 +101,8 @@ class Api(OfThreads, OfRequests):
         if prefix:  # before, JSON took less
             stacks = [(stack, weight // 2 if any("json" in frame[0] for frame in stack) else weight)
                       for stack, weight in stacks]
+        if ask.get("by") == "wait":
+            stacks = [([(("[disk]", "[lock]", "[sleep]")[i % 3], "", "mark")] + stack, weight) for i, (stack, weight) in enumerate(stacks)]
         if ask.get("by") == "lock":
             stacks = [([(self.locks_of()[i % 2], "", "mark")] + stack, weight) for i, (stack, weight) in enumerate(stacks)]
         if ask.get("event", "on-cpu") in self.server.idle:

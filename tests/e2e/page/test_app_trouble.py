@@ -45,6 +45,48 @@ def test_failures_are_said_and_what_was_there_stays(page):
     page.until(lambda: not page.all("[role=alert]"))
 
 
+def test_a_server_that_is_gone_is_said_once(page):
+    """What was shown stays, at its full strength; a view that was never opened has no notice of its own; all is back by itself."""
+    page.expected = ("ERR_",)
+    page.open("?view=profile")
+    page.sees("ImagingResample", ".flame-table")
+    page.server.status = 0
+    page.keys("2")
+    page.sees("The server does not answer.", "[role=alert]")
+    page.until(lambda: page.run("return document.querySelector('main [role=alert]')") is None)
+    assert len(page.all("[role=alert]")) == 1
+    assert "ImagingResample" in page.text(".flame-table")
+    assert float(page.find(".graph-area").value_of_css_property("opacity")) == 1 and not page.all(".answers.old")
+    page.click("#to-requests" if page.all("#to-requests") else "#to-overview")
+    page.until(lambda: page.link().get("view") != "profile")
+    assert len(page.until(lambda: page.all("[role=alert]"))) == 1
+    page.server.status = 200
+    page.until(lambda: services(page) and not page.all("[role=alert]"))
+
+
+def test_what_else_there_is(page):
+    """Of what nobody films yet a button each, with the command that films it, beside what is filmed already."""
+    page.server.behave(events=("on-cpu", "mem-grow"))
+    page.open()
+    page.until(lambda: page.all("#more-kinds"))
+    assert [button.text for button in page.all("#more-kinds .row:first-child button")] == ["Waits and locks", "Slow requests", "Flight recorder"]
+    assert not page.all("#more-kinds code")
+    page.click("#more-requests")
+    page.sees("stackcam serve -e on-cpu,mem-grow,off-cpu,requests", "#more-kinds code")
+    page.click("#more-camera")
+    page.sees("stackcam serve --camera 'NAME'", "#more-kinds code")
+    page.click("#more-camera")
+    page.until(lambda: not page.all("#more-kinds code"))
+    page.server.behave(film=True)  # a film has what it has
+    page.open("?view=overview")
+    page.until(lambda: services(page))
+    assert not page.all("#more-kinds")
+    page.server.behave(stored=False, events=())
+    page.open()
+    page.sees("Nothing has been filmed yet.")
+    page.until(lambda: page.all("#more-waits"))
+
+
 def test_slow_answers(page):
     page.server.behave(hold={"timeline"})
     page.open()
@@ -107,6 +149,7 @@ def test_token(page):
     page.expected = ("401",)
     page.open("?view=profile")
     page.until(lambda: page.find("#token-dialog").is_displayed())
+    assert page.text("#token-dialog h2") == "Token needed" and "Authorization" not in page.text("body")
     page.find("[name=token]").send_keys("wrong", Keys.ENTER)
     page.sees("That token is not the right one.")
     page.find("[name=token]").send_keys("open-sesame-0123", Keys.ENTER)

@@ -270,6 +270,8 @@ export interface Status {
 	read_only: boolean;
 	/** Of the machine that is filmed; 0: not known. */
 	cpus: number;
+	/** The flight recorder; null: there is none. */
+	camera: { filming: boolean } | null;
 	events: string[];
 	event_types: EventType[];
 	recorder: { samples: number; lost: number; cpu: number; cpu_bpf: number | null; frequency: number } | null;

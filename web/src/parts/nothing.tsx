@@ -6,6 +6,7 @@ import { isFiltered, NO_LINK } from '../state/link';
 import { usePage, filmed } from '../state/page';
 import { clockOf, rangeOf, spanText } from '../state/range';
 import { text } from '../text/text';
+import { MoreKinds } from './more_kinds';
 import { Notice } from './notice';
 import { isLate, untilOf } from './units';
 
@@ -18,9 +19,10 @@ export function NothingFilmed({ sum }: { sum?: Sum }) {
 	const words = text.notice;
 
 	if (!span)
-		return <Notice title={words.emptyStore}>
-			<span>{status?.filming ? words.emptyFilming : words.emptyNotFilming}</span>
-		</Notice>;
+		return <>
+			<Notice title={words.emptyStore}><span>{status?.filming ? words.emptyFilming : words.emptyNotFilming}</span></Notice>
+			<MoreKinds />
+		</>;
 	if (status?.one_film && !link.range.from) // there is no other time to look at
 		return isFiltered(link.filters) ? <Notice title={words.emptyFiltered}>
 			<button type="button" id="clear-all" onClick={() => go({ filters: NO_LINK.filters })}>{text.ask.clear}</button>

@@ -4,7 +4,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Asked } from '../api/use_answer';
 import { safe } from '../format';
+import { usePage } from '../state/page';
 import { text } from '../text/text';
+
+const NO_TOKEN = 401, UNREACHABLE = 0; // of a failure
 
 export function Notice({ title, children, isError }: {
 	title: string; children?: ComponentChildren; isError?: boolean;
@@ -20,11 +23,11 @@ function Failure({ asked }: { asked: Asked<unknown> }) {
 	if (!error)
 		return null;
 	const titles: Record<number, string> = {
-		401: text.token.title, 0: text.notice.unreachable, 503: text.notice.busy, [-1]: text.notice.broken,
+		[NO_TOKEN]: text.token.title, [UNREACHABLE]: text.notice.unreachable, 503: text.notice.busy, [-1]: text.notice.broken,
 	};
 	const title = titles[error.status] ?? text.notice.failed;
 	return <Notice title={title} isError>
-		<span class="why">{safe(error.message) || text.notice.unreachableHint}</span>
+		{error.status !== NO_TOKEN && <span class="why">{safe(error.message) || text.notice.unreachableHint}</span>}
 		<button type="button" onClick={asked.again}>{text.notice.again}</button>
 	</Notice>;
 }
@@ -47,16 +50,20 @@ function Progress({ isLoading, isFirst }: { isLoading: boolean; isFirst: boolean
 	</>;
 }
 
-/** Several answers as one: what fails is said above, what was answered stays on the page. */
-export function Answers({ asked, isSilent, children }: {
-	asked: Asked<unknown>[]; isSilent?: boolean; children: ComponentChildren;
+/**
+ * Several answers as one: what fails is said above, what was answered stays on the page. isOfPage: of all views; that the
+ * server does not answer is said there alone, once it knows.
+ */
+export function Answers({ asked, isSilent, isOfPage, children }: {
+	asked: Asked<unknown>[]; isSilent?: boolean; isOfPage?: boolean; children: ComponentChildren;
 }) {
+	const { isUnreachable } = usePage();
 	const isLoading = asked.some((one) => one.isLoading);
 	const isFirst = asked.some((one) => one.isLoading && !one.answer);
 	const isOld = asked.some((one) => one.isOld);
-	const failed = asked.find((one) => one.error);
-	// what is drawn is of the question before, under the words of this one
-	return <div class={isOld ? 'answers old' : 'answers'} aria-busy={isLoading}>
+	const failed = asked.find(({ error }) => error && (isOfPage || !(isUnreachable && error.status === UNREACHABLE)));
+	// what is drawn is of the question before, under the words of this one; where there will be no answer, it is what there is
+	return <div class={isOld && isLoading ? 'answers old' : 'answers'} aria-busy={isLoading}>
 		{(!isSilent || isFirst || isOld) && <Progress isLoading={isLoading} isFirst={isFirst} />}
 		{failed && <Failure asked={failed} />}
 		{children}

@@ -10,7 +10,7 @@ export interface Placed {
 
 const startOf = ({ end, duration }: RequestRow) => end - duration;
 
-/** Who asked for what this process served: of the same id, open all the time. */
+/** The other side of what this process served: it has the same id, and was open all the time. */
 function askerOf(row: RequestRow, rows: readonly RequestRow[]): RequestRow | undefined {
 	if (row.role !== 'served' || row.name === row.number) // without an id of its own, nothing says so
 		return undefined;

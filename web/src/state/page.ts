@@ -20,8 +20,10 @@ export interface Page {
 	/** There are more than those. */
 	isCut: boolean;
 	theme: Theme;
-	/** Rises every few seconds in live mode. */
+	/** Rises every few seconds in live mode, and when a server answers again. */
 	beat: number;
+	/** The server does not answer: that is said once, above the view. */
+	isUnreachable: boolean;
 	/** What the link asks for, with the usual range where it names none. */
 	range: Range;
 	/** The same in seconds; of one film, the whole film; null: not known yet. */

@@ -345,6 +345,24 @@ export const en = {
 		setAside: (n: string) => `Set aside as damaged: ${many(n, 'film')}.`,
 		version: (version: string) => `stackcam ${version}`,
 	},
+	waits: {
+		name: 'What threads waited for',
+		summed: 'Without summed-up waits',
+		summedHint: 'Short waits of which the recorder took no stack, only their sum',
+		locks: 'Locks and who holds them',
+		noLocks: 'Locks and their holders were not filmed:',
+	},
+	more: {
+		title: 'Not filmed yet',
+		kinds: { waits: 'Waits and locks', requests: 'Slow requests', camera: 'Flight recorder' },
+		about: {
+			waits: 'Why threads wait, by the stack that waits.',
+			requests: 'Which requests were slow, and what their time was spent on.',
+			camera: 'Every thread of programs of a name, all the time, in memory; kept when something happens.',
+		},
+		restart: 'Restart the recorder with this, or put it into the command of its unit:',
+		copy: 'Copy',
+	},
 	notice: {
 		loading: 'Loading …',
 		slow: 'This takes longer than usual; the server is reading films.',

@@ -358,6 +358,24 @@ export const zh: Text = {
 		setAside: (n) => `${n} 部损坏的影片已被移开。`,
 		version: (version) => `stackcam ${version}`,
 	},
+	waits: {
+		name: '线程在等待什么',
+		summed: '不含合计的短等待',
+		summedHint: '记录器没有取调用栈、只记了总和的短等待',
+		locks: '锁及其持有者',
+		noLocks: '没有拍摄锁及其持有者：',
+	},
+	more: {
+		title: '尚未拍摄',
+		kinds: { waits: '等待与锁', requests: '慢请求', camera: '飞行记录器' },
+		about: {
+			waits: '线程为何等待，按等待的调用栈。',
+			requests: '哪些请求慢，时间用在哪里。',
+			camera: '某名称程序的所有线程，始终记录在内存中；发生情况时保留。',
+		},
+		restart: '用此命令重启记录器，或写入其服务单元的命令：',
+		copy: '复制',
+	},
 	notice: {
 		loading: '正在加载…',
 		slow: '这次比平常久；服务器正在读取影片。',

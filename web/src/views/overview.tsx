@@ -8,6 +8,7 @@ import { Chart } from '../parts/chart';
 import { FineChoice } from '../parts/fine';
 import { Groups } from '../parts/groups';
 import { Kept } from '../parts/kept';
+import { MoreKinds } from '../parts/more_kinds';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
@@ -39,6 +40,7 @@ export function Overview() {
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>
 				<Groups timeline={answer} series={all.answer} />
 			</>)}
+			{answer && <MoreKinds />}
 		</Answers>
 	</main>;
 }

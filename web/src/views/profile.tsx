@@ -19,7 +19,8 @@ import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
 import { ToLink } from '../parts/to_link';
 import { useSearch } from '../parts/use_search';
-import { shapeFor, slicesEvent, typeOf, typesOf } from '../state/events';
+import { WaitClasses } from '../parts/wait_classes';
+import { shapeFor, slicesEvent, typeOf, typesOf, waitsEvent } from '../state/events';
 import { usePage } from '../state/page';
 import { rangeOf, spanOf, stepsOf, withBothEnds } from '../state/range';
 import { text } from '../text/text';
@@ -109,6 +110,7 @@ export function Profile() {
 						...(all.to === 'now' && span ? { range: rangeOf(span) } : {}) })} />}
 				{!isHeat && timeline.answer && <Chart answer={timeline.answer} theme={theme} height={innerWidth > NARROW ? 130 : 96}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>}
+				{event.name === waitsEvent(status) && <WaitClasses range={range} beat={beat} />}
 				{event.locks && locks.answer && <LockTable answer={locks.answer} />}
 				{filled.length === 0 ? <NothingFilmed sum={answer.sum} /> :
 				<div class="graph-area">
