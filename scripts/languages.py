@@ -45,6 +45,11 @@ ALLOWED = {
     "src/bpf/unwind/runtimes.h",
     "src/film/events.c",
     "src/film/events.h",
+    "src/film/frame_kinds.c",
+    "src/film/roles_before.c",
+    "src/film/task_kinds.c",
+    "src/film/task_kinds.h",
+    "src/resolve/function_roles.c",
     "src/runtime/runtime.c",
     "src/runtime/runtime.h",
 }

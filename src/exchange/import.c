@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "film/events.h"
+#include "film/frame_kinds.h"
 
 #define SECOND_NS 1000000000ull
 #define HOUR_NS	  (3600 * SECOND_NS)
@@ -304,7 +305,8 @@ uint32_t import_frame(struct import *film, const struct import_place *place)
 	if (!kind)
 		kind = FILM_FRAME_NATIVE;
 	image = find_image(film, place, kind, file);
-	if (!address || (place->count && (kind > FILM_FRAME_MARK || !*place->image)))
+	if (!address ||
+	    (place->count && (!film_frame_kind_of(kind)->has_address || !*place->image)))
 		address = names;
 	key = hash_u64(address ^ hash_u64((uint64_t)image << 8 | kind));
 	known = map_get(&film->frames, key);

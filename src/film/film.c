@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "film/film.h"
 
+#include "film/frame_kinds.h"
+
 const char *film_protocol_name(unsigned int protocol)
 {
 	static const char *const names[] = {
@@ -17,26 +19,5 @@ const char *film_protocol_name(unsigned int protocol)
 
 const char *film_frame_kind_name(unsigned int kind)
 {
-	switch (kind) {
-	case FILM_FRAME_NATIVE:
-		return "native";
-	case FILM_FRAME_KERNEL:
-		return "kernel";
-	case FILM_FRAME_JIT:
-		return "jit";
-	case FILM_FRAME_MARK:
-		return "mark";
-	case FILM_FRAME_PYTHON:
-		return "python";
-	case FILM_FRAME_JAVA:
-		return "java";
-	case FILM_FRAME_LUA:
-		return "lua";
-	case FILM_FRAME_JAVASCRIPT:
-		return "javascript";
-	case FILM_FRAME_LABEL:
-		return "label";
-	default:
-		return "unknown";
-	}
+	return film_frame_kind_of(kind)->name;
 }

@@ -87,7 +87,7 @@ struct film_image {
 	uint32_t build_id_size; /* bytes; 0: the image has no build id */
 };
 
-/* Kinds of frames; runtimes append theirs. film_frame_kind_name() has the names. */
+/* Kinds of frames; runtimes append theirs. film/frame_kinds.c has what is true of each. */
 enum film_frame_kind {
 	FILM_FRAME_NATIVE = 1,
 	FILM_FRAME_KERNEL,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "film/frame_kinds.h"
 #include "film/schema.h"
 
 /* Images that differ in nothing but in what lies at some addresses: of JIT code, most of all. */
@@ -321,7 +322,7 @@ static uint64_t hash_frame(const struct merge_ids *ids, const struct film_frame 
 {
 	uint64_t hash = hash_u64((uint64_t)image << 8 | (uint64_t)frame->kind);
 
-	if (frame->kind < FILM_FRAME_PYTHON) {
+	if (film_frame_kind_of(frame->kind)->has_address) {
 		hash = hash_u64(hash ^ frame->address);
 		return ids->images.at[image].build_id_size ? hash : hash_u64(hash ^ names->hash);
 	}
@@ -336,7 +337,7 @@ static int add_frame(struct merge_ids *ids, const struct film_frame *frame, uint
 {
 	uint32_t number, variant;
 
-	if (frame->kind >= FILM_FRAME_PYTHON) {
+	if (!film_frame_kind_of(frame->kind)->has_address) {
 		*id = film_frame(ids->to, image, frame->kind, ++ids->last_place);
 		return !*id || vec_push(&ids->named, false) ? 0 : -ENOMEM;
 	}
@@ -390,7 +391,7 @@ static int map_frame(struct merge_ids *ids, uint32_t i, struct frame_names *name
 		film_name_frame(ids->to, id, names->at, names->count);
 		ids->named.at[id] = true;
 	}
-	if (!known && frame->start && frame->kind < FILM_FRAME_PYTHON)
+	if (!known && frame->start && film_frame_kind_of(frame->kind)->has_address)
 		film_start_frame(ids->to, id, frame->address, frame->start);
 	return 0;
 }

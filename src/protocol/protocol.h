@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "film/film.h"
+#include "film/roles.h"
 
 /*
  * Finds requests and answers in what a connection moves. What is read is copies of beginnings: each
@@ -103,6 +104,8 @@ struct protocol {
 	/* The server will send nothing more. */
 	void (*ended)(void *state, const struct protocol_sink *sink); /* may be null */
 	void (*free)(void *state);				      /* may be null */
+	/* what its endpoints mean: the film gets it; null: nothing */
+	const struct film_role_row *roles;
 };
 
 /* The one that the kernel calls so; null: none. */

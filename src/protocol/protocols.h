@@ -5,6 +5,9 @@
 /* The protocols, one file each. */
 #include "protocol/protocol.h"
 
+/* All there are, null-terminated. */
+extern const struct protocol *const protocol_types[];
+
 extern const struct protocol protocol_http1;
 extern const struct protocol protocol_http2;
 /*

@@ -480,6 +480,31 @@ static void take(void *state, enum side number, const struct piece *piece,
 	tell_bytes(&r);
 }
 
+#define FOR_WORK FILM_ROLE_FOR_WORK, FILM_FRAME_MARK
+
+/* Commands that wait for an element, as queues of jobs use them. */
+static const struct film_role_row roles[] = {
+	{FOR_WORK, "BLPOP"},
+	{FOR_WORK, "BLPOP *"},
+	{FOR_WORK, "BRPOP"},
+	{FOR_WORK, "BRPOP *"},
+	{FOR_WORK, "BRPOPLPUSH"},
+	{FOR_WORK, "BRPOPLPUSH *"},
+	{FOR_WORK, "BLMOVE"},
+	{FOR_WORK, "BLMOVE *"},
+	{FOR_WORK, "BLMPOP"},
+	{FOR_WORK, "BLMPOP *"},
+	{FOR_WORK, "BZPOPMIN"},
+	{FOR_WORK, "BZPOPMIN *"},
+	{FOR_WORK, "BZPOPMAX"},
+	{FOR_WORK, "BZPOPMAX *"},
+	{FOR_WORK, "BZMPOP"},
+	{FOR_WORK, "BZMPOP *"},
+	{FOR_WORK, "XREAD BLOCK"},
+	{FOR_WORK, "XREAD BLOCK *"},
+	{0},
+};
+
 const struct protocol protocol_redis = {
 	.id = FILM_PROTOCOL_REDIS,
 	.kernel = KERNEL_REDIS,
@@ -487,4 +512,5 @@ const struct protocol protocol_redis = {
 	.side_of = side_of,
 	.take = take,
 	.ended = ended,
+	.roles = roles,
 };

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "film/frame_kinds.h"
+
 static uint64_t hash_text(const char *s)
 {
 	return hash_bytes(s, strlen(s));
@@ -164,7 +166,7 @@ static bool add_functions(struct frame_labels *fl, uint32_t id)
 		 * a language's own runtime counts what it has inlined among the calls, and so do
 		 * its people
 		 */
-		if (!fl->labels->shape->inlines && frame->kind < FILM_FRAME_PYTHON)
+		if (!fl->labels->shape->inlines && film_frame_kind_of(frame->kind)->has_address)
 			return true;
 	}
 	return add_use(fl, label_of_function(fl, frame->function, frame->file, frame->line),

@@ -21,7 +21,7 @@ struct lane {
 	uint32_t pid, tid; /* tid: for a goroutine the low bits of its number */
 	bool is_goroutine;
 	const char *kind;     /* "thread", "goroutine", "task" */
-	uint8_t unlinked;     /* the process's set of enum unlinked_kind */
+	uint8_t unlinked;     /* the process's set of enum film_task_kind */
 	uint64_t first, last; /* start of its first slice, end of its last one */
 	uint64_t ns[SLICE_KINDS];
 	uint64_t slices[SLICE_KINDS];

@@ -6,100 +6,164 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines that a film's table may have, and bytes of a name's pattern: each name is compared. */
-enum {
-	LINES_MAX = 512,
-	GLOB_MAX = 128
-};
-
-struct line {
-	enum film_role role;
-	unsigned long kind;
-	char glob[GLOB_MAX];
-};
+#include "film/names.h"
 
 struct lines {
-	struct line all[LINES_MAX];
+	struct film_role_line all[FILM_ROLE_LINES_MAX];
 	size_t count;
 };
 
-/* "ROLE KIND GLOB"; false: it is of a later version. */
-static bool parse(const char *text, size_t length, struct line *line)
+/* Adds the lines of a text whose roles are in the set; returns the roles that it has. */
+static uint32_t parse_all(const char *text, uint32_t roles, struct lines *lines)
 {
-	const char *kind = memchr(text, ' ', length), *end = text + length;
-	char *glob;
+	uint32_t has = 0;
 
-	if (!kind)
-		return false;
-	line->role = film_role_named(text, (size_t)(kind - text));
-	line->kind = strtoul(kind + 1, &glob, 10);
-	if (line->role == FILM_ROLES || glob >= end || *glob != ' ' || end - glob > GLOB_MAX)
-		return false;
-	memcpy(line->glob, glob + 1, (size_t)(end - glob - 1));
-	line->glob[end - glob - 1] = 0;
-	return true;
-}
-
-static void parse_all(const char *text, struct lines *lines)
-{
-	for (size_t length; *text && lines->count < LINES_MAX;
+	for (size_t length; *text && lines->count < FILM_ROLE_LINES_MAX;
 	     text += length + (text[length] != 0)) {
+		struct film_role_line *line = &lines->all[lines->count];
+
 		length = strcspn(text, "\n");
-		if (parse(text, length, &lines->all[lines->count]))
-			lines->count++;
+		if (!film_role_parse(text, length, line) || !(roles >> line->role & 1))
+			continue;
+		has |= 1u << line->role;
+		lines->count++;
 	}
+	return has;
 }
 
-static uint32_t roles_of(const struct lines *lines, unsigned long kind, const char *name)
+/* Whether a pattern matches; most names differ in the first character, and a film has many. */
+static bool matches(const char *glob, const char *text)
 {
+	return (*glob == *text || *glob == '*' || *glob == '[') && !fnmatch(glob, text, 0);
+}
+
+static uint32_t roles_of(const struct lines *lines, unsigned int kind, const char *name,
+			 const char *file)
+{
+	const bool is_frame = kind != FILM_ROLES_OF_THREAD && kind < FILM_ROLES_OF_ANY;
 	uint32_t roles = 0;
 
 	for (size_t i = 0; i < lines->count; i++) {
-		const struct line *line = &lines->all[i];
+		const struct film_role_line *line = &lines->all[i];
 
-		/* most names differ there already, and a film has many */
-		if (line->kind == kind && *line->glob == *name && !fnmatch(line->glob, name, 0))
+		if ((line->kind == kind || (line->kind == FILM_ROLES_OF_ANY && is_frame)) &&
+		    matches(line->glob, name) && (!*line->file || matches(line->file, file)))
 			roles |= 1u << line->role;
 	}
 	return roles;
 }
 
-/* By frame, those of the functions that were inlined there included. */
 static void find(const struct film *film, const struct lines *lines, uint32_t *frames)
 {
 	for (uint32_t i = 1; i < film->frame_count; i++)
 		frames[i] = roles_of(lines, film->frames[i].kind,
-				     film->functions[film->frames[i].function].name);
+				     film->functions[film->frames[i].function].name,
+				     film->frames[i].file);
 	for (size_t i = 0; i < film->inline_count; i++) {
 		const struct film_inline *outer = &film->inlines[i];
 
-		frames[outer->frame] |= roles_of(lines, film->frames[outer->frame].kind,
-						 film->functions[outer->function].name);
+		frames[outer->frame] |=
+			roles_of(lines, film->frames[outer->frame].kind,
+				 film->functions[outer->function].name, outer->file);
 	}
+}
+
+/* The lines of a film, to be freed; null: no memory. */
+static struct lines *lines_of(const struct film *film, uint32_t roles)
+{
+	struct lines *lines = calloc(1, sizeof(*lines));
+	const char *text = film->info.roles ? film->info.roles : "";
+
+	if (lines)
+		parse_all(film_roles_before, roles & ~parse_all(text, roles, lines), lines);
+	return lines;
+}
+
+/* Makes room for count rows. 0, or -ENOMEM: both are null. */
+static int begin(const struct film *film, uint32_t roles, size_t count, struct lines **lines,
+		 uint32_t **rows)
+{
+	*lines = lines_of(film, roles);
+	*rows = calloc(count + 1, sizeof(**rows));
+	if (*lines && *rows)
+		return 0;
+	free(*lines);
+	free(*rows);
+	*lines = NULL;
+	*rows = NULL;
+	return -ENOMEM;
+}
+
+int roles_of_frames(const struct film *film, uint32_t roles, uint32_t **frames)
+{
+	struct lines *lines;
+
+	if (begin(film, roles, film->frame_count, &lines, frames))
+		return -ENOMEM;
+	if (lines->count)
+		find(film, lines, *frames);
+	free(lines);
+	return 0;
+}
+
+int roles_of_functions(const struct film *film, uint32_t roles, uint32_t **functions)
+{
+	struct lines *lines;
+
+	if (begin(film, roles, film->function_count, &lines, functions))
+		return -ENOMEM;
+	for (uint32_t i = 1; i < film->function_count; i++)
+		(*functions)[i] =
+			roles_of(lines, film->functions[i].kind, film->functions[i].name, "");
+	free(lines);
+	return 0;
+}
+
+int roles_of_images(const struct film *film, uint32_t roles, uint32_t **images)
+{
+	struct lines *lines;
+
+	if (begin(film, roles, film->image_count, &lines, images))
+		return -ENOMEM;
+	for (uint32_t i = 1; i < film->image_count; i++) {
+		const struct film_image *image = &film->images[i];
+
+		(*images)[i] = image->kind == FILM_IMAGE_SCRIPT
+				       ? roles_of(lines, FILM_ROLES_OF_SCRIPT, image->path, "")
+				       : roles_of(lines, FILM_ROLES_OF_FILE,
+						  name_of_image(image->path), "");
+	}
+	free(lines);
+	return 0;
+}
+
+int roles_of_threads(const struct film *film, uint32_t roles, uint32_t **threads)
+{
+	struct lines *lines;
+
+	if (begin(film, roles, film->thread_count, &lines, threads))
+		return -ENOMEM;
+	for (uint32_t i = 1; i < film->thread_count; i++)
+		(*threads)[i] = roles_of(lines, FILM_ROLES_OF_THREAD, film->threads[i].comm, "");
+	free(lines);
+	return 0;
 }
 
 int roles_init(struct roles *roles, const struct film *film)
 {
-	struct lines *lines = calloc(1, sizeof(*lines));
-	uint32_t *frames = calloc(film->frame_count + 1ull, sizeof(*frames));
+	uint32_t *frames = NULL;
 
-	*roles = (struct roles){calloc(film->stack_count + 1ull, sizeof(*roles->of_stack)),
-				calloc(film->thread_count + 1ull, sizeof(*roles->of_thread))};
-	if (!lines || !frames || !roles->of_stack || !roles->of_thread) {
-		free(lines);
+	*roles = (struct roles){.of_stack =
+					calloc(film->stack_count + 1ull, sizeof(*roles->of_stack))};
+	if (!roles->of_stack || roles_of_frames(film, ROLES_ALL, &frames) ||
+	    roles_of_threads(film, ROLES_ALL, &roles->of_thread)) {
 		free(frames);
 		return -ENOMEM;
 	}
-	parse_all(film->info.roles ? film->info.roles : "", lines);
-	if (lines->count)
-		find(film, lines, frames);
 	/* a parent comes before its children */
-	for (uint32_t i = 1; lines->count && i < film->stack_count; i++)
+	for (uint32_t i = 1; i < film->stack_count; i++)
 		roles->of_stack[i] =
 			roles->of_stack[film->stacks[i].parent] | frames[film->stacks[i].frame];
-	for (uint32_t i = 1; lines->count && i < film->thread_count; i++)
-		roles->of_thread[i] = roles_of(lines, FILM_ROLES_OF_THREAD, film->threads[i].comm);
-	free(lines);
 	free(frames);
 	return 0;
 }

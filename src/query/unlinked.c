@@ -3,49 +3,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "film/events.h"
+#include "query/roles.h"
 
-/*
- * function: of a thread that runs such tasks; all that its name begins with, as names have
- * parameters, or none. thread: what the names of such threads begin with, of which the kernel keeps
- * 15 bytes.
- */
-static const struct runtime {
-	const char *name, *function, *thread;
-	enum event_id lanes; /* the event that records lanes of them; 0: none does */
-} runtimes[UNLINKED_KINDS] = {
-	[UNLINKED_ASYNCIO] = {"tasks of asyncio", "BaseEventLoop._run_once", NULL,
-			      EVENT_TASK_LANES},
-	[UNLINKED_NODE] = {"asynchronous calls of Node.js", "node::SpinEventLoop", NULL, 0},
-	[UNLINKED_JAVA] = {"virtual threads of Java", "jdk.internal.vm.Continuation.",
-			   "VirtualThread-u", EVENT_VTHREAD_LANES},
-	[UNLINKED_TOKIO] = {"tasks of Tokio", "tokio::runtime::", "tokio-runtime-w", 0},
-	[UNLINKED_GO] = {"goroutines", "runtime.schedule", NULL, EVENT_GO_LANES},
-};
-
-const char *unlinked_name(enum unlinked_kind kind)
-{
-	return runtimes[kind].name;
-}
-
-const char *unlinked_event(enum unlinked_kind kind)
-{
-	return runtimes[kind].lanes ? event_type(runtimes[kind].lanes)->name : NULL;
-}
-
-static bool begins_with(const char *name, const char *with)
-{
-	return with && !strncmp(name, with, strlen(with));
-}
+#define ALL_KINDS ((1u << FILM_TASK_KINDS) - 1)
 
 uint8_t unlinked_lanes(const struct film *film)
 {
 	uint8_t kinds = 0;
 
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++) {
-		const char *name = unlinked_event(kind);
+	for (unsigned int kind = 0; kind < FILM_TASK_KINDS; kind++) {
+		const char *name = film_task_kind_event(kind);
 		uint32_t event = name ? film_find_event(film, name) : 0;
 
 		if (event && film_has_any(film, event))
@@ -54,49 +22,36 @@ uint8_t unlinked_lanes(const struct film *film)
 	return kinds;
 }
 
-static uint8_t kinds_of_function(const char *name)
+/* The set of kinds that are not among the film's lanes, from a set of roles. */
+static uint8_t kinds_of(uint32_t roles, uint8_t lanes)
 {
-	uint8_t kinds = 0;
-
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
-		kinds |= (uint8_t)(begins_with(name, runtimes[kind].function) << kind);
-	return kinds;
-}
-
-static uint8_t kinds_of_thread(const char *name)
-{
-	uint8_t kinds = 0;
-
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
-		kinds |= (uint8_t)(begins_with(name, runtimes[kind].thread) << kind);
-	return kinds;
+	return (uint8_t)(roles >> FILM_ROLE_RUNS & ALL_KINDS & ~lanes);
 }
 
 int unlinked_begin(const struct film *film, struct unlinked *unlinked)
 {
-	uint8_t *of_function = calloc(film->function_count + 1ull, 1);
-	uint8_t meant = (1u << UNLINKED_KINDS) - 1;
+	const uint32_t roles = (uint32_t)ALL_KINDS << FILM_ROLE_RUNS;
+	uint32_t *frames = NULL, *threads = NULL;
+	uint8_t lanes = unlinked_lanes(film);
 
 	unlinked->of_stack = calloc(film->stack_count + 1ull, 1);
 	unlinked->of_process = calloc(film->process_count + 1ull, 1);
-	if (!of_function || !unlinked->of_stack || !unlinked->of_process) {
-		free(of_function);
+	if (!unlinked->of_stack || !unlinked->of_process || roles_of_frames(film, roles, &frames) ||
+	    roles_of_threads(film, roles, &threads)) {
+		free(frames);
 		return -ENOMEM;
 	}
-	meant &= (uint8_t)~unlinked_lanes(film);
-	for (uint32_t i = 1; i < film->function_count; i++)
-		of_function[i] = kinds_of_function(film->functions[i].name) & meant;
 	/* a stack's parent stands before it */
 	for (uint32_t i = 1; i < film->stack_count; i++) {
 		const struct film_stack *stack = &film->stacks[i];
 
-		unlinked->of_stack[i] = unlinked->of_stack[stack->parent] |
-					of_function[film->frames[stack->frame].function];
+		unlinked->of_stack[i] =
+			unlinked->of_stack[stack->parent] | kinds_of(frames[stack->frame], lanes);
 	}
-	free(of_function);
 	for (uint32_t i = 1; i < film->thread_count; i++)
-		unlinked->of_process[film->threads[i].process] |=
-			kinds_of_thread(film->threads[i].comm) & meant;
+		unlinked->of_process[film->threads[i].process] |= kinds_of(threads[i], lanes);
+	free(frames);
+	free(threads);
 	return 0;
 }
 

@@ -2,25 +2,17 @@
 #ifndef QUERY_UNLINKED_H
 #define QUERY_UNLINKED_H
 
+#include "film/task_kinds.h"
 #include "query/slices.h"
 
 /*
  * Detects processes whose tasks share threads and have no lanes of their own: the lane of such a
  * thread shows what all of its tasks did, not which of them did it. They are detected by a function
- * on a thread's stack, or by a thread name that their runtime sets; a process without either in the
- * slices is not detected.
+ * on a thread's stack, or by a thread name that their runtime sets, which the film has the roles
+ * of; a process without either in the slices is not detected.
  */
-enum unlinked_kind {
-	UNLINKED_ASYNCIO,
-	UNLINKED_NODE,
-	UNLINKED_JAVA,
-	UNLINKED_TOKIO,
-	UNLINKED_GO,
-	UNLINKED_KINDS
-};
-
 struct unlinked {
-	uint8_t *of_stack, *of_process; /* sets of enum unlinked_kind */
+	uint8_t *of_stack, *of_process; /* sets of enum film_task_kind */
 };
 
 /* Returns 0 or -ENOMEM; call unlinked_free() in both cases. */
@@ -35,13 +27,7 @@ static inline uint8_t unlinked_of(const struct unlinked *unlinked, const struct 
 
 void unlinked_take(struct unlinked *unlinked, const struct film *film, const struct slice *slice);
 
-/* "tasks of asyncio", "virtual threads of Java" */
-const char *unlinked_name(enum unlinked_kind kind);
-
 /* The set of kinds that have lanes in the film. */
 uint8_t unlinked_lanes(const struct film *film);
-
-/* The event that records lanes of a kind: "go-lanes"; null: none. */
-const char *unlinked_event(enum unlinked_kind kind);
 
 #endif

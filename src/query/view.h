@@ -71,7 +71,7 @@ struct view {
 	 */
 	uint64_t others, unplaced;
 	/*
-	 * For a question about requests: set of enum unlinked_kind. Some threads alternate between
+	 * For a question about requests: set of enum film_task_kind. Some threads alternate between
 	 * such tasks, which may not all belong to the request
 	 */
 	uint32_t unlinked;

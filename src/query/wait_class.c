@@ -2,70 +2,37 @@
 #include "query/wait_class.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "query/idle_stacks.h"
 
-/* Functions that tell what a wait is for: of the kernel after any system call, ... */
-static const struct teller {
-	const char *glob;
-	enum wait_frames has;
-} tellers[] = {
-	{"handle_mm_fault", WAIT_HAS_FAULT}, {"exc_page_fault", WAIT_HAS_FAULT},
-	{"do_swap_page", WAIT_HAS_FAULT},    {"try_to_free_*pages", WAIT_HAS_FAULT},
-	{"shrink_node*", WAIT_HAS_FAULT},    {"io_schedule*", WAIT_HAS_DISK},
-	{"submit_bio*", WAIT_HAS_DISK},	     {"blk_mq_*", WAIT_HAS_DISK},
-	{"__wait_on_buffer", WAIT_HAS_DISK}, {"folio_wait_*", WAIT_HAS_DISK},
-	{"jbd2_*", WAIT_HAS_DISK},
-};
-
-/* ... and native ones of a language's runtime in a call that waits for a time. */
-static const struct teller native_tellers[] = {
-	{"JVM_Sleep*", WAIT_HAS_SLEEP}, /* HotSpot: Thread.sleep() */
-	{"rb_f_sleep", WAIT_HAS_SLEEP}, /* Ruby, where its libruby has symbols */
-};
-
-static uint8_t find(const struct teller *all, size_t count, const char *name)
+/* What a function on a stack says of what is awaited: of the kernel, or of a runtime. */
+static uint8_t evidence_of(uint32_t roles)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!fnmatch(all[i].glob, name, 0))
-			return (uint8_t)all[i].has;
-	return 0;
-}
-
-static uint8_t what_tells(const struct film *film, const struct film_frame *frame)
-{
-	const char *name = film->functions[frame->function].name;
-
-	if (frame->kind == FILM_FRAME_KERNEL)
-		return find(tellers, sizeof(tellers) / sizeof(tellers[0]), name);
-	if (frame->kind == FILM_FRAME_NATIVE)
-		return find(native_tellers, sizeof(native_tellers) / sizeof(native_tellers[0]),
-			    name);
-	return 0;
+	return (uint8_t)((roles >> FILM_ROLE_FAULT & 1 ? WAIT_HAS_FAULT : 0) |
+			 (roles >> FILM_ROLE_DISK & 1 ? WAIT_HAS_DISK : 0) |
+			 (roles >> FILM_ROLE_TIMED_WAIT & 1 ? WAIT_HAS_SLEEP : 0));
 }
 
 int wait_classes_init(struct wait_classes *classes, const struct film *film)
 {
-	uint8_t *frames = calloc(film->frame_count + 1ull, 1);
+	const uint32_t roles = 1u << FILM_ROLE_FAULT | 1u << FILM_ROLE_DISK |
+			       1u << FILM_ROLE_TIMED_WAIT | IDLE_STACKS_ROLES;
+	uint32_t *frames = NULL;
+	int err;
 
 	*classes = (struct wait_classes){.film = film, .decider.arch = film->info.arch};
 	classes->frames = calloc(film->stack_count + 1ull, 1);
-	if (!frames || !classes->frames) {
-		free(frames);
+	if (!classes->frames || roles_of_frames(film, roles, &frames))
 		return -ENOMEM;
-	}
-	for (uint32_t i = 1; i < film->frame_count; i++)
-		frames[i] = what_tells(film, &film->frames[i]);
 	/* a parent comes before its children */
 	for (uint32_t i = 1; i < film->stack_count; i++)
-		classes->frames[i] =
-			classes->frames[film->stacks[i].parent] | frames[film->stacks[i].frame];
+		classes->frames[i] = classes->frames[film->stacks[i].parent] |
+				     evidence_of(frames[film->stacks[i].frame]);
+	err = idle_stacks_find(film, frames, classes->frames);
 	free(frames);
-	return idle_stacks_find(film, classes->frames);
+	return err;
 }
 
 void wait_classes_free(struct wait_classes *classes)

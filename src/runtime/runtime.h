@@ -13,6 +13,7 @@
 #include "bpf/unwind/abi.h"
 #include "bpf/lanes/vthreads_abi.h"
 #include "film/film.h"
+#include "film/roles.h"
 #include "process/targets.h"
 
 /*
@@ -205,6 +206,11 @@ struct runtime_type {
 	 * for that would take too long.
 	 */
 	const char *spans_file;
+	/*
+	 * What its functions, and those of its language's library, mean for those that call them:
+	 * the film gets it. null: nothing.
+	 */
+	const struct film_role_row *roles;
 	unsigned int lock_kind; /* enum film_lock_kind */
 	unsigned int lock_sure; /* enum film_lock_holder: how sure an owner is */
 };

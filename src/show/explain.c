@@ -222,15 +222,15 @@ static void put_unlinked(const struct teller *t)
 {
 	uint32_t process = t->e->film->threads[t->x->thread].process;
 
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++) {
-		const char *lanes = unlinked_event(kind);
+	for (unsigned int kind = 0; kind < FILM_TASK_KINDS; kind++) {
+		const char *lanes = film_task_kind_event(kind);
 
 		if (!(t->e->unlinked.of_process[process] >> kind & 1))
 			continue;
 		fprintf(t->out,
 			"Not linked: its process runs %s, which share threads: some of this may be "
 			"of others",
-			unlinked_name(kind));
+			film_task_kind_text(kind));
 		if (lanes && !film_find_event(t->e->film, lanes))
 			fprintf(t->out, "; 'record -e threads,%s' tells them apart", lanes);
 		fputs(".\n", t->out);

@@ -39,8 +39,8 @@ void json_put_reasons(struct json *j, const char *key, const struct view_reasons
 void json_put_unlinked(struct json *j, uint32_t kinds)
 {
 	json_open(j, "not_linked", '[');
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
+	for (unsigned int kind = 0; kind < FILM_TASK_KINDS; kind++)
 		if (kinds >> kind & 1)
-			json_text(j, NULL, unlinked_name(kind));
+			json_text(j, NULL, film_task_kind_text(kind));
 	json_close(j, ']');
 }

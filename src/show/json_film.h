@@ -14,7 +14,7 @@ void json_put_film(struct json *j, const struct film *film, uint64_t from, uint6
 
 void json_put_reasons(struct json *j, const char *key, const struct view_reasons *reasons);
 
-/* "not_linked": which tasks share threads; a bit for each enum unlinked_kind. */
+/* "not_linked": which tasks share threads; a bit for each enum film_task_kind. */
 void json_put_unlinked(struct json *j, uint32_t kinds);
 
 #endif

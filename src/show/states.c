@@ -88,13 +88,13 @@ static bool is_unlinked(const struct states *states, const struct state_list *li
 
 static void put_unlinked(const struct states *states, const struct state_list *list, FILE *out)
 {
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++) {
-		const char *lanes = unlinked_event(kind);
+	for (unsigned int kind = 0; kind < FILM_TASK_KINDS; kind++) {
+		const char *lanes = film_task_kind_event(kind);
 
 		if (!is_unlinked(states, list, kind))
 			continue;
 		fprintf(out, "  not linked: which of its %s a thread ran is not known",
-			unlinked_name(kind));
+			film_task_kind_text(kind));
 		if (lanes)
 			fprintf(out, "; 'record -e threads,%s' records it", lanes);
 		fputc('\n', out);

@@ -128,15 +128,15 @@ static const char *counted(const struct view *view)
 /* Tasks that share the threads of requests. */
 static void put_unlinked(const struct view *view, FILE *out)
 {
-	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++) {
-		const char *lanes = unlinked_event(kind);
+	for (unsigned int kind = 0; kind < FILM_TASK_KINDS; kind++) {
+		const char *lanes = film_task_kind_event(kind);
 
 		if (!(view->unlinked >> kind & 1))
 			continue;
 		fprintf(out,
 			"not linked: which of the %s a thread ran is not known: some of this may "
 			"be others'",
-			unlinked_name(kind));
+			film_task_kind_text(kind));
 		if (lanes && !film_find_event(view->film, lanes))
 			fprintf(out, "; 'record -e requests,on-cpu,%s' records it", lanes);
 		fputc('\n', out);

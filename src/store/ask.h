@@ -122,7 +122,8 @@ struct store_answer {
 	 */
 	uint64_t others, unplaced;
 	uint32_t
-		unlinked; /* and which tasks share its threads: a bit for each enum unlinked_kind */
+		/* and which tasks share its threads: a bit for each enum film_task_kind */
+		unlinked;
 	struct store_answer_private *private;
 };
 int store_flame(struct store *store, const struct store_ask *ask, struct store_answer *answer,

@@ -222,6 +222,8 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 	loading.takes_made = wanted->endpoint || filter->comms.count || filter->pids.count;
 
 	if (!err)
+		err = explain_candidates_init(&loading.candidates, film);
+	if (!err)
 		err = requests_each(film, from, to, take, &loading, why);
 	if (requests->served.count)
 		qsort(requests->served.at, requests->served.count, sizeof(*requests->served.at),

@@ -2,94 +2,67 @@
 #include "query/explain/stack.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "film/frame_kinds.h"
 #include "film/names.h"
+#include "query/roles.h"
 
-/* Files whose code is on the way of every program. */
-static const char *const libraries[] = {
-	"libc.so*",	 "libc-2*",    "libpthread*", "ld-linux*", "ld-2*",
-	"libstdc++.so*", "libgcc_s*",  "libjvm.so",   "libnio.so", "libnet.so",
-	"libjava.so",	 "ld-musl*",   "[[]vdso]",    "libuv.so*", "libdl*",
-	"librt*",	 "libaio.so*", "liburing*",   "libtsan*",  "libasan*",
-};
-
-/* Functions of languages' own libraries, and what runtimes make. */
-static const char *const functions[] = {
-	"[[]*",		  "java.*",	  "jdk.internal.*",
-	"sun.*",	  "javax.*",	  "runtime.*",
-	"sync.(*",	  "sync.*",	  "internal/sync.*",
-	"internal/poll*", "syscall.*",	  "os.(*File)*",
-	"net.(*",	  "time.Sleep",	  "std::sync::*",
-	"std::sys::*",	  "std::thread*", "core::ops::*",
-	"parking_lot*",	  "std::mutex*",  "std::condition*",
-	"__gthread*",	  "std::lock_*",  "std::unique_lock*",
-	"<frozen *",
-};
-
-static bool is_listed(const char *const *globs, size_t count, const char *name)
+static bool is_of_library(uint32_t roles)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!fnmatch(globs[i], name, 0))
-			return true;
-	return false;
+	return roles >> FILM_ROLE_LIBRARY & 1 && !(roles >> FILM_ROLE_PROGRAM & 1);
 }
 
-/* Python's own modules lie in files, and are no more the program's than libc is. */
-static bool is_of_language(const struct film_image *image)
+/* Whether a function is of a language's library, or what a runtime makes. */
+static bool is_of_runtime(const struct explain_stacks *stacks, uint32_t function)
 {
-	const char *path = image->path;
-
-	return image->kind == FILM_IMAGE_SCRIPT && strstr(path, "/lib/python3") &&
-	       !strstr(path, "-packages/");
-}
-
-static bool is_of_runtime(const char *name)
-{
-	return is_listed(functions, sizeof(functions) / sizeof(functions[0]), name);
+	return *stacks->film->functions[function].name == '[' ||
+	       is_of_library(stacks->functions[function]);
 }
 
 /*
  * The function of a frame that says most: its own one; where that is of a language's library and
  * was inlined, as Go's sync.(*Mutex).Lock is, the innermost one around it that is not.
  */
-static uint32_t function_of(const struct film *film, const struct film_frame *frame)
+static uint32_t function_of(const struct explain_stacks *stacks, const struct film_frame *frame)
 {
+	const struct film *film = stacks->film;
 	uint32_t id = (uint32_t)(frame - film->frames);
 	size_t count = 0;
 	const struct film_inline *outer;
 
-	if (!is_of_runtime(film->functions[frame->function].name))
+	if (!is_of_runtime(stacks, frame->function))
 		return frame->function;
 	outer = film_inlines_of(film, id, &count);
 	for (size_t i = 0; i < count; i++)
-		if (!is_of_runtime(film->functions[outer[i].function].name))
+		if (!is_of_runtime(stacks, outer[i].function))
 			return outer[i].function;
 	return frame->function;
 }
 
-static bool says_much(const struct film *film, const struct film_frame *frame)
+static bool says_much(const struct explain_stacks *stacks, const struct film_frame *frame)
 {
-	const struct film_image *image = &film->images[frame->image];
-	const char *name = film->functions[function_of(film, frame)].name;
+	const struct film_image *image = &stacks->film->images[frame->image];
 
-	if (frame->kind == FILM_FRAME_NATIVE &&
-	    is_listed(libraries, sizeof(libraries) / sizeof(libraries[0]),
-		      name_of_image(image->path)))
+	/* a runtime's frames are of its image, but what a library of files has is native */
+	if ((frame->kind == FILM_FRAME_NATIVE || image->kind == FILM_IMAGE_SCRIPT) &&
+	    is_of_library(stacks->images[frame->image]))
 		return false;
-	return !is_of_language(image) && !is_of_runtime(name);
+	return !is_of_runtime(stacks, function_of(stacks, frame));
 }
 
 int explain_stacks_init(struct explain_stacks *stacks, const struct film *film)
 {
+	const uint32_t roles = roles_bit(FILM_ROLE_LIBRARY) | roles_bit(FILM_ROLE_PROGRAM);
 	static const struct shape plain;
 
 	*stacks = (struct explain_stacks){.film = film};
 	stacks->own = calloc(film->stack_count + 1ull, sizeof(*stacks->own));
-	if (!stacks->own || fold_stacks(film, &plain, &stacks->fold))
+	if (!stacks->own || fold_stacks(film, &plain, &stacks->fold) ||
+	    roles_of_functions(film, roles, &stacks->functions) ||
+	    roles_of_images(film, roles, &stacks->images))
 		return -ENOMEM;
 	stacks->paths = stacks->fold.paths ? stacks->fold.paths : film->stacks;
 	return 0;
@@ -99,6 +72,8 @@ void explain_stacks_free(struct explain_stacks *stacks)
 {
 	fold_free(&stacks->fold);
 	free(stacks->own);
+	free(stacks->functions);
+	free(stacks->images);
 	*stacks = (struct explain_stacks){0};
 }
 
@@ -116,7 +91,7 @@ static uint32_t find_own(const struct explain_stacks *stacks, uint32_t stack)
 		if (frame->kind == FILM_FRAME_KERNEL || frame->kind == FILM_FRAME_MARK ||
 		    frame->kind == FILM_FRAME_LABEL)
 			continue;
-		if (says_much(film, frame))
+		if (says_much(stacks, frame))
 			return at;
 		any = any ? any : at;
 	}
@@ -132,7 +107,7 @@ uint32_t explain_stack_own(struct explain_stacks *stacks, uint32_t stack)
 
 uint32_t explain_stack_function(const struct explain_stacks *stacks, uint32_t stack)
 {
-	return function_of(stacks->film, &stacks->film->frames[stacks->paths[stack].frame]);
+	return function_of(stacks, &stacks->film->frames[stacks->paths[stack].frame]);
 }
 
 /* The innermost frame of a stack that is not one of the kernel; 0: none. */
@@ -204,8 +179,7 @@ uint32_t explain_stack_caller(const struct explain_stacks *stacks, uint32_t stac
 	for (at = stacks->paths[stack].parent; at; at = stacks->paths[at].parent) {
 		const struct film_frame *frame = &film->frames[stacks->paths[at].frame];
 
-		if (frame->kind >= FILM_FRAME_PYTHON && frame->kind <= FILM_FRAME_JAVASCRIPT &&
-		    says_much(film, frame))
+		if (film_frame_kind_of(frame->kind)->is_language && says_much(stacks, frame))
 			break;
 	}
 	return at;
@@ -220,7 +194,7 @@ const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t sta
 	if (!stack)
 		snprintf(to, size, "%s", "");
 	else if (frame->function)
-		snprintf(to, size, "%s", film->functions[function_of(film, frame)].name);
+		snprintf(to, size, "%s", film->functions[function_of(stacks, frame)].name);
 	else
 		name_of_place(film, frame, to, size);
 	return to;

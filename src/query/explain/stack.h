@@ -16,6 +16,7 @@ struct explain_stacks {
 	const struct film *film;
 	struct fold fold;
 	const struct film_stack *paths;
+	uint32_t *functions, *images; /* their roles (query/roles.h) */
 	uint32_t *own; /* by stack: the place in it that says most, and 1; 0: not looked for yet */
 };
 

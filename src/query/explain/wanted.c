@@ -3,28 +3,10 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/map.h"
-
-/* Whether it is a command of Redis that waits for an element, as queues of jobs use them. */
-static bool is_for_work(const struct request *request)
-{
-	static const char *const commands[] = {"BLPOP",	   "BRPOP",  "BRPOPLPUSH",
-					       "BLMOVE",   "BLMPOP", "BZPOPMIN",
-					       "BZPOPMAX", "BZMPOP", "XREAD BLOCK"};
-
-	if (request->row.protocol != FILM_PROTOCOL_REDIS)
-		return false;
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		size_t length = strlen(commands[i]);
-
-		if (!strncmp(request->endpoint, commands[i], length) &&
-		    (!request->endpoint[length] || request->endpoint[length] == ' '))
-			return true;
-	}
-	return false;
-}
+#include "query/roles.h"
 
 static bool matches(const struct explain_wanted *wanted, const uint8_t *threads, bool takes_made,
 		    const struct request *request)
@@ -38,6 +20,11 @@ static bool matches(const struct explain_wanted *wanted, const uint8_t *threads,
 	return !wanted->endpoint || !fnmatch(wanted->endpoint, request->endpoint, 0);
 }
 
+int explain_candidates_init(struct explain_candidates *candidates, const struct film *film)
+{
+	return roles_of_frames(film, roles_bit(FILM_ROLE_FOR_WORK), &candidates->roles);
+}
+
 bool explain_candidates_add(struct explain_candidates *candidates,
 			    const struct explain_wanted *wanted, const uint8_t *threads,
 			    bool takes_made, const struct request *request)
@@ -46,7 +33,7 @@ bool explain_candidates_add(struct explain_candidates *candidates,
 		.number = request->row.number,
 		.end = request->row.end,
 		.duration = request->row.duration,
-		.is_for_work = is_for_work(request),
+		.is_for_work = candidates->roles[request->row.endpoint] >> FILM_ROLE_FOR_WORK & 1,
 		.is_made = request->row.role != FILM_REQUEST_SERVED && !wanted->id,
 	};
 
@@ -148,4 +135,5 @@ int explain_candidates_choose(const struct explain_candidates *candidates,
 void explain_candidates_free(struct explain_candidates *candidates)
 {
 	vec_free(&candidates->all);
+	free(candidates->roles);
 }

@@ -20,7 +20,11 @@ struct explain_candidate {
 
 struct explain_candidates {
 	vec(struct explain_candidate) all;
+	uint32_t *roles; /* by frame (query/roles.h): which endpoints ask for work */
 };
+
+/* Returns 0 or -ENOMEM; call explain_candidates_free() in both cases. */
+int explain_candidates_init(struct explain_candidates *candidates, const struct film *film);
 
 /*
  * Keeps a request if it matches. threads: those whose requests count. takes_made: requests that

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "bpf/runtime/go/abi.h"
 #include "runtime/go/records.h"
+#include "runtime/go/roles.h"
 #include "runtime/runtime.h"
 #include "unwind/go_pclntab.h"
 
@@ -271,4 +272,5 @@ const struct runtime_type runtime_go = {
 	.close = go_close,
 	.attach = go_attach,
 	.name_of = go_name,
+	.roles = go_roles,
 };

@@ -552,6 +552,7 @@ const struct runtime_type runtime_hotspot = {
 	.class_name = hotspot_class_name,
 	.spans = hotspot_spans,
 	.spans_file = "libjvm.so",
+	.roles = hotspot_roles,
 	.lock_kind = FILM_LOCK_MONITOR,
 	.lock_sure = FILM_HOLDER_OWNER,
 };

@@ -464,4 +464,7 @@ int hotspot_read_number(const struct runtime_at *at, uint64_t address, unsigned 
 bool hotspot_unsigned5(const uint8_t **at, const uint8_t *end, unsigned int excluded,
 		       uint32_t *value);
 
+/* What its functions mean (film/roles.h). */
+extern const struct film_role_row hotspot_roles[];
+
 #endif

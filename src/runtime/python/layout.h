@@ -59,4 +59,7 @@ bool python_locks(const struct runtime_at *at, const void *state, struct lock_ru
 uint32_t python_line_of(unsigned int minor, const uint8_t *table, size_t size, uint32_t first_line,
 			int32_t index);
 
+/* What its functions mean (film/roles.h). */
+extern const struct film_role_row python_roles[];
+
 #endif

@@ -207,6 +207,7 @@ const struct runtime_type runtime_python = {
 	.attach = attach,
 	.name_of = python_name_of,
 	.locks = python_locks,
+	.roles = python_roles,
 	.lock_kind = FILM_LOCK_GIL,
 	.lock_sure = FILM_HOLDER_LAST,
 };

@@ -240,4 +240,7 @@ int v8_wasm_add(const struct v8_reader *r, uint64_t address, uint64_t instance,
 /* Frees what is known of modules. */
 void v8_wasm_forget(struct v8_state *state);
 
+/* What its functions mean (film/roles.h). */
+extern const struct film_role_row v8_roles[];
+
 #endif

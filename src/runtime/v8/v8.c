@@ -227,4 +227,5 @@ const struct runtime_type runtime_v8 = {
 	.detach = detach,
 	.owns = owns,
 	.name_of = name_of,
+	.roles = v8_roles,
 };

@@ -67,6 +67,20 @@ static unsigned int what_has(const struct film *film, const uint8_t *frames, con
 	return 0;
 }
 
+/* What each stack has, by the roles of the film; to be freed. */
+static uint8_t *find(const struct film *film)
+{
+	uint8_t *has = calloc(film->stack_count + 1ull, 1);
+	uint32_t *roles;
+
+	assert_non_null(has);
+	assert_int_equal(roles_of_frames(film, IDLE_STACKS_ROLES, &roles), 0);
+	assert_int_equal(idle_stacks_find(film, roles, has), 0);
+	free(roles);
+	return has;
+}
+
+/* The film has no roles, as those of earlier versions. */
 static void finds_stacks_of_threads_without_work(void **state)
 {
 	char text[512], leaf[16];
@@ -83,9 +97,7 @@ static void finds_stacks_of_threads_without_work(void **state)
 		film_build_sample(&b, i, thread, text, 1);
 	}
 	film = film_build_open(&b);
-	frames = calloc(film->stack_count + 1ull, 1);
-	assert_non_null(frames);
-	assert_int_equal(idle_stacks_find(film, frames), 0);
+	frames = find(film);
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
 		snprintf(leaf, sizeof(leaf), "leaf%zu", i);
 		if (what_has(film, frames, leaf) != stacks[i].has)
@@ -95,10 +107,47 @@ static void finds_stacks_of_threads_without_work(void **state)
 	film_free(film);
 }
 
+/* What the film says of a role holds; of roles that it does not have, what earlier ones meant. */
+static void finds_by_the_roles_of_the_film(void **state)
+{
+	struct film_build b;
+	struct film *film;
+	uint32_t thread;
+	uint8_t *frames;
+
+	(void)state;
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 10, "server", 10, "server");
+	film_build_sample(&b, 0, thread, "start;pool_next;pool_await;leaf0", 1);
+	film_build_sample(&b, 1, thread, "start;java!pool_next;pool_await;leaf1", 1);
+	film_build_sample(&b, 2, thread, "start;pool_next;Monitor::wait(long);leaf2", 1);
+	film_build_sample(&b, 3, thread, "start;WorkerThread::run();pool_await;leaf3", 1);
+	film_build_sample(&b, 4, thread, "start;py!_worker@/lib/pool.py:8;leaf4", 1);
+	film_build_sample(&b, 5, thread, "start;py!_worker@/lib/other.py:8;leaf5", 1);
+	film = film_build_open(&b);
+	film->info.roles = "takes-work 1 pool_next\nwhat-is-new 1 *\nawaits * pool_await\n"
+			   "bare-work-loop 5 _worker\t*/pool.py";
+	frames = find(film);
+	assert_int_equal(what_has(film, frames, "leaf0"), WAIT_HAS_NO_WORK);
+	assert_int_equal(what_has(film, frames, "leaf1"), 0);
+	assert_int_equal(what_has(film, frames, "leaf2"), 0);
+	assert_int_equal(what_has(film, frames, "leaf3"), WAIT_HAS_NO_WORK);
+	assert_int_equal(what_has(film, frames, "leaf4"), WAIT_HAS_NO_WORK_UNTIMED);
+	assert_int_equal(what_has(film, frames, "leaf5"), 0);
+	free(frames);
+	film->info.roles = "takes-work 1 pool_next\n";
+	frames = find(film);
+	assert_int_equal(what_has(film, frames, "leaf0"), 0);
+	assert_int_equal(what_has(film, frames, "leaf2"), WAIT_HAS_NO_WORK);
+	free(frames);
+	film_free(film);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_stacks_of_threads_without_work),
+		cmocka_unit_test(finds_by_the_roles_of_the_film),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,7 +224,7 @@ static void test_goroutines_that_are_not_known_are_said(void **state)
 	/* no goroutine is known to run then: what the thread did stands for it */
 	assert_int_equal(view_open(film, &q, VIEW_WHOLE, &view, NULL), 0);
 	assert_int_equal(view.total, 5);
-	assert_int_equal(view.unlinked, 1u << UNLINKED_GO);
+	assert_int_equal(view.unlinked, 1u << FILM_TASKS_GO);
 	view_free(&view);
 	film_free(film);
 }
