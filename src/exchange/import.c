@@ -233,28 +233,6 @@ uint32_t import_thread(struct import *film, const struct import_thread *thread)
 	return id;
 }
 
-/* What a file is written in, where only its name tells: 0 for what is compiled, or not known. */
-static enum film_frame_kind kind_of_file(const char *file)
-{
-	static const struct {
-		const char *ending;
-		enum film_frame_kind kind;
-	} kinds[] = {
-		{".py", FILM_FRAME_PYTHON},	 {".java", FILM_FRAME_JAVA},
-		{".lua", FILM_FRAME_LUA},	 {".js", FILM_FRAME_JAVASCRIPT},
-		{".mjs", FILM_FRAME_JAVASCRIPT}, {".ts", FILM_FRAME_JAVASCRIPT},
-	};
-	size_t length = strlen(file);
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		size_t ending = strlen(kinds[i].ending);
-
-		if (length > ending && !strcmp(file + length - ending, kinds[i].ending))
-			return kinds[i].kind;
-	}
-	return 0;
-}
-
 static uint32_t find_image(struct import *film, const struct import_place *place,
 			   enum film_frame_kind kind, const char *file)
 {
@@ -297,7 +275,7 @@ static uint64_t hash_names(const struct film_name *names, size_t count)
 uint32_t import_frame(struct import *film, const struct import_place *place)
 {
 	const char *file = place->count ? place->names[0].file : "";
-	enum film_frame_kind kind = place->kind ? place->kind : kind_of_file(file);
+	enum film_frame_kind kind = place->kind ? place->kind : film_frame_kind_of_file(file);
 	uint64_t names = hash_names(place->names, place->count), address = place->address;
 	uint64_t key, *known;
 	uint32_t image, frame;

@@ -11,7 +11,12 @@ struct film_frame_kind_row {
 	bool has_address;
 	/* a language's runtime called it so: it was found by the runtime's own structures */
 	bool is_language;
+	/* how files of its language end, null-terminated; null: none */
+	const char *const *endings;
 };
+
+/* The kind of what a source file has, by how its name ends; 0: it is compiled, or not known. */
+unsigned int film_frame_kind_of_file(const char *path);
 
 /* The row of a kind; of one of a later version, "unknown". Never null. */
 const struct film_frame_kind_row *film_frame_kind_of(unsigned int kind);

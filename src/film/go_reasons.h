@@ -35,7 +35,4 @@ enum film_go_reason {
 /* "chan-receive"; null: not known. */
 const char *go_reason_name(uint32_t reason);
 
-/* The reason that the runtime gives in those words (runtime/runtime2.go, waitReasonStrings). */
-enum film_go_reason go_reason_of(const char *words);
-
 #endif

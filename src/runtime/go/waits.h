@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/vec.h"
 #include "bpf/lanes/goroutines_abi.h"
+#include "film/go_reasons.h"
 #include "process/image.h"
 
 /*
@@ -50,6 +51,9 @@ void go_waits_free(struct go_waits *waits);
 
 /* What the runtime's number of a reason means: "chan receive"; "": not known. */
 const char *go_waits_reason(const struct go_waits *waits, uint8_t number);
+
+/* What films call the reason that the runtime gives in those words. */
+enum film_go_reason go_reason_of(const char *words);
 
 /*
  * Which of the rules of idle code the function at an address says something of: bit 2n that rule

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "film/frame_kinds.h"
 #include "make.h"
 
 #define WEIRD "tab\t nl\n quote' \"; DROP TABLE frame; -- \xff\xfe \xc3\xa4 \x01"
@@ -444,6 +445,23 @@ static void test_large(void **state)
 	remove_folder();
 }
 
+static void test_kinds_of_frames(void **state)
+{
+	(void)state;
+	assert_string_equal(film_frame_kind_of(FILM_FRAME_KERNEL)->name, "kernel");
+	assert_true(film_frame_kind_of(FILM_FRAME_JIT)->has_address);
+	assert_true(film_frame_kind_of(FILM_FRAME_LUA)->is_language);
+	assert_false(film_frame_kind_of(FILM_FRAME_LABEL)->is_language);
+	assert_string_equal(film_frame_kind_of(0)->name, "unknown");
+	assert_string_equal(film_frame_kind_of(1000)->name, "unknown");
+	assert_false(film_frame_kind_of(1000)->has_address);
+	assert_int_equal(film_frame_kind_of_file("/srv/app.py"), FILM_FRAME_PYTHON);
+	assert_int_equal(film_frame_kind_of_file("app.mjs"), FILM_FRAME_JAVASCRIPT);
+	assert_int_equal(film_frame_kind_of_file("main.c"), 0);
+	assert_int_equal(film_frame_kind_of_file(".py"), 0);
+	assert_int_equal(film_frame_kind_of_file(""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_naming_again),
 		cmocka_unit_test(test_starts),
 		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_kinds_of_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

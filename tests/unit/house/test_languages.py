@@ -88,7 +88,8 @@ class Counts(unittest.TestCase):
 
     def test_only_shrink(self):
         found = {("query", "go"): {"a": 1}, ("show", "java"): {"b": 2}}
-        self.assertEqual(len(languages.complaints({("query", "go"): 2}, found)), 2)
+        self.assertEqual(len(languages.complaints({("query", "go"): 2}, found)), 1)
+        self.assertEqual(len(languages.shrunk({("query", "go"): 2}, found)), 1)
         self.assertEqual(languages.lowered({("query", "go"): 2, ("web", "lua"): 1}, found),
                          {("query", "go"): 1, ("web", "lua"): 0})
         self.assertEqual(languages.complaints({("query", "go"): 1, ("show", "java"): 1}, found), [])

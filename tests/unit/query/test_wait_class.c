@@ -198,14 +198,18 @@ static void test_sleeps_by_poll(void **state)
 static void test_goroutines(void **state)
 {
 	static const struct {
-		const char *words;
+		enum film_go_reason reason;
 		enum wait_class class;
 	} reasons[] = {
-		{"chan receive", WAIT_CHANNEL},	  {"select (durable)", WAIT_SELECT},
-		{"sync.RWMutex.Lock", WAIT_LOCK}, {"semacquire", WAIT_SYNC},
-		{"IO wait", WAIT_NETWORK},	  {"sleep", WAIT_SLEEP},
-		{"GC assist wait", WAIT_GC},	  {"force gc (idle)", WAIT_NO_WORK},
-		{"something new", WAIT_OTHER},	  {"", WAIT_OTHER},
+		{FILM_GO_CHAN_RECEIVE, WAIT_CHANNEL},
+		{FILM_GO_SELECT, WAIT_SELECT},
+		{FILM_GO_RWMUTEX, WAIT_LOCK},
+		{FILM_GO_SEMACQUIRE, WAIT_SYNC},
+		{FILM_GO_IO, WAIT_NETWORK},
+		{FILM_GO_SLEEP, WAIT_SLEEP},
+		{FILM_GO_GC, WAIT_GC},
+		{FILM_GO_IDLE, WAIT_NO_WORK},
+		{FILM_GO_OTHER, WAIT_OTHER},
 	};
 	struct wait_decider decider = {.arch = "x86_64"};
 
@@ -213,7 +217,7 @@ static void test_goroutines(void **state)
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		const struct film_wait wait = {
 			.state = FILM_WAIT_GOROUTINE,
-			.call = (uint16_t)(go_reason_of(reasons[i].words) + 1),
+			.call = (uint16_t)(reasons[i].reason + 1),
 		};
 
 		assert_int_equal(wait_decide(&decider, &wait, 0), reasons[i].class);
