@@ -50,6 +50,7 @@ static uint32_t add_lane(struct adder *a, const struct film_thread *thread, uint
 			    .is_goroutine = a->are_goroutines,
 			    .kind = a->kind,
 			    .first = UINT64_MAX};
+	char service[LANE_SERVICE_SIZE] = "";
 
 	if (lanes->all.count >= LANES_MAX) {
 		lanes->is_cut = true;
@@ -59,7 +60,10 @@ static uint32_t add_lane(struct adder *a, const struct film_thread *thread, uint
 	lane.comm = name_pool_add(&lanes->names, thread->comm);
 	lane.process = name_pool_add(&lanes->names, process->comm);
 	lane.command = name_pool_add(&lanes->names, process->command);
-	if (!lane.host || !lane.comm || !lane.process || !lane.command ||
+	if (lanes->service_of)
+		lanes->service_of(lanes->context, process, service);
+	lane.service = name_pool_add(&lanes->names, service);
+	if (!lane.host || !lane.comm || !lane.process || !lane.command || !lane.service ||
 	    !vec_push(&lanes->all, lane) || !map_put(&lanes->known, key, lanes->all.count - 1)) {
 		a->err = -ENOMEM;
 		return LANE_NONE;

@@ -18,7 +18,8 @@
  */
 struct lane {
 	const char *host, *comm, *process, *command;
-	uint32_t pid, tid; /* tid: for a goroutine the low bits of its number */
+	const char *service; /* of the process; "": not asked for */
+	uint32_t pid, tid;   /* tid: for a goroutine the low bits of its number */
 	bool is_goroutine;
 	const char *kind;     /* "thread", "goroutine", "task" */
 	uint8_t unlinked;     /* the process's set of enum film_task_kind */
@@ -41,6 +42,7 @@ struct lane_state {
 
 enum {
 	LANES_MAX = 1 << 17,
+	LANE_SERVICE_SIZE = 256,
 	LANES_STEPS_MAX = 2000, /* steps of the load */
 	LANES_RUNS_MAX = 1 << 22,
 };
@@ -51,6 +53,9 @@ struct lanes {
 	bool wants_states;	  /* fill states below */
 	const struct lane_id *of; /* only these lanes; null: all */
 	size_t of_count;
+	/* writes a process's service, at most LANE_SERVICE_SIZE bytes with its 0; may be null */
+	void (*service_of)(void *context, const struct film_process *process, char *service);
+	void *context;
 	uint64_t from, to; /* range of the load */
 	size_t steps;	   /* number of its steps; 0: no load */
 

@@ -120,6 +120,7 @@ static void put_lane(struct json *j, const struct timeline *t, const struct lane
 	json_text(j, "kind", lane->kind);
 	json_text(j, "comm", lane->comm);
 	json_text(j, "process", lane->process);
+	json_text(j, "service", lane->service);
 	json_text(j, "command", lane->command);
 	json_put_unlinked(j, lane->unlinked);
 	put_moment(j, "first", &t->lanes, lane->first);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What threads did, slice by slice: the films have it, the index does not. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "film/events.h"
 #include "store/ask_private.h"
+#include "store/index_series.h"
 #include "store/lanes.h"
 
 struct taker {
@@ -60,6 +62,15 @@ static int take_film(void *context, const struct ask_film *of)
 	return err ? err : sum_add(t->sum, t->lanes->slices - slices, 0, t->why);
 }
 
+static_assert((int)LANE_SERVICE_SIZE >= (int)INDEX_SERVICE_SIZE, "a service's name has room");
+
+static void service_of(void *context, const struct film_process *process, char *service)
+{
+	const struct asked *asked = context;
+
+	index_service_of(asked->index, process, service);
+}
+
 int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *lanes,
 		struct store_sum *sum, struct fail *why)
 {
@@ -71,8 +82,11 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
 	err = asked_begin(&asked, store, ask, why);
 	lanes->from = asked.from;
 	lanes->to = asked.to;
+	lanes->service_of = service_of;
+	lanes->context = &asked;
 	if (!err)
 		err = ask_films(&asked, film_open, sum, take_film, &t, why);
+	lanes->service_of = NULL; /* it ends with the question */
 	if (!err && lanes_end(lanes))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot make the lanes of threads");
 	asked_free(&asked);

@@ -259,7 +259,7 @@ test('zooming keeps its moment, stays within the whole, and can be undone', () =
 });
 
 const laneOf = (pid: number, tid: number, comm: string, ns: number[], first = 0, last = 1000): LaneRow =>
-	({ host: 'h', pid, tid, goroutine: comm.startsWith('goroutine'), kind: comm.startsWith('goroutine') ? 'goroutine' : 'thread', comm, process: `p${pid}`, command: `/srv/p${pid} -x`, not_linked: [], first, last, ns, slices: ns.map((time) => (time ? 1 : 0)) });
+	({ host: 'h', pid, tid, goroutine: comm.startsWith('goroutine'), kind: comm.startsWith('goroutine') ? 'goroutine' : 'thread', comm, process: `p${pid}`, service: `s${pid}`, command: `/srv/p${pid} -x`, not_linked: [], first, last, ns, slices: ns.map((time) => (time ? 1 : 0)) });
 const CLASSES = ['on-cpu', 'lock'];
 const LANES = [laneOf(1, 1, 'main', [5, 90]), laneOf(1, 2, 'io', [50, 0]), laneOf(9, 9, 'idle', [1, 0])];
 const keys = (chosen: Partial<Parameters<typeof rowsOf>[2]>) => rowsOf(LANES, CLASSES,

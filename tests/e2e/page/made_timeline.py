@@ -61,7 +61,7 @@ class OfThreads:
             lanes.append({"host": self.server.hosts[len(lanes) % len(self.server.hosts)], "pid": pid, "tid": tid,
                           "goroutine": self.is_goroutine(lane), "comm": comm,
                           "kind": "task" if comm.startswith("Task-") else ("thread", "goroutine")[self.is_goroutine(lane)],
-                          "process": comm if tid == pid else "api-server", "command": f"/srv/{comm}",
+                          "process": comm if tid == pid else "api-server", "service": "shop" if pid == 100 else "redis", "command": f"/srv/{comm}",
                           "not_linked": ["tasks of asyncio"] if self.server.unlinked else [], "first": known[0][1] + first - start if known else 0, "last": known[-1][2] + first - start if known else 0, "ns": ns, "slices": slices})
         if ask.get("shown"):
             for lane, drawn in zip(lanes[:int(ask["shown"])], self.timeline_slices(ask)["lanes"]):

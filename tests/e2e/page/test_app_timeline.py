@@ -314,6 +314,40 @@ def test_search_order_pins_and_hidden_lanes(timeline):
     timeline.until(lambda: "hide_lane" not in timeline.link())
 
 
+def test_a_query_finds_slices(timeline):
+    """Lanes that have such slices stay; in them, what does not fit is faint. A note on an area stands in the link."""
+    timeline.run("document.querySelector('[name=t-find]').focus()")
+    timeline.keys("class:lock thread:worker* longer:10ms")
+    timeline.until(lambda: lanes(timeline) == [f"100.{100 + i}" for i in (5, 10, 15, 20, 25)], "lanes with locks")
+    # a turn of the last lane, worker-25, takes 30 ms, of which it waits 18 ms for a lock; one of worker-5 waits 6 ms
+    timeline.open(f"?view=timeline&t_find=class:lock+thread:worker*+longer:10ms&t_from={START}&t_to={START + 0.06}&lanes=tid")
+    timeline.until(lambda: drawn(timeline, 5), "the last lane")
+    width, row = timeline.find("#lanes").rect["width"], lambda n: 20 * n + 16
+    alpha = lambda n, ms: pixel(timeline, width * ms / 60, row(n))[3]  # noqa: E731
+    timeline.until(lambda: alpha(5, 18) == 255 and 0 < alpha(5, 4) < 100 and 0 < alpha(1, 6) < 100, "the long wait alone")
+    assert "shop api-server 100" in timeline.text(".tl-names .process")
+    assert timeline.find(".tl-ruler").text.split("\n")[1].endswith(" ms")
+    timeline.click("#visible-states")
+    timeline.until(lambda: timeline.all("[name=area-note]"))
+    timeline.find("[name=area-note]").send_keys("the <b>lock</b>")
+    timeline.until(lambda: timeline.link().get("area_note") == "the <b>lock</b>")
+    timeline.open(timeline.driver.current_url.removeprefix(timeline.server.address()))
+    timeline.until(lambda: timeline.find("[name=area-note]").get_property("value") == "the <b>lock</b>")
+    timeline.click("#close-area")
+    timeline.until(lambda: "area_note" not in timeline.link())
+
+
+def test_what_is_pointed_at_goes_with_the_picture(timeline):
+    pointer(timeline, ("pointermove", 300, 30))
+    timeline.until(lambda: timeline.all(".tl-tip"))
+    before = timeline.text(".tl-tip")
+    timeline.click("#closer")
+    timeline.until(lambda: timeline.all(".tl-tip") and timeline.text(".tl-tip") != before, "the words of what is there now")
+    timeline.run("document.querySelector('[name=t-find]').focus()")
+    timeline.keys("nothing has this name")
+    timeline.until(lambda: not timeline.all(".tl-tip"))
+
+
 def test_hostile_names(page):
     page.server.behave(**FILM, hostile=True)
     page.open(f"?view=timeline&lane=100.100&at={START}.002")

@@ -18,7 +18,8 @@ export const timeline = {
 		other: 'waits for something else', hole: 'not known: records were lost',
 	},
 	legend: 'Key: colour and height of a slice',
-	find: 'Name, process or thread id',
+	find: 'Name or id; class:lock thread:worker* longer:10ms',
+	findHint: 'Also service: and process:. Slices that do not fit are drawn faint',
 	order: 'Order',
 	orders: {
 		busy: 'longest on a CPU', name: 'name', tid: 'thread id', waiting: 'longest waiting', ready: 'longest in the run queue',
@@ -76,6 +77,8 @@ export const timeline = {
 		close: 'Close (Esc)',
 		all: 'all threads',
 		whole: 'all',
+		note: 'Note',
+		noteHint: 'Stands in the link',
 		visible: 'State summary',
 		visibleHint: 'State table of the time in sight (t)',
 		notFilmed: 'not filmed',

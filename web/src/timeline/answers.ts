@@ -23,6 +23,8 @@ export interface LaneRow {
 	/** The process: its name, and its command line. */
 	process: string;
 	command: string;
+	/** Of the process, as the rest of the page names it. */
+	service: string;
 	/** What tasks share its threads and have no lanes: "tasks of asyncio". */
 	not_linked: string[];
 	/** ns and slices of each class. */

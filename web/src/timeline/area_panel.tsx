@@ -14,8 +14,10 @@ import { ofThreads } from './lanes';
 import { exactly, type Origin } from './time';
 import type { Area } from './view';
 
-export function AreaPanel({ area, origin, onZoom, onClose }: {
-	area: Area; origin: Origin; onZoom(): void; onClose(): void;
+const NOTE_MAX = 500; // characters
+
+export function AreaPanel({ area, origin, onZoom, onNote, onClose }: {
+	area: Area; origin: Origin; onZoom(): void; onNote(words: string): void; onClose(): void;
 }) {
 	const { link, status, theme } = usePage();
 	const range = { from: origin.wordOf(area.range.from), to: origin.wordOf(area.range.to) };
@@ -33,6 +35,9 @@ export function AreaPanel({ area, origin, onZoom, onClose }: {
 				<button type="button" class="quiet icon" id="close-area" aria-label={words.area.close} title={words.area.close}
 					onClick={onClose}>×</button>
 			</span></header>
+		<label class="choice area-note"><span>{words.area.note}</span>
+			<input name="area-note" value={link.timeline.areaNote.slice(0, NOTE_MAX)} maxLength={NOTE_MAX} placeholder={words.area.noteHint} autocomplete="off"
+				onInput={(event) => onNote(event.currentTarget.value)} /></label>
 		<Answers asked={[asked]}>{answer && <>
 			<p class="hint">{words.area.of(count(answer.lanes), exactly(area.range.to - area.range.from))}</p>
 			<div class="wide" tabIndex={0} role="group" aria-label={words.area.title}><table class="numbers tl-states" id="states">

@@ -22,6 +22,7 @@ import { MarkLines, MarkWords, markGroups } from './marks';
 import { Minimap } from './minimap';
 import { Names } from './names';
 import { lanesOf, livesOf } from './packs';
+import { isOfSlices, queryOf } from './query';
 import { Ruler } from './ruler';
 import { unpackRuns } from './runs';
 import { ROW } from './sizes';
@@ -107,6 +108,10 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 		const range = { from: origin.nsOf(own.areaFrom), to: origin.nsOf(own.areaTo) };
 		return range.to > range.from ? { range, lanes: own.areaLanes } : null;
 	}, [own.areaFrom, own.areaTo, own.areaLanes, origin]);
+	const query = useMemo(() => {
+		const wanted = queryOf(own.find);
+		return isOfSlices(wanted) ? wanted : null;
+	}, [own.find]);
 	const slice = useSlice(answer, origin);
 	const logs = useLogs(answer, origin, placed.range, own.logFind);
 	const spans = useSpans(answer, origin, placed.range);
@@ -115,7 +120,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const cpuLook = useMemo(() => cpus.threads.lookOf(theme, slice.chosen?.lane ?? ''), [cpus, threads, theme, slice.chosen?.lane]);
 
 	useEffect(() => {
-		view?.show({ rows, classes: answer.classes, tiles, cpuTiles: cpus.tiles, cpuLook, theme, chosen: slice.chosen, area, arrows: slice.arrows });
+		view?.show({ rows, classes: answer.classes, tiles, cpuTiles: cpus.tiles, cpuLook, theme, chosen: slice.chosen, area, arrows: slice.arrows, query });
 	}, [view, rows, tiles, cpus, cpuLook, theme, slice.chosen, area, slice.arrows]);
 	useEffect(() => {
 		if (!view)
@@ -127,6 +132,11 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 				to: view.momentOf(Math.min(Math.max(from.x, to.x), view.width)) }, lanes: view.lanesBetween(from.y, to.y) }),
 		});
 	}, [view]);
+	// what is pointed at goes with the lanes, and with their time
+	useEffect(() => setHit((now) => {
+		const at = now && view?.hovered, there = at ? view!.hitAt(at.x, at.y) : null;
+		return now && there ? { ...now, hit: there } : null;
+	}), [view, rows, placed.range, placed.first, placed.offset, cpus.all]);
 	useBoardKeys({ view, rows, area, slice, actions, scroller: placed.scroller });
 
 	const begin = Number(origin.base / 1_000_000n) / 1e3;
@@ -174,7 +184,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 			</div>
 		</div>
 		{hit && <Tip {...hit} classes={answer.classes} threads={cpus.threads} origin={origin} isWall={own.isWall} />}
-		{area && <AreaPanel area={area} origin={origin} onZoom={() => view?.jump(area.range)}
+		{area && <AreaPanel area={area} origin={origin} onZoom={() => view?.jump(area.range)} onNote={actions.noteArea}
 			onClose={() => actions.setArea(null)} />}
 		{slice.lane && !area && <SlicePanel asked={slice.asked} lane={slice.lane} logs={logs} origin={origin} isWall={own.isWall} actions={{
 			close: () => actions.choose('', 0),

@@ -70,10 +70,18 @@ export function pixelOf(colour: string): number {
 	return (255 << 24 | (rgb & 255) << 16 | (rgb >> 8 & 255) << 8 | rgb >> 16) >>> 0;
 }
 
+/** From here on the same classes look faint: those that are searched for stand out. */
+export const FAINT = 64;
+const FAINT_ALPHA = 0x30;
+
+/** The same pixel, nearly transparent. */
+const faintOf = (pixel: number) => ((pixel & 0xffffff) | FAINT_ALPHA << 24) >>> 0;
+
 export function lookOf(theme: Theme, classes: readonly string[]): Look {
-	const families = classes.map(familyOf);
+	const known = classes.slice(0, FAINT).map(familyOf);
+	const families = [...known, ...Array<Family>(FAINT - known.length).fill('other'), ...known];
 	return {
-		colour: Uint32Array.from(families, (family) => pixelOf(colourOf(theme, family))),
+		colour: Uint32Array.from(families, (family, i) => (i < FAINT ? pixelOf(colourOf(theme, family)) : faintOf(pixelOf(colourOf(theme, family))))),
 		height: Float64Array.from(families, (family) => HEIGHTS[family]),
 		isHatched: Uint8Array.from(families, (family) => (family === 'hole' ? 1 : 0)),
 	};

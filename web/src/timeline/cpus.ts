@@ -9,10 +9,10 @@ import { laneKey } from './lanes';
 import { unpackRuns } from './runs';
 import type { LaneKey, TileAnswer } from './tiles';
 
-/** After Okabe and Ito's palette: after the last colour, the next process begins anew. */
+/** Pale ones: no state of a thread looks so. The name of a process says which is its own. */
 const HUES: Record<Theme, readonly string[]> = {
-	light: ['#e69f00', '#56b4e9', '#009e73', '#f0e442', '#3f97d6', '#d55e00', '#cc79a7', '#a9b0bb'],
-	dark: ['#f0ad1e', '#7cc7f2', '#1fb98c', '#f5ec6a', '#3f97d6', '#e8743a', '#d987b8', '#8b94a1'],
+	light: ['#f3d9c4', '#cfe3f5', '#cdeadd', '#f1e9bd', '#d9d6f2', '#f5d2d6', '#ead3ea', '#dde2e7'],
+	dark: ['#5a4433', '#2f4a61', '#2c5142', '#57512c', '#443f66', '#5f3a41', '#553c57', '#434a53'],
 };
 /** Parts of a lane's height: others, the chosen one's process, the chosen one; all, where none is chosen. */
 const HEIGHTS = [0.5, 0.75, 1];

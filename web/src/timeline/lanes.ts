@@ -4,6 +4,7 @@ import type { Filters } from '../state/link';
 import type { LaneRow } from './answers';
 import { familyOf } from './classes';
 import { isShort, laneRow, packed } from './packs';
+import { findsLane, queryOf } from './query';
 import type { LaneKey } from './tiles';
 
 export const LANE_ORDERS = ['busy', 'name', 'tid', 'waiting', 'ready', 'slices'] as const;
@@ -94,12 +95,6 @@ function weightOf(row: LaneRow, classes: readonly string[], order: LaneOrder): n
 	}
 }
 
-function isFound({ row }: Lane, find: string): boolean {
-	const text = find.trim().toLowerCase();
-	return !text || [row.comm, row.process, row.command].some((name) => name.toLowerCase().includes(text)) ||
-		String(row.tid) === text || String(row.pid) === text;
-}
-
 interface Process {
 	key: string;
 	lanes: Lane[];
@@ -133,12 +128,12 @@ function joined(processes: Map<string, Process>, length: number): Map<string, Pr
 
 /** All rows: first what is pinned, then the processes with their threads. length: of the time, ns. */
 export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], chosen: Chosen, length: number): ThreadRow[] {
-	const lanes = rows.map((row) => ({ key: laneKey(row), row }));
+	const lanes = rows.map((row) => ({ key: laneKey(row), row })), query = queryOf(chosen.find);
 	const weights = new Map(lanes.map(({ key, row }) => [key, weightOf(row, classes, chosen.order)]));
 	const compare = (a: Lane, b: Lane) => weights.get(b.key)! - weights.get(a.key)! ||
 		(chosen.order === 'name' ? a.row.comm.localeCompare(b.row.comm) : 0) || a.row.tid - b.row.tid;
 	const shown = lanes.filter((lane) => !chosen.hidden.includes(lane.key) &&
-		!chosen.hidden.includes(processKey(lane.row)) && isFound(lane, chosen.find));
+		!chosen.hidden.includes(processKey(lane.row)) && findsLane(query, lane.row, classes));
 	const each = new Map<string, Process>();
 	for (const lane of shown) {
 		const key = processKey(lane.row);
@@ -153,7 +148,15 @@ export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], cho
 	const pinned = chosen.pinned.map((key) => lanes.find((lane) => lane.key === key)).filter((lane) => !!lane);
 	const ofThreads = [...processes.values()].filter(({ lanes: own }) =>
 		!own[0]!.row.goroutine || !processes.has(processKey({ pid: own[0]!.row.pid })));
-	const inOrder = ofThreads.sort((a, b) => b.weight - a.weight ||
+	// processes of one service stand together
+	const services = new Map<string, { weight: number; pid: number }>();
+	for (const process of ofThreads) {
+		const { weight, pid } = services.get(serviceOf(process)) ?? { weight: 0, pid: Infinity };
+		services.set(serviceOf(process), { weight: weight + process.weight, pid: Math.min(pid, process.lanes[0]!.row.pid) });
+	}
+	const byService = (a: string, b: string) => services.get(b)!.weight - services.get(a)!.weight ||
+		(chosen.order === 'name' ? a.localeCompare(b) : 0) || services.get(a)!.pid - services.get(b)!.pid;
+	const inOrder = ofThreads.sort((a, b) => byService(serviceOf(a), serviceOf(b)) || b.weight - a.weight ||
 		(chosen.order === 'name' ? nameOf(a).localeCompare(nameOf(b)) : 0) || a.lanes[0]!.row.pid - b.lanes[0]!.row.pid);
 	return [
 		...pinned.map((lane): ThreadRow => ({ ...laneRow(lane, true), key: `pinned ${lane.key}` })),
@@ -183,4 +186,9 @@ export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], cho
 
 function nameOf({ lanes }: Process): string {
 	return lanes[0]!.row.process;
+}
+
+/** The name that stands for a process that has no service. */
+function serviceOf(process: Process): string {
+	return process.lanes[0]!.row.service || nameOf(process);
 }

@@ -21,6 +21,8 @@ export interface TimelineLink {
 	areaFrom: string;
 	areaTo: string;
 	areaLanes: string[];
+	/** Words that someone wrote about the area. */
+	areaNote: string;
 	/** Text that lines of logs must have. */
 	logFind: string;
 	/** Moments are written as times of day. */
@@ -29,7 +31,7 @@ export interface TimelineLink {
 
 export const NO_TIMELINE: TimelineLink = {
 	from: '', to: '', order: 'busy', find: '', pinned: [], hidden: [], folded: [], isApart: false, lane: '', at: '',
-	areaFrom: '', areaTo: '', areaLanes: [], logFind: '', isWall: false,
+	areaFrom: '', areaTo: '', areaLanes: [], areaNote: '', logFind: '', isWall: false,
 };
 
 /** What state/link.ts reads and writes addresses with. */
@@ -55,6 +57,7 @@ export function describeTimeline(at: Address, link: TimelineLink): TimelineLink 
 		areaFrom: at.text('area_from', link.areaFrom),
 		areaTo: at.text('area_to', link.areaTo),
 		areaLanes: at.list('area_lane', link.areaLanes),
+		areaNote: at.text('area_note', link.areaNote),
 		logFind: at.text('log_find', link.logFind),
 		isWall: at.flag('wall', link.isWall),
 	};

@@ -43,15 +43,16 @@ function CpuName({ row, actions }: { row: CpuRow; actions: NameActions }) {
 }
 
 function ProcessName({ row, isFolded, actions }: { row: ThreadRow; isFolded: boolean; actions: NameActions }) {
-	const { pid, process, command, goroutine, kind, not_linked } = row.lane.row;
+	const { pid, process, command, service, goroutine, kind, not_linked } = row.lane.row;
 	const kinds: Record<string, [string, (process: string) => string]> = {
 		goroutine: [words.goroutines, words.goroutinesOf],
 		task: [words.tasks, words.tasksOf],
 		'virtual thread': [words.virtualThreads, words.virtualThreadsOf],
 	};
-	const [title, titleOf] = kinds[kind] ?? [safe(process), String];
+	const [title, titleOf] = kinds[kind] ?? [safe(service || process), String];
 	const name = titleOf(safe(process));
-	const about = row.processes ? words.processes(count(row.processes)) : goroutine ? row.threads : pid;
+	const own = service && service !== process ? `${safe(process)} ` : '';
+	const about = row.processes ? own + words.processes(count(row.processes)) : goroutine ? row.threads : own + pid;
 	return <>
 		<button type="button" class="quiet fold" aria-expanded={!isFolded} aria-label={words.fold(name)}
 			onClick={() => actions.fold(row.key)}>{isFolded ? '\u25b8' : '\u25be'}</button>

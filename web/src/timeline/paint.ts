@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs to pixels. Each column of a lane shows the class that it has most of; none that has a run is left empty.
-import type { Look } from './classes';
+import { FAINT, type Look } from './classes';
 import { firstAfter, type Runs } from './runs';
 
 /** No run is in that column. */
 export const NOTHING = 255;
 const CLASSES = 256;
+const FAINT_WEIGHT = 1e-3; // what is searched for is seen first
 const HATCH = 6; // pixels from one line of a hatching to the next
 
 /** ns at the left edge, and of each column. */
@@ -27,17 +28,20 @@ export class Columns {
 
 	/**
 	 * Runs in [from, to) of one lane; those of tiles beside each other come one after the other. place: of the runs'
-	 * threads, what stands for their class.
+	 * threads, what stands for their class. isFaint: of a run that is none of those that are searched for.
 	 */
-	add(runs: Runs, { from, perColumn }: Scale, clip: { from: number; to: number }, place: Uint8Array | null = null): void {
+	add(runs: Runs, { from, perColumn }: Scale, clip: { from: number; to: number }, place: Uint8Array | null = null,
+		isFaint: ((i: number) => boolean) | null = null): void {
 		const width = this.class.length;
 		for (let i = firstAfter(runs, clip.from); i < runs.count && runs.start[i]! < clip.to; i++) {
 			const start = Math.max(runs.start[i]!, clip.from), end = Math.min(runs.end[i]!, clip.to);
 			const left = (start - from) / perColumn, right = (end - from) / perColumn;
 			if (left >= width)
 				break;
-			if (right > 0)
-				this.#put(Math.max(left, 0), Math.min(right, width), place && runs.thread ? place[runs.thread[i]!] ?? 0 : runs.class[i]!, runs.part[i]!);
+			if (right <= 0)
+				continue;
+			const which = place && runs.thread ? place[runs.thread[i]!] ?? 0 : runs.class[i]!, faint = isFaint?.(i) ?? false;
+			this.#put(Math.max(left, 0), Math.min(right, width), faint ? which + FAINT : which, runs.part[i]! * (faint ? FAINT_WEIGHT : 1));
 		}
 	}
 

@@ -15,7 +15,7 @@ export function Ruler({ range, width, origin, isWall }: {
 	const shownAt = (at: number, words: string) => ((range.to - at) / perPixel > words.length * LETTER ? words : '');
 	return <div class="tl-ruler" aria-hidden="true">
 		{ticks.map((at) => <span key={at} style={{ transform: `translateX(${(at - range.from) / perPixel}px)` }}>
-			{shownAt(at, isWall ? wallText(origin, at, apart) : tickText(at, apart))}</span>)}
+			{shownAt(at, isWall ? wallText(origin, at, apart) : tickText(at, apart, range.to))}</span>)}
 	</div>;
 }
 

@@ -80,12 +80,12 @@ export function wallTicksOf({ from, to }: Stretch, least: number, { base }: Orig
 	return ticksOf({ from: from + shift, to: to + shift }, least).map((at) => at - shift);
 }
 
-/** A mark's words: no more digits than marks so far apart need. */
-export function tickText(ns: number, apart: number): string {
+/** A mark's words: in the unit that fits the last one, no more digits than marks so far apart need. */
+export function tickText(ns: number, apart: number, last = ns): string {
 	if (apart >= 1e9 && ns >= MINUTE)
 		return clockTime(ns);
-	const [unit, size] = apart >= 1e8 || ns === 0 && apart >= 1e9 ? ['s', 1e9] as const :
-		apart >= 1e5 ? ['ms', 1e6] as const : apart >= 100 ? ['us', 1e3] as const : ['ns', 1] as const;
+	const [unit, size] = last >= 1e9 || apart >= 1e8 ? ['s', 1e9] as const :
+		last >= 1e6 ? ['ms', 1e6] as const : last >= 1e3 ? ['us', 1e3] as const : ['ns', 1] as const;
 	const digits = Math.max(0, Math.ceil(Math.log10(size / apart)));
 	return `${(ns / size).toFixed(Math.min(digits, 9))} ${unit}`;
 }

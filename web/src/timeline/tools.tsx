@@ -20,7 +20,7 @@ export function Tools({ answer, isCut, view, area, range, actions }: {
 	const slices = answer.lanes.reduce((sum, lane) => sum + lane.slices.reduce((all, n) => all + n, 0), 0);
 	const isWhole = range.to - range.from >= (view ? view.whole.to - view.whole.from : answer.length);
 	return <div class="row tl-tools">
-		<input type="search" name="t-find" value={find} placeholder={words.find} aria-label={words.find} autocomplete="off"
+		<input type="search" name="t-find" value={find} placeholder={words.find} aria-label={words.find} title={words.findHint} autocomplete="off"
 			spellcheck={false} onInput={(event) => actions.find(event.currentTarget.value)}
 			onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()} />
 		<label class="choice"><span>{words.order}</span>

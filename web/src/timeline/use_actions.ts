@@ -14,6 +14,8 @@ export interface Actions {
 	/** A lane, and the moment of its slice; '': none. */
 	choose(lane: string, moment: number): void;
 	setArea(area: Area | null): void;
+	/** Words of the area, for those who open its link. */
+	noteArea(words: string): void;
 	fold(process: string): void;
 	pin(lane: string): void;
 	hide(key: string): void;
@@ -40,7 +42,8 @@ export function useActions(origin: Origin): Actions {
 		choose: (lane, moment) => change({ lane, at: lane && origin.wordOf(Math.floor(moment)) }),
 		setArea: (area) => change(area ? { areaFrom: origin.wordOf(area.range.from), areaTo: origin.wordOf(area.range.to),
 			// more than an address holds: all of the list
-			areaLanes: area.lanes.length <= LIST_MAX ? area.lanes : [] } : { areaFrom: '', areaTo: '', areaLanes: [] }),
+			areaLanes: area.lanes.length <= LIST_MAX ? area.lanes : [] } : { areaFrom: '', areaTo: '', areaLanes: [], areaNote: '' }),
+		noteArea: (areaNote) => change({ areaNote }),
 		fold: (process) => change({ folded: toggled(now.current.folded, process) }),
 		pin: (lane) => change({ pinned: toggled(now.current.pinned, lane) }),
 		hide: (key) => change({ hidden: toggled(now.current.hidden, key) }),

@@ -9,6 +9,7 @@ import { type Extent, extentOf } from './extent';
 import { laneOf, type Row } from './lanes';
 import { lanesIn, lanesOf, rowAt } from './packs';
 import { Columns, paintStrip } from './paint';
+import { isFaint, type Query } from './query';
 import { runAt, type Runs } from './runs';
 import { ROW, STRIP, STRIP_TOP } from './sizes';
 import { levelOf, type Part, stretchOf, type Tiles, tilesOf } from './tiles';
@@ -53,6 +54,8 @@ export interface Shown {
 	chosen: { lane: string; at: number } | null;
 	area: Area | null;
 	arrows: readonly Arrow[];
+	/** What slices are searched for; null: any. */
+	query: Query | null;
 }
 
 export class View {
@@ -249,14 +252,14 @@ export class View {
 	}
 
 	#paintRow(row: Row, parts: Part[], i: number, ratio: number, width: number): void {
-		const { cpuLook } = this.shown!;
+		const { cpuLook, query, classes } = this.shown!;
 		const isCpu = row.kind === 'cpu';
 		if (!laneOf(row))
 			return;
 		const columns = new Columns(width);
 		const scale = { from: this.range.from, perColumn: this.perPixel / ratio };
 		for (const { runs, clip } of parts)
-			columns.add(runs, scale, clip, isCpu ? cpuLook.place : null);
+			columns.add(runs, scale, clip, isCpu ? cpuLook.place : null, isCpu || !query ? null : (at) => isFaint(query, classes, runs, at));
 		columns.settle();
 		paintStrip({ pixels: this.pixels, width,
 			top: Math.round((i * ROW - this.scrollTop + STRIP_TOP) * ratio), height: Math.round(STRIP * ratio),
