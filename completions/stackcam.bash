@@ -174,7 +174,7 @@ _stackcam_value()
 	trace,--text | inspect,--text) _stackcam_files -f ;;
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
-			heatmap histogram graph chrome perfetto states states-json requests requests-json
+			heatmap histogram graph chrome firefox perfetto states states-json requests requests-json
 			logs logs-json machine machine-json values values-json inspect inspect-json summary summary-json"
 		;;
 	threads,--format | explain,--format) _stackcam_reply -W "text json" ;;

@@ -476,6 +476,14 @@ const struct event_type *event_find(const char *name, const char *unit)
 	return sounds_like_level(name) ? &levels[quantity] : &flows[quantity];
 }
 
+bool event_has_summable_samples(const struct film_event *event)
+{
+	const struct event_type *type = event_of(event);
+
+	return type->shape == SHAPE_SAMPLES && !type->is_level && !type->has_requests &&
+	       !type->has_no_samples;
+}
+
 const struct event_type *event_usual(void)
 {
 	return &ours[EVENT_ON_CPU];

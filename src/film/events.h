@@ -122,6 +122,9 @@ static inline struct film_event event_from(enum event_id id, const char *source)
 	return (struct film_event){.name = type->name, .unit = type->unit, .source = source};
 }
 
+/* Whether a film's event has samples whose values can be summed over time. */
+bool event_has_summable_samples(const struct film_event *event);
+
 /* The default event of record and report. */
 const struct event_type *event_usual(void);
 

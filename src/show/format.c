@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "exchange/chrome/writer.h"
+#include "exchange/firefox/writer.h"
 #include "exchange/folded/writer.h"
 #include "exchange/perfetto/writer.h"
 #include "exchange/pprof/writer.h"
@@ -55,7 +56,15 @@ static int times_perfetto(struct film *film, const struct question *q,
 	return perfetto_write_samples(film, q, out, samples, why);
 }
 
-/* speedscope and chrome stand before json: the first extension that fits counts */
+static int times_firefox(struct film *film, const struct question *q,
+			 const struct show_options *options, FILE *out, uint64_t *samples,
+			 struct fail *why)
+{
+	(void)options;
+	return firefox_write_samples(film, q, out, samples, why);
+}
+
+/* speedscope, firefox and chrome stand before json: the first extension that fits counts */
 static const struct show_format formats[] = {
 	{.name = "table",
 	 .extensions = "txt",
@@ -86,6 +95,7 @@ static const struct show_format formats[] = {
 	 .extensions = "speedscope.json",
 	 .report = report_speedscope,
 	 .diff = diff_speedscope},
+	{.name = "firefox", .extensions = "firefox.json", .times = times_firefox},
 	{.name = "chrome", .extensions = "chrome.json", .story = chrome_write_calls},
 	{.name = "perfetto",
 	 .extensions = "perfetto-trace pftrace perfetto",

@@ -130,6 +130,58 @@ def test_speedscope(film):
     assert total == film.json()["event"]["total"]
 
 
+def firefox_stacks(profile):
+    """The stacks of a Firefox profile, root first, with their weights in ms; every index is checked, as Python's count from behind."""
+    strings, sources = profile["shared"]["stringArray"], profile["shared"]["sources"]
+    assert sources["length"] == len(sources["uuid"]) == len(sources["filename"])
+    assert all(0 <= name < len(strings) for name in sources["filename"])
+    found = {}
+    for thread in profile["threads"]:
+        tables = {name: thread[name] for name in ("stackTable", "frameTable", "funcTable", "resourceTable", "nativeSymbols", "markers")}
+        for table in (*tables.values(), thread["samples"]):
+            assert {len(column) for column in table.values() if isinstance(column, list)} == {table["length"]}
+        stacks, frames, functions, resources = list(tables.values())[:4]
+        for column, other in ((stacks["frame"], frames), (frames["func"], functions),
+                              (functions["resource"], resources)):
+            assert all(-1 <= index < other["length"] for index in column)
+        assert all(0 <= lib < len(profile["libs"]) for lib in resources["lib"])
+        assert all(source is None or 0 <= source < sources["length"] for source in functions["source"])
+        assert all(0 <= category < len(profile["meta"]["categories"]) for category in frames["category"])
+        names = []
+        for frame, prefix in zip(stacks["frame"], stacks["prefix"]):
+            assert prefix is None or prefix < len(names)
+            name = strings[functions["name"][frames["func"][frame]]]
+            names.append((*(names[prefix] if prefix is not None else ()), name))
+        samples = thread["samples"]
+        assert samples["time"] == sorted(samples["time"]) and samples["weightType"] == "tracing-ms"
+        for stack, weight, own in zip(samples["stack"], samples["weight"], samples["threadCPUDelta"]):
+            stack = names[stack] if stack is not None else ()
+            found[stack] = found.get(stack, 0) + own
+            assert own == pytest.approx(weight * 1e6, abs=1)
+    return found
+
+
+def test_firefox(film):
+    """As firefox-devtools/profiler's src/types/profile.ts has it for version 58; the stacks are those of other formats."""
+    profile = json.loads(film.report("--format", "firefox").stdout)
+    meta = profile["meta"]
+    assert (meta["preprocessedProfileVersion"], meta["product"]) == (58, "on-cpu")
+    assert [one for one in meta["categories"] if one["color"] == "grey"] and all(one["subcategories"] for one in meta["categories"])
+    assert meta["interval"] == pytest.approx(1000 / HZ, rel=0.01) and 0 < meta["profilingEndTime"] < 60_000
+    assert {thread["tid"] for thread in profile["threads"] if thread["isMainThread"]}
+    assert all(thread["pid"].isdigit() and thread["processName"] for thread in profile["threads"])
+    assert any(re.fullmatch(r"[0-9A-F]{32}0", lib["breakpadId"]) and lib["codeId"] for lib in profile["libs"])
+    folded = {}
+    for stack, value in film.folded("--inlines"):
+        folded[tuple(stack)] = folded.get(tuple(stack), 0) + value
+    assert firefox_stacks(profile) == folded
+    # a part of it
+    part = json.loads(film.report("--format", "firefox", "--to", "1s", "--focus", "thrower").stdout)
+    assert 0 < sum(firefox_stacks(part).values()) == film.json("--to", "1s", "--focus", "thrower")["event"]["total"]
+    done = film.report("--format", "firefox", "-n", "nothing", check=False)
+    assert done.returncode == 1 and "no such samples" in done.stderr
+
+
 def varint(data, at):
     value = shift = 0
     while True:

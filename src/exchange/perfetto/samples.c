@@ -395,22 +395,13 @@ static int put_event(struct writer *w, uint32_t event, uint64_t from, uint64_t t
 	return err;
 }
 
-/* Whether samples of an event are something that its values can be summed over. */
-static bool has_samples(const struct film_event *event)
-{
-	const struct event_type *type = event_of(event);
-
-	return type->shape == SHAPE_SAMPLES && !type->is_level && !type->has_requests &&
-	       !type->has_no_samples;
-}
-
 /* Whether an event has samples, or (0) any of the film. */
 static bool has_any(const struct film *film, uint32_t event)
 {
-	bool has = event && has_samples(&film->events[event]);
+	bool has = event && event_has_summable_samples(&film->events[event]);
 
 	for (uint32_t i = 1; !event && !has && i < film->event_count; i++)
-		has = has_samples(&film->events[i]);
+		has = event_has_summable_samples(&film->events[i]);
 	return has;
 }
 
@@ -432,7 +423,7 @@ int perfetto_put_samples(struct perfetto_trace *t, struct film *film, uint32_t o
 		err = fold_stacks(film, &q->shape, &w->fold);
 	w->stacks = w->fold.paths ? w->fold.paths : film->stacks;
 	for (uint32_t i = 1; !err && i < film->event_count; i++)
-		if (has_samples(&film->events[i]) && (!only || only == i))
+		if (event_has_summable_samples(&film->events[i]) && (!only || only == i))
 			err = put_event(w, i, from, to, why);
 	*samples = w->samples;
 	fold_free(&w->fold);
