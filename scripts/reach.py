@@ -39,6 +39,7 @@ REACH = (
     ("dist/*", ["docs", "packaging", "serve.", "agent"]),
     ("scripts/reach.py", []),
     ("scripts/pictures", []),
+    ("scripts/animation", ["docs"]),
     ("tests/unit/server/*", ["server"]),
     ("tests/unit/runtime/steps*", ["every_instruction"]),
     ("tests/unit/query/make_turns.c", ["timeline"]),

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
@@ -266,6 +267,19 @@ def test_benchmarks_are_summed_up():
     assert len(text.splitlines()) <= 300
     names = set(re.findall(r'"([a-z-]+)"', (ROOT / "bench/all").read_text().partition("BENCHMARKS = (")[2].partition(")")[0]))
     assert len(names) > 60 and all(digest.page_of(name) for name in names)
+
+
+def test_animation_has_the_commands():
+    """The animated picture of the README shows its commands, in 20 seconds, and needs nothing from elsewhere."""
+    text = (ROOT / "doc/pictures/cause.svg").read_text()
+    picture = xml.etree.ElementTree.fromstring(text)
+    typed = "".join(" " + one.text.strip() if one.text.startswith("    ") else one.text
+                    for one in picture.iter("{http://www.w3.org/2000/svg}text") if one.get("class").split()[0] == "c")
+    build, *_ = commands_of((ROOT / "README.md").read_text())
+    assert typed.split("$ ")[1:] == [build, *list(commands_of((ROOT / "doc/guide/tutorial.md").read_text()))[1:3]]
+    assert "animation-duration:20s" in text and "held by audit" in text and "token" not in text
+    assert not re.search(r"<script|href|url\(|@import", text)
+    assert "](doc/pictures/cause.svg)" in (ROOT / "README.md").read_text()
 
 
 def test_front_door_is_small():
