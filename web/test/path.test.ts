@@ -36,3 +36,12 @@ test('no request is lost, whatever the rows say', () => {
 	const rows = [rowOf('1', 'served', 1, 0, 9, { parent: '2' }), rowOf('2', 'served', 1, 0, 8, { parent: '1' }), rowOf('3', 'served', 1, 0, 7, { parent: '3' })];
 	assert.deepEqual(treeOf(rows).map(({ row }) => row.number).sort(), ['1', '2', '3']);
 });
+
+test('without an id, the only one of the path that was open meanwhile is taken to be the other side', () => {
+	const served = rowOf('2', 'served', 2, 10, 20, { endpoint: 'GET /a/*', path: '/a/7' });
+	const made = (number: string, from: number, end: number, path = '/a/7') => rowOf(number, 'made', 1, from, end, { endpoint: 'GET /a/*', path });
+	assert.deepEqual(treeOf([made('1', 9, 21), served, made('3', 9, 21, '/a/8')]).map(({ row, depth, isLikely }) => [row.number, depth, isLikely]),
+		[['1', 0, false], ['2', 1, true], ['3', 0, false]]);
+	assert.ok(treeOf([made('1', 9, 21), served, made('3', 8, 22)]).every(({ depth }) => depth === 0), 'of two, none');
+	assert.ok(treeOf([made('1', 11, 21), served]).every(({ depth }) => depth === 0), 'it began later');
+});

@@ -64,14 +64,14 @@ export function Slowest({ answer, onWhy }: { answer: RequestsAnswer; onWhy(row: 
 				<th class="text">{words.request}</th><th class="text">{words.by}</th><th class="text">{words.peer}</th>
 				<th>{words.bytes}</th><th class="text">{words.id}</th><th class="text">{words.more}</th>
 			</tr></thead>
-			<tbody>{treeOf(answer.slowest).map(({ row, depth }, i) => <tr key={row.number} data-depth={depth}
+			<tbody>{treeOf(answer.slowest).map(({ row, depth, isLikely }, i) => <tr key={row.number} data-depth={depth}
 				class={row.number === link.requests.chosen ? 'picked' : ''}>
 				<td>{ns(row.duration)}</td>
 				<td>{row.first_byte ? ns(row.first_byte) : '–'}</td>
 				<td title={origin.wallOf(row.end - row.duration)}>{origin.wallOf(row.end - row.duration).slice(11, 23)}</td>
 				<td class={row.failed ? 'warn' : ''}>{outcomeOf(row)}</td>
 				<td class="text" title={`${safe(row.endpoint)}\n${safe(row.path)}`} style={{ '--depth': Math.min(depth, DEPTH_MOST) }}>
-					{depth > 0 && <span class="hint" aria-label={words.below}>↳ </span>}{safe(row.path || row.endpoint)}</td>
+					{depth > 0 && <span class="hint" title={isLikely ? words.likely : words.below}>{isLikely ? '↳? ' : '↳ '}</span>}{safe(row.path || row.endpoint)}</td>
 				<td class="text" title={`${safe(row.process)} ${row.pid}`}>{safe(row.comm)} <span class="hint">{row.tid}</span></td>
 				<td class="text">{words.peers[row.role]} <span class="hint">{safe(row.peer)}</span></td>
 				<td title={words.bytesHint}>{bytes(row.received)} / {bytes(row.sent)}</td>

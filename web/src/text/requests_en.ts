@@ -34,6 +34,7 @@ export const requests = {
 	bytesHint: 'Bytes that the process received and sent',
 	id: 'Id', more: 'Look into it',
 	below: 'a part of the one above',
+	likely: 'taken to be the other side of the one above: it has the same path, was open meanwhile, and nothing else fits',
 	ok: 'ok', failedOne: 'failed', unfinished: 'unfinished',
 	timeline: 'Timeline',
 	timelineHint: 'What its thread did meanwhile, slice by slice',

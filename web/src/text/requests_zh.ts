@@ -33,6 +33,7 @@ export const requests: RequestsText = {
 	bytesHint: '进程收到与发出的字节',
 	id: '标识', more: '深入查看',
 	below: '属于上一个请求',
+	likely: '推测为上一个请求的另一端：路径相同，期间一直打开，且没有其他符合者',
 	ok: '成功', failedOne: '失败', unfinished: '未完成',
 	timeline: '时间线',
 	timelineHint: '其线程此间逐个片段做了什么',
