@@ -169,9 +169,11 @@ def test_a_link_restores_what_it_was_made_of(page):
     query = ("?view=profile&from=1795264328&to=1795267928&event=off-cpu&host=web-1&service=api.service&label=env%3Dprod"
              "&pid=42&by=process&native=1&show=graph&mode=flame&colour=image&search=json&hide=epoll_wait")
     page.open(query)
-    page.asks("flame", **{"from": "1795264328", "to": "1795267928", "event": "off-cpu", "host": "web-1",
-                          "service": "api.service", "label": "env=prod", "pid": "42", "by": "process",
-                          "native": "1"})
+    wanted = {"from": "1795264328", "to": "1795267928", "event": "off-cpu", "host": "web-1", "service": "api.service",
+              "label": "env=prod", "pid": "42", "native": "1"}.items()
+    # the profile, and beside it what threads waited for
+    for by in ("process", "wait"):
+        page.until(lambda by=by: any(wanted <= ask.items() and ask["by"] == by for ask in page.server.questions("flame")))
     page.until(lambda: page.find("input[type=search]").get_attribute("value") == "json")
     assert page.text("#custom") == "2026-11-21 12:32:08 – 13:32:08"
     page.until(lambda: page.find("select[name=event]").get_property("value") == "off-cpu")

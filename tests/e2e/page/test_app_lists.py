@@ -98,6 +98,13 @@ def test_steps_of_seconds(page):
     page.click("#minutes")
     page.asks("timeline", steps="61")
     page.until(lambda: page.link()["minutes"] == "1")
+    page.click("#seconds")
+    page.asks("timeline", steps="240")
+    page.keys("L")  # which asks again and again
+    page.asks("timeline", steps="61")
+    page.until(lambda: not page.all("#seconds"))
+    page.keys("L")
+    page.asks("timeline", steps="240")
     page.keys("7")  # a day has no such choice
     page.asks("timeline", **{"from": "-1d", "steps": "240"})
     page.until(lambda: not page.all("#seconds"))

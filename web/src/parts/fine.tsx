@@ -6,7 +6,7 @@ import { text } from '../text/text';
 
 export function FineChoice() {
 	const { link, span, go } = usePage();
-	if (!canBeFine(span))
+	if (!canBeFine(span) || link.isLive) // which has minutes, as all would be counted again and again
 		return null;
 	return <div class="segments small" role="group" aria-label={text.chart.steps}>
 		<button type="button" id="minutes" aria-pressed={link.isCoarse} title={text.chart.minutesHint}

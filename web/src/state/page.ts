@@ -6,7 +6,7 @@ import type { EventType, SeriesRow, Status } from '../api/answers';
 import type { Theme } from '../flame/contract';
 import { isOfCalls, requestsEvent, slicesEvent, typeOf, typesOf, usualEvent } from './events';
 import { type Link, readLink, type ViewName, VIEWS, writeLink } from './link';
-import { type Range, rangeOf, secondsOf, type Span, spanOf, USUAL_RANGE, withBothEnds, wordOf } from './range';
+import { type Range, rangeOf, secondsOf, type Span, spanOf, stepsOf, USUAL_RANGE, withBothEnds, wordOf } from './range';
 
 export interface Page {
 	link: Link;
@@ -136,6 +136,11 @@ function usualRange(status: Status | null): Range {
 export function allCpusOf({ event, status, link: { filters: { host } } }: Page): number {
 	const isOne = status?.one_film || status?.store.hosts === 1 || host !== '' && host === status?.host;
 	return isOne && event.usual ? status?.cpus ?? 0 : 0;
+}
+
+/** In how many steps charts are drawn. */
+export function stepsOfPage({ link, span }: Page): number {
+	return stepsOf(span, link.isCoarse || link.isLive);
 }
 
 export function rangeOfLink(link: Link, status: Status | null): Range {

@@ -12,17 +12,17 @@ import { MoreKinds } from '../parts/more_kinds';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
-import { usePage } from '../state/page';
-import { rangeOf, stepsOf } from '../state/range';
+import { stepsOfPage, usePage } from '../state/page';
+import { rangeOf } from '../state/range';
 import { text } from '../text/text';
 
 const ROWS = 100; // with a line over time
 const SERIES = 10_000;
 
 export function Overview() {
-	const { link, range, span, beat, theme, go } = usePage();
+	const page = usePage(), { link, range, beat, theme, go } = page;
 	const asked = useAnswer<TimelineAnswer>('timeline', askOf(link.event, range, link.filters,
-		{ group: link.byLabel ? `label.${link.byLabel}` : link.group, steps: stepsOf(span, link.isCoarse), rows: ROWS }), beat);
+		{ group: link.byLabel ? `label.${link.byLabel}` : link.group, steps: stepsOfPage(page), rows: ROWS }), beat);
 	// more than have a line: only their sums
 	const hasMore = (asked.answer?.rows.length ?? 0) >= ROWS;
 	const all = useAnswer<SeriesAnswer>(hasMore ? 'series' : null,

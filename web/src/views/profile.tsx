@@ -21,8 +21,8 @@ import { ToLink } from '../parts/to_link';
 import { useSearch } from '../parts/use_search';
 import { WaitClasses } from '../parts/wait_classes';
 import { shapeFor, slicesEvent, typeOf, typesOf, waitsEvent } from '../state/events';
-import { usePage } from '../state/page';
-import { rangeOf, spanOf, stepsOf, withBothEnds } from '../state/range';
+import { stepsOfPage, usePage } from '../state/page';
+import { rangeOf, spanOf, withBothEnds } from '../state/range';
 import { text } from '../text/text';
 import { timelineText } from '../text/timeline';
 import { NO_TIMELINE } from '../timeline/link';
@@ -34,11 +34,11 @@ const HEAT_MOST = 3600; // seconds
 const NARROW = 640; // px: a phone, on which the graph is to come soon
 
 export function Profile() {
-	const { link, range: all, span, beat, theme, go, status, event } = usePage();
+	const page = usePage(), { link, range: all, span, beat, theme, go, status, event } = page;
 	const canHeat = !!span && span.to - span.from <= HEAT_MOST;
 	const isHeat = link.isHeat && canHeat;
 	const range = isHeat && link.part.from ? withBothEnds(link.part, all.to) : all;
-	const steps = stepsOf(span, link.isCoarse);
+	const steps = stepsOfPage(page);
 	const [nodes, setNodes] = useState(NODES);
 	const [frame, showFrame] = useDetails();
 	const { sandwich } = link.flame;
