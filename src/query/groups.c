@@ -39,12 +39,15 @@ static int most_self_first(const void *x, const void *y)
 static struct group new_group(const struct tree *tree, const struct film *film, uint32_t number)
 {
 	const struct tree_group *of = number ? &tree->groups.at[number - 1] : NULL;
-
-	return (struct group){
+	struct group group = {
 		.process = of ? &film->processes[of->process] : NULL,
-		.by_name = tree->shape.by_name,
 		.thread = of && tree->shape.by_thread ? &film->threads[of->thread] : NULL,
 	};
+
+	if (of)
+		group.processes =
+			shape_process_group(&tree->shape, group.process, &group.processes_key);
+	return group;
 }
 
 static int add_whole_groups(const struct tree *tree, const struct film *film, struct groups *groups)

@@ -11,7 +11,8 @@
  */
 struct group {
 	const struct film_process *process; /* also if only threads were requested */
-	bool by_name;			    /* all processes of that name, of which this is one */
+	/* what all its processes have in common, of which this is one; null: it is that process */
+	const char *processes, *processes_key; /* and that in JSON: "process", "cgroup" */
 	const struct film_thread *thread;
 	const struct label *image;	   /* or a mark */
 	const struct label *endpoint;	   /* or a mark: "[no request]" */

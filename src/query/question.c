@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "film/names.h"
 #include "query/wait_class.h"
 
 const char question_help[] =
@@ -30,8 +31,9 @@ const char question_help[] =
 	"      --grown TIME      of mem-inuse and other levels: only what stacks hold more than\n"
 	"                        that long before, or when the film began\n"
 	"      --request ID          only what threads did for that request, by its id or number\n"
-	"      --by WHAT[,WHAT…] group by process, name (of processes), thread, image, label; by\n"
-	"                        endpoint of the request that a thread worked on; of waits by\n"
+	"      --by WHAT[,WHAT…] group by process, name, cgroup or container (of processes),\n"
+	"                        thread, image, label; by endpoint of the request that a thread\n"
+	"                        worked on; of waits by\n"
 	"                        wait, waker; of waits for locks by lock, holder; of calls with\n"
 	"                        values by arg.NAME, arg.NAME.MEMBER, result: how long they took\n"
 	"      --lines           split functions by source line\n"
@@ -79,6 +81,7 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		{"label", &shape->by_label},	 {"endpoint", &shape->by_endpoint},
 		{"wait", &shape->by_wait},	 {"waker", &shape->by_waker},
 		{"lock", &shape->by_lock},	 {"holder", &shape->by_holder},
+		{"cgroup", &shape->by_cgroup},	 {"container", &shape->by_container},
 	};
 	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
@@ -93,14 +96,34 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 			return fail(why, -EINVAL, NULL,
 				    "'%s' is not a list of process, name, thread, image, label, "
 				    "endpoint, wait, waker, "
-				    "lock, holder",
+				    "lock, holder, cgroup, container",
 				    value);
 		*groups[i].flag = true;
-		shape->by_process |= shape->by_name;
+		shape->by_process |= shape->by_name || shape->by_cgroup || shape->by_container;
 		if (!at[length])
 			return 0;
 		at += length + 1;
 	}
+}
+
+const char *shape_process_group(const struct shape *shape, const struct film_process *process,
+				const char **key)
+{
+	const char *name;
+
+	if (shape->by_container) {
+		*key = "container";
+		name = *process->container ? process->container : "[no container]";
+	} else if (shape->by_cgroup) {
+		*key = "cgroup";
+		name = process->cgroup;
+	} else if (shape->by_name) {
+		*key = "process";
+		name = process->comm;
+	} else {
+		return NULL;
+	}
+	return *name ? name : NAME_UNKNOWN;
 }
 
 /* "arg.order.id", "arg.len(list)", "result", "result err" */

@@ -39,11 +39,12 @@ struct filter {
 /* How stacks are merged into a flame. */
 struct shape {
 	bool by_process, by_thread; /* group by frames at the root */
-	bool by_name;		    /* with by_process: one group for all processes of a name */
-	bool by_image;		    /* merge consecutive frames of one image */
-	bool lines;		    /* a frame per source line instead of per function */
-	bool inlines;		    /* show inlined functions as frames */
-	bool native;		    /* show the interpreter's own frames */
+	/* with by_process: one group for all processes of a name, a control group, a container */
+	bool by_name, by_cgroup, by_container;
+	bool by_image; /* merge consecutive frames of one image */
+	bool lines;    /* a frame per source line instead of per function */
+	bool inlines;  /* show inlined functions as frames */
+	bool native;   /* show the interpreter's own frames */
 	/* for waits, at the root: the cause, and the waker with its stack */
 	bool by_wait, by_waker;
 	bool by_lock, by_holder; /* for waits for locks, at the root: the lock, and its holder */
@@ -51,6 +52,13 @@ struct shape {
 	bool by_endpoint;
 	bool by_label; /* at the root: the program's own labels */
 };
+
+/*
+ * What groups processes by the shape, in place of their pids: their name, control group or
+ * container. *key: its name in JSON. Null: each process is a group of its own.
+ */
+const char *shape_process_group(const struct shape *shape, const struct film_process *process,
+				const char **key);
 
 /*
  * A query for a film. All zero selects everything of the film's first event; an event of calls only

@@ -82,13 +82,13 @@ static uint32_t child_name(struct tree *tree, uint32_t parent, const char *name,
  * next: across films the name alone tells groups apart.
  */
 static uint32_t child_group(struct tree *tree, uint32_t parent, const char *prefix,
-			    const char *comm, uint32_t number, bool by_name)
+			    const char *comm, uint32_t number)
 {
 	char name[256];
 
 	if (!*comm)
 		comm = NAME_UNKNOWN;
-	if (by_name || tree->labels.across_films)
+	if (tree->labels.across_films)
 		snprintf(name, sizeof(name), "%s%.200s", prefix, comm);
 	else
 		snprintf(name, sizeof(name), "%s%.200s (%u)", prefix, comm, number);
@@ -110,14 +110,15 @@ static uint32_t group_node(struct adder *a, uint32_t group)
 	}
 	if (tree->shape.by_process) {
 		const struct film_process *process = &film->processes[group];
+		const char *key, *name = shape_process_group(&tree->shape, process, &key);
 
-		node = child_group(tree, node, "", process->comm, process->pid,
-				   tree->shape.by_name);
+		node = name ? child_name(tree, node, name, 0)
+			    : child_group(tree, node, "", process->comm, process->pid);
 		if (!node)
 			return UINT32_MAX;
 	}
 	if (tree->shape.by_thread) {
-		node = child_group(tree, node, "[thread] ", thread->comm, thread->tid, false);
+		node = child_group(tree, node, "[thread] ", thread->comm, thread->tid);
 		if (!node)
 			return UINT32_MAX;
 	}

@@ -43,8 +43,8 @@ static char *name_process(const struct group *group)
 {
 	const struct film_process *process = group->process;
 
-	if (group->by_name)
-		return text_safe(*process->comm ? process->comm : NAME_UNKNOWN, "");
+	if (group->processes)
+		return text_safe(group->processes, "");
 	return numbered(process->comm, process->pid);
 }
 
@@ -104,11 +104,20 @@ static char *name_image(const struct group *group)
 	return text_safe(group->image->name, "");
 }
 
+static const char *title_of_processes(const struct group *group)
+{
+	if (group->processes && !strcmp(group->processes_key, "cgroup"))
+		return "Control group";
+	return group->processes && !strcmp(group->processes_key, "container") ? "Container"
+									      : "Process";
+}
+
 static void choose_columns(const struct group *first, struct columns *columns)
 {
 	*columns = (struct columns){0};
 	if (first->process)
-		columns->at[columns->count++] = (struct column){"Process", name_process, 0};
+		columns->at[columns->count++] =
+			(struct column){title_of_processes(first), name_process, 0};
 	if (first->thread)
 		columns->at[columns->count++] = (struct column){"Thread", name_thread, 0};
 	if (first->endpoint)

@@ -139,9 +139,10 @@ static void put_groups(struct json *j, const struct groups *groups)
 	vec_foreach (groups, group) {
 		json_open(j, NULL, '{');
 		if (group->process) {
-			if (!group->by_name)
+			if (!group->processes)
 				json_u64(j, "pid", group->process->pid);
-			json_text(j, "process", group->process->comm);
+			json_text(j, group->processes ? group->processes_key : "process",
+				  group->processes ? group->processes : group->process->comm);
 		}
 		if (group->thread) {
 			json_u64(j, "tid", group->thread->tid);

@@ -251,6 +251,43 @@ static void test_tables_of_groups(void **state)
 	film_free(film);
 }
 
+/* Asks for groups by a list, and checks the first one. */
+static void first_group_is(struct film *film, const char *by, size_t count, const char *key,
+			   const char *name, uint64_t total)
+{
+	struct question q = {0};
+	struct report report;
+
+	assert_int_equal(question_take(&q, QUESTION_BY, by, NULL), 0);
+	ask(film, &q, &report);
+	assert_int_equal(report.groups.count, count);
+	assert_string_equal(report.groups.at[0].processes_key, key);
+	assert_string_equal(report.groups.at[0].processes, name);
+	assert_int_equal(report.groups.at[0].total, total);
+	assert_int_equal(report.groups.at[0].samples, count == 1 ? 7 : 4);
+	assert_non_null(answer_node(&report.flame, name));
+	report_free(&report);
+}
+
+/* Processes of one control group or container are one group; those of none, too. */
+static void test_groups_of_processes(void **state)
+{
+	struct film *film = film_build_small();
+
+	(void)state;
+	first_group_is(film, "cgroup", 1, "cgroup", "/", 51);
+	first_group_is(film, "container", 1, "container", "[no container]", 51);
+	first_group_is(film, "name", 2, "process", "web", 42);
+	for (uint32_t i = 1; i < film->process_count; i++)
+		if (film->processes[i].pid == 10) {
+			film->processes[i].cgroup = "/web.slice";
+			film->processes[i].container = "0123abcd shop/web/app";
+		}
+	first_group_is(film, "cgroup", 2, "cgroup", "/web.slice", 42);
+	first_group_is(film, "container", 2, "container", "0123abcd shop/web/app", 42);
+	film_free(film);
+}
+
 /* A view by thread does not change what is shown as one. */
 static void test_by_thread_for_formats(void **state)
 {
@@ -514,6 +551,7 @@ int main(void)
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_tables_of_groups),
+		cmocka_unit_test(test_groups_of_processes),
 		cmocka_unit_test(test_by_thread_for_formats),
 		cmocka_unit_test(test_inlines_and_lines),
 		cmocka_unit_test(test_recursion),
