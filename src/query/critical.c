@@ -99,7 +99,7 @@ static enum critical_end end_of_wait(const struct walk *w, const struct history_
 	 */
 	if (slice->context == FILM_WAIT_BY_TIMER ||
 	    (class == WAIT_SLEEP &&
-	     (slice->context || histories_is_goroutine(w->histories, slice->thread))) ||
+	     (slice->context || histories_is_lane(w->histories, slice->thread))) ||
 	    (class == WAIT_LOCK &&
 	     (slice->context == FILM_WAIT_BY_INTERRUPT || slice->context == FILM_WAIT_BY_SOFTIRQ)))
 		return CRITICAL_TIMER;
@@ -191,10 +191,10 @@ static bool is_passed_on(const struct walk *w, const struct history_slice *slice
 	const struct histories *histories = w->histories;
 	const struct film_thread *threads = histories->film->threads;
 
-	return w->depth > 1 && histories_is_goroutine(histories, w->visits[w->depth - 2].thread) &&
-	       !histories_is_goroutine(histories, slice->thread) &&
+	return w->depth > 1 && histories_is_lane(histories, w->visits[w->depth - 2].thread) &&
+	       !histories_is_lane(histories, slice->thread) &&
 	       slice->kind == SLICE_WAIT + WAIT_POLL && slice->context == FILM_WAIT_BY_THREAD &&
-	       !histories_is_goroutine(histories, slice->waker) &&
+	       !histories_is_lane(histories, slice->waker) &&
 	       threads[slice->waker].process == threads[slice->thread].process;
 }
 

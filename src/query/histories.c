@@ -17,7 +17,7 @@ struct loading {
 	vec(struct history_slice *) chunks;
 	size_t count;
 	size_t *first;
-	uint8_t *goroutines; /* of the event that is read; null: its threads are threads */
+	uint8_t *lanes; /* of the event that is read; null: its threads are threads */
 	struct histories *histories;
 };
 
@@ -97,8 +97,8 @@ static int take(void *context, const struct slice *slice)
 				   !add_lock(loading->histories, slice)))
 		return -ENOMEM;
 	loading->first[of.thread + 1]++;
-	if (loading->goroutines)
-		loading->goroutines[of.thread] = 1;
+	if (loading->lanes)
+		loading->lanes[of.thread] = 1;
 	return 0;
 }
 
@@ -265,13 +265,13 @@ static int sort_by_thread(struct histories *histories, struct loading *loading)
 static int load(struct histories *histories, struct loading *loading, struct film *film,
 		uint32_t event, struct fail *why)
 {
-	loading->goroutines = NULL;
-	if (slices_are_of_goroutines(film, event)) {
-		if (!histories->goroutines)
-			histories->goroutines = calloc(film->thread_count + 1ull, 1);
-		if (!histories->goroutines)
+	loading->lanes = NULL;
+	if (slices_are_of_lanes(film, event)) {
+		if (!histories->lanes)
+			histories->lanes = calloc(film->thread_count + 1ull, 1);
+		if (!histories->lanes)
 			return -ENOMEM;
-		loading->goroutines = histories->goroutines;
+		loading->lanes = histories->lanes;
 	}
 	return slices_each(film, event, histories->from, histories->to, take, loading, why);
 }
@@ -303,7 +303,7 @@ void histories_free(struct histories *histories)
 {
 	free(histories->slices);
 	free(histories->first);
-	free(histories->goroutines);
+	free(histories->lanes);
 	vec_free(&histories->locks);
 	*histories = (struct histories){0};
 }

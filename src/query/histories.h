@@ -87,7 +87,7 @@ struct histories {
 	struct history_slice *slices; /* sorted by thread, then time */
 	/* by thread: index of its first slice; its last one precedes the next thread's first */
 	size_t *first;
-	uint8_t *goroutines; /* by thread: 1 for a goroutine; null: there are none */
+	uint8_t *lanes; /* by thread: 1 for a goroutine; null: there are none */
 	size_t count;
 	vec(struct history_lock) locks; /* for slices whose lock is known, unsorted */
 };
@@ -102,9 +102,9 @@ int histories_load(struct histories *histories, struct film *film, uint32_t even
 void histories_free(struct histories *histories);
 
 /* Whether a thread of the film is a goroutine with slices here. */
-static inline bool histories_is_goroutine(const struct histories *histories, uint32_t thread)
+static inline bool histories_is_lane(const struct histories *histories, uint32_t thread)
 {
-	return histories->goroutines && histories->goroutines[thread];
+	return histories->lanes && histories->lanes[thread];
 }
 
 #define HISTORY_NONE SIZE_MAX

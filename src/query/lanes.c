@@ -20,7 +20,7 @@ struct adder {
 	struct lanes *lanes;
 	const struct film *film;
 	const char *host;
-	bool are_goroutines;
+	bool are_lanes;
 	const char *kind; /* of each lane */
 	struct filter_kept kept;
 	uint32_t *lane_of; /* by thread */
@@ -35,7 +35,7 @@ static bool is_wanted(const struct adder *a, uint32_t pid, uint32_t tid)
 
 	for (size_t i = 0; i < lanes->of_count; i++)
 		if (lanes->of[i].pid == pid && lanes->of[i].tid == tid &&
-		    lanes->of[i].is_goroutine == a->are_goroutines)
+		    lanes->of[i].is_goroutine == a->are_lanes)
 			return true;
 	return !lanes->of;
 }
@@ -47,7 +47,7 @@ static uint32_t add_lane(struct adder *a, const struct film_thread *thread, uint
 	const struct film_process *process = &a->film->processes[thread->process];
 	struct lane lane = {.pid = process->pid,
 			    .tid = thread->tid,
-			    .is_goroutine = a->are_goroutines,
+			    .is_goroutine = a->are_lanes,
 			    .kind = a->kind,
 			    .first = UINT64_MAX};
 	char service[LANE_SERVICE_SIZE] = "";
@@ -76,7 +76,7 @@ static uint32_t find_lane(struct adder *a, uint32_t id)
 	const struct film_thread *thread = &a->film->threads[id];
 	uint32_t pid = a->film->processes[thread->process].pid;
 	uint64_t key = hash_u64((uint64_t)pid << 32 | thread->tid) ^
-		       hash_bytes(a->host, strlen(a->host)) ^ (a->are_goroutines ? GOROUTINE : 0);
+		       hash_bytes(a->host, strlen(a->host)) ^ (a->are_lanes ? GOROUTINE : 0);
 	const uint64_t *known;
 
 	if (!a->kept.threads[id] || !is_wanted(a, pid, thread->tid))
@@ -142,7 +142,7 @@ static int take_slice(void *context, const struct slice *slice)
 	if (index == LANE_NONE)
 		return a->err;
 	lane = &lanes->all.at[index - LANE_FIRST];
-	if (!a->are_goroutines)
+	if (!a->are_lanes)
 		unlinked_take(&a->unlinked, a->film, slice);
 	lane->ns[slice->kind] = add_saturated(lane->ns[slice->kind], length);
 	lane->first = start < lane->first ? start : lane->first;
@@ -151,7 +151,7 @@ static int take_slice(void *context, const struct slice *slice)
 	lanes->slices++;
 	if (lanes->steps && slice->kind == SLICE_ON_CPU)
 		add_load(lanes, lanes->running, start, start + length);
-	else if (lanes->steps && !a->are_goroutines &&
+	else if (lanes->steps && !a->are_lanes &&
 		 (slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED))
 		add_load(lanes, lanes->ready, start, start + length);
 	if (lanes->cpus.pixel && slice->kind == SLICE_ON_CPU &&
@@ -192,20 +192,20 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 	if (filter->focus || filter->ignore)
 		return fail(why, -EINVAL, "ask for a flame graph of the same time and threads",
 			    "lanes are of whole threads: focus and ignore choose stacks");
-	a.are_goroutines = slices_are_of_goroutines(film, event);
+	a.are_lanes = slices_are_of_lanes(film, event);
 	a.kind = slices_lane(film, event);
 	a.offset = (uint64_t)film->info.wall_offset;
 	lanes->cpus.from = lanes->from;
 	a.err = begin_load(lanes);
 	a.lane_of = calloc(film->thread_count + 1ull, sizeof(*a.lane_of));
-	if (!a.lane_of || (!a.are_goroutines && unlinked_begin(film, &a.unlinked)))
+	if (!a.lane_of || (!a.are_lanes && unlinked_begin(film, &a.unlinked)))
 		a.err = -ENOMEM;
 	err = a.err;
 	if (!err)
 		err = filter_apply(filter, film, &a.kept, why);
 	if (!err)
 		err = slices_each(film, event, from, to, take_slice, &a, why);
-	if (!err && !a.are_goroutines)
+	if (!err && !a.are_lanes)
 		add_unlinked(&a);
 	/* a run does not reach from one film into the next */
 	vec_foreach (&lanes->all, lane)

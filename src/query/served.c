@@ -26,7 +26,7 @@ struct loading {
 	const struct film *film;
 	const char *id;
 	bool each;
-	struct served_goroutines goroutines;
+	struct served_lanes lanes;
 	vec(struct work) works;
 	vec(struct edge) edges;
 };
@@ -41,15 +41,15 @@ struct open {
 };
 
 /* The goroutine of a request, and each thread that ran it meanwhile, worked on it. */
-static bool add_goroutine(struct loading *l, uint32_t goroutine, const struct work *like)
+static bool add_lane(struct loading *l, uint32_t lane, const struct work *like)
 {
 	struct work work = *like;
 	size_t count;
-	const struct goroutine_run *runs =
-		served_goroutine_runs(&l->goroutines, goroutine, like->from, like->to, &count);
+	const struct served_run *runs =
+		served_lane_runs(&l->lanes, lane, like->from, like->to, &count);
 
 	work.is_handed = false;
-	work.thread = goroutine;
+	work.thread = lane;
 	if (!vec_push(&l->works, work))
 		return false;
 	for (size_t i = 0; i < count; i++) {
@@ -84,18 +84,17 @@ static int take(void *context, const struct request *request)
 		.is_handed = row->answerer && row->answerer != row->thread,
 		.is_wanted = is_wanted,
 	};
-	uint32_t goroutine;
+	uint32_t lane;
 
 	if (row->role != FILM_REQUEST_SERVED && !(l->id && is_wanted))
 		return 0;
 	l->served->requests += is_wanted;
 	if (l->each && !add_each(l, request, &work))
 		return -ENOMEM;
-	goroutine = served_goroutine_of(&l->goroutines, request);
-	if (goroutine)
-		return add_goroutine(l, goroutine, &work) ? 0 : -ENOMEM;
-	l->served->no_goroutine +=
-		is_wanted && served_has_goroutines(&l->goroutines, l->film, request);
+	lane = served_lane_of(&l->lanes, request);
+	if (lane)
+		return add_lane(l, lane, &work) ? 0 : -ENOMEM;
+	l->served->no_lane += is_wanted && served_has_lanes(&l->lanes, l->film, request);
 	return vec_push(&l->works, work) ? 0 : -ENOMEM;
 }
 
@@ -209,16 +208,16 @@ static int load(struct served *served, struct film *film, const char *id, bool e
 			    "'stackcam record -e requests,threads,on-cpu' records "
 			    "them, and what their threads did",
 			    "the film has no requests");
-	err = served_goroutines_load(&l.goroutines, film, why);
+	err = served_lanes_load(&l.lanes, film, why);
 	if (!err)
 		err = requests_each(film, 0, UINT64_MAX, take, &l, why);
-	served->has_goroutines = l.goroutines.processes;
+	served->has_goroutines = l.lanes.processes;
 	if (!err && id && !served->requests)
 		err = fail(why, -ENOENT, "'stackcam report --format requests' lists the slowest",
 			   "no request of the film has the id '%s'", id);
 	else if (!err && (!make_edges(&l) || !sweep(&l)))
 		err = -ENOMEM;
-	served_goroutines_free(&l.goroutines);
+	served_lanes_free(&l.lanes);
 	vec_free(&l.works);
 	vec_free(&l.edges);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the requests") : err;

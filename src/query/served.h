@@ -41,7 +41,7 @@ struct served {
 	 * of requests: those of a program with lanes of goroutines whose goroutine is not known, so
 	 * that they have everything that its thread did
 	 */
-	uint64_t no_goroutine;
+	uint64_t no_lane;
 	bool has_goroutines; /* the film has lanes of goroutines */
 	vec(struct served_request) each;
 };

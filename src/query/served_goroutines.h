@@ -13,15 +13,15 @@
  */
 
 /* An interval in which a thread ran a goroutine. Both are ids of film_thread. */
-struct goroutine_run {
+struct served_run {
 	uint64_t from, to;
-	uint32_t goroutine, on;
+	uint32_t lane, on;
 };
 
-struct served_goroutines {
-	vec(struct goroutine_run) by_thread;	/* sorted by on, then from */
-	vec(struct goroutine_run) by_goroutine; /* sorted by goroutine, then from */
-	struct map by_number;			/* hash of process and number -> goroutine */
+struct served_lanes {
+	vec(struct served_run) by_thread; /* sorted by on, then from */
+	vec(struct served_run) by_lane;	  /* sorted by goroutine, then from */
+	struct map by_number;		  /* hash of process and number -> goroutine */
 	const struct film *film;
 	uint8_t *processes; /* by process: 1 if its goroutines are known; null: none */
 };
@@ -30,21 +30,18 @@ struct served_goroutines {
  * Reads the lanes; the result is empty if the film has none. Returns 0 or a negative errno with
  * *why filled; call served_goroutines_free() in both cases.
  */
-int served_goroutines_load(struct served_goroutines *goroutines, struct film *film,
-			   struct fail *why);
-void served_goroutines_free(struct served_goroutines *goroutines);
+int served_lanes_load(struct served_lanes *lanes, struct film *film, struct fail *why);
+void served_lanes_free(struct served_lanes *lanes);
 
 /* The id (of film_thread) of the goroutine that served a request; 0: not known. */
-uint32_t served_goroutine_of(const struct served_goroutines *goroutines,
-			     const struct request *request);
+uint32_t served_lane_of(const struct served_lanes *lanes, const struct request *request);
 
 /* Whether the thread of a request runs goroutines with lanes in the film. */
-bool served_has_goroutines(const struct served_goroutines *goroutines, const struct film *film,
-			   const struct request *request);
+bool served_has_lanes(const struct served_lanes *lanes, const struct film *film,
+		      const struct request *request);
 
 /* The runs of a goroutine that overlap [from, to): a pointer to the first, and *count. */
-const struct goroutine_run *served_goroutine_runs(const struct served_goroutines *goroutines,
-						  uint32_t goroutine, uint64_t from, uint64_t to,
-						  size_t *count);
+const struct served_run *served_lane_runs(const struct served_lanes *lanes, uint32_t lane,
+					  uint64_t from, uint64_t to, size_t *count);
 
 #endif

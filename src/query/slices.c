@@ -74,23 +74,22 @@ uint32_t slices_event(const struct film *film)
 	return 0;
 }
 
-bool slices_are_of_goroutines(const struct film *film, uint32_t event)
+bool slices_are_of_lanes(const struct film *film, uint32_t event)
 {
 	return event < film->event_count && event_of(&film->events[event])->lane;
 }
 
 const char *slices_lane(const struct film *film, uint32_t event)
 {
-	return slices_are_of_goroutines(film, event) ? event_of(&film->events[event])->lane
-						     : "thread";
+	return slices_are_of_lanes(film, event) ? event_of(&film->events[event])->lane : "thread";
 }
 
 uint32_t slices_beside(const struct film *film, uint32_t event, uint32_t last)
 {
-	if (slices_are_of_goroutines(film, event))
+	if (slices_are_of_lanes(film, event))
 		return 0;
 	while (++last < film->event_count)
-		if (slices_are_of_goroutines(film, last) && film_has_turns(film, last))
+		if (slices_are_of_lanes(film, last) && film_has_turns(film, last))
 			return last;
 	return 0;
 }
@@ -435,7 +434,7 @@ int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t 
 	void *each[PARTS_MAX];
 	int err = wait_classes_init(&walk.classes, film);
 
-	walk.run = slices_are_of_goroutines(film, event) ? SLICE_RUNNING : SLICE_ON_CPU;
+	walk.run = slices_are_of_lanes(film, event) ? SLICE_RUNNING : SLICE_ON_CPU;
 	for (unsigned int i = 0; !err && i < parts; i++) {
 		each[i] = &walkers[i];
 		err = begin(&walkers[i], &walk, i, contexts[i]);

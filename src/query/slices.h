@@ -94,7 +94,7 @@ uint32_t slices_event(const struct film *film);
  * Whether the lanes of an event of turns are goroutines, or tasks of asyncio, which readers treat
  * alike.
  */
-bool slices_are_of_goroutines(const struct film *film, uint32_t event);
+bool slices_are_of_lanes(const struct film *film, uint32_t event);
 
 /* "thread", "goroutine", "task" */
 const char *slices_lane(const struct film *film, uint32_t event);

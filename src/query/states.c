@@ -350,9 +350,8 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 	struct summing s = {.states = states};
 	int err;
 
-	*states = (struct states){.film = film,
-				  .event = event,
-				  .are_goroutines = slices_are_of_goroutines(film, event)};
+	*states = (struct states){
+		.film = film, .event = event, .are_lanes = slices_are_of_lanes(film, event)};
 	state_objects_init(&states->objects, film);
 	err = choose_span(states, filter, why);
 	if (err)

@@ -43,8 +43,8 @@ struct state_lists {
 struct states {
 	struct film *film;
 	uint32_t event;
-	bool are_goroutines; /* the lanes are goroutines, not threads */
-	uint64_t from, to;   /* the requested range of the film's time */
+	bool are_lanes;	   /* the lanes are goroutines, not threads */
+	uint64_t from, to; /* the requested range of the film's time */
 	struct state_list all;
 	struct state_lists processes; /* most time on CPUs first */
 	struct state_lists threads;   /* of all processes, in the same order */

@@ -196,10 +196,10 @@ bool view_asks_of_requests(const struct question *q)
 /* Whether waits of an event are of goroutines, of which it does not say on which threads. */
 static bool is_of_no_thread(const struct film_event *event)
 {
-	static const enum event_id of_goroutines[] = {EVENT_GO_WAIT, EVENT_GO_QUEUE, EVENT_GO_IDLE};
+	static const enum event_id of_lanes[] = {EVENT_GO_WAIT, EVENT_GO_QUEUE, EVENT_GO_IDLE};
 
-	for (size_t i = 0; i < sizeof(of_goroutines) / sizeof(of_goroutines[0]); i++)
-		if (event_of(event) == event_type(of_goroutines[i]))
+	for (size_t i = 0; i < sizeof(of_lanes) / sizeof(of_lanes[0]); i++)
+		if (event_of(event) == event_type(of_lanes[i]))
 			return true;
 	return false;
 }
@@ -209,12 +209,12 @@ static void find_unlinked(struct collector *c, uint32_t event)
 {
 	struct view *view = c->paths.view;
 
-	if (slices_are_of_goroutines(view->film, event))
+	if (slices_are_of_lanes(view->film, event))
 		return;
 	for (uint32_t i = 1; i < view->film->process_count; i++)
 		if (c->processes[i])
 			view->unlinked |= c->unlinked.of_process[i];
-	if (c->served->no_goroutine)
+	if (c->served->no_lane)
 		view->unlinked |= unlinked_lanes(view->film);
 }
 

@@ -235,7 +235,7 @@ static void put_unlinked(const struct teller *t)
 			fprintf(t->out, "; 'record -e threads,%s' tells them apart", lanes);
 		fputs(".\n", t->out);
 	}
-	if (t->x->no_goroutine)
+	if (t->x->no_lane)
 		fprintf(t->out,
 			"Not linked: which %s served it is not known: its thread may have "
 			"worked for others.\n",

@@ -159,7 +159,7 @@ struct explain_advice explain_advise(const struct explainer *e, const struct exp
 	if (!part || part->slice == HISTORY_NONE || explain_is_unexplained(part))
 		return (struct explain_advice){"unknown", "most of the time is not explained"};
 	if (part->ended == CRITICAL_READY &&
-	    histories_is_goroutine(&e->histories, e->histories.slices[part->slice].thread))
+	    histories_is_lane(&e->histories, e->histories.slices[part->slice].thread))
 		return (struct explain_advice){"unknown",
 					       "the film does not say what its threads lacked"};
 	if (part->ended == CRITICAL_READY && explain_is_throttled(part))

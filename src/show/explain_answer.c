@@ -16,7 +16,7 @@ int show_explain_answer(struct explainer *e, const struct explain_answer *answer
 	int err = 0;
 
 	show_last_scenes(e, &answer->scenes, out);
-	show_explain_goroutines(e, &answer->goroutines, answer, true, out);
+	show_explain_lanes(e, &answer->lanes, answer, true, out);
 	if (answer->groups.all.count)
 		show_explain_groups(e, &answer->groups, GROUPS_SHOWN, out);
 	for (size_t i = 0; !err && i < answer->count; i++) {
@@ -26,6 +26,6 @@ int show_explain_answer(struct explainer *e, const struct explain_answer *answer
 		else if (behind)
 			err = behind(context, &answer->all[i]);
 	}
-	show_explain_goroutines(e, &answer->goroutines, answer, false, out);
+	show_explain_lanes(e, &answer->lanes, answer, false, out);
 	return err;
 }

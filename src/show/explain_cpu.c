@@ -129,7 +129,7 @@ void explain_ready_words(const struct explainer *e, const struct explain_part *p
 			 const struct history_slice *slice, struct buf *words)
 {
 	buf_put_text(words, "ready but not running");
-	if (histories_is_goroutine(&e->histories, slice->thread)) {
+	if (histories_is_lane(&e->histories, slice->thread)) {
 		buf_put_text(words, ": no thread had begun to work for it");
 		if (behind_words(e, part, ", while threads worked for ", words))
 			buf_put_text(words, " of its process");

@@ -35,21 +35,20 @@ static void put_stack(struct explainer *e, uint32_t stack, FILE *out)
 		fputs(" < …", out);
 }
 
-static void put_wait(struct explainer *e, const struct goroutine_wait *wait, FILE *out)
+static void put_wait(struct explainer *e, const struct lane_wait *wait, FILE *out)
 {
 	uint32_t own = explain_stack_own(&e->stacks, wait->stack);
 	char words[256];
 
 	put_ns(out, wait->total);
-	goroutine_wait_words(e->film, (enum wait_class)wait->class, wait->stack, words,
-			     sizeof(words));
+	lane_wait_text(e->film, (enum wait_class)wait->class, wait->stack, words, sizeof(words));
 	fputs(wait->class == WAIT_SLEEP ? "sleeping in " : "waiting in ", out);
 	explain_stack_name(&e->stacks, own, words, sizeof(words));
 	text_print_safe(out, *words ? words : NAME_UNKNOWN);
 	if (wait->class != WAIT_SLEEP) {
 		fputs(" for ", out);
-		goroutine_wait_words(e->film, (enum wait_class)wait->class, wait->stack, words,
-				     sizeof(words));
+		lane_wait_text(e->film, (enum wait_class)wait->class, wait->stack, words,
+			       sizeof(words));
 		text_print_safe(out, words);
 	}
 	text_count(words, sizeof(words), wait->count);
@@ -63,8 +62,8 @@ static void put_wait(struct explainer *e, const struct goroutine_wait *wait, FIL
 	fputc('\n', out);
 }
 
-static void put_process(struct explainer *e, const struct explain_goroutines *goroutines,
-			uint32_t process, FILE *out)
+static void put_process(struct explainer *e, const struct explain_lanes *lanes, uint32_t process,
+			FILE *out)
 {
 	uint64_t rest = 0, left = 0;
 	unsigned int shown = 0;
@@ -72,7 +71,7 @@ static void put_process(struct explainer *e, const struct explain_goroutines *go
 	fputs("\nGoroutines of ", out);
 	text_print_safe(out, e->film->processes[process].comm);
 	fprintf(out, " (%u), together:\n", e->film->processes[process].pid);
-	vec_foreach (&goroutines->all, wait) {
+	vec_foreach (&lanes->all, wait) {
 		if (wait->process != process)
 			continue;
 		if (shown < WAITS_SHOWN) {
@@ -103,16 +102,16 @@ static bool is_related(const struct explainer *e, const struct explain_answer *a
 	return !answer->count;
 }
 
-void show_explain_goroutines(struct explainer *e, const struct explain_goroutines *goroutines,
-			     const struct explain_answer *answer, bool related, FILE *out)
+void show_explain_lanes(struct explainer *e, const struct explain_lanes *lanes,
+			const struct explain_answer *answer, bool related, FILE *out)
 {
-	for (size_t i = 0; i < goroutines->all.count; i++) {
+	for (size_t i = 0; i < lanes->all.count; i++) {
 		size_t first = 0;
 
-		while (goroutines->all.at[first].process != goroutines->all.at[i].process)
+		while (lanes->all.at[first].process != lanes->all.at[i].process)
 			first++;
-		if (first == i && is_related(e, answer, goroutines->all.at[i].process) == related)
-			put_process(e, goroutines, goroutines->all.at[i].process, out);
+		if (first == i && is_related(e, answer, lanes->all.at[i].process) == related)
+			put_process(e, lanes, lanes->all.at[i].process, out);
 	}
 }
 
@@ -129,18 +128,17 @@ static void put_frames(struct json *j, struct explainer *e, const char *key, uin
 	json_close(j, ']');
 }
 
-void put_explain_goroutines(struct json *j, struct explainer *e,
-			    const struct explain_goroutines *goroutines)
+void put_explain_lanes(struct json *j, struct explainer *e, const struct explain_lanes *lanes)
 {
 	char words[256];
 
 	json_open(j, "goroutines", '[');
-	vec_foreach (&goroutines->all, wait) {
+	vec_foreach (&lanes->all, wait) {
 		json_open(j, NULL, '{');
 		json_u64(j, "pid", e->film->processes[wait->process].pid);
 		json_text(j, "kind", wait_class_name((enum wait_class)wait->class));
-		goroutine_wait_words(e->film, (enum wait_class)wait->class, wait->stack, words,
-				     sizeof(words));
+		lane_wait_text(e->film, (enum wait_class)wait->class, wait->stack, words,
+			       sizeof(words));
 		json_text(j, "object", words);
 		json_u64(j, "duration", wait->total);
 		json_u64(j, "count", wait->count);

@@ -11,9 +11,8 @@
  * What goroutines waited for, as text, and as the member "goroutines" of an object. related: of the
  * processes of what is explained, or else of all others.
  */
-void show_explain_goroutines(struct explainer *e, const struct explain_goroutines *goroutines,
-			     const struct explain_answer *answer, bool related, FILE *out);
-void put_explain_goroutines(struct json *j, struct explainer *e,
-			    const struct explain_goroutines *goroutines);
+void show_explain_lanes(struct explainer *e, const struct explain_lanes *lanes,
+			const struct explain_answer *answer, bool related, FILE *out);
+void put_explain_lanes(struct json *j, struct explainer *e, const struct explain_lanes *lanes);
 
 #endif

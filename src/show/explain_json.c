@@ -355,7 +355,7 @@ static void put_explanation(struct writer *w)
 	json_text(&w->j, "more_threads", advice.more_threads);
 	json_text(&w->j, "more_threads_why", advice.why);
 	json_put_unlinked(&w->j, w->e->unlinked.of_process[thread->process] |
-					 (x->no_goroutine ? unlinked_lanes(film) : 0));
+					 (x->no_lane ? unlinked_lanes(film) : 0));
 	put_disk_users(w);
 	put_logs(w);
 	json_u64(&w->j, "steps", x->steps);
@@ -400,7 +400,7 @@ int show_explanations_json(struct explainer *e, const struct explain_answer *ans
 	vec_foreach (&answer->groups.all, group)
 		put_group(&w, group);
 	json_close(&w.j, ']');
-	put_explain_goroutines(&w.j, e, &answer->goroutines);
+	put_explain_lanes(&w.j, e, &answer->lanes);
 	json_open(&w.j, "requests", '[');
 	for (size_t i = 0; i < answer->count; i++) {
 		w.x = &answer->all[i];

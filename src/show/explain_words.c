@@ -14,12 +14,12 @@ void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t b
 	const struct film *film = e->film;
 	const struct film_thread *of = &film->threads[thread];
 	const struct film_process *process = &film->processes[of->process];
-	char goroutine[32];
+	char lane[32];
 
 	/* whose name is its number; and the number of a task says nothing */
-	snprintf(goroutine, sizeof(goroutine), "goroutine %u", of->tid);
+	snprintf(lane, sizeof(lane), "goroutine %u", of->tid);
 	buf_printf(words, "%s", *of->comm ? of->comm : NAME_UNKNOWN);
-	if (strcmp(of->comm, goroutine) && !histories_is_goroutine(&e->histories, thread))
+	if (strcmp(of->comm, lane) && !histories_is_lane(&e->histories, thread))
 		buf_printf(words, " (%u)", of->tid);
 	if (*process->comm && (!beside || film->threads[beside].process != of->process) &&
 	    strcmp(of->comm, process->comm))
@@ -141,7 +141,7 @@ static void sync_words(const struct explainer *e, const struct history_slice *sl
 	enum wait_class class = slice_wait_class(slice->kind);
 	char object[256];
 
-	goroutine_wait_words(e->film, class, slice->stack, object, sizeof(object));
+	lane_wait_text(e->film, class, slice->stack, object, sizeof(object));
 	if (strcmp(object, wait_class_name(class)))
 		buf_put_text(words, object);
 }
@@ -224,13 +224,13 @@ bool explain_is_safepoint(const struct explainer *e, const struct explain_part *
 	       roles_of_thread_has(&e->roles, part->waker, FILM_ROLE_SAFEPOINT);
 }
 
-static void goroutine_words(const struct explainer *e, const struct explain_part *part,
-			    const struct history_slice *slice, struct buf *words)
+static void lane_words(const struct explainer *e, const struct explain_part *part,
+		       const struct history_slice *slice, struct buf *words)
 {
 	enum wait_class class = slice_wait_class(part->kind);
 	char object[256];
 
-	goroutine_wait_words(e->film, class, slice->stack, object, sizeof(object));
+	lane_wait_text(e->film, class, slice->stack, object, sizeof(object));
 	if (class == WAIT_SLEEP)
 		buf_put_text(words, "sleeping");
 	else if (strcmp(object, wait_class_name(class)))
@@ -296,7 +296,7 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 	enum wait_class class = slice_wait_class(part->kind);
 
 	if (slice->state == FILM_WAIT_GOROUTINE) {
-		goroutine_words(e, part, slice, words);
+		lane_words(e, part, slice, words);
 	} else if (put_role(e, part, slice, words)) {
 		/* where in the database, or in the kernel, says no more */
 		return;

@@ -83,7 +83,7 @@ static const char *noun_of(const struct states *states)
 static bool is_unlinked(const struct states *states, const struct state_list *list,
 			unsigned int kind)
 {
-	return !states->are_goroutines && states->unlinked.of_process[list->process] >> kind & 1;
+	return !states->are_lanes && states->unlinked.of_process[list->process] >> kind & 1;
 }
 
 static void put_unlinked(const struct states *states, const struct state_list *list, FILE *out)
@@ -120,10 +120,10 @@ static void put_thread(const struct states *states, const struct state_list *lis
 	const struct film *film = states->film;
 	const struct film_thread *thread = &film->threads[list->thread];
 
-	fputs(states->are_goroutines ? "\n" : "\nthread ", out);
+	fputs(states->are_lanes ? "\n" : "\nthread ", out);
 	text_print_safe(out, thread->comm);
 	/* the name of a goroutine is its number, and a task has one of its own */
-	if (!states->are_goroutines)
+	if (!states->are_lanes)
 		fprintf(out, " (%u)", thread->tid);
 	put_life(list, out);
 	put_rows(film, list, out);
@@ -269,8 +269,7 @@ static void put_json_process(struct json *j, const struct states *states,
 	json_u64(j, "pid", film->processes[list->process].pid);
 	json_text(j, "comm", film->processes[list->process].comm);
 	json_u64(j, "threads", list->threads);
-	json_put_unlinked(j,
-			  states->are_goroutines ? 0 : states->unlinked.of_process[list->process]);
+	json_put_unlinked(j, states->are_lanes ? 0 : states->unlinked.of_process[list->process]);
 	put_states(j, film, list);
 	json_close(j, '}');
 }

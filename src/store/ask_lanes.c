@@ -39,7 +39,7 @@ static uint32_t beside(const struct ask_film *of, uint32_t last)
 }
 
 /* Sums of states, and of CPUs, are of threads alone, unless lanes of goroutines were named. */
-static bool wants_goroutines(const struct lanes *lanes)
+static bool wants_lanes(const struct lanes *lanes)
 {
 	return lanes->of || (!lanes->wants_states && !lanes->cpus.pixel);
 }
@@ -56,7 +56,7 @@ static int take_film(void *context, const struct ask_film *of)
 		err = lanes_add(t->lanes, of->film, of->event, of->host, &of->question->filter,
 				from, to, t->why);
 	/* lanes of goroutines are shown beside those of threads */
-	for (uint32_t event = 0; !err && wants_goroutines(t->lanes) && (event = beside(of, event));)
+	for (uint32_t event = 0; !err && wants_lanes(t->lanes) && (event = beside(of, event));)
 		err = lanes_add(t->lanes, of->film, event, of->host, &of->question->filter, from,
 				to, t->why);
 	return err ? err : sum_add(t->sum, t->lanes->slices - slices, 0, t->why);

@@ -47,7 +47,7 @@ int explain_answer_make(struct explain_answer *answer, struct explainer *e,
 	*answer = (struct explain_answer){0};
 	err = last_scenes_load(&answer->scenes, e, filter, why);
 	if (!err)
-		err = explain_goroutines_load(&answer->goroutines, e, filter, why);
+		err = explain_lanes_load(&answer->lanes, e, filter, why);
 	if (!err)
 		err = choose(answer, e, filter, wanted, why);
 	if (err) {
@@ -72,7 +72,7 @@ void explain_answer_free(struct explain_answer *answer)
 		explanation_free(&answer->all[i]);
 	free(answer->all);
 	explain_groups_free(&answer->groups);
-	explain_goroutines_free(&answer->goroutines);
+	explain_lanes_free(&answer->lanes);
 	last_scenes_free(&answer->scenes);
 	free(answer->choices);
 }

@@ -11,9 +11,9 @@
 struct explain_answer {
 	struct explain_choice
 		*choices; /* the threads, of which the first are explained; null: requests are */
-	struct last_scenes scenes;	      /* of processes that died of a signal */
-	struct explain_goroutines goroutines; /* for every question */
-	struct explain_groups groups;	      /* of threads; none where requests are explained */
+	struct last_scenes scenes;    /* of processes that died of a signal */
+	struct explain_lanes lanes;   /* for every question */
+	struct explain_groups groups; /* of threads; none where requests are explained */
 	struct explanation *all;
 	size_t count;
 };

@@ -30,8 +30,8 @@ int explain_behind(struct explainer *e, uint32_t cpu, uint64_t from, uint64_t to
 /* Of what is ready for less, it is not worth to look at all goroutines. */
 #define LONG_NS 100000ull
 
-int explain_behind_goroutine(struct explainer *e, uint32_t goroutine, uint64_t from, uint64_t to,
-			     struct explain_besides *besides, uint32_t part)
+int explain_behind_lane(struct explainer *e, uint32_t lane, uint64_t from, uint64_t to,
+			struct explain_besides *besides, uint32_t part)
 {
 	const struct histories *h = &e->histories;
 	const struct film_thread *threads = e->film->threads;
@@ -39,8 +39,8 @@ int explain_behind_goroutine(struct explainer *e, uint32_t goroutine, uint64_t f
 	for (uint32_t id = 1; to - from >= LONG_NS && id < e->film->thread_count; id++) {
 		size_t i;
 
-		if (id == goroutine || !histories_is_goroutine(h, id) ||
-		    threads[id].process != threads[goroutine].process)
+		if (id == lane || !histories_is_lane(h, id) ||
+		    threads[id].process != threads[lane].process)
 			continue;
 		i = histories_find(h, id, from);
 		for (i = i == HISTORY_NONE ? h->first[id] : i;

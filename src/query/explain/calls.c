@@ -124,13 +124,13 @@ static uint32_t worker_of(const struct calls *c, const struct explain_served *se
 {
 	const struct explainer *e = c->e;
 	const struct request request = explain_served_request(served);
-	uint32_t goroutine = served_goroutine_of(&e->goroutines, &request);
+	uint32_t lane = served_lane_of(&e->served_lanes, &request);
 	uint64_t others;
 
 	*from = served->start;
-	if (goroutine)
-		return goroutine;
-	if (served_has_goroutines(&e->goroutines, e->film, &request) ||
+	if (lane)
+		return lane;
+	if (served_has_lanes(&e->served_lanes, e->film, &request) ||
 	    e->unlinked.of_process[e->film->threads[served->answerer].process] ||
 	    explain_at_once(&e->requests, &request).count)
 		return 0;
@@ -394,7 +394,7 @@ static const struct explain_made *made_above(const struct calls *c,
 		uint32_t thread = c->to->waits.at[wait - 1].thread;
 		const struct explain_made *made;
 
-		if (!histories_is_goroutine(&c->e->histories, thread))
+		if (!histories_is_lane(&c->e->histories, thread))
 			continue;
 		made = explain_made_by(&c->e->requests, c->request, c->e->film->threads[thread].tid,
 				       step->start, step->end);
@@ -640,7 +640,7 @@ int explain_calls(struct explainer *e, const struct request *request, uint32_t t
 
 	/* the threads of others may have waited for its answers; a lane is its own */
 	if (!c.own && e->unlinked.of_process[c.process] &&
-	    !histories_is_goroutine(&e->histories, thread) &&
+	    !histories_is_lane(&e->histories, thread) &&
 	    explain_has_made(&e->requests, c.request)) {
 		*path = (struct critical_path){0};
 		return put_made(&c, &(struct rest){put_thread, thread, 0}, from, to);

@@ -140,7 +140,7 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 	if (!err)
 		err = histories_load(&e->histories, film, e->event, e->from, e->to, why);
 	if (!err)
-		err = served_goroutines_load(&e->goroutines, film, why);
+		err = served_lanes_load(&e->served_lanes, film, why);
 	if (!err)
 		err = find_unlinked(e);
 	explain_asked_mark(&e->requests, &e->histories);
@@ -166,7 +166,7 @@ void explainer_free(struct explainer *e)
 	histories_free(&e->histories);
 	explain_samples_free(&e->samples);
 	explain_locks_free(&e->locks);
-	served_goroutines_free(&e->goroutines);
+	served_lanes_free(&e->served_lanes);
 	explain_stacks_free(&e->stacks);
 	roles_free(&e->roles);
 	explain_requests_free(&e->requests);
@@ -255,25 +255,24 @@ static int explain_queue(struct explainer *e, struct explanation *x, uint64_t un
 
 static bool shares_threads(const struct explainer *e, const struct explanation *x)
 {
-	return x->no_goroutine || e->unlinked.of_process[e->film->threads[x->thread].process];
+	return x->no_lane || e->unlinked.of_process[e->film->threads[x->thread].process];
 }
 
 int explain_request(struct explainer *e, const struct request *request, struct explanation *x)
 {
-	uint32_t goroutine = served_goroutine_of(&e->goroutines, request);
+	uint32_t lane = served_lane_of(&e->served_lanes, request);
 	uint64_t others, queued = request_start(request);
 	int err = 0;
 
 	*x = (struct explanation){
 		.request = request,
-		.no_goroutine =
-			!goroutine && served_has_goroutines(&e->goroutines, e->film, request),
-		.thread = goroutine ? goroutine : request_answerer(request),
+		.no_lane = !lane && served_has_lanes(&e->served_lanes, e->film, request),
+		.thread = lane ? lane : request_answerer(request),
 		.from = request_start(request),
 		.to = request->row.end,
 	};
 	/* where tasks share threads, one that ran there meanwhile made no other wait for its end */
-	if (!goroutine && !shares_threads(e, x)) {
+	if (!lane && !shares_threads(e, x)) {
 		queued = explain_queued_until(&e->requests, request, &others);
 		err = explain_queue(e, x, queued, others);
 	}
@@ -284,7 +283,7 @@ int explain_request(struct explainer *e, const struct request *request, struct e
 
 struct explain_at_once explain_others(const struct explainer *e, const struct explanation *x)
 {
-	if (!x->request || explain_is_of_goroutine(e, x))
+	if (!x->request || explain_is_of_lane(e, x))
 		return (struct explain_at_once){0};
 	if (x->request->row.role != FILM_REQUEST_MADE)
 		return explain_at_once(&e->requests, x->request);
@@ -391,8 +390,7 @@ int explain_choose(struct explainer *e, const struct filter *filter,
 		struct explain_choice choice = {.thread = thread};
 
 		/* threads are explained; the path of a request leads to goroutines, too */
-		if (!kept.threads[thread] ||
-		    (e->lanes && histories_is_goroutine(histories, thread)))
+		if (!kept.threads[thread] || (e->lanes && histories_is_lane(histories, thread)))
 			continue;
 		for (size_t i = histories->first[thread]; i < histories->first[thread + 1]; i++) {
 			const struct history_slice *slice = &histories->slices[i];

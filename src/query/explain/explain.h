@@ -93,9 +93,9 @@ struct explain_part {
 
 struct explanation {
 	const struct request *request; /* null: a time of a thread is explained */
-	bool is_compared;  /* with other requests of its endpoint: once for each endpoint */
-	bool no_goroutine; /* the film has goroutines, but not which one served the request */
-	uint32_t thread;   /* or goroutine */
+	bool is_compared; /* with other requests of its endpoint: once for each endpoint */
+	bool no_lane;	  /* the film has goroutines, but not which one served the request */
+	uint32_t thread;  /* or goroutine */
 	uint64_t from, to;
 	vec(struct explain_part) parts;
 	uint32_t first; /* the longest part of the thread itself, and 1 */
@@ -111,7 +111,7 @@ struct explainer {
 	struct histories histories;
 	struct explain_samples samples;
 	struct explain_locks locks;
-	struct served_goroutines goroutines;
+	struct served_lanes served_lanes;
 	struct explain_stacks stacks;
 	struct roles roles; /* of functions on stacks */
 	struct object_keys objects;
@@ -181,9 +181,9 @@ static inline const char *explain_lanes_noun(const struct explainer *e)
 }
 
 /* Whether an explanation is of a goroutine. */
-static inline bool explain_is_of_goroutine(const struct explainer *e, const struct explanation *x)
+static inline bool explain_is_of_lane(const struct explainer *e, const struct explanation *x)
 {
-	return histories_is_goroutine(&e->histories, x->thread);
+	return histories_is_lane(&e->histories, x->thread);
 }
 
 /*

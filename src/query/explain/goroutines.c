@@ -10,7 +10,7 @@
 #include "query/wait_class.h"
 
 struct loader {
-	struct explain_goroutines *goroutines;
+	struct explain_lanes *lanes;
 	struct explainer *e;
 	struct filter_kept kept;
 	struct wait_classes classes;
@@ -30,19 +30,18 @@ static uint32_t own_function(struct explainer *e, uint32_t stack)
 	return own ? explain_stack_function(stacks, own) : 0;
 }
 
-static struct goroutine_wait *wait_of(struct loader *l, const struct alike *alike)
+static struct lane_wait *wait_of(struct loader *l, const struct alike *alike)
 {
-	struct explain_goroutines *goroutines = l->goroutines;
+	struct explain_lanes *lanes = l->lanes;
 	uint64_t key = hash_bytes(alike, sizeof(*alike));
-	const uint64_t *known = map_get(&goroutines->of_key, key);
-	struct goroutine_wait wait = {.process = alike->process, .class = (uint8_t)alike->class};
+	const uint64_t *known = map_get(&lanes->of_key, key);
+	struct lane_wait wait = {.process = alike->process, .class = (uint8_t)alike->class};
 
 	if (known)
-		return &goroutines->all.at[*known];
-	if (!vec_push(&goroutines->all, wait) ||
-	    !map_put(&goroutines->of_key, key, goroutines->all.count - 1))
+		return &lanes->all.at[*known];
+	if (!vec_push(&lanes->all, wait) || !map_put(&lanes->of_key, key, lanes->all.count - 1))
 		return NULL;
-	return vec_last(&goroutines->all);
+	return vec_last(&lanes->all);
 }
 
 static int take(void *context, const struct film_waits *waits)
@@ -56,7 +55,7 @@ static int take(void *context, const struct film_waits *waits)
 			.waits = own_function(l->e, waits->stack[i]),
 			.wakes = own_function(l->e, waits->waker_stack[i]),
 		};
-		struct goroutine_wait *wait;
+		struct lane_wait *wait;
 
 		if (!l->kept.threads[waits->thread[i]])
 			continue;
@@ -74,28 +73,28 @@ static int take(void *context, const struct film_waits *waits)
 	return 0;
 }
 
-static bool is_of_others(const struct goroutine_wait *wait)
+static bool is_of_others(const struct lane_wait *wait)
 {
 	return wait->class != WAIT_SLEEP && wait->class != WAIT_NETWORK;
 }
 
 static int most_first(const void *left, const void *right)
 {
-	const struct goroutine_wait *a = left, *b = right;
+	const struct lane_wait *a = left, *b = right;
 
 	if (is_of_others(a) != is_of_others(b))
 		return is_of_others(a) ? -1 : 1;
 	return a->total > b->total ? -1 : a->total < b->total;
 }
 
-int explain_goroutines_load(struct explain_goroutines *goroutines, struct explainer *e,
-			    const struct filter *filter, struct fail *why)
+int explain_lanes_load(struct explain_lanes *lanes, struct explainer *e,
+		       const struct filter *filter, struct fail *why)
 {
-	struct loader l = {.goroutines = goroutines, .e = e};
+	struct loader l = {.lanes = lanes, .e = e};
 	uint32_t event = film_find_event(e->film, event_type(EVENT_GO_WAIT)->name);
 	int err;
 
-	*goroutines = (struct explain_goroutines){0};
+	*lanes = (struct explain_lanes){0};
 	if (!event || !film_has_waits(e->film, event))
 		return 0;
 	err = filter_apply(filter, e->film, &l.kept, why);
@@ -105,21 +104,20 @@ int explain_goroutines_load(struct explain_goroutines *goroutines, struct explai
 		err = film_each_waits(e->film, event, e->from, e->to, take, &l, why);
 	wait_classes_free(&l.classes);
 	filter_kept_free(&l.kept);
-	if (goroutines->all.count)
-		qsort(goroutines->all.at, goroutines->all.count, sizeof(*goroutines->all.at),
-		      most_first);
+	if (lanes->all.count)
+		qsort(lanes->all.at, lanes->all.count, sizeof(*lanes->all.at), most_first);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the waits of goroutines")
 			      : err;
 }
 
-void explain_goroutines_free(struct explain_goroutines *goroutines)
+void explain_lanes_free(struct explain_lanes *lanes)
 {
-	vec_free(&goroutines->all);
-	map_free(&goroutines->of_key);
+	vec_free(&lanes->all);
+	map_free(&lanes->of_key);
 }
 
-void goroutine_wait_words(const struct film *film, enum wait_class class, uint32_t stack,
-			  char *words, size_t size)
+void lane_wait_text(const struct film *film, enum wait_class class, uint32_t stack, char *words,
+		    size_t size)
 {
 	/* since 1.24 a mutex is of the second one */
 	static const char package[] = "sync.(*", internal[] = "internal/";

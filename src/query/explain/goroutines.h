@@ -11,7 +11,7 @@
  * those say no more of a goroutine's wait than that Go's scheduler had no work. Waits for new
  * work are an event of their own, and not here.
  */
-struct goroutine_wait {
+struct lane_wait {
 	uint32_t process;
 	/* of the longest: its stack, and that of what ended it; 0: not known */
 	uint32_t stack, waker_stack;
@@ -19,12 +19,12 @@ struct goroutine_wait {
 	uint64_t total, count, longest;
 };
 
-struct explain_goroutines {
+struct explain_lanes {
 	/*
 	 * By process, class, and the program's own functions that waited and that ended it. First
 	 * those that another goroutine ended, or ought to, most first; then sleep and the network.
 	 */
-	vec(struct goroutine_wait) all;
+	vec(struct lane_wait) all;
 	struct map of_key;
 };
 
@@ -33,15 +33,15 @@ struct explain_goroutines {
  * keeps: none where the film has no such event. 0 or a negative errno with *why filled;
  * explain_goroutines_free() is needed in either case.
  */
-int explain_goroutines_load(struct explain_goroutines *goroutines, struct explainer *e,
-			    const struct filter *filter, struct fail *why);
-void explain_goroutines_free(struct explain_goroutines *goroutines);
+int explain_lanes_load(struct explain_lanes *lanes, struct explainer *e,
+		       const struct filter *filter, struct fail *why);
+void explain_lanes_free(struct explain_lanes *lanes);
 
 /*
  * What a goroutine waited for: "sync.Mutex", of the function of package sync in its stack; else the
  * name of its class.
  */
-void goroutine_wait_words(const struct film *film, enum wait_class class, uint32_t stack,
-			  char *words, size_t size);
+void lane_wait_text(const struct film *film, enum wait_class class, uint32_t stack, char *words,
+		    size_t size);
 
 #endif

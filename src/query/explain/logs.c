@@ -9,8 +9,8 @@ static bool ran(const struct explainer *e, const struct explanation *x, uint32_t
 		uint64_t time)
 {
 	size_t count;
-	const struct goroutine_run *runs =
-		served_goroutine_runs(&e->goroutines, x->thread, time, time + 1, &count);
+	const struct served_run *runs =
+		served_lane_runs(&e->served_lanes, x->thread, time, time + 1, &count);
 
 	return count && runs->on == thread;
 }
@@ -18,7 +18,7 @@ static bool ran(const struct explainer *e, const struct explanation *x, uint32_t
 static bool is_meant(const struct explainer *e, const struct explanation *x,
 		     const struct log_line *line)
 {
-	if (explain_is_of_goroutine(e, x))
+	if (explain_is_of_lane(e, x))
 		return ran(e, x, line->thread, line->time);
 	return line->thread == x->thread ||
 	       (x->request && (line->thread == x->request->row.thread ||

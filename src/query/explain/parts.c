@@ -304,9 +304,9 @@ static int add_step(struct summing *s, const struct critical_step *step)
 	if (step->ended != CRITICAL_READY)
 		return 0;
 	/* no core is known for which a goroutine waits, but what the runtime ran instead */
-	if (histories_is_goroutine(&s->e->histories, slice->thread))
-		return explain_behind_goroutine(s->e, slice->thread, step->start, step->end,
-						&s->besides, part - 1);
+	if (histories_is_lane(&s->e->histories, slice->thread))
+		return explain_behind_lane(s->e, slice->thread, step->start, step->end, &s->besides,
+					   part - 1);
 	explain_throttle_add(&s->x->parts.at[part - 1], step->start, step->end);
 	return explain_behind(s->e, slice->cpu, step->start, step->end, &s->besides, part - 1);
 }

@@ -32,8 +32,8 @@ void explain_throttle_add(struct explain_part *part, uint64_t start, uint64_t en
  * The goroutines of the same process that ran while one was ready to in [from, to), which is not
  * short. 0 or -ENOMEM.
  */
-int explain_behind_goroutine(struct explainer *e, uint32_t goroutine, uint64_t from, uint64_t to,
-			     struct explain_besides *besides, uint32_t part);
+int explain_behind_lane(struct explainer *e, uint32_t lane, uint64_t from, uint64_t to,
+			struct explain_besides *besides, uint32_t part);
 
 /* The threads that ran on the CPU for which one waited in [from, to). 0 or -ENOMEM. */
 int explain_behind(struct explainer *e, uint32_t cpu, uint64_t from, uint64_t to,

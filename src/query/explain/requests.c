@@ -84,7 +84,7 @@ static bool keep_made(struct loading *loading, const struct request *request)
 		.connection = key_of_connection(request),
 		.object = key_of_object(request),
 		.endpoint = request->endpoint,
-		.goroutine = request->row.goroutine,
+		.lane = request->row.goroutine,
 		.thread = request->row.thread,
 		.is_unix = request->row.flags & FILM_REQUEST_UNIX,
 	};
@@ -102,7 +102,7 @@ static int take(void *context, const struct request *request)
 		.thread = request->row.thread,
 		.answerer = request->row.answerer,
 		.first = request->row.first,
-		.goroutine = request->row.goroutine,
+		.lane = request->row.goroutine,
 		.connection = key_of_connection(request),
 		.ends = request->row.stream ? 0 : explain_ends_of(request),
 		.endpoint = request->row.endpoint,
@@ -300,7 +300,7 @@ const struct explain_made *explain_made_in(const struct explain_requests *reques
 
 /* goroutine: of those made for that one alone; 0: of all. */
 static const struct explain_made *only_made(const struct explain_requests *requests,
-					    uint64_t parent, uint32_t goroutine, uint64_t from,
+					    uint64_t parent, uint32_t lane, uint64_t from,
 					    uint64_t to)
 {
 	const struct explain_made *found = NULL;
@@ -310,7 +310,7 @@ static const struct explain_made *only_made(const struct explain_requests *reque
 	     requests->made.at[i].start < to;
 	     i++) {
 		if (requests->made.at[i].end <= from ||
-		    (goroutine && (uint32_t)requests->made.at[i].goroutine != goroutine))
+		    (lane && (uint32_t)requests->made.at[i].lane != lane))
 			continue;
 		if (found)
 			return NULL;
@@ -326,9 +326,9 @@ const struct explain_made *explain_made_beside(const struct explain_requests *re
 }
 
 const struct explain_made *explain_made_by(const struct explain_requests *requests, uint64_t parent,
-					   uint32_t goroutine, uint64_t from, uint64_t to)
+					   uint32_t lane, uint64_t from, uint64_t to)
 {
-	return only_made(requests, parent, goroutine, from, to);
+	return only_made(requests, parent, lane, from, to);
 }
 
 const struct explain_served *explain_served_of(const struct explain_requests *requests,

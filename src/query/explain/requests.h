@@ -13,7 +13,7 @@ struct explain_served {
 	uint64_t start, end, number;
 	uint64_t first;
 	uint64_t earliest;   /* start: of this and those of its answerer that ended later */
-	uint64_t goroutine;  /* as of a struct film_request */
+	uint64_t lane;	     /* as of a struct film_request */
 	uint64_t connection; /* hash with the stream, alike at both ends; 0: none */
 	uint64_t ends;	     /* explain_ends_of() of its socket; 0: none, or of several streams */
 	uint32_t thread, answerer, endpoint; /* as of a struct film_request */
@@ -28,7 +28,7 @@ struct explain_made {
 	uint64_t connection;  /* as of a struct explain_served */
 	uint64_t object;      /* explain_object_key() of its socket; 0: it has no addresses */
 	const char *endpoint; /* the film's */
-	uint64_t goroutine;   /* as of a struct film_request */
+	uint64_t lane;	      /* as of a struct film_request */
 	uint32_t thread;
 	bool is_unix; /* over a Unix socket */
 	char peer[REQUEST_PEER_MAX];
@@ -91,7 +91,7 @@ const struct explain_made *explain_made_beside(const struct explain_requests *re
 
 /* The same of those alone that were made for a goroutine: its number, or the lowest 32 bits. */
 const struct explain_made *explain_made_by(const struct explain_requests *requests, uint64_t parent,
-					   uint32_t goroutine, uint64_t from, uint64_t to);
+					   uint32_t lane, uint64_t from, uint64_t to);
 
 /*
  * The same request at the other end of its connection, where a process of the film served it: of
@@ -124,7 +124,7 @@ static inline struct request explain_served_request(const struct explain_served 
 					.thread = served->thread,
 					.answerer = served->answerer,
 					.first = served->first,
-					.goroutine = served->goroutine,
+					.goroutine = served->lane,
 					.protocol = served->protocol,
 					.role = FILM_REQUEST_SERVED,
 				}};

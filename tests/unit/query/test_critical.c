@@ -265,7 +265,7 @@ static void marks_what_is_lost_or_was_not_there(void **state)
 }
 
 /* Goroutines 3 and 4 run on threads 1 and 2. */
-static void follows_goroutines_into_their_threads(void **state)
+static void follows_lanes_into_their_threads(void **state)
 {
 	struct graph g;
 
@@ -301,13 +301,13 @@ static void follows_goroutines_into_their_threads(void **state)
 static void follows_a_task_through_its_loop_to_the_thread_that_worked(void **state)
 {
 	struct film_thread threads[THREADS] = {{.process = 1}, {.process = 1}, {.process = 1}};
-	uint8_t goroutines[THREADS] = {[4] = 1};
+	uint8_t lanes[THREADS] = {[4] = 1};
 	struct graph g;
 
 	(void)state;
 	begin(&g);
 	g.film.threads = threads;
-	g.histories.goroutines = goroutines;
+	g.histories.lanes = lanes;
 	add(&g, 1, 0, 40, SLICE_ON_CPU);
 	add_wait(&g, 1, 40, 80, WAIT_POLL, 2);
 	add(&g, 1, 80, 100, SLICE_ON_CPU);
@@ -578,7 +578,7 @@ int main(void)
 		cmocka_unit_test(follows_a_thread_that_was_made_to_its_maker),
 		cmocka_unit_test(follows_a_holder_through_its_waits_for_events),
 		cmocka_unit_test(marks_what_is_lost_or_was_not_there),
-		cmocka_unit_test(follows_goroutines_into_their_threads),
+		cmocka_unit_test(follows_lanes_into_their_threads),
 		cmocka_unit_test(follows_a_task_through_its_loop_to_the_thread_that_worked),
 		cmocka_unit_test(finds_a_deadlock),
 		cmocka_unit_test(graphs_have_no_phantoms),

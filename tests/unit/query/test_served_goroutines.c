@@ -148,7 +148,7 @@ static void test_threads_work_for_whom_they_run(void **state)
 
 	(void)state;
 	assert_int_equal(served_load(&served, film, NULL, NULL), 0);
-	assert_int_equal(served.no_goroutine, 0);
+	assert_int_equal(served.no_lane, 0);
 	/* before its first bytes the thread ran the same goroutine, for something else */
 	assert_int_equal(at(&served, M1, 1199), SERVED_NONE);
 	assert_int_equal(at(&served, M1, 1200), ORDERS);
@@ -210,7 +210,7 @@ static void test_streams(void **state)
 	film_free(film);
 }
 
-static void test_goroutines_that_are_not_known_are_said(void **state)
+static void test_lanes_that_are_not_known_are_said(void **state)
 {
 	struct film *film = open_film(4);
 	struct question q = {.event = "on-cpu", .filter.request = "0000000000000003"};
@@ -219,7 +219,7 @@ static void test_goroutines_that_are_not_known_are_said(void **state)
 
 	(void)state;
 	assert_int_equal(served_load(&served, film, NULL, NULL), 0);
-	assert_int_equal(served.no_goroutine, 2);
+	assert_int_equal(served.no_lane, 2);
 	served_free(&served);
 	/* no goroutine is known to run then: what the thread did stands for it */
 	assert_int_equal(view_open(film, &q, VIEW_WHOLE, &view, NULL), 0);
@@ -235,7 +235,7 @@ int main(void)
 		cmocka_unit_test(test_threads_work_for_whom_they_run),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_goroutines_that_are_not_known_are_said),
+		cmocka_unit_test(test_lanes_that_are_not_known_are_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
