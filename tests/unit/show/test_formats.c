@@ -325,7 +325,7 @@ static void test_formats_of_names(void **state)
 		{"x.y", "table", ".y"}, {"a/x.pb", "table", ".pb"},
 	};
 	const char *unknown;
-	char list[256];
+	char list[512];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -333,11 +333,11 @@ static void test_formats_of_names(void **state)
 		assert_string_equal(unknown ? unknown : "", names[i][2] ? names[i][2] : "");
 	}
 	show_format_names(false, list, sizeof(list));
-	assert_string_equal(list,
-			    "table, tree, folded, heatmap, svg, html, pprof, speedscope, chrome, "
-			    "perfetto, states, states-json, requests, requests-json, "
-			    "values, values-json, inspect, inspect-json, logs, logs-json, machine, "
-			    "machine-json, summary, summary-json, json, histogram, graph");
+	assert_string_equal(
+		list, "table, tree, folded, heatmap, svg, html, pprof, speedscope, "
+		      "firefox, chrome, perfetto, states, states-json, requests, requests-json, "
+		      "values, values-json, inspect, inspect-json, logs, logs-json, machine, "
+		      "machine-json, summary, summary-json, json, histogram, graph");
 	show_format_names(true, list, sizeof(list));
 	assert_string_equal(list, "table, folded, svg, html, pprof, speedscope, json");
 	assert_null(show_format_find("SVG"));
