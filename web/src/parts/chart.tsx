@@ -61,6 +61,8 @@ function momentText(splits: number[], apart: number): string[] {
 	});
 }
 
+const WORDS_LONG = 15; // s: of less, moments have parts of seconds
+
 function colourOf(name: string): string {
 	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -166,7 +168,7 @@ function plotOptions(rows: TimelineRow[], colours: NameColours, rate: Rate, widt
 			y: { range: (_, __, most) => [0, Math.max(topOf(most, shown.current.all) * 1.05, 1e-9)] },
 		},
 		axes: [
-			{ ...axis, space: 70, size: 24,
+			{ ...axis, space: (_, __, from, to) => (to - from < WORDS_LONG ? 96 : 70), size: 24,
 				values: (_, splits, __, ___, apart) => momentText(splits, apart) },
 			{ ...axis, space: 28, size: (plot, labels) => axisWidth(plot, labels, font),
 				values: (_, splits) => splits.map((value) => (value ? rate.mark(value) : '0')) },
