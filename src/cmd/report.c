@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cmd/answer.h"
+#include "cmd/films.h"
 #include "film/events.h"
 #include "film/reader.h"
 #include "query/around.h"
@@ -41,9 +42,12 @@ static const struct option long_options[] = {
 };
 
 static const char help_start[] =
-	"usage: stackcam report [OPTION…] [FILM]\n\n"
-	"Shows what a film (default: stackcam.film) says about where the time, or the memory,\n"
-	"went; of a film of 'stackcam trace', which functions were called, how often, how long.\n\n"
+	"usage: stackcam report [OPTION…] [FILM…]\n\n"
+	"Shows what a film (default: stackcam.film; '-': one from standard input) says about "
+	"where\n"
+	"the time, or the memory, went; of a film of 'stackcam trace', which functions were "
+	"called,\n"
+	"how often, how long. Several films of one machine are shown as one.\n\n"
 	"      --format FORMAT   table (the default), tree, folded, svg, flame-svg, html,\n"
 	"                        flame-html, pprof, speedscope, json, heatmap, histogram, graph,\n"
 	"                        chrome, firefox, perfetto, states, states-json, requests,\n"
@@ -106,7 +110,9 @@ static const char help_examples[] =
 
 struct arguments {
 	struct answer_arguments answer;
-	const char *film;
+	const char *film; /* the first of the films, for messages */
+	const char *const *films;
+	size_t film_count;
 	const char *around; /* of --callers or --callees: of which function; null: of none */
 	bool wants_callees, is_json;
 };
@@ -213,11 +219,11 @@ static int parse(struct arguments *a, int argc, char **argv)
 		if (status)
 			return status;
 	}
-	if (optind + 1 < argc)
-		return cmd_usage("report", "one film at a time; '%s' is too many",
-				 argv[optind + 1]);
-	if (optind < argc)
+	if (optind < argc) {
 		a->film = argv[optind];
+		a->films = (const char *const *)argv + optind;
+		a->film_count = (size_t)(argc - optind);
+	}
 	if (a->answer.help)
 		return 0;
 	status = fit_around(a, &a->answer);
@@ -448,7 +454,7 @@ static int run(struct arguments *a)
 {
 	struct film *film = NULL;
 	struct fail why = {0};
-	int err = film_open(a->film, &film, &why);
+	int err = cmd_films_open(a->films, a->film_count, &film, &why);
 	int status = err ? 0 : cmd_check_span("report", &a->answer.question, film);
 
 	if (!err)
@@ -467,8 +473,11 @@ static int run(struct arguments *a)
 
 int cmd_report(int argc, char **argv)
 {
+	static const char *const usual = "stackcam.film";
 	struct arguments a = {
-		.film = "stackcam.film",
+		.film = usual,
+		.films = &usual,
+		.film_count = 1,
 		.answer.show = {.limit = 40, .min_percent = 0.5},
 	};
 	int status = parse(&a, argc, argv);

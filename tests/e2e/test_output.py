@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -27,6 +28,31 @@ def test_json_has_its_keys(film):
     for function in answer["functions"]:
         assert set(function) >= {"name", "image", "kind", "self", "total"}
         assert 0 <= function["self"] <= function["total"] <= answer["event"]["total"]
+
+
+def test_films_from_a_pipe_and_several(film, shared_lab, tmp_path):
+    """A film from standard input is the same film; two of a machine add up; nothing is left behind."""
+    def report(*films, **options):
+        return subprocess.run([shared_lab.stackcam, "report", "--json", "-e", "on-cpu", *map(str, films)], capture_output=True, check=False,
+                              timeout=60, env={**os.environ, "TMPDIR": str(tmp_path)}, **options)
+
+    plain = report(film.path)
+    with open(film.path, "rb") as pipe:
+        cat = subprocess.Popen(["cat"], stdin=pipe, stdout=subprocess.PIPE)
+        piped = report("-", stdin=cat.stdout)
+        cat.stdout.close()
+        assert cat.wait() == 0
+    assert piped.returncode == 0 and piped.stdout == plain.stdout
+    other = shared_lab.film_program("names", seconds=1)
+    done = report(film.path, other.path)
+    assert done.returncode == 0, done.stderr
+    both, parts = json.loads(done.stdout), (json.loads(plain.stdout), other.json())
+    assert both["event"]["total"] == sum(part["event"]["total"] for part in parts)
+    assert both["stacks"]["samples"] == sum(part["stacks"]["samples"] for part in parts)
+    for films, words in ((("-",), b"not a film"), ((film.path, "-"), b"standard input"), ((film.path, tmp_path / "none.film"), b"none.film")):
+        done = report(*films, input=b"no film")
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_json_adds_up(film):

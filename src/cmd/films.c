@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/films.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/temporary.h"
+#include "film/merge.h"
+
+#define FILM_NAME "films.film"
+
+static int write_all(int fd, const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t done = write(fd, bytes, count);
+
+		if (done < 0 && errno != EINTR)
+			return -errno;
+		if (done > 0) {
+			bytes += done;
+			count -= (size_t)done;
+		}
+	}
+	return 0;
+}
+
+/* A film is read in any order, which a pipe does not allow. */
+static int copy_stdin(const char *to, struct fail *why)
+{
+	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err = 0;
+	char bytes[65536];
+	ssize_t count;
+
+	if (fd < 0)
+		return fail_errno(why, -errno, NULL, "cannot copy the film to %s", to);
+	while (!err && (count = read(STDIN_FILENO, bytes, sizeof(bytes)))) {
+		if (count > 0)
+			err = write_all(fd, bytes, (size_t)count);
+		else if (errno != EINTR)
+			err = -errno;
+	}
+	close(fd);
+	return err ? fail_errno(why, err, NULL, "cannot copy the film from standard input") : 0;
+}
+
+static int merge(const char *const *paths, size_t count, const char *to, struct fail *why)
+{
+	size_t bad;
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(paths[i], FILM_FROM_STDIN))
+			return fail(why, -EINVAL, NULL,
+				    "a film from standard input cannot be one of several");
+	return film_merge_files(paths, count, to, &bad, why);
+}
+
+int cmd_films_open(const char *const *paths, size_t count, struct film **film, struct fail *why)
+{
+	struct temporary temporary = {0};
+	sigset_t stop, before;
+	int err;
+
+	if (count == 1 && strcmp(*paths, FILM_FROM_STDIN) != 0)
+		return film_open(*paths, film, why);
+	/* what ends the program must not leave the film behind */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGINT);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGHUP);
+	sigprocmask(SIG_BLOCK, &stop, &before);
+	err = temporary_make(FILM_NAME, &temporary, why);
+	if (!err)
+		err = count == 1 ? copy_stdin(temporary.path, why)
+				 : merge(paths, count, temporary.path, why);
+	if (!err)
+		err = film_open(temporary.path, film, why);
+	temporary_remove(&temporary);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
