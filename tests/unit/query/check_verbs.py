@@ -112,13 +112,14 @@ class Verbs(unittest.TestCase):
     def test_report_takes_the_film_of_this_folder(self):
         self.assertIn("5,000 samples", self.ends(0, "report").stdout)
         self.assertIn("3,000 samples", self.ends(0, "report", "other.film").stdout)
+        self.ends(1, "report", "a.film", "other.film", says="a.film")
 
     def test_wrong_usage(self):
         for words in (("--nope",), ("--format", "png"), ("--format",), ("--limit", "-1"),
                       ("--limit", "ten"), ("--min-percent", "101"), ("--min-percent", "x"),
                       ("--min-percent", "nan"), ("--focus", "("), ("--ignore", "["),
                       ("--by", "pid"), ("--pid", "x"), ("--from", "soon"),
-                      ("--from", "3", "--to", "1"), ("-e",), ("a.film", "b.film"),
+                      ("--from", "3", "--to", "1"), ("-e",),
                       ("-p", "x"), ("-t", ""), ("--from", "14:33", "--to", "14:32")):
             self.ends(2, "report", *words, says="--help")
         for words in ((), ("one.film",), ("a", "b", "c"), ("--format", "tree", "a", "b"),
