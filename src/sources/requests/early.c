@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "sources/requests/track_private.h"
 
 /* How long after the recording's beginning that is; and for how many ticks they are kept. */
 #define EARLY_NS   10000000000ull
@@ -111,3 +112,53 @@ uint64_t requests_early_unchecked(const struct requests_early *early)
 {
 	return early->unchecked;
 }
+
+/* -- the row of the table of evidence ---------------------------------------------------------- */
+
+static bool keep(void *state, const struct asked *asked, struct asked *kept)
+{
+	return requests_evidence_is_thread(asked) &&
+	       requests_early_keep(state, key_of_thread(&asked->identity), asked->begun, kept);
+}
+
+static void give_back(void *context, void *kept, bool is_wrong)
+{
+	struct asked *asked = kept;
+
+	if (is_wrong) {
+		asked->row.parent = 0;
+		asked->is_one_of = true;
+	}
+	requests_evidence_settle(context, &requests_by_thread_alone, asked, 0);
+}
+
+static void see(void *state, const struct requests_event *event)
+{
+	switch (event->fact) {
+	case REQUESTS_FACT_RECORD:
+		requests_early_now(state, event->record->head.time);
+		break;
+	case REQUESTS_FACT_ANSWERS_OLDER:
+		requests_early_answered(state, event->number, event->time);
+		break;
+	case REQUESTS_FACT_TICK:
+		requests_early_tick(state);
+		break;
+	case REQUESTS_FACT_ENDS:
+		requests_early_give_all(state);
+		break;
+	default:
+		break;
+	}
+	/* each of its functions is followed by an event */
+	event->track->counts.unchecked = requests_early_unchecked(state);
+}
+
+REQUESTS_EVIDENCE_STATE(requests_early, give_back)
+
+const struct requests_evidence requests_by_thread_alone = {
+	.create = create,
+	.free = free_state,
+	.keep = keep,
+	.see = see,
+};

@@ -40,11 +40,7 @@ uint64_t requests_track_leave(struct requests_track *track, uint64_t now)
 	uint64_t count = 0;
 	struct asked copy;
 
-	requests_loops_give_all(track->loops);
-	requests_tasks_give_all(track->tasks);
-	requests_passed_give_all(track->passed);
-	requests_early_give_all(track->early);
-	requests_starts_give_all(track->starts);
+	requests_evidence_see(&(struct requests_event){.track = track, .fact = REQUESTS_FACT_ENDS});
 	vec_foreach (&track->all, connection)
 		vec_foreach (&connection->queue, asked) {
 			if (!is_lasting(asked, now, &copy) || count++ >= LEAVING_MAX)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/owned.h"
+#include "sources/requests/track_private.h"
 
 /* The most threads, connections that were opened, and requests that are kept, at the same time. */
 #define THREADS_MAX 65536
@@ -360,3 +361,103 @@ void requests_loops_give_all(struct requests_loops *loops)
 	}
 	give_due(loops, 0, true);
 }
+
+/* -- the row of the table of evidence ---------------------------------------------------------- */
+
+/* One that its thread made, which has served others as well. Tasks, where there are any, tell. */
+static bool made_by_order(void *state, const struct requests_event *event)
+{
+	const struct requests_record *record = event->record;
+	struct asked *asked = event->asked;
+	bool has_id = asked->row.flags & FILM_REQUEST_PARENT_BY_ID;
+
+	if (has_id || (asked->thread_serves && !record->task))
+		requests_loops_made(state, key_of_thread(&asked->identity), &record->turn,
+				    record->connection, asked->row.number, asked->row.parent);
+	return false;
+}
+
+static bool keep(void *state, const struct asked *asked, struct asked *kept)
+{
+	return requests_loops_over(state, asked->row.number, asked->row.parent ? NULL : kept);
+}
+
+static void give_parent(void *context, void *kept, uint64_t parent)
+{
+	requests_evidence_settle(context, &requests_by_order, kept, parent);
+}
+
+/* A thread that hands its connections to others, or takes over theirs, is none of an event loop. */
+static void see_roaming(struct requests_loops *loops, const struct connection *connection)
+{
+	const uint64_t *threads = connection->threads;
+
+	if (threads[0] >> 32 == threads[1] >> 32 && threads[0] != threads[1])
+		requests_loops_roams(loops, (uint32_t)(threads[0] >> 32));
+}
+
+/* A piece is moved, or has been read since (is_read). */
+static void see_piece(const struct requests_track *track, struct requests_loops *loops,
+		      const struct connection *connection, const struct requests_record *record,
+		      bool is_read)
+{
+	uint64_t thread = key_of_thread(&record->identity);
+	uint64_t number = requests_track_only_one(connection);
+	bool is_sent = record->flags & REQUESTS_SENT;
+	bool is_served = connection->role == FILM_REQUEST_SERVED;
+
+	/* a thread of Go is none of an event loop */
+	if (requests_served_has_lanes(track, &record->identity))
+		return;
+	if (!is_read)
+		see_roaming(loops, connection);
+	if (!is_read && is_sent && is_served)
+		requests_loops_answered(loops, thread, &record->turn, number);
+	if (!is_read && !is_sent && connection->role == FILM_REQUEST_MADE)
+		requests_loops_got(loops, thread, &record->turn, number);
+	if (is_read && !is_sent && is_served)
+		requests_loops_asked(loops, thread, &record->turn, number);
+}
+
+static void see(void *state, const struct requests_event *event)
+{
+	const struct requests_record *record = event->record;
+
+	switch (event->fact) {
+	case REQUESTS_FACT_CONNECTS:
+		requests_loops_opened(state, key_of_thread(&record->identity), &record->turn,
+				      record->connection);
+		break;
+	case REQUESTS_FACT_MOVES:
+	case REQUESTS_FACT_MOVED:
+		see_piece(event->track, state, event->connection, record,
+			  event->fact == REQUESTS_FACT_MOVED);
+		break;
+	case REQUESTS_FACT_CLOSED:
+		requests_loops_used(state, event->number);
+		break;
+	case REQUESTS_FACT_OVER:
+		if (event->asked->row.role == FILM_REQUEST_SERVED)
+			requests_loops_served(state, event->asked->row.number);
+		break;
+	case REQUESTS_FACT_TICK:
+		requests_loops_tick(state);
+		break;
+	case REQUESTS_FACT_ENDS:
+		requests_loops_give_all(state);
+		break;
+	default:
+		break;
+	}
+}
+
+REQUESTS_EVIDENCE_STATE(requests_loops, give_parent)
+
+const struct requests_evidence requests_by_order = {
+	.flags = FILM_REQUEST_PARENT_BY_ORDER,
+	.create = create,
+	.free = free_state,
+	.made = made_by_order,
+	.keep = keep,
+	.see = see,
+};

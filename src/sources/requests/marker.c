@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/requests/marker.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/owned.h"
-#include "sources/requests/places.h"
+#include "base/vec.h"
 #include "sources/requests/track_private.h"
 #include "protocol/marker.h"
+
+/*
+ * Which requests threads, tasks and goroutines work for, as they have said themselves. A place is a
+ * number of one of these, a key one of a request, as the caller has them. All zero is empty.
+ */
+struct requests_places {
+	struct map all; /* place: a struct place */
+};
+
+struct requests_held {
+	uint64_t key, number;
+	uint64_t parent; /* the number of the request that it is within; 0: none that is known */
+};
 
 /* The most that are not over, of one process and of all. */
 #define PROCESS_MAX 1024
@@ -56,6 +72,91 @@ struct requests_marker *requests_marker_new(struct requests_track *track)
 	return marker;
 }
 
+/* The last one is what it began last. */
+struct place {
+	bool takes_turns;
+	vec(struct requests_held) open;
+};
+
+static void requests_places_free(struct requests_places *places)
+{
+	uint64_t key, value;
+
+	for (size_t i = 0; map_next(&places->all, &i, &key, &value);)
+		vec_free(&((struct place *)(uintptr_t)value)->open);
+	owned_free(&places->all);
+}
+
+/* Whether it works for any. */
+static bool requests_places_has(const struct requests_places *places, uint64_t place)
+{
+	return owned_get(&places->all, place);
+}
+
+static void drop_if_empty(struct requests_places *places, uint64_t key, struct place *place)
+{
+	if (place->open.count)
+		return;
+	vec_free(&place->open);
+	owned_remove(&places->all, key);
+}
+
+/*
+ * It works for that one from now on, and is within none that it works for now but its parent.
+ * is_turn: it has worked for it before, and for others since. False: no memory.
+ */
+static bool requests_places_enter(struct requests_places *places, uint64_t key,
+				  const struct requests_held *held, bool is_turn)
+{
+	struct place *place = owned_make(&places->all, key, sizeof(*place), SIZE_MAX);
+	bool done;
+
+	if (!place)
+		return false;
+	place->takes_turns |= is_turn;
+	done = vec_push(&place->open, *held);
+	drop_if_empty(places, key, place);
+	return done;
+}
+
+/* It does not work for that one any more. */
+static void requests_places_leave(struct requests_places *places, uint64_t key, uint64_t request)
+{
+	struct place *place = owned_get(&places->all, key);
+	size_t kept = 0;
+
+	if (!place)
+		return;
+	vec_foreach (&place->open, held)
+		if (held->key != request)
+			place->open.at[kept++] = *held;
+	place->open.count = kept;
+	drop_if_empty(places, key, place);
+}
+
+/*
+ * The number of the one that it works for now; 0: that is not known. *outer: what else it may serve
+ * meanwhile, as it is within that: a number, or 0. takes_turns: it has said more.
+ */
+static uint64_t requests_places_current(const struct requests_places *places, uint64_t key,
+					uint64_t *outer, bool *takes_turns)
+{
+	const struct place *place = owned_get(&places->all, key);
+	const struct requests_held *held = place ? vec_last(&place->open) : NULL;
+
+	*outer = 0;
+	*takes_turns = place && place->takes_turns;
+	if (!held)
+		return 0;
+	if (place->takes_turns)
+		return held->number;
+	/* each of them must be within the one that was begun before it */
+	for (*outer = held->parent; held != place->open.at; *outer = held->parent)
+		if ((--held)->number != *outer)
+			return 0;
+	return vec_last(&place->open)->number;
+}
+
 static void drop_all(struct requests_marker *marker)
 {
 	uint64_t key, value;
@@ -88,7 +189,7 @@ struct requests_marker_counts requests_marker_counts(const struct requests_marke
 static bool has_tasks(const struct requests_track *track, const struct capture_identity *identity,
 		      uint64_t task)
 {
-	return task || requests_parents_has_goroutines(track, identity);
+	return task || requests_served_has_lanes(track, identity);
 }
 
 /* 0: in Go, which goroutine it is is not known. */
@@ -98,7 +199,7 @@ static uint64_t place_of(const struct requests_track *track,
 	/* a later thread may have the same number */
 	const uint64_t what[] = {key_of_thread(identity), identity->thread_start};
 
-	return has_tasks(track, identity, task) ? requests_parents_task(identity, task)
+	return has_tasks(track, identity, task) ? requests_served_task(identity, task)
 						: hash_bytes(what, sizeof(what)) | 1;
 }
 
@@ -108,7 +209,7 @@ static uint64_t served_by(const struct requests_track *track,
 {
 	if (has_tasks(track, identity, task))
 		return requests_open_find(&track->by_goroutine,
-					  requests_parents_task(identity, task), number);
+					  requests_served_task(identity, task), number);
 	return requests_open_find(&track->by_thread, key_of_thread(identity), number);
 }
 
@@ -129,28 +230,39 @@ static void enter(struct requests_marker *marker, struct mark *mark, const struc
 		mark->place = place;
 }
 
-bool requests_marker_find(const struct requests_marker *marker, struct asked *asked,
-			  const struct requests_record *record)
+/* If there are markers where it is made, they alone say for which one it is. */
+static bool made_by_marker(void *state, const struct requests_event *event)
 {
+	const struct requests_record *record = event->record;
+	const struct requests_track *track = event->track;
+	struct asked *asked = event->asked;
+	const struct requests_marker *marker = track->marker;
 	uint64_t task = record->works_for ? record->works_for : record->task;
 	uint64_t place, outer, served, current, open;
 	bool takes_turns;
 
-	if (!marker || !marker->marks.count)
+	(void)state;
+	if (asked->row.parent || !marker || !marker->marks.count)
 		return false;
-	place = place_of(marker->track, &asked->identity, task);
+	place = place_of(track, &asked->identity, task);
 	if (!place || !requests_places_has(&marker->places, place))
 		return false;
 	current = requests_places_current(&marker->places, place, &outer, &takes_turns);
-	open = served_by(marker->track, &asked->identity, task, &served);
+	open = served_by(track, &asked->identity, task, &served);
 	/* what came by a socket meanwhile, it may work for as well */
 	if (!takes_turns && open && (open > 1 || served != outer))
 		current = 0;
 	asked->row.parent = current;
 	if (current)
 		asked->row.flags |= FILM_REQUEST_PARENT_BY_MARKER;
+	asked->is_one_of = !current;
 	return true;
 }
+
+const struct requests_evidence requests_by_marker = {
+	.flags = FILM_REQUEST_PARENT_BY_MARKER,
+	.made = made_by_marker,
+};
 
 /* -- what is begun and ended ------------------------------------------------------------------- */
 
@@ -206,7 +318,7 @@ static void finish(struct requests_marker *marker, struct connection *connection
 
 	requests_asked_row(asked, now);
 	requests_open_change(&marker->track->by_id, asked->id_key, asked->row.number, -1);
-	requests_parents_over(marker->track, asked);
+	requests_evidence_over(marker->track, asked, now);
 	leave(marker, &marker->marks.at[at]);
 	map_remove(&marker->by_key, marker->marks.at[at].key);
 	if (at != last) {
@@ -259,7 +371,7 @@ static void find_outer(struct requests_marker *marker, const struct connection *
 	const uint64_t *at;
 
 	if (*parent) {
-		at = map_get(&marker->by_key, requests_parents_id(&asked->identity, parent));
+		at = map_get(&marker->by_key, requests_served_id(&asked->identity, parent));
 		row->parent = at ? connection->queue.at[*at].row.number : 0;
 		row->flags |= at ? FILM_REQUEST_PARENT_BY_MARKER : 0;
 	} else {
@@ -303,7 +415,7 @@ static struct asked *begin(struct requests_marker *marker, struct connection *co
 		.begun = record->head.time,
 		.last = record->head.time,
 		.identity = record->identity,
-		.id_key = requests_parents_id(&record->identity, line->id),
+		.id_key = requests_served_id(&record->identity, line->id),
 	};
 
 	if (!process || !make_room(marker, connection, process, record->head.time)) {
@@ -329,7 +441,7 @@ static void take_begin(struct requests_marker *marker, struct connection *connec
 {
 	const struct capture_identity *identity = &record->identity;
 	uint64_t place = place_of(marker->track, identity, record->task);
-	const uint64_t *at = map_get(&marker->by_key, requests_parents_id(identity, line->id));
+	const uint64_t *at = map_get(&marker->by_key, requests_served_id(identity, line->id));
 	struct asked *asked =
 		at ? &connection->queue.at[*at] : begin(marker, connection, record, line);
 	struct mark *mark;
@@ -350,7 +462,7 @@ static void take_end(struct requests_marker *marker, struct connection *connecti
 {
 	struct requests_track *track = marker->track;
 	const uint64_t *at =
-		map_get(&marker->by_key, requests_parents_id(&record->identity, line->id));
+		map_get(&marker->by_key, requests_served_id(&record->identity, line->id));
 	struct asked *asked = at ? &connection->queue.at[*at] : NULL;
 
 	if (!asked) {

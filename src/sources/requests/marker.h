@@ -27,7 +27,6 @@
  */
 struct requests_marker;
 struct requests_track;
-struct asked;
 
 struct requests_marker_counts {
 	uint64_t strange;  /* lines that are no markers */
@@ -46,13 +45,6 @@ void requests_marker_take(struct requests_marker *marker, const struct requests_
 
 /* The process has ended: what it has not ended is not over. now: ns. */
 void requests_marker_process_ended(struct requests_marker *marker, pid_t pid, uint64_t now);
-
-/*
- * Sets the parent of a request that is made by that piece, and returns whether it is known; 0 and
- * true: there are markers, but they do not say for which one it is. May be null.
- */
-bool requests_marker_find(const struct requests_marker *marker, struct asked *asked,
-			  const struct requests_record *record);
 
 struct requests_marker_counts requests_marker_counts(const struct requests_marker *marker);
 

@@ -5,6 +5,7 @@
 
 #include "base/owned.h"
 #include "sources/requests/open.h"
+#include "sources/requests/track_private.h"
 
 /* The most requests and processes that are known at the same time. */
 #define REQUESTS_MAX	     65536
@@ -22,7 +23,7 @@
 #define ASKED_TICKS 4
 
 /* One that is served. */
-struct asked {
+struct incoming {
 	uint64_t key, begun, answered;
 	uint32_t status;
 	bool is_taken;	/* one that was made is for it, as far as is known, */
@@ -112,7 +113,7 @@ void requests_passed_asked(struct requests_passed *passed, pid_t pid, uint64_t s
 			   uint64_t number, uint64_t time)
 {
 	struct process *process = says ? process_of(passed, pid) : NULL;
-	struct asked *asked;
+	struct incoming *asked;
 
 	if (!process || (!process->tried && process->alone >= ALONE_MOST))
 		return;
@@ -120,13 +121,13 @@ void requests_passed_asked(struct requests_passed *passed, pid_t pid, uint64_t s
 	asked = owned_make(&passed->asked, number, sizeof(*asked), REQUESTS_MAX);
 	if (!asked)
 		return;
-	*asked = (struct asked){.key = key_of(pid, says), .begun = time};
+	*asked = (struct incoming){.key = key_of(pid, says), .begun = time};
 	requests_open_change(&passed->all, asked->key, number, 1);
 	requests_open_change(&passed->free, asked->key, number, 1);
 }
 
 /* One that is made is for it; maker: which one, 0: not known. */
-static void be_taken(struct requests_passed *passed, struct asked *asked, uint64_t number,
+static void be_taken(struct requests_passed *passed, struct incoming *asked, uint64_t number,
 		     uint64_t maker)
 {
 	if (!asked->is_taken)
@@ -138,7 +139,7 @@ static void be_taken(struct requests_passed *passed, struct asked *asked, uint64
 
 void requests_passed_served(struct requests_passed *passed, uint64_t number, uint64_t time)
 {
-	struct asked *asked = owned_get(&passed->asked, number);
+	struct incoming *asked = owned_get(&passed->asked, number);
 
 	if (!asked || asked->is_over)
 		return;
@@ -187,7 +188,7 @@ bool requests_passed_made(struct requests_passed *passed, pid_t pid, uint64_t sa
 {
 	uint64_t key = key_of(pid, says), any;
 	struct made *made = NULL;
-	struct asked *asked;
+	struct incoming *asked;
 	bool is_told;
 
 	if (!says)
@@ -242,7 +243,7 @@ static void end_round(struct ready *ready)
 
 /* The answer to the one of that number was passed on. */
 static void pass_on(struct requests_passed *passed, struct ready *ready, uint64_t made_number,
-		    struct asked *asked, uint64_t number)
+		    struct incoming *asked, uint64_t number)
 {
 	struct made *made = owned_get(&passed->made, made_number);
 
@@ -254,7 +255,7 @@ static void pass_on(struct requests_passed *passed, struct ready *ready, uint64_
 
 /* The last answer that was passed on may be this one's: it has none, and is answered alike. */
 static void doubt_last(struct requests_passed *passed, const struct ready *ready,
-		       const struct asked *asked, uint64_t number)
+		       const struct incoming *asked, uint64_t number)
 {
 	struct made *last = owned_get(&passed->made, ready->last);
 
@@ -263,14 +264,14 @@ static void doubt_last(struct requests_passed *passed, const struct ready *ready
 		last->is_mixed = true;
 }
 
-static bool can_be_for(const struct made *made, const struct asked *asked, uint64_t number)
+static bool can_be_for(const struct made *made, const struct incoming *asked, uint64_t number)
 {
 	return made && (!made->only || made->only == number) && made->begun >= asked->begun &&
 	       made->status == asked->status;
 }
 
 /* Finds whose answer is passed on as the first piece of the answer to a request is sent. */
-static void find_back(struct requests_passed *passed, struct asked *asked, uint64_t number)
+static void find_back(struct requests_passed *passed, struct incoming *asked, uint64_t number)
 {
 	struct ready *ready = owned_get(&passed->ready, asked->key);
 	const struct made *made = owned_get(&passed->made, asked->maker);
@@ -291,7 +292,7 @@ static void find_back(struct requests_passed *passed, struct asked *asked, uint6
 void requests_passed_answered(struct requests_passed *passed, uint64_t number, uint32_t status,
 			      uint64_t time)
 {
-	struct asked *asked = owned_get(&passed->asked, number);
+	struct incoming *asked = owned_get(&passed->asked, number);
 	struct made *made = asked ? NULL : owned_get(&passed->made, number);
 
 	if (asked && !asked->answered) {
@@ -309,7 +310,7 @@ void requests_passed_answered(struct requests_passed *passed, uint64_t number, u
 /* -- what it turns out to be for --------------------------------------------------------------- */
 
 /* It must not have been answered before the other one was, if that was. */
-static bool is_in_order(const struct made *made, const struct asked *asked)
+static bool is_in_order(const struct made *made, const struct incoming *asked)
 {
 	return asked && (!asked->answered || asked->answered >= made->answered);
 }
@@ -361,7 +362,7 @@ static bool look_at_made(struct requests_passed *passed, uint64_t number, void *
 /* Long over: what was made for it, and may be kept elsewhere still, is decided before it goes. */
 static bool look_at_asked(struct requests_passed *passed, uint64_t number, void *at, bool of_all)
 {
-	struct asked *asked = at;
+	struct incoming *asked = at;
 	struct made *made;
 
 	(void)number;
@@ -414,3 +415,61 @@ void requests_passed_give_all(struct requests_passed *passed)
 {
 	look_at_each(passed, &passed->made, look_at_made, true);
 }
+
+/* -- the row of the table of evidence ---------------------------------------------------------- */
+
+static bool made_by_content(void *state, const struct requests_event *event)
+{
+	const struct asked *asked = event->asked;
+
+	requests_passed_made(state, (pid_t)asked->identity.pid, asked->says, asked->row.number,
+			     asked->row.parent, asked->begun);
+	return false;
+}
+
+static bool keep(void *state, const struct asked *asked, struct asked *kept)
+{
+	return requests_passed_over(state, asked->row.number, asked->row.parent ? NULL : kept);
+}
+
+static void give_parent(void *context, void *kept, uint64_t parent)
+{
+	requests_evidence_settle(context, &requests_by_content, kept, parent);
+}
+
+static void see(void *state, const struct requests_event *event)
+{
+	const struct asked *asked = event->asked;
+
+	switch (event->fact) {
+	case REQUESTS_FACT_SERVES:
+		requests_passed_asked(state, (pid_t)asked->identity.pid, asked->says,
+				      asked->row.number, event->time);
+		break;
+	case REQUESTS_FACT_ANSWERS:
+		requests_passed_answered(state, asked->row.number, asked->row.status, event->time);
+		break;
+	case REQUESTS_FACT_OVER:
+		requests_passed_served(state, asked->row.number, event->time);
+		break;
+	case REQUESTS_FACT_TICK:
+		requests_passed_tick(state);
+		break;
+	case REQUESTS_FACT_ENDS:
+		requests_passed_give_all(state);
+		break;
+	default:
+		break;
+	}
+}
+
+REQUESTS_EVIDENCE_STATE(requests_passed, give_parent)
+
+const struct requests_evidence requests_by_content = {
+	.flags = FILM_REQUEST_PARENT_BY_CONTENT,
+	.create = create,
+	.free = free_state,
+	.made = made_by_content,
+	.keep = keep,
+	.see = see,
+};

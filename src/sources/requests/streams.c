@@ -39,10 +39,10 @@ static void change(struct requests_track *track, const struct asked *asked, uint
 void requests_streams_begin(struct requests_track *track, struct asked *asked,
 			    const struct requests_record *record)
 {
-	uint64_t reader = requests_parents_task(&asked->identity, record->task);
+	uint64_t reader = requests_served_task(&asked->identity, record->task);
 	const struct requests_start *start;
 
-	if (!requests_parents_has_goroutines(track, &asked->identity))
+	if (!requests_served_has_lanes(track, &asked->identity))
 		return;
 	/* the one that reads does not handle what it has read */
 	asked->goroutine_key = 0;
@@ -88,7 +88,7 @@ static void asks(struct requests_track *track, uint64_t reader, const struct req
 	struct asked *asked = find(track, reader, READS, told->stream);
 
 	if (asked && asked->row.role == FILM_REQUEST_MADE) {
-		requests_parents_asker(track, asked, told->goroutine);
+		requests_streams_asker(track, asked, told->goroutine);
 		return;
 	}
 	/* those are left that were never sent, or not seen */
@@ -121,17 +121,17 @@ static void handles(struct requests_track *track, const struct requests_start *s
 	if (!asked || asked->row.role != FILM_REQUEST_SERVED || asked->goroutine_key)
 		return;
 	asked->row.goroutine = told->goroutine;
-	requests_parents_serve(track, asked, -1, told->head.time);
+	requests_served_change(track, asked, -1, told->head.time);
 	asked->goroutine_key = start->goroutine;
-	requests_parents_serve(track, asked, 1, told->head.time);
+	requests_served_change(track, asked, 1, told->head.time);
 }
 
 void requests_track_started(struct requests_track *track, const struct requests_started *told)
 {
 	const struct capture_identity identity = {.pid = told->pid, .exec_id = told->exec_id};
 	const struct requests_start start = {
-		.goroutine = requests_parents_task(&identity, told->goroutine),
-		.starter = requests_parents_task(&identity, told->starter),
+		.goroutine = requests_served_task(&identity, told->goroutine),
+		.starter = requests_served_task(&identity, told->starter),
 		.number = told->starter,
 		.since = told->since,
 		.handles = told->head.kind == REQUESTS_HANDLES,

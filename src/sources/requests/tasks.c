@@ -5,6 +5,7 @@
 
 #include "base/owned.h"
 #include "base/vec.h"
+#include "sources/requests/track_private.h"
 
 /* The most tasks, processes, and requests that are kept, at the same time. */
 #define TASKS_MAX     65536
@@ -261,3 +262,98 @@ void requests_tasks_give_all(struct requests_tasks *tasks)
 
 	requests_tasks_tick(tasks, &none);
 }
+
+/* -- the row of the table of evidence ---------------------------------------------------------- */
+
+static bool made_by_task(void *state, const struct requests_event *event)
+{
+	const struct requests_record *record = event->record;
+	struct asked *asked = event->asked;
+
+	if (asked->thread_serves && record->task && !(asked->row.flags & FILM_REQUEST_PARENT_BY_ID))
+		requests_tasks_made(state, requests_served_task(&asked->identity, record->task),
+				    asked->identity.pid, asked->row.number, asked->begun);
+	return false;
+}
+
+static bool keep(void *state, const struct asked *asked, struct asked *kept)
+{
+	return requests_tasks_over(state, asked->row.number, asked->row.parent ? NULL : kept);
+}
+
+static void give_parent(void *context, void *kept, uint64_t parent)
+{
+	requests_evidence_settle(context, &requests_by_task, kept, parent);
+}
+
+/* A part of an answer is sent. */
+static void see_answer(const struct requests_track *track, struct requests_tasks *tasks,
+		       struct connection *connection, const struct requests_record *record)
+{
+	struct requests_tasks_answer answer = {
+		.pid = record->identity.pid,
+		.served = requests_track_only_one(connection),
+		.connection = connection->number,
+		.time = record->head.time,
+	};
+	struct asked *asked = answer.served ? connection->queue.at : NULL;
+
+	if (!asked || requests_served_has_lanes(track, &record->identity))
+		return;
+	answer.begun = asked->begun;
+	if (!asked->row.goroutine)
+		asked->row.goroutine = record->works_for;
+	if (record->task)
+		requests_tasks_answered(
+			tasks, requests_served_task(&record->identity, record->task), &answer);
+}
+
+/* Since when each process serves the oldest of those that are not over. */
+static void find_oldest(const struct requests_track *track, struct map *oldest)
+{
+	vec_foreach (&track->all, connection)
+		vec_foreach (&connection->queue, asked) {
+			uint64_t *known = map_get(oldest, asked->identity.pid);
+
+			if (asked->row.role != FILM_REQUEST_SERVED)
+				continue;
+			if (!known)
+				(void)!map_put(oldest, asked->identity.pid, asked->begun);
+			else if (asked->begun < *known)
+				*known = asked->begun;
+		}
+}
+
+static void see(void *state, const struct requests_event *event)
+{
+	struct map oldest = {0};
+
+	switch (event->fact) {
+	case REQUESTS_FACT_MOVES:
+		if (event->record->flags & REQUESTS_SENT &&
+		    event->connection->role == FILM_REQUEST_SERVED)
+			see_answer(event->track, state, event->connection, event->record);
+		break;
+	case REQUESTS_FACT_TICK:
+		find_oldest(event->track, &oldest);
+		requests_tasks_tick(state, &oldest);
+		map_free(&oldest);
+		break;
+	case REQUESTS_FACT_ENDS:
+		requests_tasks_give_all(state);
+		break;
+	default:
+		break;
+	}
+}
+
+REQUESTS_EVIDENCE_STATE(requests_tasks, give_parent)
+
+const struct requests_evidence requests_by_task = {
+	.flags = FILM_REQUEST_PARENT_BY_TASK,
+	.create = create,
+	.free = free_state,
+	.made = made_by_task,
+	.keep = keep,
+	.see = see,
+};

@@ -37,19 +37,9 @@ struct requests_track *requests_track_new(const struct requests_to *to, uint64_t
 		return NULL;
 	track->to = *to;
 	track->next = first;
-	track->loops = requests_loops_new(requests_parents_by_order, track);
-	track->tasks = requests_tasks_new(requests_parents_by_task, track);
-	track->starts = requests_starts_new(requests_parents_by_start, track);
-	track->passed = requests_passed_new(requests_parents_by_content, track);
-	track->early = requests_early_new(requests_parents_by_thread, track);
-	if (track->loops && track->tasks && track->starts && track->passed && track->early)
+	if (requests_evidence_create(track))
 		return track;
-	requests_loops_free(track->loops);
-	requests_tasks_free(track->tasks);
-	requests_starts_free(track->starts);
-	requests_passed_free(track->passed);
-	requests_early_free(track->early);
-	free(track);
+	requests_track_free(track);
 	return NULL;
 }
 
@@ -65,6 +55,7 @@ void requests_track_free(struct requests_track *track)
 {
 	if (!track)
 		return;
+	requests_evidence_free(track);
 	vec_foreach (&track->all, connection)
 		free_connection(connection);
 	vec_free(&track->all);
@@ -75,11 +66,6 @@ void requests_track_free(struct requests_track *track)
 	requests_open_free(&track->by_stream);
 	map_free(&track->askers);
 	requests_threads_free(&track->threads);
-	requests_loops_free(track->loops);
-	requests_tasks_free(track->tasks);
-	requests_starts_free(track->starts);
-	requests_passed_free(track->passed);
-	requests_early_free(track->early);
 	free(track);
 }
 
@@ -131,10 +117,8 @@ static void finish(struct requests_track *track, struct connection *connection, 
 	if (!asked->row.peer_port && !asked->row.own_port)
 		copy_addresses(track, &asked->row, &connection->about);
 	requests_asked_row(asked, now);
-	requests_parents_serve(track, asked, -1, now);
-	requests_passed_served(track->passed, asked->row.number, now);
-	requests_streams_end(track, asked);
-	requests_parents_over(track, asked);
+	requests_served_change(track, asked, -1, now);
+	requests_evidence_over(track, asked, now);
 	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
 	connection->queue.count--;
 }
@@ -159,12 +143,15 @@ static void take_upgraded(void *context, uint32_t number)
 
 	if (!connection->queue.count)
 		return;
-	requests_parents_serve(taking->track, connection->queue.at, -1, taking->time);
+	requests_served_change(taking->track, connection->queue.at, -1, taking->time);
 	connection->queue.at[0].stream = number;
 	connection->queue.at[0].row.protocol = FILM_PROTOCOL_HTTP2;
 	if (connection->role == FILM_REQUEST_SERVED && taking->record)
-		requests_streams_begin(taking->track, connection->queue.at, taking->record);
-	requests_parents_serve(taking->track, connection->queue.at, 1, taking->time);
+		requests_evidence_see(&(struct requests_event){.track = taking->track,
+							       .fact = REQUESTS_FACT_STREAMS,
+							       .asked = connection->queue.at,
+							       .record = taking->record});
+	requests_served_change(taking->track, connection->queue.at, 1, taking->time);
 }
 
 struct asked *requests_track_of_stream(struct connection *connection, uint32_t stream)
@@ -183,6 +170,13 @@ static struct asked *told(const struct taking *taking)
 	if (!taking->stream)
 		return connection->queue.count ? connection->queue.at : NULL;
 	return requests_track_of_stream(connection, taking->stream);
+}
+
+uint64_t requests_track_only_one(const struct connection *connection)
+{
+	return connection->queue.count == 1 && !connection->queue.at[0].stream
+		       ? connection->queue.at[0].row.number
+		       : 0;
 }
 
 /* HTTP/1 has no streams: with one, the connection has gone over to HTTP/2. */
@@ -215,34 +209,38 @@ static void take_request(void *context, const struct protocol_request *request)
 		.identity = *taking->identity,
 		.stream = taking->stream,
 	};
+	struct requests_event event = {
+		.fact = REQUESTS_FACT_SERVES,
+		.track = track,
+		.connection = connection,
+		.record = taking->record,
+		.time = taking->time,
+	};
 
 	copy_addresses(track, &asked.row, &connection->about);
 	memcpy(asked.endpoint, request->endpoint, sizeof(asked.endpoint));
 	memcpy(asked.row.path, request->path, sizeof(asked.row.path));
 	memcpy(asked.row.id, request->id, sizeof(asked.row.id));
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
-	asked.id_key = requests_parents_id(&asked.identity, request->id);
+	asked.id_key = requests_served_id(&asked.identity, request->id);
 	asked.says = request->says;
-	asked.goroutine_key = requests_parents_task(&asked.identity, taking->record->task);
-	if (requests_parents_has_goroutines(track, &asked.identity))
+	asked.goroutine_key = requests_served_task(&asked.identity, taking->record->task);
+	if (requests_served_has_lanes(track, &asked.identity))
 		asked.row.goroutine = taking->record->works_for ? taking->record->works_for
 								: taking->record->task;
 	/* one that is received is not of what the thread did before */
 	if (connection->role == FILM_REQUEST_MADE)
-		requests_parents_context(track, &asked, taking->record);
+		requests_served_context(track, &asked, taking->record);
 	if (connection->queue.count == QUEUE_MAX || !vec_push(&connection->queue, asked)) {
 		track->counts.queued++;
 		return;
 	}
+	event.asked = vec_last(&connection->queue);
 	if (connection->role == FILM_REQUEST_MADE)
-		requests_parents_find(track, vec_last(&connection->queue), taking->record,
-				      connection->reader);
-	else if (taking->stream)
-		requests_streams_begin(track, vec_last(&connection->queue), taking->record);
-	if (connection->role == FILM_REQUEST_SERVED)
-		requests_passed_asked(track->passed, (pid_t)asked.identity.pid, asked.says,
-				      asked.row.number, taking->time);
-	requests_parents_serve(track, vec_last(&connection->queue), 1, taking->time);
+		requests_evidence_made(&event);
+	else
+		requests_evidence_see(&event);
+	requests_served_change(track, vec_last(&connection->queue), 1, taking->time);
 }
 
 static void add_bytes(const struct connection *connection, struct film_request *row, bool asked,
@@ -283,23 +281,28 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 	if (!asked) {
 		taking->track->counts.before++;
 		if (taking->connection->role == FILM_REQUEST_SERVED)
-			requests_early_answered(taking->track->early,
-						key_of_thread(taking->identity), taking->time);
+			requests_evidence_see(
+				&(struct requests_event){.track = taking->track,
+							 .fact = REQUESTS_FACT_ANSWERS_OLDER,
+							 .number = key_of_thread(taking->identity),
+							 .time = taking->time});
 		return;
 	}
 	if (taking->connection->role == FILM_REQUEST_SERVED && taking->record)
-		requests_parents_context(taking->track, asked, taking->record);
+		requests_served_context(taking->track, asked, taking->record);
 	asked->is_answered = true;
 	asked->first = asked->last = taking->time;
 	asked->answerer = *taking->identity;
-	requests_passed_answered(taking->track->passed, asked->row.number, answer->status,
-				 taking->time);
 	asked->row.answerer = taking->track->to.thread(taking->track->to.context, taking->identity);
 	asked->row.status = answer->status;
 	if (answer->protocol)
 		asked->row.protocol = answer->protocol;
 	if (answer->failed)
 		asked->row.flags |= FILM_REQUEST_FAILED;
+	requests_evidence_see(&(struct requests_event){.track = taking->track,
+						       .fact = REQUESTS_FACT_ANSWERS,
+						       .asked = asked,
+						       .time = taking->time});
 }
 
 static void take_failed(void *context)
@@ -493,6 +496,7 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 		.tail = record->has_tail ? record->tail : NULL,
 	};
 	struct connection *connection;
+	struct requests_event event;
 	struct taking taking;
 
 	if (record->copied > record->length ||
@@ -500,7 +504,9 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 		track->counts.damaged++;
 		return;
 	}
-	requests_early_now(track->early, record->head.time);
+	event = (struct requests_event){
+		.track = track, .fact = REQUESTS_FACT_RECORD, .record = record};
+	requests_evidence_see(&event);
 	connection = requests_track_connection(track, record->connection);
 	if (!connection)
 		connection = meet(track, record);
@@ -521,46 +527,38 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 				 requests_threads_name(&track->threads, &record->identity),
 				 record->head.time};
 	if (!(record->flags & REQUESTS_SENT) && record->task)
-		connection->reader = requests_parents_task(&record->identity, record->task);
+		connection->reader = requests_served_task(&record->identity, record->task);
 	connection->threads[(record->flags & REQUESTS_SENT) != 0] =
 		key_of_thread(&record->identity);
 	give_gap(&taking);
-	requests_parents_before(track, connection, record);
+	event.connection = connection;
+	event.fact = REQUESTS_FACT_MOVES;
+	requests_evidence_see(&event);
 	give(&taking, &piece);
-	requests_parents_behind(track, connection, record);
+	event.fact = REQUESTS_FACT_MOVED;
+	requests_evidence_see(&event);
 }
 
 void requests_track_closed(struct requests_track *track, uint64_t number, uint64_t time)
 {
 	struct connection *connection = requests_track_connection(track, number);
 
-	requests_loops_used(track->loops, number);
+	requests_evidence_see(&(struct requests_event){
+		.track = track, .fact = REQUESTS_FACT_CLOSED, .number = number});
 	if (!connection)
 		return;
 	ended(track, connection, time);
 	forget(track, connection, time);
 }
 
-/* Since when each process serves the oldest of those that are not over. */
-static void find_oldest(const struct requests_track *track, struct map *oldest)
+void requests_track_opened(struct requests_track *track, const struct requests_record *record)
 {
-	vec_foreach (&track->all, connection)
-		vec_foreach (&connection->queue, asked) {
-			uint64_t *known = map_get(oldest, asked->identity.pid);
-
-			if (asked->row.role != FILM_REQUEST_SERVED)
-				continue;
-			if (!known)
-				(void)!map_put(oldest, asked->identity.pid, asked->begun);
-			else if (asked->begun < *known)
-				*known = asked->begun;
-		}
+	requests_evidence_see(&(struct requests_event){
+		.track = track, .fact = REQUESTS_FACT_CONNECTS, .record = record});
 }
 
 void requests_track_tick(struct requests_track *track, uint64_t now)
 {
-	struct map oldest = {0};
-
 	for (size_t i = track->all.count; i-- > 0;) {
 		struct connection *connection = &track->all.at[i];
 		uint64_t quiet = now > connection->last ? now - connection->last : 0;
@@ -570,13 +568,7 @@ void requests_track_tick(struct requests_track *track, uint64_t now)
 		if (quiet > FORGET_NS && !connection->queue.count)
 			forget(track, connection, now);
 	}
-	requests_loops_tick(track->loops);
-	requests_passed_tick(track->passed);
-	requests_early_tick(track->early);
-	find_oldest(track, &oldest);
-	requests_tasks_tick(track->tasks, &oldest);
-	map_free(&oldest);
-	requests_parents_tick(track);
+	requests_evidence_see(&(struct requests_event){.track = track, .fact = REQUESTS_FACT_TICK});
 	requests_lasting_look(track, now);
 }
 
@@ -598,17 +590,10 @@ void requests_track_finish(struct requests_track *track, uint64_t now)
 		ended(track, vec_last(&track->all), now);
 		forget(track, vec_last(&track->all), now);
 	}
-	requests_loops_give_all(track->loops);
-	requests_tasks_give_all(track->tasks);
-	requests_starts_give_all(track->starts);
-	requests_passed_give_all(track->passed);
-	requests_early_give_all(track->early);
+	requests_evidence_see(&(struct requests_event){.track = track, .fact = REQUESTS_FACT_ENDS});
 }
 
 struct requests_counts requests_track_counts(const struct requests_track *track)
 {
-	struct requests_counts counts = track->counts;
-
-	counts.unchecked = requests_early_unchecked(track->early);
-	return counts;
+	return track->counts;
 }

@@ -2,15 +2,12 @@
 #ifndef SOURCES_REQUESTS_TRACK_PRIVATE_H
 #define SOURCES_REQUESTS_TRACK_PRIVATE_H
 
-/* What is known of connections, for track.c, parents.c, lasting.c. */
+/* What is known of connections, for track.c, lasting.c and the rows of evidence.h. */
 #include "base/map.h"
 #include "base/vec.h"
-#include "sources/requests/early.h"
-#include "sources/requests/loops.h"
+#include "sources/requests/evidence.h"
 #include "sources/requests/open.h"
-#include "sources/requests/passed.h"
 #include "sources/requests/starts.h"
-#include "sources/requests/tasks.h"
 #include "sources/requests/threads.h"
 #include "sources/requests/track.h"
 
@@ -28,10 +25,9 @@ struct asked {
 	uint64_t stream_keys[2];
 	uint32_t stream; /* its number there; 0: answers come in order */
 	bool is_answered;
-	bool is_slow;	 /* lasts() said so */
-	bool is_one_of;	 /* those that its thread served; for which is not known */
-	bool may_be_for; /* one of those, or of its process; which may turn out, */
-	bool is_of_task; /* by the task that made it */
+	bool is_slow;		/* lasts() said so */
+	bool is_one_of;		/* it was made for one of several, and for which is not known */
+	uint64_t thread_serves; /* how many its thread served when it made this one */
 	/* goroutines between the one that made it, and the one that serves row.parent */
 	struct requests_line line;
 };
@@ -60,12 +56,9 @@ struct requests_track {
 	/* numbers of goroutines that ask in streams which have not been sent, by the same key */
 	struct map askers;
 	struct requests_threads threads;
-	struct requests_starts *starts;
-	struct requests_loops *loops;
-	struct requests_passed *passed;
-	struct requests_early *early;
-	struct requests_tasks *tasks;
-	struct requests_marker *marker; /* null: no requests are marked */
+	struct requests_starts *starts;	      /* that of requests_by_lane */
+	struct requests_marker *marker;	      /* null: no requests are marked */
+	void *states[REQUESTS_EVIDENCES_MAX]; /* of the rows of evidence.c */
 	struct requests_counts counts;
 };
 
@@ -75,50 +68,26 @@ static inline uint64_t key_of_thread(const struct capture_identity *identity)
 }
 
 /*
- * -- parents.c: for which request another one is made ----------------------------------
+ * -- served.c: which requests are served just now ---------------------------------------
  */
 
-/* Whether a process has goroutines: what its threads do says nothing then. */
-bool requests_parents_has_goroutines(const struct requests_track *track,
-				     const struct capture_identity *identity);
+/* Whether a process has lanes of its own, goroutines: its threads say nothing then. */
+bool requests_served_has_lanes(const struct requests_track *track,
+			       const struct capture_identity *identity);
 
 /* By what one is found, within its process; 0: by nothing. */
-uint64_t requests_parents_id(const struct capture_identity *identity, const char *id);
-uint64_t requests_parents_task(const struct capture_identity *identity, uint64_t number);
+uint64_t requests_served_id(const struct capture_identity *identity, const char *id);
+uint64_t requests_served_task(const struct capture_identity *identity, uint64_t number);
 
 /* It begins to be served (1), or ends (-1), at a time; of one that is made nothing happens. */
-void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by,
+void requests_served_change(struct requests_track *track, const struct asked *asked, int64_t by,
 			    uint64_t time);
 /* What the thread of a piece has published becomes its id. */
-void requests_parents_context(struct requests_track *track, struct asked *asked,
-			      const struct requests_record *record);
-/* One that is made, by that piece; reader: of its connection. */
-void requests_parents_find(struct requests_track *track, struct asked *asked,
-			   const struct requests_record *record, uint64_t reader);
-/* It turns out that it is made for a goroutine. */
-void requests_parents_asker(struct requests_track *track, struct asked *asked, uint64_t number);
-/* Writes one that is over, maybe later: once it is known for which one it was made. */
-void requests_parents_over(struct requests_track *track, struct asked *asked);
-/* A requests_loops_give and a requests_tasks_give, whose context is the track. */
-void requests_parents_by_order(void *context, void *kept, uint64_t parent);
-void requests_parents_by_task(void *context, void *kept, uint64_t parent);
-/* A requests_passed_give, the same. */
-void requests_parents_by_content(void *context, void *kept, uint64_t parent);
-/* A requests_early_give and a requests_starts_give, the same. */
-void requests_parents_by_thread(void *context, void *kept, bool is_wrong);
-void requests_parents_by_start(void *context, void *kept, bool is_right);
-
-/* About once a second: those that were kept for the goroutines that made them. */
-void requests_parents_tick(struct requests_track *track);
-
-/* A piece, before and behind that it is read. */
-void requests_parents_before(struct requests_track *track, struct connection *connection,
-			     const struct requests_record *record);
-void requests_parents_behind(struct requests_track *track, const struct connection *connection,
+void requests_served_context(struct requests_track *track, struct asked *asked,
 			     const struct requests_record *record);
 
 /*
- * -- streams.c: which goroutine handles a stream of HTTP/2, or asks there --------------
+ * -- by_lane.c, streams.c: which goroutine handles a stream, or asks there ---------
  */
 
 /* One that is served was received by that piece. */
@@ -129,6 +98,8 @@ void requests_streams_begin(struct requests_track *track, struct asked *asked,
  * another one send it; 0: not known, so far.
  */
 uint64_t requests_streams_made(struct requests_track *track, struct asked *asked, uint64_t reader);
+/* It turns out that it is made for a goroutine. */
+void requests_streams_asker(struct requests_track *track, struct asked *asked, uint64_t number);
 void requests_streams_end(struct requests_track *track, const struct asked *asked);
 
 /*
@@ -139,6 +110,9 @@ void requests_streams_end(struct requests_track *track, const struct asked *aske
 struct connection *requests_track_connection(struct requests_track *track, uint64_t number);
 /* Its request of that stream; null: it has none. */
 struct asked *requests_track_of_stream(struct connection *connection, uint32_t stream);
+
+/* The number of its request, if it has just one, and no streams; else 0. */
+uint64_t requests_track_only_one(const struct connection *connection);
 
 /* A request as it stands at a time, which is its end if it has no byte of an answer. */
 void requests_asked_row(struct asked *asked, uint64_t now);
