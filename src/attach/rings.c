@@ -22,7 +22,7 @@
 
 #include <bpf/bpf.h>
 
-#include "base/cpus.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "attach/backlog.h"
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/fail.h"
 #include "cmd/verb.h"
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "attach/feature.h"
 #include "record/feature_programs.h"
-#include "cmd/doctor_process.h"
+#include "sources/memory/ways.h"
 
 static const char help[] =
 	"usage: stackcam doctor [--json] [-p PID]\n"
@@ -110,6 +113,67 @@ static void print_json(const struct feature *features, const struct feature *obs
 	json_close(&j, ']');
 	json_close(&j, '}');
 	putchar('\n');
+}
+
+static void print_process(pid_t pid, const struct mem_ways *ways)
+{
+	fputs("process ", stdout);
+	text_print_safe(stdout, ways->comm);
+	printf(" (%d); its allocator: ", (int)pid);
+	text_print_safe(stdout, *ways->allocator
+					? ways->allocator
+					: "none that is known by the names of its functions");
+	puts("\n");
+	for (size_t i = 0; i < ways->count; i++) {
+		const struct mem_way *way = &ways->at[i];
+
+		printf("%-3s  -e %-24s ", way->works ? "yes" : "no", way->event);
+		text_print_safe(stdout, way->words);
+		if (way->works)
+			printf("; cost: %s", way->cost);
+		putchar('\n');
+	}
+}
+
+static void print_process_json(pid_t pid, const struct mem_ways *ways)
+{
+	struct json j = {stdout};
+
+	json_open(&j, NULL, '{');
+	json_u64(&j, "pid", (uint64_t)pid);
+	json_text(&j, "comm", ways->comm);
+	json_text(&j, "allocator", ways->allocator);
+	json_open(&j, "ways", '[');
+	for (size_t i = 0; i < ways->count; i++) {
+		const struct mem_way *way = &ways->at[i];
+
+		json_open(&j, NULL, '{');
+		json_text(&j, "event", way->event);
+		json_bool(&j, "works", way->works);
+		json_text(&j, "words", way->words);
+		json_text(&j, "cost", way->cost);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	putchar('\n');
+}
+
+/* Prints in which ways the memory of a process can be recorded. Returns an exit status. */
+static int doctor_process(pid_t pid, bool as_json)
+{
+	struct mem_ways ways;
+	struct fail why = {0};
+
+	if (mem_ways_find(pid, &ways, &why)) {
+		fail_print(&why);
+		return fail_exit_status(&why);
+	}
+	if (as_json)
+		print_process_json(pid, &ways);
+	else
+		print_process(pid, &ways);
+	return 0;
 }
 
 int cmd_doctor(int argc, char **argv)

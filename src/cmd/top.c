@@ -16,18 +16,20 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/recording.h"
-#include "cmd/terminal.h"
 #include "film/events.h"
 #include "film/reader.h"
 #include "host/recorder.h"
@@ -35,6 +37,14 @@
 #include "query/report.h"
 #include "query/summary.h"
 #include "show/top.h"
+
+/*
+ * A terminal that is drawn on: its other screen, without a cursor, and keys as they are pressed.
+ * terminal_end() puts all of that back; it is needed only after terminal_begin() returned true.
+ */
+struct terminal {
+	struct termios before;
+};
 
 #define SECOND_NS  1000000000ull
 #define SPAN_NS	   (2 * SECOND_NS)
@@ -224,6 +234,44 @@ static void free_film(struct top *top)
 	top->has_summary = false;
 	film_free(top->film);
 	top->film = NULL;
+}
+
+/* xterm's private modes, which all terminals of today know: the other screen, the cursor. */
+#define OTHER_SCREEN "\033[?1049h\033[?25l"
+#define USUAL_SCREEN "\033[?25h\033[?1049l"
+
+/* Of standard input and output. False: one of them is not a terminal. */
+static bool terminal_begin(struct terminal *terminal)
+{
+	struct termios keys;
+
+	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &terminal->before))
+		return false;
+	keys = terminal->before;
+	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &keys))
+		return false;
+	fputs(OTHER_SCREEN, stdout);
+	fflush(stdout);
+	return true;
+}
+
+static void terminal_end(const struct terminal *terminal)
+{
+	fputs(USUAL_SCREEN, stdout);
+	fflush(stdout);
+	tcsetattr(STDIN_FILENO, TCSAFLUSH, &terminal->before);
+}
+
+/* 24 and 80 where the terminal does not say. */
+static void terminal_size(unsigned int *rows, unsigned int *columns)
+{
+	struct winsize size = {0};
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		size = (struct winsize){0};
+	*rows = size.ws_row ? size.ws_row : 24;
+	*columns = size.ws_col ? size.ws_col : 80;
 }
 
 static void measure(const struct top *top, struct top_screen *screen)

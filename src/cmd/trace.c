@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/fail.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cmd/answer.h"
 #include "cmd/verb.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +14,27 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "film/reader.h"
+#include "query/report.h"
+#include "show/output.h"
+#include "show/show.h"
 #include "sources/calls/calls.h"
+#include "sources/calls/plan.h"
 #include "sources/inspect/inspect.h"
 #include "record/sources.h"
 #include "cmd/inspect_verb.h"
 #include "cmd/recording.h"
-#include "cmd/trace_list.h"
 #include "cmd/trace_options.h"
-#include "cmd/trace_sums.h"
-#include "cmd/trace_words.h"
 #include "host/recorder.h"
 #include "host/say.h"
 #include "show/call_long.h"
 #include "query/shown_text.h"
+
+/* trace --summary without -o: the sums are in a film that is gone once it has been shown. */
+struct trace_sums {
+	char folder[64]; /* "": there is none */
+	char film[80];
+};
 
 /*
  * Calls per second of one function, for some seconds in a row. A process that another user runs
@@ -120,6 +133,125 @@ static int inspect_calls(struct trace_options *o, struct calls *calls,
 	return err;
 }
 
+/* What 'trace' says while it runs and at its end, to standard error. */
+
+/* words: of plan_warning() */
+static void trace_warn(const char *words)
+{
+	fputs("stackcam: ", stderr);
+	text_print_safe(stderr, words);
+	fputc('\n', stderr);
+}
+
+/* For struct session; context: the struct calls. */
+static void trace_show_progress(void *context, uint64_t elapsed_ns)
+{
+	struct calls_statistics statistics;
+	double seconds = (double)elapsed_ns / 1e9;
+	char calls[32];
+
+	calls_statistics(context, &statistics);
+	text_count(calls, sizeof(calls), statistics.calls);
+	fprintf(stderr, "\r\033[K%.0f s, %s calls of %zu functions, recorder at %.1f %% of one CPU",
+		seconds, calls, statistics.functions, own_cpu_seconds() / seconds * 100);
+}
+
+static void show_losses(const struct calls_statistics *calls,
+			const struct camera_statistics *camera)
+{
+	uint64_t lost = camera->lost + calls->strangers;
+	/* the film was also told of what has words of its own here */
+	uint64_t said = calls->strangers + calls->late + calls->taken_out + calls->gave_way;
+	uint64_t others = camera->other_losses > said ? camera->other_losses - said : 0;
+
+	if (lost)
+		fprintf(stderr, "; %llu call%s lost", (unsigned long long)lost, text_plural(lost));
+	if (calls->not_waited_for)
+		fprintf(stderr, "; %llu not kept, although their callers may be slow",
+			(unsigned long long)calls->not_waited_for);
+	if (others)
+		fprintf(stderr, "; %llu smaller loss%s, which the report names",
+			(unsigned long long)others, others == 1 ? "" : "es");
+	if (calls->refused)
+		fprintf(stderr, "; %zu function%s could not be probed", calls->refused,
+			text_plural(calls->refused));
+	if (calls->left_out->count) {
+		fprintf(stderr, "; %zu function%s that match%s left out, such as ",
+			calls->left_out->count, text_plural(calls->left_out->count),
+			calls->left_out->count == 1 ? "es is" : " are");
+		text_print_safe(stderr, calls->left_out->name);
+		fprintf(stderr, " (%s)", probe_refusal_words(calls->left_out->why));
+	}
+	if (calls->late)
+		fprintf(stderr, "; the first calls in %zu file%s mapped later were not seen",
+			calls->late, text_plural(calls->late));
+	if (!lost && !camera->other_losses && !calls->not_waited_for && !calls->refused)
+		fputs("; nothing lost", stderr);
+}
+
+static void show_debugged(const struct calls_statistics *calls)
+{
+	if (calls->gave_way)
+		fprintf(stderr,
+			"; a debugger came to process %d: all probes were taken away, so that its "
+			"breakpoints work",
+			(int)calls->debugged);
+	else if (calls->debugged)
+		fprintf(stderr,
+			"; process %d ran under a debugger: a breakpoint that it set meanwhile on "
+			"a "
+			"traced function ends the process when it is deleted",
+			(int)calls->debugged);
+}
+
+/* film: its name, null: none was kept. */
+static void trace_show_end(const char *film, const struct recording *recording,
+			   const struct calls_statistics *calls)
+{
+	struct camera_statistics camera;
+	char count[32], bytes[32], longest[32];
+
+	camera_statistics(recording->session.camera, &camera);
+	text_count(count, sizeof(count), calls->calls);
+	text_bytes(bytes, sizeof(bytes), recording->film_bytes);
+	if (recording->session.progress)
+		fputs("\r\033[K", stderr);
+	if (film)
+		text_print_safe(stderr, film);
+	else
+		fputs("traced", stderr);
+	fprintf(stderr, ": %s call%s of %zu function%s in %.1f s", count, text_plural(calls->calls),
+		calls->functions, text_plural(calls->functions),
+		(double)recording->session.elapsed_ns / 1e9);
+	if (film)
+		fprintf(stderr, ", %s", bytes);
+	if (!calls->calls && !recording->session.command &&
+	    !recording->session.selection->name_count)
+		fputs("; processes that a target had started before are not traced with it: -n "
+		      "NAME "
+		      "names them all",
+		      stderr);
+	if (calls->dropped)
+		fprintf(stderr, "; %llu faster ones not kept", (unsigned long long)calls->dropped);
+	if (camera.held) {
+		text_duration(longest, sizeof(longest), camera.held_longest);
+		fprintf(stderr,
+			"; programs and libraries were held for their probes %llu time%s, %s at "
+			"most",
+			(unsigned long long)camera.held, text_plural(camera.held), longest);
+	}
+	show_losses(calls, &camera);
+	if (calls->taken_out) {
+		fprintf(stderr,
+			"; %zu function%s no longer traced, called too often (--max-rate), such "
+			"as ",
+			calls->taken_out, text_plural(calls->taken_out));
+		text_print_safe(stderr, calls->hottest ? calls->hottest : "");
+	}
+	show_debugged(calls);
+	fputc('\n', stderr);
+}
+
 static int record(struct trace_options *o, int argc, char **argv, struct calls *calls,
 		  struct inspect *inspect, struct command *command, struct fail *why)
 {
@@ -214,6 +346,137 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 	inspect_free(inspect);
 	calls_free(calls);
 	return err;
+}
+
+static const char *const cost_words[] = {
+	[PROBE_COST_FAST] = "fast",
+	[PROBE_COST_SLOW] = "slow",
+};
+
+static const char *const exit_words[] = {
+	[PROBE_EXIT_RETURN] = "return",
+	[PROBE_EXIT_RET] = "ret",
+	[PROBE_EXIT_INFERRED] = "inferred",
+};
+
+struct tally {
+	size_t traced, refused, by_cost[3];
+};
+
+static void print_function(const struct probe_function *f, struct tally *tally)
+{
+	if (f->refusal != PROBE_ALLOWED) {
+		tally->refused++;
+		fputs("  -     -         ", stdout);
+		text_print_safe(stdout, f->name);
+		printf("  (not traced: %s)\n", probe_refusal_words(f->refusal));
+		return;
+	}
+	tally->traced++;
+	tally->by_cost[f->cost]++;
+	printf("  %-5s %-9s ", cost_words[f->cost], exit_words[f->exit]);
+	text_print_safe(stdout, f->name);
+	putchar('\n');
+}
+
+/*
+ * 'trace --list': prints what would be traced, at which cost, and what not, and why. Returns an
+ * exit status.
+ */
+static int trace_list(const struct plan_options *options)
+{
+	struct plan_options wanted = *options;
+	const struct plan_function *functions;
+	const struct plan_image *images;
+	struct tally tally = {0};
+	struct fail why = {0};
+	struct plan *plan;
+	size_t count, all, i, k;
+
+	wanted.refused_too = true;
+	if (plan_new(&wanted, &plan, &why)) {
+		fail_print(&why);
+		return fail_exit_status(&why);
+	}
+	images = plan_images(plan, &count);
+	functions = plan_functions(plan, &all);
+	for (i = 0; i < count; i++) {
+		text_print_safe(stdout, images[i].path);
+		puts(":\n  COST  EXIT      FUNCTION");
+		for (k = 0; k < images[i].functions.count; k++)
+			if (!functions[images[i].first + k].is_moved)
+				print_function(&images[i].functions.at[k], &tally);
+	}
+	printf("%zu functions would be traced: %zu fast, %zu slow (several times as dear); "
+	       "%zu are left alone\n",
+	       tally.traced, tally.by_cost[PROBE_COST_FAST], tally.by_cost[PROBE_COST_SLOW],
+	       tally.refused);
+	plan_free(plan);
+	return 0;
+}
+
+#define ROWS 40
+
+/* Makes a folder for the film. Returns 0, or a negative errno with *why filled. */
+static int trace_sums_begin(struct trace_sums *sums, struct fail *why)
+{
+	snprintf(sums->folder, sizeof(sums->folder), "/tmp/stackcam-XXXXXX");
+	if (!mkdtemp(sums->folder)) {
+		sums->folder[0] = 0;
+		return fail_errno(why, -errno, "-o FILM keeps the sums elsewhere",
+				  "cannot make a folder in /tmp for the sums");
+	}
+	snprintf(sums->film, sizeof(sums->film), "%s/sums.film", sums->folder);
+	return 0;
+}
+
+static int print(struct film *film, struct output *output, struct fail *why)
+{
+	const struct question question = {0};
+	struct show_options options = {.limit = ROWS};
+	struct report report;
+	int err = report_make(film, &question, false, &report, why);
+
+	cmd_fit_output(&options, output, false, false);
+	if (!err) {
+		err = show_format_find("table")->report(&report, &options, output->file);
+		if (err)
+			fail_errno(why, err, NULL, "cannot show the sums");
+	}
+	report_free(&report);
+	return err;
+}
+
+/*
+ * Prints the film's table of functions to standard output. Returns 0, or a negative errno with
+ * *why filled.
+ */
+static int trace_sums_show(const struct trace_sums *sums, struct fail *why)
+{
+	struct film *film = NULL;
+	struct output output;
+	struct fail ignored;
+	int err = film_open(sums->film, &film, why), closed;
+
+	if (!err)
+		err = output_open(&output, NULL, why);
+	if (!err) {
+		err = print(film, &output, why);
+		closed = output_close(&output, !err, err ? &ignored : why);
+		err = err ? err : closed;
+	}
+	film_free(film);
+	return err;
+}
+
+/* Removes the film and its folder. */
+static void trace_sums_end(struct trace_sums *sums)
+{
+	if (!sums->folder[0])
+		return;
+	unlink(sums->film);
+	rmdir(sums->folder);
+	sums->folder[0] = 0;
 }
 
 int cmd_trace(int argc, char **argv)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cmd/inspect_verb.h"
 #include "cmd/verb.h"
 #include "probe/choose.h"
 

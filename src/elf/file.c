@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/file.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/cpus.h"
 #include "base/thread.h"
 
 /* What is taken is more work than what is made: two make enough for several that take. */

@@ -18,7 +18,6 @@
 #include "host/kept_lately.h"
 #include "host/recorder.h"
 #include "host/say.h"
-#include "host/say_rarely.h"
 #include "host/triggers.h"
 #include "host/lookout.h"
 #include "store/keep.h"

@@ -41,3 +41,17 @@ void host_say_exposed(const char *token_file)
 		host_say("warning: others can read the tokens in %s (mode %04o): 'chmod 600 %s'",
 			 token_file, mode, token_file);
 }
+
+#define EACH_NS 60000000000ull
+
+bool say_rarely(struct say_rarely *of, uint64_t time, uint64_t *more)
+{
+	*more = of->more;
+	if (time < of->next) {
+		of->more++;
+		return false;
+	}
+	of->next = time + EACH_NS;
+	of->more = 0;
+	return true;
+}

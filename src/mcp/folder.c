@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "query/around.h"
-#include "query/names.h"
 #include "query/report.h"
 #include "show/show.h"
 #include "show/words.h"

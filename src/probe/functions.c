@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "probe/internal.h"
 #include "probe/refusals.h"
-#include "elf/file.h"
 
 /* The shortest stub that there is. */
 #define STUB_SIZE 8

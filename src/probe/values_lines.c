@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "probe/values_lines.h"
-#include "symbol/dwarf_find.h"
 
 /* Is the file that one, or does its path end with it? */
 static bool is_file(const char *path, const char *wanted)

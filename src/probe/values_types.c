@@ -4,7 +4,6 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "probe/shapes.h"
 #include "probe/values_reader.h"
 #include "symbol/dwarf_find.h"
 #include "symbol/sandbox_child.h"

@@ -2,7 +2,6 @@
 #include "process/container.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <string.h>
 
 #define HEX_DIGITS 64

@@ -15,7 +15,6 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "process/far_files.h"
-#include "process/image_elf.h"
 #include "process/image_open.h"
 #include "process/procfs.h"
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cpus.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "process/perf_records.h"
 

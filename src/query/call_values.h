@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/map.h"
+#include "film/reader.h"
+#include "query/names.h"
 #include "query/replay.h"
 
 /* The arguments and results of a film's calls, as text. */
@@ -30,5 +32,19 @@ void call_values_warn(const struct call_values *values);
  */
 const char *call_values_given(const struct call_values *values, const struct film_call *call);
 const char *call_values_returned(const struct call_values *values, const struct film_call *call);
+
+/* Caches the names of a film's frames. */
+struct call_names {
+	const struct film *film;
+	const char **of_frame; /* null: not requested yet */
+	struct name_pool pool;
+};
+
+/* Returns 0 or -ENOMEM. */
+int call_names_init(struct call_names *names, const struct film *film);
+void call_names_free(struct call_names *names);
+
+/* The frame's name as in the film, so escape it. It is valid as long as names. Null: no memory. */
+const char *call_names_of(struct call_names *names, uint32_t frame);
 
 #endif

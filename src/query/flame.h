@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "query/labels.h"
+
 /*
  * The result behind flame graphs, trees and folded text: all stacks merged from the root. nodes[0]
  * is the root; parents precede their children; siblings are sorted by total, largest first, unless
@@ -49,5 +51,12 @@ void flame_free(struct flame *flame);
  * depth 0; after the last node it returns 0.
  */
 uint32_t flame_next(const struct flame *flame, uint32_t node, uint32_t *depth);
+
+/*
+ * Numbers the distinct labels of a flame's nodes. *label_of gets a label per node, which the caller
+ * frees; the root has no label (its entry is undefined). labels must be all zero; its strings
+ * belong to the flame. Returns 0 or -ENOMEM; call labels_free() in both cases.
+ */
+int flame_labels(const struct flame *flame, struct labels *labels, uint32_t **label_of);
 
 #endif

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/log_lines.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/map.h"
 #include "film/events.h"
 #include "film/logs.h"
-#include "query/log_owners.h"
+#include "query/explain/requests.h"
 
 /* Parts of lines, as they come: those of one line may come in any order. */
 struct part {
@@ -170,6 +172,235 @@ static void keep(struct log_lines *lines, const struct filter_kept *kept, const 
 		if (kept->threads[line->thread] && has_text(line, find))
 			lines->all.at[count++] = *line;
 	lines->all.count = count;
+}
+
+#define COMM_MAX 15 /* characters that the kernel keeps of a thread's name */
+
+enum {
+	NAME_LEAST =
+		3, /* characters of a name that is looked for: others are words of lines, too */
+	NAMES_MAX = 1024, /* threads of a process whose names are looked for */
+	ID_LEAST = 8,	  /* characters of a request's id */
+};
+
+/* A line may come that long after its request was answered. */
+#define LATE_NS 5000000000ull
+
+static bool is_of_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '-' || c == '_';
+}
+
+/* Whether a text has a name as a word of its own. A name that was cut may go on. */
+static bool has_name(const struct log_line *line, const char *name, size_t length)
+{
+	const char *at = line->text, *end = line->text + line->bytes;
+
+	while ((at = memmem(at, (size_t)(end - at), name, length))) {
+		const char *behind = at + length;
+
+		if ((at == line->text || !is_of_name(at[-1])) &&
+		    (length == COMM_MAX || behind == end || !is_of_name(*behind)))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+/* The threads of a process, by name: those whose name no other one has. */
+struct names {
+	uint32_t process;
+	vec(uint32_t) threads;
+};
+
+static int list_names(const struct film *film, uint32_t process, struct names *names)
+{
+	struct map known = {0};
+	int err = 0;
+
+	names->process = process;
+	names->threads.count = 0;
+	for (uint32_t i = 1; !err && i < film->thread_count; i++) {
+		const char *comm = film->threads[i].comm;
+		size_t length = strlen(comm);
+		uint64_t *seen, key = hash_bytes(comm, length);
+
+		if (film->threads[i].process != process || length < NAME_LEAST)
+			continue;
+		seen = map_get(&known, key);
+		if (seen)
+			names->threads.at[*seen] = 0;
+		else if (names->threads.count >= NAMES_MAX)
+			continue;
+		else if (!vec_push(&names->threads, i) ||
+			 !map_put(&known, key, names->threads.count - 1))
+			err = -ENOMEM;
+	}
+	map_free(&known);
+	return err;
+}
+
+static uint32_t named_by(const struct film *film, const struct names *names,
+			 const struct log_line *line)
+{
+	const char *process = film->processes[names->process].comm;
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < names->threads.count; i++) {
+		uint32_t thread = names->threads.at[i];
+		const char *comm = thread ? film->threads[thread].comm : "";
+
+		/* the program's own name is in many lines */
+		if (!*comm || !strcmp(comm, process) || !has_name(line, comm, strlen(comm)))
+			continue;
+		/* the writer's own name, or several: it is of none of the others */
+		if (thread == line->writer || found)
+			return 0;
+		found = thread;
+	}
+	return found;
+}
+
+/* A request that was served, by its id. */
+struct served {
+	uint64_t start, end;
+	uint32_t thread;
+	uint32_t next; /* of the same id, and 1; 0: none */
+};
+
+struct owners {
+	const struct film *film;
+	vec(struct served) served;
+	struct map ids; /* of the id, a hash: the last one with it */
+	int err;
+};
+
+static int take_request(void *context, const struct request *request)
+{
+	struct owners *o = context;
+	size_t length = strlen(request->id);
+	uint64_t key = hash_bytes(request->id, length);
+	const uint64_t *known;
+	struct served served = {
+		.start = request_start(request),
+		.end = request->row.end,
+		.thread = request_answerer(request),
+	};
+
+	if (request->row.role != FILM_REQUEST_SERVED || length < ID_LEAST || !served.thread)
+		return 0;
+	known = map_get(&o->ids, key);
+	served.next = known ? (uint32_t)*known + 1 : 0;
+	if (!vec_push(&o->served, served) || !map_put(&o->ids, key, o->served.count - 1))
+		o->err = -ENOMEM;
+	return o->err;
+}
+
+/* The thread of the line's process that served a request of that id then; 0: none. */
+static uint32_t served_by(const struct owners *o, const struct log_line *line, const char *id,
+			  size_t length)
+{
+	const uint64_t *known = map_get(&o->ids, hash_bytes(id, length));
+	uint32_t process = o->film->threads[line->writer].process;
+
+	for (uint32_t i = known ? (uint32_t)*known + 1 : 0; i; i = o->served.at[i - 1].next) {
+		const struct served *served = &o->served.at[i - 1];
+
+		if (o->film->threads[served->thread].process == process &&
+		    line->time >= served->start && line->time < served->end + LATE_NS)
+			return served->thread;
+	}
+	return 0;
+}
+
+static uint32_t request_of(const struct owners *o, const struct log_line *line)
+{
+	const char *at = line->text, *end = line->text + line->bytes;
+	uint32_t found = 0;
+
+	while (!found && at < end) {
+		const char *word = at;
+
+		while (at < end && is_of_name(*at))
+			at++;
+		if (at - word >= ID_LEAST)
+			found = served_by(o, line, word, (size_t)(at - word));
+		at += at == word || at < end;
+	}
+	return found;
+}
+
+static void set_owner(const struct owners *o, const struct names *names, struct log_line *line)
+{
+	uint32_t thread = o->served.count ? request_of(o, line) : 0;
+
+	line->matched = LOG_BY_REQUEST_ID;
+	if (!thread) {
+		thread = named_by(o->film, names, line);
+		line->matched = LOG_BY_THREAD_NAME;
+	}
+	if (!thread || thread == line->writer) {
+		thread = line->writer;
+		line->matched = LOG_BY_WRITER;
+	}
+	line->thread = thread;
+}
+
+static int by_process(const void *x, const void *y, void *context)
+{
+	const struct log_lines *lines = context;
+	const struct film_thread *threads = lines->film->threads;
+	const size_t *a = x, *b = y;
+	uint32_t p = threads[lines->all.at[*a].writer].process;
+	uint32_t q = threads[lines->all.at[*b].writer].process;
+
+	return p < q ? -1 : p > q;
+}
+
+/* Process by process, as the names of a process are listed once. 0 or -ENOMEM. */
+static int set_owners(const struct owners *o, struct log_lines *lines)
+{
+	size_t count = lines->all.count, *order = calloc(count, sizeof(*order));
+	struct names names = {0};
+	int err = order ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < count; i++)
+		order[i] = i;
+	if (!err)
+		qsort_r(order, count, sizeof(*order), by_process, lines);
+	for (size_t i = 0; !err && i < count; i++) {
+		struct log_line *line = &lines->all.at[order[i]];
+		uint32_t process = o->film->threads[line->writer].process;
+
+		if (names.process != process)
+			err = list_names(o->film, process, &names);
+		if (!err && process)
+			set_owner(o, &names, line);
+	}
+	vec_free(&names.threads);
+	free(order);
+	return err;
+}
+
+/*
+ * Finds the threads that lines belong to, by their text. Returns 0 or a negative errno with *why
+ * filled.
+ */
+static int log_owners_find(struct log_lines *lines, struct film *film, struct fail *why)
+{
+	struct owners o = {.film = film};
+	int err;
+
+	if (!lines->all.count)
+		return 0;
+	err = requests_each(film, 0, UINT64_MAX, take_request, &o, why);
+	if (!err && !o.err)
+		o.err = set_owners(&o, lines);
+	if (o.err)
+		err = fail_errno(why, o.err, NULL, "cannot find the threads of lines");
+	vec_free(&o.served);
+	map_free(&o.ids);
+	return err;
 }
 
 int log_lines_read(struct log_lines *lines, struct film *film, const struct filter *filter,

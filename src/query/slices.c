@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpus.h"
+#include "base/thread.h"
 #include "base/saturated.h"
 #include "base/vec.h"
 #include "film/events.h"

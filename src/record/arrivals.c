@@ -12,7 +12,7 @@
 #include "attach/filter.h"
 #include "resolve/samples.h"
 #include "record/sources.h"
-#include "process/image_at.h"
+#include "process/image_open.h"
 #include "process/procfs.h"
 
 /*

@@ -15,7 +15,6 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
-#include "bpf/capture/abi.h"
 #include "record/arrivals.h"
 #include "record/drain.h"
 #include "attach/feature.h"

@@ -2,7 +2,6 @@
 #include "record/running.h"
 
 #include "base/clock.h"
-#include "attach/filter.h"
 #include "resolve/samples.h"
 #include "sources/source.h"
 #include "process/activity.h"

@@ -2,6 +2,9 @@
 #ifndef RESOLVE_TASK_LIST_H
 #define RESOLVE_TASK_LIST_H
 
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "base/fail.h"
 #include "bpf/capture/abi.h"
 
@@ -26,5 +29,17 @@ int task_list_read(struct task_list *list,
 		   void (*each)(void *context, const struct capture_head *head,
 				const struct capture_handover *from),
 		   void *context);
+
+/* A copy of a stack on which no thread runs, and the registers to start the walk with. */
+struct still_stack {
+	struct capture_handover from;
+	uint8_t copy[CAPTURE_COPY_MAX];
+};
+
+/*
+ * Copies the stack from a process's memory, page by page, because a missing page must not prevent
+ * reading the next ones. `from` must have sp, and the thread pointer if that is above the stack.
+ */
+void still_stack_copy(struct still_stack *stack, pid_t pid);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "film/film.h"
-#include "query/flame_labels.h"
+#include "query/flame.h"
 #include "query/flame_prune.h"
 
 void put_time(struct json *j, const char *key, uint64_t time)

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "query/flame.h"
 #include "query/functions.h"
-#include "query/request_figures.h"
+#include "query/request_sums.h"
 #include "store/ask.h"
 
 /* What several answers of the API have in common, as doc/openapi.json describes it. */

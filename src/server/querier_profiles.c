@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/flame_labels.h"
+#include "query/flame.h"
 #include "query/flame_prune.h"
 #include "query/report.h"
 #include "query/tree.h"

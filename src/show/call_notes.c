@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "query/names.h"
 #include "show/table_names.h"
 #include "show/words.h"
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "query/call_names.h"
 #include "query/call_values.h"
 
 struct calls_text {

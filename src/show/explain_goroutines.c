@@ -2,8 +2,6 @@
 #include "show/explain_goroutines.h"
 
 #include "base/text.h"
-#include "query/names.h"
-#include "query/wait_class.h"
 #include "show/words.h"
 
 enum {

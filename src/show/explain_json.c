@@ -9,7 +9,6 @@
 #include "show/json_film.h"
 #include "show/last_scene.h"
 #include "show/logs.h"
-#include "show/words.h"
 
 enum {
 	FRAMES_MAX = 128,

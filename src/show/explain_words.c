@@ -6,7 +6,6 @@
 #include "query/explain/goroutines.h"
 #include "query/explain/name_servers.h"
 #include "show/explain.h"
-#include "show/words.h"
 
 void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t beside,
 			  struct buf *words)

@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "query/shown_text.h"
-#include "query/shown_walk.h"
 
 static void format_address(char to[24], uint64_t address)
 {

@@ -8,7 +8,6 @@
 #include "show/call_notes.h"
 #include "show/json_film.h"
 #include "show/show.h"
-#include "show/words.h"
 
 static void put_span(struct json *j, const struct view *view)
 {

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "film/events.h"
 #include "film/gauges.h"
-#include "query/filter.h"
 #include "query/reasons.h"
 #include "show/json_film.h"
 #include "show/words.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/states.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/json.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "query/names.h"
 #include "show/words.h"
 
 /* Threads that are named one by one where several have the same stack. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "film/events.h"
 #include "show/summary.h"
 #include "show/words.h"
 

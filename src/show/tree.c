@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "query/names.h"
 #include "show/call_notes.h"
 #include "show/words.h"
 

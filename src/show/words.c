@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "film/events.h"
-#include "query/names.h"
 #include "query/unlinked.h"
 
 void words_value(char *to, size_t size, const char *unit, uint64_t value)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/cpus.h"
+#include "base/thread.h"
 #include "attach/perf_events.h"
 #include "film/events.h"
 #include "bpf/probes.skel.h"

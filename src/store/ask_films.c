@@ -13,7 +13,6 @@
 #include "query/level.h"
 #include "query/report.h"
 #include "store/ask_private.h"
-#include "store/folder.h"
 #include "store/index_series.h"
 
 /* Which processes of the film at hand are meant. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/saturated.h"
 #include "film/labels.h"
 #include "query/view.h"
 #include "store/ask_private.h"

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The films of a store as they are known in memory. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "store/room.h"
 
 #define PACKED_MODE 0400

@@ -4,7 +4,6 @@
  * with them. Films cannot say it: one may be removed while its sums stay, as those of its hour do,
  * or grow behind what was added.
  */
-#include <errno.h>
 
 #include "store/index_private.h"
 

@@ -4,12 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/database.h"
 #include "base/saturated.h"
 #include "film/loss_kinds.h"
-#include "film/schema.h"
 #include "store/index_series.h"
 
 /* A film that says to be longer is wrong about it. */

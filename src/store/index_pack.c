@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/saturated.h"
 #include "film/schema.h"
 #include "store/index_private.h"
 

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "query/names.h"
-#include "query/request_figures.h"
+#include "query/request_sums.h"
 #include "store/ask.h"
 
 /*

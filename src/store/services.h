@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "query/connections.h"
 #include "query/names.h"
-#include "query/request_figures.h"
+#include "query/request_sums.h"
 #include "store/ask.h"
 
 /* Which services asked which others, by the requests that they made and served. */

@@ -18,7 +18,6 @@
 #include "film/labels.h"
 #include "film/reader.h"
 #include "store/keep.h"
-#include "store/marks.h"
 #include "store/room.h"
 
 /* A clock of a sender may be wrong, but a film of next year would be the newest one for a year. */

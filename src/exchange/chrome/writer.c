@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/map.h"
-#include "query/call_names.h"
 #include "query/call_values.h"
 #include "query/report.h"
 

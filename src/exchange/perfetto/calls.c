@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "query/call_names.h"
 #include "query/call_values.h"
 #include "exchange/perfetto/trace.h"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/pprof/writer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "film/events.h"
 #include "exchange/pprof/profile.h"
-#include "query/flame_labels.h"
+#include "query/flame.h"
 
 /*
  * A flame in pprof's format (profile.proto, see exchange/pprof/film.h), where the single frames of

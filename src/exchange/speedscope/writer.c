@@ -8,8 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "film/events.h"
-#include "query/flame_labels.h"
-#include "query/names.h"
+#include "query/flame.h"
 
 /*
  * speedscope's file format (its file-format-schema.json): frames once, then stacks and their

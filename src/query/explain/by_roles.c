@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/explain/by_roles.h"
 
-#include <errno.h>
-
 static const struct {
 	enum film_role role;
 	uint32_t flag;

@@ -6,16 +6,13 @@
 #include <string.h>
 
 #include "film/events.h"
-#include "query/explain/accept_locks.h"
 #include "query/explain/asked.h"
 #include "query/explain/by_roles.h"
 #include "query/explain/calls.h"
-#include "query/explain/children.h"
 #include "query/explain/name_servers.h"
 #include "query/explain/parts.h"
 #include "query/explain/peers.h"
-#include "query/explain/retries.h"
-#include "query/explain/uploads.h"
+#include "query/explain/marks.h"
 
 bool explain_is_condition(const struct history_slice *slice)
 {

@@ -7,9 +7,7 @@
  * with two flags in the lowest bits and no sign. Before the first entry is the offset -1, the place
  * of a function's entry (kFunctionEntryBytecodeOffset in src/common/globals.h).
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/v8/internal.h"
 

@@ -9,7 +9,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/calls/abi.h"
 #include "bpf/probes.skel.h"
 
 /* The kernel hands out no more than this with one read, and cuts no thread's records in two. */

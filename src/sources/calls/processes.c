@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "bpf/calls/abi.h"
 #include "sources/calls/state.h"
 #include "attach/filter.h"
 #include "attach/holds.h"

@@ -9,7 +9,6 @@
 #include "arch/arch.h"
 #include "bpf/calls/abi.h"
 #include "sources/inspect/code.h"
-#include "sources/inspect/film.h"
 #include "sources/inspect/state.h"
 #include "elf/image.h"
 #include "runtime/go/records.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* --show: parts of arguments and variables, and nothing else of them. */
-#include <errno.h>
 #include <string.h>
 
 #include "sources/inspect/decoder.h"

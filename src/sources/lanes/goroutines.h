@@ -5,10 +5,14 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/lanes/goroutines_abi.h"
-#include "sources/lanes/goroutines_images.h"
+#include "runtime/go/waits.h"
 #include "sources/lanes/lane_film.h"
+#include "sources/probed_images.h"
 #include "sources/source.h"
 #include "sources/waiting.h"
+
+/* Programs of Go, with the probes of waits, or of lanes, too; their facts are a struct go_waits. */
+extern const struct probed_kind goroutines_waits_kind, goroutines_lanes_kind;
 
 /* What the files of the source goroutines share. */
 

@@ -2,7 +2,6 @@
 /* go-lanes: what every goroutine did, every moment. Its lives are made in lane_lives.c. */
 #include "sources/lanes/goroutines.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -12,7 +12,7 @@
 #include <bpf/bpf.h>
 
 #include "base/clock.h"
-#include "resolve/still_stack.h"
+#include "resolve/task_list.h"
 #include "process/remote.h"
 
 /*

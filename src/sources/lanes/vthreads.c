@@ -2,20 +2,46 @@
 /*
  * vthread-lanes: what every virtual thread of Java did, every moment (bpf/lanes/vthreads.bpf.c).
  * The stacks with which they wait come in records of their own, and some places are breakpoints of
- * the CPU (vthreads_code.c). Only of monitors it is seen when one could run again: any other wait
+ * the CPU. Only of monitors it is seen when one could run again: any other wait
  * lasts until it runs, and is marked as such.
  */
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "attach/breakpoints.h"
+#include "base/clock.h"
+#include "base/vec.h"
+#include "bpf/lanes/vthreads_abi.h"
+#include "resolve/samples.h"
 #include "sources/lanes/lane_source.h"
-#include "sources/lanes/vthreads_code.h"
 #include "sources/lanes/vthreads_name.h"
 #include "sources/loss_counts.h"
+#include "sources/source.h"
+#include "sources/probed_files.h"
 #include "sources/waiting.h"
 #include "bpf/probes.skel.h"
 #include "runtime/hotspot/vthreads.h"
+
+/*
+ * The code that JVMs make to run virtual threads, in the processes that run them: there are
+ * breakpoints of the CPU in it. Zero is empty, as long as it is not asked to look.
+ */
+struct vthreads_code {
+	struct bpf_program *program; /* of the breakpoints, loaded */
+	int processes;		     /* the map of struct vthreads_process */
+	struct probed_refused *refused;
+	struct breakpoints breakpoints;
+	vec(struct vthreads_running {
+		pid_t pid;
+		uint32_t object; /* of its file */
+		bool is_over; /* its probes are all set, or it was refused; else it is looked at */
+	}) running;
+};
 
 #define SECOND_NS 1000000000ull
 
@@ -56,6 +82,99 @@ static const struct probed_kind files = {
 	.keep = true,
 	.look = look_at,
 };
+
+/* refused: where processes are counted that cannot be followed. */
+static void vthreads_code_begin(struct vthreads_code *code, struct bpf_program *program,
+				int processes, struct probed_refused *refused)
+{
+	code->program = program;
+	code->processes = processes;
+	code->refused = refused;
+}
+
+/* Takes the breakpoints away. */
+static void vthreads_code_detach(struct vthreads_code *code)
+{
+	breakpoints_remove(&code->breakpoints, 0);
+}
+
+static void vthreads_code_free(struct vthreads_code *code)
+{
+	breakpoints_free(&code->breakpoints);
+	vec_free(&code->running);
+}
+
+static bool is_running(const struct vthreads_code *code, pid_t pid)
+{
+	vec_foreach (&code->running, running)
+		if (running->pid == pid)
+			return true;
+	return false;
+}
+
+/* A process runs a JVM. object: as of struct hotspot_vthreads. */
+static void vthreads_code_runs(struct vthreads_code *code, pid_t pid, uint32_t object)
+{
+	struct fail why = {0};
+
+	if (is_running(code, pid) ||
+	    vec_push(&code->running, (struct vthreads_running){pid, object, false}))
+		return;
+	fail_errno(&why, -ENOMEM, NULL, "cannot follow it");
+	probed_refused_add(code->refused, &why);
+}
+
+/* Returns whether there is nothing left to be done. */
+static bool follow(struct vthreads_code *code, const struct vthreads_running *running,
+		   struct samples *samples)
+{
+	struct vthreads_process process;
+	struct fail why = {0};
+	uint32_t pid = (uint32_t)running->pid;
+	int err;
+
+	samples_follow_begin(samples, running->pid);
+	err = samples_vthreads(samples, running->pid, running->object, &process, &why);
+
+	if (err == -EAGAIN)
+		return false;
+	if (!err) {
+		const uint64_t addresses[] = {process.first, process.end};
+
+		err = breakpoints_add(&code->breakpoints, running->pid,
+				      bpf_program__fd(code->program), addresses, 2, &why);
+		process.since = clock_ns();
+		if (!err && bpf_map_update_elem(code->processes, &pid, &process, BPF_ANY))
+			err = fail(&why, -ENOSPC, NULL, "too many JVMs");
+	}
+	if (err && err != -ESRCH)
+		probed_refused_add(code->refused, &why);
+	return true;
+}
+
+/* Sets what is missing for processes that have run a virtual thread meanwhile. */
+static void vthreads_code_look(struct vthreads_code *code, struct samples *samples)
+{
+	vec_foreach (&code->running, running)
+		if (!running->is_over)
+			running->is_over = follow(code, running, samples);
+}
+
+/* It has ended, or runs another program. */
+static void vthreads_code_gone(struct vthreads_code *code, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+	size_t kept = 0;
+
+	if (!is_running(code, pid))
+		return;
+	vec_foreach (&code->running, running)
+		if (running->pid != pid)
+			code->running.at[kept++] = *running;
+	code->running.count = kept;
+	breakpoints_remove(&code->breakpoints, pid);
+	bpf_map_delete_elem(code->processes, &key);
+}
 
 static void runs(struct source *source, pid_t pid, const void *facts)
 {

@@ -2,7 +2,6 @@
 #include "sources/machine/tcp.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

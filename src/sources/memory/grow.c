@@ -16,7 +16,7 @@
 
 #include <bpf/bpf.h>
 
-#include "base/cpus.h"
+#include "base/thread.h"
 #include "bpf/memory/grow_abi.h"
 #include "attach/perf_events.h"
 #include "film/events.h"

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/memory/heap_abi.h"
 #include "sources/loss_counts.h"
 #include "sources/memory/probes.h"
 #include "sources/memory/record.h"

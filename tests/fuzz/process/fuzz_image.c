@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/image_elf.h"
+#include "process/image_open.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/cpus.h"
 #include "base/thread.h"
 
 static void *signals_of(void *context)

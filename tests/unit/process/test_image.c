@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "process/image_elf.h"
+#include "process/image_open.h"
 #include "process/images.h"
 
 /* A file with the parts of an ELF image that matter here. */

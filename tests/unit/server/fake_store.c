@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "film/film.h"
-#include "query/flame_labels.h"
+#include "query/flame.h"
 #include "query/report.h"
 #include "store/ask.h"
 #include "store/marks.h"
