@@ -24,6 +24,7 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
 			    .comm = fake_hostile,
 			    .process = fake_hostile,
 			    .command = fake_hostile,
+			    .service = fake_hostile,
 			    .kind = "thread",
 			    .pid = 10,
 			    .tid = 11,
