@@ -198,12 +198,12 @@ static uint32_t frame_id(struct film_writer *w, const struct film_place *place, 
 	struct known_key key = {.a = key_of, .b = kind};
 
 	*is_new = false;
-	id = known_find(&w->known_frames, &key);
+	id = w->all_is_new ? 0 : known_find(&w->known_frames, &key);
 	if (id)
 		return id;
 	id = w->next.frame;
 	if (w->naming || id > FILM_FRAMES_MAX || !make_room(&w->batch->frames) ||
-	    !make_room(&w->kinds) || !known_add(&w->known_frames, &key, id))
+	    !make_room(&w->kinds) || (!w->all_is_new && !known_add(&w->known_frames, &key, id)))
 		return lost(w, LOST_FRAME);
 	vec_push(&w->batch->frames, *place);
 	vec_push(&w->kinds, kind);
@@ -247,14 +247,14 @@ uint32_t film_mark_at(struct film_writer *w, const char *name, const char *where
 uint32_t film_stack(struct film_writer *w, uint32_t parent, uint32_t frame, enum film_how how)
 {
 	struct known_key key = {.a = (uint64_t)parent << 32 | frame, .b = (uint64_t)how};
-	uint32_t id = known_find(&w->known_stacks, &key);
+	uint32_t id = w->all_is_new ? 0 : known_find(&w->known_stacks, &key);
 
 	if (id)
 		return id;
 	id = w->next.stack;
 	if (w->naming || id > FILM_STACKS_MAX || parent >= id || !frame || frame >= w->next.frame ||
 	    (unsigned int)how > UINT8_MAX || !make_room(&w->batch->stacks) ||
-	    !known_add(&w->known_stacks, &key, id))
+	    (!w->all_is_new && !known_add(&w->known_stacks, &key, id)))
 		return lost(w, LOST_STACK);
 	vec_push(&w->batch->stacks, (struct film_stack){parent, frame, how});
 	w->next.stack++;

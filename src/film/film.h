@@ -164,6 +164,30 @@ struct film_stack {
 	enum film_how how;
 };
 
+/* How many of each a film has. */
+struct film_counts {
+	uint32_t processes, threads, functions, frames, stacks;
+};
+
+/*
+ * Of the texts of a usual process, most of all its command line and its control group, and of the
+ * name of a function.
+ */
+enum {
+	FILM_PROCESS_BYTES = 256,
+	FILM_NAME_BYTES = 48
+};
+
+/* About how many bytes of memory these take of who reads the film. */
+static inline uint64_t film_tables_size(const struct film_counts *counts)
+{
+	return counts->processes * (sizeof(struct film_process) + FILM_PROCESS_BYTES) +
+	       counts->threads * sizeof(struct film_thread) +
+	       counts->functions * (sizeof(struct film_function) + FILM_NAME_BYTES) +
+	       counts->frames * sizeof(struct film_frame) +
+	       counts->stacks * sizeof(struct film_stack);
+}
+
 /* What was lost, by reason. event 0: the loss does not belong to one event. */
 struct film_loss {
 	uint32_t event;

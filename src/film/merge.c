@@ -18,8 +18,14 @@
  */
 #define BLOCK_SPAN 60000000000ull
 
-/* What waits for a commit, of each kind: some MB. */
-#define COMMIT_BYTES (6u << 20)
+/* What waits for a commit, of all kinds together. */
+#define COMMIT_BYTES (2u << 20)
+
+/*
+ * Of a single film whose tables take more memory, frames and stacks are copied, also those that its
+ * writer forgot and wrote again, which are few: to find them takes as much memory as to read it.
+ */
+#define COPIED_TABLES (4u << 20)
 
 /*
  * Films whose clocks differ by less were made while the machine ran; wall clocks are slewed by
@@ -45,6 +51,7 @@ struct film_merge {
 	struct arena texts;    /* of info */
 	vec(int64_t) boots;    /* the latest offset of each */
 	bool one_clock;	       /* all are of one start of the machine */
+	bool is_only;	       /* only one film is added */
 	vec(struct merged_loss) losses;
 
 	/* of the film that is added */
@@ -100,8 +107,9 @@ static const char *keep(struct film_merge *merge, const char *s, bool *ok)
 }
 
 /* What the first film says of its machine, all must say. */
-static int begin(struct film_merge *merge, const struct film_info *first, struct fail *why)
+static int begin(struct film_merge *merge, const struct film *film, struct fail *why)
 {
+	const struct film_info *first = &film->info;
 	struct film_info info;
 	bool ok = true;
 	int err;
@@ -127,6 +135,8 @@ static int begin(struct film_merge *merge, const struct film_info *first, struct
 	/* their strings are those of ids */
 	if (!film_pack_rows(merge->to) || merge_ids_init(&merge->ids, merge->to))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge films");
+	if (merge->is_only && film_tables_of(film) > COPIED_TABLES)
+		merge->ids.is_only = merge->to->all_is_new = true;
 	return 0;
 }
 
@@ -173,14 +183,18 @@ static int too_old(struct film_merge *merge)
  * Commits now and then, so that memory does not hold all. Waits: the disk is slower than this, and
  * what is queued for it is memory, too.
  */
+static int commit(struct film_merge *merge)
+{
+	return film_commit(merge->to, merge->info.end, true, merge->why);
+}
+
 static int commit_some(struct film_merge *merge)
 {
-	const size_t *piled = merge->to->batch->piled;
-	bool enough = false;
+	size_t piled = 0;
 
 	for (size_t i = 0; i < FILM_BLOCK_KINDS; i++)
-		enough |= piled[i] >= COMMIT_BYTES;
-	return enough ? film_commit(merge->to, merge->info.end, true, merge->why) : 0;
+		piled += merge->to->batch->piled[i];
+	return piled >= COMMIT_BYTES ? commit(merge) : 0;
 }
 
 /* Makes times those of the film that is made: as exact as they are known. False: one is too old. */
@@ -327,7 +341,7 @@ int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why
 	struct merge_ids *ids = &merge->ids;
 	int64_t shift;
 	uint32_t boot;
-	int err = merge->to ? check(merge, &film->info, why) : begin(merge, &film->info, why);
+	int err = merge->to ? check(merge, &film->info, why) : begin(merge, film, why);
 
 	if (err)
 		return err;
@@ -347,7 +361,10 @@ int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why
 		return err;
 	if (boot == UINT32_MAX || merge_ids_add(ids, film, shift, boot) || !add_losses(merge, film))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge films");
-	return add_events(merge, film);
+	/* a large catalogue does not wait for the first blocks */
+	if (film_batch_size(merge->to->batch) >= COMMIT_BYTES)
+		err = commit(merge);
+	return err ? err : add_events(merge, film);
 }
 
 int film_merge_end(struct film_merge *merge, bool keep_it, struct fail *why)
@@ -430,6 +447,8 @@ int film_merge_files(const char *const *paths, size_t count, const char *to, siz
 	err = sort_parts(paths, count, parts, bad, why);
 	if (!err)
 		err = film_merge_begin(to, &merge, why);
+	if (!err)
+		merge->is_only = count == 1;
 	for (size_t i = 0; !err && i < count; i++) {
 		err = film_merge_add_file(merge, paths[parts[i].index], why);
 		/* what is wrong with memory or the disk is not the film's fault */

@@ -364,7 +364,20 @@ static int map_mark(struct merge_ids *ids, uint32_t i)
 	uint32_t id = film_mark_at(ids->to, *name ? name : "[mark]", frame->file);
 
 	ids->frame_of.at[i] = id;
-	return id != ids->named.count || vec_push(&ids->named, true) ? 0 : -ENOMEM;
+	return ids->is_only || id != ids->named.count || vec_push(&ids->named, true) ? 0 : -ENOMEM;
+}
+
+static void copy_frame(struct merge_ids *ids, uint32_t i, const struct frame_names *names)
+{
+	const struct film_frame *frame = &ids->from->frames[i];
+	uint32_t image = ids->image_of.at[frame->image];
+	uint32_t id = film_frame(ids->to, image, frame->kind, frame->address);
+
+	ids->frame_of.at[i] = id;
+	if (id && names->hash)
+		film_name_frame(ids->to, id, names->at, names->count);
+	if (id && frame->start && film_frame_kind_of(frame->kind)->has_address)
+		film_start_frame(ids->to, id, frame->address, frame->start);
 }
 
 static int map_frame(struct merge_ids *ids, uint32_t i, struct frame_names *names)
@@ -377,6 +390,10 @@ static int map_frame(struct merge_ids *ids, uint32_t i, struct frame_names *name
 	if (frame->kind == FILM_FRAME_MARK)
 		return map_mark(ids, i);
 	take_names(ids->from, i, names);
+	if (ids->is_only) {
+		copy_frame(ids, i, names);
+		return 0;
+	}
 	hash = hash_frame(ids, frame, image, names);
 	known = map_get(&ids->frames, hash);
 	id = known ? (uint32_t)*known : 0;

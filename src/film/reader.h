@@ -49,6 +49,14 @@ struct film {
 	struct film_private *private;
 };
 
+/* film_tables_size() of a film of which all was read; never 0. */
+static inline uint64_t film_tables_of(const struct film *film)
+{
+	return film_tables_size(&(struct film_counts){film->process_count, film->thread_count,
+						      film->function_count, film->frame_count,
+						      film->stack_count});
+}
+
 int film_open(const char *path, struct film **film, struct fail *why);
 /* Sets is_cut_off if the film is open but its recorder is gone. */
 void film_look_at_end(struct film *film);

@@ -174,6 +174,12 @@ uint64_t film_size(const struct film_writer *w)
 	return w->disk ? film_disk_size(w->disk) : 0;
 }
 
+struct film_counts film_given(const struct film_writer *w)
+{
+	return (struct film_counts){w->processes, w->threads, w->next.function, w->next.frame,
+				    w->next.stack};
+}
+
 static struct film_writer *new_writer(void)
 {
 	struct film_writer *w = calloc(1, sizeof(*w));

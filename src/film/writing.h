@@ -33,6 +33,7 @@ struct film_writer {
 	 * film twice.
 	 */
 	struct known known_functions, known_frames, known_stacks, known_files;
+	bool all_is_new;	/* frames and stacks: each that is given is another one */
 	struct film_first next; /* ids of the next ones */
 	uint32_t files;
 	vec(uint32_t) kinds; /* of frames, by id: image << 8 | kind, for who names them later */

@@ -159,19 +159,22 @@ static uint64_t *find_function(const struct dictionary *d, const struct dictiona
 	return known;
 }
 
-static uint64_t *find_path(const struct dictionary *d, uint32_t parent, uint32_t function,
-			   uint8_t flags, uint64_t *key)
+/* There are many: 8 bytes for each. 0: there is none. */
+static uint32_t find_path(const struct dictionary *d, uint32_t parent, uint32_t function,
+			  uint8_t flags, uint64_t *hash)
 {
-	uint64_t *known;
+	size_t at;
+	uint32_t id;
 
-	*key = mix((uint64_t)parent << 32 | function, flags);
-	for (; (known = map_get(&d->by_path, *key)); *key = next_key(*key)) {
-		const struct dictionary_path *at = dictionary_path_at(d, (uint32_t)*known);
+	*hash = mix((uint64_t)parent << 32 | function, flags);
+	at = intern_start(&d->by_path, *hash);
+	while ((id = intern_next(&d->by_path, *hash, &at))) {
+		const struct dictionary_path *path = dictionary_path_at(d, id);
 
-		if (at->parent == parent && at->function == function && at->flags == flags)
+		if (path->parent == parent && path->function == function && path->flags == flags)
 			break;
 	}
-	return known;
+	return id;
 }
 
 static uint64_t *find_series(const struct dictionary *d, const struct dictionary_series *s,
@@ -220,7 +223,7 @@ static bool make_maps(struct dictionary *d)
 		const struct dictionary_path *p = dictionary_path_at(d, i);
 
 		done = find_path(d, p->parent, p->function, p->flags, &key) ||
-		       map_put(&d->by_path, key, i);
+		       intern_add(&d->by_path, key, i);
 	}
 	d->can_find = done;
 	return done;
@@ -287,14 +290,14 @@ uint32_t dictionary_path(struct dictionary *d, uint32_t parent, uint32_t functio
 {
 	struct dictionary_path path = {.parent = parent, .function = function, .flags = flags};
 	const struct dictionary_path *above = dictionary_path_at(d, parent);
-	uint64_t key, *known;
+	uint64_t hash;
 	uint32_t id;
 
 	if (!make_maps(d))
 		return 0;
-	known = find_path(d, parent, function, flags, &key);
-	if (known)
-		return (uint32_t)*known;
+	id = find_path(d, parent, function, flags, &hash);
+	if (id)
+		return id;
 	path.depth = above->depth + 1;
 	path.is_truncated = is_cut(d, parent, function);
 	if (flags || above->plain != parent) {
@@ -306,7 +309,7 @@ uint32_t dictionary_path(struct dictionary *d, uint32_t parent, uint32_t functio
 	id = path_push(d, &path);
 	if (id && !path.plain)
 		dictionary_path_at(d, id)->plain = id;
-	return id && map_put(&d->by_path, key, id) ? id : 0;
+	return id && intern_add(&d->by_path, hash, id) ? id : 0;
 }
 
 static bool series_maps(struct dictionary *d, uint32_t id)
@@ -424,7 +427,7 @@ int dictionary_take_back(struct dictionary *d, const struct dictionary_counts *t
 	dictionary_publish(d);
 	map_free(&d->by_image);
 	map_free(&d->by_function);
-	map_free(&d->by_path);
+	intern_free(&d->by_path);
 	map_free(&d->by_series);
 	map_free(&d->by_group);
 	d->can_find = false;
@@ -459,7 +462,7 @@ void dictionary_free(struct dictionary *d)
 	table_free(&d->series);
 	map_free(&d->by_image);
 	map_free(&d->by_function);
-	map_free(&d->by_path);
+	intern_free(&d->by_path);
 	map_free(&d->by_series);
 	map_free(&d->by_group);
 	map_free(&d->by_text);

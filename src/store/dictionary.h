@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "film/film.h"
+#include "film/intern.h"
 
 /*
  * The dictionaries of an index, in memory: images, functions, paths and series, all numbered from 1
@@ -74,7 +75,8 @@ struct dictionary {
 	struct dictionary_table images, functions, paths, series;
 	/* of the writer, made when first needed */
 	bool can_find;
-	struct map by_image, by_function, by_path, by_series, by_group;
+	struct map by_image, by_function, by_series, by_group;
+	struct intern by_path;
 	struct map by_text; /* a text's place in texts, plus one */
 	vec(const char *) texts;
 	size_t text_bytes;

@@ -216,6 +216,7 @@ static void note_indexed(struct store *store, struct store_film *film, const str
 {
 	pthread_mutex_lock(&store->lock);
 	film->kin = store_kin_of(&open->info);
+	film->tables = film_tables_of(open);
 	film->last = open->info.end + (uint64_t)open->info.wall_offset;
 	film->is_indexed = !grows;
 	film->until = grows ? store_until_of(open) : UINT64_MAX;

@@ -39,6 +39,11 @@
 #define PARTS_MANY  30
 #define PARTS_MAX   200
 #define PART_OLD_NS (600 * NS_PER_SECOND)
+/*
+ * Films become one only as long as their tables take no more than that many bytes of memory
+ * together: a merge takes several times as much. Those of an hour that have more become several.
+ */
+#define TABLES_MAX (6u << 20)
 /* An hour is over when none of its films came for this long. */
 #define SETTLED_NS (120 * NS_PER_SECOND)
 
@@ -156,6 +161,7 @@ static void enter(struct store *store, const struct merge *merge, const struct f
 		store_drop(store, gone);
 	}
 	if (into) {
+		into->tables = film_tables_of(film);
 		into->is_indexed = true;
 		into->last = film->info.end + (uint64_t)film->info.wall_offset;
 		store_resize(store, into);
@@ -434,13 +440,58 @@ static int free_name(struct store *store, const struct store_film *like, char *n
 	return err;
 }
 
+/* Of one that was indexed before this start. 1: it is set aside or refused, and may be gone. */
+static int learn_tables(struct store *store, struct store_film *film, struct fail *why)
+{
+	char path[PATH_MAX];
+	struct film *open;
+	int err;
+
+	if (film->tables)
+		return 0;
+	err = store_path_of(store, film->name, path, sizeof(path));
+	if (err)
+		return fail_errno(why, err, NULL, "cannot merge films of the store");
+	err = film_open(path, &open, why);
+	if (err) {
+		err = cannot_merge(store, film, err, why);
+		return err ? err : 1;
+	}
+	film->tables = film_tables_of(open);
+	film_free(open);
+	return 0;
+}
+
+/*
+ * How many of them, from the first on, may become one: at least one. 0: none this time, and *err
+ * says why, if it is an error.
+ */
+static size_t count_fitting(struct store *store, struct store_film *const *films, size_t count,
+			    int *err, struct fail *why)
+{
+	uint64_t tables = 0;
+	size_t n = 0;
+
+	for (; n < count; n++) {
+		*err = learn_tables(store, films[n], why);
+		if (*err) {
+			*err = *err < 0 ? *err : 0;
+			return 0;
+		}
+		tables += films[n]->tables;
+		if (n && tables > TABLES_MAX)
+			break;
+	}
+	return n;
+}
+
 /* What was sent becomes a film of its hour. */
 static int merge_parts(struct store *store, struct store_film *const *parts, size_t count,
 		       bool over, struct fail *why)
 {
 	uint64_t now = clock_ns(), oldest = UINT64_MAX, newest = 0;
 	char name[FOLDER_NAME_MAX];
-	int err;
+	int err = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (parts[i]->came < oldest)
@@ -453,6 +504,9 @@ static int merge_parts(struct store *store, struct store_film *const *parts, siz
 		return 0;
 	if (count > PARTS_MAX)
 		count = PARTS_MAX;
+	count = count_fitting(store, parts, count, &err, why);
+	if (!count)
+		return err;
 	err = free_name(store, parts[0], name, sizeof(name), why);
 	return err ? err : merge_films(store, name, parts, count, false, why);
 }
@@ -466,15 +520,22 @@ static int merge_group(struct store *store, struct store_film *const *films, siz
 {
 	uint64_t end = (films[0]->start / NS_PER_HOUR + 1) * NS_PER_HOUR;
 	bool over = now > end + SETTLED_NS;
-	size_t hours = 0;
+	size_t hours = 0, from, n;
+	int err = 0;
 
 	while (hours < count && !films[hours]->is_part)
 		hours++;
 	if (hours < count)
 		return merge_parts(store, films + hours, count - hours, over, why);
-	if (!over || (count == 1 && films[0]->is_packed))
-		return 0;
-	return merge_films(store, films[0]->name, films, count, true, why);
+	for (from = 0; over && from < count; from += n) {
+		n = count_fitting(store, films + from, count - from, &err, why);
+		if (!n)
+			return err;
+		/* the rest at the next tick: a merge makes and drops films */
+		if (n > 1 || !films[from]->is_packed)
+			return merge_films(store, films[from]->name, films + from, n, true, why);
+	}
+	return 0;
 }
 
 static bool same_hour(const struct store_film *x, const struct store_film *y)

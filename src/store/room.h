@@ -34,7 +34,8 @@ struct store_film {
 	uint64_t came;	/* ns of CLOCK_MONOTONIC, of parts; 0: it was there at the start */
 	uint64_t kin;	/* films with different ones cannot become one film; 0: not known yet */
 	uint64_t bytes;
-	uint64_t again; /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
+	uint64_t tables; /* bytes of memory that its tables take; 0: not known yet */
+	uint64_t again;	 /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
 	/* the names of its events, each with its 0, an empty one at the end; null: not known */
 	char *events;
 	unsigned int absent; /* looks at a growing one that was not there */

@@ -26,7 +26,8 @@ struct world {
 	uint64_t start; /* of the film, by its clock */
 	int64_t wall_offset;
 	const char *labels, *hostname;
-	size_t known; /* the writer remembers no more than that; 0: as it likes */
+	size_t known;  /* the writer remembers no more than that; 0: as it likes */
+	uint32_t more; /* stacks that no sample has */
 	bool all_named;
 };
 
@@ -176,6 +177,9 @@ static void make_film(const char *path, struct world world, unsigned int samples
 		if (i % 100 == 99)
 			commit(w, time);
 	}
+	/* two below each, of the first ones on */
+	for (uint32_t i = 0; i < world.more; i++)
+		film_stack(w, 1 + i / 2, 1 + i % 2, FILM_HOW_EXACT);
 	film_loss(w, ids[0], "sample: ring full", 3);
 	film_loss(w, 0, "film: no room for another stack", 2);
 	close_film(w, time);
@@ -356,6 +360,33 @@ static void test_what_was_written_twice(void **state)
 	assert_int_equal(films[3]->frame_count, films[2]->frame_count);
 	assert_int_equal(films[3]->stack_count, films[2]->stack_count);
 	for (size_t i = 0; i < 4; i++)
+		film_free(films[i]);
+	remove_folder();
+}
+
+/* A single film with large tables says the same, too; what is in it twice stays so. */
+static void test_large_film_is_copied(void **state)
+{
+	const struct world large = {
+		.seed = 5, .start = BOOT, .wall_offset = WALL, .known = 8, .more = 400000};
+	const char *const *list = make_films(&large, 1, 2000);
+	const char *paths_of[] = {list[0], paths[FILMS_MAX]};
+	struct digest digests[2] = {{.offset = WALL}, {.offset = WALL}};
+	struct film *films[2];
+	size_t bad;
+
+	(void)state;
+	assert_int_equal(film_merge_files(list, 1, paths[FILMS_MAX], &bad, NULL), 0);
+	for (size_t i = 0; i < 2; i++) {
+		add_digest(paths_of[i], &digests[i]);
+		films[i] = open_film(paths_of[i]);
+	}
+	assert_int_equal(digests[0].count, 2000);
+	assert_int_equal(digests[1].count, 2000);
+	assert_true(digests[1].sum == digests[0].sum);
+	assert_int_equal(films[1]->frame_count, films[0]->frame_count);
+	assert_int_equal(films[1]->stack_count, films[0]->stack_count);
+	for (size_t i = 0; i < 2; i++)
 		film_free(films[i]);
 	remove_folder();
 }
@@ -583,6 +614,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_is_kept),
 		cmocka_unit_test(test_what_was_written_twice),
+		cmocka_unit_test(test_large_film_is_copied),
 		cmocka_unit_test(test_order_does_not_matter),
 		cmocka_unit_test(test_becomes_smaller),
 		cmocka_unit_test(test_what_does_not_go_together),

@@ -63,6 +63,11 @@ void tick(struct store *store, uint64_t seconds)
 
 void make_film(const char *path, uint64_t begin, const char *labels)
 {
+	make_film_of(path, begin, labels, 0);
+}
+
+void make_film_of(const char *path, uint64_t begin, const char *labels, uint32_t stacks)
+{
 	struct film_info info = {
 		.version = "1",
 		.hostname = "web7",
@@ -93,6 +98,9 @@ void make_film(const char *path, uint64_t begin, const char *labels)
 		film_sample(w, 1, info.start + i * SECOND / 5, 1,
 			    film_stack(w, 0, frame, FILM_HOW_EXACT), 10);
 	}
+	/* two below each, of the first ones on */
+	for (uint32_t i = 0; i < stacks; i++)
+		film_stack(w, 1 + i / 2, 1 + i % 2, FILM_HOW_EXACT);
 	assert_int_equal(film_close(w, info.start + 10 * SECOND, NULL), 0);
 }
 

@@ -30,6 +30,8 @@ void tick(struct store *store, uint64_t seconds);
 
 /* A film of ten seconds that begins at a time (s since 1970), with SAMPLES samples. */
 void make_film(const char *path, uint64_t begin, const char *labels);
+/* The same with that many more stacks, 12 bytes of memory each, that no sample has. */
+void make_film_of(const char *path, uint64_t begin, const char *labels, uint32_t stacks);
 int send_film(struct store *store, const char *host, const char *agent, uint64_t number,
 	      uint64_t begin, bool *again);
 /* Films of ten seconds, one behind the other, by the numbers from 1 on. */

@@ -55,6 +55,43 @@ static void test_films_become_few(void **state)
 	store_free(store);
 }
 
+/*
+ * Of an hour with films whose tables take much memory several are left: a merge has the tables of
+ * all that it makes one in memory. What is small still joins its neighbour.
+ */
+static void test_large_films_stay_apart(void **state)
+{
+	static const uint32_t stacks[] = {440000, 440000, 0};
+	struct store *store = open_store(0, 0);
+	struct store_sender sender = {"web7", "a", 0};
+	struct fail why = {0};
+	char path[128];
+	bool again;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/sent.film", root);
+	for (size_t i = 0; i < 3; i++) {
+		make_film_of(path, BEGIN + 100 * (i + 1), NULL, stacks[i]);
+		sender.number = i + 1;
+		assert_int_equal(store_take(store, path, &sender, &again, &why), 0);
+	}
+	store_free(store);
+	store = open_store(0, 0);
+	for (int i = 0; i < 6; i++)
+		tick(store, BEGIN + 3600 + 200);
+	assert_int_equal(look().films, 2);
+	assert_int_equal(look().packed, 2);
+	assert_int_equal(look().samples, 3 * SAMPLES);
+	assert_int_equal(indexed(store), 3 * SAMPLES);
+	store_free(store);
+	/* also when what they take is not known yet */
+	store = open_store(0, 0);
+	for (int i = 0; i < 2; i++)
+		tick(store, BEGIN + 3600 + 200);
+	assert_int_equal(look().films, 2);
+	store_free(store);
+}
+
 static void die_and_check(long *left, long after, unsigned int *number, unsigned int *films)
 {
 	struct store *store = open_store(0, 0);
@@ -97,6 +134,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_films_become_few),
+		KEPT_TEST(test_large_films_stay_apart),
 		KEPT_TEST(test_killed_anywhere),
 		KEPT_TEST(test_killed_between_statements),
 	};
