@@ -312,6 +312,14 @@ void kernel_types_forget(struct kernel_types *types)
 	types->all = NULL;
 }
 
+void kernel_types_opened(struct kernel_types *types)
+{
+	if (!types)
+		return;
+	free(types->fitted);
+	types->fitted = NULL;
+}
+
 /* As probes__open_opts() does it. */
 static struct probes *open_fitted(const void *fitted, const struct bpf_object_open_opts *options)
 {

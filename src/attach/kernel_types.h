@@ -24,6 +24,9 @@ struct btf *kernel_types_of_probes(void);
 /* Frees everything except the file. */
 void kernel_types_forget(struct kernel_types *types);
 
+/* Our programs are not opened any more: frees some MB. */
+void kernel_types_opened(struct kernel_types *types);
+
 /*
  * Opens our programs, to be relocated with that file, and chooses the way to read kernel memory
  * that this kernel accepts. types may be null. Returns null and sets errno on failure.

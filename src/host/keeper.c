@@ -2,6 +2,7 @@
 #include "host/keeper.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #define TICK_MS 10000
 /* In each, what films have more than before is looked for this many times besides. */
 #define FOLLOWS 3
+/* Bytes of free memory that malloc() may keep. */
+#define FREE_MOST (8u << 20)
 
 struct keeper {
 	struct store *store;
@@ -38,6 +41,16 @@ static void tick(struct keeper *keeper)
 	keeper->failed = false;
 }
 
+/*
+ * What a merge or an answer took lies between what stays, where malloc() keeps it: of its threads'
+ * arenas, only the free end is given back by itself.
+ */
+static void give_back_memory(void)
+{
+	if (mallinfo2().fordblks > FREE_MOST)
+		malloc_trim(0);
+}
+
 static void *keep(void *context)
 {
 	struct keeper *keeper = context;
@@ -48,6 +61,7 @@ static void *keep(void *context)
 	pthread_setname_np(pthread_self(), "keeper");
 	do {
 		tick(keeper);
+		give_back_memory();
 		cost_measure(keeper->cost);
 		for (int i = 0; !is_ended && i < FOLLOWS; i++) {
 			is_ended = poll(&end, 1, TICK_MS / (FOLLOWS + 1)) > 0;

@@ -21,9 +21,12 @@
 
 /*
  * Of each CPU's ring: of four events some seconds of a busy machine, and while the reader is busy
- * for longer, what is in it goes aside (attach/rings.h).
+ * for longer, what is in it goes aside (attach/rings.h). A log of switches takes no more.
  */
-#define RING_LIMIT (8u << 20)
+#define RING_LIMIT (4u << 20)
+
+/* Of a film's tables, which are in memory while the index reads it, and while it is packed. */
+#define TABLES_OF_FILM (8u << 20)
 
 /* Stacks of waits a second and CPU: recording that never ends must not follow what programs do. */
 #define WAIT_STACKS 100
@@ -83,6 +86,7 @@ static int load(struct recorder *recorder, struct fail *why)
 	const struct reel_options reel = {
 		.camera = &recorder->camera,
 		.span_ns = options->span_ns,
+		.tables_max = TABLES_OF_FILM,
 		.aligned = options->aligned,
 		.hostname = options->hostname,
 		.labels = options->labels,

@@ -197,6 +197,8 @@ int loaded_new(const struct loading *loading, struct loaded *loaded, struct fail
 	    walkers_need(loaded->walkers, WALKERS_ALL, &refused) && loading->loads_once &&
 	    loading->say)
 		loading->say(loading->say_context, refused.what);
+	if (loading->loads_once)
+		kernel_types_opened(loaded->types);
 	return 0;
 }
 

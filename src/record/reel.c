@@ -514,15 +514,16 @@ static bool clock_was_set(const struct reel *reel)
 	return difference > CLOCK_SET_NS || difference < -CLOCK_SET_NS;
 }
 
-/* Of one in memory: it has as much as it may have, or another one is asked for. */
+/* It has as much as it may have, or another one is asked for. */
 static bool is_enough(struct reel *reel)
 {
-	uint64_t bytes = film_size(reel->film.writer);
+	const struct film_counts given = film_given(reel->film.writer);
+	uint64_t bytes = film_size(reel->film.writer), most = reel->options.tables_max;
 	bool is_asked = reel->is_asked;
 
 	reel->is_asked = false;
 	if (!reel->options.in_memory)
-		return is_asked;
+		return is_asked || (most && film_tables_size(&given) > most);
 	if (reel->options.grows)
 		reel->options.grows(reel->options.context, bytes);
 	return is_asked || bytes > reel->options.bytes_max;

@@ -46,6 +46,11 @@ struct reel_options {
 	const char *labels;   /* film/labels.h; null: none */
 	const char *command;  /* the command line, to be stored in films */
 	/*
+	 * A film on disk whose tables take more than that many bytes of who reads it
+	 * (film_tables_size()) is closed early. 0: no limit. Checked each second.
+	 */
+	uint64_t tables_max;
+	/*
 	 * Films are in memory. Instead of next and done, the thread that closes films calls taken
 	 * with each closed film, whose bytes the callee then owns. The size is checked each second:
 	 * a film of more than bytes_max bytes is closed early.

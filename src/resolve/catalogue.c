@@ -103,7 +103,7 @@ void catalogue_turn(struct catalogue *catalogue, struct film_writer *film)
 	catalogue->film_number++;
 	map_free(&catalogue->threads);
 	map_free(&catalogue->strangers);
-	catalogue->rows.count = 0;
+	vec_free(&catalogue->rows);
 	catalogue->rows_limit = THREADS_FEW;
 	catalogue->images.count = 0;
 	known_clear(&catalogue->image_rows);

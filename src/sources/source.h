@@ -74,7 +74,7 @@ struct source_host {
 	struct far_files *far; /* opens files of targets */
 	bool kernel_only, user_only;
 	bool live; /* the film is read while it grows: report open intervals before they end */
-	uint32_t ring_limit; /* most bytes of each ring; 0: no limit */
+	uint32_t ring_limit; /* most bytes of each ring, and log of switches; 0: no limit */
 	struct happening_listener listener;
 	struct happening_limits limits; /* thresholds of what the listener gets */
 	/* reports at the start what this kernel cannot record; null: do not report */

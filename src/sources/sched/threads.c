@@ -107,7 +107,7 @@ static void prepare(struct source *source)
 				  false);
 	descriptors_prepare(probes);
 	off_cpu_count_prepare(probes, source->host->types);
-	threads_logs_prepare(probes, cpus > 0 ? (unsigned int)cpus : 1);
+	threads_logs_prepare(probes, cpus > 0 ? (unsigned int)cpus : 1, source->host->ring_limit);
 }
 
 /*

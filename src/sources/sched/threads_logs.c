@@ -39,11 +39,13 @@ struct threads_logs {
 	struct reader readers[];
 };
 
-void threads_logs_prepare(struct probes *probes, unsigned int cpus)
+void threads_logs_prepare(struct probes *probes, unsigned int cpus, uint32_t most)
 {
 	uint32_t words = WORDS_MOST;
 
 	while (words > WORDS_LEAST && (uint64_t)words * sizeof(uint64_t) * cpus > LOGS_BYTES)
+		words /= 2;
+	while (words > WORDS_LEAST && most && words * sizeof(uint64_t) > most)
 		words /= 2;
 	probes->rodata->threads_log_mask = words - 1;
 	bpf_map__set_max_entries(probes->maps.threads_logs, cpus);

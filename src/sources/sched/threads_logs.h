@@ -24,8 +24,11 @@ struct threads_event {
 	uint64_t arguments[THREADS_CALL_ARGUMENTS]; /* if its flags say so */
 };
 
-/* Before the programs are loaded: says how large the logs are, on that many CPUs. */
-void threads_logs_prepare(struct probes *probes, unsigned int cpus);
+/*
+ * Before the programs are loaded: says how large the logs are, on that many CPUs. most: bytes of
+ * each; 0: no limit but that of all together.
+ */
+void threads_logs_prepare(struct probes *probes, unsigned int cpus, uint32_t most);
 
 /* Afterwards. */
 int threads_logs_new(struct probes *probes, struct threads_logs **logs, struct fail *why);

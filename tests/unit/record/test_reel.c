@@ -50,6 +50,7 @@ struct films {
 	unsigned int awaited_works;
 	bool is_filled;	     /* the disk */
 	uint64_t span_ns;    /* 0: SPAN_NS */
+	uint64_t tables_max; /* 0: no limit */
 	bool is_hour_late;   /* when the first film begins: it ends with the hour, soon */
 	int64_t set_clock_s; /* when the first film is done */
 	char paths[FILMS_MAX][128];
@@ -221,6 +222,7 @@ static struct recorded record(struct films *films, unsigned int wanted)
 			   : films->is_filled ? 3 * SPAN_NS
 					      : SPAN_NS,
 		.aligned = true,
+		.tables_max = films->tables_max,
 		.hostname = "here",
 		.labels = "env=test",
 		.command = "test",
@@ -353,6 +355,20 @@ static void test_the_clock_is_set(void **state)
 	clock_set_s = 0;
 }
 
+/* A film whose tables take more memory than they may ends long before its time; nothing is lost. */
+static void test_large_tables(void **state)
+{
+	struct films films = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
+			      .span_ns = HOUR_S * 1000000000ull, .tables_max = 1};
+	struct recorded recorded = record(&films, 2);
+
+	(void)state;
+	assert_true(recorded.samples > 100);
+	assert_int_equal(recorded.samples, recorded.statistics.samples);
+	assert_int_equal(recorded.statistics.lost, 0);
+	assert_int_equal(films.failed, 0);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -378,6 +394,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_film_can_be_begun, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_clock_is_set, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_large_tables, set_up, tear_down),
 	};
 
 	if (geteuid()) {
