@@ -549,6 +549,7 @@ static void test_labels(void **state)
 	value = film_labels_next(&at, key, &length);
 	assert_string_equal(key, "env");
 	assert_int_equal(length, strlen("prod é"));
+	assert_int_equal(strncmp(value, "prod é", length), 0);
 	value = film_labels_next(&at, key, &length);
 	assert_string_equal(key, "env.sub");
 	assert_int_equal(strncmp(value, "x=y", length), 0);
