@@ -265,7 +265,7 @@ kernels_of_turn()
 {
 	local others=${kernel_series#* } turn=${STACKCAM_VARIANTS-} more
 	turn=${turn#*:}
-	more=(${others% *} $(printf '%s+preempt=full ' $kernel_series))
+	more=(${others% *} $(printf '%s+preempt=full ' $kernel_series) 6.12-all+only=rdma)
 	case ${STACKCAM_VARIANTS-} in
 	*:*) [ $((turn % 2)) -eq 0 ] && echo "${others##* }" || echo "${more[turn / 2 % ${#more[@]}]}" ;;
 	*) echo "${others##* } ${more[*]}" ;;

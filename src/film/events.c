@@ -237,6 +237,45 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "memory of GPUs that programs have allocated and hold",
 			.abroad = {"hbm_inuse", "hbm_in_use"},
 		},
+	[EVENT_RDMA] =
+		{
+			.name = "rdma",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_recordable = true,
+			.title = "RDMA",
+			.rate = "bytes/s",
+			.noun = "operations",
+			.about = "bytes that programs transfer by RDMA, by the stack that posts "
+				 "them",
+			.abroad = {"rdma", "rdma_bytes"},
+		},
+	[EVENT_RDMA_LATENCY] =
+		{
+			.name = "rdma-latency",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.is_recordable = true,
+			.title = "RDMA latency",
+			.rate = "operations open",
+			.noun = "operations",
+			.about = "time of RDMA operations, from the post to the polled completion",
+			.abroad = {"rdma_latency", "rdma_latency"},
+		},
+	[EVENT_RDMA_MEMORY] =
+		{
+			.name = "rdma-memory",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_level = true,
+			.is_recordable = true,
+			.title = "Memory registered for RDMA",
+			.rate = "bytes",
+			.noun = "regions",
+			.about = "memory that programs have registered for RDMA, and hold",
+			.abroad = {"rdma_memory", "rdma_memory"},
+		},
 	[EVENT_DEATHS] =
 		{
 			.name = "deaths",

@@ -38,6 +38,9 @@ enum event_id {
 	EVENT_ON_GPU,	 /* run time of kernels on GPUs */
 	EVENT_HBM_ALLOC, /* memory of GPUs */
 	EVENT_HBM_INUSE,
+	EVENT_RDMA,
+	EVENT_RDMA_LATENCY,
+	EVENT_RDMA_MEMORY,
 	EVENT_GO_WAIT,
 	EVENT_GO_QUEUE,
 	EVENT_GO_IDLE,

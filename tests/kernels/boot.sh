@@ -5,6 +5,8 @@
 #
 #	boot.sh BUILD [KERNEL…]	KERNEL: a series and parameters, as 6.19 or 6.19+preempt=full (default: each series)
 #
+# A series with "-all" behind it, as 6.12-all, has all modules, for which there are tests of its own: rdma.
+#
 # With SOAK_SECONDS a program that all sources look at runs at the end for as long. The parameter only=NAME,…, as in
 # 6.19+only=soak, has one test run.
 #
@@ -19,6 +21,7 @@ cache=$build/kernels
 SOAK_SECONDS=${SOAK_SECONDS-}
 mkdir -p "$cache"
 . "$here/kernel.sh"
+. "$here/rdma.sh"
 
 # add_program FILE: the file and the libraries that it needs go into the image.
 add_program()
@@ -86,7 +89,7 @@ make_image()
 	cp "$here/inside.sh" "$root/init"
 	chmod 755 "$root/init"
 	image=$cache/image-$$.gz
-	trap 'rm -f "$image"' EXIT
+	trap 'rm -f "$image" "$image".*' EXIT
 	(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$image"
 	rm -rf "$root"
 }
@@ -119,7 +122,19 @@ for kernel; do
 		continue
 	}
 	log=$cache/$kernel.log
-	boot "$kernel" "$image" "$log"
+	whole=$image
+	case ${kernel%%+*} in
+	*-all)
+		# an image goes on where another one is behind it
+		if rdma_image "${kernel%%+*}" "$image.rdma"; then
+			whole=$image.whole
+			cat "$image" "$image.rdma" >"$whole"
+		else
+			echo "skipped kernel-$kernel-rdma: its programs cannot be had here, see $cache/rdma.fetched"
+		fi
+		;;
+	esac
+	boot "$kernel" "$whole" "$log"
 	tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\|skipped\) \(.*\)/\1 kernel-$kernel-\2/p"
 	said_of_failed "$log" | tail -n 200 >&2
 	grep -q '^passed the-end' "$log" || {

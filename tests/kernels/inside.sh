@@ -7,7 +7,7 @@ mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
 cd /tmp || exit 1
-events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside on-gpu hbm-alloc hbm-inuse go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
+events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside on-gpu hbm-alloc hbm-inuse rdma rdma-latency rdma-memory go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
 able= # of these, what is recorded here
 
 # word NAME: what the kernel's command line says of it
@@ -639,6 +639,87 @@ languages_are_survived()
 	}
 }
 
+# in_rdma COMMAND…: of the programs that measure RDMA, in their own root.
+in_rdma()
+{
+	busybox chroot /rdma "$@"
+}
+
+# A device without hardware, over a network interface that keeps all to itself.
+rdma_is_there()
+{
+	for module in udp_tunnel ip6_udp_tunnel configfs ib_core ib_uverbs iw_cm ib_cm rdma_cm rdma_ucm crc32_generic rdma_rxe dummy; do
+		[ ! -e /modules/$module.ko ] || busybox insmod /modules/$module.ko || return 1
+	done
+	for folder in proc sys dev tmp; do
+		busybox mkdir -p /rdma/$folder
+		busybox mount --bind /$folder /rdma/$folder || return 1
+	done
+	in_rdma /bin/ip link set lo up
+	in_rdma /bin/ip addr add 10.9.0.1/24 dev dummy0 && in_rdma /bin/ip link set dummy0 up &&
+		in_rdma /usr/bin/rdma link add rxe0 type rxe netdev dummy0 || return 1
+	[ -e /dev/infiniband/uverbs0 ] || {
+		busybox mkdir -p /dev/infiniband
+		busybox mknod /dev/infiniband/uverbs0 c $(sed 's/:/ /' /sys/class/infiniband_verbs/uverbs0/dev)
+	}
+}
+
+# rdma_film FILM PROGRAM WORD…: films one of them while it transfers to another one of the kind; what it prints is in FILM.txt.
+rdma_film()
+{
+	film=$1
+	shift
+	in_rdma "$@" >server.txt 2>&1 &
+	sleep 2
+	stackcam record -q -e rdma,rdma-latency,rdma-memory -o "$film" -- busybox chroot /rdma "$@" 127.0.0.1 >"$film.txt" || return 1
+	wait
+}
+
+# rdma_number FILM EVENT total|samples
+rdma_number()
+{
+	stackcam report -e "$2" --format json "$1" | sed -n "s/.*\"$3\":\([0-9]*\)[,}].*/\1/p" | head -n 1
+}
+
+# rdma_bytes FILM WORDS: of operations of that kind
+rdma_bytes()
+{
+	stackcam report -e rdma --format folded "$1" | awk -v words="[RDMA $2]" 'index($0, words) { sum += $NF } END { print sum + 0 }'
+}
+
+# rdma_is FILM EXPECTED FOUND WHAT
+rdma_is()
+{
+	[ "$2" = "$3" ] && return
+	echo "$4: $3, not $2"
+	cat "$1.txt"
+	for event in rdma rdma-latency rdma-memory; do
+		stackcam report -e $event "$1"
+	done
+	return 1
+}
+
+# What programs print themselves is what they transferred: iterations, bytes, and how long one takes.
+rdma_is_measured()
+{
+	rdma_is_there || return 1
+	rdma_film pairs /usr/bin/ibv_rc_pingpong -d rxe0 -g 1 -n 100 || return 1
+	grep -q '^819200 bytes in' pairs.txt || return 1
+	rdma_is pairs 409600 "$(rdma_bytes pairs send)" "bytes sent" && rdma_is pairs 409600 "$(rdma_bytes pairs receive)" "bytes received" &&
+		rdma_is pairs 200 "$(rdma_number pairs rdma samples)" operations &&
+		rdma_is pairs 100 "$(rdma_number pairs rdma-latency samples)" latencies || return 1
+	rdma_film sends /usr/bin/ib_send_bw -d rxe0 -x 1 -n 200 -s 4096 || return 1
+	grep -qE '^ *4096 +200 ' sends.txt || return 1
+	rdma_is sends 819200 "$(rdma_bytes sends send)" "bytes sent" && rdma_is sends 200 "$(rdma_number sends rdma samples)" operations || return 1
+	rdma_film reads /usr/bin/ib_read_lat -d rxe0 -x 1 -n 300 -s 4096 -U || return 1
+	rdma_is reads 1228800 "$(rdma_bytes reads read)" "bytes read" && rdma_is reads 300 "$(rdma_number reads rdma samples)" operations &&
+		rdma_is reads 300 "$(rdma_number reads rdma-latency samples)" latencies || return 1
+	# by the program, of all but the last one, in us, each up to the next request
+	total=$(rdma_number reads rdma-latency total)
+	awk -v ns="$total" -F ', ' '/^[0-9]+, / { sum += $2; count++ }
+		END { print "latency by ib_read_lat", sum / count, "us, here", ns / 300000; exit !(count && ns / 300000 > 0.95 * sum / count && ns / 300000 < 1.05 * sum / count) }' reads.txt
+}
+
 kernel_has_no_complaint()
 {
 	! dmesg | grep -E 'BUG:|WARNING:|Oops|stall|blocked for more than'
@@ -687,6 +768,9 @@ test_case calls-exceptions exceptions_do_no_harm
 test_case calls-recursion recursion_is_survived
 test_case inspect values_are_shown
 test_case arguments arguments_are_with_their_calls
+if [ -e /modules/rdma_rxe.ko ]; then
+	test_case rdma rdma_is_measured
+fi
 if [ -n "$soak_seconds" ]; then
 	[ -n "$able" ] || able=$(doctor_says 'ok *socket-calls' && echo "$events" || echo "$events" | sed 's/ requests//')
 	test_case soak soak_is_survived "$(echo "$able" | tr ' ' ,)" "$soak_seconds"

@@ -39,10 +39,12 @@ kernel_index()
 }
 
 # kernel_newest SERIES: the version in the names of that series' newest packages, of the flavour for virtual machines,
-# which is the smallest.
+# which is the smallest; of "6.12-all" that which has all modules.
 kernel_newest()
 {
-	kernel_apt apt-cache search --names-only "^linux-image-${1//./\\.}\\.[0-9][^ ]*-cloud-amd64\$" |
+	local series=${1%-all} flavour=-cloud-amd64
+	[ "$series" = "$1" ] || flavour=[0-9]-amd64
+	kernel_apt apt-cache search --names-only "^linux-image-${series//./\\.}\\.[0-9][^ ]*$flavour\$" |
 		sed 's/^linux-image-\([^ ]*\) .*/\1/' | sort -V | tail -n 1
 }
 

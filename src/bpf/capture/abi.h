@@ -50,7 +50,8 @@
 	X(VTHREADS, vthreads)     \
 	X(LOGS, logs)             \
 	X(HBM, hbm)               \
-	X(ON_GPU, on_gpu)
+	X(ON_GPU, on_gpu)         \
+	X(RDMA, rdma)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* shared by all sources */

@@ -26,6 +26,7 @@
 #include "bpf/machine/abi.h"
 #include "sources/loss_counts.h"
 #include "sources/machine/disks.h"
+#include "sources/machine/ports.h"
 #include "sources/machine/groups.h"
 #include "sources/machine/series.h"
 #include "sources/machine/tcp.h"
@@ -269,6 +270,7 @@ static void read_all(struct source *source)
 	for (int file = 0; file < FILES; file++)
 		if (!machine->errors[file])
 			take_file(machine, (enum file)file, (char *)machine->texts[file].at);
+	machine_read_ports(MACHINE_PORTS_FOLDER, &to);
 	machine->failed += machine_tcp_read(&machine->tcp, &to) != 0;
 	machine_series_end(machine->series);
 	if (machine->last)

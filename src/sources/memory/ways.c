@@ -9,6 +9,7 @@
 #include "sources/memory/library.h"
 #include "sources/memory/places.h"
 #include "sources/memory/slots.h"
+#include "sources/rdma/library.h"
 #include "process/remote.h"
 #include "process/targets.h"
 #include "runtime/go/heap.h"
@@ -24,10 +25,12 @@ struct looking {
 	int slots_err;
 	bool is_java, is_java_refused;
 	bool is_go;
-	struct fail go;		  /* why Go's samples cannot be read */
-	const struct image *gpu;  /* the driver library of a GPU; null: there is none */
-	struct gpu_driver driver; /* what it is, */
-	struct fail no_driver;	  /* or why it cannot be probed */
+	struct fail go;		   /* why Go's samples cannot be read */
+	const struct image *gpu;   /* the driver library of a GPU; null: there is none */
+	struct gpu_driver driver;  /* what it is, */
+	struct fail no_driver;	   /* or why it cannot be probed */
+	const struct image *verbs; /* libibverbs; null: there is none */
+	struct fail no_verbs;	   /* why it cannot be probed */
 };
 
 static const char *last_part(const char *path)
@@ -61,19 +64,34 @@ static bool is_ours(const struct looking *looking, const struct image *image)
 	       looking->library.device == image->device;
 }
 
-static void look_at_driver(struct looking *looking, const struct image *image)
+/* Whether an image is a library of a kind; and if it is, why it cannot be probed. */
+static bool is_of_kind(const struct probed_kind *kind, const struct image *image, void *facts,
+		       struct fail *why)
+{
+	struct probed_look look = {.image = image, .facts = facts};
+	int err;
+
+	*why = (struct fail){0};
+	err = kind->look(&look, why);
+	vec_free(&look.places);
+	return err != -ENOENT;
+}
+
+/* Libraries whose functions are probed. */
+static void look_at_library(struct looking *looking, const struct image *image)
 {
 	struct gpu_driver driver = {0};
-	struct probed_look look = {.image = image, .facts = &driver};
-	struct fail why = {0};
-	int err = gpu_driver_kind.look(&look, &why);
+	struct fail why;
 
-	vec_free(&look.places);
-	if (err == -ENOENT || looking->gpu)
-		return;
-	looking->gpu = image;
-	looking->driver = driver;
-	looking->no_driver = why;
+	if (!looking->gpu && is_of_kind(&gpu_driver_kind, image, &driver, &why)) {
+		looking->gpu = image;
+		looking->driver = driver;
+		looking->no_driver = why;
+	}
+	if (!looking->verbs && is_of_kind(&rdma_library_kind, image, NULL, &why)) {
+		looking->verbs = image;
+		looking->no_verbs = why;
+	}
 }
 
 /* The functions of one file that allocate. */
@@ -89,7 +107,7 @@ static void look_at_image(struct looking *looking, const struct image *image)
 
 	if (image->kind != IMAGE_FILE || !image->is_elf || is_ours(looking, image))
 		return;
-	look_at_driver(looking, image);
+	look_at_library(looking, image);
 	found = mem_places_find(MEM_PLACES_MALLOC, image, places, &is_refused);
 	if (found)
 		snprintf(ways->allocator + used, sizeof(ways->allocator) - used, "%s%s%s",
@@ -207,6 +225,23 @@ static void put_gpu(const struct looking *looking)
 			 looking->driver.slow ? ", of which some cost five times as much" : "");
 }
 
+static void put_rdma(const struct looking *looking)
+{
+	struct mem_way *way;
+
+	if (!looking->verbs)
+		return;
+	way = add(looking->ways, "rdma,rdma-latency,rdma-memory",
+		  "about 2 us an operation, and at first some more a poll, for a moment");
+	way->works = !looking->no_verbs.err;
+	if (way->works)
+		snprintf(way->words, sizeof(way->words),
+			 "probes in %.200s and in the provider of its device",
+			 last_part(looking->verbs->path));
+	else
+		snprintf(way->words, sizeof(way->words), "%.500s", looking->no_verbs.what);
+}
+
 int mem_ways_find(pid_t pid, struct mem_ways *ways, struct fail *why)
 {
 	const struct targets_listener nobody = {0};
@@ -239,6 +274,7 @@ int mem_ways_find(pid_t pid, struct mem_ways *ways, struct fail *why)
 	put_go(&looking);
 	put_java(&looking);
 	put_gpu(&looking);
+	put_rdma(&looking);
 	mem_slots_free(&looking.slots);
 	targets_free(targets);
 	return 0;

@@ -2,12 +2,15 @@
 /* What files of /proc say of the machine, and which rows that makes. */
 #include "../prelude.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/vec.h"
 #include "sources/machine/disks.h"
+#include "sources/machine/ports.h"
 #include "sources/machine/read.h"
 #include "sources/machine/series.h"
 
@@ -119,6 +122,58 @@ static void reads_the_network(void **state)
 	value = value_of(&taken, FILM_GAUGE_NET_RETRANSMITS, "");
 	assert_int_equal(value.value, 7);
 	assert_int_equal(value.count, 900);
+	vec_free(&taken.all);
+}
+
+static void put_number(const char *folder, const char *name, const char *number)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(number, file);
+	fclose(file);
+}
+
+static void make_folders(const char *top, char counters[128])
+{
+	static const char *const parts[] = {"mlx5_0", "mlx5_0/ports", "mlx5_0/ports/1",
+					    "mlx5_0/ports/2", "mlx5_0/ports/1/counters"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		snprintf(counters, 128, "%s/%s", top, parts[i]);
+		assert_int_equal(mkdir(counters, 0700), 0);
+	}
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+/* Data in words of four bytes; the second port has no counters. */
+static void reads_ports(void **state)
+{
+	char top[] = "/tmp/ports-XXXXXX", counters[128];
+	struct taken taken = {0};
+	const struct machine_to to = {take, &taken};
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	make_folders(top, counters);
+	put_number(counters, "port_xmit_data", "1000\n");
+	put_number(counters, "port_xmit_packets", "7\n");
+	put_number(counters, "port_rcv_data", "nonsense\n");
+	machine_read_ports(top, &to);
+	assert_int_equal(taken.all.count, 1);
+	assert_int_equal(value_of(&taken, FILM_GAUGE_NET_SENT, "mlx5_0/1").value, 4000);
+	assert_int_equal(value_of(&taken, FILM_GAUGE_NET_SENT, "mlx5_0/1").count, 7);
+	machine_read_ports("/nowhere", &to);
+	assert_int_equal(taken.all.count, 1);
+	assert_int_equal(nftw(top, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
 	vec_free(&taken.all);
 }
 
@@ -372,6 +427,7 @@ int main(void)
 		cmocka_unit_test(reads_cpus),
 		cmocka_unit_test(reads_disks),
 		cmocka_unit_test(reads_the_network),
+		cmocka_unit_test(reads_ports),
 		cmocka_unit_test(reads_memory_and_pressure),
 		cmocka_unit_test(takes_no_nonsense),
 		cmocka_unit_test(makes_sums_into_growth),
