@@ -2,7 +2,7 @@
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
 # What is filmed with -e. The help of 'stackcam record' has the same, with words.
-_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside on-gpu hbm-alloc hbm-inuse rdma rdma-latency rdma-memory go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
+_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside on-gpu gpu-instructions hbm-alloc hbm-inuse rdma rdma-latency rdma-memory go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
 
 _stackcam_reply()
 {
@@ -83,7 +83,7 @@ _stackcam_options()
 	case $1 in
 	record)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
-			--no-randomize-addr -e --event --min-wait --wait-stacks --machine-rate --logs --logs-rate --markers --keep-query --fault-period --mem-interval --mem-budget --mem-inject --mem-java --exact --go-min-wait
+			--no-randomize-addr -e --event --min-wait --wait-stacks --machine-rate --logs --gpu-instructions --logs-rate --markers --keep-query --fault-period --mem-interval --mem-budget --mem-inject --mem-java --exact --go-min-wait
 			-F --frequency -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines --flight --flight-memory -q --quiet --verbose -h --help"
 		;;

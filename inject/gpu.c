@@ -14,16 +14,11 @@
  *
  * It needs no library of its own. At a launch nothing here takes a lock, allocates or waits.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "gpu_places.h"
+#include "gpu.h"
 #include "memory_places.h"
 
 /* Of the C library of the process. */
 extern void *dlopen(const char *name, int flags) __attribute__((weak));
-extern void *dlsym(void *library, const char *name) __attribute__((weak));
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso) __attribute__((weak));
 extern int getpid(void) __attribute__((weak));
 struct gpu_time {
@@ -46,6 +41,7 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".quad stackcam_gpu_kernel - " MEMORY_PLACES_SYMBOL ", 2\n"
 	".quad stackcam_gpu_rest - " MEMORY_PLACES_SYMBOL ", 3\n"
 	".quad stackcam_gpu_name - " MEMORY_PLACES_SYMBOL ", 4\n"
+	".quad stackcam_gpu_samples - " MEMORY_PLACES_SYMBOL ", 5\n"
 	".quad 0, 0\n"
 	".size " MEMORY_PLACES_SYMBOL ", . - " MEMORY_PLACES_SYMBOL "\n"
 	".globl " MEMORY_ENTRIES_SYMBOL "\n"
@@ -54,7 +50,7 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".size " MEMORY_ENTRIES_SYMBOL ", . - " MEMORY_ENTRIES_SYMBOL "\n"
 	".popsection");
 _Static_assert(GPU_PLACE_LAUNCH == 1 && GPU_PLACE_KERNEL == 2 && GPU_PLACE_REST == 3 &&
-		       GPU_PLACE_NAME == 4,
+		       GPU_PLACE_NAME == 4 && GPU_PLACE_SAMPLES == 5,
 	       "the numbers above");
 
 static __attribute__((noinline)) void tell_launch(uint64_t number)
@@ -87,7 +83,7 @@ static __attribute__((noinline)) void tell_name(uint64_t hash, uint64_t name, ui
 	__asm__ volatile("stackcam_gpu_name: nop" : : "D"(hash), "S"(name), "d"(number) : "memory");
 }
 
-static void tell_state(enum gpu_state state, uint64_t number)
+void gpu_tell_state(enum gpu_state state, uint64_t number)
 {
 	tell_name(0, state, number);
 }
@@ -150,7 +146,7 @@ static uint64_t read_64(const uint8_t *at)
 	return *(const uint64_t *)at;
 }
 
-static uint64_t now(void)
+uint64_t gpu_now(void)
 {
 	struct gpu_time time = {0, 0};
 
@@ -173,7 +169,7 @@ static uint64_t launched, due, every = 1, window, taken;
 /* Behind a sample: how many launches are passed over, and how many there shall be. */
 static void plan(uint64_t count)
 {
-	uint64_t time = now(), most = __atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED),
+	uint64_t time = gpu_now(), most = __atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED),
 		 random = time;
 	bool over = time - __atomic_load_n(&window, __ATOMIC_RELAXED) > WINDOW_NS;
 	uint64_t mean = __atomic_load_n(&every, __ATOMIC_RELAXED);
@@ -193,14 +189,20 @@ static void plan(uint64_t count)
 	__atomic_store_n(&due, count + 1 + (random >> 33) % (2 * mean - 1), __ATOMIC_RELAXED);
 }
 
+/* The process that has begun: a child of its has its records, too, but not its threads. */
+static int begun;
+
 static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data)
 {
-	uint32_t number = read_32(data + DATA_NUMBER);
+	uint32_t number;
 	uint64_t count;
 
-	(void)user, (void)id;
+	(void)user;
+	if (domain == GPU_DOMAIN_RESOURCE && getpid() == begun)
+		gpu_instructions_resource(id, data);
 	if (domain != DOMAIN_DRIVER || read_32(data + DATA_SITE) != SITE_ENTER)
 		return;
+	number = read_32(data + DATA_NUMBER);
 	count = __atomic_fetch_add(&launched, 1, __ATOMIC_RELAXED);
 	if (count < __atomic_load_n(&due, __ATOMIC_RELAXED))
 		return;
@@ -245,17 +247,8 @@ static void request(uint8_t **buffer, size_t *size, size_t *most)
 	}
 }
 
-static uint64_t hash_of(const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (; name && *name; name++)
-		hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
-	return hash | 1;
-}
-
 /* Told twice, where two threads are at it, it is the same name. */
-static void learn_name(uint64_t hash, const char *name)
+void gpu_learn_name(uint64_t hash, const char *name)
 {
 	uint64_t *place = &told_names[hash / 2 % NAMES];
 
@@ -277,9 +270,9 @@ static void learn_name(uint64_t hash, const char *name)
 static uint64_t name_of(const uint8_t *record)
 {
 	const char *name = *(const char *const *)(record + KERNEL_NAME);
-	uint64_t hash = hash_of(name);
+	uint64_t hash = gpu_name_hash(name);
 
-	learn_name(hash, name);
+	gpu_learn_name(hash, name);
 	return hash;
 }
 
@@ -352,9 +345,9 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 		if (sums[i].count)
 			tell_sum(&sums[i]);
 	if (untimed)
-		tell_state(GPU_STATE_UNTIMED, untimed);
+		gpu_tell_state(GPU_STATE_UNTIMED, untimed);
 	if (!cupti.dropped(context, stream, &dropped) && dropped)
-		tell_state(GPU_STATE_DROPPED, dropped);
+		gpu_tell_state(GPU_STATE_DROPPED, dropped);
 	i = (size_t)(buffer - buffers[0]) / BUFFER_BYTES;
 	if (buffer && i < BUFFERS)
 		__atomic_fetch_and(&in_use, ~(1u << i), __ATOMIC_RELEASE);
@@ -362,23 +355,20 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 
 /* -- start and end ----------------------------------------------------------------------------- */
 
-/* The process that has begun: a child of its has its records, too, but not its threads. */
-static int begun;
-
 /* All records, also of what has not ended. */
 static void at_exit(void *argument)
 {
 	(void)argument;
-	if (getpid() == begun)
-		cupti.flush(1);
+	if (getpid() != begun)
+		return;
+	cupti.flush(1);
+	gpu_instructions_end();
 }
 
-static bool take_functions(void *library)
+bool gpu_find_functions(void *library, const char *const *of, void **functions, size_t count)
 {
-	void **functions = (void **)&cupti;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library; i++) {
-		functions[i] = dlsym(library, names[i]);
+	for (size_t i = 0; i < count && library; i++) {
+		functions[i] = dlsym(library, of[i]);
 		if (!functions[i])
 			return false;
 	}
@@ -389,7 +379,7 @@ static bool take_functions(void *library)
  * By its names of several versions. First among those that the process has already: only one of two
  * would hear of the driver.
  */
-static bool find(void)
+static void *find(void)
 {
 	static const char *const files[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
 					    "libcupti.so"};
@@ -397,16 +387,23 @@ static bool find(void)
 	const size_t count = sizeof(files) / sizeof(files[0]);
 
 	if (!dlopen || !dlsym || !clock_gettime || !getpid)
-		return false;
-	for (size_t i = 0; i < 2 * count; i++)
-		if (take_functions(dlopen(files[i % count], flags[i / count])))
-			return true;
-	return false;
+		return NULL;
+	for (size_t i = 0; i < 2 * count; i++) {
+		void *library = dlopen(files[i % count], flags[i / count]);
+
+		if (gpu_find_functions(library, names, (void **)&cupti,
+				       sizeof(names) / sizeof(names[0])))
+			return library;
+	}
+	return NULL;
 }
 
 /* Returns 0 or the profiling library's error, which then hears of nothing. */
-static int start(void)
+static int start(void *library)
 {
+	static const uint32_t resources[] = {GPU_CONTEXT_CREATED, GPU_CONTEXT_ENDS,
+					     GPU_MODULE_LOADED};
+	bool has_instructions = gpu_instructions_find(library);
 	void *subscriber;
 	int err = cupti.subscribe(&subscriber, (void *)at_callback, NULL);
 
@@ -414,8 +411,10 @@ static int start(void)
 		return err;
 	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && !err; i++)
 		err = cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, launches[i]);
+	for (size_t i = 0; i < 3 && !err && has_instructions; i++)
+		err = cupti.enable_callback(1, subscriber, GPU_DOMAIN_RESOURCE, resources[i]);
 	if (!err)
-		err = cupti.register_timestamp(now);
+		err = cupti.register_timestamp(gpu_now);
 	if (!err)
 		err = cupti.register_callbacks((void *)request, (void *)complete);
 	if (!err)
@@ -423,22 +422,25 @@ static int start(void)
 	/* a tool of the program's own may have it then */
 	if (err)
 		cupti.unsubscribe(subscriber);
+	else if (has_instructions)
+		gpu_instructions_start(cupti.flush);
 	return err;
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
+	void *library = find();
 	int err;
 
-	if (!find()) {
-		tell_state(GPU_STATE_NO_PROFILER, 0);
+	if (!library) {
+		gpu_tell_state(GPU_STATE_NO_PROFILER, 0);
 		return 1;
 	}
 	begun = getpid();
-	err = start();
+	err = start(library);
 	if (!err && __cxa_atexit)
 		__cxa_atexit(at_exit, NULL, NULL);
-	tell_state(err ? GPU_STATE_TAKEN : GPU_STATE_STARTED, (uint64_t)err);
+	gpu_tell_state(err ? GPU_STATE_TAKEN : GPU_STATE_STARTED, (uint64_t)err);
 	return 1;
 }

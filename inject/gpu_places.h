@@ -2,6 +2,9 @@
 #ifndef INJECT_GPU_PLACES_H
 #define INJECT_GPU_PLACES_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 /*
  * What libstackcam-gpu.so and the recorder agree on: the library has the tables of
  * memory_places.h, with these places in them.
@@ -26,13 +29,64 @@
 /* rdi: the hash of a name; rsi: the name; rdi 0: rsi is an enum gpu_state, rdx a number of it */
 #define GPU_PLACE_NAME 4
 
+/*
+ * Samples of an instruction since the last GPU_STATE_WINDOW. rdi: gpu_code_hash() of the code; rsi:
+ * hash of the function's name; rdx: offset in the function; rcx: hash of the reason why its warp did
+ * not go on; r8: how many
+ */
+#define GPU_PLACE_SAMPLES 5
+
 /* What the library says of itself. */
 enum gpu_state {
 	GPU_STATE_STARTED = 1,
 	GPU_STATE_NO_PROFILER, /* it has found no profiling library */
 	GPU_STATE_TAKEN, /* another tool has it, or a function of it failed: the number says which */
-	GPU_STATE_DROPPED, /* that many records more, for want of room; */
-	GPU_STATE_UNTIMED, /* or as they do not say when their kernels ran */
+	GPU_STATE_DROPPED,	     /* that many records more, for want of room; */
+	GPU_STATE_UNTIMED,	     /* or as they do not say when their kernels ran */
+	GPU_STATE_WINDOW,	     /* all samples until then, ns of CLOCK_MONOTONIC, were told */
+	GPU_STATE_NOT_SAMPLED,	     /* instructions of a context: the profiling library's error */
+	GPU_STATE_NOT_READ,	     /* samples of a context: the same */
+	GPU_STATE_SAMPLES_DROPPED,   /* that many, by the device or the profiling library */
+	GPU_STATE_SAMPLES_OF_DRIVER, /* that many more, of kernels that the driver itself ran */
+	GPU_STATE_CODE_LOST,	     /* code of a module could not be handed over */
 };
+
+/* FNV-1a of a name. */
+static inline uint64_t gpu_name_hash(const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (; name && *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
+	return hash | 1;
+}
+
+/*
+ * The environment: a path of the file that gets the code of modules, each with a head before it.
+ * Only where instructions are sampled.
+ */
+#define GPU_CODE_VARIABLE "STACKCAM_GPU_CODE"
+#define GPU_CODE_MAGIC	  0x65646f6375706721u
+#define GPU_CODE_MAX	  (64u << 20) /* bytes of one module */
+
+struct gpu_code_head {
+	uint64_t magic, size; /* size: of the code behind it */
+};
+
+/* Of the code of a module, whose samples have it. */
+static inline uint64_t gpu_code_hash(const void *code, size_t size)
+{
+	const uint8_t *at = code, *end = at + size / 8 * 8;
+	uint64_t hash = size, word;
+
+	for (; at < end; at += 8) {
+		__builtin_memcpy(&word, at, 8);
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	for (size_t i = 0; i < size % 8; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3u;
+	return hash;
+}
 
 #endif

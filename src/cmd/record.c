@@ -40,7 +40,7 @@ struct record_options {
 	struct camera_options camera;
 	struct sources_settings sources;
 	struct event_list events;
-	bool with_logs;
+	bool with_logs, with_gpu_instructions;
 	struct source_options options;
 	uint64_t flight, flight_bytes; /* ns in memory, 0: it writes a film; bytes of them */
 };
@@ -76,6 +76,8 @@ static const char help[] =
 	"them\n"
 	"      --logs              also what threads write to logs, as -e logs: it may hold "
 	"secrets\n"
+	"      --gpu-instructions  also where warps of GPUs are and why they wait, as -e "
+	"gpu-instructions\n"
 	"      --lines             look up source lines (slower end; 'stackcam resolve' can do it "
 	"later)\n"
 	"      --inlines           and inlined functions\n"
@@ -105,6 +107,7 @@ enum {
 	OPT_INLINES,
 	OPT_EXACT,
 	OPT_LOGS,
+	OPT_GPU_INSTRUCTIONS,
 	OPT_FLIGHT,
 	OPT_FLIGHT_MEMORY,
 };
@@ -126,6 +129,7 @@ static const struct option long_options[] = {
 	{"inlines", no_argument, NULL, OPT_INLINES},
 	{"exact", no_argument, NULL, OPT_EXACT},
 	{"logs", no_argument, NULL, OPT_LOGS},
+	{"gpu-instructions", no_argument, NULL, OPT_GPU_INSTRUCTIONS},
 	{"flight", required_argument, NULL, OPT_FLIGHT},
 	{"flight-memory", required_argument, NULL, OPT_FLIGHT_MEMORY},
 	{"help", no_argument, NULL, 'h'},
@@ -164,6 +168,9 @@ static int take_option(int option, char **argv, struct record_options *o)
 		break;
 	case OPT_LOGS:
 		o->with_logs = true;
+		break;
+	case OPT_GPU_INSTRUCTIONS:
+		o->with_gpu_instructions = true;
 		break;
 	case OPT_LINES:
 		o->camera.symbols.lines = true;
@@ -483,6 +490,8 @@ int cmd_record(int argc, char **argv)
 		o.events = event_list_usual();
 	if (o.with_logs)
 		event_list_add(&o.events, EVENT_LOGS);
+	if (o.with_gpu_instructions)
+		event_list_add(&o.events, EVENT_GPU_INSTRUCTIONS);
 	sources_turn_on_list(&o.sources, &o.events);
 	if (o.flight) {
 		status = fly(&o, argc, argv);

@@ -212,6 +212,19 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "time of kernels on GPUs, by the stack that launched them",
 			.abroad = {"on_gpu", "on_gpu"},
 		},
+	[EVENT_GPU_INSTRUCTIONS] =
+		{
+			.name = "gpu-instructions",
+			.unit = "count",
+			.quantity = EVENT_COUNT,
+			.is_recordable = true,
+			.title = "GPU instructions",
+			.rate = "samples/s",
+			.noun = "samples",
+			.about = "where warps of GPUs are, and why they wait, by launch and "
+				 "instruction",
+			.abroad = {"gpu_instructions", "gpu_instructions"},
+		},
 	[EVENT_HBM_ALLOC] =
 		{
 			.name = "hbm-alloc",

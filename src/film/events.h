@@ -35,8 +35,9 @@ enum event_id {
 	EVENT_MEM_INUSE,
 	EVENT_RSS,
 	EVENT_MEM_BESIDE,
-	EVENT_ON_GPU,	 /* run time of kernels on GPUs */
-	EVENT_HBM_ALLOC, /* memory of GPUs */
+	EVENT_ON_GPU,		/* run time of kernels on GPUs */
+	EVENT_GPU_INSTRUCTIONS, /* samples of the instructions of these */
+	EVENT_HBM_ALLOC,	/* memory of GPUs */
 	EVENT_HBM_INUSE,
 	EVENT_RDMA,
 	EVENT_RDMA_LATENCY,

@@ -78,6 +78,7 @@ enum film_image_kind {
 	FILM_IMAGE_VDSO,
 	FILM_IMAGE_ANON,   /* memory that no file backs: JIT code */
 	FILM_IMAGE_SCRIPT, /* source file that an interpreter runs */
+	FILM_IMAGE_DEVICE, /* code that a GPU executes */
 };
 
 struct film_image {
@@ -107,6 +108,7 @@ enum film_frame_kind {
 	FILM_FRAME_JAVASCRIPT,
 	/* not code, at the root: the program's own label for its work, "endpoint=/buy" */
 	FILM_FRAME_LABEL,
+	FILM_FRAME_DEVICE, /* code of a GPU; its address counts through the image's code */
 };
 
 /* "native", "kernel", "jit", "mark", "python" …; "unknown" for a kind from a later version */

@@ -19,6 +19,7 @@ static const struct film_frame_kind_row kinds[] = {
 	[FILM_FRAME_JAVASCRIPT] = {"javascript", .is_language = true,
 				   .endings = ENDINGS(".js", ".mjs", ".ts")},
 	[FILM_FRAME_LABEL] = {"label"},
+	[FILM_FRAME_DEVICE] = {"device", .has_address = true},
 };
 
 const struct film_frame_kind_row *film_frame_kind_of(unsigned int kind)

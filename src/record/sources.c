@@ -176,14 +176,14 @@ void sources_each_option(void (*each)(void *context, const struct source_option 
 	}
 }
 
-int sources_command(const struct sources_settings *settings,
-		    struct command_environment *environment, struct fail *why)
+int sources_command(struct sources_settings *settings, struct command_environment *environment,
+		    struct fail *why)
 {
 	int err = 0;
 
 	*environment = (struct command_environment){0};
 	rows_foreach (number) {
-		const struct source_settings *own = &settings->at[number];
+		struct source_settings *own = &settings->at[number];
 
 		if (!err && own->on && rows[number].type->command)
 			err = rows[number].type->command(own, environment, why);

@@ -40,8 +40,8 @@ void sources_each_option(void (*each)(void *context, const struct source_option 
 			 void *context);
 
 /* Collects what the sources that are on add to the environment of the recorded command. */
-int sources_command(const struct sources_settings *settings,
-		    struct command_environment *environment, struct fail *why);
+int sources_command(struct sources_settings *settings, struct command_environment *environment,
+		    struct fail *why);
 
 /*
  * The sources of a recording. The functions below call the function of that name of each source

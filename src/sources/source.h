@@ -66,6 +66,8 @@ struct source_settings {
 	uint32_t events;
 	uint64_t values[SOURCE_OPTIONS_MAX]; /* of its options, in their order */
 	void *given; /* a setting without an option; owned by the caller; may be null */
+	/* what command() opened for the command, which attach() takes over; 0: nothing */
+	int descriptor;
 };
 
 /* What the camera provides to all sources. */
@@ -156,8 +158,8 @@ struct source_type {
 	const char *with; /* event of another source that turns this source on, too; null: none */
 	const struct source_option *options; /* ending with one without a name; null: none */
 
-	int (*command)(const struct source_settings *settings,
-		       struct command_environment *environment, struct fail *why);
+	int (*command)(struct source_settings *settings, struct command_environment *environment,
+		       struct fail *why);
 	int (*make)(struct source *source, struct fail *why);
 	unsigned int (*needs)(const struct source *source); /* a set of enum source_needs */
 	/* samples per second and CPU; null: not known */

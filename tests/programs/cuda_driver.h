@@ -17,6 +17,11 @@
 struct driver_truth {
 	uint64_t allocated[DRIVER_TAGS], in_use[DRIVER_TAGS];
 	uint64_t kernels_ns[DRIVER_TAGS];
+	/*
+	 * of instructions, that the library which stands for the profiling one has made: of axpy,
+	 * and others
+	 */
+	uint64_t samples[2];
 };
 
 /* Kernels "run" one after the other, each for a time of its own. */
@@ -37,6 +42,9 @@ struct driver_hooks {
 	void (*kernel)(const char *name, uint32_t number, uint32_t graph, uint64_t begin,
 		       uint64_t end);
 	uint64_t (*now)(void); /* its clock; null: any */
+	void (*context)(void *context, int begins);
+	void (*module)(void *context, const void *code, size_t size);
+	void (*samples)(uint64_t samples[2]);
 };
 int driver_hook(const struct driver_hooks *hooks);
 
@@ -52,6 +60,8 @@ void driver_tag(int tag);
 void driver_truth_of(struct driver_truth *truth);
 
 int cuInit(unsigned int flags);
+int cuCtxCreate_v2(void **context, unsigned int flags, int device);
+int cuModuleLoad(void **module, const char *path);
 int cuLaunchKernel(const struct driver_kernel *kernel, unsigned int grid_x, unsigned int grid_y,
 		   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
 		   unsigned int block_z, unsigned int shared, void *stream, void **parameters,

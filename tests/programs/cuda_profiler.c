@@ -8,6 +8,12 @@
  *	PROFILER_REFUSES	it gives no records, and the subscriber must go
  *	PROFILER_UNTIMED	when kernels of that name ran is not known
  *	PROFILER_DROPS		that many records had no room
+ *	PROFILER_NO_SAMPLES	it samples no instructions, as the user may not
+ *	PROFILER_DROPS_SAMPLES	that many samples of instructions were dropped in each reading
+ *	PROFILER_VERSION	of its interface: below 22, structs of samples are smaller
+ *
+ * Each microsecond of a kernel is a sample of an instruction: of the first 13 of its code, in turn,
+ * and of three reasons.
  *
  * Of two such libraries in a process, the second one hears of nothing.
  */
@@ -37,7 +43,7 @@ static void *subscriber_user;
 static uint8_t is_enabled[CALLBACKS];
 static request *on_request;
 static complete *on_complete;
-static int has_kernels;
+static int has_kernels, has_resources;
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used, dropped;
 static int is_second;
@@ -81,6 +87,8 @@ static void launch(uint32_t callback, uint32_t number)
 		subscriber(subscriber_user, 1, callback, data);
 }
 
+static void sample(const char *name, uint64_t ns);
+
 static void kernel(const char *name, uint32_t number, uint32_t graph, uint64_t begin, uint64_t end)
 {
 	const uint32_t kind = 10;
@@ -93,6 +101,7 @@ static void kernel(const char *name, uint32_t number, uint32_t graph, uint64_t b
 	if (untimed && !strcmp(untimed, name))
 		begin = end = 0;
 	pthread_mutex_lock(&lock);
+	sample(name, end - begin);
 	if (!buffer || buffer_used + RECORD_BYTES > buffer_size) {
 		hand_over();
 		on_request(&buffer, &buffer_size, &most);
@@ -114,6 +123,216 @@ static void kernel(const char *name, uint32_t number, uint32_t graph, uint64_t b
 	pthread_mutex_unlock(&lock);
 }
 
+/* -- samples of instructions ------------------------------------------------------------------- */
+
+#define INSTRUCTIONS 13
+#define REASONS	     3
+#define CODES	     8
+#define KERNELS	     8
+
+struct stall {
+	uint32_t reason, samples;
+};
+
+struct pc {
+	size_t size;
+	uint64_t code, offset;
+	uint32_t index, unused;
+	const char *function;
+	size_t count;
+	struct stall *stalls;
+};
+
+struct pc_data {
+	size_t size, most;
+	uint64_t total, dropped;
+	size_t count, left;
+	uint64_t range;
+	uint8_t *pcs;
+	uint64_t of_driver;
+};
+
+/* What all functions of this part begin with. */
+struct parameters {
+	size_t size;
+	void *unused, *context;
+	void *first;
+	void *second, *third;
+};
+
+static const char *const reasons[REASONS] = {
+	"smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+	"smsp__pcsamp_warps_issue_stalled_selected",
+	"smsp__pcsamp_warps_issue_stalled_barrier",
+};
+static struct {
+	const char *name;
+	uint32_t samples[INSTRUCTIONS][REASONS];
+	uint64_t next;
+} sampled[KERNELS];
+static uint64_t made[2], code_hash;
+static int is_sampling, is_configured;
+static void (*on_hash)(const void *code, size_t size, uint64_t *hash);
+
+static int is_small(void)
+{
+	const char *version = getenv("PROFILER_VERSION");
+
+	return version && atoi(version) < 22;
+}
+
+/* The caller has the lock. */
+static void sample(const char *name, uint64_t ns)
+{
+	int k = 0;
+
+	if (!is_sampling || !is_configured)
+		return;
+	while (k < KERNELS - 1 && sampled[k].name && strcmp(sampled[k].name, name))
+		k++;
+	sampled[k].name = name;
+	for (uint64_t i = 0; i < ns / 1000; i++, sampled[k].next++)
+		sampled[k].samples[sampled[k].next % INSTRUCTIONS]
+				  [sampled[k].next / INSTRUCTIONS % REASONS]++;
+	made[strcmp(name, "axpy") != 0] += ns / 1000;
+}
+
+static void samples_made(uint64_t samples[2])
+{
+	pthread_mutex_lock(&lock);
+	samples[0] = made[0];
+	samples[1] = made[1];
+	pthread_mutex_unlock(&lock);
+}
+
+static void context(void *of, int begins)
+{
+	uint8_t data[24] = {0};
+
+	put(data, 0, &of, sizeof(of));
+	if (subscriber && has_resources)
+		subscriber(subscriber_user, 3, begins ? 1 : 2, data);
+}
+
+static void module(void *of, const void *code, size_t size)
+{
+	uint8_t described[24] = {0}, data[24] = {0};
+	const void *at = described;
+
+	put(described, 8, &size, sizeof(size));
+	put(described, 16, &code, sizeof(code));
+	put(data, 0, &of, sizeof(of));
+	put(data, 16, &at, sizeof(at));
+	if (on_hash)
+		on_hash(code, size, &code_hash);
+	if (subscriber && has_resources)
+		subscriber(subscriber_user, 3, 6, data);
+}
+
+EXPORTED int cuptiGetVersion(uint32_t *version)
+{
+	*version = is_small() ? 18 : 26;
+	return 0;
+}
+
+EXPORTED int cuptiRegisterComputeCrcCallback(void (*hash)(const void *, size_t, uint64_t *))
+{
+	on_hash = hash;
+	return 0;
+}
+
+EXPORTED int cuptiPCSamplingEnable(struct parameters *parameters)
+{
+	if (getenv("PROFILER_NO_SAMPLES") || parameters->size != 24 || !parameters->context)
+		return REFUSED;
+	is_sampling = 1;
+	return 0;
+}
+
+EXPORTED int cuptiPCSamplingDisable(struct parameters *parameters)
+{
+	(void)parameters;
+	is_sampling = 0;
+	return 0;
+}
+
+EXPORTED int cuptiPCSamplingSetConfigurationAttribute(struct parameters *parameters)
+{
+	struct {
+		uint32_t type, status;
+		uint64_t value[3];
+	} *attributes = parameters->second;
+
+	if (parameters->size != 40)
+		return 1;
+	for (size_t i = 0; i < (size_t)parameters->first; i++) {
+		/* continuous, not one kernel after the other */
+		if (attributes[i].type == 5 && attributes[i].value[0] != 1)
+			return 1;
+		is_configured |= attributes[i].type == 8 && attributes[i].value[0];
+	}
+	return 0;
+}
+
+EXPORTED int cuptiPCSamplingGetNumStallReasons(struct parameters *parameters)
+{
+	*(size_t *)parameters->first = REASONS;
+	return parameters->size != 32;
+}
+
+EXPORTED int cuptiPCSamplingGetStallReasons(struct parameters *parameters)
+{
+	uint32_t *indices = parameters->second;
+	char **texts = parameters->third;
+
+	if (parameters->size != 48 || (size_t)parameters->first != REASONS)
+		return 1;
+	for (uint32_t i = 0; i < REASONS; i++) {
+		indices[i] = 10 + i;
+		strcpy(texts[i], reasons[i]);
+	}
+	return 0;
+}
+
+/* One record for each instruction that has samples, as far as there is room. */
+EXPORTED int cuptiPCSamplingGetData(struct parameters *parameters)
+{
+	struct pc_data *data = parameters->first;
+	const char *drops = getenv("PROFILER_DROPS_SAMPLES");
+	size_t size = is_small() ? 56 : 64;
+
+	if (parameters->size != 32 || data->size != (is_small() ? 72 : 80))
+		return 1;
+	pthread_mutex_lock(&lock);
+	data->count = data->left = 0;
+	data->dropped = drops ? (uint64_t)atoi(drops) : 0;
+	for (int i = 0; i < KERNELS * INSTRUCTIONS; i++) {
+		uint32_t *samples = sampled[i / INSTRUCTIONS].samples[i % INSTRUCTIONS];
+		struct pc *pc = (void *)(data->pcs + data->count * size);
+
+		if (!samples[0] && !samples[1] && !samples[2])
+			continue;
+		/* few, so that the user has to ask again */
+		if (data->count == 5 || data->count == data->most) {
+			data->left++;
+			continue;
+		}
+		data->count++;
+		pc->code = code_hash;
+		pc->offset = (uint64_t)(i % INSTRUCTIONS) * 16;
+		pc->function = sampled[i / INSTRUCTIONS].name;
+		pc->count = REASONS;
+		for (uint32_t k = 0; k < REASONS; k++) {
+			pc->stalls[k] = (struct stall){10 + k, samples[k]};
+			samples[k] = 0;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* -- the interface ----------------------------------------------------------------------------- */
+
 EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 {
 	if (getenv("PROFILER_TAKEN") || is_second)
@@ -123,6 +342,9 @@ EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 	*to = &subscriber;
 	hooks.launch = launch;
 	hooks.kernel = kernel;
+	hooks.context = context;
+	hooks.module = module;
+	hooks.samples = samples_made;
 	return driver_hook(&hooks);
 }
 
@@ -137,6 +359,9 @@ EXPORTED int cuptiUnsubscribe(void *of)
 EXPORTED int cuptiEnableCallback(uint32_t on, void *of, int domain, uint32_t id)
 {
 	(void)of;
+	has_resources |= domain == 3;
+	if (domain == 3)
+		return 0;
 	if (domain != 1 || id >= CALLBACKS)
 		return 1;
 	is_enabled[id] = (uint8_t)on;

@@ -7,6 +7,16 @@
 #include "bpf/filter.h"
 #include "bpf/gpu/on_gpu_abi.h"
 
+static __always_inline void send(void *record, __u32 size)
+{
+	void *ring = capture_ring();
+
+	if (!ring)
+		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_NO_RING);
+	else if (capture_output(ring, CAPTURE_SOURCE_ON_GPU, record, size, BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_RING_FULL);
+}
+
 static __noinline void tell_ran(struct probe_regs *ctx, bool is_one, __u32 undecided)
 {
 	struct on_gpu_ran record = {
@@ -14,7 +24,6 @@ static __noinline void tell_ran(struct probe_regs *ctx, bool is_one, __u32 undec
 		.pid = bpf_get_current_pid_tgid() >> 32,
 		.undecided = undecided,
 	};
-	void *ring = capture_ring();
 
 	if (is_one) {
 		record.number = REGS_ARG1(ctx);
@@ -30,11 +39,23 @@ static __noinline void tell_ran(struct probe_regs *ctx, bool is_one, __u32 undec
 		record.number = REGS_ARG5(ctx);
 		record.more = record.number != 0;
 	}
-	if (!ring)
-		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_NO_RING);
-	else if (capture_output(ring, CAPTURE_SOURCE_ON_GPU, &record, sizeof(record),
-				BPF_RB_NO_WAKEUP))
-		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_RING_FULL);
+	send(&record, sizeof(record));
+}
+
+static __noinline void tell_samples(struct probe_regs *ctx, __u32 undecided)
+{
+	struct on_gpu_samples record = {
+		.head = {ON_GPU_SAMPLES, sizeof(record), bpf_ktime_get_ns()},
+		.code = REGS_ARG1(ctx),
+		.function = REGS_ARG2(ctx),
+		.offset = REGS_ARG3(ctx),
+		.reason = REGS_ARG4(ctx),
+		.count = REGS_ARG5(ctx),
+		.pid = bpf_get_current_pid_tgid() >> 32,
+		.undecided = undecided,
+	};
+
+	send(&record, sizeof(record));
 }
 
 SEC("uprobe")
@@ -50,6 +71,10 @@ int on_gpu_site(struct probe_regs *ctx)
 		return 0;
 	if (place == ON_GPU_PLACE_KERNEL || place == ON_GPU_PLACE_REST) {
 		tell_ran(ctx, place == ON_GPU_PLACE_KERNEL, answer == FILTER_ASK);
+		return 0;
+	}
+	if (place == ON_GPU_PLACE_SAMPLES) {
+		tell_samples(ctx, answer == FILTER_ASK);
 		return 0;
 	}
 	scratch = capture_begin(CAPTURE_SOURCE_ON_GPU, CAPTURE_WALKER_UPROBE);

@@ -16,6 +16,7 @@ enum {
 	 * an enum gpu_state (inject/gpu_places.h), and behind it is that state's number.
 	 */
 	ON_GPU_NAME = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 2),
+	ON_GPU_SAMPLES = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 3), /* a struct on_gpu_samples */
 };
 
 #define ON_GPU_NAME_BYTES 512
@@ -26,6 +27,7 @@ enum on_gpu_place {
 	ON_GPU_PLACE_KERNEL,
 	ON_GPU_PLACE_REST,
 	ON_GPU_PLACE_NAME,
+	ON_GPU_PLACE_SAMPLES,
 };
 
 /* One kernel has run, or several of one name have. */
@@ -40,6 +42,14 @@ struct on_gpu_ran {
 	__u32 more; /* others of the same launch may follow */
 	__u32 undecided;
 	__u32 unused;
+};
+
+/* Samples of an instruction: as inject/gpu_places.h has them. */
+struct on_gpu_samples {
+	struct capture_head head;
+	__u64 code, function, offset, reason, count;
+	__u32 pid;
+	__u32 undecided;
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../inject/gpu_places.h"
 #include "base/map.h"
@@ -18,6 +19,7 @@
 #include "bpf/gpu/on_gpu_abi.h"
 #include "film/events.h"
 #include "bpf/probes.skel.h"
+#include "sources/gpu/instructions.h"
 #include "sources/loss_counts.h"
 #include "sources/memory/library.h"
 #include "sources/memory/record.h"
@@ -25,22 +27,37 @@
 #include "symbol/symbols.h"
 
 _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL == GPU_PLACE_KERNEL &&
-		       ON_GPU_PLACE_REST == GPU_PLACE_REST && ON_GPU_PLACE_NAME == GPU_PLACE_NAME,
+		       ON_GPU_PLACE_REST == GPU_PLACE_REST && ON_GPU_PLACE_NAME == GPU_PLACE_NAME &&
+		       ON_GPU_PLACE_SAMPLES == GPU_PLACE_SAMPLES,
 	       "the library's places are cookies of its probes");
 
 /* As many samples as a CPU can have in a second, about. */
 #define RATE 2000
 
+/* Between two windows of samples of instructions, at least. */
+#define WINDOW_LEAST_NS 10000000u
+
 /* The most launches whose kernels have not run, and names of kernels. */
 #define LAUNCHES_MAX (1u << 18)
 #define NAMES_MAX    (1u << 16)
+
+/* In the order of source_type.events. */
+enum {
+	OF_KERNELS,
+	OF_INSTRUCTIONS,
+	EVENTS
+};
 
 struct on_gpu {
 	struct mem_library library;
 	struct uprobes *uprobes;
 	struct waiting *launches;
-	struct map names; /* a kernel's hash to its name (char *) */
-	uint64_t begun;	  /* when the film did */
+	struct map names;		      /* a kernel's hash to its name (char *) */
+	uint64_t begun;			      /* when the film did */
+	uint32_t of_film[EVENTS];	      /* 0: it was not asked for */
+	struct gpu_instructions instructions; /* without code: not sampled */
+	uint64_t windowed;		      /* when samples of a window were last written */
+	uint64_t not_sampled, not_read, samples_dropped, samples_of_driver, code_lost;
 	uint64_t without_stack;
 	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed;
 	uint64_t without_kernel; /* launches of processes that are gone, or of all at the end */
@@ -52,7 +69,28 @@ enum {
 	HAS_KERNEL,
 };
 
-static int command(const struct source_settings *settings, struct command_environment *environment,
+static bool has_instructions(const struct source_settings *settings)
+{
+	return settings->events >> OF_INSTRUCTIONS & 1;
+}
+
+/*
+ * The library opens the file by the recorder's own descriptor, in any process that the command
+ * starts.
+ */
+static int hand_over_code(struct source_settings *settings, struct command_variable *variable,
+			  struct fail *why)
+{
+	settings->descriptor = gpu_code_file();
+	if (settings->descriptor < 0)
+		return fail_errno(why, settings->descriptor, NULL, "cannot keep code of GPUs");
+	*variable = (struct command_variable){.name = GPU_CODE_VARIABLE};
+	snprintf(variable->value, sizeof(variable->value), "/proc/%d/fd/%d", (int)getpid(),
+		 settings->descriptor);
+	return 0;
+}
+
+static int command(struct source_settings *settings, struct command_environment *environment,
 		   struct fail *why)
 {
 	struct command_variable *variable = &environment->at[environment->count];
@@ -60,7 +98,6 @@ static int command(const struct source_settings *settings, struct command_enviro
 	struct mem_library library;
 	int err = mem_library_find(&library, GPU_LIBRARY, why);
 
-	(void)settings;
 	if (err)
 		return err;
 	if (before && *before)
@@ -69,7 +106,9 @@ static int command(const struct source_settings *settings, struct command_enviro
 	environment->count++;
 	*variable = (struct command_variable){.name = GPU_LIBRARY_VARIABLE};
 	snprintf(variable->value, sizeof(variable->value), "%s", library.path);
-	return 0;
+	if (!has_instructions(settings))
+		return 0;
+	return hand_over_code(settings, &environment->at[environment->count++], why);
 }
 
 static unsigned int needs(const struct source *source)
@@ -109,6 +148,9 @@ static int attach(struct source *source, struct fail *why)
 
 	if (!on_gpu || waiting_new(LAUNCHES_MAX, &on_gpu->launches))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record kernels");
+	if (source->settings->descriptor > 0 &&
+	    gpu_code_new(source->settings->descriptor, &on_gpu->instructions.code))
+		return fail_errno(why, -ENOMEM, NULL, "cannot record instructions");
 	err = mem_library_find(&on_gpu->library, GPU_LIBRARY, why);
 	if (err)
 		return err;
@@ -120,10 +162,11 @@ static int attach(struct source *source, struct fail *why)
 
 static void add_event(struct source *source)
 {
-	struct film_event event = event_from(EVENT_ON_GPU, "records of the device");
+	static const enum event_id ids[EVENTS] = {EVENT_ON_GPU, EVENT_GPU_INSTRUCTIONS};
+	struct on_gpu *on_gpu = source->state;
 
-	source->event = film_add_event(source->host->film, &event);
-	((struct on_gpu *)source->state)->begun = clock_ns();
+	source_add_events(source, ids, EVENTS, "records of the device", on_gpu->of_film);
+	on_gpu->begun = clock_ns();
 }
 
 static int start(struct source *source, struct fail *why)
@@ -146,6 +189,65 @@ static void take_launch(struct source *source, const struct capture_record *reco
 	half.time = record->head.time;
 	half.place = samples_resolve(source->host->samples, record, handover);
 	waiting_put(on_gpu->launches, &half);
+}
+
+/* The name of a hash, as reports show it; null: not known. */
+static const char *name_of(void *context, uint64_t hash)
+{
+	const struct source *source = context;
+	uint64_t *name = map_get(&((struct on_gpu *)source->state)->names, hash);
+
+	return name ? (const char *)(uintptr_t)*name : NULL;
+}
+
+/* pid 0: of all processes. */
+static void write_window(struct source *source, uint32_t pid, uint64_t time, bool is_last)
+{
+	struct on_gpu *on_gpu = source->state;
+	const struct gpu_instructions_to to = {
+		.samples = source->host->samples,
+		.film = source->host->film,
+		.event = on_gpu->of_film[OF_INSTRUCTIONS],
+		.time = time,
+		.name_of = name_of,
+		.thread_of = source_first_thread,
+		.context = source,
+	};
+
+	if (on_gpu->instructions.code)
+		gpu_instructions_window(&on_gpu->instructions, pid, is_last, &to);
+}
+
+static void take_samples(struct source *source, const struct on_gpu_samples *samples)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	if (!samples->count || samples->count > UINT32_MAX || !on_gpu->instructions.code)
+		on_gpu->damaged++;
+	else if (samples->undecided)
+		source->undecidable++;
+	else
+		gpu_instructions_add(&on_gpu->instructions, samples);
+}
+
+static void take_state_of_samples(struct source *source, const struct capture_record *record,
+				  uint64_t number)
+{
+	struct on_gpu *on_gpu = source->state;
+	uint64_t state = record->identity.value;
+
+	/* however often a process says so: what comes too early waits for the next one */
+	if (state == GPU_STATE_WINDOW && record->head.time - on_gpu->windowed > WINDOW_LEAST_NS) {
+		on_gpu->windowed = record->head.time;
+		write_window(source, record->identity.pid, record->head.time, false);
+	}
+	on_gpu->not_sampled += state == GPU_STATE_NOT_SAMPLED;
+	on_gpu->not_read += state == GPU_STATE_NOT_READ;
+	on_gpu->code_lost += state == GPU_STATE_CODE_LOST;
+	if (state == GPU_STATE_SAMPLES_DROPPED)
+		on_gpu->samples_dropped = add_saturated(on_gpu->samples_dropped, number);
+	if (state == GPU_STATE_SAMPLES_OF_DRIVER)
+		on_gpu->samples_of_driver = add_saturated(on_gpu->samples_of_driver, number);
 }
 
 static void take_state(struct on_gpu *on_gpu, uint64_t state, uint64_t number)
@@ -172,6 +274,7 @@ static void take_name(struct source *source, const struct capture_record *record
 		return;
 	if (!hash) {
 		take_state(on_gpu, record->identity.value, words[0]);
+		take_state_of_samples(source, record, words[0]);
 		return;
 	}
 	memcpy(text, words, sizeof(words));
@@ -219,7 +322,8 @@ static void take_ran(struct source *source, const struct on_gpu_ran *ran)
 {
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half launch = {0};
-	uint64_t *name;
+	const char *name = name_of(source, ran->hash);
+	uint64_t lost = on_gpu->without_stack;
 
 	/* none began before the machine did: the process may say anything */
 	if (!ran->count || ran->count > UINT32_MAX || ran->ns / ran->count > ran->head.time) {
@@ -228,13 +332,22 @@ static void take_ran(struct source *source, const struct on_gpu_ran *ran)
 	}
 	if (!find_launch(source, ran, &launch))
 		return;
-	name = map_get(&on_gpu->names, ran->hash);
+	if (on_gpu->instructions.code) {
+		const struct gpu_launches launches = {.pid = ran->pid,
+						      .is_sampled = lost == on_gpu->without_stack,
+						      .function = ran->hash,
+						      .ns = ran->ns,
+						      .place = launch.place};
+
+		gpu_instructions_ran(&on_gpu->instructions, &launches);
+	}
+	if (!on_gpu->of_film[OF_KERNELS])
+		return;
 	if (launch.place.stack)
 		launch.place.stack = samples_words(source->host->samples, launch.place.stack,
-						   name ? (const char *)(uintptr_t)*name
-							: "[kernel without a name]");
-	samples_add(source->host->samples, source->event, end_of(on_gpu, ran), &launch.place,
-		    ran->ns);
+						   name ? name : "[kernel without a name]");
+	samples_add(source->host->samples, on_gpu->of_film[OF_KERNELS], end_of(on_gpu, ran),
+		    &launch.place, ran->ns);
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -248,6 +361,8 @@ static void take(struct source *source, const struct capture_head *head,
 		take_name(source, (const struct capture_record *)head);
 	else if (head->kind == ON_GPU_RAN && head->size == sizeof(struct on_gpu_ran))
 		take_ran(source, (const struct on_gpu_ran *)head);
+	else if (head->kind == ON_GPU_SAMPLES && head->size == sizeof(struct on_gpu_samples))
+		take_samples(source, (const struct on_gpu_samples *)head);
 	else
 		on_gpu->damaged++;
 }
@@ -265,11 +380,46 @@ static void process_gone(struct source *source, pid_t pid)
 
 	if (!on_gpu || !on_gpu->launches)
 		return;
+	write_window(source, (uint32_t)pid, source_now(source), true);
 	waiting_each(on_gpu->launches, (uint32_t)pid, count_launch, on_gpu);
 	waiting_forget(on_gpu->launches, (uint32_t)pid);
 }
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
+
+static void tell_losses_of_instructions(struct source *source)
+{
+	const struct on_gpu *on_gpu = source->state;
+	const struct gpu_instructions *instructions = &on_gpu->instructions;
+	const struct gpu_code_losses code = instructions->code ? gpu_code_losses(instructions->code)
+							       : (struct gpu_code_losses){0};
+	char lines[640];
+	const struct loss_count losses[] = {
+		{"samples of instructions without a launch: none of their function was seen",
+		 instructions->without_launch},
+		{"samples of instructions lost: too many different ones", instructions->full},
+		{"samples of instructions lost: the device or the profiling library dropped them",
+		 on_gpu->samples_dropped},
+		{"samples of instructions not shown: of kernels that the driver itself ran",
+		 on_gpu->samples_of_driver},
+		{"instructions of a context not sampled: the profiling library refuses",
+		 on_gpu->not_sampled},
+		{"samples of a context not read: the profiling library refuses", on_gpu->not_read},
+		{"code of a module not known: the process could not hand it over",
+		 on_gpu->code_lost},
+		{"code of a module not known: it is damaged", code.damaged},
+		{"code of a module not known: no room for it", code.full},
+		{"samples of instructions whose code is not known", code.unknown},
+		{lines, code.without_lines},
+	};
+
+	if (!on_gpu->of_film[OF_INSTRUCTIONS])
+		return;
+	snprintf(lines, sizeof(lines), "source lines of instructions not known: %s",
+		 code.how ? code.how : "");
+	loss_counts_emit(source->host->film, on_gpu->of_film[OF_INSTRUCTIONS], losses,
+			 sizeof(losses) / sizeof(losses[0]));
+}
 
 static void tell_losses(struct source *source)
 {
@@ -304,15 +454,22 @@ static void tick(struct source *source, uint64_t now)
 {
 	(void)now;
 	tell_losses(source);
+	tell_losses_of_instructions(source);
 }
 
 static void finish(struct source *source, uint64_t now)
 {
 	struct on_gpu *on_gpu = source->state;
 
+	write_window(source, 0, now, true);
 	waiting_each(on_gpu->launches, 0, count_launch, on_gpu);
 	waiting_empty(on_gpu->launches, NULL, NULL);
 	tick(source, now);
+}
+
+static void closing(struct source *source)
+{
+	write_window(source, 0, source_now(source), true);
 }
 
 /* Launches have their places in the film before: kernels of theirs that come later have none. */
@@ -321,6 +478,8 @@ static void turn(struct source *source)
 	struct on_gpu *on_gpu = source->state;
 
 	add_event(source);
+	if (on_gpu->instructions.code)
+		gpu_instructions_next_film(&on_gpu->instructions);
 	waiting_empty(on_gpu->launches, NULL, NULL);
 }
 
@@ -343,13 +502,14 @@ static void free_state(struct source *source)
 	if (!on_gpu)
 		return;
 	waiting_free(on_gpu->launches);
+	gpu_instructions_free(&on_gpu->instructions);
 	for (size_t i = 0; map_next(&on_gpu->names, &i, &hash, &name);)
 		free((void *)(uintptr_t)name);
 	map_free(&on_gpu->names);
 	free(on_gpu);
 }
 
-static const char *const events[] = {"on-gpu", NULL};
+static const char *const events[] = {"on-gpu", "gpu-instructions", NULL};
 
 const struct source_type source_on_gpu = {
 	.events = events,
@@ -362,6 +522,7 @@ const struct source_type source_on_gpu = {
 	.start = start,
 	.take = take,
 	.tick = tick,
+	.closing = closing,
 	.finish = finish,
 	.turn = turn,
 	.detach = detach,

@@ -30,7 +30,7 @@ static uint64_t interval_of(const struct source_settings *settings)
 	return settings->values[INTERVAL];
 }
 
-static int command(const struct source_settings *settings, struct command_environment *environment,
+static int command(struct source_settings *settings, struct command_environment *environment,
 		   struct fail *why)
 {
 	struct command_variable *variable = &environment->at[environment->count];

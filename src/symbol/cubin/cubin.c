@@ -158,8 +158,10 @@ int cubin_open(struct cubin *cubin, const void *memory, size_t size)
 	if (size > CUBIN_BYTES_MAX)
 		return -E2BIG;
 	err = elf_file_open_memory(&cubin->file, memory, size);
-	if (err)
+	if (err) {
+		*cubin = (struct cubin){0};
 		return err;
+	}
 	read_architecture(cubin);
 	if (cubin->file.machine != CUBIN_MACHINE || !cubin->file.is_64 || cubin->architecture < 70)
 		err = -ENOEXEC;

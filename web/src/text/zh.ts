@@ -155,6 +155,7 @@ export const zh: Text = {
 			rss: { title: '物理内存', rate: '字节', noun: '读数', about: '进程内存的构成：堆、文件、栈' },
 			'mem-beside': { title: 'RSS 之外的内存', rate: '字节', noun: '读数', about: '进程的页表、内核栈和换出的内存' },
 			'on-gpu': { title: 'GPU 时间', rate: '个内核', noun: '样本', about: 'GPU 内核的运行时间，按启动它的调用栈' },
+			'gpu-instructions': { title: 'GPU 指令', rate: '个样本/秒', noun: '样本', about: 'GPU 的 warp 停在哪条指令、为何等待，按启动和指令' },
 			'hbm-alloc': { title: '设备内存分配', rate: '字节/秒', noun: '次分配', about: '程序分配的 GPU 内存' },
 			'hbm-inuse': { title: '占用的设备内存', rate: '字节', noun: '次分配', about: '程序已分配且仍持有的 GPU 内存' },
 			rdma: { title: 'RDMA', rate: '字节/秒', noun: '次操作', about: '程序经 RDMA 传输的字节，按发起它的调用栈' },

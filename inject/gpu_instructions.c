@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Samples of the instructions that a GPU executes, by CUPTI's continuous sampling of program
+ * counters (cupti_pcsampling.h): where an instruction is, why its warp did not go on, and how often
+ * that was seen. Which launch it belongs to is not known: so a thread of this library has the
+ * kernels of each tenth of a second reported first, and then the samples of that time, and the
+ * recorder puts them together.
+ *
+ * The code of each module goes to a file that the recorder holds, and that is opened for each
+ * module anew: programs close descriptors that they do not know.
+ *
+ * Structs of the profiling library begin with their size, and grow at their end.
+ */
+#include "gpu.h"
+
+/* Of the C library of the process. */
+extern char *getenv(const char *name) __attribute__((weak));
+extern int open(const char *path, int flags, ...) __attribute__((weak));
+extern int close(int fd) __attribute__((weak));
+struct gpu_piece {
+	const void *at;
+	size_t size;
+};
+extern long writev(int fd, const struct gpu_piece *pieces, int count) __attribute__((weak));
+struct gpu_pause {
+	int64_t seconds, ns;
+};
+extern int nanosleep(const struct gpu_pause *pause, void *left) __attribute__((weak));
+extern int pthread_create(uint64_t *thread, const void *attributes, void *(*run)(void *),
+			  void *argument) __attribute__((weak));
+extern int pthread_sigmask(int how, const void *set, void *before) __attribute__((weak));
+
+#define O_WRITE_APPEND_CLOEXEC 02002001
+#define SIG_SETMASK_	       2
+
+#define WINDOW_NS	       100000000
+#define CONTEXTS	       16
+#define REASONS		       64
+#define REASON_BYTES	       128 /* CUPTI_STALL_REASON_STRING_SIZE */
+#define RECORDS		       512
+#define VERSION_WITH_LARGE     22 /* CUPTI of CUDA 12.4: struct data and struct record have grown */
+
+/* -- the profiling library --------------------------------------------------------------------- */
+
+/* CUpti_PCSamplingStallReason */
+struct stall {
+	uint32_t reason, samples;
+};
+
+/* CUpti_PCSamplingPCData */
+struct record {
+	size_t size;
+	uint64_t code; /* as hash_code() has it */
+	uint64_t offset;
+	uint32_t index, unused;
+	const char *function;
+	size_t count;
+	struct stall *stalls;
+	uint64_t correlation;
+};
+#define RECORD_SMALL 56
+
+/* CUpti_PCSamplingData */
+struct data {
+	size_t size, most;
+	uint64_t total, dropped;
+	size_t count, left;
+	uint64_t range;
+	uint8_t *records;
+	uint64_t of_driver;
+	uint64_t is_full;
+};
+#define DATA_SMALL 72
+
+/* What all functions get begins so. */
+struct parameters {
+	size_t size;
+	void *unused, *context;
+	union {
+		void *data;
+		size_t *count_to;
+		size_t count;
+	};
+	void *second, *third;
+};
+
+/* CUpti_PCSamplingConfigurationInfo */
+struct attribute {
+	uint32_t type, status;
+	uint64_t value[3];
+};
+enum {
+	ATTRIBUTE_REASONS = 2,
+	ATTRIBUTE_MODE = 5,
+	ATTRIBUTE_BUFFER = 8,
+	MODE_CONTINUOUS = 1,
+};
+
+static struct {
+	int (*version)(uint32_t *version);
+	int (*register_hash)(void (*hash)(const void *, size_t, uint64_t *));
+	int (*enable)(struct parameters *);
+	int (*disable)(struct parameters *);
+	int (*configure)(struct parameters *);
+	int (*count_reasons)(struct parameters *);
+	int (*get_reasons)(struct parameters *);
+	int (*get_data)(struct parameters *);
+} sampling;
+
+/* In the order of the functions above. */
+static const char *const names[] = {
+	"cuptiGetVersion",
+	"cuptiRegisterComputeCrcCallback",
+	"cuptiPCSamplingEnable",
+	"cuptiPCSamplingDisable",
+	"cuptiPCSamplingSetConfigurationAttribute",
+	"cuptiPCSamplingGetNumStallReasons",
+	"cuptiPCSamplingGetStallReasons",
+	"cuptiPCSamplingGetData",
+};
+_Static_assert(sizeof(sampling) == sizeof(names), "each has a name");
+
+/* Where the samples of a context are collected, and where they are read to. */
+struct buffer {
+	struct data data;
+	struct stall stalls[RECORDS][REASONS];
+	uint8_t records[RECORDS * sizeof(struct record)];
+};
+
+struct context {
+	void *context; /* null: none */
+	size_t reasons;
+	uint32_t indices[REASONS];
+	uint64_t hashes[REASONS]; /* of their names */
+	struct buffer collected;
+};
+
+static struct context contexts[CONTEXTS];
+static struct buffer buffer;
+static char reason_texts[REASONS][REASON_BYTES];
+static uint64_t of_driver[CONTEXTS];
+static int (*flush_kernels)(uint32_t flag);
+static const char *code_path;
+static bool is_large, is_over;
+static int lock;
+
+/*
+ * Held for as long as the profiling library takes to hand over what it has. A thread of the program
+ * waits for at most a second: it may hold what the profiling library waits for. False: not held.
+ */
+static bool take_lock(void)
+{
+	const struct gpu_pause pause = {0, 50000};
+
+	for (int i = 0; i < 20000; i++) {
+		if (!__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static void release_lock(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+static size_t record_size(void)
+{
+	return is_large ? sizeof(struct record) : RECORD_SMALL;
+}
+
+static void prepare(struct buffer *to)
+{
+	to->data = (struct data){.size = is_large ? sizeof(struct data) : DATA_SMALL,
+				 .most = RECORDS,
+				 .records = to->records};
+	for (size_t i = 0; i < RECORDS; i++) {
+		struct record *record = (void *)(to->records + i * record_size());
+
+		record->size = record_size();
+		record->stalls = to->stalls[i];
+		record->count = 0;
+	}
+}
+
+/* -- code -------------------------------------------------------------------------------------- */
+
+static void hash_code(const void *code, size_t size, uint64_t *hash)
+{
+	*hash = gpu_code_hash(code, size);
+}
+
+static void hand_over_code(const uint8_t *module)
+{
+	struct gpu_code_head head = {.magic = GPU_CODE_MAGIC,
+				     .size = *(const size_t *)(module + 8)};
+	const void *code = *(const void *const *)(module + 16);
+	const struct gpu_piece pieces[] = {{&head, sizeof(head)}, {code, head.size}};
+	int fd;
+
+	if (!code_path || !code || !head.size)
+		return;
+	fd = head.size <= GPU_CODE_MAX ? open(code_path, O_WRITE_APPEND_CLOEXEC) : -1;
+	if (fd < 0 || writev(fd, pieces, 2) != (long)(sizeof(head) + head.size))
+		gpu_tell_state(GPU_STATE_CODE_LOST, 1);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* -- contexts ---------------------------------------------------------------------------------- */
+
+static int read_reasons(struct context *context)
+{
+	char *texts[REASONS];
+	struct parameters parameters = {
+		.size = 32, .context = context->context, .count_to = &context->reasons};
+	int err = sampling.count_reasons(&parameters);
+
+	for (size_t i = 0; i < REASONS; i++)
+		texts[i] = reason_texts[i];
+	if (err || context->reasons > REASONS)
+		return err ? err : 1;
+	parameters = (struct parameters){.size = 48,
+					 .context = context->context,
+					 .count = context->reasons,
+					 .second = context->indices,
+					 .third = texts};
+	err = sampling.get_reasons(&parameters);
+	for (size_t i = 0; i < context->reasons && !err; i++) {
+		reason_texts[i][REASON_BYTES - 1] = 0;
+		context->hashes[i] = gpu_name_hash(reason_texts[i]);
+		gpu_learn_name(context->hashes[i], reason_texts[i]);
+	}
+	return err;
+}
+
+static int configure(struct context *context)
+{
+	struct attribute attributes[] = {
+		{.type = ATTRIBUTE_MODE, .value = {MODE_CONTINUOUS}},
+		{.type = ATTRIBUTE_REASONS,
+		 .value = {context->reasons, (uint64_t)context->indices}},
+		{.type = ATTRIBUTE_BUFFER, .value = {(uint64_t)&context->collected.data}},
+	};
+	struct parameters parameters = {
+		.size = 40,
+		.context = context->context,
+		.count = sizeof(attributes) / sizeof(attributes[0]),
+		.second = attributes,
+	};
+
+	prepare(&context->collected);
+	return sampling.configure(&parameters);
+}
+
+static void begin_context(void *driver_context)
+{
+	struct parameters parameters = {.size = 24, .context = driver_context};
+	struct context *context = NULL;
+	int err;
+
+	for (size_t i = 0; i < CONTEXTS && !context; i++)
+		if (!contexts[i].context)
+			context = &contexts[i];
+	if (!context) {
+		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+		return;
+	}
+	of_driver[context - contexts] = 0;
+	err = sampling.enable(&parameters);
+	if (!err) {
+		context->context = driver_context;
+		err = read_reasons(context);
+		if (!err)
+			err = configure(context);
+		if (err) {
+			sampling.disable(&parameters);
+			context->context = NULL;
+		}
+	}
+	if (err)
+		gpu_tell_state(GPU_STATE_NOT_SAMPLED, (uint64_t)err);
+}
+
+/* -- samples ----------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void tell_samples(uint64_t code, uint64_t function,
+						   uint64_t offset, uint64_t reason, uint64_t count)
+{
+	register uint64_t r8 __asm__("r8") = count;
+
+	__asm__ volatile(".globl stackcam_gpu_samples\n\t"
+			 ".hidden stackcam_gpu_samples\n"
+			 "stackcam_gpu_samples: nop"
+			 :
+			 : "D"(code), "S"(function), "d"(offset), "c"(reason), "r"(r8)
+			 : "memory");
+}
+
+static uint64_t reason_of(const struct context *context, uint32_t index)
+{
+	for (size_t i = 0; i < context->reasons; i++)
+		if (context->indices[i] == index)
+			return context->hashes[i];
+	return 0;
+}
+
+static void tell_record(const struct context *context, const struct record *record)
+{
+	uint64_t function = gpu_name_hash(record->function);
+
+	if (record->function)
+		gpu_learn_name(function, record->function);
+	for (size_t i = 0; i < record->count && i < REASONS; i++)
+		if (record->stalls[i].samples)
+			tell_samples(record->code, function, record->offset,
+				     reason_of(context, record->stalls[i].reason),
+				     record->stalls[i].samples);
+}
+
+/* Until it has no more, or as often as a full hardware buffer needs. */
+static void read_context(struct context *context)
+{
+	struct parameters parameters = {
+		.size = 32, .context = context->context, .data = &buffer.data};
+
+	for (int i = 0; i < 1000; i++) {
+		int err;
+
+		prepare(&buffer);
+		err = sampling.get_data(&parameters);
+		if (err) {
+			gpu_tell_state(GPU_STATE_NOT_READ, (uint64_t)err);
+			return;
+		}
+		for (size_t k = 0; k < buffer.data.count && k < RECORDS; k++)
+			tell_record(context, (void *)(buffer.records + k * record_size()));
+		if (buffer.data.dropped)
+			gpu_tell_state(GPU_STATE_SAMPLES_DROPPED, buffer.data.dropped);
+		if (buffer.data.of_driver)
+			gpu_tell_state(GPU_STATE_SAMPLES_OF_DRIVER, buffer.data.of_driver);
+		if (!buffer.data.left)
+			return;
+	}
+}
+
+/* is_last: the program ends, and with it what the profiling library needs. */
+static void read_all(bool is_last)
+{
+	if (!take_lock())
+		return;
+	if (!is_over) {
+		flush_kernels(0);
+		for (size_t i = 0; i < CONTEXTS; i++)
+			if (contexts[i].context)
+				read_context(&contexts[i]);
+		gpu_tell_state(GPU_STATE_WINDOW, gpu_now());
+	}
+	is_over |= is_last;
+	release_lock();
+}
+
+static void *read_windows(void *unused)
+{
+	const struct gpu_pause pause = {0, WINDOW_NS};
+
+	for (;;) {
+		nanosleep(&pause, NULL);
+		read_all(false);
+	}
+	return unused;
+}
+
+/* -- start and end ----------------------------------------------------------------------------- */
+
+bool gpu_instructions_find(void *library)
+{
+	uint32_t version = 0;
+
+	if (!getenv || !open || !close || !writev || !nanosleep || !pthread_create ||
+	    !pthread_sigmask)
+		return false;
+	code_path = getenv(GPU_CODE_VARIABLE);
+	if (!code_path)
+		return false;
+	if (!gpu_find_functions(library, names, (void **)&sampling,
+				sizeof(names) / sizeof(names[0])) ||
+	    sampling.version(&version) || sampling.register_hash(hash_code)) {
+		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+		return false;
+	}
+	is_large = version >= VERSION_WITH_LARGE;
+	return true;
+}
+
+void gpu_instructions_start(int (*flush)(uint32_t flag))
+{
+	uint64_t all[16], before[16], thread;
+
+	flush_kernels = flush;
+	for (size_t i = 0; i < 16; i++)
+		all[i] = UINT64_MAX;
+	/* the program's signals are for its own threads */
+	pthread_sigmask(SIG_SETMASK_, all, before);
+	if (pthread_create(&thread, NULL, read_windows, NULL))
+		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+	pthread_sigmask(SIG_SETMASK_, before, NULL);
+}
+
+void gpu_instructions_resource(uint32_t id, const uint8_t *data)
+{
+	void *context = *(void *const *)data;
+	struct parameters parameters = {.size = 24, .context = context};
+
+	if (id == GPU_MODULE_LOADED) {
+		hand_over_code(*(const uint8_t *const *)(data + 16));
+		return;
+	}
+	if (!take_lock()) {
+		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+		return;
+	}
+	if (id == GPU_CONTEXT_CREATED && !is_over)
+		begin_context(context);
+	for (size_t i = 0; i < CONTEXTS && id == GPU_CONTEXT_ENDS && !is_over; i++)
+		if (contexts[i].context == context) {
+			read_context(&contexts[i]);
+			sampling.disable(&parameters);
+			contexts[i].context = NULL;
+		}
+	release_lock();
+}
+
+void gpu_instructions_end(void)
+{
+	if (flush_kernels)
+		read_all(true);
+}
