@@ -122,7 +122,7 @@ if ! grep -q "the page is at" "$said"; then
 	not_allowed $status "filming failed"
 fi
 sleep 10
-python3 - "$listen" $store/tokens <<'EOF' || exit 1
+no_proxy='*' python3 - "$listen" $store/tokens <<'EOF' || exit 1
 import sys, urllib.error, urllib.request
 page = f"http://{sys.argv[1]}/"
 tokens = [line.split() for line in open(sys.argv[2]) if not line.startswith("#")]

@@ -67,8 +67,14 @@ def test_it_ends_all_that_it_started(number):
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     port = re.search(r"http://127.0.0.1:(\d+)/", started.stderr.readline())[1]
     children = [int(pid) for pid in Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()]
-    folder = re.search(rb"/var/tmp/shop\.\w+", b" ".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children))[0].decode()
-    assert len(children) == 4 and len(processes_in(folder)) >= 3
+    commands = b"\0".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children)
+    folder = re.search(rb"/var/tmp/shop\.\w+", commands)[0].decode()
+    assert len(children) == 5 and len(processes_in(folder)) >= 4
+    database = re.search(rb"/postgres\0-D\0[^\0]+\0-p\0(\d+)\0", commands)[1].decode()
+    for user, may in (("shop", True), ("postgres", False)):  # of all users of the machine
+        client = subprocess.run(["psql", "-X", "-w", "-h", "127.0.0.1", "-p", database, "-U", user, "-d", "postgres", "-c", "SELECT 1"],
+                                capture_output=True, check=False, timeout=PATIENCE)
+        assert (client.returncode == 0) == may, client.stderr
     started.send_signal(number)
     started.wait(timeout=PATIENCE)
     assert started.returncode == (-number if number == signal.SIGKILL else 0)
@@ -76,9 +82,7 @@ def test_it_ends_all_that_it_started(number):
     started.stdout.close()
     assert wait_until(lambda: not processes_in(folder) and not any(os.path.exists(f"/proc/{pid}") for pid in children))
     assert not Path(f"/proc/net/tcp").read_text().count(f":{int(port):04X} 00000000:0000 0A")
-    # what kills a process leaves it no time to remove its folder
-    assert Path(folder).exists() == (number == signal.SIGKILL)
-    subprocess.run(["rm", "-rf", folder], check=True)
+    assert wait_until(lambda: not Path(folder).exists())
 
 
 def test_what_it_says():
