@@ -75,7 +75,9 @@ def test_what_else_there_is(page):
     page.sees("stackcam serve -e on-cpu,mem-grow,off-cpu,requests", "#more-kinds code")
     page.click("#more-camera")
     page.sees("stackcam serve --camera 'NAME'", "#more-kinds code")
-    page.click("#more-camera")
+    page.click("#more-waits")
+    page.sees("stackcam serve -e on-cpu,mem-grow,off-cpu,lock", "#more-kinds code")
+    page.click("#more-waits")
     page.until(lambda: not page.all("#more-kinds code"))
     page.server.behave(film=True)  # a film has what it has
     page.open("?view=overview")

@@ -8,6 +8,8 @@ import { copyText } from './copy';
 
 type Kind = keyof typeof text.more.kinds;
 
+const USUAL = ['on-cpu', 'mem-grow']; // what is filmed without -e
+
 /** Those that nothing has filmed yet. */
 function kindsOf(status: Status): Kind[] {
 	const has = (name: string) => status.events.includes(name);
@@ -18,9 +20,9 @@ function kindsOf(status: Status): Kind[] {
 /** The events that there are stay; what the flight recorder films is none of them. */
 function commandOf(kind: Kind, { events, event_types: types }: Status): string {
 	const kept = types.filter(({ calls, slices }) => !calls && !slices).map(({ name }) => name).filter((name) => name !== 'deaths');
-	const more = { waits: ['off-cpu'], requests: ['off-cpu', 'requests'], camera: [] }[kind];
-	return kind === 'camera' ? "stackcam serve --camera 'NAME'" :
-		`stackcam serve -e ${[...new Set([...(events.length ? kept : ['on-cpu']), ...more])].join(',')}`;
+	const more = { waits: ['off-cpu', 'lock'], requests: ['off-cpu', 'requests'], camera: [] }[kind];
+	const wanted = [...new Set([...(events.length ? kept : USUAL), ...more])], isUsual = wanted.join() === USUAL.join();
+	return `stackcam serve${isUsual ? '' : ` -e ${wanted.join(',')}`}${kind === 'camera' ? " --camera 'NAME'" : ''}`;
 }
 
 export function MoreKinds() {

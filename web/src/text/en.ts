@@ -102,7 +102,7 @@ export const en = {
 		minutes: 'Minutes',
 		seconds: 'Seconds',
 		minutesHint: 'Steps of minutes: from the index',
-		secondsHint: 'Steps of seconds: counted in the films, which takes longer. Of many films the server sends minutes',
+		secondsHint: 'Steps of seconds: counted in the films, which takes longer. Where there are many films, the server sends minutes',
 		allCpus: (n: string) => `of ${many(n, 'CPU')}`,
 		total: 'total',
 		others: 'others',
@@ -210,7 +210,7 @@ export const en = {
 		guessedHint: 'A caller was found by following frame pointers, where no table told the way. Such frames are hatched.',
 		lostOrCut: (part: string) => `lost or truncated: ${part}`,
 		truncated: (part: string) => `stacks truncated: ${part}`,
-		noSampleLost: 'nothing lost or truncated',
+		noSampleLost: 'no sample lost or truncated',
 		losses: (n: string) => many(n, 'loss', 'losses'),
 		lostSamples: (part: string) => `Samples lost: ${part}.`,
 		lossKinds: { sample: 'Whole samples', stack: 'Parts of stacks', name: 'Names', other: 'Other' },
@@ -348,7 +348,7 @@ export const en = {
 	waits: {
 		name: 'What threads waited for',
 		summed: 'Without summed-up waits',
-		summedHint: 'Short waits of which the recorder took no stack, only their sum',
+		summedHint: 'Short waits: the recorder keeps their sum, and no stack of each',
 		locks: 'Locks and who holds them',
 		noLocks: 'Locks and their holders were not filmed:',
 	},
@@ -358,9 +358,9 @@ export const en = {
 		about: {
 			waits: 'Why threads wait, by the stack that waits.',
 			requests: 'Which requests were slow, and what their time was spent on.',
-			camera: 'Every thread of programs of a name, all the time, in memory; kept when something happens.',
+			camera: 'Every thread of the programs with a name, all the time, in memory; kept when something happens.',
 		},
-		restart: 'Restart the recorder with this, or put it into the command of its unit:',
+		restart: 'Restart the recorder with these options, or write them into its configuration, /etc/stackcam.conf:',
 		copy: 'Copy',
 	},
 	notice: {

@@ -17,8 +17,8 @@ export const timeline: TimelineText = {
 		other: '等待其他', hole: '未知：记录丢失',
 	},
 	legend: '图例：片段的颜色与高度',
-		find: '名称或编号；class:lock thread:worker* longer:10ms',
-		findHint: '还有 service: 与 process:。不符合的片段颜色变淡',
+	find: '名称或编号；class:lock thread:worker* longer:10ms',
+	findHint: '还有 service: 与 process:。不符合的片段颜色变淡',
 	order: '排序',
 	orders: {
 		busy: 'CPU 时间最长', name: '名称', tid: '线程号', waiting: '等待最久', ready: '在运行队列最久', slices: '片段最多',

@@ -219,7 +219,7 @@ export const zh: Text = {
 	},
 	profile: {
 		byPaths: '按索引中的函数',
-		byPathsHint: '录像太多，无法全部读取：未搜索内联函数和解释器自身的函数，样本数未知。',
+		byPathsHint: '影片太多，无法全部读取：未搜索内联函数和解释器自身的函数，样本数未知。',
 		counted: (n, noun) => `${n} 个${noun}`,
 		cut: (part) => `调用栈被截断：${part}`,
 		cutHint: '未能追溯到起点的调用栈；最外层的帧说明了原因。',
@@ -227,7 +227,7 @@ export const zh: Text = {
 		guessedHint: '没有展开表时沿帧指针找到的调用者；此类帧带有斜线。',
 		lostOrCut: (part) => `丢失或被截断：${part}`,
 		truncated: (part) => `被截断的调用栈：${part}`,
-		noSampleLost: '没有丢失或截断',
+		noSampleLost: '没有样本丢失或被截断',
 		losses: (n) => `${n} 处丢失`,
 		lostSamples: (part) => `丢失的样本：${part}。`,
 		lossKinds: { sample: '整个样本', stack: '调用栈的一部分', name: '名称', other: '其他' },
@@ -377,7 +377,7 @@ export const zh: Text = {
 			requests: '哪些请求慢，时间用在哪里。',
 			camera: '某名称程序的所有线程，始终记录在内存中；发生情况时保留。',
 		},
-		restart: '用此命令重启记录器，或写入其服务单元的命令：',
+		restart: '用这些选项重启记录器，或写入其配置 /etc/stackcam.conf：',
 		copy: '复制',
 	},
 	notice: {

@@ -42,7 +42,7 @@ export function useActions(origin: Origin): Actions {
 		choose: (lane, moment) => change({ lane, at: lane && origin.wordOf(Math.floor(moment)) }),
 		setArea: (area) => change(area ? { areaFrom: origin.wordOf(area.range.from), areaTo: origin.wordOf(area.range.to),
 			// more than an address holds: all of the list
-			areaLanes: area.lanes.length <= LIST_MAX ? area.lanes : [] } : { areaFrom: '', areaTo: '', areaLanes: [], areaNote: '' }),
+			areaLanes: area.lanes.length <= LIST_MAX ? area.lanes : [], areaNote: '' } : { areaFrom: '', areaTo: '', areaLanes: [], areaNote: '' }),
 		noteArea: (areaNote) => change({ areaNote }),
 		fold: (process) => change({ folded: toggled(now.current.folded, process) }),
 		pin: (lane) => change({ pinned: toggled(now.current.pinned, lane) }),
