@@ -8,10 +8,24 @@
 
 #include "film/names.h"
 
+/*
+ * What comparing names with patterns may cost, in bytes of the one times bytes of the other. A film
+ * may have been made to cost hours: what is not literal matches nothing from then on.
+ */
+#define COST_MAX (1ull << 30)
+
 struct lines {
 	struct film_role_line all[FILM_ROLE_LINES_MAX];
+	/* bytes of the pattern for the name that stand for themselves */
+	size_t literal[FILM_ROLE_LINES_MAX];
 	size_t count;
+	uint64_t cost;
 };
+
+static size_t literal_of(const char *glob)
+{
+	return strcspn(glob, "*?[\\");
+}
 
 /* Adds the lines of a text whose roles are in the set; returns the roles that it has. */
 static uint32_t parse_all(const char *text, uint32_t roles, struct lines *lines)
@@ -26,19 +40,26 @@ static uint32_t parse_all(const char *text, uint32_t roles, struct lines *lines)
 		if (!film_role_parse(text, length, line) || !(roles >> line->role & 1))
 			continue;
 		has |= 1u << line->role;
-		lines->count++;
+		lines->literal[lines->count++] = literal_of(line->glob);
 	}
 	return has;
 }
 
-/* Whether a pattern matches; most names differ in the first character, and a film has many. */
-static bool matches(const char *glob, const char *text)
+/* Whether a pattern matches; most names differ in what is literal, and a film has many. */
+static bool matches(struct lines *lines, const char *glob, size_t literal, const char *text)
 {
-	return (*glob == *text || *glob == '*' || *glob == '[') && !fnmatch(glob, text, 0);
+	const char *rest = glob + literal;
+
+	if (strncmp(glob, text, literal) != 0)
+		return false;
+	text += literal;
+	if (!*rest || !strcmp(rest, "*"))
+		return *rest || !*text;
+	lines->cost += strlen(rest) * strlen(text);
+	return lines->cost < COST_MAX && !fnmatch(rest, text, 0);
 }
 
-static uint32_t roles_of(const struct lines *lines, unsigned int kind, const char *name,
-			 const char *file)
+static uint32_t roles_of(struct lines *lines, unsigned int kind, const char *name, const char *file)
 {
 	const bool is_frame = kind != FILM_ROLES_OF_THREAD && kind < FILM_ROLES_OF_ANY;
 	uint32_t roles = 0;
@@ -47,13 +68,14 @@ static uint32_t roles_of(const struct lines *lines, unsigned int kind, const cha
 		const struct film_role_line *line = &lines->all[i];
 
 		if ((line->kind == kind || (line->kind == FILM_ROLES_OF_ANY && is_frame)) &&
-		    matches(line->glob, name) && (!*line->file || matches(line->file, file)))
+		    matches(lines, line->glob, lines->literal[i], name) &&
+		    (!*line->file || matches(lines, line->file, literal_of(line->file), file)))
 			roles |= 1u << line->role;
 	}
 	return roles;
 }
 
-static void find(const struct film *film, const struct lines *lines, uint32_t *frames)
+static void find(const struct film *film, struct lines *lines, uint32_t *frames)
 {
 	for (uint32_t i = 1; i < film->frame_count; i++)
 		frames[i] = roles_of(lines, film->frames[i].kind,

@@ -143,11 +143,45 @@ static void finds_by_the_roles_of_the_film(void **state)
 	film_free(film);
 }
 
+/* A film that was made so that names and patterns take long to compare: some match nothing. */
+static void stops_comparing(void **state)
+{
+	static char name[60000], roles[400 * 136];
+	struct film_build b;
+	struct film *film;
+	uint32_t thread;
+	uint8_t *frames;
+	size_t at = 0;
+
+	(void)state;
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 10, "server", 10, "server");
+	for (size_t i = 0; i < 100; i++) {
+		memset(name, 'a', sizeof(name) - 1);
+		snprintf(name + sizeof(name) - 8, 8, "%zu", i);
+		film_build_raw_frame(&b, name);
+	}
+	film_build_sample(&b, 0, thread, "start;pool_next;pool_await;leaf0", 1);
+	film = film_build_open(&b);
+	for (size_t i = 0; i < 400; i++)
+		at += (size_t)snprintf(roles + at, sizeof(roles) - at, "awaits * *%0*db\n", 120, 0);
+	for (size_t i = 0; i < at; i++)
+		if (roles[i] == '0')
+			roles[i] = 'a';
+	snprintf(roles + at, sizeof(roles) - at, "takes-work 1 pool_next\nawaits 1 pool_aw*\n");
+	film->info.roles = roles;
+	frames = find(film);
+	assert_int_equal(what_has(film, frames, "leaf0"), WAIT_HAS_NO_WORK);
+	free(frames);
+	film_free(film);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_stacks_of_threads_without_work),
 		cmocka_unit_test(finds_by_the_roles_of_the_film),
+		cmocka_unit_test(stops_comparing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
