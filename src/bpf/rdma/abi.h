@@ -208,6 +208,7 @@ struct rdma_memory {
 #define RDMA_KEPT     8	    /* calls that found something */
 #define RDMA_FAR      0x7fff
 #define RDMA_DISTANCE 4096 /* registers that are nearer to a completion than this are kept */
+#define RDMA_NOBODY   (~0ull)
 
 struct rdma_site {
 	__u32 call; /* the number of the call that came by; 0: none */
@@ -229,7 +230,7 @@ struct rdma_poll {
 };
 
 struct rdma_learning {
-	__u64 owner; /* thread whose call is watched; 0: none */
+	__u64 owner; /* thread whose call is watched; 0: none; RDMA_NOBODY: none may be */
 	__u64 sp;    /* where its return address is */
 	__u32 call, order;
 	__u32 kept;  /* calls, of which each is in rdma_polls */

@@ -99,6 +99,21 @@ static bool read_one(struct reading *reading, uint16_t at)
 	return true;
 }
 
+/* Whether one begins within another one: then it is not known which of them are executed. */
+static bool overlap(const struct rdma_code *code)
+{
+	uint32_t end = 0;
+
+	for (uint32_t at = 0; at < code->size; at++) {
+		if (!code->insns[at].size)
+			continue;
+		if (at < end)
+			return true;
+		end = at + code->insns[at].size;
+	}
+	return false;
+}
+
 bool rdma_code_read(struct rdma_code *code, const uint8_t *bytes, size_t size)
 {
 	struct reading reading = {.code = code, .bytes = bytes};
@@ -111,6 +126,9 @@ bool rdma_code_read(struct rdma_code *code, const uint8_t *bytes, size_t size)
 	while (reading.count)
 		if (!read_one(&reading, reading.left[--reading.count]))
 			return false;
+	/* a breakpoint within an instruction would change what the program does */
+	if (overlap(code))
+		return false;
 	for (uint32_t at = 0; at < code->size && code->site_count < RDMA_SITES; at++)
 		if (code->insns[at].has_target)
 			code->sites[code->site_count++] = (uint16_t)at;

@@ -24,6 +24,9 @@
 #define PAUSE_NS     (1000 * MILLISECOND_NS)
 #define PAUSE_MAX_NS (60000 * MILLISECOND_NS)
 
+/* How long a process may make no call while another one waits to be watched. */
+#define IDLE_NS (5000 * MILLISECOND_NS)
+
 /* How long calls may last that are watched: they are waited for before their probes go. */
 #define CALLS_NS (5000 * MILLISECOND_NS)
 
@@ -77,12 +80,16 @@ static bool read_code(struct rdma_learner *learner, const struct rdma_provider *
 	       rdma_code_read(learner->code, bytes, function->size);
 }
 
-static bool clear(const struct rdma_learner *learner)
+/* owner: RDMA_NOBODY: no call is watched; 0: the next one is. */
+static bool clear(const struct rdma_learner *learner, uint64_t owner)
 {
 	struct rdma_learning *learning = calloc(1, sizeof(*learning));
 	const uint32_t zero = 0;
-	bool done = learning && !bpf_map_update_elem(learner->learnings, &zero, learning, BPF_ANY);
+	bool done;
 
+	if (learning)
+		learning->owner = owner;
+	done = learning && !bpf_map_update_elem(learner->learnings, &zero, learning, BPF_ANY);
 	free(learning);
 	return done;
 }
@@ -91,7 +98,7 @@ static bool clear(const struct rdma_learner *learner)
 static bool clear_all(const struct rdma_learner *learner)
 {
 	struct rdma_poll *poll = calloc(1, sizeof(*poll));
-	bool done = poll && clear(learner);
+	bool done = poll && clear(learner, RDMA_NOBODY);
 
 	for (uint32_t i = 0; done && i < RDMA_KEPT; i++)
 		done = !bpf_map_update_elem(learner->polls, &i, poll, BPF_ANY);
@@ -116,17 +123,20 @@ static struct uprobe_place place_of(uint64_t offset, uint64_t cookie, uint32_t g
 static int set_probes(struct rdma_learner *learner, struct fail *why)
 {
 	const uint64_t start = learner->function->offset;
-	const struct uprobe_place end = place_of(start, RDMA_CALL_POLLED, 0, UPROBE_RETURN);
+	const uint32_t group = learner->groups;
+	const struct uprobe_place end = place_of(start, RDMA_CALL_POLLED, group, UPROBE_RETURN);
 	const char *path = learner->provider->path;
 	struct uprobe_place places[RDMA_SITES + 1];
 	size_t count = 0;
 	int err;
 
-	places[count++] = place_of(start, RDMA_CALL_POLL, 1, UPROBE_ENTRY);
+	places[count++] = place_of(start, RDMA_CALL_POLL, group + 1, UPROBE_ENTRY);
 	for (uint32_t i = 0; i < learner->code->site_count; i++)
 		places[count++] = place_of(start + learner->code->sites[i],
-					   RDMA_CALL_SITE | (uint64_t)i << RDMA_COOKIE_SHIFT, i + 2,
-					   UPROBE_ENTRY);
+					   RDMA_CALL_SITE | (uint64_t)i << RDMA_COOKIE_SHIFT,
+					   group + i + 2, UPROBE_ENTRY);
+	/* what is refused of one function must not be left out of another one */
+	learner->groups += RDMA_SITES + 2;
 	err = uprobes_attach(learner->uprobes, path, learner->pid, &end, 1, why);
 	return err ? err : uprobes_attach(learner->uprobes, path, learner->pid, places, count, why);
 }
@@ -156,12 +166,22 @@ static void stop(struct rdma_learner *learner)
 	learner->provider = NULL;
 }
 
+/* Another process that runs the provider is watched next: this one may never transfer. */
+static void put_first(struct rdma_provider *provider, pid_t pid)
+{
+	if (!provider->pids.count || *vec_last(&provider->pids) != pid)
+		return;
+	memmove(provider->pids.at + 1, provider->pids.at,
+		(provider->pids.count - 1) * sizeof(*provider->pids.at));
+	provider->pids.at[0] = pid;
+}
+
 static void try_later(struct rdma_learner *learner, uint64_t now)
 {
 	struct rdma_poll_function *function = learner->function;
 
 	learner->unseen(learner->context, learner->pid);
-
+	put_first(learner->provider, learner->pid);
 	function->pause = function->pause ? 2 * function->pause : PAUSE_NS;
 	if (function->pause > PAUSE_MAX_NS)
 		function->pause = PAUSE_MAX_NS;
@@ -184,7 +204,8 @@ static void begin(struct rdma_learner *learner, struct rdma_provider *provider,
 	learner->since = now;
 	learner->rounds = 0;
 	learner->is_closing = false;
-	if (!clear_all(learner) || set_probes(learner, &why))
+	/* a call that is watched must meet all of its branches: none is before these have probes */
+	if (!clear_all(learner) || set_probes(learner, &why) || !clear(learner, 0))
 		try_later(learner, now);
 }
 
@@ -202,6 +223,24 @@ static void begin_next(struct rdma_learner *learner, struct rdma_providers *prov
 				return;
 			}
 	}
+}
+
+/* Whether there is a function, or another process, that could be watched now. */
+static bool has_other(const struct rdma_learner *learner, const struct rdma_providers *providers,
+		      uint64_t now)
+{
+	if (learner->provider->pids.count > 1)
+		return true;
+	vec_foreach (&providers->list, at) {
+		const struct rdma_provider *provider = *at;
+
+		for (size_t i = 0; provider->pids.count && i < provider->poll_count; i++)
+			if (&provider->polls[i] != learner->function &&
+			    provider->polls[i].state == RDMA_POLL_UNKNOWN &&
+			    provider->polls[i].next <= now)
+				return true;
+	}
+	return false;
 }
 
 static bool runs(const struct rdma_provider *provider, pid_t pid)
@@ -323,7 +362,9 @@ static void step(struct rdma_learner *learner, struct rdma_providers *providers,
 		learning.owner = 0;
 		if (!write_back(learner, &learning))
 			try_later(learner, now);
-	} else if (is_late && learning.all_empty) {
+	} else if ((is_late && learning.all_empty) ||
+		   (!learning.all_empty && !learning.all_found && length > IDLE_NS &&
+		    has_other(learner, providers, now))) {
 		try_later(learner, now);
 	}
 }

@@ -23,6 +23,7 @@ struct rdma_learner {
 	struct rdma_poll_function *function;
 	pid_t pid;
 	uint64_t since;
+	uint32_t groups;     /* of probes, so far */
 	unsigned int rounds; /* in which each call found something */
 	bool is_closing;
 	struct rdma_code *code;

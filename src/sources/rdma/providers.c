@@ -14,6 +14,9 @@
 #define PROVIDERS_MAX 64
 #define PROCESSES_MAX 4096
 
+/* The most places of a file that tables may name: each may cost a look at all of its functions. */
+#define FUNCTIONS_MAX 512
+
 /* What the functions of an extended queue pair are: calls, with opcodes of those that begin. */
 static const struct {
 	enum rdma_call call; /* 0: it is of no interest */
@@ -44,8 +47,12 @@ static const enum rdma_call context_calls[] = {
 int rdma_providers_begin(struct rdma_providers *providers, struct bpf_program *site)
 {
 	const struct uprobe_programs programs = {.site = site};
+	struct uprobe_ways ways;
 
-	return uprobes_new(&programs, NULL, &providers->uprobes);
+	uprobe_ways_probe(&ways);
+	/* without links for many places, each place has a process by itself */
+	providers->bind = ways.pid_filter || !ways.multi;
+	return uprobes_new(&programs, &ways, &providers->uprobes);
 }
 
 void rdma_providers_detach(struct rdma_providers *providers)
@@ -61,6 +68,7 @@ static void free_provider(struct rdma_provider *provider)
 		close(provider->fd);
 	vec_free(&provider->places);
 	vec_free(&provider->pids);
+	map_free(&provider->functions);
 	free(provider);
 }
 
@@ -88,9 +96,13 @@ static struct rdma_provider *add_provider(struct rdma_providers *providers,
 {
 	const char *slash = strrchr(image->path, '/');
 	struct rdma_provider *provider;
+	struct fail why = {0};
 
-	if (providers->list.count >= PROVIDERS_MAX)
+	if (providers->list.count >= PROVIDERS_MAX) {
+		fail(&why, -ENOSPC, NULL, "too many providers");
+		probed_refused_add(&providers->refused, &why);
 		return NULL;
+	}
 	provider = calloc(1, sizeof(*provider));
 	if (!provider)
 		return NULL;
@@ -117,7 +129,8 @@ static void attach(struct rdma_providers *providers, const struct rdma_provider 
 		   pid_t pid, const struct uprobe_place *places, size_t count)
 {
 	struct fail why = {0};
-	int err = uprobes_attach(providers->uprobes, provider->path, pid, places, count, &why);
+	int err = uprobes_attach(providers->uprobes, provider->path, providers->bind ? pid : 0,
+				 places, count, &why);
 
 	if (err && err != -ESRCH)
 		probed_refused_add(&providers->refused, &why);
@@ -128,17 +141,21 @@ void rdma_providers_add(struct rdma_providers *providers, struct rdma_provider *
 {
 	const struct uprobe_place place = {
 		.offset = offset,
-		.group = (uint32_t)provider->places.count,
+		/* of its own: what is refused of one file must not be left out of another one */
+		.group = providers->groups++,
 		.kind = UPROBE_ENTRY,
 		.cookie = cookie,
 		.entry_cookie = cookie,
 	};
+	size_t count = provider->pids.count;
 
 	if (!providers->uprobes || has_place(provider, offset) ||
 	    !vec_push(&provider->places, place))
 		return;
-	vec_foreach (&provider->pids, pid)
-		attach(providers, provider, *pid, &place, 1);
+	if (!providers->bind && count)
+		count = 1;
+	for (size_t i = 0; i < count; i++)
+		attach(providers, provider, provider->pids.at[i], &place, 1);
 }
 
 static void add_process(struct rdma_providers *providers, struct rdma_provider *provider, pid_t pid)
@@ -147,7 +164,7 @@ static void add_process(struct rdma_providers *providers, struct rdma_provider *
 		if (*known == pid)
 			return;
 	if (provider->pids.count < PROCESSES_MAX && vec_push(&provider->pids, pid) &&
-	    provider->places.count)
+	    provider->places.count && (providers->bind || provider->pids.count == 1))
 		attach(providers, provider, pid, provider->places.at, provider->places.count);
 }
 
@@ -160,9 +177,11 @@ void rdma_providers_ended(struct rdma_providers *providers, pid_t pid)
 		vec_foreach (&provider->pids, known) {
 			if (*known != pid)
 				provider->pids.at[kept++] = *known;
-			else if (providers->uprobes)
+			else if (providers->uprobes && providers->bind)
 				uprobes_detach(providers->uprobes, provider->path, pid);
 		}
+		if (providers->uprobes && !providers->bind && !kept && provider->pids.count)
+			uprobes_detach(providers->uprobes, provider->path, 0);
 		provider->pids.count = kept;
 	}
 }
@@ -202,14 +221,28 @@ static const struct image *find_common(const struct process *process, const __u6
 										      : common;
 }
 
-/* Where a function of a provider begins in its file. False: nowhere. */
-static bool find_function(const struct process *process, const struct image *image,
-			  uint64_t address, uint64_t *offset, uint64_t *size)
+/* Whether a function begins at an offset of a provider's file. *size: its bytes. */
+static bool find_function(struct rdma_providers *providers, struct rdma_provider *provider,
+			  const struct image *image, uint64_t offset, uint64_t *size)
 {
+	const uint64_t *known = map_get(&provider->functions, offset);
 	struct fail why = {0};
+	int err;
 
-	return address && find_image(process, address, offset) == image &&
-	       !rdma_function_at(image, *offset, size, &why);
+	*size = known ? *known : 0;
+	if (known)
+		return *size != 0;
+	if (provider->functions.count >= FUNCTIONS_MAX) {
+		fail(&why, -ENOSPC, NULL, "too many functions of %s", provider->name);
+		probed_refused_add(&providers->refused, &why);
+		return false;
+	}
+	err = rdma_function_at(image, offset, size, &why);
+	if (err)
+		*size = 0;
+	if (err && err != -ENOENT)
+		return false;
+	return map_put(&provider->functions, offset, *size) && *size;
 }
 
 static void add_poll(struct rdma_provider *provider, uint64_t offset, uint64_t size)
@@ -236,8 +269,9 @@ static void add_functions(struct rdma_providers *providers, struct rdma_provider
 		bool is_poll = !table->is_pair && i == RDMA_TABLE_POLL;
 		uint64_t offset, size;
 
-		if ((!call && !is_poll) ||
-		    !find_function(process, image, table->functions[i], &offset, &size))
+		if ((!call && !is_poll) || !table->functions[i] ||
+		    find_image(process, table->functions[i], &offset) != image ||
+		    !find_function(providers, provider, image, offset, &size))
 			continue;
 		if (is_poll)
 			add_poll(provider, offset, size);

@@ -8,6 +8,7 @@
 
 #include "attach/uprobes.h"
 #include "base/fail.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "bpf/rdma/abi.h"
 #include "process/targets.h"
@@ -17,7 +18,8 @@
  * Providers: libraries with the functions that programs post and poll by, of one kind of device
  * each. Programs find these in tables in memory, and so does this. Nothing is taken for a function
  * that does not begin where its file says that one begins; and probes are set for each process by
- * itself, so that a process with a wrong table harms none but itself.
+ * itself, so that a process with a wrong table harms none but itself. Where the kernel cannot do
+ * that (6.6 to 6.9), they are set once for all that run the file.
  */
 
 /* How far a function that polls is learned (bpf/rdma/abi.h). */
@@ -44,10 +46,14 @@ struct rdma_provider {
 	vec(pid_t) pids; /* that have probes */
 	struct rdma_poll_function polls[RDMA_POLLS_MAX];
 	size_t poll_count;
+	/* offset that was looked at -> bytes of the function that begins there; 0: none does */
+	struct map functions;
 };
 
 struct rdma_providers {
 	struct uprobes *uprobes; /* null: they are taken away */
+	bool bind;		 /* each process has probes of its own */
+	uint32_t groups;	 /* of probes, so far */
 	vec(struct rdma_provider *) list;
 	struct probed_refused refused;
 };

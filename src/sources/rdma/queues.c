@@ -202,21 +202,19 @@ bool rdma_queues_complete(struct rdma_queues *queues, struct rdma_queue_name nam
 
 void rdma_queues_forget(struct rdma_queues *queues, uint32_t pid)
 {
+	vec(uint64_t) keys = {0};
 	uint64_t key, at;
-	bool is_found;
 
-	do {
-		is_found = false;
-		for (size_t i = 0; !is_found && map_next(&queues->by_name, &i, &key, &at);) {
-			struct queue *queue = (struct queue *)(uintptr_t)at;
+	for (size_t i = 0; map_next(&queues->by_name, &i, &key, &at);) {
+		struct queue *queue = (struct queue *)(uintptr_t)at;
 
-			is_found = queue->pid == pid;
-			if (is_found) {
-				map_remove(&queues->by_name, key);
-				free_queue(queues, queue);
-			}
-		}
-	} while (is_found);
+		/* without memory it stays until the film ends */
+		if (queue->pid == pid && vec_push(&keys, key))
+			free_queue(queues, queue);
+	}
+	vec_foreach (&keys, gone)
+		map_remove(&queues->by_name, *gone);
+	vec_free(&keys);
 }
 
 struct rdma_queues_counts rdma_queues_counts(const struct rdma_queues *queues)

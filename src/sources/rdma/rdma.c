@@ -53,6 +53,7 @@ struct rdma {
 	struct mem_live *live;
 	vec(pid_t) unscanned; /* processes whose memory is to be searched */
 	uint64_t begun;	      /* when the film did */
+	uint64_t attached;    /* when the recording did */
 	uint32_t of_film[EVENTS];
 	uint64_t last; /* time of the last record */
 	uint64_t damaged, unread, stackless, failed, early, unsure, unscannable;
@@ -109,6 +110,8 @@ static int attach(struct source *source, struct fail *why)
 	struct probes *probes = source->host->probes;
 	int err = rdma ? rdma_queues_new(&rdma->queues) : -ENOMEM;
 
+	if (rdma)
+		rdma->attached = clock_ns();
 	if (!err && (mem_live_new(&rdma->live) || waiting_new(CALLS_MAX, &rdma->calls)))
 		err = -ENOMEM;
 	if (!err)
@@ -452,7 +455,8 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 		return state;
 	if (source->host->samples)
 		process = samples_process(source->host->samples, pid);
-	if (process && process->executed)
+	/* a child that was forked since cannot use the contexts of its parent */
+	if (process && (process->executed || process->start > rdma->attached))
 		return state;
 	rdma->before++;
 	/* without memory only what it makes later is found */
@@ -528,6 +532,7 @@ static void tell_losses(struct source *source)
 	const struct rdma *rdma = source->state;
 	const struct rdma_queues_counts queues = rdma_queues_counts(rdma->queues);
 	const struct waiting_counts calls = waiting_counts(rdma->calls);
+	const struct rdma_providers *providers = &rdma->providers;
 	const struct loss_count losses[] = {
 		{"RDMA operation lost: its record is damaged", rdma->damaged},
 		{"RDMA operation lost: its request could not be read, or too many were posted at "
@@ -549,6 +554,8 @@ static void tell_losses(struct source *source)
 		 "read",
 		 rdma->unscannable},
 		{"RDMA of a process not seen for a moment, before it had probes", rdma->late},
+		{"RDMA of a function of a provider not seen: the kernel refuses its probe",
+		 providers->uprobes ? uprobes_counts(providers->uprobes).refused : 0},
 	};
 
 	loss_counts_emit(source->host->film, source->event, losses,

@@ -192,12 +192,15 @@ static void what_is_no_code_is_refused(void **state)
 {
 	static const uint8_t bad[] = {0x7e, 1, 0x06, 0x06};
 	static const uint8_t plain[] = {0x90, 0xc3};
+	/* 0: jne 3, which is within 2: xor ebx, eax; 4: ret */
+	static const uint8_t within[] = {0x75, 1, 0x31, 0xc3, 0xc3};
 	static uint8_t large[RDMA_CODE_MAX + 1];
 	static struct rdma_code code;
 
 	(void)state;
 	assert_false(rdma_code_read(&code, bad, sizeof(bad)));
 	assert_false(rdma_code_read(&code, plain, sizeof(plain)));
+	assert_false(rdma_code_read(&code, within, sizeof(within)));
 	assert_false(rdma_code_read(&code, large, sizeof(large)));
 }
 
