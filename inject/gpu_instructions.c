@@ -128,7 +128,7 @@ struct buffer {
 };
 
 struct context {
-	void *context; /* null: none */
+	void *context; /* null: none, or gone (also while its samples are read) */
 	size_t reasons;
 	uint32_t indices[REASONS];
 	uint64_t hashes[REASONS]; /* of their names */
@@ -138,7 +138,6 @@ struct context {
 static struct context contexts[CONTEXTS];
 static struct buffer buffer;
 static char reason_texts[REASONS][REASON_BYTES];
-static uint64_t of_driver[CONTEXTS];
 static int (*flush_kernels)(uint32_t flag);
 static const char *code_path;
 static bool is_large, is_over;
@@ -267,7 +266,6 @@ static void begin_context(void *driver_context)
 		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
 		return;
 	}
-	of_driver[context - contexts] = 0;
 	err = sampling.enable(&parameters);
 	if (!err) {
 		context->context = driver_context;
@@ -328,6 +326,8 @@ static void read_context(struct context *context)
 	for (int i = 0; i < 1000; i++) {
 		int err;
 
+		if (!__atomic_load_n(&context->context, __ATOMIC_RELAXED))
+			return;
 		prepare(&buffer);
 		err = sampling.get_data(&parameters);
 		if (err) {
@@ -348,8 +348,11 @@ static void read_context(struct context *context)
 /* is_last: the program ends, and with it what the profiling library needs. */
 static void read_all(bool is_last)
 {
-	if (!take_lock())
+	if (!take_lock()) {
+		if (is_last)
+			gpu_tell_state(GPU_STATE_NOT_READ, 0);
 		return;
+	}
 	if (!is_over) {
 		flush_kernels(0);
 		for (size_t i = 0; i < CONTEXTS; i++)
@@ -419,6 +422,10 @@ void gpu_instructions_resource(uint32_t id, const uint8_t *data)
 	}
 	if (!take_lock()) {
 		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+		/* what is gone must not be asked for samples any more, whoever reads now */
+		for (size_t i = 0; i < CONTEXTS && id == GPU_CONTEXT_ENDS; i++)
+			if (contexts[i].context == context)
+				__atomic_store_n(&contexts[i].context, NULL, __ATOMIC_RELAXED);
 		return;
 	}
 	if (id == GPU_CONTEXT_CREATED && !is_over)

@@ -88,7 +88,6 @@ void gpu_code_free(struct gpu_code *code)
 	free(code);
 }
 
-/* bytes: owned from here on. */
 static uint64_t bytes_of(const struct module *module, size_t size)
 {
 	const struct cubin *cubin = &module->cubin;
@@ -100,6 +99,7 @@ static uint64_t bytes_of(const struct module *module, size_t size)
 	       module->lines.files.room * sizeof(*module->lines.files.at);
 }
 
+/* bytes: owned from here on. */
 static void add_module(struct gpu_code *code, void *bytes, size_t size)
 {
 	struct module *module = calloc(1, sizeof(*module));
@@ -113,8 +113,13 @@ static void add_module(struct gpu_code *code, void *bytes, size_t size)
 	}
 	module->bytes = bytes;
 	module->hash = hash;
-	if (cubin_open(&module->cubin, bytes, size) || !module->cubin.texts.count) {
+	if (cubin_open(&module->cubin, bytes, size) || !module->cubin.file.section_count) {
 		code->losses.damaged++;
+		free_module(module);
+		return;
+	}
+	/* it has variables alone: it has no samples */
+	if (!module->cubin.texts.count) {
 		free_module(module);
 		return;
 	}
@@ -158,13 +163,13 @@ static bool read_module(struct gpu_code *code, uint64_t end)
 	return true;
 }
 
-void gpu_code_read(struct gpu_code *code)
+bool gpu_code_read(struct gpu_code *code)
 {
 	uint64_t begin = code->offset;
 	struct stat status;
 
 	if (code->is_damaged || fstat(code->fd, &status) || status.st_size < 0)
-		return;
+		return false;
 	for (int i = 0; i < READ_MOST && code->offset - begin < READ_BYTES_MOST &&
 			read_module(code, (uint64_t)status.st_size);
 	     i++)
@@ -173,6 +178,7 @@ void gpu_code_read(struct gpu_code *code)
 	if (code->offset > begin)
 		fallocate(code->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)begin,
 			  (off_t)(code->offset - begin));
+	return code->offset > begin;
 }
 
 /* -- frames ------------------------------------------------------------------------------------ */
@@ -235,18 +241,19 @@ static uint32_t push_functions(struct gpu_code *code, struct module *module,
 {
 	const struct cubin_function *function = cubin_function_of(&module->cubin, address);
 	bool is_kernel = true;
-	char *name = function ? symbol_demangle_short(
-					cubin_source_name(&module->cubin, function, &is_kernel))
-			      : NULL;
+	const char *symbol =
+		function ? cubin_source_name(&module->cubin, function, &is_kernel) : NULL;
 	uint32_t frame = film_frame(film, image_of(module, film), FILM_FRAME_DEVICE, address);
 
 	if (!is_kernel)
 		stack = push(film, stack, samples_mark(samples, kernel));
 	if (frame > code->last_frame) {
+		char *name = symbol ? symbol_demangle_short(symbol) : NULL;
+
 		code->last_frame = frame;
 		name_frame(code, module, film, frame, address, name ? name : kernel);
+		free(name);
 	}
-	free(name);
 	return push(film, stack, frame);
 }
 

@@ -2,6 +2,7 @@
 #ifndef SOURCES_GPU_CODE_H
 #define SOURCES_GPU_CODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "resolve/samples.h"
@@ -19,8 +20,8 @@ int gpu_code_file(void);
 int gpu_code_new(int fd, struct gpu_code **code);
 void gpu_code_free(struct gpu_code *code);
 
-/* Reads what was added. */
-void gpu_code_read(struct gpu_code *code);
+/* Reads some of what was added. False: there was nothing. */
+bool gpu_code_read(struct gpu_code *code);
 
 /* An instruction: gpu_code_hash(), gpu_name_hash(), and an offset in the function. */
 struct gpu_instruction {

@@ -10,6 +10,9 @@
 /* What CUPTI's names of reasons begin with. */
 #define REASON_PREFIX "smsp__pcsamp_warps_issue_stalled_"
 
+/* How often code is read before the last samples are written. */
+#define READS_LAST 64
+
 void gpu_instructions_free(struct gpu_instructions *instructions)
 {
 	vec_free(&instructions->pending);
@@ -42,6 +45,8 @@ void gpu_instructions_ran(struct gpu_instructions *instructions,
 	} else if (instructions->launches.count < GPU_LAUNCHES_MAX &&
 		   vec_push(&instructions->launches, *launched)) {
 		map_put(&instructions->launches_by, hash, instructions->launches.count - 1);
+	} else {
+		instructions->launches_full++;
 	}
 }
 
@@ -136,35 +141,37 @@ static void write_samples(struct gpu_instructions *instructions, const struct gp
 	samples_add(to->samples, to->event, to->time, &place, count);
 }
 
-/* Each launch gets its part; what remains goes to one after the other, as their times have it. */
+/*
+ * Each launch gets its part, rounded up or down: the parts' ends are shifted by a part of a sample
+ * that differs from one call to the next, so what is rounded goes to each as its time has it. Their
+ * sum is that of the samples.
+ */
 static void distribute(struct gpu_instructions *instructions, const struct gpu_pending *pending,
 		       const struct gpu_launches *launches, size_t count,
 		       const struct gpu_instructions_to *to)
 {
-	uint64_t left = pending->count;
-	double all = 0, until = 0, part;
+	/* multiples of the golden ratio are spread evenly, however many there are */
+	const double shift = (double)(instructions->turns++ * 0x9e3779b97f4a7c15u) / 0x1p64;
+	const double samples = (double)pending->count;
+	double all = 0, until = 0;
+	uint64_t given = 0;
 
 	for (size_t i = 0; i < count; i++)
 		all += (double)launches[i].ns;
-	for (size_t i = 0; i < count && all > 0; i++) {
-		uint64_t own = (uint64_t)((double)pending->count * ((double)launches[i].ns / all));
+	for (size_t i = 0; i < count; i++) {
+		uint64_t end = pending->count;
+		double part;
 
-		own = own < left ? own : left;
-		left -= own;
-		write_samples(instructions, pending, &launches[i].place, count > 1, own, to);
-	}
-	for (; left; left--) {
-		/* multiples of the golden ratio are spread evenly, however many there are */
-		part = (double)(instructions->turns++ * 0x9e3779b97f4a7c15u) / 0x1p64 * all;
-		until = 0;
-		for (size_t i = 0; i < count; i++) {
-			until += (double)launches[i].ns;
-			if (part < until || i + 1 == count) {
-				write_samples(instructions, pending, &launches[i].place, count > 1,
-					      1, to);
-				break;
-			}
-		}
+		until += (double)launches[i].ns;
+		/* if none took any time, the last one gets all */
+		part = all > 0 ? samples * (until / all) + shift : 0;
+		if (i + 1 < count && part < samples && (uint64_t)part < end)
+			end = (uint64_t)part;
+		if (end <= given)
+			continue;
+		write_samples(instructions, pending, &launches[i].place, count > 1, end - given,
+			      to);
+		given = end;
 	}
 }
 
@@ -203,7 +210,9 @@ void gpu_instructions_window(struct gpu_instructions *instructions, uint32_t pid
 	struct gpu_pending *all = instructions->pending.at;
 	size_t kept = 0, count;
 
-	gpu_code_read(instructions->code);
+	/* no later window names what is written last */
+	for (int i = 0; gpu_code_read(instructions->code) && is_last && i < READS_LAST; i++)
+		;
 	if (instructions->launches.count)
 		qsort(instructions->launches.at, instructions->launches.count,
 		      sizeof(*instructions->launches.at), compare_launches);

@@ -45,9 +45,10 @@ struct gpu_instructions {
 	struct map pending_by; /* hash of all but the count -> index */
 	vec(struct gpu_launches) launches;
 	struct map launches_by;	 /* hash of all but the time -> index */
-	uint64_t turns;		 /* of those that remain when parts are distributed */
+	uint64_t turns;		 /* how often samples were distributed */
 	uint64_t without_launch; /* samples whose launches are not known */
 	uint64_t full;		 /* samples that had no room */
+	uint64_t launches_full;	 /* launches that had none: others get their samples */
 };
 
 /* Where samples go to. */

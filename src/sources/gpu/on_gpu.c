@@ -56,7 +56,7 @@ struct on_gpu {
 	uint64_t begun;			      /* when the film did */
 	uint32_t of_film[EVENTS];	      /* 0: it was not asked for */
 	struct gpu_instructions instructions; /* without code: not sampled */
-	uint64_t windowed;		      /* when samples of a window were last written */
+	struct map windowed;		      /* process -> when its samples were last written */
 	uint64_t not_sampled, not_read, samples_dropped, samples_of_driver, code_lost;
 	uint64_t without_stack;
 	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed;
@@ -234,13 +234,14 @@ static void take_state_of_samples(struct source *source, const struct capture_re
 				  uint64_t number)
 {
 	struct on_gpu *on_gpu = source->state;
-	uint64_t state = record->identity.value;
+	uint64_t state = record->identity.value, time = record->head.time;
+	const uint32_t pid = record->identity.pid;
+	const uint64_t *before = map_get(&on_gpu->windowed, pid);
 
 	/* however often a process says so: what comes too early waits for the next one */
-	if (state == GPU_STATE_WINDOW && record->head.time - on_gpu->windowed > WINDOW_LEAST_NS) {
-		on_gpu->windowed = record->head.time;
-		write_window(source, record->identity.pid, record->head.time, false);
-	}
+	if (state == GPU_STATE_WINDOW && (!before || time - *before > WINDOW_LEAST_NS) &&
+	    map_put(&on_gpu->windowed, pid, time))
+		write_window(source, pid, time, false);
 	on_gpu->not_sampled += state == GPU_STATE_NOT_SAMPLED;
 	on_gpu->not_read += state == GPU_STATE_NOT_READ;
 	on_gpu->code_lost += state == GPU_STATE_CODE_LOST;
@@ -381,6 +382,7 @@ static void process_gone(struct source *source, pid_t pid)
 	if (!on_gpu || !on_gpu->launches)
 		return;
 	write_window(source, (uint32_t)pid, source_now(source), true);
+	map_remove(&on_gpu->windowed, (uint32_t)pid);
 	waiting_each(on_gpu->launches, (uint32_t)pid, count_launch, on_gpu);
 	waiting_forget(on_gpu->launches, (uint32_t)pid);
 }
@@ -398,6 +400,8 @@ static void tell_losses_of_instructions(struct source *source)
 		{"samples of instructions without a launch: none of their function was seen",
 		 instructions->without_launch},
 		{"samples of instructions lost: too many different ones", instructions->full},
+		{"launch has no part of the samples of its function: too many of them",
+		 instructions->launches_full},
 		{"samples of instructions lost: the device or the profiling library dropped them",
 		 on_gpu->samples_dropped},
 		{"samples of instructions not shown: of kernels that the driver itself ran",
@@ -503,6 +507,7 @@ static void free_state(struct source *source)
 		return;
 	waiting_free(on_gpu->launches);
 	gpu_instructions_free(&on_gpu->instructions);
+	map_free(&on_gpu->windowed);
 	for (size_t i = 0; map_next(&on_gpu->names, &i, &hash, &name);)
 		free((void *)(uintptr_t)name);
 	map_free(&on_gpu->names);

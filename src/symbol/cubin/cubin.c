@@ -14,6 +14,11 @@
 /* Libraries of kernels have some ten thousand; a cubin has seldom more than some hundred. */
 #define FUNCTIONS_MAX (1u << 18)
 
+/* Bytes of a name: those of templates have some thousands. A longer one is none. */
+#define NAME_MAX_BYTES (16u << 10)
+/* Names of one place are compared as far as this, to be in an order. */
+#define NAME_COMPARED 256
+
 /* Where e_flags has the architecture: toolkits before and from 13 on (ELF ABI versions 7 and 8). */
 #define FLAGS_OFFSET	  48
 #define ABI_VERSION_WIDE  8
@@ -22,12 +27,12 @@
 const char *cubin_string(const struct cubin *cubin, const struct elf_section *section,
 			 uint64_t offset)
 {
-	const char *at = (const char *)cubin->file.memory + section->offset + offset;
+	const char *strings = (const char *)cubin->file.memory + section->offset;
 
-	if (section->type == SHT_NOBITS || offset >= section->size ||
-	    !memchr(at, 0, section->size - offset))
+	/* a table of strings ends with a zero byte: so no string has to be walked */
+	if (section->type == SHT_NOBITS || offset >= section->size || strings[section->size - 1])
 		return NULL;
-	return at;
+	return strings + offset;
 }
 
 /* -- sections of code -------------------------------------------------------------------------- */
@@ -51,10 +56,12 @@ static int add_text(struct cubin *cubin, uint32_t number)
 		.section = number,
 	};
 
-	if (section->type != SHT_PROGBITS || !(section->flags & SHF_EXECINSTR) || !section->size)
+	if (section->type != SHT_PROGBITS || !(section->flags & SHF_EXECINSTR) || !section->size ||
+	    strnlen(name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 		return 0;
-	/* sections may lie over each other: all together is still no more than the file */
-	if (last && last->address + last->size + text.size > CUBIN_BYTES_MAX)
+	/* those of a hostile file may lie over each other */
+	cubin->code_bytes += text.size;
+	if (cubin->code_bytes > cubin->file.size)
 		return -E2BIG;
 	text.name =
 		strncmp(name, TEXT_PREFIX, strlen(TEXT_PREFIX)) ? name : name + strlen(TEXT_PREFIX);
@@ -99,7 +106,8 @@ static bool add_function(void *context, const Elf64_Sym *symbol, struct elf_stri
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !in || symbol->st_value >= in->size)
 		return true;
 	function.name = cubin_string(cubin, read->names, symbol->st_name);
-	if (!function.name || !function.name[0])
+	if (!function.name || !function.name[0] ||
+	    strnlen(function.name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 		return true;
 	function.start = in->address + symbol->st_value;
 	function.end = symbol->st_size && symbol->st_size < in->size - symbol->st_value
@@ -118,7 +126,7 @@ static int compare_functions(const void *a, const void *b)
 		return x->start < y->start ? -1 : 1;
 	if (x->end != y->end)
 		return x->end > y->end ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return strncmp(x->name, y->name, NAME_COMPARED);
 }
 
 static int read_functions(struct cubin *cubin)

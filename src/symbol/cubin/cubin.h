@@ -47,6 +47,7 @@ struct cubin {
 	vec(struct cubin_function) functions; /* by address */
 	struct map by_name;		      /* hash of a text's name -> its index */
 	struct map by_section;		      /* number of a section -> index of the text */
+	uint64_t code_bytes;		      /* of all texts */
 	uint32_t architecture;		      /* 80 for sm_80 */
 	uint8_t build_id[CUBIN_BUILD_ID];
 };
@@ -75,7 +76,10 @@ const char *cubin_source_name(const struct cubin *cubin, const struct cubin_func
 /* The mnemonic of the instruction at an address, e.g. "LDG"; null: none, or not known. */
 const char *cubin_mnemonic(const struct cubin *cubin, uint64_t address);
 
-/* The zero-terminated string of a section at an offset; null: there is none. */
+/*
+ * The zero-terminated string of a section at an offset; null: there is none. It may be as long as
+ * the section.
+ */
 const char *cubin_string(const struct cubin *cubin, const struct elf_section *section,
 			 uint64_t offset);
 

@@ -82,7 +82,8 @@ static int read_relocations(struct reader *r, const struct elf_section *from)
 	size_t size = from->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
 	struct bytes in = {.at = file->memory + from->offset};
 
-	if (from->link >= file->section_count || from->size / size > RELOCATIONS_MAX)
+	if (from->link >= file->section_count ||
+	    from->size / size > RELOCATIONS_MAX - r->relocations.count)
 		return 0;
 	in.end = in.at + from->size / size * size;
 	while (bytes_left(&in)) {
