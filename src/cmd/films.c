@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/temporary.h"
@@ -27,21 +29,41 @@ static int write_all(int fd, const char *bytes, size_t count)
 	return 0;
 }
 
-/* A film is read in any order, which a pipe does not allow. */
-static int copy_stdin(const char *to, struct fail *why)
+/*
+ * Waits for more of standard input, which may never come. -ECANCELED: one of the signals came,
+ * which are blocked; it is left to be taken once they are not.
+ */
+static int await_stdin(int signals)
 {
-	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err = 0;
+	struct pollfd either[] = {{STDIN_FILENO, POLLIN, 0}, {signals, POLLIN, 0}};
+
+	while (poll(either, 2, -1) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return either[1].revents ? -ECANCELED : 0;
+}
+
+/* A film is read in any order, which a pipe does not allow. stop: signals, which are blocked. */
+static int copy_stdin(const char *to, const sigset_t *stop, struct fail *why)
+{
+	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), signals, err;
 	char bytes[65536];
 	ssize_t count;
 
 	if (fd < 0)
 		return fail_errno(why, -errno, NULL, "cannot copy the film to %s", to);
+	signals = signalfd(-1, stop, SFD_CLOEXEC);
+	err = signals < 0 ? -errno : await_stdin(signals);
 	while (!err && (count = read(STDIN_FILENO, bytes, sizeof(bytes)))) {
 		if (count > 0)
 			err = write_all(fd, bytes, (size_t)count);
 		else if (errno != EINTR)
 			err = -errno;
+		if (!err)
+			err = await_stdin(signals);
 	}
+	if (signals >= 0)
+		close(signals);
 	close(fd);
 	return err ? fail_errno(why, err, NULL, "cannot copy the film from standard input") : 0;
 }
@@ -57,6 +79,18 @@ static int merge(const char *const *paths, size_t count, const char *to, struct 
 	return film_merge_files(paths, count, to, &bad, why);
 }
 
+/* The signals that end the program, without those that it was started to ignore. */
+static void list_stops(sigset_t *stop)
+{
+	static const int all[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction now;
+
+	sigemptyset(stop);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!sigaction(all[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaddset(stop, all[i]);
+}
+
 int cmd_films_open(const char *const *paths, size_t count, struct film **film, struct fail *why)
 {
 	struct temporary temporary = {0};
@@ -66,14 +100,11 @@ int cmd_films_open(const char *const *paths, size_t count, struct film **film, s
 	if (count == 1 && strcmp(*paths, FILM_FROM_STDIN) != 0)
 		return film_open(*paths, film, why);
 	/* what ends the program must not leave the film behind */
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGINT);
-	sigaddset(&stop, SIGTERM);
-	sigaddset(&stop, SIGHUP);
+	list_stops(&stop);
 	sigprocmask(SIG_BLOCK, &stop, &before);
 	err = temporary_make(FILM_NAME, &temporary, why);
 	if (!err)
-		err = count == 1 ? copy_stdin(temporary.path, why)
+		err = count == 1 ? copy_stdin(temporary.path, &stop, why)
 				 : merge(paths, count, temporary.path, why);
 	if (!err)
 		err = film_open(temporary.path, film, why);

@@ -6,12 +6,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import xml.etree.ElementTree
 
 import pytest
 
-from harness import HZ
+from harness import HZ, PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,12 @@ def test_films_from_a_pipe_and_several(film, shared_lab, tmp_path):
     for films, words in ((("-",), b"not a film"), ((film.path, "-"), b"standard input"), ((film.path, tmp_path / "none.film"), b"none.film")):
         done = report(*films, input=b"no film")
         assert done.returncode == 1 and words in done.stderr, done.stderr
+    # one that waits for a pipe can be stopped
+    with subprocess.Popen([shared_lab.stackcam, "report", "-"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          env={**os.environ, "TMPDIR": str(tmp_path)}) as waiting:
+        assert wait_until(lambda: list(tmp_path.glob("*/*")))
+        waiting.send_signal(signal.SIGTERM)
+        assert waiting.wait(PATIENCE) == -signal.SIGTERM
     assert not list(tmp_path.iterdir())
 
 
