@@ -230,7 +230,7 @@ struct rows {
 	vec(struct row) all;
 	uint64_t from, step; /* ns */
 	size_t steps;
-	uint64_t *filmed; /* ns of each step */
+	uint64_t *filmed; /* of each step, of all parts together; 0: nothing was filmed */
 };
 
 static struct row *find_row(struct rows *rows, const char *group)
@@ -260,21 +260,45 @@ static bool begin_rows(struct rows *rows, const struct store_timeline *timeline)
 	return rows->filmed != NULL;
 }
 
+/*
+ * Adds a value of the time [begin, end) to the steps that it lies in, in proportion: the store
+ * answers one part in seconds and another one in whole minutes, which may reach further.
+ */
+static void add_value(const struct rows *rows, uint64_t *values, uint64_t begin, uint64_t end,
+		      uint64_t value)
+{
+	uint64_t first = begin > rows->from ? (begin - rows->from) / rows->step : 0, given = 0;
+
+	for (size_t i = first < rows->steps ? first : rows->steps - 1; given < value; i++) {
+		uint64_t until = rows->from + (i + 1) * rows->step, sum = value;
+
+		if (i + 1 < rows->steps && until < end)
+			sum = until <= begin ? 0
+					     : (uint64_t)((unsigned __int128)value *
+							  (until - begin) / (end - begin));
+		values[i] += sum - given;
+		given = sum;
+	}
+}
+
 static int add_timeline(struct rows *rows, const char *group, const struct store_timeline *timeline)
 {
+	uint64_t from = timeline->sum.from, length = timeline->step;
+
 	if (!begin_rows(rows, timeline))
 		return -ENOMEM;
-	for (size_t i = 0; i < rows->steps && i < timeline->steps; i++)
-		if (timeline->filmed[i] > rows->filmed[i])
-			rows->filmed[i] = timeline->filmed[i];
+	for (size_t step = 0; step < timeline->steps; step++)
+		add_value(rows, rows->filmed, from + step * length, from + (step + 1) * length,
+			  timeline->filmed[step]);
 	for (size_t i = 0; i < timeline->rows; i++) {
 		struct row *row = find_row(rows, group);
 
 		if (!row)
 			return -ENOMEM;
 		row->total += timeline->at[i].total;
-		for (size_t step = 0; step < rows->steps && step < timeline->steps; step++)
-			row->values[step] += timeline->at[i].values[step];
+		for (size_t step = 0; step < timeline->steps; step++)
+			add_value(rows, row->values, from + step * length,
+				  from + (step + 1) * length, timeline->at[i].values[step]);
 	}
 	return 0;
 }

@@ -62,10 +62,13 @@ def test_pushed_profiles_come_back(lab, tmp_path):
             with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
                 return answer.status, answer.headers, answer.read()
 
-        for service, labels, stacks in PUSHES:
-            query = urllib.parse.urlencode({"name": f"{service}.cpu{{{labels},hostname=web1}}", "units": "samples", "sampleRate": 100,
+        def push(service, labels, stacks):
+            query = urllib.parse.urlencode({"name": f"{service}.cpu{{{labels}}}", "units": "samples", "sampleRate": 100,
                                             "format": "folded", "from": begin + 60, "until": begin + 70})
             assert request(f"/ingest?{query}", "POST", stacks.encode(), {}, "write")[0] == 200
+
+        for service, labels, stacks in PUSHES:
+            push(service, f"{labels},hostname=web1", stacks)
         everything = {"profile_typeID": CPU, **span}
         assert wait_until(lambda: exchange(request, "SelectMergeStacktraces", True, **everything).flamegraph.total == 21 * SAMPLE)
         for is_json in (True, False):
@@ -106,6 +109,14 @@ def test_pushed_profiles_come_back(lab, tmp_path):
             assert [point.timestamp for point in points if point.value] == [(begin + 60) * 1000]
             stats = call("GetProfileStats")
             assert stats.data_ingested and stats.oldest_profile_time // 60000 == begin // 60 + 1
+        # a host with more films is answered in whole minutes: its values stay in their time beside those of seconds
+        for _ in range(5):
+            push("shop", "hostname=web2", "main;parse 1\n")
+        assert wait_until(lambda: exchange(request, "SelectMergeStacktraces", True, **everything).flamegraph.total == 26 * SAMPLE)
+        series = exchange(request, "SelectSeries", True, group_by=["hostname"], step=15, **everything).series
+        assert [({pair.value for pair in one.labels}, sum(point.value for point in one.points)) for one in series] == [
+            ({"web1"}, 21 * SAMPLE), ({"web2"}, 5 * SAMPLE)]
+        assert all(begin + 60 <= point.timestamp // 1000 < begin + 120 for one in series for point in one.points if point.value)
 
 
 @pytest.fixture
