@@ -124,21 +124,23 @@ static void keep_apart(struct asked *sides)
 
 /*
  * Reads both sides, or one, from films. Where there was no time for all of them, and names alone
- * chose the stacks, the index has the better answer: of all of the time.
+ * chose the stacks, the index has the better answer: of all of the time. It must have that of the
+ * other side, too.
  */
 static int read_films(struct asked *sides, size_t count, struct store_answer *answer,
 		      struct store_sum **sums, struct fail *why)
 {
 	struct shape shape = answer->tree.shape;
-	bool is_part = false;
+	bool is_part = false, must = false;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < count; i++) {
 		err = films_add(&sides[i], &answer->tree, (enum tree_side)i, answer->private,
 				sums[i], why);
 		is_part |= sums[i]->films_unread && asked_by_names(&sides[i]);
+		must |= asked_needs_films(&sides[i]) && !asked_by_names(&sides[i]);
 	}
-	if (err || !is_part)
+	if (err || !is_part || must)
 		return err;
 	tree_free(&answer->tree);
 	for (size_t i = 0; i < count; i++)

@@ -94,10 +94,14 @@ static void test_names(void **state)
 static void test_too_little_time(void **state)
 {
 	struct question question = {.filter.focus = compiled("f1")};
+	struct question other = question;
 	struct store_ask ask = {.question = &question, .patience = 100 * MINUTE};
+	struct store_ask before = {.question = &other};
 	struct index *index = made_index(NULL);
 	struct store_answer whole, hurried;
 	struct made_film films[6];
+	struct fail why = {0};
+	const char *all = "*";
 
 	(void)state;
 	for (unsigned int i = 0; i < 6; i++) {
@@ -113,6 +117,15 @@ static void test_too_little_time(void **state)
 	assert_int_equal(hurried.sum.films_unread, 0);
 	made_same_flame(&hurried, &whole);
 	store_answer_free(&whole);
+	store_answer_free(&hurried);
+	/* of two sides it answers both or none: what else one of them filters it does not know */
+	other.filter.comms.at = &all;
+	other.filter.comms.count = 1;
+	before.patience = 1;
+	assert_int_equal(store_diff(made_store(index), &before, &ask, &hurried, &why), 0);
+	assert_true(hurried.sum.films_unread > 0);
+	assert_true(hurried.sum.by_films && hurried.before.by_films);
+	assert_false(hurried.sum.by_paths || hurried.before.by_paths);
 	store_answer_free(&hurried);
 	regex_free(question.filter.focus);
 	index_free(index);
