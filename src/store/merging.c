@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Films become one: those that a host has sent, when there are enough of them, one film of their
- * hour; all films of an hour that is over, one film in large blocks.
+ * hour; all films of an hour that is over, one film in large blocks, or a few where they have much.
  *
  * The steps, each on the disk before the next one:
  *
@@ -453,6 +453,9 @@ static int learn_tables(struct store *store, struct store_film *film, struct fai
 	if (err)
 		return fail_errno(why, err, NULL, "cannot merge films of the store");
 	err = film_open(path, &open, why);
+	/* a lack that passes is not the film's fault: another time */
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		return err;
 	if (err) {
 		err = cannot_merge(store, film, err, why);
 		return err ? err : 1;

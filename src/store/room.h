@@ -43,7 +43,7 @@ struct store_film {
 	bool is_growing;     /* the recorder of this process writes it */
 	bool is_done;	     /* of a growing one: the recorder says that it has closed the film */
 	bool has_side_files; /* it was closed beside readers, and may not be a single file yet */
-	bool is_packed;	     /* all of its hour, in large blocks: its mode says that it is done */
+	bool is_packed;	     /* its hour is over, and it has large blocks: its mode says so */
 	bool is_indexed;     /* the whole film */
 	bool is_refused;     /* it cannot be merged with others */
 	bool is_later;	     /* a later version of stackcam wrote it: it stays as it is */

@@ -84,11 +84,17 @@ static void test_large_films_stay_apart(void **state)
 	assert_int_equal(look().samples, 3 * SAMPLES);
 	assert_int_equal(indexed(store), 3 * SAMPLES);
 	store_free(store);
-	/* also when what they take is not known yet */
+	/* also when what they take is not known yet, and something joins one of them */
 	store = open_store(0, 0);
-	for (int i = 0; i < 2; i++)
+	assert_int_equal(send_film(store, "web7", "a", 4, BEGIN + 1000, &again), 0);
+	store_free(store);
+	store = open_store(0, 0);
+	for (int i = 0; i < 4; i++)
 		tick(store, BEGIN + 3600 + 200);
 	assert_int_equal(look().films, 2);
+	assert_int_equal(look().packed, 2);
+	assert_int_equal(look().samples, 4 * SAMPLES);
+	assert_int_equal(indexed(store), 4 * SAMPLES);
 	store_free(store);
 }
 
