@@ -37,7 +37,13 @@
  */
 #define CLOCK_SET_NS 1000000000
 
-#define UNWRITTEN    "sample: no film could be written"
+/*
+ * A film that becomes large is not closed before this part of its span: where programs start and
+ * end all the time, a machine has many films else, and does little but begin them.
+ */
+#define SHORTEST_PART 60
+
+#define UNWRITTEN     "sample: no film could be written"
 
 /* A film that is to be closed, which takes the disk's time and not that of who records. */
 struct closing {
@@ -514,16 +520,24 @@ static bool clock_was_set(const struct reel *reel)
 	return difference > CLOCK_SET_NS || difference < -CLOCK_SET_NS;
 }
 
-/* It has as much as it may have, or another one is asked for. */
-static bool is_enough(struct reel *reel)
+static bool has_large_tables(const struct reel *reel, uint64_t now)
 {
 	const struct film_counts given = film_given(reel->film.writer);
-	uint64_t bytes = film_size(reel->film.writer), most = reel->options.tables_max;
+	uint64_t most = reel->options.tables_max;
+
+	return most && film_tables_size(&given) > most &&
+	       now - reel->film.start >= reel->options.span_ns / SHORTEST_PART;
+}
+
+/* It has as much as it may have, or another one is asked for. */
+static bool is_enough(struct reel *reel, uint64_t now)
+{
+	uint64_t bytes = film_size(reel->film.writer);
 	bool is_asked = reel->is_asked;
 
 	reel->is_asked = false;
 	if (!reel->options.in_memory)
-		return is_asked || (most && film_tables_size(&given) > most);
+		return is_asked || has_large_tables(reel, now);
 	if (reel->options.grows)
 		reel->options.grows(reel->options.context, bytes);
 	return is_asked || bytes > reel->options.bytes_max;
@@ -535,7 +549,7 @@ static int each_second(struct reel *reel, uint64_t now, struct fail *why)
 	if (!reel->film.is_kept)
 		return now >= reel->retry_at ? retry(reel, now, why) : 0;
 	look_if_it_works(reel, now);
-	return is_enough(reel) || now >= reel->film.end || clock_was_set(reel)
+	return is_enough(reel, now) || now >= reel->film.end || clock_was_set(reel)
 		       ? turn_in_time(reel, now, why)
 		       : 0;
 }

@@ -47,7 +47,8 @@ struct reel_options {
 	const char *command;  /* the command line, to be stored in films */
 	/*
 	 * A film on disk whose tables take more than that many bytes of who reads it
-	 * (film_tables_size()) is closed early. 0: no limit. Checked each second.
+	 * (film_tables_size()) is closed early, but not before a sixtieth of its span. 0: no limit.
+	 * Checked each second.
 	 */
 	uint64_t tables_max;
 	/*
