@@ -24,7 +24,7 @@ def refused(lab, names, *words, accepted=0):
 @pytest.mark.parametrize("names, gone, sentence", [
     ("requests_sent", "requests", "cannot record requests: the kernel refuses requests_sent: the test says no"),
     ("on_cpu", "on-cpu", "cannot record on-cpu: the kernel refuses on_cpu: the test says no"),
-    ("off_cpu_threads", "off-cpu", "cannot record off-cpu: the kernel refuses off_cpu_threads: failed to create"),
+    ("sched_threads", "off-cpu", "cannot record off-cpu: the kernel refuses sched_threads: failed to create"),
     ("hold_exec", None, "programs and libraries that start later are not probed: the kernel refuses hold_exec"),
     ("mapping_placed", None, "where code is mapped over: the kernel refuses mapping_placed: the test says no"),
 ])
@@ -43,10 +43,10 @@ def test_the_rest_is_recorded(lab, names, gone, sentence):
 
 
 def test_several_are_refused(lab):
-    done = refused(lab, "requests_sent,off_cpu_switch", "record", "-q", "-e", "on-cpu,off-cpu,requests", "-o",
+    done = refused(lab, "requests_sent,sched_switch", "record", "-q", "-e", "on-cpu,off-cpu,requests", "-o",
                    lab.new_film(), "--", "true")
     assert done.returncode == 0, done.stderr
-    assert "cannot record off-cpu: the kernel refuses off_cpu_switch (--verbose shows why)" in done.stderr
+    assert "cannot record off-cpu: the kernel refuses sched_switch (--verbose shows why)" in done.stderr
     assert "cannot record requests: the kernel refuses requests_sent" in done.stderr
 
 

@@ -36,11 +36,10 @@
 	X(ON_CPU, on_cpu)         \
 	X(INSPECT, inspect)       \
 	X(CALLS, calls)           \
-	X(OFF_CPU, off_cpu)       \
+	X(SCHED, sched)           \
 	X(DUMP, dump)             \
 	X(MEM_GROW, mem_grow)     \
 	X(GOROUTINES, goroutines) \
-	X(THREADS, threads)       \
 	X(REQUESTS, requests)     \
 	X(MEM_HEAP, mem_heap)     \
 	X(RSS, rss)               \
@@ -88,12 +87,12 @@ enum capture_walker {
  * What follows a walk whose record is not just sent: NAME, name, walker. The program is called
  * name_done.
  */
-#define CAPTURE_DONES(X)                           \
-	X(OFF_CPU_WAKING, off_cpu_waking, waking)  \
-	X(OFF_CPU_BACK, off_cpu_back, back)        \
-	X(OFF_CPU_RETURN, off_cpu_return, return ) \
-	X(GOROUTINES, goroutines_site, uprobe)     \
-	X(INSPECT, inspect_site, uprobe)           \
+#define CAPTURE_DONES(X)                       \
+	X(SCHED_WAKING, sched_waking, waking)  \
+	X(SCHED_BACK, sched_back, back)        \
+	X(SCHED_RETURN, sched_return, return ) \
+	X(GOROUTINES, goroutines_site, uprobe) \
+	X(INSPECT, inspect_site, uprobe)       \
 	X(INSPECT_SESSION, inspect_session, session)
 
 /*
@@ -203,7 +202,6 @@ struct capture_handover {
 	X(CALL_NO_TIME, SAMPLE,                                                                    \
 	  "call summed up without its time: too many open calls in one thread")                    \
 	X(HOLD, PART, "program or library not held for its probes: too many at once")              \
-	X(WAIT_NO_MEMORY, SAMPLE, "wait lost: no memory for when its thread was switched out")     \
 	X(WAIT_UNSEEN, SAMPLE, "wait lost: its end was not seen")                                  \
 	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")                \
 	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                    \

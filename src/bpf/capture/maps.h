@@ -269,11 +269,16 @@ __weak __noinline int capture_may_fill(__u32 source, __u32 bytes)
 __u64 capture_until __weak;
 
 /* A clock that stands still at the end of the recording: what goes on ends there. */
-static __always_inline __u64 capture_now(void)
+static __always_inline __u64 capture_clamped(__u64 now)
 {
-	__u64 now = bpf_ktime_get_ns(), until = *(volatile __u64 *)&capture_until;
+	__u64 until = *(volatile __u64 *)&capture_until;
 
 	return until && until < now ? until : now;
+}
+
+static __always_inline __u64 capture_now(void)
+{
+	return capture_clamped(bpf_ktime_get_ns());
 }
 
 /* Whether the recording has ended. The clock is read only where its end is known. */

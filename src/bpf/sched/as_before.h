@@ -41,19 +41,19 @@
 #define AS_BEFORE_THREADS_MAX 2048
 
 /* Set before loading: stacks that would be as before are walked and sent, too. */
-const volatile bool off_cpu_check;
+const volatile bool sched_check;
 
 /* Counted up by user space when it forgets all stacks. */
-__u32 off_cpu_stacks_kept;
+__u32 sched_stacks_kept;
 
 /*
  * The address that the kernel's scheduler calls this program from, told by user space: on the
  * stack, what lies above is the walk's, and what lies below are this program and those that call
  * it. 0: it is not known yet.
  */
-__u64 off_cpu_scheduler;
+__u64 sched_scheduler;
 
-__s64 off_cpu_memories;
+__s64 sched_memories;
 
 struct as_before_window {
 	__u32 from; /* bytes from the stack pointer */
@@ -62,7 +62,7 @@ struct as_before_window {
 
 struct as_before_stack {
 	__u32 id;   /* 0: free */
-	__u32 kept; /* off_cpu_stacks_kept when it was sent */
+	__u32 kept; /* sched_stacks_kept when it was sent */
 	__u64 pc, sp, fp;
 	__u32 generation, exec_id;
 	__u8 has_user, has_kernel, leans_on_fp;
@@ -90,7 +90,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct as_before_thread);
-} off_cpu_stacks SEC(".maps");
+} sched_stacks SEC(".maps");
 
 /* -- is it as before? -------------------------------------------------------------------------- */
 
@@ -172,7 +172,7 @@ static __always_inline bool as_before_may_be(const struct capture_scratch *scrat
 {
 	const struct probe_regs *regs = &scratch->entry;
 
-	if (!stack->id || stack->kept != off_cpu_stacks_kept || stack->has_kernel != has_kernel ||
+	if (!stack->id || stack->kept != sched_stacks_kept || stack->has_kernel != has_kernel ||
 	    stack->has_user != scratch->record.has_user)
 		return false;
 	if (!stack->has_user)
@@ -292,7 +292,7 @@ static long as_before_hash_step(__u32 i, void *context)
 		return 1;
 	frame = noting->scratch->frames[at];
 	noting->hash = (noting->hash ^ frame) * 0x100000001b3ull;
-	if (frame == off_cpu_scheduler)
+	if (frame == sched_scheduler)
 		noting->scratch->notes.own = i + 1;
 	noting->least = frame < noting->least ? frame : noting->least;
 	noting->most = frame > noting->most ? frame : noting->most;
@@ -500,7 +500,7 @@ __weak __noinline int as_before_note(struct capture_scratch *scratch,
 	place = as_before_place(scratch, thread, has_kernel, noting.hash, &known);
 	noting.stack = stack = &thread->stacks[place & (AS_BEFORE_STACKS - 1)];
 	stack->id = 0;
-	stack->kept = off_cpu_stacks_kept;
+	stack->kept = sched_stacks_kept;
 	stack->exec_id = scratch->record.identity.exec_id;
 	stack->has_user = scratch->record.has_user;
 	stack->has_kernel = has_kernel != 0;
@@ -520,21 +520,21 @@ __weak __noinline int as_before_note(struct capture_scratch *scratch,
 /* Of the current thread; null: there is none. */
 static __always_inline struct as_before_thread *as_before_memory(struct task_struct *task)
 {
-	struct as_before_thread *thread = bpf_task_storage_get(&off_cpu_stacks, task, 0, 0);
+	struct as_before_thread *thread = bpf_task_storage_get(&sched_stacks, task, 0, 0);
 
-	if (thread || off_cpu_memories >= AS_BEFORE_THREADS_MAX || task->flags & PF_EXITING)
+	if (thread || sched_memories >= AS_BEFORE_THREADS_MAX || task->flags & PF_EXITING)
 		return thread;
-	thread = bpf_task_storage_get(&off_cpu_stacks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	thread = bpf_task_storage_get(&sched_stacks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (thread)
-		__sync_fetch_and_add(&off_cpu_memories, 1);
+		__sync_fetch_and_add(&sched_memories, 1);
 	return thread;
 }
 
 /* The thread ends. */
 static __always_inline void as_before_forget(struct task_struct *task)
 {
-	if (!bpf_task_storage_delete(&off_cpu_stacks, task))
-		__sync_fetch_and_add(&off_cpu_memories, -1);
+	if (!bpf_task_storage_delete(&sched_stacks, task))
+		__sync_fetch_and_add(&sched_memories, -1);
 }
 
 /* The record with a stack that was noted could not be sent. */
@@ -545,7 +545,7 @@ static __always_inline void as_before_not_sent(const struct capture_record *reco
 
 	if (!record->stack || record->as_before)
 		return;
-	thread = bpf_task_storage_get(&off_cpu_stacks, task, 0, 0);
+	thread = bpf_task_storage_get(&sched_stacks, task, 0, 0);
 	if (thread)
 		thread->stacks[record->stack & (AS_BEFORE_STACKS - 1)].id = 0;
 }

@@ -103,7 +103,7 @@ static __always_inline void list(struct seq_file *seq, struct task_struct *task,
 	scratch->record.identity.undecided = answer == FILTER_ASK;
 	thread = listing_place(scratch);
 	__builtin_memset(thread, 0, sizeof(*thread));
-	take_evidence(&thread->wait, scratch, task);
+	read_evidence(&thread->wait, scratch, task);
 	thread->wait.state = more->__state;
 	thread->since = time_since_run(task);
 	thread->runs = runs;

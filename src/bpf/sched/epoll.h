@@ -35,7 +35,7 @@ struct epitem___epoll {
  * The object of the descriptor that is first on the list of those that are ready; 0: none is, or it
  * is not known. file: of the epoll that a task waits for.
  */
-static __always_inline __u32 epoll_ready(struct task_struct *task, __u64 file, __u32 kind)
+static __always_inline __u32 epoll_ready(struct task_struct *task, __u64 file)
 {
 	struct eventpoll___epoll *epoll;
 	struct list_head___epoll *first;
@@ -56,7 +56,7 @@ static __always_inline __u32 epoll_ready(struct task_struct *task, __u64 file, _
 	if (!slot)
 		return 0;
 	object_look_at(&slot->seen, ready, BPF_CORE_READ(item, ffd.fd));
-	return object_number_of(&slot->seen, task, kind);
+	return object_number_of(&slot->seen, task);
 }
 
 #endif

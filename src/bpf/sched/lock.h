@@ -5,8 +5,6 @@
 /*
  * The evidence of what lock a thread waits for, and who holds it. It is read when the wait begins,
  * in the thread itself: when it is over, the lock is another one's, or its own.
- *
- * A source that includes this defines LOCK_RUNTIMES before: what its map of runtimes is called.
  */
 
 #include "bpf/sched/file_lock.h"
@@ -17,7 +15,7 @@ struct {
 	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct lock_runtime);
-} LOCK_RUNTIMES SEC(".maps");
+} sched_lock_runtimes SEC(".maps");
 
 static __always_inline __u64 lock_read_pointer(__u64 address)
 {
@@ -89,7 +87,7 @@ static __noinline void lock_read_park(const struct lock_park *park, __u64 thread
 static __noinline void lock_read_runtime(struct task_struct *task, struct lock_evidence *evidence)
 {
 	__u32 pid = task->tgid;
-	const struct lock_runtime *runtime = bpf_map_lookup_elem(&LOCK_RUNTIMES, &pid);
+	const struct lock_runtime *runtime = bpf_map_lookup_elem(&sched_lock_runtimes, &pid);
 	__u64 thread;
 
 	evidence->runtime_lock = evidence->runtime_owner = evidence->runtime_thread = 0;

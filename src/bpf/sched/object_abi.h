@@ -6,6 +6,9 @@
 
 #include "bpf/sched/off_cpu_abi.h"
 
+/* An object, before other records refer to it: a struct object_told behind the record. */
+#define SCHED_OBJECT CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 0)
+
 /* Bytes of names: a path that is longer is cut, and says so. */
 #define OBJECT_TEXT_MAX 1536
 /* The longest name of a directory entry, and the byte that ends it. */

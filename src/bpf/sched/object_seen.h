@@ -103,12 +103,11 @@ __weak __noinline int object_look_at(struct object_seen *seen, __u64 address, __
 }
 
 /* The number of what was looked at last: from here, as what finds it needs the whole stack. */
-static __always_inline __u32 object_number_of(struct object_seen *seen, struct task_struct *task,
-					      __u32 kind)
+static __always_inline __u32 object_number_of(struct object_seen *seen, struct task_struct *task)
 {
 	if (seen->is_new) {
-		seen->object =
-			object_of(task, (void *)seen->file, seen->descriptor, seen->fd, kind);
+		seen->object = object_of(task, (void *)seen->file, seen->descriptor, seen->fd,
+					 SCHED_OBJECT);
 		/* one that was lost is asked for again */
 		seen->is_new = !seen->object;
 	}

@@ -2,40 +2,43 @@
 #ifndef BPF_SCHED_OFF_CPU_ABI_H
 #define BPF_SCHED_OFF_CPU_ABI_H
 
-/* What off_cpu.bpf.c tells of waits. */
+/* What sched.bpf.c tells of waits. */
 
 #include "bpf/capture/abi.h"
 #include "bpf/sched/lock_abi.h"
 
 enum {
-	/* A wait that has ended: a capture_record, its frames, and a struct off_cpu_wait. */
-	OFF_CPU_WAIT = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 0),
+	/*
+	 * A wait that has ended: a capture_record, its frames, and a struct off_cpu_wait. Its key
+	 * is the number of the thread (threads_abi.h) whose slice has the stack, too; 0: none has.
+	 */
+	OFF_CPU_WAIT = CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 1),
 	/*
 	 * The stack of a thread that ends a wait: a capture_record; its key is the tid that is
 	 * woken.
 	 */
-	OFF_CPU_WAKER = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 1),
+	OFF_CPU_WAKER = CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 2),
 	/* What is left of a thread that has ended: as OFF_CPU_WAIT, without frames. */
-	OFF_CPU_REST = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 2),
+	OFF_CPU_REST = CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 3),
 	/*
 	 * From the list of tasks: a thread that waits still. A capture_handover without a copy,
 	 * with the registers that it waits with, and behind it the same as OFF_CPU_WAIT, without
 	 * user frames.
 	 */
-	OFF_CPU_STILL = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 3),
+	OFF_CPU_STILL = CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 4),
 	/*
 	 * It waits still as it did when OFF_CPU_STILL reported that in the same film: the same
 	 * without frames, registers and evidence.
 	 */
-	OFF_CPU_GOES_ON = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 4),
-	/* A file that a lock is of: a struct object_told behind the record. */
-	OFF_CPU_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 5),
+	OFF_CPU_GOES_ON = CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 5),
 };
 
 /* What the list of tasks is read for. */
-enum off_cpu_listing {
-	OFF_CPU_LIST_BEGIN,   /* nothing is reported: threads that wait are known from then on */
-	OFF_CPU_LIST_WAITING, /* OFF_CPU_STILL of all that wait, or have something left to tell */
+enum sched_listing {
+	SCHED_LIST_BEGIN,   /* nothing is reported: threads that wait are known from then on */
+	SCHED_LIST_WAITING, /* OFF_CPU_STILL of all that wait, or have sums left to report */
+	SCHED_LIST_THREADS, /* THREADS_LISTED (threads_abi.h) of all */
+	SCHED_LIST_THREADS_STACKS, /* the same with the stacks of those that wait */
 };
 
 /* Where a thread was woken from. */
@@ -91,6 +94,12 @@ enum off_cpu_tells {
 /* The registers of a system call that tell what a thread waits for. */
 #define OFF_CPU_ARGUMENTS 6
 
+/* Shorter waits of a thread that are not told of one by one. */
+struct off_cpu_sums {
+	__u64 waited, ready;  /* ns */
+	__u32 waits, readies; /* how many they were */
+};
+
 /*
  * A wait, and what tells what it was for. All times are CLOCK_MONOTONIC. Waiting lasted from out to
  * woken, and waiting for a CPU from then to in; a thread that could have run on waited for a CPU
@@ -98,11 +107,7 @@ enum off_cpu_tells {
  */
 struct off_cpu_wait {
 	__u64 out, woken, in;
-	/*
-	 * Shorter ones of the thread that are not told of one by one, if this one completes a
-	 * period of them; else 0.
-	 */
-	__u64 short_waited, short_ready;
+	struct off_cpu_sums sums; /* if this one completes a period of them; else 0 */
 	__u64 arguments[OFF_CPU_ARGUMENTS];
 	__s64 call; /* number of the system call; below 0: none, a fault or an interrupt */
 	__u32 state;
@@ -112,11 +117,10 @@ struct off_cpu_wait {
 	__u8 waker_context;   /* enum off_cpu_context */
 	__u8 has_waker_stack; /* an OFF_CPU_WAKER of time woken went before */
 	__u8 is_kernel_thread;
-	__u8 has_lock;			  /* a struct lock_evidence follows */
-	__u8 waker_released;		  /* enum lock_released: known where locks are wanted */
-	__u8 descriptor;		  /* enum off_cpu_descriptor: of the system call's */
-	__u8 tells;			  /* enum off_cpu_tells */
-	__u32 short_waits, short_readies; /* how many they were */
+	__u8 has_lock;	     /* a struct lock_evidence follows */
+	__u8 waker_released; /* enum lock_released: known where locks are wanted */
+	__u8 descriptor;     /* enum off_cpu_descriptor: of the system call's */
+	__u8 tells;	     /* enum off_cpu_tells */
 };
 
 #define OFF_CPU_WAIT_WORDS (sizeof(struct off_cpu_wait) / 8)

@@ -38,7 +38,7 @@ static __always_inline void worker_evidence(struct off_cpu_wait *wait, struct ta
  * scratch->entry has the thread's registers; or, as evidence_begin() left it, that it has none, as
  * those of the kernel.
  */
-static __always_inline void take_evidence(struct off_cpu_wait *wait,
+static __always_inline void read_evidence(struct off_cpu_wait *wait,
 					  struct capture_scratch *scratch, struct task_struct *task)
 {
 	struct task_struct___evidence *more = (void *)task;

@@ -133,15 +133,14 @@ static __always_inline bool path_take(struct object_told *told, struct object_cl
 
 /* The number of what was read, which user space gets if it is new. 0: that was lost. */
 static __always_inline __u32 path_tell(struct capture_scratch *scratch, struct object_told *told,
-				       struct object_climb *climb, struct task_struct *task,
-				       __u32 kind)
+				       struct object_climb *climb, struct task_struct *task)
 {
 	struct path_hash hash = {.told = told, .hash = 0xcbf29ce484222325ull};
 	struct object_key key = {
 		.pid = task->tgid,
 		.fd = OBJECT_GIVEN_KEY,
 		.age = object_age(),
-		.source = CAPTURE_KIND_SOURCE(kind),
+		.source = CAPTURE_SOURCE_SCHED,
 	};
 	struct task_struct___object *more = (void *)task;
 	struct dentry___object *directory = climb->dentry;
@@ -161,7 +160,7 @@ static __always_inline __u32 path_tell(struct capture_scratch *scratch, struct o
 		object_climb_from(told, climb, BPF_CORE_READ(more, fs));
 	told->number = number;
 	__builtin_memset(&scratch->record, 0, sizeof(scratch->record));
-	scratch->record.head.kind = kind;
+	scratch->record.head.kind = SCHED_OBJECT;
 	scratch->record.head.time = bpf_ktime_get_ns();
 	if (!capture_send_plain(scratch, OBJECT_WORDS(told->bytes)))
 		return 0;
@@ -174,7 +173,7 @@ static __always_inline __u32 path_tell(struct capture_scratch *scratch, struct o
  * or they are not known. call: its path_calls[]. Not static, so that the verifier looks at it
  * once.
  */
-__weak __noinline int path_number(__u32 call, const struct path_arguments *arguments, __u32 kind)
+__weak __noinline int path_number(__u32 call, const struct path_arguments *arguments)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct object_climb climb = {};
@@ -184,7 +183,7 @@ __weak __noinline int path_number(__u32 call, const struct path_arguments *argum
 
 	if (!arguments)
 		return 0;
-	scratch = capture_begin(CAPTURE_KIND_SOURCE(kind), CAPTURE_WALKER_NONE);
+	scratch = capture_begin(CAPTURE_SOURCE_SCHED, CAPTURE_WALKER_NONE);
 	if (!scratch)
 		return 0;
 	told = (struct object_told *)scratch->frames;
@@ -192,7 +191,7 @@ __weak __noinline int path_number(__u32 call, const struct path_arguments *argum
 	told->descriptor = OFF_CPU_FD_PATH;
 	climb.told = told;
 	if (path_take(told, &climb, task, call, arguments))
-		number = path_tell(scratch, told, &climb, task, kind);
+		number = path_tell(scratch, told, &climb, task);
 	capture_end(scratch);
 	return number;
 }

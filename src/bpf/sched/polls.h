@@ -193,7 +193,7 @@ static __always_inline __u32 poll_number(struct task_struct *task, __u64 file, _
 }
 
 /* The object of the descriptor that wakes a thread; 0: none does, or it is not known. */
-static __always_inline __u32 poll_ready(struct task_struct *task, bool is_select, __u32 kind)
+static __always_inline __u32 poll_ready(struct task_struct *task, bool is_select)
 {
 	__u64 file = poll_file(task, is_select);
 	struct ready_slot *slot = file ? ready_slot(task, file) : NULL;
@@ -207,7 +207,7 @@ static __always_inline __u32 poll_ready(struct task_struct *task, bool is_select
 	if (!object_has_path(descriptor) && !object_is_socket(descriptor))
 		fd = poll_number(task, file, slot->seen.fd);
 	object_look_at(&slot->seen, file, fd);
-	return object_number_of(&slot->seen, task, kind);
+	return object_number_of(&slot->seen, task);
 }
 
 #endif

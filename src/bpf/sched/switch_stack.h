@@ -6,7 +6,7 @@
  * The stack of a thread that has just come back to a CPU: it is the one with which it had waited.
  */
 
-#include "bpf/capture/capture.h"
+#include "bpf/sched/off_cpu_evidence.h"
 
 /*
  * This far may stacks be ahead of their rate. From half of that on, only waits of a period or more
@@ -17,7 +17,7 @@
 /* Reads where it begins. The registers are also evidence, whether the stack is wanted or not. */
 static __always_inline void switch_stack(struct capture_scratch *scratch, struct task_struct *task)
 {
-	REGS_CALL(&scratch->entry) = -1;
+	evidence_begin(scratch);
 	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task) &&
 	    want_user)
 		capture_wants_walk(scratch);

@@ -3,7 +3,7 @@
 #define BPF_SCHED_THREADS_ABI_H
 
 /*
- * What threads.bpf.c tells of the lives of threads. Threads have numbers of its own, from 1, each
+ * What sched.bpf.c tells of the lives of threads. Threads have numbers of its own, from 1, each
  * for one thread only, even when its tid is used again.
  */
 
@@ -16,16 +16,14 @@ enum {
 	 * capture_record without frames; its key is the thread's number. Its value is 0 if it is
 	 * not meant, and only has woken one that is; else when it executed its program, or 1.
 	 */
-	THREADS_NEW = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 0),
+	THREADS_NEW = CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 6),
 	/*
 	 * The stack of a wait: key: the thread's number, value: when the thread came in again.
 	 * Behind it, of a wait in futex(2) or for the lock of a file, a struct threads_lock.
 	 */
-	THREADS_STACK = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 1),
+	THREADS_STACK = CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 7),
 	/* From the list of tasks: as OFF_CPU_STILL, with a struct threads_listed. */
-	THREADS_LISTED = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 2),
-	/* An object, before its other records: a struct object_told behind the record. */
-	THREADS_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 3),
+	THREADS_LISTED = CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 8),
 };
 
 /*
@@ -94,7 +92,7 @@ struct threads_switch {
 struct threads_lock {
 	struct lock_evidence evidence;
 	__u64 began;
-	__u32 is_released; /* the thread that ended the wait may have released it by its call */
+	__u32 released; /* enum lock_released: by the thread that ended the wait, maybe */
 	__u32 unused;
 };
 

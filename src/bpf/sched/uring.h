@@ -471,15 +471,14 @@ static __noinline __u64 uring_look_at(struct task_struct *task, __u64 entry, __u
 }
 
 /* The object of an entry, as uring_look_at(); 0: not known. */
-static __always_inline __u32 uring_object(struct task_struct *task, __u64 entry, __u32 in_flight,
-					  __u32 kind)
+static __always_inline __u32 uring_object(struct task_struct *task, __u64 entry, __u32 in_flight)
 {
 	struct task_struct___object *more = (void *)task;
 	__u64 what, file = uring_look_at(task, entry, in_flight, &what);
 
 	if (!what)
 		return 0;
-	return object_number((__u64)BPF_CORE_READ(more, fs), file, what, kind,
+	return object_number((__u64)BPF_CORE_READ(more, fs), file, what, SCHED_OBJECT,
 			     file ? task->tgid : 0);
 }
 
@@ -487,8 +486,7 @@ static __always_inline __u32 uring_object(struct task_struct *task, __u64 entry,
  * The object that ends the wait of a task for the ring that a file is of, as uring_ended_by(); 0:
  * not known.
  */
-static __always_inline __u32 uring_ready(struct task_struct *task, __u64 file, bool by_thread,
-					 __u32 kind)
+static __always_inline __u32 uring_ready(struct task_struct *task, __u64 file, bool by_thread)
 {
 	struct task_struct___uring *more = (void *)task;
 
@@ -497,7 +495,7 @@ static __always_inline __u32 uring_ready(struct task_struct *task, __u64 file, b
 	return uring_object(task,
 			    uring_ended_by((__u64)BPF_CORE_READ(more, io_uring),
 					   uring_of_file(file), by_thread),
-			    0, kind);
+			    0);
 }
 
 #endif

@@ -81,15 +81,14 @@ struct look {
 	struct film_lock *row;
 };
 
-int lock_book_new(const struct source_host *host, const struct bpf_map *runtimes,
-		  struct lock_book **result)
+int lock_book_new(const struct source_host *host, struct lock_book **result)
 {
 	struct lock_book *book = calloc(1, sizeof(*book));
 
 	if (!book)
 		return -ENOMEM;
 	book->host = host;
-	book->watched = bpf_map__fd(runtimes);
+	book->watched = bpf_map__fd(host->probes->maps.sched_lock_runtimes);
 	*result = book;
 	return 0;
 }
@@ -487,7 +486,7 @@ uint64_t lock_unmet(const struct lock_book *book)
 void lock_losses(const struct lock_book *book, uint32_t event)
 {
 	struct film_writer *film = book->host->film;
-	int fd = bpf_map__fd(book->host->probes->maps.off_cpu_lock_short);
+	int fd = bpf_map__fd(book->host->probes->maps.sched_lock_short);
 	int cpus = libbpf_num_possible_cpus();
 	struct lock_short *of_cpu = cpus > 0 ? calloc((size_t)cpus, sizeof(*of_cpu)) : NULL;
 	uint64_t count = 0;

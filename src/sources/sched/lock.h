@@ -8,8 +8,6 @@
 #include "sources/source.h"
 #include "film/film.h"
 
-struct bpf_map;
-
 /*
  * Which waits in futex(2) are for a lock, for which, and who holds it: decided from what lock.h has
  * read when the wait began. What it may be is only taken for a lock if nothing speaks against it; a
@@ -18,9 +16,8 @@ struct bpf_map;
  */
 struct lock_book;
 
-/* runtimes: the map in which the source's kernel side looks for runtimes (LOCK_RUNTIMES). */
-int lock_book_new(const struct source_host *host, const struct bpf_map *runtimes,
-		  struct lock_book **book);
+/* Returns 0 or -ENOMEM. */
+int lock_book_new(const struct source_host *host, struct lock_book **book);
 void lock_book_free(struct lock_book *book); /* null is allowed */
 
 /* Another film: its rows are others. */

@@ -28,21 +28,4 @@ struct off_cpu_told off_cpu_told(const struct off_cpu_wait *wait);
 /* enum film_wait_context: where its waker ran, an enum off_cpu_context. */
 uint8_t off_cpu_context(uint8_t waker_context);
 
-/* Options of all sources that take stacks of waits. */
-#define OFF_CPU_STACKS_USUAL 1000
-#define OFF_CPU_MIN_WAIT                                                                       \
-	{                                                                                      \
-		"min-wait", 0, true, "TIME",                                                   \
-			"of off-cpu, lock and threads: the shortest wait that has a stack of " \
-			"its own (default 50us)",                                              \
-			0, 3600000000000ull, 50000                                             \
-	}
-#define OFF_CPU_WAIT_STACKS                                                                    \
-	{                                                                                      \
-		"wait-stacks", 0, false, "N",                                                  \
-			"of off-cpu, lock and threads: at most N stacks a second on each CPU " \
-			"(default 1000; 0: no limit)",                                         \
-			0, 1000000, OFF_CPU_STACKS_USUAL                                       \
-	}
-
 #endif

@@ -2,7 +2,7 @@
 #include "sources/sched/threads_locks.h"
 
 /* What is behind the frames of a stack; null: it waited for no futex, or the record is damaged. */
-static const struct threads_lock *behind(const struct capture_record *record)
+static const struct threads_lock *lock_behind(const struct capture_record *record)
 {
 	size_t frames = (size_t)record->user_frames + record->kernel_frames;
 	const struct threads_lock *lock =
@@ -13,35 +13,32 @@ static const struct threads_lock *behind(const struct capture_record *record)
 		       : NULL;
 }
 
-/* began: when the wait did, or any time since then at which the holder was there. */
-static struct lives_lock read_lock(struct lock_book *book, const struct capture_record *record,
-				   const struct lock_evidence *evidence, uint64_t began)
+struct lives_lock threads_lock_from(const struct film_lock *row, bool released)
 {
-	struct film_lock row = {0};
-
-	if (!lock_read(book, record, evidence, began, &row))
+	if (!row)
 		return (struct lives_lock){0};
 	return (struct lives_lock){
-		.address = row.address,
-		.holder = row.holder,
-		.place = row.place,
-		.kind = row.kind,
-		.sure = row.sure,
+		.address = row->address,
+		.holder = row->holder,
+		.place = row->place,
+		.kind = row->kind,
+		.sure = row->sure,
+		.is_released = released,
+		.is_unreleased = !released,
 	};
 }
 
-struct lives_lock threads_lock_of_stack(struct lock_book *book, const struct capture_record *record)
+bool threads_lock_of_stack(struct lock_book *book, const struct capture_record *record,
+			   struct film_lock *lock, bool *released)
 {
-	const struct threads_lock *told = behind(record);
-	struct lives_lock lock;
+	const struct threads_lock *behind = lock_behind(record);
 
-	if (!told)
-		return (struct lives_lock){0};
+	if (!behind)
+		return false;
 	lock_meet(book, (pid_t)record->identity.pid);
-	lock = read_lock(book, record, &told->evidence, told->began);
-	lock.is_released = told->is_released;
-	lock.is_unreleased = !told->is_released;
-	return lock;
+	*released = behind->released ==
+		    (behind->evidence.of_file ? LOCK_RELEASED_FILE : LOCK_RELEASED_FUTEX);
+	return lock_read(book, record, &behind->evidence, behind->began, lock);
 }
 
 /* The other end of a pipe, as if it were a lock that the process there has. */
@@ -63,13 +60,20 @@ struct lives_lock threads_lock_of_list(struct lock_book *book, struct pipe_ends 
 				       const struct off_cpu_wait *wait)
 {
 	struct lock_evidence evidence;
+	struct film_lock row = {0};
+	struct lives_lock lock;
 
 	if (ends && wait->descriptor == OFF_CPU_FD_PIPE)
 		return find_pipe_end(book, ends, record, wait);
 	if (!lock_look((pid_t)record->identity.pid, wait, true, &evidence))
 		return (struct lives_lock){0};
 	lock_meet(book, (pid_t)record->identity.pid);
-	return read_lock(book, record, &evidence, record->head.time);
+	/* a time at which the holder was there */
+	if (!lock_read(book, record, &evidence, record->head.time, &row))
+		return (struct lives_lock){0};
+	lock = threads_lock_from(&row, false);
+	lock.is_unreleased = false;
+	return lock;
 }
 
 /* A half that waits for the switch of its thread has no time and no value of its own. */

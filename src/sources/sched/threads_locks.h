@@ -13,9 +13,15 @@
  * All are asked right after samples_resolve() of the stack of the wait.
  */
 
-/* Of a wait that is over, whose stack is in the record. */
-struct lives_lock threads_lock_of_stack(struct lock_book *book,
-					const struct capture_record *record);
+/*
+ * Of a wait that is over, whose stack is in the record: fills the lock, and whether the thread that
+ * ended the wait released it by a call. False: it was for none.
+ */
+bool threads_lock_of_stack(struct lock_book *book, const struct capture_record *record,
+			   struct film_lock *lock, bool *released);
+
+/* A lock of a wait that is over; null: it was for none. */
+struct lives_lock threads_lock_from(const struct film_lock *row, bool released);
 
 /*
  * Of a wait that goes on, in the list of tasks. ends: the other end of the pipe that it is for is

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SOURCES_SCHED_OFF_CPU_H
+#define SOURCES_SCHED_OFF_CPU_H
+
+#include "sources/source.h"
+
+/* off-cpu, run-queue, idle and lock: a part of the source sched. For its verbs see source.h. */
+
+/* Returns 0 or -ENOMEM; then, too, off_cpu_free() frees what was made. */
+int off_cpu_new(struct source *source);
+void off_cpu_free(struct source *source); /* may be called without off_cpu_new() */
+
+/* A film begins: adds the requested events to it. */
+void off_cpu_begin_film(struct source *source);
+
+void off_cpu_handle(struct source *source, const struct capture_head *head,
+		    const struct capture_handover *handover);
+void off_cpu_tick(struct source *source, uint64_t now);
+
+/*
+ * Reports the part that is over of waits that go on. What cannot be listed now is reported when it
+ * ends.
+ */
+void off_cpu_closing(struct source *source);
+
+#endif
