@@ -19,7 +19,7 @@ import pytest
 
 from harness import Film, PATIENCE, memory_group, needs_root, running, wait_for_line, wait_until
 from openapi import Api
-from test_serve import films_of, serving
+from test_serve import await_one_film, films_of, serving
 
 CAMERA = ("--camera", "crashes*", "--camera-after", "1s")
 
@@ -86,6 +86,7 @@ def marks(serve):
 @needs_root
 def test_keep(lab, tmp_path):
     """Short films become one, in which no thread's life has a hole or is told twice; the next one goes on from there."""
+    await_one_film()
     with crashing(lab) as program, serving(lab, tmp_path / "store", *CAMERA, "--camera-time", "8s") as serve:
         wait_for_bytes(serve, 7)
         before = camera_of(serve)
