@@ -116,7 +116,15 @@ def test_beside_tracemalloc(lab, python):
 @pytest.mark.parametrize("python", PYTHONS[:1], indirect=True)
 def test_without_pools(lab, python, truth):
     """Where all comes from malloc(), nothing is counted twice."""
-    check(record(lab, "env", "PYTHONMALLOC=malloc", python, PROGRAM), truth, 2)
+    with running("env", "PYTHONMALLOC=malloc", python, PROGRAM, stdin=subprocess.PIPE) as target:
+        tell(target, 100)
+        with lab.recording(*EVENTS, "-p", target.pid) as (recorder, film):
+            assert wait_until(lambda: tell(target, 100) and sampled(film) or recorder.poll() is not None)
+            tell(target, COUNT, COUNT)
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+        check(film, truth, 2)
+        end(target)
 
 
 @pytest.mark.parametrize("python", PYTHONS[:1], indirect=True)

@@ -48,7 +48,6 @@ static int add_text(struct cubin *cubin, uint32_t number)
 	const char *name = elf_file_section_name(&cubin->file, section);
 	const struct cubin_text *last = cubin->texts.count ? vec_last(&cubin->texts) : NULL;
 	struct cubin_text text = {
-		.code = cubin->file.memory + section->offset,
 		/* never at the end of the one before, which the row that ends its lines has */
 		.address = last ? (last->address + last->size + 128) & ~UINT64_C(127)
 				: CUBIN_FIRST_ADDRESS,
@@ -63,6 +62,7 @@ static int add_text(struct cubin *cubin, uint32_t number)
 	cubin->code_bytes += text.size;
 	if (cubin->code_bytes > cubin->file.size)
 		return -E2BIG;
+	text.code = cubin->file.memory + section->offset;
 	text.name =
 		strncmp(name, TEXT_PREFIX, strlen(TEXT_PREFIX)) ? name : name + strlen(TEXT_PREFIX);
 	if (!map_get(&cubin->by_name, hash_name(text.name)) &&
