@@ -21,13 +21,13 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct threads_log_least);
-} threads_logs SEC(".maps");
+} sched_logs SEC(".maps");
 
 static __always_inline struct threads_log *log_of_cpu(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 
-	return bpf_map_lookup_elem(&threads_logs, &cpu);
+	return bpf_map_lookup_elem(&sched_logs, &cpu);
 }
 
 #define WORD(log, at) (((__u64 *)((log) + 1))[(at)&threads_log_mask])

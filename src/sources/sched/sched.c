@@ -89,7 +89,10 @@ static void prepare(struct source *source)
 				  slices || !source->host->selection->whole_machine);
 	bpf_program__set_autoload(probes->progs.sched_flock, wants_locks(source));
 	bpf_program__set_autoload(probes->progs.sched_record_lock, wants_locks(source));
-	threads_logs_prepare(probes, cpus > 0 ? (unsigned int)cpus : 1, source->host->ring_limit);
+	/* they take up to 64 MB of the kernel's memory */
+	if (slices)
+		threads_logs_prepare(probes, cpus > 0 ? (unsigned int)cpus : 1,
+				     source->host->ring_limit);
 }
 
 static int attach(struct source *source, struct fail *why)

@@ -48,8 +48,8 @@ void threads_logs_prepare(struct probes *probes, unsigned int cpus, uint32_t mos
 	while (words > WORDS_LEAST && most && words * sizeof(uint64_t) > most)
 		words /= 2;
 	probes->rodata->threads_log_mask = words - 1;
-	bpf_map__set_max_entries(probes->maps.threads_logs, cpus);
-	bpf_map__set_value_size(probes->maps.threads_logs,
+	bpf_map__set_max_entries(probes->maps.sched_logs, cpus);
+	bpf_map__set_value_size(probes->maps.sched_logs,
 				(uint32_t)(sizeof(struct threads_log) + words * sizeof(uint64_t)));
 }
 
@@ -80,7 +80,7 @@ int threads_logs_in(void *area, size_t size, unsigned int count, struct threads_
 
 int threads_logs_new(struct probes *probes, struct threads_logs **result, struct fail *why)
 {
-	const struct bpf_map *map = probes->maps.threads_logs;
+	const struct bpf_map *map = probes->maps.sched_logs;
 	size_t size = (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
 	void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 	int err;
