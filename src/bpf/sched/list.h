@@ -21,23 +21,62 @@ __u32 sched_film;
 
 /* -- waits ------------------------------------------------------------------------------------- */
 
+/* It runs: the wait of before all probes were attached, which is known, ended unseen. */
+static __always_inline void forget_waiting(struct task_struct *task)
+{
+	struct sched_thread *thread = sched_find(task);
+	__u64 since;
+
+	if (!thread || thread->out)
+		return;
+	since = thread->waits.since;
+	if (since && since < sched_began)
+		__sync_val_compare_and_swap(&thread->waits.since, since, 0);
+}
+
+/*
+ * What it waits in, as far as that was not seen: since it was listed before all probes were
+ * attached, it may have run, and wait for something else now.
+ */
+static __always_inline void begin_state(struct task_struct *task, struct sched_thread *thread)
+{
+	__u64 woken = thread->woken;
+
+	if (woken && woken >= sched_began)
+		return;
+	thread->state = ((struct task_struct___sched *)task)->__state;
+	if (woken && thread->state)
+		__sync_val_compare_and_swap(&thread->woken, woken, 0);
+}
+
 /* It waits since before anything was seen: as if it had just begun. */
 static __always_inline void begin_waiting(struct task_struct *task, __u64 now)
 {
 	struct task_struct___sched *more = (void *)task;
 	enum filter_answer answer = filter_other(task);
+	__u64 since = sched_began ? sched_began : now, known;
 	struct sched_thread *thread;
 
-	if (answer == FILTER_NO || filter_waits_for_us(task) || more->on_cpu)
+	if (answer == FILTER_NO || filter_waits_for_us(task))
 		return;
+	if (more->on_cpu) {
+		forget_waiting(task);
+		return;
+	}
 	thread = sched_make(task);
 	if (!thread)
 		capture_count_loss(CAPTURE_SOURCE_SCHED, CAPTURE_LOSS_THREAD_NO_MEMORY);
-	if (!thread || thread->out || thread->waits.since)
+	if (!thread || thread->out)
+		return;
+	known = thread->waits.since;
+	if (known && known >= sched_began)
 		return;
 	thread->answer = answer;
-	thread->state = more->__state;
-	__sync_val_compare_and_swap(&thread->waits.since, 0, sched_began ? sched_began : now);
+	begin_state(task, thread);
+	__sync_val_compare_and_swap(&thread->waits.since, known, since);
+	/* it may have come in just now, and was not known to wait */
+	if (more->on_cpu)
+		__sync_val_compare_and_swap(&thread->waits.since, since, 0);
 }
 
 /*
@@ -197,10 +236,8 @@ static __always_inline void list_one(struct seq_file *seq, struct task_struct *t
 	if (!thread)
 		return;
 	/* of a process that ends the answer is forgotten: what it was counts: sched_selected() */
-	if (!thread->asked || !(task->flags & PF_EXITING)) {
-		thread->answer = filter_other(task);
-		thread->asked = bpf_ktime_get_ns();
-	}
+	if (!thread->asked || !(task->flags & PF_EXITING))
+		ask_filter(task, thread, false, bpf_ktime_get_ns());
 	if (thread->answer != FILTER_NO && is_followed(task, thread))
 		write_thread(seq, task, thread);
 }

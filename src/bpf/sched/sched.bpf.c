@@ -120,8 +120,7 @@ static __always_inline void go_out(struct task_struct *task, struct sched_thread
 		waits_go_out(task, thread, capture_clamped(now));
 	thread->state = state;
 	thread->out = now;
-	if (!is_woken_already(task, thread, state, now))
-		thread->woken = 0;
+	forget_wake(task, thread, state, now);
 	/* preempted as it comes back, it has its stack read still */
 	if (!sched_locks || !state)
 		return;

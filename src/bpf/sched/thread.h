@@ -149,6 +149,17 @@ static __noinline void count_no_memory(struct task_struct *task, bool is_current
 		capture_count_loss(CAPTURE_SOURCE_SCHED, CAPTURE_LOSS_THREAD_NO_MEMORY);
 }
 
+/* is_current: the thread still is. */
+static __always_inline void ask_filter(struct task_struct *task, struct sched_thread *thread,
+				       bool is_current, __u64 now)
+{
+	thread->answer = is_current ? filter_current() : filter_other(task);
+	thread->asked = now;
+	/* the kernel knows a control group of the current thread alone: ask as it goes out */
+	if (!is_current && thread->answer == FILTER_ASK)
+		thread->asked -= ASK_AGAIN_NS;
+}
+
 /*
  * What is known of a thread; null: it is not selected, or there is no memory. is_current: it still
  * is.
@@ -170,8 +181,7 @@ static __always_inline struct sched_thread *sched_selected(struct task_struct *t
 	} else if (thread->asked && task->flags & PF_EXITING) {
 		/* its process may be no target any more, as it has ended: it is one to its end */
 	} else if (is_current ? now - thread->asked > ASK_AGAIN_NS : !thread->asked) {
-		thread->answer = is_current ? filter_current() : filter_other(task);
-		thread->asked = now;
+		ask_filter(task, thread, is_current, now);
 	}
 	if (thread->answer != FILTER_NO)
 		return thread;
@@ -188,14 +198,23 @@ static __always_inline struct sched_thread *sched_selected(struct task_struct *t
  * Another CPU may wake it before its switch is reported: from then on it is ready. Unlike the wake
  * of a thread that ran on after that, it is one of the last moment, or its state shows it.
  */
-static __always_inline bool is_woken_already(struct task_struct *task,
-					     const struct sched_thread *thread, __u32 state,
+static __always_inline bool is_woken_already(struct task_struct *task, __u64 woken, __u32 state,
 					     __u64 now)
 {
 	struct task_struct___sched *more = (void *)task;
 
-	return state && thread->woken &&
-	       (more->__state == OFF_CPU_STATE_WAKING || now - thread->woken < GOES_OUT_NS);
+	/* also after that moment, while its switch is looked at here */
+	return state && (more->__state == OFF_CPU_STATE_WAKING || woken + GOES_OUT_NS > now);
+}
+
+/* It goes out: a wake of before does not end the wait that begins; one of just now does. */
+static __always_inline void forget_wake(struct task_struct *task, struct sched_thread *thread,
+					__u32 state, __u64 now)
+{
+	__u64 woken = thread->woken;
+
+	if (woken && !is_woken_already(task, woken, state, now))
+		__sync_val_compare_and_swap(&thread->woken, woken, 0);
 }
 
 /*
