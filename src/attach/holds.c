@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "bpf/hold_abi.h"
 #include "attach/feature.h"
+#include "attach/links.h"
 #include "bpf/probes.skel.h"
 
 /*
@@ -29,7 +30,7 @@
 #define SLOTS_BYTES	    (HOLD_SLOTS * sizeof(struct hold_slot))
 
 struct holds {
-	struct bpf_link *links[4];
+	struct links links;
 	struct hold_slot *slots; /* shared with the kernel side */
 	int known;		 /* the map of files */
 	struct probes *probes;
@@ -124,11 +125,11 @@ void holds_leave_out(struct probes *probes)
 
 int holds_start(struct probes *probes, struct holds **result, struct fail *why)
 {
-	struct bpf_program *programs[] = {probes->progs.hold_exec, probes->progs.hold_map,
-					  probes->progs.hold_tell_exec, probes->progs.hold_fork};
+	struct bpf_program *const programs[] = {probes->progs.hold_exec, probes->progs.hold_map,
+						probes->progs.hold_tell_exec,
+						probes->progs.hold_fork};
 	struct holds *holds = calloc(1, sizeof(*holds));
 	void *slots;
-	size_t i;
 	int err;
 
 	if (!holds)
@@ -137,22 +138,18 @@ int holds_start(struct probes *probes, struct holds **result, struct fail *why)
 	holds->known = bpf_map__fd(probes->maps.hold_known);
 	slots = mmap(NULL, SLOTS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 		     bpf_map__fd(probes->maps.hold_slots), 0);
-	if (slots == MAP_FAILED)
-		goto failed;
-	holds->slots = slots;
-	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		holds->links[i] = bpf_program__attach(programs[i]);
-		if (!holds->links[i])
-			goto failed;
+	if (slots == MAP_FAILED) {
+		err = fail_errno(why, -errno, "see 'stackcam doctor'", "cannot hold programs");
+	} else {
+		holds->slots = slots;
+		err = links_attach(&holds->links, programs, sizeof(programs) / sizeof(programs[0]),
+				   "hold programs", why);
 	}
-	*result = holds;
-	return 0;
-failed:
-	err = -errno;
-	holds_stop(holds);
-	return fail_errno(why, err, "see 'stackcam doctor'", "cannot hold programs");
+	if (err)
+		holds_stop(holds);
+	else
+		*result = holds;
+	return err;
 }
 
 void holds_children(struct probes *probes)
@@ -178,14 +175,11 @@ static bool exchange(struct hold_slot *slot, uint32_t from, uint32_t to)
 
 void holds_stop(struct holds *holds)
 {
-	size_t i;
-
 	if (!holds)
 		return;
-	for (i = 0; i < sizeof(holds->links) / sizeof(holds->links[0]); i++)
-		bpf_link__destroy(holds->links[i]);
+	links_free(&holds->links);
 	__atomic_store_n(&holds->probes->bss->hold_over, 1, __ATOMIC_SEQ_CST);
-	for (i = 0; holds->slots && i < HOLD_SLOTS; i++)
+	for (size_t i = 0; holds->slots && i < HOLD_SLOTS; i++)
 		exchange(&holds->slots[i], HOLD_WAITING, HOLD_GO);
 	if (holds->slots)
 		munmap(holds->slots, SLOTS_BYTES);

@@ -20,6 +20,7 @@
 #include "attach/feature.h"
 #include "attach/filter.h"
 #include "attach/holds.h"
+#include "attach/links.h"
 #include "resolve/hung_files.h"
 #include "record/loaded.h"
 #include "record/losses.h"
@@ -51,7 +52,7 @@ struct camera {
 	uint64_t far_returns; /* of its file systems, as far as they were reacted to */
 	struct sources sources;
 	struct probes *probes; /* loaded's */
-	struct bpf_link *follow[3];
+	struct links follow;
 	struct bpf_link *mappings; /* null where the kernel lacks the tracepoint */
 	struct rings *rings;
 	struct sideband *sideband;
@@ -101,21 +102,13 @@ static int load(struct camera *camera, struct fail *why)
 
 static int attach_follow(struct camera *camera, struct fail *why)
 {
-	struct bpf_program *programs[] = {camera->probes->progs.follow_fork,
-					  camera->probes->progs.follow_exec,
-					  camera->probes->progs.follow_exit};
-	size_t i;
+	/* of the whole machine, just when the command executes */
+	struct bpf_program *const programs[] = {camera->probes->progs.follow_fork,
+						camera->probes->progs.follow_exec,
+						camera->probes->progs.follow_exit};
 
-	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		/* of the whole machine, just when the command executes */
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		camera->follow[i] = bpf_program__attach(programs[i]);
-		if (!camera->follow[i])
-			return fail_errno(why, -errno, "see 'stackcam doctor'",
-					  "cannot follow the target's children");
-	}
-	return 0;
+	return links_attach(&camera->follow, programs, sizeof(programs) / sizeof(programs[0]),
+			    "follow the target's children", why);
 }
 
 /* One descriptor for all that may want to be drained. */
@@ -212,16 +205,11 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 
 static void stop_probes(struct camera *camera)
 {
-	size_t i;
-
 	arrivals_stop(camera->arrivals);
 	sources_detach(&camera->sources);
 	bpf_link__destroy(camera->mappings);
 	camera->mappings = NULL;
-	for (i = 0; i < sizeof(camera->follow) / sizeof(camera->follow[0]); i++) {
-		bpf_link__destroy(camera->follow[i]);
-		camera->follow[i] = NULL;
-	}
+	links_free(&camera->follow);
 }
 
 void camera_free(struct camera *camera)

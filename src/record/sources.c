@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "attach/rings.h"
 #include "base/text.h"
 #include "bpf/probes.skel.h"
 
@@ -337,6 +338,12 @@ unsigned int sources_rate(const struct sources *sources)
 	return rate;
 }
 
+static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
+{
+	return source->type->ring_bytes ? source->type->ring_bytes(source, cpus)
+					: rings_bytes_for_samples(source->type->rate(source), cpus);
+}
+
 /* What they want of a ring. *count: how many they are. */
 static uint64_t wanted_bytes(const struct sources *sources, unsigned int cpus, unsigned int *count)
 {
@@ -348,7 +355,7 @@ static uint64_t wanted_bytes(const struct sources *sources, unsigned int cpus, u
 
 		if (!source->type)
 			continue;
-		sum += source->type->ring_bytes(source, cpus);
+		sum += ring_bytes(source, cpus);
 		++*count;
 	}
 	return sum;
@@ -383,8 +390,7 @@ bool sources_ring_shares(const struct sources *sources, unsigned int cpus,
 		const struct source *source = &sources->at[number];
 
 		if (source->type)
-			shares[number] =
-				(uint32_t)(ring * source->type->ring_bytes(source, cpus) / wanted);
+			shares[number] = (uint32_t)(ring * ring_bytes(source, cpus) / wanted);
 	}
 	return true;
 }

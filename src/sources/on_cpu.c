@@ -100,11 +100,6 @@ static unsigned int needs(const struct source *source)
 	return SOURCE_STACKS | SOURCE_BEFORE_EXEC;
 }
 
-static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
-{
-	return rings_bytes_for_samples(frequency_of(source), cpus);
-}
-
 static uint64_t period_of(const struct source *source)
 {
 	return 1000000000ull / frequency_of(source);
@@ -187,7 +182,6 @@ const struct source_type source_on_cpu = {
 	.options = options,
 	.needs = needs,
 	.rate = frequency_of,
-	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,

@@ -164,7 +164,7 @@ struct source_type {
 	unsigned int (*needs)(const struct source *source); /* a set of enum source_needs */
 	/* samples per second and CPU; null: not known */
 	unsigned int (*rate)(const struct source *source);
-	/* for each CPU's ring */
+	/* for each CPU's ring; null: as many as the samples of its rate need */
 	uint32_t (*ring_bytes)(const struct source *source, unsigned int cpus);
 	void (*prepare)(struct source *source);
 	int (*attach)(struct source *source, struct fail *why);

@@ -279,17 +279,11 @@ static int add_image(struct calls *calls, uint32_t number, struct fail *why)
 static int attach_tracepoints(struct calls *calls, struct fail *why)
 {
 	struct probes *probes = calls->camera.probes;
-	struct bpf_program *programs[] = {probes->progs.calls_switch, probes->progs.calls_exit,
-					  probes->progs.calls_exec};
-	size_t i;
+	struct bpf_program *const programs[] = {probes->progs.calls_switch,
+						probes->progs.calls_exit, probes->progs.calls_exec};
 
-	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		calls->links[i] = bpf_program__attach(programs[i]);
-		if (!calls->links[i])
-			return fail_errno(why, -errno, "see 'stackcam doctor'",
-					  "cannot follow the target's threads");
-	}
-	return 0;
+	return links_attach(&calls->links, programs, sizeof(programs) / sizeof(programs[0]),
+			    "follow the target's threads", why);
 }
 
 static void keep_call(void *context, const struct film_call *call)
@@ -538,8 +532,6 @@ void calls_tick(struct calls *calls, uint64_t now)
 
 void calls_detach(struct calls *calls)
 {
-	size_t i;
-
 	/* and they go one by one */
 	if (calls->uprobes) {
 		debuggers_look(&calls->debuggers);
@@ -550,10 +542,7 @@ void calls_detach(struct calls *calls)
 	calls->reach = NULL;
 	uprobes_free(calls->uprobes);
 	calls->uprobes = NULL;
-	for (i = 0; i < sizeof(calls->links) / sizeof(calls->links[0]); i++) {
-		bpf_link__destroy(calls->links[i]);
-		calls->links[i] = NULL;
-	}
+	links_free(&calls->links);
 }
 
 static void take_open(void *context, const struct capture_head *head)

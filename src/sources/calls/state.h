@@ -10,6 +10,7 @@
 #include "sources/calls/sums.h"
 #include "sources/calls/tracks.h"
 #include "sources/calls/debuggers.h"
+#include "attach/links.h"
 #include "attach/uprobes.h"
 
 /* What the tracer keeps to itself; calls.c sets it up, records.c counts in it. */
@@ -34,7 +35,7 @@ struct calls {
 	struct calls_sums *sums;
 	struct calls_slow *slow;
 	struct calls_cost cost;
-	struct bpf_link *links[3];
+	struct links links;
 	struct uprobes_counts attached; /* when it was detached */
 	vec(struct traced) functions;	/* by number in the plan */
 	struct calls_tracks tracks;

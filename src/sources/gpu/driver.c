@@ -2,10 +2,9 @@
 #include "sources/gpu/driver.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "bpf/gpu/hbm_abi.h"
-#include "probe/functions.h"
+#include "sources/probed_symbols.h"
 
 /* The most files with probes: a driver library of each container. */
 #define FILES_MAX 256
@@ -48,16 +47,6 @@ enum {
 	FUNCTIONS = sizeof(functions) / sizeof(functions[0])
 };
 
-static bool is_driver(const struct image *image)
-{
-	const char *slash = strrchr(image->path, '/'), *name = slash ? slash + 1 : image->path;
-
-	for (size_t i = 0; gpu_driver_names[i]; i++)
-		if (!strncmp(name, gpu_driver_names[i], strlen(gpu_driver_names[i])))
-			return image->kind == IMAGE_FILE && image->is_elf;
-	return false;
-}
-
 /* Calls that give memory back are recorded where they begin. */
 static bool has_end(enum hbm_call call)
 {
@@ -81,62 +70,37 @@ static bool add_place(struct probed_look *look, const struct probe_function *fun
 	return vec_push(&look->places, place);
 }
 
-static int add_function(struct probed_look *look, const struct probe_function *function)
+static const char *symbol(size_t number)
+{
+	return functions[number].name;
+}
+
+static int add(struct probed_look *look, const struct probe_function *function, size_t number)
 {
 	struct gpu_driver *driver = look->facts;
-	size_t i = 0;
+	bool ends = has_end(functions[number].call);
 
-	while (i < FUNCTIONS && strcmp(functions[i].name, function->symbol) != 0)
-		i++;
-	if (i == FUNCTIONS || (has_end(functions[i].call) && function->exit != PROBE_EXIT_RETURN))
+	if (ends && function->exit != PROBE_EXIT_RETURN)
 		return 0;
 	driver->functions++;
 	driver->slow += function->cost == PROBE_COST_SLOW;
-	if (!add_place(look, function, i, UPROBE_ENTRY))
-		return -ENOMEM;
-	return !has_end(functions[i].call) || add_place(look, function, i, UPROBE_RETURN) ? 0
-											  : -ENOMEM;
-}
-
-static int find(struct probed_look *look, const struct probe_question *question, struct fail *why)
-{
-	struct probe_functions found;
-	int err = probe_functions_of(question, &found, why);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < found.count && !err; i++)
-		err = add_function(look, &found.at[i]);
-	probe_functions_free(&found);
-	return err ? fail_errno(why, err, NULL, "cannot look at %s", look->image->path) : 0;
+	return add_place(look, function, number, UPROBE_ENTRY) &&
+			       (!ends || add_place(look, function, number, UPROBE_RETURN))
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int look_at(struct probed_look *look, struct fail *why)
 {
-	const struct image *image = look->image;
-	const struct symbol_image what = {.fd = image->fd,
-					  .path = image->path,
-					  .root = image->root,
-					  .build_id = image->build_id,
-					  .build_id_size = image->build_id_size};
-	struct probe_question question = {.image = &what, .own = true, .exit = PROBE_WISH_RETURN};
-	struct choice *choice = NULL;
-	int err;
+	static const struct probed_symbols symbols = {
+		.libraries = gpu_driver_names,
+		.count = FUNCTIONS,
+		.symbol = symbol,
+		.add = add,
+		.none = "no function that allocates memory of a device can be probed",
+	};
 
-	if (!is_driver(image))
-		return -ENOENT;
-	err = choice_new(&choice);
-	for (size_t i = 0; i < FUNCTIONS && !err; i++)
-		err = choice_add_function(choice, true, functions[i].name, why);
-	question.choice = choice;
-	if (!err)
-		err = find(look, &question, why);
-	choice_free(choice);
-	if (!err && !look->places.count)
-		err = fail(why, -ENOTSUP, NULL,
-			   "%s: no function that allocates memory of a device can be probed",
-			   image->path);
-	return err;
+	return probed_symbols_look(&symbols, look, why);
 }
 
 const struct probed_kind gpu_driver_kind = {

@@ -123,11 +123,6 @@ static unsigned int rate(const struct source *source)
 	return RATE;
 }
 
-static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
-{
-	return rings_bytes_for_samples(rate(source), cpus);
-}
-
 static struct uprobe_programs programs_of(const struct source *source)
 {
 	return (struct uprobe_programs){.site = source->host->probes->progs.on_gpu_site};
@@ -521,7 +516,6 @@ const struct source_type source_on_gpu = {
 	.command = command,
 	.needs = needs,
 	.rate = rate,
-	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,

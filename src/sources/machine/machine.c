@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "attach/links.h"
 #include "bpf/machine/abi.h"
 #include "sources/loss_counts.h"
 #include "sources/machine/disks.h"
@@ -75,7 +76,7 @@ static const char *const paths[FILES] = {
 };
 
 struct machine {
-	vec(struct bpf_link *) links;
+	struct links links;
 	struct machine_series *series;
 	struct machine_disks disks;
 	struct machine_tcp tcp;
@@ -369,23 +370,14 @@ static int start(struct source *source, struct fail *why)
 		probes->progs.machine_issue,
 		probes->progs.machine_done,
 	};
+	int err;
 
 	add_event(source);
 	find_groups(machine);
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link;
-
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		link = bpf_program__attach(programs[i]);
-		if (!link)
-			return fail_errno(why, -errno, "see 'stackcam doctor'",
-					  "cannot record the machine");
-		if (!vec_push(&machine->links, link)) {
-			bpf_link__destroy(link);
-			return fail_errno(why, -ENOMEM, NULL, "cannot record the machine");
-		}
-	}
+	err = links_attach(&machine->links, programs, sizeof(programs) / sizeof(programs[0]),
+			   "record the machine", why);
+	if (err)
+		return err;
 	/* growth counts from here on */
 	machine->next = 0;
 	drained(source, clock_ns());
@@ -486,9 +478,7 @@ static void detach(struct source *source)
 
 	if (!machine)
 		return;
-	vec_foreach (&machine->links, link)
-		bpf_link__destroy(*link);
-	vec_free(&machine->links);
+	links_free(&machine->links);
 }
 
 /* Requests whose records came since the last reading, as the film ends. */

@@ -53,11 +53,6 @@ static unsigned int needs(const struct source *source)
 	return SOURCE_STACKS | SOURCE_RUNTIMES | SOURCE_BEFORE_EXEC;
 }
 
-static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
-{
-	return rings_bytes_for_samples(rate(source), cpus);
-}
-
 /* What "always [madvise] never" says. */
 static enum mem_grow_huge which_are_huge(void)
 {
@@ -213,7 +208,6 @@ const struct source_type source_mem_grow = {
 	.options = options,
 	.needs = needs,
 	.rate = rate,
-	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,

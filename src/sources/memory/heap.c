@@ -60,11 +60,6 @@ static unsigned int rate(const struct source *source)
 	return RATE;
 }
 
-static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
-{
-	return rings_bytes_for_samples(rate(source), cpus);
-}
-
 static struct uprobe_programs programs_of(const struct source *source)
 {
 	return (struct uprobe_programs){.site = source->host->probes->progs.mem_heap_site};
@@ -446,7 +441,6 @@ const struct source_type source_mem_heap = {
 	.command = command,
 	.needs = needs,
 	.rate = rate,
-	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,

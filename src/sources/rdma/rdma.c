@@ -73,11 +73,6 @@ static unsigned int rate(const struct source *source)
 	return RATE;
 }
 
-static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
-{
-	return rings_bytes_for_samples(rate(source), cpus);
-}
-
 static void prepare(struct source *source)
 {
 	probed_files_prepare(source->host->probes->progs.rdma_site);
@@ -641,7 +636,6 @@ const struct source_type source_rdma = {
 	.libraries = rdma_library_names,
 	.needs = needs,
 	.rate = rate,
-	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,

@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "attach/feature.h"
+#include "attach/links.h"
 #include "sources/loss_counts.h"
 #include "sources/probed_images.h"
 #include "sources/requests/context.h"
@@ -66,7 +67,7 @@ static const struct source_option options[] = {
 };
 
 struct requests {
-	vec(struct bpf_link *) links;
+	struct links links;
 	struct requests_track *track;
 	struct probed_images *tls, *uvloop;
 	struct requests_contexts *contexts;
@@ -403,21 +404,8 @@ static int start(struct source *source, struct fail *why)
 	requests->has_started = true;
 	/* what runs already is known before its first call */
 	look_at_processes(source);
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link;
-
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		link = bpf_program__attach(programs[i]);
-		if (!link)
-			return fail_errno(why, -errno, "see 'stackcam doctor'",
-					  "cannot record requests");
-		if (!vec_push(&requests->links, link)) {
-			bpf_link__destroy(link);
-			return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
-		}
-	}
-	return 0;
+	return links_attach(&requests->links, programs, sizeof(programs) / sizeof(programs[0]),
+			    "record requests", why);
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -548,9 +536,7 @@ static void detach(struct source *source)
 		return;
 	probed_images_detach(requests->tls);
 	probed_images_detach(requests->uvloop);
-	vec_foreach (&requests->links, link)
-		bpf_link__destroy(*link);
-	vec_free(&requests->links);
+	links_free(&requests->links);
 }
 
 static void finish(struct source *source, uint64_t now)

@@ -41,11 +41,6 @@ static unsigned int rate(const struct source *source)
 	return AT_ONCE;
 }
 
-static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
-{
-	return rings_bytes_for_samples(rate(source), cpus);
-}
-
 static int attach(struct source *source, struct fail *why)
 {
 	source->state = calloc(1, sizeof(struct deaths));
@@ -220,7 +215,6 @@ const struct source_type source_deaths = {
 	.events = events,
 	.needs = needs,
 	.rate = rate,
-	.ring_bytes = ring_bytes,
 	.attach = attach,
 	.start = start,
 	.take = take,

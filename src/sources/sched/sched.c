@@ -56,11 +56,6 @@ static unsigned int rate(const struct source *source)
 	return stacks && stacks < STACKS_USUAL ? (unsigned int)stacks : STACKS_USUAL;
 }
 
-static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
-{
-	return rings_bytes_for_samples(rate(source), cpus);
-}
-
 static void prepare(struct source *source)
 {
 	struct probes *probes = source->host->probes;
@@ -139,21 +134,8 @@ static int attach_all(struct source *source, struct fail *why)
 		probes->progs.sched_switch,
 	};
 
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link;
-
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		link = bpf_program__attach(programs[i]);
-		if (!link)
-			return fail_errno(why, -errno, "see 'stackcam doctor'",
-					  "cannot record switches of threads");
-		if (!vec_push(&sched->links, link)) {
-			bpf_link__destroy(link);
-			return fail_errno(why, -ENOMEM, NULL, "cannot record switches of threads");
-		}
-	}
-	return 0;
+	return links_attach(&sched->links, programs, sizeof(programs) / sizeof(programs[0]),
+			    "record switches of threads", why);
 }
 
 static void begin_film(struct source *source)
@@ -270,9 +252,7 @@ static void detach(struct source *source)
 
 	if (!sched)
 		return;
-	vec_foreach (&sched->links, link)
-		bpf_link__destroy(*link);
-	vec_free(&sched->links);
+	links_free(&sched->links);
 }
 
 static void free_state(struct source *source)
@@ -310,7 +290,6 @@ const struct source_type source_sched = {
 	.options = options,
 	.needs = needs,
 	.rate = rate,
-	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,

@@ -2,9 +2,7 @@
 #ifndef SOURCES_SCHED_SCHED_H
 #define SOURCES_SCHED_SCHED_H
 
-#include <bpf/libbpf.h>
-
-#include "base/vec.h"
+#include "attach/links.h"
 #include "bpf/sched/threads_abi.h"
 #include "resolve/task_list.h"
 #include "sources/sched/lock.h"
@@ -30,7 +28,7 @@ enum sched_event {
 
 /* The state of the source: what both parts share. */
 struct sched {
-	vec(struct bpf_link *) links;
+	struct links links;
 	struct scheduler scheduler;
 	struct task_list *list;
 	struct lock_book *locks; /* null: locks are not needed */
