@@ -25,7 +25,17 @@ test('what comes later takes nobody\'s colour', () => {
 test('there are more names than colours', () => {
 	const many = Array.from({ length: 300 }, (_, i) => `job-${i}`), places = placesOf(many, new Map());
 	assert.equal(places.size, 300);
-	assert.ok(new Set(places.values()).size >= 72);
+	assert.equal(new Set(places.values()).size, 72);
+	placesOf(NAMES, places); // those that are shown no more make room
+	assert.equal(places.size, NAMES.length);
+	assert.equal(new Set(places.values()).size, NAMES.length);
+});
+
+test('a name that the chart has among all others has their colour', () => {
+	coloursOf('light', 'host', ['a', 'b']);
+	const later = coloursOf('light', 'host', ['a']);
+	assert.equal(later('b'), later(''));
+	assert.ok(later('a') !== later(''));
 });
 
 test('each name has a colour, all others have one more, and themes have their own', () => {

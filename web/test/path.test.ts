@@ -4,7 +4,10 @@ import test from 'node:test';
 import type { ExplainedPart, Explanation } from '../src/explain/answers';
 import { causesOf, deepestOf, threadsOf } from '../src/explain/path';
 import type { RequestRow } from '../src/requests/answers';
+import { aroundOf, profileOf } from '../src/requests/slowest';
 import { treeOf } from '../src/requests/tree';
+import { NO_LINK } from '../src/state/link';
+import { Origin } from '../src/timeline/time';
 
 const threadOf = (tid: number) => ({ pid: 1, tid, comm: `t${tid}` });
 const partOf = (words: string, duration: number, tid: number, parts: ExplainedPart[] = [], holder = 0): ExplainedPart => ({
@@ -44,4 +47,12 @@ test('without an id, the only one of the path that was open meanwhile is taken t
 		[['1', 0, false], ['2', 1, true], ['3', 0, false]]);
 	assert.ok(treeOf([made('1', 9, 21), served, made('3', 8, 22)]).every(({ depth }) => depth === 0), 'of two, none');
 	assert.ok(treeOf([made('1', 11, 21), served]).every(({ depth }) => depth === 0), 'it began later');
+});
+
+test('the time that is asked for is never empty', () => {
+	const origin = new Origin(5000000000n), made = rowOf('1', 'made', 1, 70, 70);
+	assert.deepEqual(aroundOf(made, origin), { from: '5.00000007', to: '5.000000071' });
+	assert.deepEqual(aroundOf(rowOf('1', 'made', 1, 50, 70), origin), { from: '5.00000005', to: '5.00000007' });
+	assert.deepEqual(aroundOf(rowOf('1', 'served', 1, 70, 70), origin), { from: '4.00000007', to: '6.00000007' });
+	assert.deepEqual(profileOf(NO_LINK, made, origin, 'on-cpu', '').range, { from: '5.00000007', to: '5.000000071' });
 });

@@ -193,9 +193,9 @@ def test_processes_can_be_chosen(page):
 
 def test_what_is_on_its_way_is_said(page):
     page.open("?from=-15m&to=now")
-    page.sees("still indexing since 14:32:02", ".sum")
+    page.sees("indexed up to 14:32:02", ".sum")
     page.click("#to-profile")
-    page.sees("still indexing since 14:32:02", ".sum")
+    page.sees("indexed up to 14:32:02", ".sum")
     page.open(f"?from={answers.NOW - 900}&to={answers.NOW - 60}")
     page.until(lambda: services(page))
     assert not page.all(".coming")

@@ -29,7 +29,7 @@ export function Spans({ of, threads, host }: { of: Explanation; threads: Explain
 	const start = nsOfTime(of.start), trace = TRACE.test(of.id ?? '') ? of.id! : '', ns = formatOf('ns');
 	const more = BigInt(trace ? AROUND : 0);
 	const { answer } = useAnswer<SpansAnswer>('spans',
-		askOf('', { from: wordOf(start > more ? start - more : 0n), to: wordOf(start + BigInt(of.duration) + more) },
+		askOf('', { from: wordOf(start > more ? start - more : 0n), to: wordOf(start + BigInt(Math.max(of.duration, 1)) + more) },
 			{ ...NO_LINK.filters, host: trace ? '' : host, pid: trace ? '' : String(of.pid) }, { trace, limit: SHOWN }));
 	const { answer: slices } = useAnswer<SlicesAnswer>(of.duration > 0 ? 'timeline/slices' : null,
 		askOf(slicesEvent(status), { from: wordOf(start), to: wordOf(start + BigInt(of.duration)) }, { ...NO_LINK.filters, host },

@@ -17,13 +17,17 @@ const LEAST = 1000; // ns
 const AROUND_LEAST = 1e9; // ns
 const DEPTH_MOST = 6; // in the picture
 
+/** Its time, with more ns on each side. It is never empty, even if the request is: the server refuses a time that is. */
+function timeOf({ end, duration }: RequestRow, origin: Origin, more = 0): { from: string; to: string } {
+	return { from: origin.wordOf(end - duration - more), to: origin.wordOf(end + more + (duration + more > 0 ? 0 : 1)) };
+}
+
 /** The timeline of a request: a little more than its time, with its thread chosen. */
 export function timelineOf(link: Link, row: RequestRow, origin: Origin): Link {
-	const start = row.end - row.duration, more = Math.max(row.duration * AROUND, LEAST);
 	const lane = `${row.pid}.${row.tid}`;
 	return { ...link, view: 'timeline', isLive: false, timeline: { ...NO_TIMELINE, pinned: [lane], lane,
-		at: origin.wordOf(start + Math.floor(row.duration / 2)),
-		from: origin.wordOf(start - more), to: origin.wordOf(row.end + more) } };
+		at: origin.wordOf(row.end - Math.ceil(row.duration / 2)),
+		...timeOf(row, origin, Math.max(row.duration * AROUND, LEAST)) } };
 }
 
 /**
@@ -32,7 +36,7 @@ export function timelineOf(link: Link, row: RequestRow, origin: Origin): Link {
  */
 export function profileOf(link: Link, row: RequestRow, origin: Origin, event: string, waits: string): Link {
 	return { ...link, view: 'profile', event: waits || event, other: waits ? event : '', isLive: false,
-		range: { from: origin.wordOf(row.end - row.duration), to: origin.wordOf(row.end) },
+		range: timeOf(row, origin),
 		...(row.role === 'served' ? { ofRequest: row.number } :
 			{ filters: { ...link.filters, pid: String(row.pid), tid: String(row.tid) } }) };
 }
@@ -49,8 +53,7 @@ function outcomeOf(row: RequestRow): string {
 
 /** The time that films are read of to explain a request: its own, and what was around it; of one that was made: its thread in its own. */
 export function aroundOf(row: RequestRow, origin: Origin): { from: string; to: string } {
-	const more = row.role === 'made' ? 0 : Math.max(row.duration, AROUND_LEAST);
-	return { from: origin.wordOf(row.end - row.duration - more), to: origin.wordOf(row.end + more) };
+	return timeOf(row, origin, row.role === 'made' ? 0 : Math.max(row.duration, AROUND_LEAST));
 }
 
 export function Slowest({ answer, onWhy }: { answer: RequestsAnswer; onWhy(row: RequestRow): void }) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour of a name: the same today and tomorrow, in each view and on each screen, at any rank.
+// The colour of a name: it follows from the name, at any rank. Where two names of a kind would have the same one, the
+// second has another, and keeps it as long as the page is open and there are colours left.
 import type { Theme } from '../flame/contract';
 
 const HUES = 24;
@@ -24,11 +25,17 @@ function hashOf(name: string): number {
 
 /**
  * A place for each name in [0, COUNT), which follows from the name. Where two names have the same one, the later in the
- * alphabet takes the next that is free. known: places of earlier names, which stay; the new ones are added.
+ * alphabet takes the next that is free. known: places of earlier names, which stay while there are places for the new ones;
+ * else those that are not among the names are forgotten.
  */
 export function placesOf(names: readonly string[], known: Map<string, number>): Map<string, number> {
+	const shown = new Set(names), added = [...shown].filter((name) => !known.has(name)).sort();
+	if (added.length > 0 && known.size + added.length > COUNT)
+		for (const name of known.keys())
+			if (!shown.has(name))
+				known.delete(name);
 	const taken = new Set(known.values());
-	for (const name of [...new Set(names)].filter((one) => !known.has(one)).sort()) {
+	for (const name of added) {
 		let place = hashOf(name) % COUNT;
 		for (let tries = 0; tries < COUNT && taken.has(place) && taken.size < COUNT; tries++)
 			place = (place + STEP) % COUNT;
@@ -57,8 +64,9 @@ export function coloursOf(theme: Theme, what: string, names: readonly string[]):
 	let known = kept.get(what);
 	if (!known)
 		kept.set(what, known = new Map());
-	const places = placesOf(names.filter(Boolean), known);
-	return (name) => (places.has(name) ? colourAt(theme, places.get(name)!) : OTHERS[theme]);
+	const named = names.filter(Boolean), places = placesOf(named, known);
+	const colours = new Map(named.map((name) => [name, colourAt(theme, places.get(name)!)]));
+	return (name) => colours.get(name) ?? OTHERS[theme];
 }
 
 /** Pale ones, which no state of a thread has. */
