@@ -454,8 +454,7 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 	if (process && (process->executed || process->start > rdma->attached))
 		return state;
 	rdma->before++;
-	/* without memory only what it makes later is found */
-	(void)!vec_push(&rdma->unscanned, pid);
+	rdma->unscannable += !vec_push(&rdma->unscanned, pid);
 	return state;
 }
 
@@ -546,7 +545,7 @@ static void tell_losses(struct source *source)
 		 queues.refused},
 		{"stack of a registration lost: too many at once", calls.evicted + calls.refused},
 		{"RDMA of a process not seen: its memory is too large to be searched, or cannot be "
-		 "read",
+		 "read, or there was no memory for that",
 		 rdma->unscannable},
 		{"RDMA of a process not seen for a moment, before it had probes", rdma->late},
 		{"RDMA of a function of a provider not seen: the kernel refuses its probe",
