@@ -186,16 +186,33 @@ int asked_still(const struct asked *a, struct fail *why)
 		       : 0;
 }
 
-bool asked_needs_films(const struct asked *a)
+/* names: those of functions, which the index knows but for the inlined ones. */
+static bool is_beyond_index(const struct asked *a, bool names)
 {
 	const struct question *q = a->ask->question;
+	struct filter filter;
 
 	if (a->is_level || (a->event && a->index->events[a->event].is_calls))
 		return true;
-	return q && (filter_is_set(&q->filter) || q->shape.by_process || q->shape.by_thread ||
-		     q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label ||
-		     q->shape.by_endpoint || q->shape.by_wait || q->shape.by_waker ||
-		     q->shape.by_lock || q->shape.by_holder);
+	if (!q)
+		return false;
+	filter = q->filter;
+	if (!names)
+		filter.focus = filter.ignore = NULL;
+	return filter_is_set(&filter) || q->shape.by_process || q->shape.by_thread ||
+	       q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label ||
+	       q->shape.by_endpoint || q->shape.by_wait || q->shape.by_waker || q->shape.by_lock ||
+	       q->shape.by_holder;
+}
+
+bool asked_needs_films(const struct asked *a)
+{
+	return is_beyond_index(a, true);
+}
+
+bool asked_by_names(const struct asked *a)
+{
+	return is_beyond_index(a, true) && !is_beyond_index(a, false);
 }
 
 bool asked_is_late(const struct asked *a)

@@ -10,24 +10,6 @@
 
 #include "store/ask_private.h"
 
-bool asked_by_names(const struct asked *a)
-{
-	struct question alone;
-	struct store_ask ask;
-	struct asked other;
-
-	if (!a->ask->question ||
-	    (!a->ask->question->filter.focus && !a->ask->question->filter.ignore))
-		return false;
-	alone = *a->ask->question;
-	alone.filter.focus = alone.filter.ignore = NULL;
-	ask = *a->ask;
-	ask.question = &alone;
-	other = *a;
-	other.ask = &ask;
-	return !asked_needs_films(&other);
-}
-
 /* A byte per function: whether its name matches. Null: no memory. */
 static uint8_t *match_functions(const struct dictionary *d, struct regex *regex)
 {
