@@ -81,7 +81,7 @@ def test_it_ends_all_that_it_started(number):
     started.stderr.close()
     started.stdout.close()
     assert wait_until(lambda: not processes_in(folder) and not any(os.path.exists(f"/proc/{pid}") for pid in children))
-    assert not Path(f"/proc/net/tcp").read_text().count(f":{int(port):04X} 00000000:0000 0A")
+    assert not Path("/proc/net/tcp").read_text().count(f":{int(port):04X} 00000000:0000 0A")
     assert wait_until(lambda: not Path(folder).exists())
 
 
