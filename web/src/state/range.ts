@@ -93,7 +93,7 @@ const STEP_LEAST = 0.25; // seconds: of a machine that is filmed 99 times a seco
 
 /*
  * Whole minutes are what a store's index has. Finer steps are counted in the films themselves, which takes longer the
- * more there are (0.2 us a sample): of an hour at most, which has steps of 15 s, and not again and again in live mode. Of
+ * more samples there are: of an hour at most, which has steps of 15 s, and not again and again in live mode. Of
  * many films the server sends minutes all the same.
  */
 const MINUTES_FROM = 600; // seconds: of less, minutes would be too few

@@ -240,7 +240,7 @@ export const zh: Text = {
 		unreadHint: '读取全部影片耗时过长，先读取了最新的影片：请缩短时间范围或选择一台主机',
 		average: (rate) => `平均 ${rate}`,
 		until: (clock) => `${clock} 之后仍在建立索引`,
-		untilHint: '之后的数据仍在路上；平均值只算到此刻为止。',
+		untilHint: '之后的样本仍在建立索引；平均值只计算到这一时刻。',
 		nothingOf: (event) => `${event}：此处没有`,
 		ofRequest: (id) => `请求 ${id}`,
 		shared: (n) => `含同一线程上另外 ${n} 个请求`,
