@@ -136,12 +136,14 @@ static int each_of_event(const struct http_request *request, const struct pyrosc
 
 	querier_type_id(event, id);
 	ask_basics(request, query, event->name, &ask);
-	err = store_series(request->store, &ask, QUERIER_SERIES_MAX, &list, why);
+	err = store_series(request->store, &ask, SIZE_MAX, &list, why);
 	for (size_t i = 0; !err && i < list.count; i++)
 		if (is_selected(query, id, &list.at[i])) {
 			err = each(context, id, &list.at[i]);
 			if (err == -ENOMEM)
 				no_memory(why);
+			else if (err == -E2BIG)
+				fail(why, err, "select fewer", "the store has too many labels");
 		}
 	store_series_free(&list);
 	return err;

@@ -14,9 +14,9 @@
  */
 
 enum {
-	QUERIER_ID_MAX = 255,	   /* of a profile type, with the zero at the end below */
-	QUERIER_SELECTED_MAX = 64, /* questions to the store for one query */
-	QUERIER_SERIES_MAX = 10000,
+	QUERIER_ID_MAX = 255,	     /* of a profile type, with the zero at the end below */
+	QUERIER_SELECTED_MAX = 64,   /* questions to the store for one query */
+	QUERIER_SERIES_MAX = 10000,  /* of an event, among which a query selects */
 	QUERIER_BODY_MAX = 64 << 10, /* bytes of a request */
 };
 
@@ -42,7 +42,7 @@ void querier_put_pairs(struct message *m, char *set);
 /*
  * Calls each() for every series of an event of the query's time that its matchers select, and with
  * the label __profile_type__, which they may name. Returns 0, what each() returned if that is not
- * 0, or a negative errno with *why filled.
+ * 0 (-ENOMEM, or -E2BIG: too many labels), or another negative errno, with *why filled.
  */
 typedef int querier_series_function(void *context, const char *type_id,
 				    const struct store_series *series);

@@ -8,23 +8,11 @@
 #include "server/querier.h"
 
 enum {
-	NAMES_MAX = 100000,
+	NAMES_MAX = 100000, /* distinct ones, about */
 };
 
 /* A list of texts that becomes one of distinct, sorted texts. */
 typedef vec(char *) texts;
-
-static int add_text(texts *to, const char *text)
-{
-	char *copy = *text && to->count < NAMES_MAX ? strdup(text) : NULL;
-
-	if (!*text || to->count >= NAMES_MAX)
-		return 0;
-	if (copy && vec_push(to, copy))
-		return 0;
-	free(copy);
-	return -ENOMEM;
-}
 
 static int compare_texts(const void *a, const void *b)
 {
@@ -44,6 +32,25 @@ static void sort_texts(texts *of)
 			of->at[kept++] = of->at[i];
 	}
 	of->count = kept;
+}
+
+/* -E2BIG: there are too many. */
+static int add_text(texts *to, const char *text)
+{
+	char *copy;
+
+	if (!*text)
+		return 0;
+	if (to->count == 2 * NAMES_MAX) {
+		sort_texts(to);
+		if (to->count > NAMES_MAX)
+			return -E2BIG;
+	}
+	copy = strdup(text);
+	if (copy && vec_push(to, copy))
+		return 0;
+	free(copy);
+	return -ENOMEM;
 }
 
 static void free_texts(texts *of)
@@ -83,10 +90,12 @@ int querier_label_names(const struct http_request *request, const struct pyrosco
 			struct message *m, struct fail *why)
 {
 	texts names = {0};
-	int err = querier_each_series(request, query, add_label_names, &names, why);
+	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(own_labels) / sizeof(own_labels[0]); i++)
 		err = add_text(&names, own_labels[i]);
+	err = err ? fail_errno(why, err, NULL, "cannot answer")
+		  : querier_each_series(request, query, add_label_names, &names, why);
 	sort_texts(&names);
 	put_names(m, &names);
 	free_texts(&names);
