@@ -10,11 +10,19 @@
 
 #define SECOND 1e9
 
-/* The text format 0.0.4: nothing that is filmed stands in it, so no value needs an escape. */
+/*
+ * The text format 0.0.4: nothing that is filmed stands in it, so no value needs an escape. The head
+ * of a metric precedes its values.
+ */
+static void put_head(FILE *out, const char *type, const char *name, const char *about)
+{
+	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, about, name, type);
+}
+
 static void put(FILE *out, const char *type, const char *name, const char *about, double value)
 {
-	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, about, name, type, name,
-		value);
+	put_head(out, type, name, about);
+	fprintf(out, "%s %.17g\n", name, value);
 }
 
 static void put_gauge(FILE *out, const char *name, const char *about, double value)
@@ -25,12 +33,6 @@ static void put_gauge(FILE *out, const char *name, const char *about, double val
 static void put_counter(FILE *out, const char *name, const char *about, double value)
 {
 	put(out, "counter", name, about, value);
-}
-
-/* A counter with labels: its head once, then each value. */
-static void put_head(FILE *out, const char *type, const char *name, const char *about)
-{
-	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, about, name, type);
 }
 
 static void put_served(FILE *out, struct served_counts *served)
