@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,15 +67,17 @@ static double ms_of(const struct film *film, uint64_t time)
 
 /* -- meta -------------------------------------------------------------------------------------- */
 
-/* A category for each kind of frame, by its number; the first is for all others. */
+/* In the order of enum film_frame_kind. */
 static void put_categories(struct json *j)
 {
 	static const char *const colors[] = {"grey",  "blue",	   "orange",   "yellow",
 					     "grey",  "green",	   "purple",   "magenta",
 					     "brown", "lightblue", "lightred", "red"};
+	static_assert(sizeof(colors) / sizeof(colors[0]) == FIREFOX_CATEGORIES,
+		      "each kind of frame has a color");
 
 	json_open(j, "categories", '[');
-	for (unsigned int kind = 0; kind < sizeof(colors) / sizeof(colors[0]); kind++) {
+	for (unsigned int kind = 0; kind < FIREFOX_CATEGORIES; kind++) {
 		json_open(j, NULL, '{');
 		json_text(j, "name", kind ? film_frame_kind_name(kind) : "Other");
 		json_text(j, "color", colors[kind]);

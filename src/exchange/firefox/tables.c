@@ -113,6 +113,8 @@ static bool add_frame(struct firefox_tables *t, uint32_t id, uint32_t function, 
 				    : name_of_place(film, of, place, sizeof(place));
 	uint64_t key = function ? function : film->function_count + 1ull + id;
 
+	if (frame.category > FIREFOX_CATEGORY_LATER)
+		frame.category = FIREFOX_CATEGORY_LATER;
 	return number_source(t->shared, file, &frame.source) &&
 	       number_function(t, key, name, of->image, frame.source, &frame.function) &&
 	       vec_push(&t->frames, frame);

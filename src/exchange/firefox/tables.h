@@ -24,6 +24,15 @@ struct firefox_shared {
 
 #define FIREFOX_NONE UINT32_MAX /* null */
 
+/*
+ * Categories of frames: for each kind its number, the first for what has none; the last for kinds
+ * of later versions.
+ */
+enum {
+	FIREFOX_CATEGORY_LATER = FILM_FRAME_DEVICE + 1,
+	FIREFOX_CATEGORIES
+};
+
 /* The rows of a thread's tables: numbers of rows of other tables, or FIREFOX_NONE. */
 struct firefox_stack {
 	uint32_t frame, prefix;
