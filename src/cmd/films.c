@@ -9,25 +9,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/temporary.h"
 #include "film/merge.h"
 
 #define FILM_NAME "films.film"
-
-static int write_all(int fd, const char *bytes, size_t count)
-{
-	while (count) {
-		ssize_t done = write(fd, bytes, count);
-
-		if (done < 0 && errno != EINTR)
-			return -errno;
-		if (done > 0) {
-			bytes += done;
-			count -= (size_t)done;
-		}
-	}
-	return 0;
-}
 
 /*
  * Waits for more of standard input, which may never come. -ECANCELED: one of the signals came,
@@ -56,7 +42,7 @@ static int copy_stdin(const char *to, const sigset_t *stop, struct fail *why)
 	err = signals < 0 ? -errno : await_stdin(signals);
 	while (!err && (count = read(STDIN_FILENO, bytes, sizeof(bytes)))) {
 		if (count > 0)
-			err = write_all(fd, bytes, (size_t)count);
+			err = file_write_all(fd, bytes, (size_t)count);
 		else if (errno != EINTR)
 			err = -errno;
 		if (!err)

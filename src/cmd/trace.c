@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/fail.h"
 #include "base/own.h"
+#include "base/temporary.h"
 #include "base/text.h"
 #include "cmd/answer.h"
 #include "cmd/verb.h"
@@ -29,12 +30,6 @@
 #include "host/say.h"
 #include "show/call_long.h"
 #include "query/shown_text.h"
-
-/* trace --summary without -o: the sums are in a film that is gone once it has been shown. */
-struct trace_sums {
-	char folder[64]; /* "": there is none */
-	char film[80];
-};
 
 /*
  * Calls per second of one function, for some seconds in a row. A process that another user runs
@@ -417,19 +412,6 @@ static int trace_list(const struct plan_options *options)
 
 #define ROWS 40
 
-/* Makes a folder for the film. Returns 0, or a negative errno with *why filled. */
-static int trace_sums_begin(struct trace_sums *sums, struct fail *why)
-{
-	snprintf(sums->folder, sizeof(sums->folder), "/tmp/stackcam-XXXXXX");
-	if (!mkdtemp(sums->folder)) {
-		sums->folder[0] = 0;
-		return fail_errno(why, -errno, "-o FILM keeps the sums elsewhere",
-				  "cannot make a folder in /tmp for the sums");
-	}
-	snprintf(sums->film, sizeof(sums->film), "%s/sums.film", sums->folder);
-	return 0;
-}
-
 static int print(struct film *film, struct output *output, struct fail *why)
 {
 	const struct question question = {0};
@@ -448,15 +430,15 @@ static int print(struct film *film, struct output *output, struct fail *why)
 }
 
 /*
- * Prints the film's table of functions to standard output. Returns 0, or a negative errno with
- * *why filled.
+ * Prints a film's table of functions to standard output. Returns 0, or a negative errno with *why
+ * filled.
  */
-static int trace_sums_show(const struct trace_sums *sums, struct fail *why)
+static int show_sums(const char *path, struct fail *why)
 {
 	struct film *film = NULL;
 	struct output output;
 	struct fail ignored;
-	int err = film_open(sums->film, &film, why), closed;
+	int err = film_open(path, &film, why), closed;
 
 	if (!err)
 		err = output_open(&output, NULL, why);
@@ -469,21 +451,11 @@ static int trace_sums_show(const struct trace_sums *sums, struct fail *why)
 	return err;
 }
 
-/* Removes the film and its folder. */
-static void trace_sums_end(struct trace_sums *sums)
-{
-	if (!sums->folder[0])
-		return;
-	unlink(sums->film);
-	rmdir(sums->folder);
-	sums->folder[0] = 0;
-}
-
 int cmd_trace(int argc, char **argv)
 {
 	struct trace_options o = {.calls.max_rate = MAX_RATE_UNSAID};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
-	struct trace_sums sums = {0};
+	struct temporary sums = {0};
 	struct fail why = {0};
 	int status = trace_options_parse(argc, argv, &o), err;
 
@@ -502,14 +474,15 @@ int cmd_trace(int argc, char **argv)
 		goto out;
 	}
 	o.sums_only = o.calls.summary && !o.common.film;
-	err = o.sums_only ? trace_sums_begin(&sums, &why) : 0;
+	/* the sums are in a film that is gone once it has been shown */
+	err = o.sums_only ? temporary_make("sums.film", &sums, &why) : 0;
 	if (o.sums_only)
-		o.common.film = sums.film;
+		o.common.film = sums.path;
 	if (!err)
 		err = trace(&o, argc, argv, &command, &why);
 	if (!err && o.sums_only)
-		err = trace_sums_show(&sums, &why);
-	trace_sums_end(&sums);
+		err = show_sums(sums.path, &why);
+	temporary_remove(&sums);
 	status = recording_exit_status(&command, err, &why);
 	status = kept_exit_status(status, &o.kept, "calls");
 	command_free(&command);
