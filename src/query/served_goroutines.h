@@ -28,7 +28,7 @@ struct served_lanes {
 
 /*
  * Reads the lanes; the result is empty if the film has none. Returns 0 or a negative errno with
- * *why filled; call served_goroutines_free() in both cases.
+ * *why filled; call served_lanes_free() in both cases.
  */
 int served_lanes_load(struct served_lanes *lanes, struct film *film, struct fail *why);
 void served_lanes_free(struct served_lanes *lanes);

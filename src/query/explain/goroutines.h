@@ -31,7 +31,7 @@ struct explain_lanes {
 /*
  * Reads the waits of goroutines that ended in the explainer's time, of the threads that a filter
  * keeps: none where the film has no such event. 0 or a negative errno with *why filled;
- * explain_goroutines_free() is needed in either case.
+ * explain_lanes_free() is needed in either case.
  */
 int explain_lanes_load(struct explain_lanes *lanes, struct explainer *e,
 		       const struct filter *filter, struct fail *why);
