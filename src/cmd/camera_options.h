@@ -8,7 +8,7 @@
 
 #include "base/fail.h"
 #include "sources/happening.h"
-#include "film/events.h"
+#include "film/event_list.h"
 #include "process/select.h"
 #include "host/recorder.h"
 

@@ -10,7 +10,7 @@
 #include "cmd/kept.h"
 #include "cmd/recording.h"
 #include "cmd/verb.h"
-#include "film/events.h"
+#include "film/event_list.h"
 #include "show/inspect_summary.h"
 
 /* What the command line of 'stackcam inspect' says, and what the verb has open. */

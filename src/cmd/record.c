@@ -22,7 +22,7 @@
 #include "cmd/kept.h"
 #include "cmd/recording.h"
 #include "cmd/source_options.h"
-#include "film/events.h"
+#include "film/event_list.h"
 #include "host/recorder.h"
 #include "host/say.h"
 

@@ -30,7 +30,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/recording.h"
-#include "film/events.h"
+#include "film/event_list.h"
 #include "film/reader.h"
 #include "host/recorder.h"
 #include "host/until.h"

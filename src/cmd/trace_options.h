@@ -8,7 +8,7 @@
 #include "sources/calls/calls.h"
 #include "cmd/kept.h"
 #include "cmd/recording.h"
-#include "film/events.h"
+#include "film/event_list.h"
 #include "show/call_long.h"
 
 #define MAX_RATE_UNSAID UINT64_MAX

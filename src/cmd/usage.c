@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/source_options.h"
-#include "film/events.h"
+#include "film/event_list.h"
 #include "host/settings.h"
 
 int cmd_usage(const char *verb, const char *format, ...)

@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "record/reel.h"
 #include "record/sources.h"
-#include "film/events.h"
+#include "film/event_list.h"
 
 /*
  * The recorder of what runs for long: the machine, or some of its programs, are filmed, film after

@@ -10,7 +10,7 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "record/sources.h"
-#include "film/events.h"
+#include "film/event_list.h"
 #include "film/labels.h"
 #include "host/say.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/fail.h"
-#include "film/events.h"
+#include "film/event_list.h"
 #include "host/recorder.h"
 #include "store/identity.h"
 

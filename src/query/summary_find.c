@@ -2,6 +2,7 @@
 #include "query/summary_find.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define RECORD_SOURCES_H
 
 #include "sources/source.h"
-#include "film/events.h"
+#include "film/event_list.h"
 
 /* Which sources are on, and their settings, by enum capture_source. */
 struct sources_settings {

@@ -2,7 +2,7 @@
 #ifndef STORE_KEEP_H
 #define STORE_KEEP_H
 
-#include "film/events.h"
+#include "film/event_list.h"
 #include "film/writer.h"
 #include "store/store.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "film/events.h"
+#include "film/event_list.h"
 
 static void every_row_has_its_words(void **state)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../prelude.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "film/events.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "film/events.h"
+#include "film/event_list.h"
 #include "film/labels.h"
 #include "film/reader.h"
 #include "film/writer.h"
