@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/search.h"
 #include "symbol/cubin/sass.h"
 
 #define TEXT_PREFIX ".text."
@@ -208,35 +209,16 @@ uint64_t cubin_address(const struct cubin *cubin, const char *name, uint64_t off
 
 const struct cubin_text *cubin_text_of(const struct cubin *cubin, uint64_t address)
 {
-	size_t low = 0, high = cubin->texts.count;
-	const struct cubin_text *text;
+	size_t next = search_first(cubin->texts.count, i, cubin->texts.at[i].address <= address);
+	const struct cubin_text *text = next ? &cubin->texts.at[next - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cubin->texts.at[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	text = low ? &cubin->texts.at[low - 1] : NULL;
 	return text && address - text->address < text->size ? text : NULL;
 }
 
 /* The first function that begins behind an address. */
 static size_t next_function(const struct cubin *cubin, uint64_t address)
 {
-	size_t low = 0, high = cubin->functions.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cubin->functions.at[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(cubin->functions.count, i, cubin->functions.at[i].start <= address);
 }
 
 const struct cubin_function *cubin_function_of(const struct cubin *cubin, uint64_t address)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/search.h"
 
 /* Operations of line programs: section 6.2.5 of DWARF 2, and NVIDIA's addition. */
 enum {
@@ -423,17 +424,9 @@ void cubin_lines_free(struct cubin_lines *lines)
 
 static const struct cubin_row *row_of(const struct cubin_lines *lines, uint64_t address)
 {
-	size_t low = 0, high = lines->order.count;
+	size_t next = search_first(lines->order.count, i, lines->order.at[i]->address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lines->order.at[middle]->address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? lines->order.at[low - 1] : NULL;
+	return next ? lines->order.at[next - 1] : NULL;
 }
 
 size_t cubin_lines_find(const struct cubin_lines *lines, const struct cubin *cubin,
