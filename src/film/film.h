@@ -171,16 +171,13 @@ struct film_counts {
 	uint32_t processes, threads, functions, frames, stacks;
 };
 
-/*
- * Of the texts of a usual process, most of all its command line and its control group, and of the
- * name of a function.
- */
+/* Usual bytes of a process's texts (command line, control group), and of a function's name. */
 enum {
 	FILM_PROCESS_BYTES = 256,
 	FILM_NAME_BYTES = 48
 };
 
-/* About how many bytes of memory these take of who reads the film. */
+/* About how many bytes of memory the reader of a film needs for these. */
 static inline uint64_t film_tables_size(const struct film_counts *counts)
 {
 	return counts->processes * (sizeof(struct film_process) + FILM_PROCESS_BYTES) +

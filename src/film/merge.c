@@ -22,8 +22,8 @@
 #define COMMIT_BYTES (2u << 20)
 
 /*
- * Of a single film whose tables take more memory, frames and stacks are copied, also those that its
- * writer forgot and wrote again, which are few: to find them takes as much memory as to read it.
+ * If a single film's tables take more memory, its frames and stacks are copied as they are, with
+ * the few that its writer wrote twice: finding those takes as much memory as reading the film.
  */
 #define COPIED_TABLES (4u << 20)
 
@@ -136,7 +136,7 @@ static int begin(struct film_merge *merge, const struct film *film, struct fail 
 	if (!film_pack_rows(merge->to) || merge_ids_init(&merge->ids, merge->to))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge films");
 	if (merge->is_only && film_tables_of(film) > COPIED_TABLES)
-		merge->ids.is_only = merge->to->all_is_new = true;
+		merge->to->all_is_new = true;
 	return 0;
 }
 
@@ -179,15 +179,13 @@ static int too_old(struct film_merge *merge)
 		"the time that the machine had run");
 }
 
-/*
- * Commits now and then, so that memory does not hold all. Waits: the disk is slower than this, and
- * what is queued for it is memory, too.
- */
+/* Waits: the disk is slower than this, and what is queued for it is memory, too. */
 static int commit(struct film_merge *merge)
 {
 	return film_commit(merge->to, merge->info.end, true, merge->why);
 }
 
+/* Commits now and then, so that memory does not hold all. */
 static int commit_some(struct film_merge *merge)
 {
 	size_t piled = 0;

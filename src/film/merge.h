@@ -13,8 +13,8 @@
  * of them (an event, a process, an image, a function, a frame, a stack) is in it once, samples and
  * calls come in order of wall time, losses are added up. Times of samples are kept to 1024 ns. Its
  * blocks are large: films that were written second by second, also a single one, become smaller.
- * It takes several times the memory of the films' tables (film_tables_of()); of film_merge_files()
- * with one film that is large, about twice as much, as its frames and stacks are only copied.
+ * It takes several times the memory of the films' tables (film_tables_of()); film_merge_files() of
+ * one large film takes about twice that memory, as it only copies frames and stacks.
  */
 struct film_merge;
 

@@ -7,6 +7,7 @@
 
 #include "film/frame_kinds.h"
 #include "film/schema.h"
+#include "film/writing.h"
 
 /* Images that differ in nothing but in what lies at some addresses: of JIT code, most of all. */
 #define VARIANTS_MAX 4096
@@ -364,7 +365,9 @@ static int map_mark(struct merge_ids *ids, uint32_t i)
 	uint32_t id = film_mark_at(ids->to, *name ? name : "[mark]", frame->file);
 
 	ids->frame_of.at[i] = id;
-	return ids->is_only || id != ids->named.count || vec_push(&ids->named, true) ? 0 : -ENOMEM;
+	return ids->to->all_is_new || id != ids->named.count || vec_push(&ids->named, true)
+		       ? 0
+		       : -ENOMEM;
 }
 
 static void copy_frame(struct merge_ids *ids, uint32_t i, const struct frame_names *names)
@@ -390,7 +393,7 @@ static int map_frame(struct merge_ids *ids, uint32_t i, struct frame_names *name
 	if (frame->kind == FILM_FRAME_MARK)
 		return map_mark(ids, i);
 	take_names(ids->from, i, names);
-	if (ids->is_only) {
+	if (ids->to->all_is_new) {
 		copy_frame(ids, i, names);
 		return 0;
 	}

@@ -33,7 +33,6 @@ struct merged_thread {
 
 struct merge_ids {
 	struct film_writer *to;
-	bool is_only; /* one film is added: its frames and stacks are not looked for */
 	struct arena texts;
 	/* what is in it so far; the index is the id, 0 is unused */
 	vec(struct film_event) events;

@@ -174,7 +174,7 @@ uint64_t film_size(const struct film_writer *w)
 	return w->disk ? film_disk_size(w->disk) : 0;
 }
 
-struct film_counts film_given(const struct film_writer *w)
+struct film_counts film_row_counts(const struct film_writer *w)
 {
 	return (struct film_counts){w->processes, w->threads, w->next.function, w->next.frame,
 				    w->next.stack};

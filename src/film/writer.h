@@ -227,8 +227,8 @@ int film_close_taking(struct film_writer *w, uint64_t now, struct film_bytes *by
 /* Size of the film at the last commit, in bytes. */
 uint64_t film_size(const struct film_writer *w);
 
-/* How many processes, threads … it was given. */
-struct film_counts film_given(const struct film_writer *w);
+/* How many processes, threads … were added. */
+struct film_counts film_row_counts(const struct film_writer *w);
 
 /*
  * Opens an existing film to name its frames ("stackcam resolve"). Only film_name_frame(),

@@ -42,10 +42,10 @@ static void tick(struct keeper *keeper)
 }
 
 /*
- * What a merge or an answer took lies between what stays, where malloc() keeps it: of its threads'
- * arenas, only the free end is given back by itself.
+ * What a merge or an answer has freed lies between what stays, where malloc() keeps it: by itself it
+ * returns only the free end of an arena to the kernel.
  */
-static void give_back_memory(void)
+static void trim_memory(void)
 {
 	if (mallinfo2().fordblks > FREE_MOST)
 		malloc_trim(0);
@@ -61,7 +61,7 @@ static void *keep(void *context)
 	pthread_setname_np(pthread_self(), "keeper");
 	do {
 		tick(keeper);
-		give_back_memory();
+		trim_memory();
 		cost_measure(keeper->cost);
 		for (int i = 0; !is_ended && i < FOLLOWS; i++) {
 			is_ended = poll(&end, 1, TICK_MS / (FOLLOWS + 1)) > 0;

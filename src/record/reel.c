@@ -522,10 +522,10 @@ static bool clock_was_set(const struct reel *reel)
 
 static bool has_large_tables(const struct reel *reel, uint64_t now)
 {
-	const struct film_counts given = film_given(reel->film.writer);
+	const struct film_counts counts = film_row_counts(reel->film.writer);
 	uint64_t most = reel->options.tables_max;
 
-	return most && film_tables_size(&given) > most &&
+	return most && film_tables_size(&counts) > most &&
 	       now - reel->film.start >= reel->options.span_ns / SHORTEST_PART;
 }
 

@@ -46,7 +46,7 @@ struct reel_options {
 	const char *labels;   /* film/labels.h; null: none */
 	const char *command;  /* the command line, to be stored in films */
 	/*
-	 * A film on disk whose tables take more than that many bytes of who reads it
+	 * A film on disk whose tables take more than that many bytes of its reader's memory
 	 * (film_tables_size()) is closed early, but not before a sixtieth of its span. 0: no limit.
 	 * Checked each second.
 	 */
