@@ -53,13 +53,13 @@ _Static_assert(GPU_PLACE_LAUNCH == 1 && GPU_PLACE_KERNEL == 2 && GPU_PLACE_REST 
 		       GPU_PLACE_NAME == 4 && GPU_PLACE_SAMPLES == 5,
 	       "the numbers above");
 
-static __attribute__((noinline)) void tell_launch(uint64_t number)
+static __attribute__((noinline)) void report_launch(uint64_t number)
 {
 	__asm__ volatile("stackcam_gpu_launch: nop" : : "D"(number) : "memory");
 }
 
-static __attribute__((noinline)) void tell_kernel(uint64_t number, uint64_t begin, uint64_t end,
-						  uint64_t hash)
+static __attribute__((noinline)) void report_kernel(uint64_t number, uint64_t begin, uint64_t end,
+						    uint64_t hash)
 {
 	__asm__ volatile("stackcam_gpu_kernel: nop"
 			 :
@@ -67,8 +67,8 @@ static __attribute__((noinline)) void tell_kernel(uint64_t number, uint64_t begi
 			 : "memory");
 }
 
-static __attribute__((noinline)) void tell_rest(uint64_t hash, uint64_t ns, uint64_t count,
-						uint64_t end, uint64_t number)
+static __attribute__((noinline)) void report_rest(uint64_t hash, uint64_t ns, uint64_t count,
+						  uint64_t end, uint64_t number)
 {
 	register uint64_t r8 __asm__("r8") = number;
 
@@ -78,14 +78,14 @@ static __attribute__((noinline)) void tell_rest(uint64_t hash, uint64_t ns, uint
 			 : "memory");
 }
 
-static __attribute__((noinline)) void tell_name(uint64_t hash, uint64_t name, uint64_t number)
+static __attribute__((noinline)) void report_name(uint64_t hash, uint64_t name, uint64_t number)
 {
 	__asm__ volatile("stackcam_gpu_name: nop" : : "D"(hash), "S"(name), "d"(number) : "memory");
 }
 
-void gpu_tell_state(enum gpu_state state, uint64_t number)
+void gpu_report_state(enum gpu_state state, uint64_t number)
 {
-	tell_name(0, state, number);
+	report_name(0, state, number);
 }
 
 /* -- the profiling library --------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 	if (count < __atomic_load_n(&due, __ATOMIC_RELAXED))
 		return;
 	__atomic_store_n(&told[number % TOLD], number, __ATOMIC_RELAXED);
-	tell_launch(number);
+	report_launch(number);
 	plan(count);
 }
 
@@ -225,7 +225,7 @@ static uint32_t in_use;
 
 /* Hashes of names that were told. */
 #define NAMES 4096
-static uint64_t told_names[NAMES];
+static uint64_t reported_names[NAMES];
 
 /* What the kernels of a buffer took that are told in sums. */
 #define SUMS 256
@@ -248,12 +248,12 @@ static void request(uint8_t **buffer, size_t *size, size_t *most)
 }
 
 /* Told twice, where two threads are at it, it is the same name. */
-void gpu_learn_name(uint64_t hash, const char *name)
+void gpu_report_name(uint64_t hash, const char *name)
 {
-	uint64_t *place = &told_names[hash / 2 % NAMES];
+	uint64_t *place = &reported_names[hash / 2 % NAMES];
 
 	for (uint64_t i = 0; i < PLACES; i++) {
-		uint64_t *next = &told_names[(hash / 2 + i) % NAMES];
+		uint64_t *next = &reported_names[(hash / 2 + i) % NAMES];
 		uint64_t known = __atomic_load_n(next, __ATOMIC_RELAXED);
 
 		if (known == hash)
@@ -264,7 +264,7 @@ void gpu_learn_name(uint64_t hash, const char *name)
 		}
 	}
 	__atomic_store_n(place, hash, __ATOMIC_RELAXED);
-	tell_name(hash, (uint64_t)name, 0);
+	report_name(hash, (uint64_t)name, 0);
 }
 
 static uint64_t name_of(const uint8_t *record)
@@ -272,13 +272,13 @@ static uint64_t name_of(const uint8_t *record)
 	const char *name = *(const char *const *)(record + KERNEL_NAME);
 	uint64_t hash = gpu_name_hash(name);
 
-	gpu_learn_name(hash, name);
+	gpu_report_name(hash, name);
 	return hash;
 }
 
-static void tell_sum(struct sum *sum)
+static void report_sum(struct sum *sum)
 {
-	tell_rest(sum->hash, sum->ns, sum->count, sum->end, sum->number);
+	report_rest(sum->hash, sum->ns, sum->count, sum->end, sum->number);
 	sum->ns = sum->count = 0;
 }
 
@@ -294,7 +294,7 @@ static struct sum *sum_of(struct sum sums[SUMS], uint64_t hash, uint64_t number)
 		if (!next->count || (next->hash == hash && next->number == number))
 			return next;
 	}
-	tell_sum(sum);
+	report_sum(sum);
 	return sum;
 }
 
@@ -324,7 +324,7 @@ static bool take(struct sum sums[SUMS], const uint8_t *record)
 		return false;
 	hash = name_of(record);
 	if (is_told && !read_32(record + KERNEL_GRAPH))
-		tell_kernel(number, begin, end, hash);
+		report_kernel(number, begin, end, hash);
 	else
 		add_rest(sums, hash, begin, end, is_told ? number : 0);
 	return true;
@@ -343,11 +343,11 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 		untimed += !take(sums, record);
 	for (i = 0; i < SUMS; i++)
 		if (sums[i].count)
-			tell_sum(&sums[i]);
+			report_sum(&sums[i]);
 	if (untimed)
-		gpu_tell_state(GPU_STATE_UNTIMED, untimed);
+		gpu_report_state(GPU_STATE_UNTIMED, untimed);
 	if (!cupti.dropped(context, stream, &dropped) && dropped)
-		gpu_tell_state(GPU_STATE_DROPPED, dropped);
+		gpu_report_state(GPU_STATE_DROPPED, dropped);
 	i = (size_t)(buffer - buffers[0]) / BUFFER_BYTES;
 	if (buffer && i < BUFFERS)
 		__atomic_fetch_and(&in_use, ~(1u << i), __ATOMIC_RELEASE);
@@ -411,7 +411,8 @@ static int start(void *library)
 		return err;
 	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && !err; i++)
 		err = cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, launches[i]);
-	for (size_t i = 0; i < 3 && !err && has_instructions; i++)
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]) && !err && has_instructions;
+	     i++)
 		err = cupti.enable_callback(1, subscriber, GPU_DOMAIN_RESOURCE, resources[i]);
 	if (!err)
 		err = cupti.register_timestamp(gpu_now);
@@ -434,13 +435,13 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	int err;
 
 	if (!library) {
-		gpu_tell_state(GPU_STATE_NO_PROFILER, 0);
+		gpu_report_state(GPU_STATE_NO_PROFILER, 0);
 		return 1;
 	}
 	begun = getpid();
 	err = start(library);
 	if (!err && __cxa_atexit)
 		__cxa_atexit(at_exit, NULL, NULL);
-	gpu_tell_state(err ? GPU_STATE_TAKEN : GPU_STATE_STARTED, (uint64_t)err);
+	gpu_report_state(err ? GPU_STATE_TAKEN : GPU_STATE_STARTED, (uint64_t)err);
 	return 1;
 }

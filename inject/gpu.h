@@ -20,9 +20,9 @@ bool gpu_find_functions(void *library, const char *const *names, void **function
 uint64_t gpu_now(void);
 
 /* Reports the name of a hash (gpu_name_hash()), if that was not reported before. */
-void gpu_learn_name(uint64_t hash, const char *name);
+void gpu_report_name(uint64_t hash, const char *name);
 
-void gpu_tell_state(enum gpu_state state, uint64_t number);
+void gpu_report_state(enum gpu_state state, uint64_t number);
 
 /* -- gpu_instructions.c ------------------------------------------------------------------------ */
 

@@ -147,7 +147,7 @@ static int lock;
  * Held for as long as the profiling library takes to hand over what it has. A thread of the program
  * waits for at most a second: it may hold what the profiling library waits for. False: not held.
  */
-static bool take_lock(void)
+static bool acquire_lock(void)
 {
 	const struct gpu_pause pause = {0, 50000};
 
@@ -202,7 +202,7 @@ static void hand_over_code(const uint8_t *module)
 		return;
 	fd = head.size <= GPU_CODE_MAX ? open(code_path, O_WRITE_APPEND_CLOEXEC) : -1;
 	if (fd < 0 || writev(fd, pieces, 2) != (long)(sizeof(head) + head.size))
-		gpu_tell_state(GPU_STATE_CODE_LOST, 1);
+		gpu_report_state(GPU_STATE_CODE_LOST, 1);
 	if (fd >= 0)
 		close(fd);
 }
@@ -229,7 +229,7 @@ static int read_reasons(struct context *context)
 	for (size_t i = 0; i < context->reasons && !err; i++) {
 		reason_texts[i][REASON_BYTES - 1] = 0;
 		context->hashes[i] = gpu_name_hash(reason_texts[i]);
-		gpu_learn_name(context->hashes[i], reason_texts[i]);
+		gpu_report_name(context->hashes[i], reason_texts[i]);
 	}
 	return err;
 }
@@ -253,17 +253,23 @@ static int configure(struct context *context)
 	return sampling.configure(&parameters);
 }
 
+/* The one of the driver's context; of null, one that is free. Null: there is none. */
+static struct context *context_of(const void *driver_context)
+{
+	for (size_t i = 0; i < CONTEXTS; i++)
+		if (contexts[i].context == driver_context)
+			return &contexts[i];
+	return NULL;
+}
+
 static void begin_context(void *driver_context)
 {
 	struct parameters parameters = {.size = 24, .context = driver_context};
-	struct context *context = NULL;
+	struct context *context = context_of(NULL);
 	int err;
 
-	for (size_t i = 0; i < CONTEXTS && !context; i++)
-		if (!contexts[i].context)
-			context = &contexts[i];
 	if (!context) {
-		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+		gpu_report_state(GPU_STATE_NOT_SAMPLED, 0);
 		return;
 	}
 	err = sampling.enable(&parameters);
@@ -278,13 +284,13 @@ static void begin_context(void *driver_context)
 		}
 	}
 	if (err)
-		gpu_tell_state(GPU_STATE_NOT_SAMPLED, (uint64_t)err);
+		gpu_report_state(GPU_STATE_NOT_SAMPLED, (uint64_t)err);
 }
 
 /* -- samples ----------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) void tell_samples(uint64_t code, uint64_t function,
-						   uint64_t offset, uint64_t reason, uint64_t count)
+static __attribute__((noinline)) void
+report_samples(uint64_t code, uint64_t function, uint64_t offset, uint64_t reason, uint64_t count)
 {
 	register uint64_t r8 __asm__("r8") = count;
 
@@ -304,21 +310,21 @@ static uint64_t reason_of(const struct context *context, uint32_t index)
 	return 0;
 }
 
-static void tell_record(const struct context *context, const struct record *record)
+static void report_record(const struct context *context, const struct record *record)
 {
 	uint64_t function = gpu_name_hash(record->function);
 
 	if (record->function)
-		gpu_learn_name(function, record->function);
+		gpu_report_name(function, record->function);
 	for (size_t i = 0; i < record->count && i < REASONS; i++)
 		if (record->stalls[i].samples)
-			tell_samples(record->code, function, record->offset,
-				     reason_of(context, record->stalls[i].reason),
-				     record->stalls[i].samples);
+			report_samples(record->code, function, record->offset,
+				       reason_of(context, record->stalls[i].reason),
+				       record->stalls[i].samples);
 }
 
-/* Until it has no more, or as often as a full hardware buffer needs. */
-static void read_context(struct context *context)
+/* Reads as often as a full hardware buffer needs. Returns whether there is more. */
+static bool read_context(struct context *context)
 {
 	struct parameters parameters = {
 		.size = 32, .context = context->context, .data = &buffer.data};
@@ -327,38 +333,39 @@ static void read_context(struct context *context)
 		int err;
 
 		if (!__atomic_load_n(&context->context, __ATOMIC_RELAXED))
-			return;
+			return false;
 		prepare(&buffer);
 		err = sampling.get_data(&parameters);
 		if (err) {
-			gpu_tell_state(GPU_STATE_NOT_READ, (uint64_t)err);
-			return;
+			gpu_report_state(GPU_STATE_NOT_READ, (uint64_t)err);
+			return false;
 		}
 		for (size_t k = 0; k < buffer.data.count && k < RECORDS; k++)
-			tell_record(context, (void *)(buffer.records + k * record_size()));
+			report_record(context, (void *)(buffer.records + k * record_size()));
 		if (buffer.data.dropped)
-			gpu_tell_state(GPU_STATE_SAMPLES_DROPPED, buffer.data.dropped);
+			gpu_report_state(GPU_STATE_SAMPLES_DROPPED, buffer.data.dropped);
 		if (buffer.data.of_driver)
-			gpu_tell_state(GPU_STATE_SAMPLES_OF_DRIVER, buffer.data.of_driver);
+			gpu_report_state(GPU_STATE_SAMPLES_OF_DRIVER, buffer.data.of_driver);
 		if (!buffer.data.left)
-			return;
+			return false;
 	}
+	return true;
 }
 
 /* is_last: the program ends, and with it what the profiling library needs. */
 static void read_all(bool is_last)
 {
-	if (!take_lock()) {
+	if (!acquire_lock()) {
 		if (is_last)
-			gpu_tell_state(GPU_STATE_NOT_READ, 0);
+			gpu_report_state(GPU_STATE_NOT_READ, 0);
 		return;
 	}
 	if (!is_over) {
 		flush_kernels(0);
 		for (size_t i = 0; i < CONTEXTS; i++)
-			if (contexts[i].context)
-				read_context(&contexts[i]);
-		gpu_tell_state(GPU_STATE_WINDOW, gpu_now());
+			if (contexts[i].context && read_context(&contexts[i]) && is_last)
+				gpu_report_state(GPU_STATE_NOT_READ, 0);
+		gpu_report_state(GPU_STATE_WINDOW, gpu_now());
 	}
 	is_over |= is_last;
 	release_lock();
@@ -390,7 +397,7 @@ bool gpu_instructions_find(void *library)
 	if (!gpu_find_functions(library, names, (void **)&sampling,
 				sizeof(names) / sizeof(names[0])) ||
 	    sampling.version(&version) || sampling.register_hash(hash_code)) {
-		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+		gpu_report_state(GPU_STATE_NOT_SAMPLED, 0);
 		return false;
 	}
 	is_large = version >= VERSION_WITH_LARGE;
@@ -407,35 +414,43 @@ void gpu_instructions_start(int (*flush)(uint32_t flag))
 	/* the program's signals are for its own threads */
 	pthread_sigmask(SIG_SETMASK_, all, before);
 	if (pthread_create(&thread, NULL, read_windows, NULL))
-		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+		gpu_report_state(GPU_STATE_NOT_SAMPLED, 0);
 	pthread_sigmask(SIG_SETMASK_, before, NULL);
+}
+
+static void end_context(struct context *context)
+{
+	struct parameters parameters = {.size = 24, .context = context->context};
+
+	if (read_context(context))
+		gpu_report_state(GPU_STATE_NOT_READ, 0);
+	sampling.disable(&parameters);
+	context->context = NULL;
 }
 
 void gpu_instructions_resource(uint32_t id, const uint8_t *data)
 {
-	void *context = *(void *const *)data;
-	struct parameters parameters = {.size = 24, .context = context};
+	void *driver_context = *(void *const *)data;
+	struct context *ends = NULL;
 
 	if (id == GPU_MODULE_LOADED) {
 		hand_over_code(*(const uint8_t *const *)(data + 16));
 		return;
 	}
-	if (!take_lock()) {
-		gpu_tell_state(GPU_STATE_NOT_SAMPLED, 0);
+	if (id == GPU_CONTEXT_ENDS)
+		ends = context_of(driver_context);
+	if (!acquire_lock()) {
+		if (ends || id == GPU_CONTEXT_CREATED)
+			gpu_report_state(ends ? GPU_STATE_NOT_READ : GPU_STATE_NOT_SAMPLED, 0);
 		/* what is gone must not be asked for samples any more, whoever reads now */
-		for (size_t i = 0; i < CONTEXTS && id == GPU_CONTEXT_ENDS; i++)
-			if (contexts[i].context == context)
-				__atomic_store_n(&contexts[i].context, NULL, __ATOMIC_RELAXED);
+		if (ends)
+			__atomic_store_n(&ends->context, NULL, __ATOMIC_RELAXED);
 		return;
 	}
 	if (id == GPU_CONTEXT_CREATED && !is_over)
-		begin_context(context);
-	for (size_t i = 0; i < CONTEXTS && id == GPU_CONTEXT_ENDS && !is_over; i++)
-		if (contexts[i].context == context) {
-			read_context(&contexts[i]);
-			sampling.disable(&parameters);
-			contexts[i].context = NULL;
-		}
+		begin_context(driver_context);
+	if (ends && !is_over)
+		end_context(ends);
 	release_lock();
 }
 
