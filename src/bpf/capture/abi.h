@@ -229,7 +229,8 @@ struct capture_handover {
 	X(INSPECT_RATE, PART, "call not shown: --rate was reached")                                \
 	X(INSPECT_OPEN, PART, "end of a call not seen: too many calls are open")                   \
 	X(DISK_REQUESTS, PART, "thread of a request to a disk not known: too many at once")        \
-	X(LOG_RATE, SAMPLE, "write to a log lost: --logs-rate was reached")
+	X(LOG_RATE, SAMPLE, "write to a log lost: --logs-rate was reached")                        \
+	X(RDMA_UNREAD, PART, "ends of RDMA operations not seen: a completion could not be read")
 
 enum capture_loss {
 #define X(name, costs, words) CAPTURE_LOSS_##name,

@@ -321,6 +321,17 @@ static __always_inline void capture_count_loss(__u32 source, __u32 reason)
 	capture_count_losses(source, reason, 1);
 }
 
+/* Sends a record of a source, which begins with its head, or counts that it is lost. */
+static __always_inline void capture_send_record(__u32 source, void *record, __u32 size, __u64 wake)
+{
+	void *ring = capture_ring();
+
+	if (!ring)
+		capture_count_loss(source, CAPTURE_LOSS_NO_RING);
+	else if (capture_output(ring, source, record, size, wake))
+		capture_count_loss(source, CAPTURE_LOSS_RING_FULL);
+}
+
 enum capture_stage {
 	CAPTURE_STAGE_NONE, /* no user stack is wanted */
 	CAPTURE_STAGE_BEGIN,

@@ -54,17 +54,7 @@ static __noinline void read_array(struct probe_regs *ctx, struct hbm_open *open)
 		array->levels = (__u32)REGS_ARG3(ctx);
 }
 
-static __always_inline void put(void *record, __u32 size)
-{
-	void *ring = capture_ring();
-
-	if (!ring)
-		capture_count_loss(CAPTURE_SOURCE_HBM, CAPTURE_LOSS_NO_RING);
-	else if (capture_output(ring, CAPTURE_SOURCE_HBM, record, size, BPF_RB_NO_WAKEUP))
-		capture_count_loss(CAPTURE_SOURCE_HBM, CAPTURE_LOSS_RING_FULL);
-}
-
-static __noinline void tell_change(__u32 call, __u64 address, __u64 bytes, __u64 handle,
+static __noinline void send_change(__u32 call, __u64 address, __u64 bytes, __u64 handle,
 				   __u32 undecided)
 {
 	struct hbm_change record = {
@@ -78,12 +68,12 @@ static __noinline void tell_change(__u32 call, __u64 address, __u64 bytes, __u64
 	};
 
 	bpf_get_current_comm(record.comm, sizeof(record.comm));
-	put(&record, sizeof(record));
+	capture_send_record(CAPTURE_SOURCE_HBM, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
 /* -- returns ----------------------------------------------------------------------------------- */
 
-static __always_inline void tell_end(const struct hbm_open *open, __u32 result)
+static __always_inline void send_end(const struct hbm_open *open, __u32 result)
 {
 	struct hbm_end record = {
 		.head = {HBM_END, sizeof(record), bpf_ktime_get_ns()},
@@ -106,16 +96,16 @@ static __always_inline void tell_end(const struct hbm_open *open, __u32 result)
 			record.bytes = row * open->rows;
 		}
 	}
-	put(&record, sizeof(record));
+	capture_send_record(CAPTURE_SOURCE_HBM, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void tell_done(const struct hbm_open *open)
+static __always_inline void send_done(const struct hbm_open *open)
 {
 	__u64 handle = open->handle;
 
 	if (open->call == HBM_CALL_RETAIN)
 		bpf_probe_read_user(&handle, sizeof(handle), (const void *)open->to);
-	tell_change(open->call, open->to, open->bytes, handle, open->undecided);
+	send_change(open->call, open->to, open->bytes, handle, open->undecided);
 }
 
 /* A function has returned: the one that was called from outside, if the stack is as it was then. */
@@ -127,9 +117,9 @@ static __noinline int ended(__u64 sp, __u32 result)
 	if (!open || sp - sizeof(sp) < open->sp)
 		return 0;
 	if (open->call != HBM_CALL_MAP && open->call != HBM_CALL_RETAIN)
-		tell_end(open, result);
+		send_end(open, result);
 	else if (!result)
-		tell_done(open);
+		send_done(open);
 	bpf_map_delete_elem(&hbm_open, &thread);
 	return 0;
 }
@@ -213,7 +203,7 @@ int hbm_site(struct probe_regs *ctx)
 		return 0;
 	if (call == HBM_CALL_FREE || call == HBM_CALL_RELEASE || call == HBM_CALL_UNMAP ||
 	    call == HBM_CALL_LEAVE) {
-		tell_change(call, REGS_ARG1(ctx), REGS_ARG2(ctx), REGS_ARG1(ctx),
+		send_change(call, REGS_ARG1(ctx), REGS_ARG2(ctx), REGS_ARG1(ctx),
 			    answer == FILTER_ASK);
 		return 0;
 	}

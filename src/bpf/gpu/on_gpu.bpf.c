@@ -7,17 +7,7 @@
 #include "bpf/filter.h"
 #include "bpf/gpu/on_gpu_abi.h"
 
-static __always_inline void send(void *record, __u32 size)
-{
-	void *ring = capture_ring();
-
-	if (!ring)
-		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_NO_RING);
-	else if (capture_output(ring, CAPTURE_SOURCE_ON_GPU, record, size, BPF_RB_NO_WAKEUP))
-		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_RING_FULL);
-}
-
-static __noinline void tell_ran(struct probe_regs *ctx, bool is_one, __u32 undecided)
+static __noinline void send_ran(struct probe_regs *ctx, bool is_one, __u32 undecided)
 {
 	struct on_gpu_ran record = {
 		.head = {ON_GPU_RAN, sizeof(record), bpf_ktime_get_ns()},
@@ -39,10 +29,10 @@ static __noinline void tell_ran(struct probe_regs *ctx, bool is_one, __u32 undec
 		record.number = REGS_ARG5(ctx);
 		record.more = record.number != 0;
 	}
-	send(&record, sizeof(record));
+	capture_send_record(CAPTURE_SOURCE_ON_GPU, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
-static __noinline void tell_samples(struct probe_regs *ctx, __u32 undecided)
+static __noinline void send_samples(struct probe_regs *ctx, __u32 undecided)
 {
 	struct on_gpu_samples record = {
 		.head = {ON_GPU_SAMPLES, sizeof(record), bpf_ktime_get_ns()},
@@ -55,7 +45,7 @@ static __noinline void tell_samples(struct probe_regs *ctx, __u32 undecided)
 		.undecided = undecided,
 	};
 
-	send(&record, sizeof(record));
+	capture_send_record(CAPTURE_SOURCE_ON_GPU, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
 SEC("uprobe")
@@ -70,11 +60,11 @@ int on_gpu_site(struct probe_regs *ctx)
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == ON_GPU_PLACE_KERNEL || place == ON_GPU_PLACE_REST) {
-		tell_ran(ctx, place == ON_GPU_PLACE_KERNEL, answer == FILTER_ASK);
+		send_ran(ctx, place == ON_GPU_PLACE_KERNEL, answer == FILTER_ASK);
 		return 0;
 	}
 	if (place == ON_GPU_PLACE_SAMPLES) {
-		tell_samples(ctx, answer == FILTER_ASK);
+		send_samples(ctx, answer == FILTER_ASK);
 		return 0;
 	}
 	scratch = capture_begin(CAPTURE_SOURCE_ON_GPU, CAPTURE_WALKER_UPROBE);

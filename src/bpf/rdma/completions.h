@@ -21,18 +21,8 @@ struct {
 	__type(value, struct rdma_watched);
 } rdma_polling SEC(".maps") __weak;
 
-static __always_inline void rdma_put(void *record, __u32 size, __u64 wake)
-{
-	void *ring = capture_ring();
-
-	if (!ring)
-		capture_count_loss(CAPTURE_SOURCE_RDMA, CAPTURE_LOSS_NO_RING);
-	else if (capture_output(ring, CAPTURE_SOURCE_RDMA, record, size, wake))
-		capture_count_loss(CAPTURE_SOURCE_RDMA, CAPTURE_LOSS_RING_FULL);
-}
-
 /* The completion at an address. Returns whether it could be read. */
-static __noinline int rdma_put_done(__u64 at, __u32 undecided)
+static __noinline int rdma_send_done(__u64 at, __u32 undecided)
 {
 	struct rdma_done record = {
 		.head = {RDMA_DONE, sizeof(record), bpf_ktime_get_ns()},
@@ -40,9 +30,11 @@ static __noinline int rdma_put_done(__u64 at, __u32 undecided)
 		.undecided = undecided,
 	};
 
-	if (bpf_probe_read_user(&record.completion, sizeof(record.completion), (const void *)at))
+	if (bpf_probe_read_user(&record.completion, sizeof(record.completion), (const void *)at)) {
+		capture_count_loss(CAPTURE_SOURCE_RDMA, CAPTURE_LOSS_RDMA_UNREAD);
 		return 0;
-	rdma_put(&record, sizeof(record), BPF_RB_NO_WAKEUP);
+	}
+	capture_send_record(CAPTURE_SOURCE_RDMA, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 	return 1;
 }
 

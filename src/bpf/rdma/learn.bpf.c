@@ -22,11 +22,11 @@ struct {
 	__type(value, struct rdma_poll);
 } rdma_polls SEC(".maps");
 
-static __always_inline void tell_learned(void)
+static __always_inline void send_learned(void)
 {
 	struct capture_head head = {RDMA_LEARNED, sizeof(head), bpf_ktime_get_ns()};
 
-	rdma_put(&head, sizeof(head), BPF_RB_FORCE_WAKEUP);
+	capture_send_record(CAPTURE_SOURCE_RDMA, &head, sizeof(head), BPF_RB_FORCE_WAKEUP);
 }
 
 static __always_inline struct rdma_poll *present_poll(const struct rdma_learning *learning)
@@ -92,7 +92,7 @@ static __noinline int end_poll(struct rdma_learning *learning, __u64 sp, __s32 f
 	}
 	if (learning->kept >= RDMA_KEPT) {
 		learning->is_over = 1;
-		tell_learned();
+		send_learned();
 	}
 	__sync_lock_test_and_set(&learning->owner, 0);
 	return 0;
@@ -142,11 +142,11 @@ struct rdma_batch {
 	__s32 left;
 };
 
-static long put_done(__u32 i, void *context)
+static long send_done(__u32 i, void *context)
 {
 	struct rdma_batch *batch = context;
 
-	if (batch->left-- <= 0 || !rdma_put_done(batch->at, batch->undecided))
+	if (batch->left-- <= 0 || !rdma_send_done(batch->at, batch->undecided))
 		return 1;
 	batch->at += sizeof(struct verbs_completion);
 	return 0;
@@ -161,8 +161,8 @@ static __noinline void watch(struct rdma_learning *learning, __u64 sp, __u64 at)
 		capture_count_loss(CAPTURE_SOURCE_RDMA, CAPTURE_LOSS_CALL_NO_STACK);
 }
 
-static __noinline void put_found(struct rdma_learning *learning, __u64 sp, __s32 found,
-				 __u32 undecided)
+static __noinline void send_found(struct rdma_learning *learning, __u64 sp, __s32 found,
+				  __u32 undecided)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
 	struct rdma_watched *watched = bpf_map_lookup_elem(&rdma_polling, &thread);
@@ -173,7 +173,7 @@ static __noinline void put_found(struct rdma_learning *learning, __u64 sp, __s32
 	batch.at = watched->at;
 	bpf_map_delete_elem(&rdma_polling, &thread);
 	__sync_fetch_and_add(found > 0 ? &learning->all_found : &learning->all_empty, 1);
-	bpf_loop(RDMA_BATCH, put_done, &batch, 0);
+	bpf_loop(RDMA_BATCH, send_done, &batch, 0);
 }
 
 /* -- the probes -------------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ int rdma_learn(struct probe_regs *ctx)
 			begin_poll(learning, ctx->sp, REGS_ARG3(ctx), REGS_ARG2(ctx));
 		return 0;
 	case RDMA_CALL_POLLED:
-		put_found(learning, ctx->sp, (__s32)REGS_RESULT(ctx), answer == FILTER_ASK);
+		send_found(learning, ctx->sp, (__s32)REGS_RESULT(ctx), answer == FILTER_ASK);
 		return learning->is_over ? 0 : end_poll(learning, ctx->sp, (__s32)REGS_RESULT(ctx));
 	default:
 		return learning->is_over ? 0

@@ -186,8 +186,8 @@ static __always_inline bool is_of_begun(__u32 call)
 }
 
 /* One that ends without anything to move, or none. */
-static __noinline int take_begun(struct capture_scratch *scratch, struct rdma_pair *pair,
-				 __u64 bytes, bool is_whole)
+static __noinline int end_begun(struct capture_scratch *scratch, struct rdma_pair *pair,
+				__u64 bytes, bool is_whole)
 {
 	struct rdma_request *begun = bpf_map_lookup_elem(&rdma_begun, pair);
 	struct rdma_request *to = request_at(scratch, 0);
@@ -233,7 +233,7 @@ static __noinline int end_request(struct capture_scratch *scratch, struct probe_
 		pieces.bytes = REGS_ARG3(ctx);
 	else if (call == RDMA_CALL_SGES || call == RDMA_CALL_INLINES)
 		sum_pieces(&pieces);
-	return take_begun(scratch, &pair, pieces.bytes, pieces.is_whole);
+	return end_begun(scratch, &pair, pieces.bytes, pieces.is_whole);
 }
 
 /*
@@ -273,7 +273,7 @@ static __always_inline __u32 beginning_pair(struct probe_regs *ctx)
 	return state == VERBS_STATE_INIT ? pair_number(REGS_ARG1(ctx)) : 0;
 }
 
-static __noinline void tell_table(struct probe_regs *ctx, __u64 object, __u32 call, __u32 undecided)
+static __noinline void send_table(struct probe_regs *ctx, __u64 object, __u32 call, __u32 undecided)
 {
 	struct rdma_table record = {
 		.head = {RDMA_TABLE, sizeof(record), bpf_ktime_get_ns()},
@@ -294,19 +294,19 @@ static __noinline void tell_table(struct probe_regs *ctx, __u64 object, __u32 ca
 	else
 		read_context(&record, object);
 	/* soon: the program will post */
-	rdma_put(&record, sizeof(record), BPF_RB_FORCE_WAKEUP);
+	capture_send_record(CAPTURE_SOURCE_RDMA, &record, sizeof(record), BPF_RB_FORCE_WAKEUP);
 }
 
 /* -- completions ------------------------------------------------------------------------------- */
 
-static __noinline void tell_done(struct probe_regs *ctx, __u64 cookie, __u32 undecided)
+static __noinline void send_done(struct probe_regs *ctx, __u64 cookie, __u32 undecided)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
 	__u64 at = regs_by_instruction(ctx, cookie >> RDMA_COOKIE_SHIFT & 0xff) -
 		   (__s64)(__s16)(cookie >> RDMA_DISTANCE_SHIFT);
 
 	if (!bpf_map_lookup_elem(&rdma_polling, &thread))
-		rdma_put_done(at, undecided);
+		rdma_send_done(at, undecided);
 }
 
 /* -- memory ------------------------------------------------------------------------------------ */
@@ -340,7 +340,7 @@ static __noinline __u64 open_memory(struct probe_regs *ctx, __u32 undecided)
 	return 0;
 }
 
-static __noinline void tell_memory(__u64 key, __u64 region, __u64 bytes, __u32 undecided)
+static __noinline void send_memory(__u64 key, __u64 region, __u64 bytes, __u32 undecided)
 {
 	struct rdma_memory record = {
 		.head = {RDMA_MEMORY, sizeof(record), bpf_ktime_get_ns()},
@@ -351,7 +351,7 @@ static __noinline void tell_memory(__u64 key, __u64 region, __u64 bytes, __u32 u
 		.undecided = undecided,
 	};
 
-	rdma_put(&record, sizeof(record), BPF_RB_NO_WAKEUP);
+	capture_send_record(CAPTURE_SOURCE_RDMA, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
 static __noinline void end_memory(__u64 sp, __u64 region)
@@ -361,7 +361,7 @@ static __noinline void end_memory(__u64 sp, __u64 region)
 
 	if (!open || sp - sizeof(sp) < open->sp)
 		return;
-	tell_memory(open->key, region, open->bytes, open->undecided);
+	send_memory(open->key, region, open->bytes, open->undecided);
 	bpf_map_delete_elem(&rdma_open, &thread);
 }
 
@@ -380,20 +380,20 @@ static __always_inline bool may_walk(__u64 now)
 }
 
 /* What has no stack. */
-static __noinline void tell_plain(struct probe_regs *ctx, __u64 cookie, __u32 undecided)
+static __noinline void send_plain(struct probe_regs *ctx, __u64 cookie, __u32 undecided)
 {
 	__u32 call = cookie & RDMA_CALL_MASK;
 
 	if (call == RDMA_CALL_DONE)
-		tell_done(ctx, cookie, undecided);
+		send_done(ctx, cookie, undecided);
 	else if (call == RDMA_CALL_OPENED)
-		tell_table(ctx, REGS_RESULT(ctx), call, undecided);
+		send_table(ctx, REGS_RESULT(ctx), call, undecided);
 	else if (call == RDMA_CALL_DEREGISTER)
-		tell_memory(0, REGS_ARG1(ctx), 0, undecided);
+		send_memory(0, REGS_ARG1(ctx), 0, undecided);
 	else if (call == RDMA_CALL_REGISTERED)
 		end_memory(ctx->sp, REGS_RESULT(ctx));
 	else
-		tell_table(ctx, REGS_ARG1(ctx), call, undecided);
+		send_table(ctx, REGS_ARG1(ctx), call, undecided);
 }
 
 static __always_inline bool is_post(__u32 call)
@@ -425,7 +425,7 @@ int rdma_site(struct probe_regs *ctx)
 		if (!key)
 			return 0;
 	} else if (!is_post(call)) {
-		tell_plain(ctx, cookie, answer == FILTER_ASK);
+		send_plain(ctx, cookie, answer == FILTER_ASK);
 		return 0;
 	} else if (!has_request(ctx, call)) {
 		if (call == RDMA_CALL_BEGIN)
