@@ -17,7 +17,7 @@ function kindsOf(status: Status): Kind[] {
 		...(status.camera ? [] : ['camera' as const])];
 }
 
-/** The events that there are stay; what the flight recorder films is none of them. */
+/** The events that are filmed stay, without those that only the flight recorder films. */
 function commandOf(kind: Kind, { events, event_types: types }: Status): string {
 	const kept = types.filter(({ calls, slices }) => !calls && !slices).map(({ name }) => name).filter((name) => name !== 'deaths');
 	const more = { waits: ['off-cpu', 'lock'], requests: ['off-cpu', 'requests'], camera: [] }[kind];

@@ -28,7 +28,7 @@ export class Columns {
 
 	/**
 	 * Runs in [from, to) of one lane; those of tiles beside each other come one after the other. place: of the runs'
-	 * threads, what stands for their class. isFaint: of a run that is none of those that are searched for.
+	 * threads, what stands for their class. isFaint: whether a run does not fit what is searched for.
 	 */
 	add(runs: Runs, { from, perColumn }: Scale, clip: { from: number; to: number }, place: Uint8Array | null = null,
 		isFaint: ((i: number) => boolean) | null = null): void {

@@ -58,7 +58,7 @@ export function findsLane(query: Query, row: LaneRow, classes: readonly string[]
 		(!query.classes.length || row.slices.some((count, i) => count > 0 && isOfClass(query, classes[i] ?? '')));
 }
 
-/** Whether a run is none that is searched for; of slices that are drawn as one, their average decides. */
+/** Whether a run does not fit what is searched for. The average decides for slices that are drawn as one. */
 export function isFaint(query: Query, classes: readonly string[], runs: Runs, i: number): boolean {
 	return !isOfClass(query, classes[runs.class[i]!] ?? '') || (runs.end[i]! - runs.start[i]!) / Math.max(runs.slices[i]!, 1) < query.longer;
 }
