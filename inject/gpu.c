@@ -17,7 +17,7 @@
 #include "gpu.h"
 #include "memory_places.h"
 
-/* Of the C library of the process. */
+/* Functions of the process's C library. */
 extern void *dlopen(const char *name, int flags) __attribute__((weak));
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso) __attribute__((weak));
 extern int getpid(void) __attribute__((weak));

@@ -10,7 +10,7 @@
 
 #include "gpu_places.h"
 
-/* Of the C library of the process. */
+/* Functions of the process's C library. */
 extern void *dlsym(void *library, const char *name) __attribute__((weak));
 
 /* Fills functions with those of the library, by their names; false: one is missing. */
@@ -35,7 +35,7 @@ bool gpu_instructions_find(void *library);
 /* Begins to read samples; flush() has the profiling library report the kernels until then. */
 void gpu_instructions_start(int (*flush)(uint32_t flag));
 
-/* A callback of the domain of resources, of which these are wanted. */
+/* Handles a callback of the domain of resources. These are enabled: */
 #define GPU_DOMAIN_RESOURCE 3
 #define GPU_CONTEXT_CREATED 1
 #define GPU_CONTEXT_ENDS    2

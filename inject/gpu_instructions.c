@@ -13,7 +13,7 @@
  */
 #include "gpu.h"
 
-/* Of the C library of the process. */
+/* Functions of the process's C library. */
 extern char *getenv(const char *name) __attribute__((weak));
 extern int open(const char *path, int flags, ...) __attribute__((weak));
 extern int close(int fd) __attribute__((weak));
@@ -253,7 +253,7 @@ static int configure(struct context *context)
 	return sampling.configure(&parameters);
 }
 
-/* The one of the driver's context; of null, one that is free. Null: there is none. */
+/* The context with that handle of the driver; with null, a free one. Null: not found. */
 static struct context *context_of(const void *driver_context)
 {
 	for (size_t i = 0; i < CONTEXTS; i++)

@@ -41,9 +41,9 @@ enum gpu_state {
 	GPU_STATE_STARTED = 1,
 	GPU_STATE_NO_PROFILER, /* it has found no profiling library */
 	GPU_STATE_TAKEN, /* another tool has it, or a function of it failed: the number says which */
-	GPU_STATE_DROPPED,	     /* that many records more, for want of room; */
-	GPU_STATE_UNTIMED,	     /* or as they do not say when their kernels ran */
-	GPU_STATE_WINDOW,	     /* all samples until then, ns of CLOCK_MONOTONIC, were told */
+	GPU_STATE_DROPPED, /* that many records more, for want of room; */
+	GPU_STATE_UNTIMED, /* or as they do not say when their kernels ran */
+	GPU_STATE_WINDOW,  /* all samples before that time (ns, CLOCK_MONOTONIC) were reported */
 	GPU_STATE_NOT_SAMPLED,	     /* instructions of a context: the profiling library's error */
 	GPU_STATE_NOT_READ,	     /* samples of a context: the same */
 	GPU_STATE_SAMPLES_DROPPED,   /* that many, by the device or the profiling library */
@@ -73,7 +73,7 @@ struct gpu_code_head {
 	uint64_t magic, size; /* size: of the code behind it */
 };
 
-/* Of the code of a module, whose samples have it. */
+/* Hash of a module's code; its samples name the module by it. */
 static inline uint64_t gpu_code_hash(const void *code, size_t size)
 {
 	const uint8_t *at = code, *end = at + size / 8 * 8;

@@ -86,7 +86,7 @@ static bool copy_glob(const char *text, size_t length, char to[FILM_ROLE_GLOB_MA
 	return stars <= STARS_MAX;
 }
 
-/* Reads the kind at text. Returns what is behind it; null: it is none. */
+/* Reads the kind at text. Returns what is behind it; null: there is no kind. */
 static const char *parse_kind(const char *text, const char *end, unsigned int *kind)
 {
 	const char *at = text;

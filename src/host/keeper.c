@@ -42,8 +42,8 @@ static void tick(struct keeper *keeper)
 }
 
 /*
- * What a merge or an answer has freed lies between what stays, where malloc() keeps it: by itself it
- * returns only the free end of an arena to the kernel.
+ * What a merge or an answer has freed lies between what stays, where malloc() keeps it: by itself
+ * it returns only the free end of an arena to the kernel.
  */
 static void trim_memory(void)
 {

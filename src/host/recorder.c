@@ -25,7 +25,9 @@
  */
 #define RING_LIMIT (4u << 20)
 
-/* Bytes of a film's tables, which are in memory while the film is indexed and while it is packed. */
+/*
+ * Bytes of a film's tables, which are in memory while the film is indexed and while it is packed.
+ */
 #define TABLES_OF_FILM (8u << 20)
 
 /* Stacks of waits a second and CPU: recording that never ends must not follow what programs do. */

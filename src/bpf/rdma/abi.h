@@ -198,7 +198,7 @@ struct rdma_memory {
 
 /*
  * How a function that polls is learned. For a while it has probes where it begins and returns, and
- * on each of its branches. Of one thread at a time, each call is watched: which branches it came
+ * on each of its branches. The calls of one thread at a time are watched: which branches they came
  * by, in which order, whether the first completion was there by then, and which registers were how
  * far from it. Calls that found nothing only mark their branches; of a few that found something all
  * that is kept. Meanwhile completions are recorded where calls return, of all threads.

@@ -154,7 +154,7 @@ static __always_inline __u32 pair_number(__u64 pair)
 {
 	__u32 number = 0;
 
-	/* what cannot be read is 0, of which no completion is */
+	/* 0 if it cannot be read: no completion has that number */
 	bpf_probe_read_user(&number, sizeof(number), (const void *)(pair + VERBS_PAIR_NUMBER));
 	return number;
 }
@@ -185,7 +185,7 @@ static __always_inline bool is_of_begun(__u32 call)
 	return call >= RDMA_CALL_BEGIN && call <= RDMA_CALL_COMPLETE;
 }
 
-/* One that ends without anything to move, or none. */
+/* Fills in the request that has begun on a pair, and forgets it. Returns 1: one request. */
 static __noinline int end_begun(struct capture_scratch *scratch, struct rdma_pair *pair,
 				__u64 bytes, bool is_whole)
 {

@@ -364,7 +364,7 @@ void requests_loops_give_all(struct requests_loops *loops)
 
 /* -- the row of the table of evidence ---------------------------------------------------------- */
 
-/* One that its thread made, which has served others as well. Tasks, where there are any, tell. */
+/* Its thread has served several. Where there are tasks, they are the evidence. */
 static bool made_by_order(void *state, const struct requests_event *event)
 {
 	const struct requests_record *record = event->record;

@@ -5,7 +5,7 @@
 
 #include "sources/requests/track_private.h"
 
-/* Of an id within a process: the same one passes through others of the machine. */
+/* With the pid, as the same id passes through other processes of the machine, too. */
 uint64_t requests_served_id(const struct capture_identity *identity, const char *id)
 {
 	return *id ? hash_u64(hash_bytes(id, strlen(id)) ^ identity->pid) | 1 : 0;

@@ -15,7 +15,7 @@
 /* Libraries of kernels have some ten thousand; a cubin has seldom more than some hundred. */
 #define FUNCTIONS_MAX (1u << 18)
 
-/* Bytes of a name: those of templates have some thousands. A longer one is none. */
+/* Bytes of a name: those of templates have some thousands. Longer ones are left out. */
 #define NAME_MAX_BYTES (16u << 10)
 /* Names of one place are compared as far as this, to be in an order. */
 #define NAME_COMPARED 256

@@ -42,7 +42,7 @@ static void reads_what_it_writes(void **state)
 	buf_free(&text);
 }
 
-/* Of another version, or of none. */
+/* Lines of a later version, and damaged ones. */
 static void refuses_other_lines(void **state)
 {
 	static const char *const texts[] = {
