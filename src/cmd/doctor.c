@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/fail.h"
 #include "cmd/verb.h"
 
 #include <getopt.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/fail.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "attach/feature.h"

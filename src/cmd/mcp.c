@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/clock.h"
-#include "base/fail.h"
-#include "base/text.h"
 #include "cmd/verb.h"
 
 #include <errno.h>
@@ -20,6 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/text.h"
 #include "mcp/folder.h"
 #include "mcp/lines.h"
 #include "mcp/mcp.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/buf.h"
-#include "cmd/camera_options.h"
 #include "cmd/verb.h"
 
 #include <errno.h>
@@ -11,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "host/flight.h"
@@ -19,21 +18,13 @@
 #include "host/until.h"
 #include "record/camera.h"
 #include "record/sources.h"
+#include "cmd/camera_options.h"
 #include "cmd/kept.h"
 #include "cmd/recording.h"
 #include "cmd/source_options.h"
 #include "film/event_list.h"
 #include "host/recorder.h"
 #include "host/say.h"
-
-/* What "stackcam record --flight" has been asked for; must live until record_flight() returns. */
-struct record_flight {
-	const struct recording_options *common;
-	const struct sources_settings *sources;
-	const struct event_list *events;
-	uint64_t time;	/* ns that are in memory */
-	uint64_t bytes; /* that they take at most */
-};
 
 struct record_options {
 	struct recording_options common;
@@ -237,7 +228,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 /* record --flight: the last seconds are in memory, and become a film when something happens. */
 
 struct flying {
-	const struct record_flight *options;
+	const struct record_options *options;
 	struct flight *flight;
 	struct flight_socket *asked;
 	unsigned int kept; /* films that something that happened was the reason for */
@@ -247,7 +238,7 @@ struct flying {
 /* FILM at the end, and before that FILM with a number before its ending. */
 static int film_path(const struct flying *flying, char *path, size_t size)
 {
-	const char *film = flying->options->common->film, *dot = strrchr(film, '.');
+	const char *film = flying->options->common.film, *dot = strrchr(film, '.');
 	size_t stem = dot && !strchr(dot, '/') ? (size_t)(dot - film) : strlen(film);
 	int length = flying->is_end ? snprintf(path, size, "%s", film)
 				    : snprintf(path, size, "%.*s-%u%s", (int)stem, film,
@@ -292,21 +283,21 @@ static int keep(void *context, const struct store_keep *films, char *path, size_
 
 static int load(struct flying *flying, const char *host, const char *command, struct fail *why)
 {
-	const struct record_flight *o = flying->options;
+	const struct record_options *o = flying->options;
 	const struct camera_flight usual = camera_flight_usual();
 	const struct flight_options options = {
-		.selection = &o->common->selection,
-		.events = o->events,
-		.sources = o->sources,
+		.selection = &o->common.selection,
+		.events = &o->events,
+		.sources = &o->sources,
 		.host = host,
-		.labels = o->common->labels,
+		.labels = o->common.labels,
 		.command = command,
-		.time = o->time,
-		.bytes = o->bytes,
+		.time = o->flight,
+		.bytes = o->flight_bytes,
 		.after = usual.after,
 		.limits = usual.limits,
 		.queue = usual.queue,
-		.quiet = o->common->quiet,
+		.quiet = o->common.quiet,
 	};
 
 	return flight_new(&options, &flying->flight, why);
@@ -322,11 +313,11 @@ static void say_ended(void *context)
 /* Until something ends it. */
 static int fly_on(struct flying *flying, int signals, struct fail *why)
 {
-	const struct record_flight *o = flying->options;
+	const struct record_options *o = flying->options;
 	const struct flight_place place = {.keep = keep, .context = flying};
 	const struct until until = {
 		.signals = signals,
-		.duration = (uint64_t)(o->common->seconds * 1e9),
+		.duration = (uint64_t)(o->common.seconds * 1e9),
 		.beside = flight_ended(flying->flight),
 		.beside_ended = say_ended,
 		.context = flying,
@@ -338,10 +329,10 @@ static int fly_on(struct flying *flying, int signals, struct fail *why)
 		err = flight_socket_start(flying->flight, &flying->asked, why);
 	if (err)
 		return err;
-	if (!o->common->quiet)
+	if (!o->common.quiet)
 		host_say("recording into memory; 'stackcam keep --pid %d' keeps the last %llu s, "
 			 "and so does the end",
-			 (int)getpid(), (unsigned long long)(o->time / 1000000000));
+			 (int)getpid(), (unsigned long long)(o->flight / 1000000000));
 	notify("READY=1");
 	err = until_end(&until);
 	if (err)
@@ -358,7 +349,7 @@ static int fly_on(struct flying *flying, int signals, struct fail *why)
  * 'stackcam keep --pid', keeps the last seconds as FILM-1.film and so on, and the end as FILM.
  * Returns an exit status.
  */
-static int record_flight(const struct record_flight *options, int argc, char **argv)
+static int record_flight(const struct record_options *options, int argc, char **argv)
 {
 	struct flying flying = {.options = options};
 	char host[HOST_NAME_MAX + 1] = "localhost";
@@ -387,19 +378,6 @@ static int record_flight(const struct record_flight *options, int argc, char **a
 	if (err)
 		fail_print(&why);
 	return err ? fail_exit_status(&why) : 0;
-}
-
-static int fly(const struct record_options *o, int argc, char **argv)
-{
-	const struct record_flight flight = {
-		.common = &o->common,
-		.sources = &o->sources,
-		.events = &o->events,
-		.time = o->flight,
-		.bytes = o->flight_bytes,
-	};
-
-	return record_flight(&flight, argc, argv);
 }
 
 static void show_progress(void *context, uint64_t elapsed_ns)
@@ -494,7 +472,7 @@ int cmd_record(int argc, char **argv)
 		event_list_add(&o.events, EVENT_GPU_INSTRUCTIONS);
 	sources_turn_on_list(&o.sources, &o.events);
 	if (o.flight) {
-		status = fly(&o, argc, argv);
+		status = record_flight(&o, argc, argv);
 		goto out;
 	}
 	o.camera.sources = &o.sources;

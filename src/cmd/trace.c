@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/fail.h"
-#include "base/own.h"
-#include "base/temporary.h"
-#include "base/text.h"
-#include "cmd/answer.h"
 #include "cmd/verb.h"
 
 #include <errno.h>
@@ -14,6 +9,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fail.h"
+#include "base/own.h"
+#include "base/temporary.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "film/reader.h"
 #include "query/report.h"
@@ -23,6 +22,7 @@
 #include "sources/calls/plan.h"
 #include "sources/inspect/inspect.h"
 #include "record/sources.h"
+#include "cmd/answer.h"
 #include "cmd/inspect_verb.h"
 #include "cmd/recording.h"
 #include "cmd/trace_options.h"
