@@ -142,7 +142,7 @@ static int read_type(const struct http_request *request, bool *is_json, struct f
 		    "cannot answer: the Content-Type is not understood");
 }
 
-/* Of what the store holds no profiles, the answer is empty. */
+/* The answer is empty where the store has no such profiles. */
 static int answer_query(const struct http_request *request, size_t of, bool is_json,
 			struct answer *answer, struct fail *why)
 {

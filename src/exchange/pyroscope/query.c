@@ -128,7 +128,7 @@ static int set_text(const struct field *field, const char *value, size_t size,
 	}
 }
 
-/* Numbers that are negative, or too large to be a time in ms, are none. */
+/* Refuses numbers that are negative, or too large to be a time in ms. */
 static int set_number(const struct field *field, uint64_t value, struct pyroscope_query *query,
 		      struct fail *why)
 {
