@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_events.py: no file but src/film/events.c compares the name or the unit of an event.
+"""test_events.py: no file but src/film/events.c and event_units.c compares the name or the unit of an event.
 
-What stackcam knows of events is a row of the table there. A comparison elsewhere is what makes the next event cost a
+What stackcam knows of events is a row of the tables there. A comparison elsewhere is what makes the next event cost a
 branch in someone else's file.
 """
 
@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-TABLE = "src/film/events.c"
+TABLES = "src/film/events.c", "src/film/event_units.c"
 
 # A call that compares two strings, with its arguments as far as they stand on one line.
 COMPARED = re.compile(r"\b(?:str(?:n?(?:case)?)cmp|memcmp|strstr|strcasestr)\((.*)")
@@ -25,8 +25,9 @@ NAMED = re.compile(r"(?:#define\s+\w+\s+|\bconst\b[^=;]*=\s*)[\"']([\w-]+)[\"']\
 OF_EVENT = re.compile(r"event|unit", re.IGNORECASE)
 
 
-def words_of(table):
+def words_of(root):
     """The names of all events, and all units, ours and those of others."""
+    table = "".join((root / name).read_text(encoding="utf-8") for name in TABLES)
     names = set(re.findall(r"\.name = \"([^\"]+)\"", table)) | set(re.findall(r"(?:FLOW|LEVEL)\(\"([^\"]+)\"", table))
     names |= set(re.findall(r"\.abroad = \{\"([^\"]+)\", \"[^\"]+\"", table))
     units = set(re.findall(r"\.unit = \"([^\"]+)\"", table)) | set(re.findall(r"\{\"(\w+)\", \"\w+\", 1", table))
@@ -57,12 +58,12 @@ def faults_of_line(line, words):
 
 def faults_of(root):
     """Each comparison as "file:line: word"."""
-    names, units = words_of((root / TABLE).read_text(encoding="utf-8"))
+    names, units = words_of(root)
     files = sorted(path for end in ("src/**/*.[ch]", "web/src/**/*.ts", "web/src/**/*.tsx") for path in root.glob(end))
     faults = []
     for path in files:
         name = str(path.relative_to(root))
-        if name == TABLE:
+        if name in TABLES:
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             faults += [f"{name}:{number}: {word}" for word in faults_of_line(line, names | units)]
@@ -73,8 +74,8 @@ class Events(unittest.TestCase):
     def test_nobody_else_compares_them(self):
         self.assertEqual(faults_of(ROOT), [])
 
-    def test_the_table_is_read(self):
-        names, units = words_of((ROOT / TABLE).read_text(encoding="utf-8"))
+    def test_the_tables_are_read(self):
+        names, units = words_of(ROOT)
         self.assertLessEqual({"on-cpu", "calls", "off-cpu", "cpu", "inuse_space", "goroutines"}, names)
         self.assertLessEqual({"ns", "bytes", "count", "nanoseconds"}, units)
 
@@ -95,7 +96,8 @@ class Events(unittest.TestCase):
             root = Path(folder)
             (root / "src/film").mkdir(parents=True)
             (root / "web/src").mkdir(parents=True)
-            (root / TABLE).write_text((ROOT / TABLE).read_text(encoding="utf-8"), encoding="utf-8")
+            for name in TABLES:
+                (root / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
             for name, text in (lines | harmless).items():
                 (root / ("web/src" if name.endswith("ts") else "src") / name).write_text("\n".join(text) + "\n")
             found = {fault.rsplit(":", 1)[0] for fault in faults_of(root)}
