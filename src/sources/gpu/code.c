@@ -153,12 +153,14 @@ static bool read_module(struct gpu_code *code, uint64_t end)
 	if (end - at < head.size)
 		return false;
 	bytes = head.size <= BYTES_MAX - code->bytes ? malloc(head.size) : NULL;
-	if (!bytes)
+	if (!bytes) {
 		code->losses.full++;
-	else if (file_read_at(code->fd, at, bytes, head.size))
+	} else if (file_read_at(code->fd, at, bytes, head.size)) {
 		add_module(code, bytes, head.size);
-	else
+	} else {
+		code->losses.damaged++;
 		free(bytes);
+	}
 	code->offset = at + head.size;
 	return true;
 }
