@@ -131,7 +131,7 @@ _stackcam_options()
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -e --event -F --frequency
 			-d --delay --count -b --batch -h --help"
 		;;
-	doctor) echo "-p --pid --json -h --help" ;;
+	doctor) echo "-p --pid --bucket --bucket-keys --tls-ca --json -h --help" ;;
 	serve)
 		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
 			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory

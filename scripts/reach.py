@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ALL = ["tests/e2e"]
 
 TRACER = ["trace"]
-SERVERS = ["server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "page/test_app"]
+SERVERS = ["server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "bucket", "page/test_app"]
 SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 
 # Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is
@@ -56,13 +56,14 @@ REACH = (
     ("tests/e2e/asking.py", ["server"]),
     ("tests/e2e/openapi.py", ["server"]),
     ("tests/e2e/querier.py", ["querier"]),
+    ("tests/e2e/bucket_server.py", ["bucket"]),
     ("tests/e2e/planted.py", ["explain", "spans"]),
     ("tests/e2e/gpu_code.py", ["gpu"]),
     ("tests/e2e/databases.py", ["requests", "explain"]),
     ("web/*", ["page", "play", "test_server.py", "output"]),
     ("src/server/*", SERVERS),
     ("src/store/*", SERVERS),
-    ("src/send/*", ["serve.", "agent"]),
+    ("src/send/*", ["serve.", "agent", "bucket"]),
     ("src/mcp/*", ["mcp"]),
     ("src/cmd/schema*", ["schema", "docs"]),
     ("src/cmd/mcp*", ["mcp", "docs"]),
@@ -91,9 +92,9 @@ REACH = (
     ("src/sources/inspect/*", ["inspect"]),
     ("src/cmd/inspect*", ["inspect", "docs"]),
     ("src/cmd/trace*", TRACER + ["docs", "faults"]),
-    ("src/cmd/serve*", ["docs", "serve.", "faults"]),
+    ("src/cmd/serve*", ["docs", "serve.", "faults", "bucket"]),
     ("src/cmd/agent*", ["docs", "agent", "faults"]),
-    ("src/host/*", ["docs", "serve.", "agent", "faults"]),
+    ("src/host/*", ["docs", "serve.", "agent", "faults", "bucket"]),
     ("src/cmd/threads*", ["docs", "threads"]),
     ("src/cmd/top.c", ["docs", "test_top.py"]),
     ("src/cmd/terminal*", ["test_top.py"]),
@@ -112,6 +113,7 @@ REACH = (
     ("src/show/states*", ["threads_camera"]),
     ("src/bpf/sched/dump*", ["threads"]),
     ("src/sources/sched/dump*", ["threads"]),
+    ("src/cmd/doctor_bucket*", ["docs", "bucket"]),
     ("src/cmd/play*", ["docs", "play", "faults"]),
 )
 

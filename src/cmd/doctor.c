@@ -11,11 +11,13 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "attach/feature.h"
+#include "cmd/doctor_bucket.h"
 #include "record/feature_programs.h"
+#include "send/bucket.h"
 #include "sources/memory/ways.h"
 
 static const char help[] =
-	"usage: stackcam doctor [--json] [-p PID]\n"
+	"usage: stackcam doctor [--json] [-p PID | --bucket ADDRESS]\n"
 	"\n"
 	"Tries what stackcam needs of this kernel, this user and this machine, and says what is\n"
 	"missing and what to do about it; what is only absent is not needed to record. Leaves\n"
@@ -23,17 +25,27 @@ static const char help[] =
 	"\n"
 	"  -p, --pid PID           of a running process instead: its allocator, and how its\n"
 	"                          memory can be recorded, at which cost; changes nothing\n"
+	"      --bucket ADDRESS    of a bucket for films instead: puts, reads, lists and\n"
+	"                          deletes one small object, and says what fails;\n"
+	"                          s3://BUCKET@HOST:PORT/PREFIX, as of serve\n"
+	"      --bucket-keys FILE  the keys of the bucket, in a file of mode 0600 (default:\n"
+	"                          AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)\n"
+	"      --tls-ca FILE       the authority that signed the server's certificate\n"
 	"      --json              print one JSON object\n"
 	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"
 	"  stackcam doctor\n"
 	"  stackcam doctor -p 1234\n"
+	"  stackcam doctor --bucket s3://films@objects.example:9000/prod\n"
 	"  stackcam doctor --json | jq '.features[] | select(.state == \"missing\")'\n";
 
 static const struct option long_options[] = {
 	{"json", no_argument, NULL, 'j'},
 	{"pid", required_argument, NULL, 'p'},
+	{"bucket", required_argument, NULL, 'b'},
+	{"bucket-keys", required_argument, NULL, 'k'},
+	{"tls-ca", required_argument, NULL, 'c'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -176,33 +188,69 @@ static int doctor_process(pid_t pid, bool as_json)
 	return 0;
 }
 
-int cmd_doctor(int argc, char **argv)
+struct doctor_options {
+	bool as_json;
+	uint64_t pid; /* 0: none */
+	const char *bucket, *bucket_keys, *tls_ca;
+};
+
+static int check_options(const struct doctor_options *o)
 {
-	struct feature features[FEATURE_COUNT];
-	const struct feature *obstacle;
-	bool as_json = false;
-	uint64_t pid = 0;
+	struct fail why = {0};
+
+	if (!o->bucket && (o->bucket_keys || o->tls_ca))
+		return cmd_usage("doctor", "--bucket-keys and --tls-ca need --bucket");
+	if (o->bucket && o->pid)
+		return cmd_usage("doctor", "--bucket and --pid are two questions");
+	if (o->bucket && bucket_check_address(o->bucket, &why))
+		return cmd_usage("doctor", "%s; %s", why.what, why.to_do);
+	return 0;
+}
+
+/* Returns 0; an exit status; or -1, the help was printed. */
+static int read_options(int argc, char **argv, struct doctor_options *o)
+{
 	int option;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "hp:", long_options, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
-			return 0;
+			return -1;
 		}
-		if (option == 'p' && (text_parse_u64(optarg, 1, INT32_MAX, &pid) || !pid))
+		if (option == 'p' && (text_parse_u64(optarg, 1, INT32_MAX, &o->pid) || !o->pid))
 			return cmd_usage("doctor", "'%s' is not the number of a process", optarg);
-		if (option != 'j' && option != 'p')
+		if (option == 'b')
+			o->bucket = optarg;
+		else if (option == 'k')
+			o->bucket_keys = optarg;
+		else if (option == 'c')
+			o->tls_ca = optarg;
+		else if (option != 'j' && option != 'p')
 			return cmd_usage_option("doctor", argv, long_options);
-		as_json |= option == 'j';
+		o->as_json |= option == 'j';
 	}
 	if (optind < argc)
 		return cmd_usage("doctor", "it takes no argument '%s'", argv[optind]);
-	if (pid)
-		return doctor_process((pid_t)pid, as_json);
+	return check_options(o);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	struct feature features[FEATURE_COUNT];
+	struct doctor_options o = {0};
+	const struct feature *obstacle;
+	int status = read_options(argc, argv, &o);
+
+	if (status)
+		return status < 0 ? 0 : status;
+	if (o.bucket)
+		return doctor_bucket(o.bucket, o.bucket_keys, o.tls_ca, o.as_json);
+	if (o.pid)
+		return doctor_process((pid_t)o.pid, o.as_json);
 	features_probe(features, feature_try_programs);
 	obstacle = first_obstacle(features);
-	if (as_json)
+	if (o.as_json)
 		print_json(features, obstacle);
 	else
 		print_text(features, obstacle);

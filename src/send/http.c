@@ -23,6 +23,7 @@ enum {
 	RETRY_AFTER_MAX = 3600, /* s */
 	TOKEN_LONGEST = 4096,
 	TOKEN_FILE_MAX = 64 << 10, /* of which is read */
+	HEADER_LONGEST = 1024,	   /* of a reply, that is looked at */
 };
 
 struct http {
@@ -253,13 +254,29 @@ static size_t take_body(char *from, size_t size, size_t count, void *context)
 {
 	struct http *h = context;
 	size_t all = size * count, kept = sizeof(h->reply->words) - 1 - h->reply->size;
+	long status = 0;
 
+	curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (h->post->write && status / 100 == 2)
+		return h->post->write(h->post->context, from, all) ? all : CURL_WRITEFUNC_ERROR;
 	if (kept > all)
 		kept = all;
 	memcpy(h->reply->words + h->reply->size, from, kept);
 	h->reply->size += kept;
 	h->reply->words[h->reply->size] = 0;
 	return all;
+}
+
+static void pass_header(const struct http_post *post, const char *line, size_t length)
+{
+	char text[HEADER_LONGEST + 1];
+
+	if (!post->header || length > HEADER_LONGEST)
+		return;
+	memcpy(text, line, length);
+	text[length] = 0;
+	text[strcspn(text, "\r\n")] = 0;
+	post->header(post->context, text);
 }
 
 static size_t take_header(char *line, size_t size, size_t count, void *context)
@@ -270,6 +287,7 @@ static size_t take_header(char *line, size_t size, size_t count, void *context)
 	char value[32];
 	uint64_t seconds;
 
+	pass_header(h->post, line, length);
 	if (length > sizeof(name) && length - sizeof(name) < sizeof(value) &&
 	    !strncasecmp(line, name, sizeof(name) - 1)) {
 		memcpy(value, line + sizeof(name) - 1, length - sizeof(name) + 1);
@@ -296,15 +314,20 @@ static int look_whether_stopped(void *context, curl_off_t a, curl_off_t b, curl_
 static struct curl_slist *make_headers(struct http *h, const char *token, bool *failed)
 {
 	struct curl_slist *list = NULL, *longer;
-	/* an answer to "Expect" would be waited for with each film */
-	const char *own[4] = {"Expect:"};
+	const char *own[4] = {NULL};
 	const char *const *sources[] = {own, h->post->headers};
-	size_t count = 1;
+	size_t count = 0;
 
+	/*
+	 * an answer to "Expect" would be waited for with each film; of one that is signed, libcurl
+	 * would sign it, although it is not sent
+	 */
+	if (!h->post->signer)
+		own[count++] = "Expect:";
 	if (*token)
 		own[count++] = token;
 	/* how long it will be is not known */
-	if (h->post->read)
+	if (h->post->read && !h->post->size)
 		own[count++] = "Transfer-Encoding: chunked";
 
 	for (int i = 0; i < 2; i++)
@@ -316,8 +339,39 @@ static struct curl_slist *make_headers(struct http *h, const char *token, bool *
 	return list;
 }
 
+/* POST and PUT have a body, the others none. */
+static void set_method(CURL *curl, const struct http_post *post)
+{
+	const char *method = post->method ? post->method : "POST";
+
+	if (!strcmp(method, "PUT")) {
+		curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)post->size);
+	} else if (!strcmp(method, "POST")) {
+		curl_easy_setopt(curl, CURLOPT_POST, 1L);
+		if (!post->read || post->size)
+			curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->size);
+	} else if (!strcmp(method, "HEAD")) {
+		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+	} else {
+		curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+	}
+}
+
+static void set_signer(CURL *curl, const struct http_signer *signer)
+{
+	char provider[128];
+
+	snprintf(provider, sizeof(provider), "aws:amz:%.100s:s3", signer->region);
+	curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, provider);
+	curl_easy_setopt(curl, CURLOPT_USERNAME, signer->id);
+	curl_easy_setopt(curl, CURLOPT_PASSWORD, signer->secret);
+}
+
 static void set_options(struct http *h, struct curl_slist *headers)
 {
+	long seconds = h->post->seconds ? (long)h->post->seconds : (long)POST_SECONDS;
 	CURL *curl = h->curl;
 
 	/* connections and what is known of names stay */
@@ -325,11 +379,11 @@ static void set_options(struct http *h, struct curl_slist *headers)
 	curl_easy_setopt(curl, CURLOPT_URL, h->post->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(curl, CURLOPT_POST, 1L);
+	set_method(curl, h->post);
+	if (h->post->signer)
+		set_signer(curl, h->post->signer);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "stackcam/" STACKCAM_VERSION);
-	if (!h->post->read)
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->post->size);
 	curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body);
 	curl_easy_setopt(curl, CURLOPT_READDATA, h);
 	curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, begin_anew);
@@ -343,7 +397,7 @@ static void set_options(struct http *h, struct curl_slist *headers)
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)POST_SECONDS);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, seconds);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SLOW_SECONDS);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, h->error);
@@ -372,12 +426,13 @@ static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 {
 	const char *words = *h->error ? h->error : curl_easy_strerror(code), *to_do = NULL;
 	const char *where = http_shown(h->post->url);
+	const char *what = h->post->write ? "read from" : "send to";
 	char hint[sizeof(why->to_do)];
 	long os_error = 0;
 
 	switch (code) {
 	case CURLE_ABORTED_BY_CALLBACK:
-		return fail(why, -ECANCELED, NULL, "stopped while sending to %s", where);
+		return fail(why, -ECANCELED, NULL, "stopped: cannot %s %s", what, where);
 	case CURLE_COULDNT_CONNECT:
 		curl_easy_getinfo(h->curl, CURLINFO_OS_ERRNO, &os_error);
 		words = os_error ? strerror((int)os_error) : curl_easy_strerror(code);
@@ -401,11 +456,11 @@ static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 		to_do = "name the file of the authority that signed its certificate with --tls-ca";
 		break;
 	case CURLE_OUT_OF_MEMORY:
-		return fail_errno(why, -ENOMEM, NULL, "cannot send to %s", where);
+		return fail_errno(why, -ENOMEM, NULL, "cannot %s %s", what, where);
 	default:
 		break;
 	}
-	return fail(why, -EIO, to_do, "cannot send to %s: %s", where, words);
+	return fail(why, -EIO, to_do, "cannot %s %s: %s", what, where, words);
 }
 
 int http_post(struct http *h, const struct http_post *post, struct http_reply *reply,

@@ -10,7 +10,7 @@
 #include "base/fail.h"
 
 /*
- * A client that posts over HTTP: one connection, which is kept. Redirections are not followed, the
+ * A client that sends over HTTP: one connection, which is kept. Redirections are not followed, the
  * certificate of the server is checked, and nothing may take for ever. Used by one thread.
  */
 struct http;
@@ -44,10 +44,23 @@ size_t http_user(const char *text, const char **user);
 /* A URL as messages show it: from its host on, if it has a name and password. A part of user. */
 const char *http_shown(const char *url);
 
-/* What is posted: bytes, or what read() gives piece by piece. */
+/* Signs a request as AWS does (Signature Version 4). Strings stay the caller's. */
+struct http_signer {
+	const char *id, *secret;
+	const char *region; /* "us-east-1" … */
+};
+
+/*
+ * What is posted: bytes, or what read() gives piece by piece. With read(), a size of 0 means that
+ * it is not known before the end.
+ */
 struct http_post {
 	const char *url;
 	const char *const *headers; /* "Name: value", null behind the last */
+	/* null: POST; PUT has a body, too; GET, HEAD and DELETE have none */
+	const char *method;
+	const struct http_signer *signer; /* null: it is not signed */
+	unsigned int seconds;		  /* that it may take; 0: as usual */
 	const void *body;
 	size_t size;
 	/*
@@ -56,18 +69,22 @@ struct http_post {
 	 */
 	long (*read)(void *context, char *to, size_t room);
 	int (*rewind)(void *context);
-	void *context;
+	/* The body of a reply with status 2xx, by pieces; false: it cannot go on. May be null. */
+	bool (*write)(void *context, const char *from, size_t size);
+	/* Each header of the reply, a line without its end. May be null. */
+	void (*header)(void *context, const char *line);
+	void *context; /* of all four */
 };
 
 struct http_reply {
 	unsigned int status;  /* 200 … */
 	uint64_t retry_after; /* ns that the server asks for; 0: it did not */
-	char words[256];      /* how its body begins … */
+	char words[1024];     /* how its body begins, if write() does not get it … */
 	size_t size;	      /* … in that many bytes */
 };
 
 /*
- * Posts, and waits for the reply. Returns 0 when there was one, with any status; else a negative
+ * Sends, and waits for the reply. Returns 0 when there was one, with any status; else a negative
  * errno with *why filled: -ECANCELED, it was stopped.
  */
 int http_post(struct http *http, const struct http_post *post, struct http_reply *reply,
