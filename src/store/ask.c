@@ -139,24 +139,13 @@ bool asked_series(const struct store_ask *ask, const struct dictionary_series *s
 	return true;
 }
 
-static int pick_series(struct asked *a, struct fail *why)
-{
-	const struct dictionary *d = &a->index->dictionary;
-	uint32_t count = dictionary_readable(&d->series);
-
-	for (uint32_t i = 1; i < count; i++)
-		if (asked_series(a->ask, dictionary_series_at(d, i)) && !vec_push(&a->series, i))
-			return fail_errno(why, -ENOMEM, NULL, "cannot ask the store");
-	a->one_service = !a->ask->host && !a->ask->version && !a->ask->label_count;
-	return 0;
-}
-
 int asked_begin(struct asked *asked, struct store *store, const struct store_ask *ask,
 		struct fail *why)
 {
 	int err;
 
-	*asked = (struct asked){.store = store, .index = store_index(store), .ask = ask};
+	*asked = (struct asked){
+		.store = store, .index = store_index(store), .sums = &index_sums, .ask = ask};
 	err = pick_event(asked, why);
 	if (!err)
 		err = pick_time(asked, why);
@@ -169,12 +158,12 @@ int asked_begin(struct asked *asked, struct store *store, const struct store_ask
 	asked->read_until =
 		store_complete_until(store, &(struct store_span){ask->host, asked->event_name,
 								 asked->from, asked->to, true});
-	return pick_series(asked, why);
+	asked->one_service = !ask->host && !ask->version && !ask->label_count;
+	return 0;
 }
 
 void asked_free(struct asked *asked)
 {
-	vec_free(&asked->series);
 	free(asked->kept);
 	index_free(asked->index);
 }
@@ -264,83 +253,4 @@ void filmed_add(struct filmed *filmed, uint64_t first, uint64_t last)
 	if (filmed->steps)
 		add_to_steps(filmed->steps, first, last);
 	filmed->until = last;
-}
-
-static void take_filmed(void *context, uint64_t first, uint64_t last)
-{
-	filmed_add(context, first, last);
-}
-
-/* The time of the samples that the index has, and of no others. */
-static int sum_filmed(const struct asked *a, struct index_reader *reader, struct store_sum *sum)
-{
-	struct filmed filmed = {.until = sum->from, .end = sum->to, .steps = a->steps};
-	const struct index_filmed_ask ask = {a->ask->host, a->event, sum->from, sum->to};
-	int rc = index_filmed_each(reader, &ask, take_filmed, &filmed);
-
-	sum->filmed = filmed.sum;
-	return rc;
-}
-
-/*
- * Of the hours at both ends those losses count whose minute is in the time, and those whose minute
- * is not known.
- */
-static int sum_lost(const struct asked *a, struct index_reader *reader, struct store_sum *sum)
-{
-	sqlite3_stmt *row = NULL;
-	int64_t first = (int64_t)(a->from / NS_HOUR);
-	int64_t last = (int64_t)(a->to ? (a->to - 1) / NS_HOUR : 0);
-	int rc = sql_open(
-		reader->db, &row,
-		"SELECT event, sum(count) FROM"
-		" (SELECT event, count FROM lost WHERE event IN (0, ?1, ?7)"
-		" AND hour BETWEEN ?2 AND ?3 AND (?6 = '' OR host = ?6)"
-		" UNION ALL SELECT event, -count FROM lost_minute WHERE event IN (0, ?1, ?7)"
-		" AND minute BETWEEN ?2 * 60 AND ?3 * 60 + 59"
-		" AND minute NOT BETWEEN ?4 AND ?5 AND (?6 = '' OR host = ?6))"
-		" GROUP BY event",
-		"iiiiiti", (int64_t)a->event, first, last, (int64_t)a->first, (int64_t)a->end - 1,
-		a->ask->host ? a->ask->host : "", (int64_t)a->event + INDEX_LOST_PARTS);
-
-	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-		int64_t count = sqlite3_column_int64(row, 1);
-
-		rc = SQLITE_OK;
-		if (count <= 0)
-			continue;
-		sum->lost = add_saturated(sum->lost, (uint64_t)count);
-		if (a->event && sqlite3_column_int64(row, 0) == a->event)
-			sum->lost_samples = (uint64_t)count;
-	}
-	sqlite3_finalize(row);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-int asked_sum(const struct asked *a, struct index_reader *reader, struct store_sum *sum,
-	      struct fail *why)
-{
-	const char *host = a->ask->host ? a->ask->host : "";
-	sqlite3_stmt *row = NULL;
-	int rc = sql_open(reader->db, &row,
-			  "SELECT count(*) FROM gap WHERE last >= ?1 AND first < ?2"
-			  " AND (?3 = '' OR host = ?3)",
-			  "iit", (int64_t)a->from, (int64_t)a->to, host);
-
-	sum->from = sum->complete_from = a->first * NS_MINUTE;
-	sum->to = a->end * NS_MINUTE;
-	sum->complete_until = a->complete_until < sum->to ? a->complete_until : sum->to;
-	sum->unit = a->unit;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(row);
-	if (rc == SQLITE_ROW) {
-		sum->films_damaged = (uint32_t)sqlite3_column_int64(row, 0) +
-				     store_count_later(a->store, a->ask->host, a->from, a->to);
-	}
-	sqlite3_finalize(row);
-	if (rc == SQLITE_ROW)
-		rc = sum_lost(a, reader, sum);
-	if (rc == SQLITE_OK)
-		rc = sum_filmed(a, reader, sum);
-	return rc == SQLITE_OK ? 0 : index_failed(a->index, reader->db, rc, why);
 }

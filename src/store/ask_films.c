@@ -97,30 +97,23 @@ static size_t gcd(size_t a, size_t b)
 	return a;
 }
 
-/* Those that have the event: of others nothing is to be read, or to be missing. */
-#define FILMS_OF_TIME                                                           \
-	" FROM film WHERE last >= ?1 AND first < ?2 AND (?3 = '' OR host = ?3)" \
-	" AND instr(events, ',' || ?4 || ',')"
+static int count_film(void *context, const struct sums_film *film)
+{
+	(void)film;
+	++*(int64_t *)context;
+	return 0;
+}
 
 int64_t ask_count_films(const struct asked *a, struct fail *why)
 {
-	struct index_reader *reader;
-	sqlite3_stmt *row = NULL;
+	struct sums_view *view;
 	int64_t count = 0;
-	int err = index_reader_take(a->index, &reader, why), rc;
+	int err = index_sums.open(a, &view, why);
 
 	if (err)
 		return err;
-	rc = sql_open(reader->db, &row, "SELECT count(*)" FILMS_OF_TIME, "iiti", (int64_t)a->from,
-		      (int64_t)a->to, a->ask->host ? a->ask->host : "", (int64_t)a->event);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(row);
-	if (rc == SQLITE_ROW)
-		count = sqlite3_column_int64(row, 0);
-	else
-		err = index_failed(a->index, reader->db, rc, why);
-	sqlite3_finalize(row);
-	index_reader_give(a->index, reader);
+	err = index_sums.films(a, view, count_film, &count, why);
+	index_sums.close(a, view, NULL);
 	return err ? err : count;
 }
 
@@ -162,37 +155,37 @@ static int add_growing(void *context, const struct store_growing *found)
 		       : -ENOMEM;
 }
 
+struct film_lister {
+	struct film_list *list;
+	struct fail *why;
+};
+
+static int list_film(void *context, const struct sums_film *film)
+{
+	struct film_lister *l = context;
+	const struct listed listed = {
+		(char *)film->name, (char *)film->host, film->first, film->last, false, false};
+
+	return list_add(l->list, listed)
+		       ? 0
+		       : fail_errno(l->why, -ENOMEM, NULL, "cannot ask the films");
+}
+
 static int list_films(const struct asked *a, struct film_list *list, struct store_sum *sum,
 		      struct fail *why)
 {
-	struct index_reader *reader;
-	sqlite3_stmt *row = NULL;
-	int err = index_reader_take(a->index, &reader, why), rc;
+	struct film_lister lister = {list, why};
+	struct sums_view *view;
+	int err = index_sums.open(a, &view, why);
 
 	if (err)
 		return err;
-	err = asked_sum(a, reader, sum, why);
+	err = index_sums.about(a, view, sum, why);
 	/* of the films that are read, the losses are known without the index */
 	sum->lost = sum->lost_samples = 0;
-	rc = sql_open(reader->db, &row,
-		      "SELECT name, host, first, last" FILMS_OF_TIME " ORDER BY first, name",
-		      "iiti", (int64_t)a->from, (int64_t)a->to, a->ask->host ? a->ask->host : "",
-		      (int64_t)a->event);
-	while (!err && rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-		char *name = (char *)sqlite3_column_text(row, 0);
-		char *host = (char *)sqlite3_column_text(row, 1);
-
-		if (!list_add(list, (struct listed){name ? name : "", host ? host : "",
-						    (uint64_t)sqlite3_column_int64(row, 2),
-						    (uint64_t)sqlite3_column_int64(row, 3), false,
-						    false}))
-			err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
-		rc = SQLITE_OK;
-	}
-	if (!err && rc != SQLITE_DONE)
-		err = index_failed(a->index, reader->db, rc, why);
-	sqlite3_finalize(row);
-	index_reader_give(a->index, reader);
+	if (!err)
+		err = index_sums.films(a, view, list_film, &lister, why);
+	index_sums.close(a, view, NULL);
 	if (!err && store_each_growing(a->store, a->to, add_growing, &(struct growing){a, list}))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
 	return err;

@@ -76,32 +76,38 @@ static bool is_for_show(const struct store_ask *ask, size_t sides)
 	       !(ask->question && ask->question->shape.by_image);
 }
 
-/* Reads both sides, or one, from the index; sums: in the order of enum tree_side. */
-static int read_index(struct asked *sides, size_t count, struct store_answer *answer,
-		      struct store_sum **sums, struct fail *why)
+/* Adds one side up in the view. */
+static int read_side(struct asked *side, struct sums_view *view, enum tree_side which,
+		     struct store_sum *sum, struct fail *why)
 {
-	struct index *index = sides[0].index;
+	int err = view->verbs->select(side, view, SUMS_PATHS, why);
+
+	sum->by_paths = asked_by_names(side);
+	if (!err && sum->by_paths)
+		err = asked_keep_named(side, view, why);
+	if (!err)
+		err = view->verbs->about(side, view, sum, why);
+	return err ? err : paths_add(side, view, which, sum, why);
+}
+
+/* Reads both sides, or one, from sums; answers: in the order of enum tree_side. */
+static int read_sums(struct asked *sides, size_t count, struct store_answer *answer,
+		     struct store_sum **sums, struct fail *why)
+{
 	bool for_show = is_for_show(sides[0].ask, count);
-	struct index_reader *reader;
-	int err = index_reader_take(index, &reader, why);
+	struct sums_view *view;
+	int err = sides[0].sums->open(&sides[0], &view, why);
 
 	if (err)
 		return err;
-	for (size_t i = 0; !err && i < count; i++) {
-		sums[i]->by_paths = asked_by_names(&sides[i]);
-		if (sums[i]->by_paths)
-			err = asked_keep_named(&sides[i], reader, why);
-		if (!err)
-			err = asked_sum(&sides[i], reader, sums[i], why);
-		if (!err)
-			err = paths_add(&sides[i], reader, (enum tree_side)i, sums[i], why);
-	}
+	for (size_t i = 0; !err && i < count; i++)
+		err = read_side(&sides[i], view, (enum tree_side)i, sums[i], why);
 	if (err)
-		paths_drop(reader);
-	else if (for_show ? paths_shown(index, reader, sides[0].ask, answer)
-			  : paths_tree(index, reader, &answer->tree))
+		sums_drop(&view->by_path);
+	else if (for_show ? paths_shown(view, sides[0].ask, answer)
+			  : paths_tree(view, &answer->tree))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
-	index_reader_give(index, reader);
+	view->verbs->close(&sides[0], view, answer->private);
 	return err;
 }
 
@@ -147,7 +153,7 @@ static int read_films(struct asked *sides, size_t count, struct store_answer *an
 		*sums[i] = (struct store_sum){0};
 	if (tree_init(&answer->tree, &shape, true))
 		return fail_errno(why, -ENOMEM, NULL, "cannot answer");
-	return read_index(sides, count, answer, sums, why);
+	return read_sums(sides, count, answer, sums, why);
 }
 
 /* An answer of one side or two. */
@@ -162,7 +168,7 @@ static int answer_sides(struct asked *sides, size_t count, struct store_answer *
 	if (count == 2)
 		keep_apart(sides);
 	if (!err)
-		err = (by_films ? read_films : read_index)(sides, count, answer, sums, why);
+		err = (by_films ? read_films : read_sums)(sides, count, answer, sums, why);
 	if (!err)
 		err = asked_request_check(&answer->private->request, sides[0].ask, &answer->sum,
 					  why);

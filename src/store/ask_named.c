@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks by the names of their functions, from the index: a function that matches is found once in
+ * Stacks by the names of their functions, from sums: a function that matches is found once in
  * the dictionary, and a path has it where its own function matches or its parent has it. A parent's
- * number is below its children's, so one pass over the paths is enough. What the index does not
- * know cannot match: functions that were inlined, and an interpreter's own frames.
+ * number is below its children's, so one pass over the paths is enough. What sums do not
+ * have cannot match: functions that were inlined, and an interpreter's own frames.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,10 +22,11 @@ static uint8_t *match_functions(const struct dictionary *d, struct regex *regex)
 }
 
 /* A byte per path: whether a function that matches is on it. */
-static int match_paths(const struct asked *a, size_t paths, struct regex *regex, uint8_t **result,
+static int match_paths(const struct sums_view *view, struct regex *regex, uint8_t **result,
 		       struct fail *why)
 {
-	const struct dictionary *d = &a->index->dictionary;
+	const struct dictionary *d = view->dictionary;
+	size_t paths = view->paths;
 	uint8_t *functions = match_functions(d, regex), *matches = calloc(paths + 1, 1);
 
 	*result = matches;
@@ -42,18 +43,18 @@ static int match_paths(const struct asked *a, size_t paths, struct regex *regex,
 	return regex_check(regex, why);
 }
 
-int asked_keep_named(struct asked *a, const struct index_reader *reader, struct fail *why)
+int asked_keep_named(struct asked *a, const struct sums_view *view, struct fail *why)
 {
 	const struct filter *filter = &a->ask->question->filter;
 	uint8_t *ignored = NULL;
 	int err = 0;
 
 	if (filter->focus)
-		err = match_paths(a, reader->paths, filter->focus, &a->kept, why);
+		err = match_paths(view, filter->focus, &a->kept, why);
 	if (!err && filter->ignore)
-		err = match_paths(a, reader->paths, filter->ignore, &ignored, why);
+		err = match_paths(view, filter->ignore, &ignored, why);
 	if (!err && ignored) {
-		for (size_t i = 0; i < reader->paths; i++)
+		for (size_t i = 0; i < view->paths; i++)
 			ignored[i] = !ignored[i] && (!a->kept || a->kept[i]);
 		free(a->kept);
 		a->kept = ignored;

@@ -9,46 +9,66 @@
 
 #include "store/ask_private.h"
 
-/* Makes room for all paths that the reader may meet. */
-static bool make_room(struct index_reader *r, enum tree_side side)
+/* Fresh memory is zero without being touched: of a large dictionary most is never needed. */
+static bool grow(void **array, size_t used, size_t room, size_t size)
 {
-	if (r->paths > r->room) {
-		paths_drop(r);
-		r->room = r->paths + r->paths / 4 + PIECE;
-		r->seen = calloc(r->room, 1);
-		r->nodes = malloc(r->room * sizeof(*r->nodes));
-		if (!r->seen || !r->nodes)
-			return false;
-	}
-	if (!r->sums[side])
-		r->sums[side] = calloc(r->room, sizeof(*r->sums[side]));
-	return r->sums[side];
+	void *grown = calloc(room, size);
+
+	if (!grown)
+		return false;
+	if (*array)
+		memcpy(grown, *array, used * size);
+	free(*array);
+	*array = grown;
+	return true;
 }
 
-void paths_drop(struct index_reader *r)
+/*
+ * Makes room for all paths of the view. The first side finds all zero; for the second, select() may
+ * have found more paths, and what the first one added stays.
+ */
+static bool make_room(struct sums_view *view, enum tree_side side)
 {
-	free(r->sums[0]);
-	free(r->sums[1]);
-	free(r->seen);
-	free(r->nodes);
-	r->sums[0] = r->sums[1] = NULL;
-	r->seen = NULL;
-	r->nodes = NULL;
-	r->room = 0;
+	struct path_sums *p = &view->by_path;
+	size_t used = p->room, room = used;
+
+	if (view->paths > used) {
+		room = view->paths + view->paths / 4 + PIECE;
+		if (side == TREE_NOW)
+			sums_drop(p);
+		if ((p->sums[0] && !grow((void **)&p->sums[0], used, room, sizeof(*p->sums[0]))) ||
+		    (p->sums[1] && !grow((void **)&p->sums[1], used, room, sizeof(*p->sums[1]))) ||
+		    !grow((void **)&p->seen, used, room, sizeof(*p->seen)) ||
+		    !grow((void **)&p->nodes, used, room, sizeof(*p->nodes)))
+			return false;
+		p->room = room;
+	}
+	if (!p->sums[side])
+		p->sums[side] = calloc(room, sizeof(*p->sums[side]));
+	return p->sums[side];
+}
+
+void sums_drop(struct path_sums *p)
+{
+	free(p->sums[0]);
+	free(p->sums[1]);
+	free(p->seen);
+	free(p->nodes);
+	*p = (struct path_sums){0};
 }
 
 struct adder {
-	struct index_reader *reader;
+	struct path_sums *sums;
 	enum tree_side side;
 	struct store_sum *sum;
 	struct fail *why;
 };
 
-static int add_row(void *context, const struct scan_row *row)
+static int add_row(void *context, const struct sums_row *row)
 {
 	struct adder *a = context;
-	uint64_t *sums = a->reader->sums[a->side];
-	uint8_t *seen = a->reader->seen;
+	uint64_t *sums = a->sums->sums[a->side];
+	uint8_t *seen = a->sums->seen;
 
 	for (size_t i = 0; i < row->count; i++) {
 		sums[row->path[i]] += row->value[i];
@@ -59,32 +79,33 @@ static int add_row(void *context, const struct scan_row *row)
 	return sum_add(a->sum, row->sum.samples, row->sum.total, a->why);
 }
 
-int paths_add(const struct asked *asked, struct index_reader *reader, enum tree_side side,
+int paths_add(const struct asked *asked, struct sums_view *view, enum tree_side side,
 	      struct store_sum *sum, struct fail *why)
 {
-	struct adder adder = {reader, side, sum, why};
+	struct adder adder = {&view->by_path, side, sum, why};
 
-	if (!make_room(reader, side))
+	if (!make_room(view, side))
 		return fail_errno(why, -ENOMEM, NULL, "cannot add up the samples");
-	return ask_scan(asked, reader, SCAN_PATHS, add_row, &adder, why);
+	return view->verbs->each(asked, view, SUMS_PATHS, add_row, &adder, why);
 }
 
 /* What is made of paths while a tree grows. */
 struct builder {
 	const struct dictionary *d;
-	struct index_reader *reader;
+	struct path_sums *sums;
 	struct tree *tree;
 	uint32_t *labels; /* of functions, or of images where the tree is of those; plus one */
 	struct map child_of;
 	uint8_t *not_inlined; /* by node: some samples passed it where it was called */
 };
 
-size_t paths_mark(const struct dictionary *d, struct index_reader *reader)
+size_t paths_mark(struct sums_view *view)
 {
-	uint8_t *seen = reader->seen;
+	const struct dictionary *d = view->dictionary;
+	uint8_t *seen = view->by_path.seen;
 	size_t count = 1;
 
-	for (size_t i = reader->paths; i-- > 1;) {
+	for (size_t i = view->paths; i-- > 1;) {
 		const struct dictionary_path *path;
 
 		if (!seen[i])
@@ -160,7 +181,7 @@ static uint32_t image_node(struct builder *b, uint32_t parent, uint32_t label)
 
 static int make_nodes(struct builder *b, size_t paths)
 {
-	struct index_reader *r = b->reader;
+	struct path_sums *r = b->sums;
 
 	r->nodes[0] = 0;
 	r->seen[0] = 0;
@@ -202,16 +223,16 @@ static int make_nodes(struct builder *b, size_t paths)
 	return 0;
 }
 
-int paths_tree(struct index *index, struct index_reader *reader, struct tree *tree)
+int paths_tree(struct sums_view *view, struct tree *tree)
 {
-	struct builder b = {.d = &index->dictionary, .reader = reader, .tree = tree};
-	size_t paths = reader->paths, count;
+	struct builder b = {.d = view->dictionary, .sums = &view->by_path, .tree = tree};
+	size_t paths = view->paths, count;
 	int err = -ENOMEM;
 
 	/* nothing was added: there is no event of that name */
-	if (!reader->seen || paths > reader->room)
+	if (!view->by_path.seen || paths > view->by_path.room)
 		return 0;
-	count = paths_mark(b.d, reader);
+	count = paths_mark(view);
 	b.labels = calloc(dictionary_readable(&b.d->functions), sizeof(*b.labels));
 	b.not_inlined = calloc(count + 1, 1);
 	if (b.labels && b.not_inlined && vec_reserve(&tree->nodes, count + 1))
@@ -219,7 +240,7 @@ int paths_tree(struct index *index, struct index_reader *reader, struct tree *tr
 	for (size_t i = 1; !err && i < tree->nodes.count; i++)
 		tree->nodes.at[i].inlined = !b.not_inlined[i];
 	if (err)
-		paths_drop(reader);
+		sums_drop(&view->by_path);
 	free(b.labels);
 	free(b.not_inlined);
 	map_free(&b.child_of);

@@ -9,6 +9,7 @@
 #include "query/view.h"
 #include "store/ask.h"
 #include "store/index_private.h"
+#include "store/sums.h"
 
 /* What the files of store/ask*.c share. */
 
@@ -52,10 +53,11 @@ struct store_answer_private {
 struct store_answer_private *answer_private_new(struct fail *why);
 void answer_private_free(struct store_answer_private *private);
 
-/* An ask, as the index understands it. */
+/* An ask, as the store understands it. */
 struct asked {
 	struct store *store;
 	struct index *index;
+	const struct sums_verbs *sums; /* which sums answer it, if films do not */
 	const struct store_ask *ask;
 	uint32_t event; /* of the index; 0: it has none of that name */
 	const char *event_name, *unit;
@@ -73,9 +75,8 @@ struct asked {
 		 */
 		seen;
 	bool is_spread; /* a part of the films says much the same as all: see ask_films() */
-	/* by path of the index: whether names of functions keep it; null: all are kept */
+	/* by path of the view: whether names of functions keep it; null: all are kept */
 	uint8_t *kept;
-	vec(uint32_t) series;	    /* those that are meant */
 	struct filmed_steps *steps; /* what of each was filmed is wanted; null: of all time alone */
 };
 
@@ -107,7 +108,7 @@ bool asked_is_late(const struct asked *asked);
 /* Whether they must be for the names of functions alone, which the index knows nearly as well. */
 bool asked_by_names(const struct asked *asked);
 /* Sets asked->kept to the paths that those names keep. Returns 0 or a negative errno. */
-int asked_keep_named(struct asked *asked, const struct index_reader *reader, struct fail *why);
+int asked_keep_named(struct asked *asked, const struct sums_view *view, struct fail *why);
 /* Whether reading them is better: a short time that does not begin or end with a minute. */
 bool asked_prefers_films(const struct asked *asked);
 
@@ -127,58 +128,27 @@ struct filmed {
 };
 void filmed_add(struct filmed *filmed, uint64_t first, uint64_t last);
 
-/* Fills what is said about a time without its samples: what was lost, which films are damaged. */
-int asked_sum(const struct asked *asked, struct index_reader *reader, struct store_sum *sum,
-	      struct fail *why);
-
-/*
- * Reads what the index has. A row: sums of a series in some minutes, and the paths they are of, if
- * they are wanted. With one_service the series of a row may stand for all of its service. Where
- * asked->kept is set, a row has the paths that are kept, and their total; how many samples they
- * were is not known, so its other counts are 0.
- */
-enum scan_what {
-	SCAN_SUMS,	   /* no paths; hours as they are */
-	SCAN_MINUTES,	   /* no paths; every minute for itself */
-	SCAN_PATHS,	   /* hours as they are */
-	SCAN_MINUTE_PATHS, /* every minute for itself */
-};
-struct scan_row {
-	uint32_t series;
-	uint64_t minute; /* the first, since 1970 */
-	struct cell_sum sum;
-	const uint64_t *path, *value;
-	size_t count;
-};
-int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_what what,
-	     int (*take)(void *context, const struct scan_row *row), void *context,
-	     struct fail *why);
-
 /*
  * Adds the paths of an ask to the sums of one side; then makes the tree of both (tree_init() was
- * called), which sets the sums back. The reader's dictionary must be as new as its transaction.
+ * called), which sets the sums back.
  */
-int paths_add(const struct asked *asked, struct index_reader *reader, enum tree_side side,
+int paths_add(const struct asked *asked, struct sums_view *view, enum tree_side side,
 	      struct store_sum *sum, struct fail *why);
-int paths_tree(struct index *index, struct index_reader *reader, struct tree *tree);
+int paths_tree(struct sums_view *view, struct tree *tree);
 /*
  * Of the sums of TREE_NOW alone: the same, but only the part that will be shown (struct
  * store_ask), with the functions. Sets the sums back.
  */
-int paths_shown(struct index *index, struct index_reader *reader, const struct store_ask *ask,
-		struct store_answer *answer);
+int paths_shown(struct sums_view *view, const struct store_ask *ask, struct store_answer *answer);
 
 enum {
 	SEEN_SELF = 1,	/* something was spent in or below it */
 	SEEN_PLAIN = 2, /* it is the plain one of such a path */
 };
 /* Marks all paths above what was spent; returns how many nodes there are at most. */
-size_t paths_mark(const struct dictionary *d, struct index_reader *reader);
+size_t paths_mark(struct sums_view *view);
 /* The label of a function; labels: by function, plus one, 0: none yet. LABEL_NONE: no memory. */
 uint32_t paths_label(const struct dictionary *d, struct tree *tree, uint32_t *labels, uint32_t id);
-
-/* Sets the sums back without a tree, after a failure. */
-void paths_drop(struct index_reader *reader);
 
 /*
  * Opens the films of an ask one after the other, the newest first, so that one is in memory at a
@@ -228,6 +198,11 @@ int films_add(const struct asked *asked, struct tree *tree, enum tree_side side,
 
 /* How many films an ask would open; negative: an error. */
 int64_t ask_count_films(const struct asked *asked, struct fail *why);
+
+/* index_scan.c: each() of the index. */
+int index_scan(const struct asked *asked, struct sums_view *view, enum sums_what what,
+	       int (*row)(void *context, const struct sums_row *row), void *context,
+	       struct fail *why);
 
 /* Adds up; -EOVERFLOW with *why filled. */
 int sum_add(struct store_sum *sum, uint64_t samples, uint64_t total, struct fail *why);

@@ -11,6 +11,7 @@
 
 struct lister {
 	const struct asked *asked;
+	const struct dictionary *dictionary; /* of rows */
 	vec(struct store_series) all;
 	struct map of; /* series, or in films a hash of its words, to its place in all */
 	struct store_sum *sum;
@@ -23,17 +24,17 @@ static int no_memory(struct fail *why)
 	return fail_errno(why, -ENOMEM, NULL, "cannot list the series");
 }
 
-static int take_row(void *context, const struct scan_row *row)
+static int take_row(void *context, const struct sums_row *row)
 {
 	struct lister *l = context;
-	const struct dictionary *d = &l->asked->index->dictionary;
 	uint64_t *known = map_get(&l->of, row->series);
 	struct store_series *at;
 
 	if (known) {
 		at = &l->all.at[*known];
 	} else {
-		const struct dictionary_series *s = dictionary_series_at(d, row->series);
+		const struct dictionary_series *s =
+			dictionary_series_at(l->dictionary, row->series);
 
 		if (!vec_push(&l->all, (struct store_series){s->host, s->service, s->version,
 							     s->labels, 0, 0}) ||
@@ -119,20 +120,23 @@ static int largest_first(const void *x, const void *y)
 
 static int read_series(struct asked *asked, struct lister *l, struct fail *why)
 {
-	struct index_reader *reader;
+	struct sums_view *view;
 	int err;
 
 	if (asked_needs_films(asked))
 		return ask_films(asked, film_open, l->sum, take_film, l, why);
-	err = index_reader_take(asked->index, &reader, why);
+	err = asked->sums->open(asked, &view, why);
 	if (err)
 		return err;
 	/* each series for itself */
 	asked->one_service = false;
-	err = asked_sum(asked, reader, l->sum, why);
+	l->dictionary = view->dictionary;
+	err = view->verbs->select(asked, view, SUMS_TOTALS, why);
 	if (!err)
-		err = ask_scan(asked, reader, SCAN_SUMS, take_row, l, why);
-	index_reader_give(asked->index, reader);
+		err = view->verbs->about(asked, view, l->sum, why);
+	if (!err)
+		err = view->verbs->each(asked, view, SUMS_TOTALS, take_row, l, why);
+	view->verbs->close(asked, view, l->private);
 	return err;
 }
 
@@ -148,10 +152,8 @@ int store_series(struct store *store, const struct store_ask *ask, size_t limit,
 		return -ENOMEM;
 	l.private = list->private;
 	err = asked_begin(&asked, store, ask, why);
-	if (!err) {
-		l.private->index = index_share(asked.index);
+	if (!err)
 		err = read_series(&asked, &l, why);
-	}
 	if (!err && l.all.count)
 		qsort(l.all.at, l.all.count, sizeof(*l.all.at), largest_first);
 	list->at = l.all.at;

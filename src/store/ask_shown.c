@@ -12,7 +12,7 @@
 
 struct shown {
 	const struct dictionary *d;
-	struct index_reader *reader;
+	struct path_sums *sums;
 	const struct store_ask *ask;
 	struct store_answer *answer;
 	size_t paths, functions; /* of the dictionary, with the unused 0 */
@@ -75,7 +75,7 @@ static uint32_t parent_of(const struct shown *s, const struct dictionary_path *p
  */
 static void add_up(struct shown *s)
 {
-	const uint8_t *seen = s->reader->seen;
+	const uint8_t *seen = s->sums->seen;
 
 	for (size_t i = s->paths; i-- > 1;) {
 		const struct dictionary_path *path;
@@ -250,7 +250,7 @@ static int put_nodes(struct shown *s)
 
 static void set_back(struct shown *s)
 {
-	uint8_t *seen = s->reader->seen;
+	uint8_t *seen = s->sums->seen;
 
 	/* most paths belong to other answers: their pages are not touched */
 	for (size_t i = 0; i < s->paths; i++) {
@@ -261,26 +261,26 @@ static void set_back(struct shown *s)
 	}
 }
 
-int paths_shown(struct index *index, struct index_reader *reader, const struct store_ask *ask,
-		struct store_answer *answer)
+int paths_shown(struct sums_view *view, const struct store_ask *ask, struct store_answer *answer)
 {
+	struct path_sums *sums = &view->by_path;
 	struct shown s = {
-		.d = &index->dictionary,
-		.reader = reader,
+		.d = view->dictionary,
+		.sums = sums,
 		.ask = ask,
 		.answer = answer,
-		.paths = reader->paths,
-		.functions = dictionary_readable(&index->dictionary.functions),
-		.self = reader->sums[TREE_NOW],
-		.place = reader->nodes,
+		.paths = view->paths,
+		.functions = dictionary_readable(&view->dictionary->functions),
+		.self = sums->sums[TREE_NOW],
+		.place = sums->nodes,
 	};
 	int err = -ENOMEM;
 
 	answer->private->is_shown = true;
 	/* nothing was added: there is no event of that name */
-	if (!reader->seen || s.paths > reader->room)
+	if (!sums->seen || s.paths > sums->room)
 		return 0;
-	paths_mark(s.d, reader);
+	paths_mark(view);
 	if (make_room(&s)) {
 		add_up(&s);
 		add_functions(&s);
@@ -289,7 +289,7 @@ int paths_shown(struct index *index, struct index_reader *reader, const struct s
 	if (!err)
 		err = put_functions(&s);
 	if (err)
-		paths_drop(reader);
+		sums_drop(sums);
 	else
 		set_back(&s);
 	free_room(&s);

@@ -26,7 +26,7 @@ struct liner {
 	struct store_answer_private *private;
 	const char *function; /* null: all */
 	uint8_t *within;      /* by path: it is the function, or below it */
-	uint32_t paths;
+	const struct sums_view *view;
 	/*
 	 * of a level: by process and step, the film that has its last state, counted from 1; films
 	 * come newest first
@@ -106,7 +106,7 @@ static size_t row_of_series(struct liner *l, uint32_t series)
 
 	if (known)
 		return *known;
-	s = dictionary_series_at(&l->asked->index->dictionary, series);
+	s = dictionary_series_at(l->view->dictionary, series);
 	row = row_named(l, key_of(l, s, value));
 	return row != SIZE_MAX && map_put(&l->row_of_series, series, row) ? row : SIZE_MAX;
 }
@@ -128,7 +128,7 @@ static int add(struct liner *l, size_t row, uint64_t time, uint64_t value)
 	return 0;
 }
 
-static int take_row(void *context, const struct scan_row *scanned)
+static int take_row(void *context, const struct sums_row *scanned)
 {
 	struct liner *l = context;
 	size_t row = row_of_series(l, scanned->series);
@@ -152,18 +152,18 @@ static int take_row(void *context, const struct scan_row *scanned)
 /* Which paths have the function. */
 static int find_within(struct liner *l)
 {
-	const struct dictionary *d = &l->asked->index->dictionary;
+	const struct dictionary *d = l->view->dictionary;
 	uint32_t functions = dictionary_readable(&d->functions);
 	uint8_t *is_it = calloc(functions + 1ull, 1);
 
-	l->within = calloc(l->paths + 1ull, 1);
+	l->within = calloc(l->view->paths + 1ull, 1);
 	if (!is_it || !l->within) {
 		free(is_it);
 		return no_memory(l->why);
 	}
 	for (uint32_t i = 1; i < functions; i++)
 		is_it[i] = !strcmp(dictionary_function_at(d, i)->name, l->function);
-	for (uint32_t i = 1; i < l->paths; i++) {
+	for (uint32_t i = 1; i < l->view->paths; i++) {
 		const struct dictionary_path *path = dictionary_path_at(d, i);
 
 		l->within[i] = l->within[path->parent] | is_it[path->function];
@@ -184,26 +184,28 @@ static void set_minutes(struct liner *l, size_t steps)
 	l->steps = l->steps ? l->steps : 1;
 }
 
-static int read_index(struct asked *asked, struct liner *l, struct fail *why)
+static int read_sums(struct asked *asked, struct liner *l, struct fail *why)
 {
-	struct index_reader *reader;
+	struct sums_view *view;
 	/* an hour that lies in one step need not be taken apart */
 	bool whole = l->step % NS_HOUR == 0 && l->from % NS_HOUR == 0;
-	int err = index_reader_take(asked->index, &reader, why);
+	enum sums_what what = l->function ? (whole ? SUMS_PATHS : SUMS_MINUTE_PATHS)
+					  : (whole ? SUMS_TOTALS : SUMS_MINUTES);
+	int err = asked->sums->open(asked, &view, why);
 
 	if (err)
 		return err;
-	l->paths = reader->paths;
+	l->view = view;
 	asked->one_service &= l->by == STORE_BY_NOTHING || l->by == STORE_BY_SERVICE;
-	err = asked_sum(asked, reader, l->sum, why);
+	err = view->verbs->select(asked, view, what, why);
+	if (!err)
+		err = view->verbs->about(asked, view, l->sum, why);
 	if (!err && l->function)
 		err = find_within(l);
-	if (!err && l->function)
-		err = ask_scan(asked, reader, whole ? SCAN_PATHS : SCAN_MINUTE_PATHS, take_row, l,
-			       why);
-	else if (!err)
-		err = ask_scan(asked, reader, whole ? SCAN_SUMS : SCAN_MINUTES, take_row, l, why);
-	index_reader_give(asked->index, reader);
+	if (!err)
+		err = view->verbs->each(asked, view, what, take_row, l, why);
+	view->verbs->close(asked, view, l->private);
+	l->view = NULL;
 	return err;
 }
 
@@ -448,7 +450,7 @@ static int read_timeline(struct asked *asked, struct liner *l, size_t steps, str
 	if (!by_films) {
 		set_minutes(l, steps);
 		err = begin_filmed(asked, l, why);
-		return err ? err : read_index(asked, l, why);
+		return err ? err : read_sums(asked, l, why);
 	}
 	l->from = asked->from;
 	l->step = length / steps ? (length + steps - 1) / steps : 1;

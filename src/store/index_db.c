@@ -360,10 +360,8 @@ static void reader_free(struct index_reader *reader)
 		return;
 	sqlite3_close(reader->db);
 	cells_reader_free(&reader->cells);
-	free(reader->sums[0]);
-	free(reader->sums[1]);
-	free(reader->seen);
-	free(reader->nodes);
+	sums_drop(&reader->view.by_path);
+	vec_free(&reader->series);
 	free(reader);
 }
 
@@ -544,7 +542,7 @@ int index_reader_take(struct index *index, struct index_reader **reader, struct 
 		rc = film_sql_run(r->db, "BEGIN");
 		if (rc == SQLITE_OK)
 			rc = film_sql_number(r->db, "SELECT count(*) FROM sqlite_schema", &tables);
-		r->paths = dictionary_readable(&index->dictionary.paths);
+		r->view.paths = dictionary_readable(&index->dictionary.paths);
 		if (rc != SQLITE_OK)
 			err = index_failed(index, r->db, rc, why);
 		/* the path may have led to the next one already */

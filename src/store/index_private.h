@@ -9,6 +9,7 @@
 #include "store/cells.h"
 #include "store/dictionary.h"
 #include "store/index.h"
+#include "store/sums.h"
 
 /*
  * The tables of an index, shared by store/index_*.c and store/ask*.c. Sums lie in three tables,
@@ -47,15 +48,20 @@ struct index_event {
 
 /* A connection that reads, and what a question needs while it is answered. */
 struct index_reader {
+	struct sums_view
+		view; /* the first: see index_view(); its paths are those of the transaction */
 	sqlite3 *db;
-	uint32_t paths; /* that its transaction may speak of */
 	struct cells_reader cells;
-	/* of paths, for store/ask_paths.c */
-	uint64_t *sums[2]; /* by enum tree_side; all zero between questions */
-	uint8_t *seen;	   /* all zero between questions */
-	uint32_t *nodes;
-	size_t room;
+	vec(uint32_t) series; /* that select() found */
 };
+
+static inline struct index_reader *index_view(struct sums_view *view)
+{
+	return (struct index_reader *)view;
+}
+
+/* index_sums.c: the index as sums that answer (store/sums.h). */
+extern const struct sums_verbs index_sums;
 
 struct index {
 	atomic_uint owners;

@@ -13,7 +13,7 @@ struct scan {
 	const struct asked *asked;
 	struct index_reader *reader;
 	bool paths, minutely;
-	int (*take)(void *context, const struct scan_row *row);
+	int (*take)(void *context, const struct sums_row *row);
 	void *context;
 	struct fail *why;
 	uint64_t first, end; /* whole hours within the time: [first, end) */
@@ -47,7 +47,7 @@ static int unpacked(struct scan *s, int err)
 }
 
 /* Passes a row on, with the paths that are kept. Its arrays are the reader's own. */
-static int pass_on(struct scan *s, struct scan_row *row, uint64_t *path, uint64_t *value)
+static int pass_on(struct scan *s, struct sums_row *row, uint64_t *path, uint64_t *value)
 {
 	const uint8_t *kept = s->asked->kept;
 	size_t count = 0;
@@ -73,7 +73,7 @@ static int pass_on(struct scan *s, struct scan_row *row, uint64_t *path, uint64_
 static int give(struct scan *s, sqlite3_stmt *row, uint64_t minute)
 {
 	struct cells_reader *r = &s->reader->cells;
-	struct scan_row out = {
+	struct sums_row out = {
 		.series = key_series(sqlite3_column_int64(row, COLUMN_KEY)),
 		.minute = minute,
 		.sum =
@@ -92,7 +92,7 @@ static int give(struct scan *s, sqlite3_stmt *row, uint64_t minute)
 
 		err = unpacked(s, cells_unpack(r, sqlite3_column_blob(row, COLUMN_DATA),
 					       (size_t)sqlite3_column_bytes(row, COLUMN_DATA), &n,
-					       1, s->reader->paths, false));
+					       1, s->reader->view.paths, false));
 		if (err)
 			return err;
 		path = r->path.at;
@@ -119,10 +119,10 @@ static int give_minutes(struct scan *s, sqlite3_stmt *row)
 	if (!err && s->paths)
 		err = cells_unpack(r, sqlite3_column_blob(row, COLUMN_DATA),
 				   (size_t)sqlite3_column_bytes(row, COLUMN_DATA), counts,
-				   HOUR_MINUTES, s->reader->paths, false);
+				   HOUR_MINUTES, s->reader->view.paths, false);
 	err = unpacked(s, err);
 	for (uint32_t i = 0; !err && i < HOUR_MINUTES; first += counts[i++]) {
-		struct scan_row out = {
+		struct sums_row out = {
 			.series = key_series(key), .minute = begin + i, .sum = sums[i]};
 
 		if (out.minute < s->asked->first || out.minute >= s->asked->end || !sums[i].samples)
@@ -227,8 +227,9 @@ static int walk_all(struct scan *s)
 	uint32_t group = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < a->series.count; i++) {
-		uint32_t series = a->series.at[i], of = dictionary_series_at(d, series)->group;
+	for (size_t i = 0; !err && i < s->reader->series.count; i++) {
+		uint32_t series = s->reader->series.at[i],
+			 of = dictionary_series_at(d, series)->group;
 
 		if (s->covered && of != group && s->first < s->end) {
 			for (uint64_t hour = s->first; hour < s->end; hour++)
@@ -307,16 +308,17 @@ static int cut_time(struct scan *s)
 	return rc == SQLITE_ROW ? 0 : index_failed(s->asked->index, s->reader->db, rc, s->why);
 }
 
-int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_what what,
-	     int (*take)(void *context, const struct scan_row *row), void *context,
-	     struct fail *why)
+int index_scan(const struct asked *asked, struct sums_view *view, enum sums_what what,
+	       int (*row)(void *context, const struct sums_row *row), void *context,
+	       struct fail *why)
 {
+	struct index_reader *reader = index_view(view);
 	struct scan s = {
 		.asked = asked,
 		.reader = reader,
-		.paths = what == SCAN_PATHS || what == SCAN_MINUTE_PATHS,
-		.minutely = what == SCAN_MINUTES || what == SCAN_MINUTE_PATHS,
-		.take = take,
+		.paths = what == SUMS_PATHS || what == SUMS_MINUTE_PATHS,
+		.minutely = what == SUMS_MINUTES || what == SUMS_MINUTE_PATHS,
+		.take = row,
 		.context = context,
 		.why = why,
 		.first = (asked->first + HOUR_MINUTES - 1) / HOUR_MINUTES,
@@ -324,7 +326,7 @@ int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_w
 	};
 	int err = 0;
 
-	if (!asked->event || asked->first >= asked->end || !asked->series.count)
+	if (!asked->event || asked->first >= asked->end || !reader->series.count)
 		return 0;
 	if (s.first < s.end && s.end - s.first > LONG_TIME)
 		err = cut_time(&s);
@@ -335,8 +337,8 @@ int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_w
 		s.covered = calloc(s.end - s.first, 1);
 		if (!s.covered)
 			return fail_errno(why, -ENOMEM, NULL, "cannot ask the store");
-		qsort_r(asked->series.at, asked->series.count, sizeof(*asked->series.at), by_group,
-			&asked->index->dictionary);
+		qsort_r(reader->series.at, reader->series.count, sizeof(*reader->series.at),
+			by_group, &asked->index->dictionary);
 	}
 	err = open_statements(&s);
 	if (!err)
