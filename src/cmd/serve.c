@@ -137,6 +137,7 @@ static void say_flight(void *context, struct server_camera *camera)
 		.crowded = state.crowded,
 		.lost = state.lost,
 		.cpu_seconds = state.cpu_seconds,
+		.losses = state.losses,
 	};
 }
 
@@ -160,6 +161,7 @@ static void say_recorder(void *context, struct server_recorder *recorder)
 		.bpf_seconds = cost.bpf_seconds,
 		.has_bpf = cost.has_bpf,
 		.frequency = state.frequency,
+		.losses = state.losses,
 	};
 }
 

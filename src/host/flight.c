@@ -611,4 +611,5 @@ void flight_state(struct flight *flight, struct flight_state *state)
 	state->lost = recorder.lost;
 	state->cpu_seconds = recorder.cpu_seconds;
 	state->run_ns = recorder.run_ns;
+	state->losses = recorder.losses;
 }

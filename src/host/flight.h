@@ -99,6 +99,7 @@ struct flight_state {
 	uint64_t lost;	     /* samples */
 	double cpu_seconds;  /* of the thread that records */
 	uint64_t run_ns;     /* as in struct recorder_state */
+	struct loss_table losses;
 };
 void flight_state(struct flight *flight, struct flight_state *state);
 

@@ -239,6 +239,7 @@ void recorder_state(struct recorder *recorder, struct recorder_state *state)
 		.hung_ns = statistics.hung ? now - statistics.hung_since : 0,
 		.still_ns = is_still(&statistics, now) ? now - statistics.seen : 0,
 		.run_ns = statistics.run_ns,
+		.losses = statistics.losses,
 	};
 }
 

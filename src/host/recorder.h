@@ -85,6 +85,7 @@ struct recorder_state {
 	uint64_t hung_ns;   /* and for how long the first of them */
 	uint64_t still_ns;  /* for how long it has recorded nothing, as it waits for something */
 	uint64_t run_ns; /* of its programs in the kernel, as far as it times them (host/cost.h) */
+	struct loss_table losses; /* as in struct reel_statistics */
 };
 
 /* From any thread. */

@@ -73,6 +73,7 @@ struct camera {
 	uint64_t stopped;		 /* the end of what its film has; 0: it goes on */
 	uint64_t final_lost;		 /* and the losses that the film has */
 	uint64_t final_unseen_ms;
+	struct loss_table losses; /* since the start, over all films */
 };
 
 static bool needs(const struct camera *camera, enum source_needs what)
@@ -366,7 +367,7 @@ int camera_fd(const struct camera *camera)
 	return camera->epoll;
 }
 
-static struct losses_taken take_losses(const struct camera *camera, struct film_writer *film)
+static struct losses_taken take_losses(struct camera *camera, struct film_writer *film)
 {
 	struct samples_statistics samples = camera->final;
 	struct losses_counts counts = {
@@ -380,7 +381,7 @@ static struct losses_taken take_losses(const struct camera *camera, struct film_
 
 	if (camera->samples)
 		samples_statistics(camera->samples, &samples);
-	return losses_take(&counts, film);
+	return losses_take(&counts, film, &camera->losses);
 }
 
 /* Files whose file system did not answer are opened when it does again. */
@@ -539,7 +540,7 @@ size_t camera_hung(const struct camera *camera, uint64_t *since)
 	return camera->hung.count;
 }
 
-void camera_statistics(const struct camera *camera, struct camera_statistics *statistics)
+void camera_statistics(struct camera *camera, struct camera_statistics *statistics)
 {
 	struct samples_statistics samples = camera->final;
 	struct losses_taken losses = take_losses(camera, NULL);
@@ -567,4 +568,5 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->run_ns = sources_run_ns(&camera->sources);
 	statistics->held = held.count;
 	statistics->held_longest = held.longest;
+	statistics->losses = &camera->losses;
 }

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "sources/happening.h"
+#include "film/loss_table.h"
 #include "film/writer.h"
 #include "resolve/samples.h"
 #include "symbol/symbols.h"
@@ -128,8 +129,9 @@ struct camera_statistics {
 	uint64_t run_ns;
 	uint64_t held;	       /* number of times that a process was held for its probes */
 	uint64_t held_longest; /* ns of the longest hold */
+	const struct loss_table *losses; /* lives as long as the camera, until the next call */
 };
-void camera_statistics(const struct camera *camera, struct camera_statistics *statistics);
+void camera_statistics(struct camera *camera, struct camera_statistics *statistics);
 
 /*
  * The number of targets' file systems that hang, as of at most a second ago. *since becomes the

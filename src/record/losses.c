@@ -9,7 +9,7 @@
 #include "bpf/capture/abi.h"
 
 struct loss {
-	const char *words;
+	const char *source, *words; /* static */
 	uint64_t count;
 	uint32_t event;	      /* of the film; 0: not bound to one */
 	bool sample;	      /* a whole sample, not a part of one */
@@ -30,8 +30,19 @@ static uint64_t kernel_loss(const struct losses_counts *counts, uint32_t source,
 	return sum;
 }
 
-static void take(struct losses_taken *taken, const struct loss *loss, struct film_writer *film)
+/* Where losses go. */
+struct ledger {
+	struct losses_taken taken;
+	struct film_writer *film; /* null: none */
+	struct loss_table *table;
+};
+
+static void take(struct ledger *to, const struct loss *loss)
 {
+	struct losses_taken *taken = &to->taken;
+	struct film_writer *film = to->film;
+
+	loss_table_set(to->table, loss->source, loss->words, loss->count);
 	if (loss->sample)
 		taken->samples += loss->count;
 	if (loss->count && film)
@@ -45,8 +56,7 @@ static void take(struct losses_taken *taken, const struct loss *loss, struct fil
 }
 
 /* Of one source, or of what all of them share. */
-static void take_of_source(struct losses_taken *taken, const struct losses_counts *counts,
-			   uint32_t number, struct film_writer *film)
+static void take_of_source(struct ledger *to, const struct losses_counts *counts, uint32_t number)
 {
 	enum {
 		PART,
@@ -62,50 +72,53 @@ static void take_of_source(struct losses_taken *taken, const struct losses_count
 	};
 	const struct source *source = &counts->sources->at[number];
 	uint32_t event = source->type ? source->event : sources_event(counts->sources);
+	const char *name = sources_name(number);
 	const struct loss others[] = {
-		{"sample: the process was gone before its control group was known",
+		{name, "sample: the process was gone before its control group was known",
 		 source->undecidable, event, true, source->also},
-		{"sample: its probe ran already on that CPU, and does not run twice there",
+		{name, "sample: its probe ran already on that CPU, and does not run twice there",
 		 sources_skipped(counts->sources, number), event, true, source->also},
-		{"user stack: the process was gone before it was known",
+		{name, "user stack: the process was gone before it was known",
 		 counts->samples->strangers[number], event, false, source->also},
 	};
 	uint32_t i;
 
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
-		take(taken,
-		     &(struct loss){reasons[i].words, kernel_loss(counts, number, i), event,
-				    reasons[i].sample, source->also},
-		     film);
+		take(to, &(struct loss){name, reasons[i].words, kernel_loss(counts, number, i),
+					event, reasons[i].sample, source->also});
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		take(taken, &others[i], film);
+		take(to, &others[i]);
 }
 
-struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film)
+struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film,
+				struct loss_table *table)
 {
 	const struct samples_statistics *samples = counts->samples;
+	const char *all = sources_name(CAPTURE_SOURCE_NONE);
 	const struct loss shared[] = {
-		{"unwind table: memory limit reached", samples->tables.no_room},
-		{"unwind table: the file's information is damaged", samples->tables.broken},
-		{"unwind table: reading the file takes more memory or time than any sound one",
+		{all, "unwind table: memory limit reached", samples->tables.no_room},
+		{all, "unwind table: the file's information is damaged", samples->tables.broken},
+		{all, "unwind table: reading the file takes more memory or time than any sound one",
 		 samples->tables.over_budget},
-		{"unwind table: made later, as files are read for a part of the time only",
+		{all, "unwind table: made later, as files are read for a part of the time only",
 		 samples->tables.put_off},
-		{"mapped file: it could not be opened", samples->unreadable_files},
-		{"file or memory of a process: its file system did not answer",
+		{all, "mapped file: it could not be opened", samples->unreadable_files},
+		{all, "file or memory of a process: its file system did not answer",
 		 samples->unanswered},
-		{"process, thread or mapping: too many of them", samples->refused},
-		{"event of a process or mapping: ring full, or no memory", counts->events_lost},
-		{"stack cut: no memory to keep its rest until it could be completed",
+		{all, "process, thread or mapping: too many of them", samples->refused},
+		{all, "event of a process or mapping: ring full, or no memory",
+		 counts->events_lost},
+		{all, "stack cut: no memory to keep its rest until it could be completed",
 		 counts->handovers_dropped},
 	};
-	struct losses_taken taken = {0};
+	struct ledger to = {.film = film, .table = table};
 	uint32_t i;
 
+	loss_table_begin(table);
 	for (i = 0; i < CAPTURE_SOURCE_COUNT; i++)
 		if (i == CAPTURE_SOURCE_NONE || counts->sources->at[i].type)
-			take_of_source(&taken, counts, i, film);
+			take_of_source(&to, counts, i);
 	for (i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		take(&taken, &shared[i], film);
-	return taken;
+		take(&to, &shared[i]);
+	return to.taken;
 }

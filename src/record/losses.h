@@ -6,6 +6,7 @@
 
 #include "resolve/samples.h"
 #include "record/sources.h"
+#include "film/loss_table.h"
 #include "film/writer.h"
 
 /* Collects the losses of a recording from all counters, and writes them with their reasons. */
@@ -25,7 +26,8 @@ struct losses_taken {
 	uint64_t copies;
 };
 
-/* Writes each loss to film, unless that is null. */
-struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film);
+/* Writes each loss to film, unless that is null, and sets table, which is of no film. */
+struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film,
+				struct loss_table *table);
 
 #endif

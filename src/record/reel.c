@@ -440,6 +440,9 @@ static uint64_t tell(struct reel *reel)
 	if (!reel->film.is_kept)
 		shown->unwritten += camera.samples - reel->film.samples;
 	shown->lost = camera.lost + shown->unwritten;
+	shown->losses = *camera.losses;
+	loss_table_set(&shown->losses, sources_name(CAPTURE_SOURCE_NONE), UNWRITTEN,
+		       shown->unwritten);
 	shown->cpu_seconds = (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9;
 	shown->run_ns = camera.run_ns;
 	shown->is_writing = reel->film.is_kept;

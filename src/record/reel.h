@@ -109,11 +109,12 @@ struct reel_statistics {
 	uint64_t since; /* when recording began, ns since 1970; 0: not yet */
 	uint64_t films; /* number of films begun */
 	unsigned int frequency;
-	bool is_writing;     /* a film is being written: the disk is not full */
-	size_t hung;	     /* number of targets' file systems that hang */
-	uint64_t hung_since; /* since when, by clock_ns() */
-	uint64_t seen;	     /* time of these values, by clock_ns(); 0: none yet */
-	char path[4096];     /* of the present film; "": none */
+	bool is_writing;	  /* a film is being written: the disk is not full */
+	size_t hung;		  /* number of targets' file systems that hang */
+	uint64_t hung_since;	  /* since when, by clock_ns() */
+	uint64_t seen;		  /* time of these values, by clock_ns(); 0: none yet */
+	char path[4096];	  /* of the present film; "": none */
+	struct loss_table losses; /* since the start; those of kind sample are lost */
 };
 
 /* May be called from any thread. */

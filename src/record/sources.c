@@ -42,6 +42,11 @@ static bool is_of(const char *source, const char *name)
 	return !strncmp(name, source, strlen(source));
 }
 
+const char *sources_name(enum capture_source number)
+{
+	return number == CAPTURE_SOURCE_NONE ? "all" : rows[number].name;
+}
+
 struct sources_settings sources_settings_usual(void)
 {
 	struct sources_settings settings = {0};

@@ -66,6 +66,8 @@ int sources_make(struct sources *sources, const struct source_host *host,
  * programs, load and free them.
  */
 void sources_make_possible(struct sources *sources, const struct source_host *host);
+/* The name of a source, with which its programs begin: "on_cpu"; "all" of CAPTURE_SOURCE_NONE. */
+const char *sources_name(enum capture_source number);
 /*
  * How often the kernel skipped a source's program because it was already running on that CPU: for a
  * thread that was preempted there (Linux 7), or for one that the program interrupted.

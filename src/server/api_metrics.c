@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/own.h"
+#include "film/loss_kinds.h"
 #include "server/api.h"
 #include "server/internal.h"
 
@@ -57,35 +58,59 @@ static void put_served(FILE *out, struct served_counts *served)
 		    (double)atomic_load(&served->question_ns) / SECOND);
 }
 
-static void put_camera(FILE *out, const struct server_state *state)
+/* Reasons are stackcam's own words, and as many as a table has room for. */
+static void put_loss(FILE *out, const char *recorder, const char *source, const char *reason,
+		     uint64_t count)
 {
-	struct server_camera camera = {0};
+	fprintf(out,
+		"stackcam_lost_total{recorder=\"%s\",source=\"%s\",kind=\"%s\",reason=\"%s\"} "
+		"%" PRIu64 "\n",
+		recorder, source, film_loss_kind_name(film_loss_kind(reason)), reason, count);
+}
 
-	if (!state->camera)
-		return;
-	state->camera(state->context, &camera);
+static void put_losses_of(FILE *out, const char *recorder, const struct loss_table *losses)
+{
+	for (size_t i = 0; i < losses->count; i++)
+		put_loss(out, recorder, losses->rows[i].source, losses->rows[i].reason,
+			 losses->rows[i].count);
+	if (losses->others)
+		put_loss(out, recorder, "all", "reasons beyond those that are counted apart",
+			 losses->others);
+}
+
+static void put_losses(FILE *out, const struct loss_table *recorder,
+		       const struct loss_table *camera)
+{
+	put_head(out, "counter", "stackcam_lost_total",
+		 "What was lost since the start, by reason; kind sample: whole samples");
+	put_losses_of(out, "recorder", recorder);
+	put_losses_of(out, "camera", camera);
+}
+
+static void put_camera(FILE *out, const struct server_camera *camera)
+{
 	put_gauge(out, "stackcam_camera_filming", "1: the flight recorder records",
-		  camera.is_filming);
+		  camera->is_filming);
 	put_gauge(out, "stackcam_camera_bytes", "Memory of the flight recorder's films",
-		  (double)camera.bytes);
+		  (double)camera->bytes);
 	put_gauge(out, "stackcam_camera_bytes_max", "The most that they have taken",
-		  (double)camera.bytes_max);
+		  (double)camera->bytes_max);
 	put_gauge(out, "stackcam_camera_seconds", "Time that they cover",
-		  (double)camera.time / SECOND);
+		  (double)camera->time / SECOND);
 	put_counter(out, "stackcam_camera_kept_total", "Films that were kept since the start",
-		    (double)camera.kept);
+		    (double)camera->kept);
 	put_counter(out, "stackcam_camera_failed_total", "Films that could not be kept",
-		    (double)camera.failed);
+		    (double)camera->failed);
 	put_counter(out, "stackcam_camera_refused_total",
 		    "Triggers that kept nothing, since too much had been kept before",
-		    (double)camera.refused);
+		    (double)camera->refused);
 	put_counter(out, "stackcam_camera_crowded_total",
 		    "Short films that were dropped early, since memory was full",
-		    (double)camera.crowded);
+		    (double)camera->crowded);
 	put_counter(out, "stackcam_camera_lost_total", "Samples that the flight recorder lost",
-		    (double)camera.lost);
+		    (double)camera->lost);
 	put_counter(out, "stackcam_camera_cpu_seconds_total", "CPU time of its thread",
-		    camera.cpu_seconds);
+		    camera->cpu_seconds);
 }
 
 static uint64_t seconds_of(uint64_t ns)
@@ -143,12 +168,16 @@ static void put_store(FILE *out, const struct store_status *store)
 		    (double)store->removed);
 	put_counter(out, "stackcam_store_films_set_aside_total",
 		    "Damaged films that were set aside", (double)store->set_aside);
+	put_counter(out, "stackcam_store_answers_partial_total",
+		    "Answers for which there was no time to read all films",
+		    (double)store->partial);
 }
 
 int api_metrics(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct server_state *state = request->state;
 	struct server_recorder recorder = {0};
+	struct server_camera camera = {0};
 	struct store_status store = {0};
 	FILE *out = answer->out;
 
@@ -157,6 +186,8 @@ int api_metrics(const struct http_request *request, struct answer *answer, struc
 	answer->type = "text/plain; version=0.0.4; charset=utf-8";
 	if (state->recorder)
 		state->recorder(state->context, &recorder);
+	if (state->camera)
+		state->camera(state->context, &camera);
 	store_status(request->store, &store);
 	fputs("# HELP stackcam_build_info The version that runs\n# TYPE stackcam_build_info gauge\n"
 	      "stackcam_build_info{version=\"" STACKCAM_VERSION "\"} 1\n",
@@ -167,7 +198,10 @@ int api_metrics(const struct http_request *request, struct answer *answer, struc
 	put_gauge(out, "process_start_time_seconds", "Start, since 1970",
 		  (double)state->started / SECOND);
 	put_recorder(out, &recorder);
-	put_camera(out, state);
+	if (state->camera)
+		put_camera(out, &camera);
+	if (state->recorder || state->camera)
+		put_losses(out, &recorder.losses, &camera.losses);
 	put_store(out, &store);
 	put_served(out, &state->served);
 	return 0;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "film/loss_table.h"
 #include "store/store.h"
 
 /*
@@ -25,10 +26,11 @@ struct server_recorder {
 	uint64_t samples, lost; /* since it started */
 	/* what recording, answering and its BPF programs take: 0.01 is 1 % of one core */
 	double cpu;
-	double bpf;	    /* of cpu: BPF programs, */
-	double bpf_seconds; /* and since the start */
-	bool has_bpf;	    /* false: the kernel does not time them, they are not in cpu */
-	uint32_t frequency; /* samples per second and CPU */
+	double bpf;		  /* of cpu: BPF programs, */
+	double bpf_seconds;	  /* and since the start */
+	bool has_bpf;		  /* false: the kernel does not time them, they are not in cpu */
+	uint32_t frequency;	  /* samples per second and CPU */
+	struct loss_table losses; /* all kinds of losses; lost is the sum of samples */
 };
 
 /* The flight recorder of this machine. */
@@ -38,6 +40,7 @@ struct server_camera {
 	uint64_t time;		   /* ns that they have */
 	uint64_t kept, failed, refused, crowded, lost; /* as in host/flight.h */
 	double cpu_seconds;			       /* of the thread that records */
+	struct loss_table losses;
 };
 
 /* A film that it has kept. */

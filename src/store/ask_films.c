@@ -14,6 +14,7 @@
 #include "query/report.h"
 #include "store/ask_private.h"
 #include "store/index_series.h"
+#include "store/room.h"
 
 /* Which processes of the film at hand are meant. */
 struct chosen {
@@ -470,6 +471,8 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 			err = open_listed(a, open, &list.all.at[i++], sum, take, context, why);
 	}
 	pthread_rwlock_unlock(&a->index->files);
+	if (!err && i < list.all.count)
+		atomic_fetch_add(&whole->store->partial, 1);
 	if (err == ASK_ENOUGH)
 		err = 0;
 	leave_unread(a, &list, i, sum);

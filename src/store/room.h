@@ -3,6 +3,7 @@
 #define STORE_ROOM_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -93,6 +94,8 @@ struct store {
 	vec(struct store_agent) agents;
 	uint64_t bytes; /* of all films */
 	uint64_t set_aside, taken, again, removed;
+	/* answers for which there was no time to read all films; atomic, without the lock */
+	atomic_uint_fast64_t partial;
 	uint64_t pushes;   /* the last number given to a film without one */
 	struct map owners; /* hash of a host's name -> whose its films are */
 	uint64_t own;	   /* that of the host that is recorded here; 0: none is */

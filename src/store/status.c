@@ -135,6 +135,7 @@ void store_status(struct store *store, struct store_status *status)
 	status->last = shown->index.last;
 	status->hosts = shown->index.hosts;
 	status->series = shown->index.series;
+	status->partial = atomic_load(&store->partial);
 	pthread_mutex_unlock(&shown->lock);
 	if (store->is_single)
 		status_of_single(store, status);

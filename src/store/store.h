@@ -120,8 +120,9 @@ struct store_status {
 		later;
 	uint64_t taken, again; /* films of agents since the start */
 	uint64_t removed;      /* by age and size since the start */
-	uint64_t behind; /* ns: until so long ago answers of the index have all that was filmed */
-	bool is_full;	 /* the disk was full when last written to */
+	uint64_t partial; /* since the start: answers that had no time to read all their films */
+	uint64_t behind;  /* ns: until so long ago answers of the index have all that was filmed */
+	bool is_full;	  /* the disk was full when last written to */
 	/* of a store of one film, when it was last looked at: it is being recorded, */
 	bool is_growing;
 	bool is_cut_off; /* or its recorder did not come to its end */

@@ -52,7 +52,7 @@ def test_metrics(server):
         elif line.startswith("# HELP "):
             about.add(line.split(" ")[2])
         else:
-            found = re.fullmatch(r'([a-z_]+)(\{(?:[a-z]+="[a-z0-9.]+",?)+\})? (\S+)', line)
+            found = re.fullmatch(r'([a-z_]+)(\{(?:[a-z]+="[a-zA-Z0-9_.,: ]+",?)+\})? (\S+)', line)
             assert found[1] in types and found[1] + (found[2] or "") not in values, line
             assert (types[found[1]] == "counter") == found[1].endswith("_total"), line
             values[found[1] + (found[2] or "")] = float(found[3])
@@ -66,6 +66,12 @@ def test_metrics(server):
     assert values["process_resident_memory_bytes"] > 1e6
     assert set(types) == {name.split("{")[0] for name in values} == about
     assert (values["stackcam_camera_kept_total"], values["stackcam_camera_seconds"]) == (3, 90)
+    lost = 'stackcam_lost_total{recorder="%s",source="%s",kind="%s",reason="%s"}'
+    assert values[lost % ("recorder", "on_cpu", "sample", "ring full: the recorder could not keep up")] == 1
+    assert values[lost % ("recorder", "sched", "stack", "stack cut: no room to hand it over for completion")] == 7
+    assert values[lost % ("recorder", "all", "other", "reasons beyond those that are counted apart")] == 5
+    assert values[lost % ("camera", "all", "sample", "sample: no film could be written")] == values["stackcam_camera_lost_total"] == 2
+    assert values["stackcam_store_answers_partial_total"] == 4
     counted = 'stackcam_server_requests_total{lane="question",outcome="%s"}'
     server.json("/api/v1/flame")
     server.error("/api/v1/flame?nothing=1")

@@ -21,6 +21,7 @@
 
 #include "record/reel.h"
 #include "record/sources.h"
+#include "film/loss_kinds.h"
 #include "film/reader.h"
 
 #define SPAN_NS	  500000000ull
@@ -275,6 +276,16 @@ static void test_nothing_is_lost_between_films(void **state)
 	assert_int_equal(films.failed, 0);
 }
 
+static uint64_t samples_of(const struct loss_table *losses)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < losses->count; i++)
+		if (film_loss_kind(losses->rows[i].reason) == FILM_LOSS_SAMPLE)
+			sum += losses->rows[i].count;
+	return sum;
+}
+
 /* No second film can be begun for a while: what is lost is known to the last sample. */
 static void test_no_film_can_be_begun(void **state)
 {
@@ -288,6 +299,8 @@ static void test_no_film_can_be_begun(void **state)
 			 recorded.statistics.samples);
 	assert_int_equal(recorded.unwritten, recorded.statistics.unwritten);
 	assert_int_equal(recorded.statistics.lost, recorded.statistics.unwritten);
+	/* the same by reason */
+	assert_int_equal(samples_of(&recorded.statistics.losses), recorded.statistics.lost);
 	assert_int_equal(films.troubles, 1);
 	/* that is over is reported once, also where no film is as long as it takes to see it */
 	assert_int_equal(films.works, 1);

@@ -423,8 +423,11 @@ size_t store_events(struct store *store, struct store_event *events, size_t max)
 void store_status(struct store *store, struct store_status *status)
 {
 	(void)store;
-	*status = (struct store_status){
-		.films = 3, .bytes = 12345, .first = 1732199520000000000ull, .taken = last_number};
+	*status = (struct store_status){.films = 3,
+					.bytes = 12345,
+					.first = 1732199520000000000ull,
+					.taken = last_number,
+					.partial = 4};
 }
 
 /* The host "own" is filmed here, and any other belongs to who sent its last film. */

@@ -89,6 +89,11 @@ static void tell(void *context, struct server_recorder *recorder)
 		.bpf_seconds = 2.5,
 		.has_bpf = true,
 		.frequency = 99,
+		.losses = {.rows = {{"on_cpu", "ring full: the recorder could not keep up", 1},
+				    {"sched", "stack cut: no room to hand it over for completion",
+				     7}},
+			   .count = 2,
+			   .others = 5},
 	};
 }
 
@@ -96,7 +101,12 @@ static void tell_camera(void *context, struct server_camera *camera)
 {
 	(void)context;
 	*camera = (struct server_camera){
-		.is_filming = true, .bytes = 1 << 20, .time = 90000000000ull, .kept = 3, .lost = 2};
+		.is_filming = true,
+		.bytes = 1 << 20,
+		.time = 90000000000ull,
+		.kept = 3,
+		.lost = 2,
+		.losses = {.rows = {{"all", "sample: no film could be written", 2}}, .count = 1}};
 }
 
 static void command(struct server *server, struct server_options *options, char *line)
