@@ -14,7 +14,6 @@
 #include "query/report.h"
 #include "store/ask_private.h"
 #include "store/index_series.h"
-#include "store/room.h"
 
 /* Which processes of the film at hand are meant. */
 struct chosen {
@@ -472,7 +471,7 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 	}
 	pthread_rwlock_unlock(&a->index->files);
 	if (!err && i < list.all.count)
-		atomic_fetch_add(&whole->store->partial, 1);
+		store_count_partial(a->store);
 	if (err == ASK_ENOUGH)
 		err = 0;
 	leave_unread(a, &list, i, sum);

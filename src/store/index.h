@@ -154,8 +154,10 @@ struct index_status {
 };
 void index_status(struct index *index, struct index_status *status);
 
-/* For store/ask*.c: store.c and indexing.c define them. */
+/* For store/ask*.c: store.c, status.c and indexing.c define them. */
 struct index *store_index(struct store *store); /* shared: for index_free() */
+/* An answer had no time to read all its films. */
+void store_count_partial(struct store *store);
 /*
  * The time within [from, to], ns since 1970, until which the index has all samples of an event
  * (null: of those that are filmed all the time) and of a host's films (null: of all hosts);

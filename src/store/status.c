@@ -120,6 +120,11 @@ static bool look_soon(struct store *store, struct store_status *status)
 	return true;
 }
 
+void store_count_partial(struct store *store)
+{
+	atomic_fetch_add(&store->partial, 1);
+}
+
 void store_status(struct store *store, struct store_status *status)
 {
 	struct store_shown *shown = &store->shown;

@@ -15,11 +15,22 @@
 
 struct store {
 	struct index *index;
+	unsigned int partial;
 };
 
 struct index *store_index(struct store *store)
 {
 	return index_share(store->index);
+}
+
+void store_count_partial(struct store *store)
+{
+	store->partial++;
+}
+
+unsigned int made_partial(const struct store *store)
+{
+	return store->partial;
 }
 
 uint64_t store_complete_until(struct store *store, const struct store_span *span)

@@ -33,6 +33,8 @@ void made_film_free(struct made_film *made);
 
 /* What store/ask.h takes for a store, when store.c is not there. */
 struct store *made_store(struct index *index);
+/* How many answers had no time to read all their films. */
+unsigned int made_partial(const struct store *store);
 
 struct index *made_index(const char *path);
 void made_add(struct index *index, const struct made_film *made, const char *host);
