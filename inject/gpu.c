@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * libstackcam-gpu.so: reports what kernels take on a GPU. The driver library loads it where the
+ * libstackcam-gpu.so: reports what kernels and copies take on a GPU. The driver library loads it where the
  * environment says so, and calls InitializeInjection(). It finds the driver's profiling library
  * (CUPTI), takes all of its functions by name, and has it call at launches and hand over records of
  * kernels that have run. None of the profiling library's structs is used: records only grow at
@@ -59,22 +59,25 @@ static __attribute__((noinline)) void report_launch(uint64_t number)
 }
 
 static __attribute__((noinline)) void report_kernel(uint64_t number, uint64_t begin, uint64_t end,
-						    uint64_t hash)
+						    uint64_t work, uint64_t bytes)
 {
+	register uint64_t r8 __asm__("r8") = bytes;
+
 	__asm__ volatile("stackcam_gpu_kernel: nop"
 			 :
-			 : "D"(number), "S"(begin), "d"(end), "c"(hash)
+			 : "D"(number), "S"(begin), "d"(end), "c"(work), "r"(r8)
 			 : "memory");
 }
 
-static __attribute__((noinline)) void report_rest(uint64_t hash, uint64_t ns, uint64_t count,
-						  uint64_t end, uint64_t number)
+static __attribute__((noinline)) void report_rest(uint64_t work, uint64_t ns, uint64_t count,
+						  uint64_t end, uint64_t number, uint64_t bytes)
 {
 	register uint64_t r8 __asm__("r8") = number;
+	register uint64_t r9 __asm__("r9") = bytes;
 
 	__asm__ volatile("stackcam_gpu_rest: nop"
 			 :
-			 : "D"(hash), "S"(ns), "d"(count), "c"(end), "r"(r8)
+			 : "D"(work), "S"(ns), "d"(count), "c"(end), "r"(r8), "r"(r9)
 			 : "memory");
 }
 
@@ -119,21 +122,41 @@ _Static_assert(sizeof(cupti) == sizeof(names), "each has a name");
 enum {
 	DOMAIN_DRIVER = 1,  /* CUPTI_CB_DOMAIN_DRIVER_API */
 	SITE_ENTER = 0,	    /* CUPTI_API_ENTER */
-	RECORD_KERNEL = 10, /* CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL */
+	RECORD_COPY = 1,    /* CUPTI_ACTIVITY_KIND_MEMCPY */
+	RECORD_SET = 2,	    /* …_MEMSET */
+	RECORD_KERNEL = 10, /* …_CONCURRENT_KERNEL */
+	RECORD_PEERS = 22,  /* …_MEMCPY2: a copy from one device to another */
 };
 
 /* cuLaunchKernel, cuLaunchCooperativeKernel, cuGraphLaunch, cuLaunchKernelEx (cupti_driver_cbid.h) */
 static const uint32_t launches[] = {307, 442, 477, 478, 514, 515, 652, 653};
 
-/* Of callbacks' data, and of records of kernels. */
+/* All of cuMemcpy… and cuMemset…, from the first id to the last one of each block. */
+static const uint32_t copies[][2] = {{43, 82},	 {216, 227}, {248, 254}, {276, 293}, {305, 306},
+				     {318, 321}, {397, 416}, {418, 433}, {776, 779}, {796, 799}};
+
+/* Of callbacks' data, and of records. */
 enum {
 	DATA_SITE = 0,
 	DATA_NUMBER = 64,
-	KERNEL_BEGIN = 16,
-	KERNEL_END = 24,
-	KERNEL_NUMBER = 92,
+	RECORD_BEGIN = 16,
+	RECORD_END = 24,
 	KERNEL_NAME = 104,
-	KERNEL_GRAPH = 156,
+	COPY_DIRECTION = 4, /* a byte each */
+	COPY_FROM = 5,
+	COPY_TO = 6,
+	COPY_BYTES = 8,
+	IS_PAGEABLE = 1, /* CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE */
+};
+
+/* Where kinds of records differ. */
+static const struct layout {
+	uint8_t kind, number, graph;
+} layouts[] = {
+	{RECORD_KERNEL, 92, 156},
+	{RECORD_COPY, 44, 72},
+	{RECORD_SET, 44, 72},
+	{RECORD_PEERS, 60, 80},
 };
 
 static uint32_t read_32(const uint8_t *at)
@@ -227,10 +250,11 @@ static uint32_t in_use;
 #define NAMES 4096
 static uint64_t reported_names[NAMES];
 
-/* What the kernels of a buffer took that are told in sums. */
+/* What the kernels and copies of a buffer took that are told in sums. */
 #define SUMS 256
 struct sum {
-	uint64_t hash, ns, count, end;
+	uint64_t work; /* hash of a kernel's name, or gpu_copy_work() */
+	uint64_t ns, count, end, bytes;
 	uint64_t number; /* of the launch; 0: none that was told */
 };
 
@@ -267,66 +291,89 @@ void gpu_report_name(uint64_t hash, const char *name)
 	report_name(hash, (uint64_t)name, 0);
 }
 
-static uint64_t name_of(const uint8_t *record)
+static uint64_t work_of(const uint8_t *record)
 {
-	const char *name = *(const char *const *)(record + KERNEL_NAME);
-	uint64_t hash = gpu_name_hash(name);
+	uint32_t kind = read_32(record);
+	const char *name;
+	uint64_t hash;
 
+	if (kind == RECORD_SET)
+		return gpu_copy_work(GPU_COPY_SET, false);
+	if (kind != RECORD_KERNEL)
+		return gpu_copy_work(record[COPY_DIRECTION],
+				     record[COPY_FROM] == IS_PAGEABLE ||
+					     record[COPY_TO] == IS_PAGEABLE);
+	name = *(const char *const *)(record + KERNEL_NAME);
+	hash = gpu_name_hash(name);
 	gpu_report_name(hash, name);
 	return hash;
 }
 
 static void report_sum(struct sum *sum)
 {
-	report_rest(sum->hash, sum->ns, sum->count, sum->end, sum->number);
-	sum->ns = sum->count = 0;
+	report_rest(sum->work, sum->ns, sum->count, sum->end, sum->number, sum->bytes);
+	sum->ns = sum->count = sum->bytes = 0;
 }
 
-/* The sum of a name and a launch, or the place for one: another one there is told first. */
-static struct sum *sum_of(struct sum sums[SUMS], uint64_t hash, uint64_t number)
+/* The sum of a work and a launch, or the place for one: another one there is told first. */
+static struct sum *sum_of(struct sum sums[SUMS], uint64_t work, uint64_t number)
 {
-	uint64_t first = hash / 2 + number;
+	uint64_t first = work / 2 + number;
 	struct sum *sum = &sums[first % SUMS];
 
 	for (uint64_t i = 0; i < PLACES; i++) {
 		struct sum *next = &sums[(first + i) % SUMS];
 
-		if (!next->count || (next->hash == hash && next->number == number))
+		if (!next->count || (next->work == work && next->number == number))
 			return next;
 	}
 	report_sum(sum);
 	return sum;
 }
 
-static void add_rest(struct sum sums[SUMS], uint64_t hash, uint64_t begin, uint64_t end,
+static void add_rest(struct sum sums[SUMS], const uint8_t *record, uint64_t work, uint64_t bytes,
 		     uint64_t number)
 {
-	struct sum *sum = sum_of(sums, hash, number);
+	struct sum *sum = sum_of(sums, work, number);
+	uint64_t end = read_64(record + RECORD_END);
 
-	sum->hash = hash;
+	sum->work = work;
 	sum->number = number;
-	sum->ns += end - begin;
+	sum->ns += end - read_64(record + RECORD_BEGIN);
 	sum->count++;
 	sum->end = end;
+	sum->bytes += bytes;
 }
 
-/* False: when the kernel ran is not known, for which the profiling library has zeroes. */
-static bool take(struct sum sums[SUMS], const uint8_t *record)
+static const struct layout *layout_of(const uint8_t *record)
 {
-	uint64_t begin = read_64(record + KERNEL_BEGIN), end = read_64(record + KERNEL_END);
-	uint32_t number = read_32(record + KERNEL_NUMBER);
-	bool is_told = number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number;
-	uint64_t hash;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (layouts[i].kind == read_32(record))
+			return &layouts[i];
+	return NULL;
+}
 
-	if (read_32(record) != RECORD_KERNEL)
+/* False: when it ran is not known, for which the profiling library has zeroes. */
+static bool add_record(struct sum sums[SUMS], const uint8_t *record)
+{
+	const struct layout *layout = layout_of(record);
+	uint64_t begin = read_64(record + RECORD_BEGIN), end = read_64(record + RECORD_END);
+	uint64_t work, bytes;
+	uint32_t number;
+	bool is_told;
+
+	if (!layout)
 		return true;
 	if (!begin || end < begin)
 		return false;
-	hash = name_of(record);
-	if (is_told && !read_32(record + KERNEL_GRAPH))
-		report_kernel(number, begin, end, hash);
+	number = read_32(record + layout->number);
+	is_told = number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number;
+	work = work_of(record);
+	bytes = gpu_is_copy(work) ? read_64(record + COPY_BYTES) : 0;
+	if (is_told && !read_32(record + layout->graph))
+		report_kernel(number, begin, end, work, bytes);
 	else
-		add_rest(sums, hash, begin, end, is_told ? number : 0);
+		add_rest(sums, record, work, bytes, is_told ? number : 0);
 	return true;
 }
 
@@ -338,9 +385,9 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 
 	(void)size;
 	for (i = 0; i < SUMS; i++)
-		sums[i].count = sums[i].ns = 0;
+		sums[i].count = sums[i].ns = sums[i].bytes = 0;
 	while (buffer && valid && !cupti.next_record(buffer, valid, &record))
-		untimed += !take(sums, record);
+		untimed += !add_record(sums, record);
 	for (i = 0; i < SUMS; i++)
 		if (sums[i].count)
 			report_sum(&sums[i]);
@@ -398,6 +445,21 @@ static void *find(void)
 	return NULL;
 }
 
+/* Of functions that the profiling library does not know there are no calls. */
+static void start_copies(void *subscriber)
+{
+	static const int kinds[] = {RECORD_COPY, RECORD_SET, RECORD_PEERS};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
+		for (uint32_t id = copies[i][0]; id <= copies[i][1]; id++)
+			cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, id);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !err; i++)
+		err = cupti.enable(kinds[i]);
+	if (err)
+		gpu_report_state(GPU_STATE_NO_COPIES, (uint64_t)err);
+}
+
 /* Returns 0 or the profiling library's error, which then hears of nothing. */
 static int start(void *library)
 {
@@ -423,7 +485,9 @@ static int start(void *library)
 	/* a tool of the program's own may have it then */
 	if (err)
 		cupti.unsubscribe(subscriber);
-	else if (has_instructions)
+	else
+		start_copies(subscriber);
+	if (!err && has_instructions)
 		gpu_instructions_start(cupti.flush);
 	return err;
 }

@@ -2,6 +2,7 @@
 #ifndef INJECT_GPU_PLACES_H
 #define INJECT_GPU_PLACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,12 +19,14 @@
 #define GPU_PLACE_LAUNCH 1
 /*
  * A kernel has run whose launch was told. rdi: that number; rsi, rdx: begin and end, ns of
- * CLOCK_MONOTONIC; rcx: a hash of its name
+ * CLOCK_MONOTONIC; rcx: a hash of its name; r8: 0. Also a copy: rcx is then gpu_copy_work(), and r8
+ * its bytes
  */
 #define GPU_PLACE_KERNEL 2
 /*
  * The same of all others of a name up to then. rdi: the hash; rsi: ns; rdx: how many; rcx: end; r8:
- * the number of a launch that they are all of, and others may follow; 0: theirs were not told
+ * the number of a launch that they are all of, and others may follow; 0: theirs were not told; r9:
+ * bytes, of copies
  */
 #define GPU_PLACE_REST 3
 /* rdi: the hash of a name; rsi: the name; rdi 0: rsi is an enum gpu_state, rdx a number of it */
@@ -49,6 +52,7 @@ enum gpu_state {
 	GPU_STATE_SAMPLES_DROPPED,   /* that many, by the device or the profiling library */
 	GPU_STATE_SAMPLES_OF_DRIVER, /* that many more, of kernels that the driver itself ran */
 	GPU_STATE_CODE_LOST,	     /* code of a module could not be handed over */
+	GPU_STATE_NO_COPIES,	     /* the profiling library records none: its error */
 };
 
 /* FNV-1a of a name. */
@@ -59,6 +63,22 @@ static inline uint64_t gpu_name_hash(const char *name)
 	for (; name && *name; name++)
 		hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
 	return hash | 1;
+}
+
+/*
+ * What stands for the hash of a name where a device copied or set memory: even, which no such hash
+ * is. direction: of CUpti_ActivityMemcpyKind, or GPU_COPY_SET.
+ */
+#define GPU_COPY_DIRECTIONS 16
+#define GPU_COPY_SET	    15
+static inline uint64_t gpu_copy_work(uint32_t direction, bool is_pageable)
+{
+	return 2u * (direction % GPU_COPY_DIRECTIONS) + 2u * GPU_COPY_DIRECTIONS * is_pageable;
+}
+
+static inline bool gpu_is_copy(uint64_t work)
+{
+	return !(work & 1);
 }
 
 /*

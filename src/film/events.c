@@ -203,9 +203,10 @@ static const struct event_type ours[EVENT_IDS] = {
 			.is_interval = true,
 			.is_recordable = true,
 			.title = "On-GPU",
-			.rate = "kernels",
+			.rate = "kernels and copies",
 			.noun = "samples",
-			.about = "time of kernels on GPUs, by the stack that launched them",
+			.about = "time of kernels and copies on GPUs, by the stack that launched "
+				 "them",
 			.abroad = {"on_gpu", "on_gpu"},
 		},
 	[EVENT_GPU_INSTRUCTIONS] =
@@ -220,6 +221,19 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "where warps of GPUs are, and why they wait, by launch and "
 				 "instruction",
 			.abroad = {"gpu_instructions", "gpu_instructions"},
+		},
+	[EVENT_GPU_COPIES] =
+		{
+			.name = "gpu-copies",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_recordable = true,
+			.title = "GPU copies",
+			.rate = "bytes/s",
+			.noun = "samples",
+			.about = "bytes that GPUs copy and set, by direction and by the stack that "
+				 "asked for them",
+			.abroad = {"gpu_copies", "gpu_copied"},
 		},
 	[EVENT_HBM_ALLOC] =
 		{

@@ -16,10 +16,10 @@ TAGS = ("forward", "backward", "replay")
 SAXPY, REDUCE = 20000, 7000
 
 
-def record_command(lab, command, environment):
+def record_command(lab, command, environment, events="on-gpu"):
     """Returns the film, and what the command printed."""
     film = lab.new_film()
-    done = lab.run("record", "-q", "-e", "on-gpu", "-o", film, "--", *command, timeout=PATIENCE,
+    done = lab.run("record", "-q", "-e", events, "-o", film, "--", *command, timeout=PATIENCE,
                    env={**os.environ, "LD_LIBRARY_PATH": str(lab.programs), **environment})
     assert done.returncode == 0, done.stderr
     return Film(lab.stackcam, film), done.stdout
@@ -36,8 +36,8 @@ def lost(film, why):
     return sum(count for reason, count in film.json("-e", "on-gpu")["loss"].items() if why in reason)
 
 
-def total(film, wanted):
-    return sum(value for stack, value in film.folded("-e", "on-gpu") if wanted(stack))
+def total(film, wanted, event="on-gpu"):
+    return sum(value for stack, value in film.folded("-e", event) if wanted(stack))
 
 
 def test_each_launch_has_its_stack(lab):
@@ -65,6 +65,27 @@ def test_sums_of_many_launches(lab):
     sampled = total(film, lambda stack: stack[0] != "[launch not sampled]")
     assert 0 < sampled < sum(truth.values())
     assert any("none of the samples" in reason for reason in film.json("-e", "on-gpu")["loss"])
+
+
+def test_copies(lab):
+    """Bytes and times of copies, by direction and by the stack that asked for them; and the sums where few have a stack."""
+    program = lab.program("cuda_launches")
+    film, said = record_command(lab, (program, 12, 1, "copies"), {}, "on-gpu,gpu-copies")
+    ns, copied = (dict(zip(TAGS, map(int, half))) for half in (said.split()[:3], said.split()[3:]))
+    assert copied == {"forward": 12 * 4096, "backward": 12 * 1000, "replay": 12 * 800}
+    for tag, caller in zip(TAGS, ("upload", "download", "spread")):
+        for event, truth in (("on-gpu", ns), ("gpu-copies", copied)):
+            assert total(film, lambda stack, caller=caller: caller in stack, event) == truth[tag], film.report("-e", event).stdout
+    for call, name, size in (("cuMemcpyHtoDAsync_v2", "[copy pageable host memory to device]", 4096),
+                             ("cuMemcpyDtoH_v2", "[copy device to host]", 1000),
+                             ("cuMemcpyPeerAsync", "[copy to another device]", 500), ("cuMemsetD8Async", "[set memory]", 300)):
+        assert total(film, lambda stack, call=call, name=name: call in stack and stack[-1] == name, "gpu-copies") == 12 * size
+    assert not film.json("-e", "on-gpu")["loss"]
+    film, said = record_command(lab, (program, 5000, 4, "copies"), {}, "gpu-copies")
+    assert total(film, lambda stack: True, "gpu-copies") == 20000 * 5896 == sum(map(int, said.split()[3:]))
+    assert film.report("-e", "on-gpu", check=False).returncode == 1
+    film, _ = record_command(lab, (program, 3, 1, "copies"), {"PROFILER_NO_COPIES": "1"})
+    assert lost(film, "copies of a process not seen") == 1 and total(film, lambda stack: True) == 0
 
 
 def test_many_names(lab):

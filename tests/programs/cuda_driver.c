@@ -114,7 +114,10 @@ static int release(uint64_t key)
 
 /* -- kernels ----------------------------------------------------------------------------------- */
 
-static uint64_t busy_until;
+#define STREAMS	       16
+#define DEFAULT_STREAM 7
+
+static uint64_t busy_until[STREAMS];
 static uint32_t last_number, last_graph;
 
 EXPORTED int driver_hook(const struct driver_hooks *to)
@@ -142,18 +145,49 @@ static uint32_t launch(uint32_t callback)
 	return number;
 }
 
-static void run(const struct driver_kernel *kernel, uint32_t number, uint32_t graph)
+/* A stream's handle is its number. */
+static uint32_t stream_of(const void *stream)
 {
-	uint64_t begin = now(), end;
+	return stream ? (uint32_t)((uintptr_t)stream % STREAMS) : DEFAULT_STREAM;
+}
 
+static void run(struct driver_ran *ran, uint64_t ns)
+{
+	uint64_t *until = &busy_until[ran->stream];
+
+	ran->begin = now();
 	pthread_mutex_lock(&lock);
-	if (begin < busy_until)
-		begin = busy_until;
-	busy_until = end = begin + kernel->ns;
-	truth.kernels_ns[tag] += kernel->ns;
+	if (ran->begin < *until)
+		ran->begin = *until;
+	*until = ran->end = ran->begin + ns;
+	truth.kernels_ns[tag] += ns;
+	truth.copied[tag] += ran->bytes;
 	pthread_mutex_unlock(&lock);
-	if (hooks.kernel)
-		hooks.kernel(kernel->name, number, graph, begin, end);
+	if (hooks.ran)
+		hooks.ran(ran);
+}
+
+static void run_kernel(const struct driver_kernel *kernel, uint32_t number, uint32_t graph,
+		       const void *stream)
+{
+	struct driver_ran ran = {.name = kernel->name,
+				 .number = number,
+				 .graph = graph,
+				 .stream = stream_of(stream)};
+
+	run(&ran, kernel->ns);
+}
+
+static void run_copy(uint32_t callback, uint8_t direction, uint8_t from, size_t bytes,
+		     const void *stream)
+{
+	struct driver_ran ran = {.direction = direction,
+				 .from = from,
+				 .number = launch(callback),
+				 .bytes = bytes,
+				 .stream = stream_of(stream)};
+
+	run(&ran, DRIVER_COPY_NS(bytes));
 }
 
 /* As the real one does: a library that the environment names is loaded, once. */
@@ -211,8 +245,8 @@ static int do_cuLaunchKernel(const struct driver_kernel *kernel, unsigned int gr
 	uint32_t number = launch(307);
 
 	(void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
-	(void)shared, (void)stream, (void)parameters, (void)extra;
-	run(kernel, number, 0);
+	(void)shared, (void)parameters, (void)extra;
+	run_kernel(kernel, number, 0, stream);
 	NO_TAIL_CALL();
 	return DONE;
 }
@@ -221,9 +255,51 @@ static int do_cuGraphLaunch(const struct driver_graph *graph, void *stream)
 {
 	uint32_t number = launch(514), id = __atomic_add_fetch(&last_graph, 1, __ATOMIC_RELAXED);
 
-	(void)stream;
 	for (int i = 0; i < graph->count; i++)
-		run(graph->kernels[i], number, id);
+		run_kernel(graph->kernels[i], number, id, stream);
+	NO_TAIL_CALL();
+	return DONE;
+}
+
+/* Callbacks are those of cupti_driver_cbid.h. */
+enum {
+	HOST_TO_DEVICE = 1,
+	DEVICE_TO_HOST = 2,
+	TO_PEER = 10,
+	SET = 15,
+	PAGEABLE = 1,
+	ON_DEVICE = 3,
+};
+
+static int do_cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
+{
+	(void)to, (void)from;
+	run_copy(277, HOST_TO_DEVICE, PAGEABLE, bytes, stream);
+	NO_TAIL_CALL();
+	return DONE;
+}
+
+static int do_cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
+{
+	(void)to, (void)from;
+	run_copy(278, DEVICE_TO_HOST, ON_DEVICE, bytes, NULL);
+	NO_TAIL_CALL();
+	return DONE;
+}
+
+static int do_cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+				size_t bytes, void *stream)
+{
+	(void)to, (void)to_context, (void)from, (void)from_context;
+	run_copy(319, TO_PEER, ON_DEVICE, bytes, stream);
+	NO_TAIL_CALL();
+	return DONE;
+}
+
+static int do_cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
+{
+	(void)to, (void)value;
+	run_copy(216, SET, ON_DEVICE, bytes, stream);
 	NO_TAIL_CALL();
 	return DONE;
 }
@@ -376,6 +452,10 @@ ENTRY(cuCtxCreate_v2);
 ENTRY(cuModuleLoad);
 ENTRY(cuLaunchKernel);
 ENTRY(cuGraphLaunch);
+ENTRY(cuMemcpyHtoDAsync_v2);
+ENTRY(cuMemcpyDtoH_v2);
+ENTRY(cuMemcpyPeerAsync);
+ENTRY(cuMemsetD8Async);
 ENTRY(cuCtxSynchronize);
 ENTRY(cuStreamSynchronize);
 ENTRY(cuMemAlloc_v2);

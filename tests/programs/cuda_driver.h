@@ -16,7 +16,8 @@
 /* Bytes, by the tag that their caller had set. */
 struct driver_truth {
 	uint64_t allocated[DRIVER_TAGS], in_use[DRIVER_TAGS];
-	uint64_t kernels_ns[DRIVER_TAGS];
+	uint64_t kernels_ns[DRIVER_TAGS]; /* and copies */
+	uint64_t copied[DRIVER_TAGS];
 	/*
 	 * of instructions, that the library which stands for the profiling one has made: of axpy,
 	 * and others
@@ -24,10 +25,22 @@ struct driver_truth {
 	uint64_t samples[2];
 };
 
-/* Kernels "run" one after the other, each for a time of its own. */
+/* Kernels and copies of a stream "run" one after the other, each for a time of its own. */
 struct driver_kernel {
 	const char *name;
 	uint64_t ns;
+};
+
+/* Ten bytes are copied in a nanosecond. */
+#define DRIVER_COPY_NS(bytes) ((bytes) / 10)
+
+/* What has run, or will have. */
+struct driver_ran {
+	const char *name; /* of a kernel; null: a copy */
+	uint8_t direction,
+		from; /* of a copy: CUpti_ActivityMemcpyKind and …MemoryKind; 15: memset */
+	uint32_t number, graph, stream;
+	uint64_t bytes, begin, end;
 };
 
 struct driver_graph {
@@ -39,8 +52,7 @@ struct driver_graph {
 struct driver_hooks {
 	void (*launch)(uint32_t callback,
 		       uint32_t number); /* before it; callback: of cupti_driver_cbid.h */
-	void (*kernel)(const char *name, uint32_t number, uint32_t graph, uint64_t begin,
-		       uint64_t end);
+	void (*ran)(const struct driver_ran *ran);
 	uint64_t (*now)(void); /* its clock; null: any */
 	void (*context)(void *context, int begins);
 	void (*module)(void *context, const void *code, size_t size);
@@ -67,6 +79,11 @@ int cuLaunchKernel(const struct driver_kernel *kernel, unsigned int grid_x, unsi
 		   unsigned int block_z, unsigned int shared, void *stream, void **parameters,
 		   void **extra);
 int cuGraphLaunch(const struct driver_graph *graph, void *stream);
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
+int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+		      size_t bytes, void *stream);
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream);
 int cuCtxSynchronize(void);
 int cuStreamSynchronize(void *stream);
 int cuMemAlloc_v2(uint64_t *to, size_t bytes);

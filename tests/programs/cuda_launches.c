@@ -5,6 +5,7 @@
  * end it prints what they took, ns, by tag. The third argument:
  *
  *	names	as many launches of kernels with NAMES names in turn, and of no others
+ *	copies	as many copies of all kinds, and no kernels; what they copied is printed, too
  *	forks	a child ends as the program does, before it
  *	leaves	the program ends without what is due at its end
  */
@@ -70,6 +71,45 @@ KEPT static void replay(void)
 	NO_TAIL_CALL();
 }
 
+KEPT static void upload(void)
+{
+	static char pageable[4096];
+
+	driver_tag(FORWARD);
+	if (cuMemcpyHtoDAsync_v2(0x1000, pageable, sizeof(pageable), NULL))
+		exit(1);
+	NO_TAIL_CALL();
+}
+
+KEPT static void download(void)
+{
+	static char pinned[1000];
+
+	driver_tag(BACKWARD);
+	if (cuMemcpyDtoH_v2(pinned, 0x1000, sizeof(pinned)))
+		exit(1);
+	NO_TAIL_CALL();
+}
+
+KEPT static void spread(void)
+{
+	driver_tag(REPLAY);
+	if (cuMemcpyPeerAsync(0x1000, NULL, 0x2000, NULL, 500, NULL) ||
+	    cuMemsetD8Async(0x1000, 0, 300, NULL))
+		exit(1);
+	NO_TAIL_CALL();
+}
+
+static void *copy(void *unused)
+{
+	for (int i = 0; i < rounds; i++) {
+		upload();
+		download();
+		spread();
+	}
+	return unused;
+}
+
 static void *work_by_names(void *unused)
 {
 	driver_tag(FORWARD);
@@ -92,7 +132,9 @@ int main(int argc, char **argv)
 {
 	int count = argc > 2 ? atoi(argv[2]) : 1;
 	const char *how = argc > 3 ? argv[3] : "";
-	void *(*to_do)(void *) = strcmp(how, "names") ? work : work_by_names;
+	void *(*to_do)(void *) = !strcmp(how, "names")	  ? work_by_names
+				 : !strcmp(how, "copies") ? copy
+							  : work;
 	struct driver_truth truth;
 	pthread_t threads[64];
 
@@ -108,6 +150,8 @@ int main(int argc, char **argv)
 	driver_truth_of(&truth);
 	for (int i = 0; i < TAGS; i++)
 		printf("%" PRIu64 " ", truth.kernels_ns[i]);
+	for (int i = 0; i < TAGS && to_do == copy; i++)
+		printf("%" PRIu64 " ", truth.copied[i]);
 	printf("\n");
 	fflush(stdout);
 	if (!strcmp(how, "forks") && fork())

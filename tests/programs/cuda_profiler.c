@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Stands for the profiling library of a GPU's driver (CUPTI): callbacks at launches, and records of
- * kernels in buffers that its user provides, laid out as CUPTI's are (cupti_activity.h of CUDA 12:
- * 208 bytes). The environment says what goes wrong:
+ * kernels and copies in buffers that its user provides, laid out as CUPTI's are (cupti_activity.h of
+ * CUDA 12). The environment says what goes wrong:
  *
  *	PROFILER_TAKEN		another tool has it
  *	PROFILER_REFUSES	it gives no records, and the subscriber must go
  *	PROFILER_UNTIMED	when kernels of that name ran is not known
+ *	PROFILER_NO_COPIES	it gives no records of copies
  *	PROFILER_DROPS		that many records had no room
  *	PROFILER_NO_SAMPLES	it samples no instructions, as the user may not
  *	PROFILER_DROPS_SAMPLES	that many samples of instructions were dropped in each reading
@@ -26,7 +27,9 @@
 #include "cuda_driver.h"
 
 #define EXPORTED     __attribute__((visibility("default")))
-#define RECORD_BYTES 208
+#define KERNEL_BYTES 208
+#define COPY_BYTES   88
+#define PEERS_BYTES  96
 #define TAKEN	     39 /* CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
 #define REFUSED	     35 /* CUPTI_ERROR_INSUFFICIENT_PRIVILEGES */
 #define NO_MORE	     12 /* CUPTI_ERROR_MAX_LIMIT_REACHED */
@@ -43,7 +46,7 @@ static void *subscriber_user;
 static uint8_t is_enabled[CALLBACKS];
 static request *on_request;
 static complete *on_complete;
-static int has_kernels, has_resources;
+static int has_kernels, has_copies, has_resources;
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used, dropped;
 static int is_second;
@@ -89,37 +92,86 @@ static void launch(uint32_t callback, uint32_t number)
 
 static void sample(const char *name, uint64_t ns);
 
-static void kernel(const char *name, uint32_t number, uint32_t graph, uint64_t begin, uint64_t end)
-{
-	const uint32_t kind = 10;
-	const char *untimed = getenv("PROFILER_UNTIMED");
-	uint8_t *record;
-	size_t most;
+enum {
+	COPY = 1,
+	SET = 2,
+	KERNEL = 10,
+	PEERS = 22,
+};
 
-	if (!has_kernels)
-		return;
-	if (untimed && !strcmp(untimed, name))
-		begin = end = 0;
-	pthread_mutex_lock(&lock);
-	sample(name, end - begin);
-	if (!buffer || buffer_used + RECORD_BYTES > buffer_size) {
+static size_t size_of(uint32_t kind)
+{
+	return kind == KERNEL ? KERNEL_BYTES : kind == PEERS ? PEERS_BYTES : COPY_BYTES;
+}
+
+/* The caller has the lock. Null: there is no room. */
+static uint8_t *new_record(uint32_t kind)
+{
+	size_t size = size_of(kind), most;
+	uint8_t *record;
+
+	if (!buffer || buffer_used + size > buffer_size) {
 		hand_over();
 		on_request(&buffer, &buffer_size, &most);
 		buffer_used = 0;
 	}
-	if (buffer) {
-		record = buffer + buffer_used;
-		memset(record, 0, RECORD_BYTES);
-		put(record, 0, &kind, sizeof(kind));
-		put(record, 16, &begin, sizeof(begin));
-		put(record, 24, &end, sizeof(end));
-		put(record, 92, &number, sizeof(number));
-		put(record, 104, &name, sizeof(name));
-		put(record, 156, &graph, sizeof(graph));
-		buffer_used += RECORD_BYTES;
-	} else {
+	if (!buffer) {
 		dropped++;
+		return NULL;
 	}
+	record = buffer + buffer_used;
+	buffer_used += size;
+	memset(record, 0, size);
+	put(record, 0, &kind, sizeof(kind));
+	return record;
+}
+
+static void put_kernel(const struct driver_ran *ran)
+{
+	const char *untimed = getenv("PROFILER_UNTIMED");
+	int has_time = !untimed || strcmp(untimed, ran->name);
+	uint8_t *record = new_record(KERNEL);
+
+	if (has_time)
+		sample(ran->name, ran->end - ran->begin);
+	if (record && has_time) {
+		put(record, 16, &ran->begin, sizeof(ran->begin));
+		put(record, 24, &ran->end, sizeof(ran->end));
+	}
+	if (record) {
+		put(record, 48, &ran->stream, sizeof(ran->stream));
+		put(record, 92, &ran->number, sizeof(ran->number));
+		put(record, 104, &ran->name, sizeof(ran->name));
+		put(record, 156, &ran->graph, sizeof(ran->graph));
+	}
+}
+
+static void put_copy(const struct driver_ran *ran)
+{
+	uint32_t kind = ran->direction == 15 ? SET : ran->direction == 10 ? PEERS : COPY;
+	uint8_t *record = new_record(kind);
+
+	if (!record)
+		return;
+	if (kind != SET) {
+		record[4] = ran->direction;
+		record[5] = ran->from;
+	}
+	put(record, 8, &ran->bytes, sizeof(ran->bytes));
+	put(record, 16, &ran->begin, sizeof(ran->begin));
+	put(record, 24, &ran->end, sizeof(ran->end));
+	put(record, 40, &ran->stream, sizeof(ran->stream));
+	put(record, kind == PEERS ? 60 : 44, &ran->number, sizeof(ran->number));
+	put(record, kind == PEERS ? 80 : 72, &ran->graph, sizeof(ran->graph));
+}
+
+static void add_ran(const struct driver_ran *ran)
+{
+	pthread_mutex_lock(&lock);
+	if (ran->name && has_kernels)
+		put_kernel(ran);
+	else if (!ran->name && has_copies)
+		put_copy(ran);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -341,7 +393,7 @@ EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 	subscriber_user = user;
 	*to = &subscriber;
 	hooks.launch = launch;
-	hooks.kernel = kernel;
+	hooks.ran = add_ran;
 	hooks.context = context;
 	hooks.module = module;
 	hooks.samples = samples_made;
@@ -385,7 +437,10 @@ EXPORTED int cuptiActivityEnable(int kind)
 {
 	if (getenv("PROFILER_REFUSES"))
 		return REFUSED;
-	has_kernels |= kind == 10;
+	if (kind != KERNEL && getenv("PROFILER_NO_COPIES"))
+		return REFUSED;
+	has_kernels |= kind == KERNEL;
+	has_copies |= kind == COPY;
 	return 0;
 }
 
@@ -403,9 +458,10 @@ EXPORTED int cuptiActivityFlushAll(uint32_t flag)
 
 EXPORTED int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record)
 {
-	uint8_t *next = *record ? *record + RECORD_BYTES : from;
+	uint8_t *next = *record ? *record + size_of(*(uint32_t *)*record) : from;
 
-	if (next + RECORD_BYTES > from + valid)
+	if (next + sizeof(uint32_t) > from + valid ||
+	    next + size_of(*(uint32_t *)next) > from + valid)
 		return NO_MORE;
 	*record = next;
 	return 0;

@@ -55,6 +55,7 @@ struct call_arguments {
 #define REGS_ARG3(regs)	     ((regs)->dx)
 #define REGS_ARG4(regs)	     ((regs)->cx)
 #define REGS_ARG5(regs)	     ((regs)->r8)
+#define REGS_ARG6(regs)	     ((regs)->r9)
 #define REGS_RESULT(regs)    ((regs)->ax)
 #define REGS_RESULT_AT(regs) ((regs)->di) /* at the beginning: where a result in memory goes */
 #define REGS_FP(regs)	     ((regs)->bp)

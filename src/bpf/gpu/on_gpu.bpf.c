@@ -19,14 +19,16 @@ static __noinline void send_ran(struct probe_regs *ctx, bool is_one, __u32 undec
 		record.number = REGS_ARG1(ctx);
 		record.end = REGS_ARG3(ctx);
 		record.ns = record.end - REGS_ARG2(ctx);
-		record.hash = REGS_ARG4(ctx);
+		record.work = REGS_ARG4(ctx);
+		record.bytes = REGS_ARG5(ctx);
 		record.count = 1;
 	} else {
-		record.hash = REGS_ARG1(ctx);
+		record.work = REGS_ARG1(ctx);
 		record.ns = REGS_ARG2(ctx);
 		record.count = REGS_ARG3(ctx);
 		record.end = REGS_ARG4(ctx);
 		record.number = REGS_ARG5(ctx);
+		record.bytes = REGS_ARG6(ctx);
 		record.more = record.number != 0;
 	}
 	capture_send_record(CAPTURE_SOURCE_ON_GPU, &record, sizeof(record), BPF_RB_NO_WAKEUP);

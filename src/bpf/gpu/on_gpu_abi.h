@@ -2,7 +2,7 @@
 #ifndef BPF_ON_GPU_ABI_H
 #define BPF_ON_GPU_ABI_H
 
-/* What on_gpu.bpf.c tells of kernels on GPUs, as a library in the process reports them. */
+/* What on_gpu.bpf.c tells of kernels and copies on GPUs, as a library in the process reports them. */
 
 #include "bpf/capture/abi.h"
 
@@ -30,12 +30,13 @@ enum on_gpu_place {
 	ON_GPU_PLACE_SAMPLES,
 };
 
-/* One kernel has run, or several of one name have. */
+/* One kernel or copy has run, or several of one name have. */
 struct on_gpu_ran {
 	struct capture_head head;
 	__u64 number; /* of their launch; 0: of several, or of one that is none of the samples */
-	__u64 hash;   /* of its name */
+	__u64 work;   /* hash of its name, or gpu_copy_work() (inject/gpu_places.h) */
 	__u64 ns;
+	__u64 bytes; /* of copies */
 	__u64 end;   /* ns of CLOCK_MONOTONIC */
 	__u64 count; /* how many */
 	__u32 pid;

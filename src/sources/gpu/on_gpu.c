@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * on-gpu: what kernels take on GPUs, by the stack that launched them. A library that the driver
- * loads into a command (inject/gpu.c) tells of a sample of the launches, and of all kernels: of
- * those whose launch it has told one by one, with the launch's number, and of the others in sums by
- * their names. So the sums are complete, and what has no stack is shown as that.
+ * on-gpu: what kernels and copies take on GPUs, by the stack that launched them; gpu-copies: the
+ * bytes of the copies. A library that the driver loads into a command (inject/gpu.c) reports a
+ * sample of the launches, and all kernels and copies: of launches that it has reported one by one,
+ * with the launch's number, and of the others in sums by their names. So the sums are complete, and
+ * what has no stack is shown as that.
  */
 #include "sources/source.h"
 
@@ -19,6 +20,7 @@
 #include "bpf/gpu/on_gpu_abi.h"
 #include "film/events.h"
 #include "bpf/probes.skel.h"
+#include "sources/gpu/copies.h"
 #include "sources/gpu/instructions.h"
 #include "sources/loss_counts.h"
 #include "sources/memory/library.h"
@@ -41,10 +43,14 @@ _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL ==
 #define LAUNCHES_MAX (1u << 18)
 #define NAMES_MAX    (1u << 16)
 
+/* No copy has more bytes: the process may say anything. */
+#define COPY_MAX (1ull << 48)
+
 /* In the order of source_type.events. */
 enum {
 	OF_KERNELS,
 	OF_INSTRUCTIONS,
+	OF_COPIES,
 	EVENTS
 };
 
@@ -59,7 +65,7 @@ struct on_gpu {
 	struct map windowed;		      /* process -> when its samples were last written */
 	uint64_t not_sampled, not_read, samples_dropped, samples_of_driver, code_lost;
 	uint64_t without_stack;
-	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed;
+	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed, without_copies;
 	uint64_t without_kernel; /* launches of processes that are gone, or of all at the end */
 };
 
@@ -157,7 +163,8 @@ static int attach(struct source *source, struct fail *why)
 
 static void add_event(struct source *source)
 {
-	static const enum event_id ids[EVENTS] = {EVENT_ON_GPU, EVENT_GPU_INSTRUCTIONS};
+	static const enum event_id ids[EVENTS] = {EVENT_ON_GPU, EVENT_GPU_INSTRUCTIONS,
+						  EVENT_GPU_COPIES};
 	struct on_gpu *on_gpu = source->state;
 
 	source_add_events(source, ids, EVENTS, "records of the device", on_gpu->of_film);
@@ -250,6 +257,7 @@ static void take_state(struct on_gpu *on_gpu, uint64_t state, uint64_t number)
 {
 	on_gpu->no_profiler += state == GPU_STATE_NO_PROFILER;
 	on_gpu->taken += state == GPU_STATE_TAKEN;
+	on_gpu->without_copies += state == GPU_STATE_NO_COPIES;
 	if (state == GPU_STATE_DROPPED)
 		on_gpu->dropped = add_saturated(on_gpu->dropped, number);
 	if (state == GPU_STATE_UNTIMED)
@@ -288,7 +296,7 @@ static void take_name(struct source *source, const struct capture_record *record
 	}
 }
 
-/* The launch that a kernel is of. False: it is not known, nor whether the kernel is meant. */
+/* What a kernel or copy is of. False: it is not known, nor whether its process is selected. */
 static bool find_launch(struct source *source, const struct on_gpu_ran *ran,
 			struct waiting_half *launch)
 {
@@ -314,36 +322,49 @@ static uint64_t end_of(const struct on_gpu *on_gpu, const struct on_gpu_ran *ran
 	return ran->end > on_gpu->begun ? ran->end : on_gpu->begun;
 }
 
+static void write_ran(struct source *source, const struct on_gpu_ran *ran,
+		      struct samples_place place)
+{
+	struct on_gpu *on_gpu = source->state;
+	const bool is_copy = gpu_is_copy(ran->work);
+	const char *name = is_copy ? gpu_copy_name(ran->work) : name_of(source, ran->work);
+	uint64_t end = end_of(on_gpu, ran);
+
+	if (place.stack)
+		place.stack = samples_words(source->host->samples, place.stack,
+					    name ? name : "[kernel without a name]");
+	if (on_gpu->of_film[OF_KERNELS])
+		samples_add(source->host->samples, on_gpu->of_film[OF_KERNELS], end, &place,
+			    ran->ns);
+	if (on_gpu->of_film[OF_COPIES] && is_copy)
+		samples_add(source->host->samples, on_gpu->of_film[OF_COPIES], end, &place,
+			    ran->bytes);
+}
+
 static void take_ran(struct source *source, const struct on_gpu_ran *ran)
 {
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half launch = {0};
-	const char *name = name_of(source, ran->hash);
 	uint64_t lost = on_gpu->without_stack;
 
 	/* none began before the machine did: the process may say anything */
-	if (!ran->count || ran->count > UINT32_MAX || ran->ns / ran->count > ran->head.time) {
+	if (!ran->count || ran->count > UINT32_MAX || ran->ns / ran->count > ran->head.time ||
+	    ran->bytes / ran->count > COPY_MAX) {
 		on_gpu->damaged++;
 		return;
 	}
 	if (!find_launch(source, ran, &launch))
 		return;
-	if (on_gpu->instructions.code) {
+	if (on_gpu->instructions.code && !gpu_is_copy(ran->work)) {
 		const struct gpu_launches launches = {.pid = ran->pid,
 						      .is_sampled = lost == on_gpu->without_stack,
-						      .function = ran->hash,
+						      .function = ran->work,
 						      .ns = ran->ns,
 						      .place = launch.place};
 
 		gpu_instructions_ran(&on_gpu->instructions, &launches);
 	}
-	if (!on_gpu->of_film[OF_KERNELS])
-		return;
-	if (launch.place.stack)
-		launch.place.stack = samples_words(source->host->samples, launch.place.stack,
-						   name ? name : "[kernel without a name]");
-	samples_add(source->host->samples, on_gpu->of_film[OF_KERNELS], end_of(on_gpu, ran),
-		    &launch.place, ran->ns);
+	write_ran(source, ran, launch.place);
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -425,15 +446,18 @@ static void tell_losses(struct source *source)
 	const struct on_gpu *on_gpu = source->state;
 	const struct selection *selection = source->host->selection;
 	const struct loss_count losses[] = {
-		{"record of a kernel lost: it is damaged", on_gpu->damaged},
-		{"stack of a kernel not taken: its launch is none of the samples",
+		{"record of a kernel or copy lost: it is damaged", on_gpu->damaged},
+		{"stack of a kernel or copy not recorded: its launch is none of the samples",
 		 on_gpu->without_stack},
 		{"name of a kernel not known: too many of them, or no memory", on_gpu->unnamed},
-		{"kernels lost: the profiling library had no room for their records",
+		{"kernels or copies lost: the profiling library had no room for their records",
 		 on_gpu->dropped},
-		{"kernels lost: the profiling library does not know when they ran",
+		{"kernels or copies lost: the profiling library does not know when they ran",
 		 on_gpu->untimed},
-		{"sampled launch without a kernel: its record did not come by the end, or the "
+		{"copies of a process not seen: the profiling library refuses",
+		 on_gpu->without_copies},
+		{"sampled launch without a kernel or copy: its record did not come by the end, or "
+		 "the "
 		 "launch failed or was captured",
 		 on_gpu->without_kernel},
 		{"kernels of a process not seen: it has no profiling library (libcupti.so)",
@@ -509,7 +533,7 @@ static void free_state(struct source *source)
 	free(on_gpu);
 }
 
-static const char *const events[] = {"on-gpu", "gpu-instructions", NULL};
+static const char *const events[] = {"on-gpu", "gpu-instructions", "gpu-copies", NULL};
 
 const struct source_type source_on_gpu = {
 	.events = events,
