@@ -151,7 +151,7 @@ static void put_holders(const struct states *states, const struct state_object *
 		fprintf(out, " and %u more", more);
 }
 
-/* What was waited for the longest; of what has no object, nothing is shown. */
+/* What was waited for the longest, and how many others there are; not waits without an object. */
 static void put_objects(const struct states *states, FILE *out)
 {
 	unsigned int rows = 0;
@@ -168,7 +168,7 @@ static void put_objects(const struct states *states, FILE *out)
 			fprintf(out, "\n  %-22s %12s %12s %12s  %s\n", "Waits", "Count", "Total",
 				"Longest", "For");
 		if (++rows > OBJECTS_SHOWN)
-			break;
+			continue;
 		state_words_of(states->film, &object->like, state, sizeof(state));
 		fprintf(out, "  %-22s", state);
 		put_number(out, object->count);
@@ -184,6 +184,8 @@ static void put_objects(const struct states *states, FILE *out)
 		put_holders(states, object, out);
 		fputc('\n', out);
 	}
+	if (rows > OBJECTS_SHOWN)
+		fprintf(out, "  and %u more\n", rows - OBJECTS_SHOWN);
 }
 
 static void put_text(const struct states *states, FILE *out)

@@ -201,7 +201,7 @@ def test_a_goroutine_that_waited_before_until_its_program_ended(lab):
         assert wait_until(lambda: probes_are_set(recorder))
         target.go_on()
         # it is looked at once a second
-        assert wait_until(lambda: film.has_samples() and stacks_of(film, "main.waitsForEver"))
+        assert wait_until(lambda: film.has_samples(1) and stacks_of(film, "main.waitsForEver"))
         target.process.kill()
         assert recorder.wait(timeout=PATIENCE) == 0
     (_, value), = stacks_of(film, "main.waitsForEver")
