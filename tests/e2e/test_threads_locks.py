@@ -67,7 +67,7 @@ def test_nothing_else_has_a_holder(lab, pthreads):
     shown = text.partition("\n  Waits ")[2].partition("\n\n")[0].splitlines()[1:]
     more = int(shown.pop().split()[1]) if shown[-1].endswith(" more") and shown[-1].startswith("  and ") else 0
     assert len(shown) + more == sum(bool(one["object"]) for one in states_of(lab, film)["objects"]), text
-    text = film.report("-t", truths["normal"][0], "--format", "states").stdout
+    text = film.report("-t", str(truths["normal"][0]), "--format", "states").stdout
     assert f"mutex normal in locks, locks ({film_pid(lab, film)}), held by hold-normal ({truths['normal'][1]}, owner) for" in text
     trace = film.report("--format", "perfetto", text=False).stdout
     assert b"holder_sure" in trace and b"hold-normal" in trace and b"mutex normal in locks" in trace
