@@ -194,6 +194,15 @@ run_sanitized_behind()
 	part replay replay run_replay
 }
 
+# These compute and download; they film only what they start.
+run_elsewhere_behind()
+{
+	chrt --idle --pid 0 $BASHPID
+	await tidy
+	part kernels types run_types
+	part distributions distributions run_distributions
+}
+
 run_tidy_behind()
 {
 	await sanitized
@@ -242,17 +251,27 @@ run_e2e_sanitized()
 		--build=build-fuzz --programs=build/tests/programs -k "not 10000 and not 5000"
 }
 
+# Each second turn has the same kernel (kernels_of_turn), so that its ways must change with each second one.
+variants_of_kernels()
+{
+	local variants=${STACKCAM_VARIANTS-}
+	case $variants in
+	*:*) echo "${variants%%:*}:$((${variants##*:} / 2))" ;;
+	esac
+}
+
 # run_kernel KERNEL: another kernel, under qemu; its package is downloaded the first time. It keeps one CPU busy, no more.
 # At the end a program is looked at by all sources for SOAK_SECONDS: ten minutes, or less where there is a turn.
 run_kernel()
 {
 	local soak=600
 	[ -z "${STACKCAM_VARIANTS-}" ] || soak=40
-	SOAK_SECONDS=${SOAK_SECONDS:-$soak} tests/kernels/boot.sh build "$1" | tee -a $results/checks
+	STACKCAM_VARIANTS=$(variants_of_kernels) SOAK_SECONDS=${SOAK_SECONDS:-$soak} \
+		tests/kernels/boot.sh build "$1" | tee -a $results/checks
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernel-$1" >>$results/checks
 }
 
-# What is read of all kernels, without booting them.
+# What is read of all kernels, without booting them; what the tests that boot them need is downloaded with it.
 run_types()
 {
 	tests/kernels/types.sh build | tee -a $results/checks
@@ -284,7 +303,7 @@ run_kernels_of_turn()
 run_distributions()
 {
 	mkdir -p build
-	chrt --idle 0 tests/distributions/build.sh build trixie | tee -a $results/checks
+	tests/distributions/build.sh build trixie | tee -a $results/checks
 }
 
 # What dist/ builds, from nothing.
@@ -342,16 +361,16 @@ run_all()
 	beside behind run_behind
 	beside sanitized run_sanitized_behind
 	beside tidy run_tidy_behind
+	beside elsewhere run_elsewhere_behind
 	part e2e e2e run_e2e
 	ended behind
-	part kernels types run_types
-	wants kernels && beside kernel-oldest run_kernel "${kernel_series%% *}"
-	part e2e "e2e, sanitized" run_e2e_sanitized
 	wants kernels && beside kernels-of-turn run_kernels_of_turn
-	part distributions distributions run_distributions
+	part e2e "e2e, sanitized" run_e2e_sanitized
+	wants kernels && beside kernel-oldest run_kernel "${kernel_series%% *}"
 	part packages packages run_packages
-	wants kernels && ended kernel-oldest
 	wants kernels && ended kernels-of-turn
+	wants kernels && ended kernel-oldest
+	ended elsewhere
 	ended sanitized
 	ended tidy
 	part e2e "e2e, again what failed" run_again

@@ -21,7 +21,10 @@ from harness import Film, PATIENCE, memory_group, needs_root, running, wait_for_
 from openapi import Api
 from test_serve import await_one_film, films_of, serving
 
-CAMERA = ("--camera", "crashes*", "--camera-after", "1s")
+# A film is half as long, and at most ten seconds; so long, a film is there soon, and what a busy machine keeps late is still
+# in memory.
+SHORT = ("--camera-time", "8s")
+CAMERA = ("--camera", "crashes*", "--camera-after", "1s", *SHORT)
 
 
 class Crashing:
@@ -87,7 +90,7 @@ def marks(serve):
 def test_keep(lab, tmp_path):
     """Short films become one, in which no thread's life has a hole or is told twice; the next one goes on from there."""
     await_one_film()
-    with crashing(lab) as program, serving(lab, tmp_path / "store", *CAMERA, "--camera-time", "8s") as serve:
+    with crashing(lab) as program, serving(lab, tmp_path / "store", *CAMERA) as serve:
         wait_for_bytes(serve, 7)
         before = camera_of(serve)
         assert before["filming"] and before["kept"] == 0 and 0 < before["bytes"] <= before["bytes_max"]
@@ -274,7 +277,7 @@ os.write(writer, b"x")
 def test_an_end_by_a_pipe_is_not_kept(lab, tmp_path):
     """As that of what `head` reads from; a server that forgot to ignore SIGPIPE of a socket is a death."""
     (tmp_path / "crashes").symlink_to("/usr/bin/python3")
-    with serving(lab, tmp_path / "store", *CAMERA, "--camera-after", "1s") as serve:
+    with serving(lab, tmp_path / "store", *CAMERA) as serve:
         wait_for_bytes(serve, 1)
         for to in ("pipe", "socket"):
             with running(tmp_path / "crashes", "-c", PIPE_DEATHS, to, stdin=subprocess.PIPE) as program:
@@ -380,7 +383,8 @@ def test_full_accept_queue_is_kept(lab, tmp_path):
         ends.callback(program.stdin.close)
         ends.callback(program.stdout.close)
         port = int(program.stdout.readline())
-        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "overrun", "--camera-after", "1s", "--camera-queue", "2s"))
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "overrun", "--camera-after", "1s", "--camera-queue", "2s",
+                                           *SHORT))
         wait_for_bytes(serve, 1)
         for _ in range(4):
             ends.enter_context(socket.create_connection(("127.0.0.1", port)))
@@ -424,7 +428,7 @@ def test_a_slow_or_failed_request_is_kept(lab, tmp_path, options, path, words):
         ends.callback(program.kill)
         ends.callback(program.stdout.close)
         port = int(program.stdout.readline())
-        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "answers", "--camera-after", "1s", *options))
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "answers", "--camera-after", "1s", *SHORT, *options))
         wait_for_bytes(serve, 1)
         for asked in ("/fine", "/fine", path):
             with contextlib.suppress(urllib.error.HTTPError):
@@ -494,7 +498,8 @@ def test_a_request_that_hangs_is_kept_while_it_does(lab, tmp_path):
         ends.callback(program.kill)
         ends.callback(program.stdout.close)
         port = int(program.stdout.readline())
-        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "answers", "--camera-after", "1s", "--camera-slow", "1500ms"))
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "answers", "--camera-after", "1s", "--camera-slow", "1500ms",
+                                           *SHORT))
         wait_for_bytes(serve, 1)
         urllib.request.urlopen(f"http://127.0.0.1:{port}/fine", timeout=PATIENCE).close()
         hangs = ends.enter_context(socket.create_connection(("127.0.0.1", port)))
@@ -562,9 +567,9 @@ def test_samples_are_kept_beside_threads(lab, tmp_path):
         ends.callback(program.kill)
         ends.callback(program.stdout.close)
         program.stdout.readline()
-        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "spiky", "--camera-events", "threads,on-cpu"))
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "spiky", "--camera-events", "threads,on-cpu", *SHORT))
         program.stdin.close()
-        wait_for_bytes(serve, 4)
+        wait_for_bytes(serve, 3)
         done = keep(lab, serve)
         assert done.returncode == 0, done.stderr
         assert Film(lab.stackcam, done.stdout.strip()).share(lambda stack: "burn" in stack, "-e", "on-cpu") > 0.9

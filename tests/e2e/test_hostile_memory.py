@@ -152,23 +152,20 @@ def test_time(lab, tmp_path):
     assert used.ru_utime + used.ru_stime < ALLOWED + 0.2 * (time.monotonic() - begin), (used, film.json()["loss"])
 
 
-@needs_root
-def test_without_memory(lab, made):
-    """Whichever allocation fails, the recorder ends by itself: with a film, or with words."""
+def failures():
+    """Which allocations fail: from which one on, and how many."""
     chance = random.Random(14)
+    return [(int(10 ** chance.uniform(2.5, 5)), chance.choice([1, 3, 50, 10**9])) for _ in range(12)]
+
+
+@needs_root
+@pytest.mark.parametrize("begin, count", failures())
+def test_without_memory(lab, made, begin, count):
+    """Whichever allocation fails, the recorder ends by itself: with a film, or with words."""
+    environment = {**os.environ, "LD_PRELOAD": lab.program("failing_malloc.so"), "FAIL_FROM": str(begin), "FAIL_COUNT": str(count)}
     with running(lab.program("hostile_files"), 100, 16, *made.values()) as program:
-        for _ in range(12):
-            environment = {
-                **os.environ,
-                "LD_PRELOAD": lab.program("failing_malloc.so"),
-                "FAIL_FROM": str(int(10 ** chance.uniform(2.5, 5))),
-                "FAIL_COUNT": str(chance.choice([1, 3, 50, 10**9])),
-            }
-            done = subprocess.run([lab.stackcam, "record", "-q", "-d", "0.2", "-p", str(program.pid), "-o",
-                                   lab.new_film()], env=environment, stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, preexec_fn=as_from_a_terminal,
-                                  timeout=PATIENCE, check=False)
-            setting = {k: v for k, v in environment.items() if k.startswith("FAIL")}
-            assert done.returncode in (0, 1, 3), (setting, signal.Signals(-done.returncode)
-                                                  if done.returncode < 0 else done.returncode)
-            assert done.returncode == 0 or "stackcam: " in done.stderr, (setting, done.stderr)
+        done = subprocess.run([lab.stackcam, "record", "-q", "-d", "0.2", "-p", str(program.pid), "-o", lab.new_film()],
+                              env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              preexec_fn=as_from_a_terminal, timeout=PATIENCE, check=False)
+    assert done.returncode in (0, 1, 3), signal.Signals(-done.returncode) if done.returncode < 0 else done.returncode
+    assert done.returncode == 0 or "stackcam: " in done.stderr, done.stderr

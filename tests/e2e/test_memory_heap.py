@@ -286,17 +286,17 @@ def go_program(lab, *words, way="command", program=None):
     yield film, truth_of("".join(said))
 
 
-def test_go_is_what_go_says(lab):
+@pytest.mark.parametrize("name", ["allocates_go", "allocates_go-pie", "allocates_go-stripped"])
+def test_go_is_what_go_says(lab, name):
     """To the byte, but for rounding, as it is the same profile: Go's own."""
-    for name in ("allocates_go", "allocates_go-pie", "allocates_go-stripped"):
-        with go_program(lab, program=lab.program(name)) as (film, truth):
-            assert set(truth) >= {"small", "large", "leaks"}
-            for function, (allocated, held) in truth.items():
-                assert of_function(film, "mem-alloc", f"main.{function}") == pytest.approx(allocated, rel=0.001), film.explain()
-                assert of_function(film, "mem-inuse", f"main.{function}") == pytest.approx(held, rel=0.001, abs=1), film.explain()
-            stacks = film.json("-e", "mem-inuse")["stacks"]
-            assert stacks["complete"] == stacks["samples"], film.explain()
-            assert not film.json("-e", "mem-alloc")["loss"], film.explain()
+    with go_program(lab, program=lab.program(name)) as (film, truth):
+        assert set(truth) >= {"small", "large", "leaks"}
+        for function, (allocated, held) in truth.items():
+            assert of_function(film, "mem-alloc", f"main.{function}") == pytest.approx(allocated, rel=0.001), film.explain()
+            assert of_function(film, "mem-inuse", f"main.{function}") == pytest.approx(held, rel=0.001, abs=1), film.explain()
+        stacks = film.json("-e", "mem-inuse")["stacks"]
+        assert stacks["complete"] == stacks["samples"], film.explain()
+        assert not film.json("-e", "mem-alloc")["loss"], film.explain()
 
 
 @pytest.mark.parametrize("name", ["allocates_go", "allocates_go-stripped"])

@@ -216,19 +216,19 @@ def test_what_ended_holds_nothing(lab):
 
 
 def test_what_ended_holds_nothing_in_a_store(lab, tmp_path):
-    """Films of five seconds: what ends at a turn has no state in the next one that says so, unless the recorder remembers it."""
+    """Short films: what ends at a turn has no state in the next one that says so, unless the recorder remembers it."""
     with serving(lab, tmp_path / "store", "--no-record") as serve:
-        with agent(lab, "--to", serve.url, "--token-file", serve.tokens, "--spool", tmp_path / "spool", "--span", "5s", "-e", "rss"):
-            end = time.monotonic() + 24
+        with agent(lab, "--to", serve.url, "--token-file", serve.tokens, "--spool", tmp_path / "spool", "--span", "3s", "-e", "rss"):
+            end = time.monotonic() + 15
             ended = 0
             while time.monotonic() < end:
                 with contextlib.ExitStack() as stack:
                     for _ in range(20):
                         stack.enter_context(subprocess.Popen(["/bin/sleep", "1.5"]))
                 ended += 20
-            # the last film
-            assert wait_until(lambda: "rss" in serve.get("status")["events"])
-            time.sleep(12)
+            # the film after the one in which the last ones ended
+            last = time.time() + 3
+            assert wait_until(lambda: "rss" in serve.get("status")["events"] and serve.get("status")["store"]["last"] > last)
         rows = [row for row in serve.get("processes", event="rss")["processes"] if row["service"] == "sleep"]
     # other tests may run some
     assert len([row for row in rows if row["total"]]) < ended / 8, (ended, rows)

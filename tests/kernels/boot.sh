@@ -8,7 +8,8 @@
 # A series with "-all" behind it, as 6.12-all, has all modules, for which there are tests of its own: rdma.
 #
 # With SOAK_SECONDS a program that all sources look at runs at the end for as long. The parameter only=NAME,…, as in
-# 6.19+only=soak, has one test run.
+# 6.19+only=soak, has one test run. With STACKCAM_VARIANTS=N:TURN, of what is tried in many ways each N-th way is, others at
+# another turn.
 #
 # Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test, and what failed ones said to standard
 # error. Kernels are downloaded as Debian packages into BUILD/kernels and unpacked there, not installed.
@@ -109,6 +110,7 @@ boot()
 	*+*) parameters=$(echo "${1#*+}" | tr + ' ') ;;
 	esac
 	[ -z "$SOAK_SECONDS" ] || parameters="$parameters soak=$SOAK_SECONDS"
+	[ -z "${STACKCAM_VARIANTS-}" ] || parameters="$parameters variants=$STACKCAM_VARIANTS"
 	timeout $((1800 + 3 * ${SOAK_SECONDS:-0})) qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
 		-kernel "$(kernel_of "${1%%+*}")" -initrd "$2" \
 		-append "console=ttyS0 quiet panic=-1 no_timer_check $parameters" </dev/null >"$3" 2>&1 || true
