@@ -30,6 +30,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/recording.h"
+#include "cmd/top_keys.h"
 #include "film/event_list.h"
 #include "film/reader.h"
 #include "host/recorder.h"
@@ -51,6 +52,8 @@ struct terminal {
 #define SPAN_MIN   SECOND_NS
 #define SPAN_MAX   (3600 * SECOND_NS)
 #define FILM_BYTES 64000000u
+/* Findings of a kind, where not the largest ones are shown first. */
+#define FINDINGS_MOST 300u
 #define SHOWN_KINDS \
 	(1u << SUMMARY_FUNCTION | 1u << SUMMARY_WAIT | 1u << SUMMARY_LOCK | 1u << SUMMARY_GROWTH)
 
@@ -77,8 +80,8 @@ static const char help[] =
 	"  -b, --batch             print screen after screen, as into a pipe or a file\n"
 	"  -h, --help              this text\n"
 	"\n"
-	"Keys: q ends it, space stops the screen and lets it go on, 1 to 9 show one event alone,\n"
-	"0 all.\n"
+	"Keys: h shows them all; q ends it, space stops the screen and lets it go on, tab shows\n"
+	"the next event alone, < and > change the order, / chooses processes.\n"
 	"\n"
 	"Examples:\n"
 	"  stackcam top                          the whole machine\n"
@@ -118,8 +121,8 @@ struct top {
 	/* of the main thread */
 	struct film *film;
 	struct summary summary;
-	bool has_summary, is_paused;
-	uint32_t event;
+	bool has_summary;
+	struct top_keys keys;
 	uint64_t drawn;
 };
 
@@ -227,11 +230,16 @@ static int open_bytes(const struct film_bytes *bytes, struct film **film, struct
 	return err;
 }
 
-static void free_film(struct top *top)
+static void free_summary(struct top *top)
 {
 	if (top->has_summary)
 		summary_free(&top->summary);
 	top->has_summary = false;
+}
+
+static void free_film(struct top *top)
+{
+	free_summary(top);
 	film_free(top->film);
 	top->film = NULL;
 }
@@ -276,17 +284,47 @@ static void terminal_size(unsigned int *rows, unsigned int *columns)
 
 static void measure(const struct top *top, struct top_screen *screen)
 {
-	*screen = (struct top_screen){.event = top->event};
+	*screen = (struct top_screen){
+		.event = top->keys.event,
+		.help = top->keys.has_help ? top_keys_help : NULL,
+	};
 	if (!top->batch)
 		terminal_size(&screen->rows, &screen->columns);
+}
+
+/* Of the film that is shown, in the order and of the processes that were chosen. */
+static int sum_up(struct top *top, struct fail *why)
+{
+	const struct top_keys *keys = &top->keys;
+	bool is_usual = keys->order == SUMMARY_BY_VALUE && !keys->is_reversed;
+	struct summary_wanted wanted = {.kinds = SHOWN_KINDS, .most = FINDINGS_MOST};
+	struct question question = {0};
+	struct top_screen screen;
+	int err;
+
+	free_summary(top);
+	if (!top->film)
+		return 0;
+	measure(top, &screen);
+	if (is_usual)
+		wanted.most = screen.rows;
+	err = top_keys_filter(keys, &question);
+	if (err) {
+		fail_errno(why, err, NULL, "cannot sum up the film");
+	} else {
+		err = summary_make(top->film, &question, &wanted, &top->summary, why);
+		top->has_summary = true;
+	}
+	if (!err && !is_usual)
+		summary_sort(&top->summary, keys->order, keys->is_reversed);
+	vec_free(&question.filter.pids);
+	vec_free(&question.filter.comms);
+	return err;
 }
 
 /* The film that was closed last. Returns 1, 0: there is none, or a negative errno. */
 static int next_film(struct top *top, struct fail *why)
 {
-	struct summary_wanted wanted = {.kinds = SHOWN_KINDS};
-	const struct question all = {0};
-	struct top_screen screen;
 	struct film_bytes bytes;
 	int err;
 
@@ -301,12 +339,8 @@ static int next_film(struct top *top, struct fail *why)
 	free_film(top);
 	err = open_bytes(&bytes, &top->film, why);
 	film_bytes_free(&bytes);
-	if (err)
-		return err;
-	measure(top, &screen);
-	wanted.most = screen.rows;
-	err = summary_make(top->film, &all, &wanted, &top->summary, why);
-	top->has_summary = true;
+	if (!err)
+		err = sum_up(top, why);
 	return err ? err : 1;
 }
 
@@ -331,19 +365,38 @@ static void put_head(const struct top *top, char *to, size_t size)
 		snprintf(lost, sizeof(lost), "%llu samples lost since the start",
 			 (unsigned long long)state.lost);
 	snprintf(to, size, "stackcam top%s%s, %s for %s, %s samples, %s%s",
-		 top->is_paused ? " (stopped)" : "", top->batch ? "" : " (q ends it)",
+		 top->keys.is_stopped ? " (stopped)" : "", top->batch ? "" : " (h: help)",
 		 *wall ? wall : "beginning", *length ? length : "0 s", samples, lost,
 		 top->passed_over ? ", some seconds were not shown" : "");
+}
+
+/* What keys have chosen; "": nothing. Processes are what a user typed. */
+static void put_choice(const struct top_keys *keys, char *to, size_t size)
+{
+	const char *reversed = keys->is_reversed ? ", reversed" : "";
+	char processes[256];
+
+	*to = 0;
+	text_make_safe(processes, sizeof(processes),
+		       keys->is_typing ? keys->typed : keys->processes);
+	if (keys->is_typing)
+		snprintf(to, size, "Processes (a name, a pattern or a PID; none: all): %s_",
+			 processes);
+	else if (keys->order || keys->is_reversed || *processes)
+		snprintf(to, size, "by %s%s%s%s", summary_order_name(keys->order), reversed,
+			 *processes ? ", of processes " : "", processes);
 }
 
 static int draw(struct top *top, struct fail *why)
 {
 	struct top_screen screen;
-	char head[256];
+	char head[256], choice[384];
 
 	measure(top, &screen);
 	put_head(top, head, sizeof(head));
+	put_choice(&top->keys, choice, sizeof(choice));
 	screen.head = head;
+	screen.choice = choice;
 	if (!top->batch)
 		fputs("\033[H", stdout);
 	if (show_top(top->has_summary ? &top->summary : NULL, &screen, stdout))
@@ -352,30 +405,27 @@ static int draw(struct top *top, struct fail *why)
 	return fflush(stdout) ? fail_errno(why, -errno, NULL, "cannot write") : 0;
 }
 
-/* Whether it goes on. */
-static bool handle_key(struct top *top, char key)
+/* Returns 1: it goes on, 0: it ends, or a negative errno. The end of the input ends nothing. */
+static int read_keys(struct top *top, struct pollfd *keyboard, struct fail *why)
 {
-	if (key == 'q' || key == 'Q')
-		return false;
-	if (key == ' ')
-		top->is_paused = !top->is_paused;
-	else if (key >= '0' && key <= '9')
-		top->event = (uint32_t)(key - '0');
-	return true;
-}
-
-/* Whether it goes on; the end of the input ends nothing. */
-static bool read_keys(struct top *top, struct pollfd *keyboard)
-{
-	char keys[32];
+	const struct summary *shown = top->has_summary ? &top->summary : NULL;
+	enum top_action action;
+	char keys[64];
 	ssize_t count = read(STDIN_FILENO, keys, sizeof(keys));
+	int err = 0;
 
-	if (count <= 0)
+	if (count <= 0) {
 		keyboard->fd = -1;
-	for (ssize_t i = 0; i < count; i++)
-		if (!handle_key(top, keys[i]))
-			return false;
-	return true;
+		return 1;
+	}
+	action = top_keys_press(&top->keys, keys, (size_t)count, shown);
+	if (action == TOP_END)
+		return 0;
+	if (action == TOP_SUM_UP)
+		err = sum_up(top, why);
+	if (!err)
+		err = draw(top, why);
+	return err ? err : 1;
 }
 
 static int show_next(struct top *top, struct fail *why)
@@ -384,7 +434,7 @@ static int show_next(struct top *top, struct fail *why)
 	int err;
 
 	eventfd_read(top->closed, &count);
-	if (top->is_paused)
+	if (top->keys.is_stopped)
 		return 0;
 	err = next_film(top, why);
 	if (err == 1) {
@@ -420,9 +470,10 @@ static int run(struct top *top, int signals, struct fail *why)
 		if (fds[2].revents)
 			err = show_next(top, why);
 		if (!err && fds[3].revents) {
-			if (!read_keys(top, &fds[3]))
-				return 0;
-			err = draw(top, why);
+			int goes_on = read_keys(top, &fds[3], why);
+
+			if (goes_on <= 0)
+				return goes_on;
 		}
 	}
 	return err;

@@ -87,4 +87,15 @@ int summary_make(struct film *film, const struct question *q, const struct summa
 		 struct summary *summary, struct fail *why);
 void summary_free(struct summary *summary);
 
+/* By which findings of one kind and one event are sorted; the order of summary_order_name(). */
+enum summary_order {
+	SUMMARY_BY_VALUE, /* largest first, as summary_make() has them; so are the next but names */
+	SUMMARY_BY_NAME,
+	SUMMARY_BY_COUNT,
+	SUMMARY_BY_LONGEST,
+	SUMMARY_ORDERS
+};
+const char *summary_order_name(enum summary_order order); /* "value" */
+void summary_sort(struct summary *summary, enum summary_order order, bool is_reversed);
+
 #endif

@@ -30,10 +30,11 @@ static bool begins_section(const struct summary_finding *before, const struct su
 static unsigned int rows_of_section(const struct summary *s, const struct top_screen *screen)
 {
 	const struct summary_finding *before = NULL;
-	unsigned int sections = 0, rows = screen->rows ? screen->rows - 1 : 0;
+	unsigned int sections = 0, rows = screen->rows, head = *screen->choice ? 2 : 1;
 
 	if (!screen->rows)
 		return ROWS_USUAL;
+	rows -= head < rows ? head : rows;
 	if (!screen->event && rows > PROCESSES_MOST + LINES_AROUND)
 		rows -= PROCESSES_MOST + LINES_AROUND;
 	vec_foreach (&s->findings, f) {
@@ -83,6 +84,12 @@ static void put_findings(const struct summary *s, const struct top_screen *scree
 static void put_page(const struct summary *s, const struct top_screen *screen, FILE *out)
 {
 	fprintf(out, "%s\n", screen->head);
+	if (*screen->choice)
+		fprintf(out, "%s\n", screen->choice);
+	if (screen->help) {
+		fputs(screen->help, out);
+		return;
+	}
 	if (!s) {
 		fputs("\nThe first seconds are being recorded.\n", out);
 		return;

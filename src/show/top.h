@@ -10,6 +10,8 @@
 struct top_screen {
 	unsigned int rows, columns; /* of the terminal; 0: as many as it takes */
 	const char *head;	    /* the first line, in plain text */
+	const char *choice;	    /* the second one; "": none */
+	const char *help;	    /* lines in place of what was recorded; null: none */
 	uint32_t event;		    /* only this event of the film; 0: all */
 };
 

@@ -89,6 +89,40 @@ def test_a_terminal_is_drawn_on_and_left_as_it_was(lab):
         screen.ends()
 
 
+def test_keys_choose_what_is_shown(lab):
+    with running(lab.program("threads"), PATIENCE) as program:
+        screen = Screen(lab, "-p", program.pid, "-F", 499)
+        screen.read_until(r"off-cpu: longest waits[\s\S]*?\033\[J")
+
+        def press(keys, pattern):
+            """The screen on which that is seen, without what moves the cursor."""
+            screen.press(keys)
+            shown = screen.read_until(pattern + r"[\s\S]*?\033\[J").rpartition("\033[H")[2]
+            return re.sub(r"\033\[[KJ]|\r", "", shown)
+
+        press(" ", r"stackcam top \(stopped\)")
+        assert "q           end" in press("h", "reverse the order") and "on-cpu: " in press("h", "on-cpu: ")
+        title = "on-cpu: hottest function"
+        by_name = section(press(">", "by name"), title)
+        assert len(by_name) > 1 and [words for _, words in by_name] == sorted(words for _, words in by_name), by_name
+        largest = section(press("<", title), title)
+        assert [share for share, _ in largest] == sorted((share for share, _ in largest), reverse=True)
+        smallest = section(press("R", "by value, reversed"), title)
+        assert [share for share, _ in smallest] == sorted(share for share, _ in smallest)
+        assert "off-cpu: " not in press("R\033[C", r"\(stopped\)")
+        assert title not in press("\t", "off-cpu: ")
+        assert title in press("\t", "off-cpu: ") and title not in press("\033[D", "off-cpu: ")
+        # what was typed before Escape does not count, and neither does what was erased
+        press("0/sleep", "PID; none: all\\): sleep_")
+        assert "of processes" not in press("\033", "off-cpu: ")
+        assert "Nothing was recorded" in press("/no-such\xfcx\x7f\x7f*\n", r"of processes no-such\*")
+        # the line that says so takes the room of a row
+        assert section(press(f"/{program.pid}\n", f"of processes {program.pid}"), title) == largest[:3]
+        assert "of processes" not in press("/\n", "off-cpu: ")
+        screen.press("q")
+        screen.ends()
+
+
 def test_a_signal_ends_it(lab):
     with running(lab.program("threads"), PATIENCE) as program:
         screen = Screen(lab, "-p", program.pid)
