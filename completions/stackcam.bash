@@ -133,7 +133,7 @@ _stackcam_options()
 		;;
 	doctor) echo "-p --pid --bucket --bucket-keys --tls-ca --json -h --help" ;;
 	serve)
-		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
+		echo "--listen --token-file --audit --user-header --trusted-proxy --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
 			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
 			--camera-slow --camera-failed --camera-hourly
@@ -194,7 +194,7 @@ _stackcam_value()
 	diff,--fail-on) _stackcam_reply -W "self total" ;;
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
 	resolve,--debug-dir | serve,--store) _stackcam_files -d ;;
-	serve,--token-file | serve,--tls-* | serve,--config) _stackcam_files -f ;;
+	serve,--token-file | serve,--tls-* | serve,--config | serve,--audit) _stackcam_files -f ;;
 	serve,--camera | agent,--camera) _stackcam_names ;;
 	serve,--camera-events | agent,--camera-events) _stackcam_list "$_stackcam_events" ;;
 	serve,--camera-* | agent,--camera-*) ;;

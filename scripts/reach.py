@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ALL = ["tests/e2e"]
 
 TRACER = ["trace"]
-SERVERS = ["server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "bucket", "page/test_app"]
+SERVERS = ["access", "server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "bucket", "page/test_app"]
 SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 
 # Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is

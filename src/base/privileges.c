@@ -105,7 +105,7 @@ static int add_folder(int rules, const char *folder, uint64_t access, struct fai
 	return err;
 }
 
-int privileges_write_below(const char *folder, struct fail *why)
+int privileges_write_below(const char *folder, const char *other, struct fail *why)
 {
 	struct landlock_ruleset_attr handled = {.handled_access_fs =
 							CHANGES_OF_FILES | NEVER_NEEDED};
@@ -125,6 +125,8 @@ int privileges_write_below(const char *folder, struct fail *why)
 	if (rules < 0)
 		return fail_errno(why, -errno, NULL, "cannot confine the process to '%s'", folder);
 	err = add_folder(rules, folder, changes, why);
+	if (!err && other)
+		err = add_folder(rules, other, changes, why);
 	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 		     syscall(SYS_landlock_restrict_self, rules, 0)))
 		err = fail_errno(why, -errno, NULL, "cannot confine the process to '%s'", folder);

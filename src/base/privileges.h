@@ -29,10 +29,11 @@ int privileges_become(uid_t user, gid_t group, const char *name, struct fail *wh
 int privileges_keep(uint64_t capabilities, struct fail *why);
 
 /*
- * Uses Landlock to allow writing only below that folder, and to forbid tracing other processes.
+ * Uses Landlock to allow writing only below that folder, and below another one unless that is null,
+ * and to forbid tracing other processes.
  * Reading files is not restricted. Returns 0 also on a kernel without Landlock.
  */
-int privileges_write_below(const char *folder, struct fail *why);
+int privileges_write_below(const char *folder, const char *other, struct fail *why);
 
 /* Drops all capabilities of the calling thread; other threads keep theirs. */
 void privileges_drop_here(void);

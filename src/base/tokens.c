@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/globs.h"
 #include "base/map.h"
 #include "base/text.h"
 
@@ -40,25 +41,77 @@ static int check_text(const char *text, const struct place *at, struct fail *why
 	return 0;
 }
 
+#define WORDS "'read', 'upload', 'record', 'admin', 'write' or 'write host=NAME'"
+
+/* Keeps the value of "KEY=VALUE", where none was given before. */
+static int take_text(char **to, const char *value, bool is_valid, const struct place *at,
+		     struct fail *why)
+{
+	if (!is_valid || *to)
+		return fail(why, -EINVAL,
+			    "each of host=, name= and services= stands there once, with a value "
+			    "that stackcam-serve(1) describes",
+			    "%s, line %u: a value is missing, given twice or invalid", at->name,
+			    at->line);
+	*to = strdup(value);
+	return *to ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+}
+
+static bool is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length && length <= TOKEN_NAME_MAX &&
+	       strspn(name, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") ==
+		       length;
+}
+
+/* Whether it is a right; then the token has it from now on. */
+static bool take_right(struct token *token, const char *word)
+{
+	static const struct {
+		const char *word;
+		bool reads, uploads, records;
+	} rights[] = {
+		{"read", .reads = true},     {"upload", .uploads = true},
+		{"record", .records = true}, {"write", .uploads = true, .records = true},
+		{"admin", true, true, true},
+	};
+
+	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
+		if (!strcmp(word, rights[i].word)) {
+			token->may_read |= rights[i].reads;
+			token->may_upload |= rights[i].uploads;
+			token->may_record |= rights[i].records;
+			return true;
+		}
+	return false;
+}
+
 /* One word behind a token. */
 static int take_word(struct token *token, const char *word, const struct place *at,
 		     struct fail *why)
 {
-	if (!strcmp(word, "read")) {
-		token->may_read = true;
+	const char *equals = strchr(word, '='), *value = equals ? equals + 1 : word;
+	size_t key = (size_t)(value - word), length = strlen(value);
+	uint64_t number;
+
+	if (take_right(token, word))
 		return 0;
-	}
-	if (!strcmp(word, "write")) {
-		token->may_write = true;
-		return 0;
-	}
-	if (strncmp(word, "host=", 5) || !word[5] || strlen(word + 5) > TOKEN_HOST_MAX ||
-	    token->host)
-		return fail(
-			why, -EINVAL, "behind a token stand 'read', 'write', or 'write host=NAME'",
-			"%s, line %u: it does not say what the token allows", at->name, at->line);
-	token->host = strdup(word + 5);
-	return token->host ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+	if (key == 5 && !strncmp(word, "host=", key))
+		return take_text(&token->host, value, length && length <= TOKEN_HOST_MAX, at, why);
+	if (key == 5 && !strncmp(word, "name=", key))
+		return take_text(&token->name, value, is_name(value), at, why);
+	if (key == 9 && !strncmp(word, "services=", key))
+		return take_text(&token->services, value,
+				 length <= TOKEN_SERVICES_MAX && globs_are_valid(value), at, why);
+	if (key != 10 || strncmp(word, "questions=", key) || token->questions ||
+	    text_parse_u64(value, 1, TOKEN_QUESTIONS_MAX, &number))
+		return fail(why, -EINVAL, "behind a token stand " WORDS,
+			    "%s, line %u: it does not say what the token allows", at->name,
+			    at->line);
+	token->questions = (uint32_t)number;
+	return 0;
 }
 
 static void token_free(struct token *token)
@@ -66,27 +119,46 @@ static void token_free(struct token *token)
 	if (token->text)
 		explicit_bzero(token->text, strlen(token->text));
 	free(token->text);
+	free(token->name);
 	free(token->host);
+	free(token->services);
+}
+
+/* Whether the words of a line agree with each other. */
+static int check_words(const struct tokens *tokens, struct token *token, const struct place *at,
+		       struct fail *why)
+{
+	if (!token->may_read && !token->may_upload && !token->may_record && !token->host &&
+	    !token->services) {
+		if (tokens->all.count)
+			return fail(why, -EINVAL, "write " WORDS " behind it",
+				    "%s, line %u: only the first token may stand alone", at->name,
+				    at->line);
+		token->may_read = token->may_upload = token->may_record = true;
+	}
+	if (token->host && !token->may_upload && !token->may_record)
+		return fail(why, -EINVAL, "write 'write' before it",
+			    "%s, line %u: a host is of tokens that allow to send", at->name,
+			    at->line);
+	if (token->services && !token->may_read)
+		return fail(why, -EINVAL, "write 'read' before it",
+			    "%s, line %u: services are of tokens that allow to read", at->name,
+			    at->line);
+	return 0;
 }
 
 static int finish_token(struct tokens *tokens, struct token *token, const struct place *at,
 			struct fail *why)
 {
-	if (!token->may_read && !token->may_write && !token->host) {
-		if (tokens->all.count)
-			return fail(why, -EINVAL,
-				    "write 'read', 'write' or 'write host=NAME' behind it",
-				    "%s, line %u: only the first token may stand alone", at->name,
-				    at->line);
-		token->may_read = token->may_write = true;
-	}
-	if (token->host && !token->may_write)
-		return fail(why, -EINVAL, "write 'write' before it",
-			    "%s, line %u: a host is of tokens that allow to send", at->name,
-			    at->line);
+	int err = check_words(tokens, token, at, why);
+
+	if (err)
+		return err;
 	if (tokens->all.count == TOKENS_MAX)
 		return fail(why, -E2BIG, NULL, "%s has more than %d tokens", at->name, TOKENS_MAX);
-	token->id = hash_bytes(token->text, strlen(token->text)) | 1;
+	token->id = (token->text ? hash_bytes(token->text, strlen(token->text))
+				 : hash_bytes(token->digest, sizeof(token->digest))) |
+		    1;
 	vec_foreach (&tokens->all, other)
 		if (other->id == token->id)
 			return fail(why, -EINVAL, "give each line a token of its own",
@@ -94,6 +166,29 @@ static int finish_token(struct tokens *tokens, struct token *token, const struct
 	return vec_push(&tokens->all, *token)
 		       ? 0
 		       : fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+}
+
+/* The token itself, or its digest. */
+static int take_secret(struct token *token, const char *word, const struct place *at,
+		       struct fail *why)
+{
+	static const char before[] = "sha256:";
+	const char *digits = word + sizeof(before) - 1;
+	int err;
+
+	if (!strncmp(word, before, sizeof(before) - 1)) {
+		if (strlen(digits) == 2 * TOKEN_DIGEST &&
+		    text_parse_hex(digits, 2 * TOKEN_DIGEST, token->digest))
+			return 0;
+		return fail(why, -EINVAL, "'printf %s TOKEN | sha256sum' prints them",
+			    "%s, line %u: behind 'sha256:' stand %d hexadecimal digits", at->name,
+			    at->line, 2 * TOKEN_DIGEST);
+	}
+	err = check_text(word, at, why);
+	if (err)
+		return err;
+	token->text = strdup(word);
+	return token->text ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
 }
 
 /* A line, which is changed. */
@@ -105,12 +200,7 @@ static int take_line(struct tokens *tokens, char *line, const struct place *at, 
 
 	if (!word || *word == '#')
 		return 0;
-	err = check_text(word, at, why);
-	if (err)
-		return err;
-	token.text = strdup(word);
-	if (!token.text)
-		return fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+	err = take_secret(&token, word, at, why);
 	while (!err && (word = strtok_r(NULL, blanks, &rest)))
 		err = take_word(&token, word, at, why);
 	if (!err)
@@ -202,15 +292,15 @@ void tokens_free(struct tokens *tokens)
 const struct token *tokens_to_read(const struct tokens *tokens)
 {
 	vec_foreach (&tokens->all, token)
-		if (token->may_read)
+		if (token->text && token->may_read && !token->services)
 			return token;
 	return NULL;
 }
 
-const struct token *tokens_to_write(const struct tokens *tokens)
+const struct token *tokens_to_upload(const struct tokens *tokens)
 {
 	vec_foreach (&tokens->all, token)
-		if (token->may_write)
+		if (token->text && token->may_upload)
 			return token;
 	return NULL;
 }

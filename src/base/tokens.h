@@ -14,26 +14,41 @@
  *
  *	# a comment
  *	TOKEN read              to see what there is
- *	TOKEN write             to send films and profiles
+ *	TOKEN upload            to send films and profiles
+ *	TOKEN record            to have the flight recorder keep its film
+ *	TOKEN admin             all of these
+ *	TOKEN write             upload and record
  *	TOKEN write host=web1   the same, of that machine only
+ *	TOKEN read services=shop-*,cart questions=60 name=shop
+ *	                        to see these services alone (base/globs.h), with at most 60
+ *	                        questions a minute; the name stands in the audit
  *
- * The first token may stand without a word: it allows both. Files of earlier versions have one such
- * token.
+ * In the place of a token, "sha256:" and 64 hexadecimal digits are its SHA-256: so the file has no
+ * secret. The first token may stand without a word: it allows all. Files of earlier versions have
+ * one such token.
  */
 enum {
 	TOKEN_MIN = 16, /* characters, printable ASCII without blanks */
 	TOKEN_MAX = 512,
 	TOKEN_HOST_MAX = 255,
+	TOKEN_NAME_MAX = 64,
+	TOKEN_SERVICES_MAX = 1023,
+	TOKEN_QUESTIONS_MAX = 1000000,
+	TOKEN_DIGEST = 32,	/* bytes of a SHA-256 */
 	TOKENS_MAX = 4096,	/* in a file */
 	TOKENS_BYTES = 4 << 20, /* of a file */
 	TOKEN_NEW_SIZE = 49,	/* bytes of the text from token_new(), with its terminating zero */
 };
 
 struct token {
-	char *text;
-	char *host; /* the only host it may send films of; null: any host */
-	bool may_read, may_write;
-	/* hash of the text, never 0: distinguishes senders without storing their secret */
+	char *text; /* null: only its digest is known */
+	uint8_t digest[TOKEN_DIGEST];
+	char *name;	    /* null: none */
+	char *host;	    /* the only host it may send films of; null: any host */
+	char *services;	    /* globs of those that it shows; null: all */
+	uint32_t questions; /* at most, a minute; 0: no limit */
+	bool may_read, may_upload, may_record;
+	/* hash of the text or digest, never 0: tells senders apart without their secret */
 	uint64_t id;
 };
 
@@ -55,9 +70,9 @@ int tokens_read(const char *path, struct tokens *tokens, struct fail *why);
 /* Overwrites the secrets and frees the list. */
 void tokens_free(struct tokens *tokens);
 
-/* The first token that allows reading, or writing; null: none. */
+/* The first token with a text that allows reading all services, or sending; null: none. */
 const struct token *tokens_to_read(const struct tokens *tokens);
-const struct token *tokens_to_write(const struct tokens *tokens);
+const struct token *tokens_to_upload(const struct tokens *tokens);
 
 /* Generates a token: 24 random bytes as hex digits. Returns 0 or -EIO. */
 int token_new(char text[TOKEN_NEW_SIZE]);

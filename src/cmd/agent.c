@@ -263,7 +263,7 @@ static int start_filming(struct agent *agent, struct fail *why)
 		err = recorder_start(agent->recorder, why);
 	if (!err)
 		err = recorder_await(agent->recorder, why);
-	return err ? err : drop_to_others(is_to_files ? NULL : agent->options.spool, 0, why);
+	return err ? err : drop_to_others(is_to_files ? NULL : agent->options.spool, NULL, 0, why);
 }
 
 static int start(struct agent *agent, struct fail *why)

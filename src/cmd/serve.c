@@ -2,6 +2,7 @@
 #include "cmd/verb.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <malloc.h>
@@ -240,6 +241,9 @@ static void server_settings(struct serve *serve, const struct serve_options *opt
 		.tls_certificate = options->tls_certificate,
 		.tls_key = options->tls_key,
 		.client_ca = options->client_ca,
+		.audit = options->audit,
+		.user_header = options->user_header,
+		.trusted_proxy = options->trusted_proxy,
 		.store = serve->store,
 		.spool = paths->spool,
 		.host = serve->host,
@@ -307,6 +311,19 @@ static int start_flight(struct serve *serve, struct fail *why)
 	return flight_start(serve->flight, &place, why);
 }
 
+/* What is started from now on writes to the store, and to the folder of the audit. */
+static int confine(const struct serve_options *options, uint64_t also, struct fail *why)
+{
+	char *copy = options->audit ? strdup(options->audit) : NULL;
+	int err = options->audit && !copy ? -ENOMEM : 0;
+
+	if (err)
+		return fail_errno(why, err, NULL, "cannot start");
+	err = drop_to_others(options->store, copy ? dirname(copy) : NULL, also, why);
+	free(copy);
+	return err;
+}
+
 /* From start to end */
 
 /* What begins behind the recorder serves the network, and needs nothing. */
@@ -335,7 +352,7 @@ static int start(struct serve *serve, struct fail *why)
 	if (!err && serve->recorder)
 		err = recorder_await(serve->recorder, why);
 	if (!err)
-		err = drop_to_others(serve->options.store, also, why);
+		err = confine(&serve->options, also, why);
 	if (!err)
 		err = keeper_start(serve->store, serve->cost, &serve->keeper, why);
 	return err ? err : start_server(serve, why);

@@ -30,14 +30,18 @@ static const char help[] =
 	"      --listen ADDR:PORT    where it is served (default 127.0.0.1:7171)\n"
 	"      --token-file FILE     which clients may read, and which may send films: tokens, "
 	"one a line,\n"
-	"                            with 'read' or 'write' behind them (default: tokens in the "
-	"store, which\n"
-	"                            the first start makes)\n"
+	"                            with 'read' or 'write' behind them, and which services "
+	"they show\n"
+	"                            (default: tokens in the store, which the first start makes)\n"
 	"      --read-open           every user of this machine may read what is filmed, without a "
 	"token\n"
 	"      --tls-cert FILE       HTTPS with this certificate …\n"
 	"      --tls-key FILE        … and its key\n"
 	"      --tls-client-ca FILE  clients need a certificate that this one has signed\n"
+	"      --audit FILE          a line in this file for each question; SIGHUP opens it anew\n"
+	"      --user-header NAME    the audit has the user that a proxy names in this header …\n"
+	"      --trusted-proxy ADDR  … taken from this address alone, or from several: "
+	"ADDR,ADDR\n"
 	"\n"
 	"The store:\n"
 	"      --store DIR           where the films are (default /var/lib/stackcam)\n"
@@ -87,6 +91,9 @@ enum {
 	OPT_NO_RECORD,
 	OPT_READ_OPEN,
 	OPT_SENDER_LIMIT,
+	OPT_AUDIT,
+	OPT_USER_HEADER,
+	OPT_TRUSTED_PROXY,
 };
 
 static const struct option long_options[] = {
@@ -100,6 +107,9 @@ static const struct option long_options[] = {
 	{"no-record", no_argument, NULL, OPT_NO_RECORD},
 	{"read-open", no_argument, NULL, OPT_READ_OPEN},
 	{"sender-limit", required_argument, NULL, OPT_SENDER_LIMIT},
+	{"audit", required_argument, NULL, OPT_AUDIT},
+	{"user-header", required_argument, NULL, OPT_USER_HEADER},
+	{"trusted-proxy", required_argument, NULL, OPT_TRUSTED_PROXY},
 	CAMERA_LONG_OPTIONS,
 	SETTINGS_COMMON,
 	{0},
@@ -194,6 +204,15 @@ static int take_value(void *context, int option, const char *value, struct fail 
 	case OPT_TLS_CLIENT_CA:
 		o->client_ca = value;
 		return 0;
+	case OPT_AUDIT:
+		o->audit = value;
+		return 0;
+	case OPT_USER_HEADER:
+		o->user_header = value;
+		return 0;
+	case OPT_TRUSTED_PROXY:
+		o->trusted_proxy = value;
+		return 0;
 	case OPT_STORE:
 		o->store = value;
 		return 0;
@@ -214,6 +233,10 @@ static int check(const struct serve_options *o)
 		return cmd_usage("serve", "--tls-cert and --tls-key need each other");
 	if (o->client_ca && !o->tls_certificate)
 		return cmd_usage("serve", "--tls-client-ca needs --tls-cert and --tls-key");
+	if (!o->user_header != !o->trusted_proxy)
+		return cmd_usage("serve", "--user-header and --trusted-proxy need each other");
+	if (o->user_header && !o->audit)
+		return cmd_usage("serve", "--user-header is for --audit");
 	if (o->no_record && o->camera.programs.name_count)
 		return cmd_usage("serve", "--camera films, and --no-record films nothing");
 	if (!*o->store)
@@ -274,6 +297,9 @@ void serve_options_say_kept(const struct serve_options *a, const struct serve_op
 		/* other certificates are taken; whether there are any is a matter of the start */
 		{"tls-cert", !a->tls_certificate != !b->tls_certificate},
 		{"tls-key", !a->tls_key != !b->tls_key},
+		{"audit", settings_differ(a->audit, b->audit)},
+		{"user-header", settings_differ(a->user_header, b->user_header)},
+		{"trusted-proxy", settings_differ(a->trusted_proxy, b->trusted_proxy)},
 		{"tls-client-ca", !a->client_ca != !b->client_ca},
 	};
 

@@ -18,6 +18,7 @@ struct serve_options {
 	bool no_record, read_open;
 	uint64_t sender_bytes; /* that a token may send in an hour; 0: no limit */
 	const char *tls_certificate, *tls_key, *client_ca; /* null: none */
+	const char *audit, *user_header, *trusted_proxy;   /* null: none */
 	struct camera_flight camera;
 	struct settings_common common;
 };

@@ -64,9 +64,9 @@ int drop_to_recorder(uint64_t also, struct fail *why)
 	return err ? err : filter_calls(why);
 }
 
-int drop_to_others(const char *folder, uint64_t also, struct fail *why)
+int drop_to_others(const char *folder, const char *other, uint64_t also, struct fail *why)
 {
-	int err = folder ? privileges_write_below(folder, why) : 0;
+	int err = folder ? privileges_write_below(folder, other, why) : 0;
 
 	return err ? err : privileges_keep(also, why);
 }

@@ -33,9 +33,9 @@ int drop_to_user(const char *name, const struct drop_folder *folders, unsigned i
 int drop_to_recorder(uint64_t also, struct fail *why);
 
 /*
- * For what is started from now on. folder: all that it will write to; null: anything. also: as
- * before.
+ * For what is started from now on. folder: all that it will write to, with other, unless that is
+ * null; null: anything. also: as before.
  */
-int drop_to_others(const char *folder, uint64_t also, struct fail *why);
+int drop_to_others(const char *folder, const char *other, uint64_t also, struct fail *why);
 
 #endif

@@ -160,15 +160,16 @@ static char *pick_token(char *text)
 	for (char *line = strtok_r(text, "\r\n", &lines); line;
 	     line = strtok_r(NULL, "\r\n", &lines)) {
 		char *token = strtok_r(line, " \t", &words), *word;
-		bool is_alone = true, may_write = false;
+		bool is_alone = true, may_upload = false;
 
 		if (!token || *token == '#')
 			continue;
 		while ((word = strtok_r(NULL, " \t", &words))) {
 			is_alone = false;
-			may_write |= !strcmp(word, "write");
+			may_upload |= !strcmp(word, "write") || !strcmp(word, "upload") ||
+				      !strcmp(word, "admin");
 		}
-		if (is_alone || may_write)
+		if (is_alone || may_upload)
 			return token;
 	}
 	return NULL;

@@ -2,6 +2,7 @@
 #include "server/access.h"
 
 #include <errno.h>
+#include <gnutls/crypto.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -50,19 +51,38 @@ static const char *password_of(const char *text, struct buf *plain)
 	return colon ? colon + 1 : NULL;
 }
 
+/* As is_same_secret(), of a token of which the digest alone is known. */
+static bool is_same_digest(const uint8_t given[TOKEN_DIGEST], const uint8_t digest[TOKEN_DIGEST])
+{
+	volatile unsigned char differs = 0;
+
+	for (size_t i = 0; i < TOKEN_DIGEST; i++)
+		differs |= given[i] ^ digest[i];
+	return !differs;
+}
+
+static bool is_given(const char *given, const uint8_t *digest, const struct token *token)
+{
+	return token->text ? is_same_secret(given, strlen(given), token->text)
+			   : digest && is_same_digest(digest, token->digest);
+}
+
 /* The token that was sent, if it is one of ours. All are compared, whichever it is. */
 static const struct token *find_token(const struct tokens *tokens, const char *authorization)
 {
 	const struct token *found = NULL;
+	uint8_t digest[TOKEN_DIGEST];
 	const char *given = NULL;
 	struct buf plain = {0};
+	bool has_digest;
 
 	if (authorization && !strncasecmp(authorization, "Bearer ", 7))
 		given = authorization + 7;
 	else if (authorization && !strncasecmp(authorization, "Basic ", 6))
 		given = password_of(authorization + 6, &plain);
+	has_digest = given && !gnutls_hash_fast(GNUTLS_DIG_SHA256, given, strlen(given), digest);
 	vec_foreach (&tokens->all, token)
-		if (given && is_same_secret(given, strlen(given), token->text))
+		if (given && is_given(given, has_digest ? digest : NULL, token) && !found)
 			found = token;
 	if (plain.at)
 		explicit_bzero(plain.at, plain.count);
@@ -130,21 +150,44 @@ static int check_stranger(const struct access_rules *rules, const struct access_
 				     : "this server answers only with a token to read");
 }
 
+static void fill(struct access_grant *grant, const struct token *token)
+{
+	grant->sender = token->id;
+	grant->questions = token->questions;
+	snprintf(grant->host, sizeof(grant->host), "%s", token->host ? token->host : "");
+	snprintf(grant->name, sizeof(grant->name), "%s", token->name ? token->name : "");
+	snprintf(grant->services, sizeof(grant->services), "%s",
+		 token->services ? token->services : "");
+}
+
+static bool allows(const struct token *token, const struct access_rules *rules,
+		   const struct access_request *r)
+{
+	if (r->is_push)
+		return r->is_record ? token->may_record : token->may_upload;
+	return token->may_read || rules->read_open || r->is_open;
+}
+
 int access_check(const struct access_rules *rules, const struct access_request *r,
 		 struct access_grant *grant, struct fail *why)
 {
+	static const char other[] = "use another token of the server's file";
 	const struct token *token = find_token(rules->tokens, r->authorization);
 
 	*grant = (struct access_grant){0};
 	if (!token)
 		return check_stranger(rules, r, why);
-	grant->sender = token->id;
-	snprintf(grant->host, sizeof(grant->host), "%s", token->host ? token->host : "");
+	fill(grant, token);
 	if (r->is_push && rules->takes_nothing)
 		return fail_takes_nothing(why);
-	if (r->is_push ? token->may_write : token->may_read || rules->read_open || r->is_open)
-		return 0;
-	return fail(why, -EPERM, "use another token of the server's file",
-		    r->is_push ? "this token allows to read, not to send"
-			       : "this token allows to send, not to read");
+	if (!allows(token, rules, r))
+		return fail(why, -EPERM, other,
+			    r->is_record ? "this token does not allow to record"
+			    : r->is_push ? "this token allows to read, not to send"
+					 : "this token allows to send, not to read");
+	if (token->services && r->is_of_all)
+		return fail(why, -EPERM, other,
+			    "this token shows some services only, and this view is of all that a "
+			    "machine does");
+	return 0;
 }

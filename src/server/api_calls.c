@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "film/events.h"
 #include "film/film.h"
 #include "query/flame_prune.h"
@@ -139,7 +138,7 @@ int api_calls(const struct http_request *request, struct answer *answer, struct 
 	enum function_order order;
 	struct server_ask ask;
 	uint64_t nodes, limit;
-	int err = ask_take(request->url, "nodes limit sort", clock_wall(), &ask, why);
+	int err = ask_request(request, "nodes limit sort", &ask, why);
 
 	if (!err)
 		err = ask_number(request->url, "nodes", FLAME_PRUNE_MIN, NODES_MAX, NODES, &nodes,

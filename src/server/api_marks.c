@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/globs.h"
 #include "server/api.h"
 #include "server/ask.h"
 #include "server/put.h"
@@ -109,6 +110,7 @@ static int take_mark(const struct http_request *request, const struct url *form,
 		     struct store_mark *mark, struct fail *why)
 {
 	const char *time = value_of(request, form, "time"), *bound = request->grant->host;
+	const char *services = access_services(request->grant);
 
 	*mark = (struct store_mark){
 		.time = clock_wall(),
@@ -122,6 +124,9 @@ static int take_mark(const struct http_request *request, const struct url *form,
 			    "cannot take this mark: nothing is kept here");
 	if (!*mark->service && !*mark->text)
 		return fail(why, -EINVAL, NULL, "a mark needs a service or a text");
+	if (services && !globs_match(services, mark->service))
+		return fail(why, -EPERM, "use another token of the server's file",
+			    "this token is of other services than '%.64s'", mark->service);
 	if (*bound && *mark->host && strcmp(bound, mark->host) != 0)
 		return fail(why, -EPERM, "name the machine so, or use another token",
 			    "this token sends marks of %.64s only, and not of %.64s", bound,

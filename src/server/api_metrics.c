@@ -204,6 +204,10 @@ int api_metrics(const struct http_request *request, struct answer *answer, struc
 		put_losses(out, &recorder.losses, &camera.losses);
 	put_store(out, &store);
 	put_served(out, &state->served);
+	if (state->audit)
+		put_counter(out, "stackcam_server_audit_lost_total",
+			    "Lines that could not be written to the audit",
+			    (double)audit_lost(state->audit));
 	return 0;
 }
 

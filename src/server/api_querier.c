@@ -104,15 +104,11 @@ static void put_failure(struct answer *answer, int err, const struct fail *why)
 		unsigned int status;
 		const char *code;
 	} codes[] = {
-		{-EINVAL, 400, "invalid_argument"},
-		{-EBADMSG, 400, "invalid_argument"},
-		{-E2BIG, 429, "resource_exhausted"},
-		{-EOPNOTSUPP, 501, "unimplemented"},
-		{-ENOENT, 404, "not_found"},
-		{-ECANCELED, 499, "canceled"},
-		{-ENOMEM, 503, "unavailable"},
-		{-EBUSY, 503, "unavailable"},
-		{0, 500, "internal"},
+		{-EINVAL, 400, "invalid_argument"},  {-EBADMSG, 400, "invalid_argument"},
+		{-EPERM, 403, "permission_denied"},  {-E2BIG, 429, "resource_exhausted"},
+		{-EOPNOTSUPP, 501, "unimplemented"}, {-ENOENT, 404, "not_found"},
+		{-ECANCELED, 499, "canceled"},	     {-ENOMEM, 503, "unavailable"},
+		{-EBUSY, 503, "unavailable"},	     {0, 500, "internal"},
 	};
 	struct json j = {.out = answer->out};
 	size_t i = 0;

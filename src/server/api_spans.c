@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/globs.h"
 #include "exchange/protobuf.h"
 #include "server/api.h"
 #include "server/ask.h"
@@ -116,6 +117,17 @@ int push_traces(const struct http_request *request, struct answer *answer, struc
 
 /* -- asking ------------------------------------------------------------------------------------ */
 
+/* Leaves those of services that the client may see; a trace goes through many. */
+static void drop_others(struct spans_found *found, const char *services)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; services && i < found->count; i++)
+		if (globs_match(services, found->at[i].service))
+			found->at[count++] = found->at[i];
+	found->count = services ? count : found->count;
+}
+
 int api_spans(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const char *trace = request_parameter(request, "trace");
@@ -141,6 +153,7 @@ int api_spans(const struct http_request *request, struct answer *answer, struct 
 		wanted.to = ask.ask.to ? ask.ask.to : INT64_MAX;
 		wanted.limit = limit;
 		err = store_spans_find(request->store, &wanted, &found, why);
+		drop_others(&found, ask.ask.services);
 	}
 	if (!err) {
 		store_spans_status(request->store, &status);

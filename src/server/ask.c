@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "server/audit.h"
 
 #define BEFORE "before_"
 
@@ -278,13 +279,32 @@ int ask_take_two(const struct url *url, const char *own, uint64_t now, struct se
 	return err ? err : take_all(url, true, now, before, why);
 }
 
+/* What is asked, for the audit. */
+static void note(const struct http_request *request, const struct store_ask *ask)
+{
+	if (request->asked)
+		audit_note(request->asked, ask->from, ask->to, ask->service, ask->host);
+}
+
+int ask_limit(const struct http_request *request, struct store_ask *ask, struct fail *why)
+{
+	const struct question *question = ask->question;
+
+	ask->gone = request->gone;
+	ask->services = access_services(request->grant);
+	note(request, ask);
+	if (ask->services && question && question->shape.by_waker)
+		return fail(why, -EPERM, "ask without 'waker'",
+			    "this token shows some services only, and wakers are of all");
+	return 0;
+}
+
 int ask_request(const struct http_request *request, const char *own, struct server_ask *ask,
 		struct fail *why)
 {
 	int err = ask_take(request->url, own, clock_wall(), ask, why);
 
-	ask->ask.gone = request->gone;
-	return err;
+	return err ? err : ask_limit(request, &ask->ask, why);
 }
 
 int ask_of_request(const struct url *url, struct server_ask *ask, struct fail *why)
@@ -299,8 +319,9 @@ int ask_request_two(const struct http_request *request, const char *own, struct 
 {
 	int err = ask_take_two(request->url, own, clock_wall(), before, ask, why);
 
-	before->ask.gone = ask->ask.gone = request->gone;
-	return err;
+	if (!err)
+		err = ask_limit(request, &before->ask, why);
+	return err ? err : ask_limit(request, &ask->ask, why);
 }
 
 bool ask_has_before(const struct url *url)

@@ -38,6 +38,12 @@ int ask_request_two(const struct http_request *request, const char *own, struct 
 		    struct server_ask *ask, struct fail *why);
 
 /*
+ * The part of ask_request() that is about the client: whether it still waits, what it may see, and
+ * that it asked. 0, or -EPERM with *why filled: what it asks shows more.
+ */
+int ask_limit(const struct http_request *request, struct store_ask *ask, struct fail *why);
+
+/*
  * Takes the parameter "request", one of the route's own: the answer is of what was done for that
  * request alone. Returns 0 or -EINVAL with *why filled.
  */

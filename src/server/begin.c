@@ -110,7 +110,11 @@ static int check_token(struct call *call, bool is_post, struct fail *why)
 		.authorization = call_header(call, "Authorization"),
 		.is_post = is_post,
 		.is_push = call->route && call->route->lane == LANE_PUSH,
+		.is_record = call->route && call->route->is_record,
 		.is_open = call->route && call->route->is_open,
+		/* and where there is nothing, nothing is said */
+		.is_of_all = !call->route || call->route->shows == SHOWS_UNDECLARED ||
+			     call->route->shows == SHOWS_ALL,
 	};
 	struct access_rules rules = {
 		.tokens = &server->state.tokens,
@@ -165,6 +169,37 @@ static int check_quota(struct call *call, struct fail *why)
 		    "this token's films of an hour are all sent");
 }
 
+/* Whether the token has asked too much. */
+static int check_questions(struct call *call, struct fail *why)
+{
+	const struct access_grant *grant = &call->grant;
+	uint64_t wait = grant->questions ? quota_ask(call->server->state.quota, grant->sender,
+						     grant->questions, clock_ns())
+					 : 0;
+
+	if (!wait)
+		return 0;
+	call->status = MHD_HTTP_TOO_MANY_REQUESTS;
+	call->retry_after = 1 + wait / 1000000000;
+	return fail(why, -EBUSY, "ask less often, or have its 'questions=' raised",
+		    "this token's questions of a minute are all asked");
+}
+
+/* Whom a proxy names, whose word is taken for it. */
+static void take_user(struct call *call)
+{
+	const struct server *server = call->server;
+	const char *user = server->user_header ? call_header(call, server->user_header) : NULL;
+	struct peer peer;
+
+	if (!user)
+		return;
+	peer = watch_peer(call->watched);
+	for (size_t i = 0; i < server->proxy_count; i++)
+		if (peer_same(server->proxies[i], peer))
+			snprintf(call->user, sizeof(call->user), "%s", user);
+}
+
 /* What may be in memory at a time is shared by all requests. */
 static bool reserve(struct call *call, uint64_t bytes)
 {
@@ -212,6 +247,7 @@ int call_begin(struct call *call, const char *method, struct fail *why)
 		err = url_parse(call->raw, &call->url, why);
 	if (err)
 		return err;
+	take_user(call);
 	lost = find_route(call, method, &missing);
 	/* a client that may not ask does not learn what there is */
 	err = check_access(call, strcmp(method, "GET") != 0, why);
@@ -221,5 +257,7 @@ int call_begin(struct call *call, const char *method, struct fail *why)
 		err = lost;
 	if (!err && call->route->lane == LANE_PUSH)
 		err = check_quota(call, why);
+	if (!err && call->route->lane == LANE_QUESTION)
+		err = check_questions(call, why);
 	return err ? err : open_body(call, &framing, why);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ void *handle_address(void *context, const char *uri, struct MHD_Connection *conn
 	call->connection = connection;
 	call->watched = info ? info->socket_context : NULL;
 	call->body.fd = -1;
+	call->began = clock_ns();
 	call->raw = strdup(uri);
 	if (call->raw)
 		return call;
@@ -42,6 +44,40 @@ static void count_served(const struct call *call)
 				 1);
 }
 
+/* Questions, what is recorded, and what was refused: not the films that agents send. */
+static bool is_audited(const struct call *call)
+{
+	const struct route *route = call->route;
+	bool is_refused =
+		call->status == MHD_HTTP_UNAUTHORIZED || call->status == MHD_HTTP_FORBIDDEN;
+
+	return call->server->state.audit && route && !route->is_open &&
+	       (route->lane != LANE_PUSH || route->is_record || is_refused);
+}
+
+static void audit(const struct call *call)
+{
+	struct peer peer = watch_peer(call->watched);
+	char address[INET6_ADDRSTRLEN], sender[24] = "";
+	const struct access_grant *grant = &call->grant;
+	const struct audit_line line = {
+		.time = clock_wall(),
+		.user = call->user,
+		.token = *grant->name ? grant->name : sender,
+		.address = peer_text(peer, address),
+		.method = call->route->method,
+		.route = call->route->path,
+		.status = call->status,
+		.asked = &call->asked,
+		.bytes = call->status == MHD_HTTP_NOT_MODIFIED ? 0 : call->sent,
+		.ns = clock_ns() - call->began,
+	};
+
+	if (grant->sender)
+		snprintf(sender, sizeof(sender), "%016" PRIx64, grant->sender);
+	audit_put(call->server->state.audit, &line);
+}
+
 void handle_end(void *context, struct MHD_Connection *connection, void **call_at,
 		enum MHD_RequestTerminationCode how)
 {
@@ -54,6 +90,8 @@ void handle_end(void *context, struct MHD_Connection *connection, void **call_at
 		return;
 	watch_set(call->server->watch, call->watched, WATCH_IDLE);
 	count_served(call);
+	if (is_audited(call))
+		audit(call);
 	spent_leave(call);
 	atomic_fetch_sub(&call->server->body_bytes, call->reserved);
 	body_close(&call->body);
@@ -168,6 +206,7 @@ static void make_answer(struct call *call)
 		.spool = server->state.spool,
 		.connection = call->connection,
 		.grant = &call->grant,
+		.asked = &call->asked,
 		.gone = watch_gone(call->watched),
 	};
 	struct answer answer = {.status = MHD_HTTP_OK, .type = "application/json"};

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "server/access.h"
+#include "server/audit.h"
 #include "server/body.h"
 #include "server/logins.h"
 #include "server/out.h"
@@ -45,12 +46,15 @@ struct server_state {
 	int (*keep)(void *context, const char *reason, struct server_kept *kept, struct fail *why);
 	void (*say)(void *context, const char *words); /* may be null */
 	void *context;
+	struct audit *audit;	      /* null: none is written */
 	atomic_uint_fast64_t spooled; /* numbers files in the spool */
 	struct served_counts served;
 };
 
 enum {
 	OLD_DAEMONS_MAX = 4,
+	PROXIES_MAX = 16,
+	USER_MAX = 128, /* bytes of a user's name */
 };
 
 struct server {
@@ -64,6 +68,9 @@ struct server {
 	struct logins *logins;
 	char *loopback; /* the address, where it is one; else null */
 	bool needs_certificate, read_open;
+	char *user_header; /* in which proxies name users; null: none */
+	struct peer proxies[PROXIES_MAX];
+	size_t proxy_count;
 	atomic_bool is_ending;
 	atomic_uint_fast64_t body_bytes; /* that bodies in memory may take, of requests in work */
 	uint64_t answer_max;		 /* what answers may take that are on their way out */
@@ -86,8 +93,11 @@ struct call {
 	struct access_grant grant;
 	bool is_head, has_begun, was_worked_on; /* the last: by a worker */
 	struct body body;
-	uint64_t reserved; /* of server->body_bytes */
-	uint64_t sent;	   /* of server->answer_bytes */
+	uint64_t reserved;	 /* of server->body_bytes */
+	uint64_t sent;		 /* of server->answer_bytes */
+	uint64_t began;		 /* of clock_ns() */
+	char user[USER_MAX + 1]; /* as the proxy names it; "": it does not */
+	struct audit_asked asked;
 	unsigned int status;
 	uint64_t retry_after; /* s, of 429 */
 	struct MHD_Response

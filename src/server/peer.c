@@ -4,6 +4,15 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+static struct peer peer_of_v4(const struct in_addr *address)
+{
+	struct peer peer = {.at = IN6ADDR_ANY_INIT};
+
+	memset(&peer.at.s6_addr[10], 0xff, 2);
+	memcpy(&peer.at.s6_addr[12], address, 4);
+	return peer;
+}
+
 struct peer peer_of(const struct sockaddr *of)
 {
 	struct peer peer = {.at = IN6ADDR_ANY_INIT};
@@ -15,10 +24,38 @@ struct peer peer_of(const struct sockaddr *of)
 		peer.at = v6.sin6_addr;
 	} else if (of && of->sa_family == AF_INET) {
 		memcpy(&v4, of, sizeof(v4));
-		memset(&peer.at.s6_addr[10], 0xff, 2);
-		memcpy(&peer.at.s6_addr[12], &v4.sin_addr, 4);
+		peer = peer_of_v4(&v4.sin_addr);
 	}
 	return peer;
+}
+
+static bool parse(const char *text, struct peer *peer)
+{
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, text, &v4) != 1)
+		return inet_pton(AF_INET6, text, &peer->at) == 1;
+	*peer = peer_of_v4(&v4);
+	return true;
+}
+
+bool peers_parse(const char *list, struct peer *peers, size_t max, size_t *count)
+{
+	char address[INET6_ADDRSTRLEN];
+
+	for (*count = 0;; list++) {
+		size_t length = strcspn(list, ",");
+
+		if (*count == max || length >= sizeof(address))
+			return false;
+		memcpy(address, list, length);
+		address[length] = 0;
+		if (!parse(address, &peers[(*count)++]))
+			return false;
+		list += length;
+		if (!*list)
+			return true;
+	}
 }
 
 struct peer peer_network(struct peer peer)

@@ -14,6 +14,12 @@ struct peer {
 struct peer peer_of(const struct sockaddr *of);
 
 /*
+ * "192.0.2.1" or "2001:db8::1", or several with commas between; false: another text, or more than
+ * max.
+ */
+bool peers_parse(const char *list, struct peer *peers, size_t max, size_t *count);
+
+/*
  * What counts as one client: all of loopback, as ::1, and all of a network of 64 bits of version 6.
  */
 struct peer peer_network(struct peer peer);

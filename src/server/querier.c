@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "film/events.h"
 #include "film/labels.h"
+#include "server/ask.h"
 #include "server/internal.h"
 
 #define TYPE_LABEL "__profile_type__"
@@ -112,8 +113,8 @@ static int check_matchers(const struct pyroscope_query *query, struct fail *why)
 }
 
 /* The event and the time; an end that is missing is now. */
-static void ask_basics(const struct http_request *request, const struct pyroscope_query *query,
-		       const char *event, struct store_ask *ask)
+static int ask_basics(const struct http_request *request, const struct pyroscope_query *query,
+		      const char *event, struct store_ask *ask, struct fail *why)
 {
 	*ask = (struct store_ask){
 		.event = event,
@@ -121,8 +122,8 @@ static void ask_basics(const struct http_request *request, const struct pyroscop
 		.to = query->end     ? query->end * MS
 		      : query->start ? clock_wall()
 				     : 0,
-		.gone = request->gone,
 	};
+	return ask_limit(request, ask, why);
 }
 
 static int each_of_event(const struct http_request *request, const struct pyroscope_query *query,
@@ -135,8 +136,9 @@ static int each_of_event(const struct http_request *request, const struct pyrosc
 	int err;
 
 	querier_type_id(event, id);
-	ask_basics(request, query, event->name, &ask);
-	err = store_series(request->store, &ask, SIZE_MAX, &list, why);
+	err = ask_basics(request, query, event->name, &ask, why);
+	if (!err)
+		err = store_series(request->store, &ask, SIZE_MAX, &list, why);
 	for (size_t i = 0; !err && i < list.count; i++)
 		if (is_selected(query, id, &list.at[i])) {
 			err = each(context, id, &list.at[i]);
@@ -394,11 +396,16 @@ int querier_select(const struct http_request *request, const struct pyroscope_qu
 
 	*selected = (struct querier_selected){0};
 	err = find_event(request, query->profile_type, &selected->event, why);
+	if (!err)
+		err = ask_basics(request, query, selected->event.name, &ask, why);
 	if (err)
 		return err;
-	ask_basics(request, query, selected->event.name, &ask);
 	if (!ask_direct(query, &ask) || is_grouped)
 		return select_series(request, query, &ask, selected, why);
+	/* once more, as it names its service now */
+	err = ask_limit(request, &ask, why);
+	if (err)
+		return err;
 	return vec_push(&selected->parts, (struct querier_part){.ask = ask}) ? 0 : no_memory(why);
 }
 

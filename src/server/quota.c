@@ -7,7 +7,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-#define HOUR_NS 3600000000000.0
+#define HOUR_NS	  3600000000000.0
+#define MINUTE_NS 60000000000.0
 
 enum {
 	ACCOUNTS = 16384
@@ -16,7 +17,9 @@ enum {
 /* What is left to a sender; below 0 after one that was larger than that. */
 struct account {
 	double bytes, films;
-	uint64_t since; /* when that was so */
+	uint64_t since;	  /* when that was so */
+	double questions; /* that are left, as of `asked` */
+	uint64_t asked;	  /* 0: it has not asked yet */
 };
 
 struct quota {
@@ -54,10 +57,10 @@ void quota_configure(struct quota *quota, const struct quota_limits *limits)
 	pthread_mutex_unlock(&quota->lock);
 }
 
-/* What is there of one kind after some time: never more than an hour's worth. */
-static double refilled(double left, uint64_t limit, double hours)
+/* What is there of one kind after some hours, or minutes: never more than is for one of them. */
+static double refilled(double left, uint64_t limit, double times)
 {
-	left += hours * (double)limit;
+	left += times * (double)limit;
 	return left < (double)limit ? left : (double)limit;
 }
 
@@ -68,7 +71,7 @@ static double refilled(double left, uint64_t limit, double hours)
 static struct account *account_of(struct quota *q, uint64_t sender, uint64_t now)
 {
 	const uint64_t *place = map_get(&q->by_sender, sender);
-	struct account *a, fresh = {(double)q->limits.bytes, (double)q->limits.films, now};
+	struct account *a, fresh = {(double)q->limits.bytes, (double)q->limits.films, now, 0, 0};
 	double hours;
 
 	if (!place && q->accounts.count >= ACCOUNTS) {
@@ -110,6 +113,29 @@ uint64_t quota_wait(struct quota *q, uint64_t sender, uint64_t now)
 	}
 	pthread_mutex_unlock(&q->lock);
 	return (uint64_t)(bytes > films ? bytes : films);
+}
+
+uint64_t quota_ask(struct quota *q, uint64_t sender, uint32_t a_minute, uint64_t now)
+{
+	uint64_t wait = 0;
+	struct account *a;
+	double left;
+
+	pthread_mutex_lock(&q->lock);
+	a = account_of(q, sender, now);
+	if (a) {
+		left = a->asked ? refilled(a->questions, a_minute,
+					   (double)(now - a->asked) / MINUTE_NS)
+				: a_minute;
+		a->asked = now;
+		a->questions = left;
+		if (left >= 1)
+			a->questions--;
+		else
+			wait = (uint64_t)((1 - left) / a_minute * MINUTE_NS) + 1;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return wait;
 }
 
 void quota_charge(struct quota *q, uint64_t sender, uint64_t bytes, uint64_t now)

@@ -13,6 +13,7 @@
 #include "store/store.h"
 
 struct server_state;
+struct audit_asked;
 
 /*
  * What a route is given of a request. When it is called, the request was allowed (token, Host,
@@ -35,6 +36,7 @@ struct http_request {
 	const char
 		*body_path; /* ROUTE_IN_FILE: in spool; removed afterwards if it is still there */
 	const struct access_grant *grant; /* what it has shown of who sent it */
+	struct audit_asked *asked;	  /* the question, for the audit; may be null */
 	const atomic_bool *gone;	  /* set once the client waits no more; may be null */
 	const void *connection;		  /* for request_header() */
 };
@@ -101,12 +103,25 @@ enum route_lane {
 	LANE_LIGHT = LANES,
 };
 
+/*
+ * How an answer is limited to the services that a token is of. A token of some services may use a
+ * route only where this is said: each row says it, and tests/unit/server/test_routes.c checks that.
+ */
+enum route_shows {
+	SHOWS_UNDECLARED, /* refused */
+	SHOWS_NOTHING,	  /* nothing of what was filmed: the page, numbers of the server, thanks */
+	SHOWS_SERVICES,	  /* filtered: its question comes from ask_request(), or has its services */
+	SHOWS_ALL,	  /* cannot be filtered: refused */
+};
+
 struct route {
 	const char *method; /* "GET" or "POST" */
 	const char *path;   /* the whole one; compared with the raw path of the request */
 	enum route_body body;
 	uint64_t body_max; /* bytes; 0: the limit above */
 	bool is_open;	   /* needs no token: the page itself, which holds no data */
+	bool is_record;	   /* it needs the right to record, and not to upload */
+	enum route_shows shows;
 	enum route_lane lane;
 	route_function *answer;
 };

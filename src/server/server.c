@@ -192,6 +192,22 @@ static int read_tokens(const struct server_options *options, struct tokens *toke
 	return options->tokens ? tokens_parse(options->tokens, "the tokens", tokens, why) : 0;
 }
 
+static int open_audit(struct server *server, const struct server_options *options, struct fail *why)
+{
+	const char *proxies = options->trusted_proxy;
+	int err = 0;
+
+	if (proxies && !peers_parse(proxies, server->proxies, PROXIES_MAX, &server->proxy_count))
+		return fail(why, -EINVAL, "such as 127.0.0.1 or ::1,192.0.2.7",
+			    "'%.64s' does not name the addresses of at most %d trusted proxies",
+			    proxies, PROXIES_MAX);
+	if (options->user_header && !(server->user_header = strdup(options->user_header)))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot start the server");
+	if (!err && options->audit)
+		err = audit_open(options->audit, &server->state.audit, why);
+	return err;
+}
+
 __attribute__((format(printf, 2, 3))) static void say(const struct server *server,
 						      const char *format, ...)
 {
@@ -495,6 +511,8 @@ int server_start(const struct server_options *options, struct server **to, struc
 	if (!err)
 		err = read_tokens(options, &server->state.tokens, why);
 	if (!err)
+		err = open_audit(server, options, why);
+	if (!err)
 		err = tls_load(options, &server->tls, why);
 	if (!err)
 		err = open_spool(server, options->spool, why);
@@ -521,7 +539,9 @@ int server_configure(struct server *server, const struct server_options *options
 		return err;
 	if (!tokens.all.count && !server->loopback && !server->needs_certificate)
 		return fail(why, -EINVAL, NULL, "beyond this machine, the server needs its tokens");
-	err = change_certificates(server, options, why);
+	err = server->state.audit ? audit_reopen(server->state.audit, why) : 0;
+	if (!err)
+		err = change_certificates(server, options, why);
 	if (err) {
 		tokens_free(&tokens);
 		return err;
@@ -566,9 +586,11 @@ void server_stop(struct server *server)
 	watch_free(server->watch);
 	tls_free(server->tls);
 	logins_free(server->logins);
+	audit_close(server->state.audit);
 	tokens_free(&server->state.tokens);
 	quota_free(server->state.quota);
 	free(server->loopback);
+	free(server->user_header);
 	free(server->state.spool);
 	free(server->state.host);
 	pthread_mutex_destroy(&server->state.lock);

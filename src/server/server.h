@@ -79,6 +79,12 @@ struct server_options {
 	 * loopback there must be one of the three.
 	 */
 	const char *tokens, *token_file;
+	/*
+	 * A file with a line for each question (audit.h); null: none. user_header: the header in
+	 * which a proxy names the user, taken from trusted_proxy alone, which is an address or
+	 * several with commas between; both or neither.
+	 */
+	const char *audit, *user_header, *trusted_proxy;
 	bool read_open;			       /* to read, no token is needed; on loopback only */
 	const char *tls_certificate, *tls_key; /* files in PEM; null: no TLS */
 	const char *client_ca;		       /* clients need its certificate; only with TLS */
@@ -114,7 +120,8 @@ struct server_options {
 int server_start(const struct server_options *options, struct server **server, struct fail *why);
 
 /*
- * Takes new tokens, or the new content of their file, and limits of senders; and, of a server with
+ * Takes new tokens, or the new content of their file, and limits of senders; opens the file of the
+ * audit anew; and, of a server with
  * TLS, new certificates, or the new content of their files. The rest of the options needs a new
  * start. If it fails, all stays as it is. Not to be called twice at once.
  */

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/globs.h"
 #include "film/events.h"
 #include "film/labels.h"
 #include "base/saturated.h"
@@ -127,11 +128,17 @@ static int pick_time(struct asked *a, struct fail *why)
 	return 0;
 }
 
+bool asked_service(const struct store_ask *ask, const char *service)
+{
+	return !ask->services || globs_match(ask->services, service);
+}
+
 bool asked_series(const struct store_ask *ask, const struct dictionary_series *series)
 {
 	if ((ask->host && strcmp(ask->host, series->host) != 0) ||
 	    (ask->service && strcmp(ask->service, series->service) != 0) ||
-	    (ask->version && strcmp(ask->version, series->version) != 0))
+	    (ask->version && strcmp(ask->version, series->version) != 0) ||
+	    !asked_service(ask, series->service))
 		return false;
 	for (size_t i = 0; i < ask->label_count; i++)
 		if (!film_labels_have(series->labels, ask->labels[i]))

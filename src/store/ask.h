@@ -23,6 +23,11 @@ struct store_ask {
 	const char *event; /* null: event_usual() */
 	uint64_t from, to; /* [from, to), ns since 1970; 0, 0: all that is there */
 	const char *host, *service, *version; /* exact; null: all */
+	/*
+	 * Those alone that the client may see: a valid list of base/globs.h; null: all. Of the
+	 * threads of other services an answer has no names, but numbers it may have.
+	 */
+	const char *services;
 	const char *const *labels; /* "KEY=VALUE", all must match; those given by users */
 	size_t label_count;
 	const char *by_label; /* a key, for STORE_BY_LABEL */

@@ -66,6 +66,35 @@ static bool keeps(void *context, const struct film *film, uint32_t process)
 	return c->known[process] == 2;
 }
 
+/*
+ * Where only some services may be seen: processes that are not meant lose their names, and those of
+ * their threads, which others may have waited for. Each was asked about before, as that needs them.
+ */
+static void hide_others(struct chosen *c, struct film *film)
+{
+	static const char other[] = "another service";
+
+	for (uint32_t i = 1; i < film->process_count; i++)
+		keeps(c, film, i);
+	for (uint32_t i = 1; i < film->thread_count; i++)
+		if (c->known[film->threads[i].process] != 2)
+			film->threads[i].comm = other;
+	for (uint32_t i = 1; i < film->process_count; i++) {
+		struct film_process *process = &film->processes[i];
+
+		if (c->known[i] != 2)
+			process->comm = process->command = process->exe = process->cgroup =
+				process->container = other;
+	}
+}
+
+bool ask_film_keeps(const struct ask_film *of, uint32_t thread)
+{
+	const struct filter *f = &of->question->filter;
+
+	return !f->keeps || f->keeps(f->keeps_context, of->film, of->film->threads[thread].process);
+}
+
 struct listed {
 	char *name, *host;
 	uint64_t first; /* ns since 1970: it begins then, or later */
@@ -277,6 +306,7 @@ static int ask_film(const struct asked *a, struct film *film, struct listed *lis
 		.question = &question,
 		.finder = &finder,
 		.event = film_find_event(film, a->event_name),
+		.is_limited = a->ask->services,
 	};
 	int err = 0;
 
@@ -292,10 +322,13 @@ static int ask_film(const struct asked *a, struct film *film, struct listed *lis
 		question.event = a->event_name;
 		question.filter.from = (struct when){WHEN_DATE, a->from, "the time"};
 		question.filter.to = (struct when){WHEN_DATE, a->to, "its end"};
-		if (a->ask->service || a->ask->version || a->ask->label_count || a->seen) {
+		if (a->ask->service || a->ask->services || a->ask->version || a->ask->label_count ||
+		    a->seen) {
 			question.filter.keeps = keeps;
 			question.filter.keeps_context = &chosen;
 		}
+		if (a->ask->services)
+			hide_others(&chosen, film);
 		sum->unit = a->unit;
 		add_losses(sum, film, of.event);
 		err = take(context, &of);

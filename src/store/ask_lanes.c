@@ -107,7 +107,7 @@ static int take_slice(void *context, const struct ask_film *of)
 		err = lanes_slice_at(of->film, event, t->lane, at, &found, t->why);
 		event = t->lane->is_goroutine && event != of->event ? beside(of, event) : 0;
 	}
-	if (err || t->has_taken || !found.is_found)
+	if (err || t->has_taken || !found.is_found || !ask_film_keeps(of, found.slice.thread))
 		return err;
 	t->has_taken = true;
 	return t->take(t->context, of->film, &found.slice);

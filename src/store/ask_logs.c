@@ -39,7 +39,9 @@ static int take_lines(struct taker *t, const struct ask_film *of, const struct l
 	vec_foreach (&lines->all, line) {
 		const struct log_shown shown = log_shown_of(of->film, line);
 
-		if (!is_wanted(logs, &shown))
+		/* a line may be of a request that another service wrote of */
+		if (!is_wanted(logs, &shown) ||
+		    (of->is_limited && !ask_film_keeps(of, line->writer)))
 			continue;
 		if (taken++ >= logs->limit)
 			logs->left++;

@@ -38,7 +38,7 @@ static int take_kept(void *context, const struct store_mark *mark)
 	struct store_mark copy = {.time = mark->time};
 
 	if (!fits(ask->host, mark->host) || !fits(ask->service, mark->service) ||
-	    !fits(ask->version, mark->version))
+	    !fits(ask->version, mark->version) || !asked_service(ask, mark->service))
 		return 0;
 	copy.host = name_pool_add(names, mark->host);
 	copy.service = name_pool_add(names, mark->service);

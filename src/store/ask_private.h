@@ -98,6 +98,8 @@ uint64_t asked_process(const struct asked *asked, const char *host, const struct
  */
 int asked_still(const struct asked *asked, struct fail *why);
 
+/* Whether the client may see a service. */
+bool asked_service(const struct store_ask *ask, const char *service);
 /* Whether a series is meant. */
 bool asked_series(const struct store_ask *ask, const struct dictionary_series *series);
 
@@ -167,7 +169,10 @@ struct ask_film {
 	const struct question *question;
 	struct index_series_finder *finder;
 	uint32_t event;
+	bool is_limited; /* to services that the client may see */
 };
+/* Whether the question keeps a thread of the film by its process. */
+bool ask_film_keeps(const struct ask_film *of, uint32_t thread);
 typedef int film_opener(const char *path, struct film **film, struct fail *why);
 int ask_films(const struct asked *asked, film_opener *open, struct store_sum *sum,
 	      int (*take)(void *context, const struct ask_film *film), void *context,

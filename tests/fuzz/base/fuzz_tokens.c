@@ -7,22 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/globs.h"
 #include "base/tokens.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct tokens *tokens, const struct token *token)
 {
-	size_t length = strlen(token->text);
+	size_t length = token->text ? strlen(token->text) : TOKEN_MIN;
+	bool may_write = token->may_upload || token->may_record;
 
 	if (length < TOKEN_MIN || length > TOKEN_MAX || !token->id ||
-	    (!token->may_read && !token->may_write) || (token->host && !token->may_write))
+	    (!token->may_read && !may_write) || (token->host && !may_write) ||
+	    (token->services && (!token->may_read || !globs_are_valid(token->services))))
 		abort();
+	if (!token->text)
+		return;
 	for (const char *c = token->text; *c; c++)
 		if (*c <= ' ' || *c > '~')
 			abort();
 	for (const struct token *other = tokens->all.at; other < token; other++)
-		if (!strcmp(other->text, token->text))
+		if (other->text && !strcmp(other->text, token->text))
 			abort();
 }
 

@@ -138,6 +138,7 @@ static void test_calls(void **state)
 }
 
 static char folder[] = "/tmp/test-privileges-XXXXXX";
+static char other[] = "/tmp/test-privileges-other-XXXXXX";
 
 static int write_below(void)
 {
@@ -147,7 +148,7 @@ static int write_below(void)
 	snprintf(inside, sizeof(inside), "%s/film", folder);
 	snprintf(moved, sizeof(moved), "%s/below/film", folder);
 	snprintf(outside, sizeof(outside), "%s.outside", folder);
-	CHECK(!privileges_write_below(folder, NULL));
+	CHECK(!privileges_write_below(folder, other, NULL));
 	fd = open(inside, O_RDWR | O_CREAT | O_EXCL, 0600);
 	CHECK(fd >= 0 && write(fd, "x", 1) == 1 && !ftruncate(fd, 0) && !close(fd));
 	snprintf(moved, sizeof(moved), "%s/below", folder);
@@ -157,6 +158,9 @@ static int write_below(void)
 	CHECK(refused(open(outside, O_WRONLY | O_CREAT, 0600)));
 	CHECK(refused(open("/etc/shadow", O_WRONLY | O_APPEND)));
 	CHECK(rename(moved, outside) < 0);
+	snprintf(outside, sizeof(outside), "%s/log", other);
+	fd = open(outside, O_WRONLY | O_APPEND | O_CREAT, 0600);
+	CHECK(fd >= 0 && !close(fd) && !unlink(outside));
 	CHECK(open("/etc/passwd", O_RDONLY) >= 0);
 	CHECK(refused(open("/proc/1/maps", O_RDONLY)));
 	CHECK(!unlink(moved));
@@ -174,8 +178,10 @@ static void test_landlock(void **state)
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 2)
 		skip();
 	assert_non_null(mkdtemp(folder));
+	assert_non_null(mkdtemp(other));
 	in_child(write_below);
 	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(rmdir(other), 0);
 }
 
 static void test_folder_that_is_not_there(void **state)
@@ -185,7 +191,7 @@ static void test_folder_that_is_not_there(void **state)
 	(void)state;
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 2)
 		skip();
-	assert_int_equal(privileges_write_below("/nonexistent", &why), -ENOENT);
+	assert_int_equal(privileges_write_below("/nonexistent", NULL, &why), -ENOENT);
 	assert_non_null(strstr(why.what, "/nonexistent"));
 }
 

@@ -12,6 +12,9 @@
 
 #define ONE "0123456789abcdef"
 #define TWO "fedcba9876543210"
+#define DIGEST                             \
+	"00112233445566778899aabbccddeeff" \
+	"ffeeddccbbaa998877665544332211ff"
 
 static void test_what_lines_say(void **state)
 {
@@ -26,17 +29,45 @@ static void test_what_lines_say(void **state)
 	assert_int_equal(tokens.all.count, 3);
 	t = tokens.all.at;
 	assert_string_equal(t[0].text, ONE);
-	assert_true(t[0].may_read && !t[0].may_write && !t[0].host);
-	assert_true(!t[1].may_read && t[1].may_write);
+	assert_true(t[0].may_read && !t[0].may_upload && !t[0].host);
+	assert_true(!t[1].may_read && t[1].may_upload);
 	assert_string_equal(t[1].host, "web1");
-	assert_true(t[2].may_read && t[2].may_write);
+	assert_true(t[2].may_read && t[2].may_upload);
 	assert_ptr_equal(tokens_to_read(&tokens), &t[0]);
-	assert_ptr_equal(tokens_to_write(&tokens), &t[1]);
+	assert_ptr_equal(tokens_to_upload(&tokens), &t[1]);
 	assert_true(t[0].id && t[1].id && t[0].id != t[1].id);
 	tokens_free(&tokens);
 	/* as it was when a file held one token */
 	assert_int_equal(tokens_parse(ONE " \r\n", "file", &tokens, NULL), 0);
-	assert_true(tokens.all.at[0].may_read && tokens.all.at[0].may_write);
+	assert_true(tokens.all.at[0].may_read && tokens.all.at[0].may_upload);
+	tokens_free(&tokens);
+}
+
+/* A token of a team, of which the file has the digest alone, and the rights by name. */
+static void test_teams(void **state)
+{
+	struct tokens tokens = {0};
+	const struct token *t;
+
+	(void)state;
+	assert_int_equal(tokens_parse("sha256:" DIGEST " read services=shop-*,cart questions=60"
+				      " name=shop.team\n" ONE " upload host=a\n" TWO
+				      " record\nadmin-admin-admin admin\n",
+				      "file", &tokens, NULL),
+			 0);
+	t = tokens.all.at;
+	assert_null(t[0].text);
+	assert_int_equal(t[0].digest[0], 0x00);
+	assert_int_equal(t[0].digest[31], 0xff);
+	assert_true(t[0].id && t[0].may_read && !t[0].may_upload && !t[0].may_record);
+	assert_string_equal(t[0].services, "shop-*,cart");
+	assert_string_equal(t[0].name, "shop.team");
+	assert_int_equal(t[0].questions, 60);
+	assert_true(!t[1].may_read && t[1].may_upload && !t[1].may_record);
+	assert_true(!t[2].may_read && !t[2].may_upload && t[2].may_record);
+	assert_true(t[3].may_read && t[3].may_upload && t[3].may_record && !t[3].services);
+	/* a page that is opened with one shows all */
+	assert_ptr_equal(tokens_to_read(&tokens), &t[3]);
 	tokens_free(&tokens);
 }
 
@@ -55,6 +86,20 @@ static void test_what_is_no_token(void **state)
 		ONE " write host=",
 		ONE " write host=a host=b",
 		ONE " read\nmore\n",
+		ONE " services=shop",
+		ONE " upload services=shop",
+		ONE " read services=",
+		ONE " read services=a,,b",
+		ONE " read services=a services=b",
+		ONE " read services=*a*b*c*d*",
+		ONE " read name=",
+		ONE " read name=a\"b",
+		ONE " read name=a name=b",
+		ONE " read questions=0",
+		ONE " read questions=many",
+		"sha256:" ONE " read",
+		"sha256:" DIGEST "0 read",
+		"sha256:" DIGEST " read\nsha256:" DIGEST " upload\n",
 	};
 	char longest[TOKEN_MAX + 2];
 
@@ -95,8 +140,8 @@ static void test_made_ones(void **state)
 	assert_int_equal(tokens_read(path, &tokens, NULL), 0);
 	assert_int_equal(tokens.all.count, 2);
 	assert_string_not_equal(tokens.all.at[0].text, tokens.all.at[1].text);
-	assert_true(tokens.all.at[0].may_read && !tokens.all.at[0].may_write);
-	assert_true(!tokens.all.at[1].may_read && tokens.all.at[1].may_write);
+	assert_true(tokens.all.at[0].may_read && !tokens.all.at[0].may_upload);
+	assert_true(!tokens.all.at[1].may_read && tokens.all.at[1].may_upload);
 	assert_int_equal(strlen(tokens.all.at[0].text), 48);
 	/* they stay what they are */
 	assert_int_equal(tokens_make(path, NULL), -EEXIST);
@@ -121,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_lines_say),
+		cmocka_unit_test(test_teams),
 		cmocka_unit_test(test_what_is_no_token),
 		cmocka_unit_test(test_made_ones),
 	};

@@ -9,6 +9,10 @@
 #include "server/access.h"
 
 #define TOKEN "0123456789abcdef"
+/* of "the-token-of-a-team" */
+#define DIGEST                             \
+	"99d9ddda91733674e2801fd18ef30c26" \
+	"caa5c2f7547ddba0f48f4f5f9b969db3"
 
 static struct access_grant granted;
 
@@ -147,6 +151,41 @@ static void test_what_a_token_allows(void **state)
 }
 
 /*
+ * Of teams: some services, with what cannot be limited to them refused; by its digest; to record.
+ */
+static void test_teams(void **state)
+{
+	static const char tokens[] =
+		"sha256:" DIGEST " read services=shop-*,cart name=shop questions=7\n" TOKEN
+		" record\nupload-upload-upload upload\n";
+	struct access_request team = {.authorization = "Bearer the-token-of-a-team"};
+	struct access_request other = {.authorization = "Bearer the-token-of-a-tean"};
+	struct access_request records = {.authorization = "Bearer " TOKEN, .is_push = true};
+	struct access_request sends = {.authorization = "Bearer upload-upload-upload",
+				       .is_push = true};
+
+	(void)state;
+	assert_int_equal(check(tokens, NULL, team), 0);
+	assert_string_equal(granted.services, "shop-*,cart");
+	assert_string_equal(granted.name, "shop");
+	assert_int_equal(granted.questions, 7);
+	assert_int_equal(check(tokens, NULL, other), -EACCES);
+	team.is_of_all = true;
+	assert_int_equal(check(tokens, NULL, team), -EPERM);
+	assert_int_equal(check(tokens, NULL, records), -EPERM);
+	assert_int_equal(check(tokens, NULL, sends), 0);
+	records.is_record = sends.is_record = true;
+	assert_int_equal(check(tokens, NULL, records), 0);
+	assert_int_equal(check(tokens, NULL, sends), -EPERM);
+	/* one that shows all may ask what cannot be limited */
+	assert_int_equal(
+		check(TOKEN, NULL,
+		      (struct access_request){.authorization = "Bearer " TOKEN, .is_of_all = true}),
+		0);
+	assert_null(access_services(&granted));
+}
+
+/*
  * A server that takes nothing says so to every client, and asks none for a token that would not
  * help.
  */
@@ -173,7 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loopback),      cmocka_unit_test(test_origins),
 		cmocka_unit_test(test_token),	      cmocka_unit_test(test_what_a_token_allows),
-		cmocka_unit_test(test_takes_nothing),
+		cmocka_unit_test(test_takes_nothing), cmocka_unit_test(test_teams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

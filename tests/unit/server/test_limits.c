@@ -44,6 +44,45 @@ static void test_a_sender_waits_for_its_hour(void **state)
 	quota_free(quota);
 }
 
+static void test_questions_of_a_minute(void **state)
+{
+	const struct quota_limits limits = {0};
+	struct quota *quota = quota_new(&limits);
+	uint64_t now = 5 * HOUR, wait;
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(quota_ask(quota, 1, 6, now), 0);
+	wait = quota_ask(quota, 1, 6, now);
+	assert_true(wait > 9 * SECOND && wait < 11 * SECOND);
+	/* one that is refused costs nothing, and others have their own */
+	assert_int_equal(quota_ask(quota, 2, 6, now), 0);
+	assert_true(quota_ask(quota, 1, 6, now + wait / 2) > 0);
+	assert_int_equal(quota_ask(quota, 1, 6, now + wait + 1), 0);
+	/* a client that was quiet for a day has a minute's worth */
+	now += 24 * HOUR;
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(quota_ask(quota, 1, 6, now), 0);
+	assert_true(quota_ask(quota, 1, 6, now) > 0);
+	quota_free(quota);
+}
+
+static void test_lists_of_addresses(void **state)
+{
+	static const char *const bad[] = {
+		"", "a", "localhost", "127.0.0.1,", ",::1", "127.0.0.1:80", "::1,::1,::1,::1"};
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct peer peers[3];
+	size_t count;
+
+	(void)state;
+	assert_true(peers_parse("127.0.0.1,2001:db8::1", peers, 3, &count));
+	assert_int_equal(count, 2);
+	assert_true(peer_same(peers[0], peer_of((struct sockaddr *)&v4)));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(peers_parse(bad[i], peers, 3, &count));
+}
+
 static struct peer peer(const char *text)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
@@ -103,6 +142,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_sender_waits_for_its_hour),
+		cmocka_unit_test(test_questions_of_a_minute),
+		cmocka_unit_test(test_lists_of_addresses),
 		cmocka_unit_test(test_whose_connections_are_counted_together),
 		cmocka_unit_test(test_refused_ones_do_not_fill_the_log),
 	};
