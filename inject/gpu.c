@@ -42,6 +42,8 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".quad stackcam_gpu_rest - " MEMORY_PLACES_SYMBOL ", 3\n"
 	".quad stackcam_gpu_name - " MEMORY_PLACES_SYMBOL ", 4\n"
 	".quad stackcam_gpu_samples - " MEMORY_PLACES_SYMBOL ", 5\n"
+	".quad stackcam_gpu_wait - " MEMORY_PLACES_SYMBOL ", 6\n"
+	".quad stackcam_gpu_waited - " MEMORY_PLACES_SYMBOL ", 7\n"
 	".quad 0, 0\n"
 	".size " MEMORY_PLACES_SYMBOL ", . - " MEMORY_PLACES_SYMBOL "\n"
 	".globl " MEMORY_ENTRIES_SYMBOL "\n"
@@ -50,12 +52,18 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".size " MEMORY_ENTRIES_SYMBOL ", . - " MEMORY_ENTRIES_SYMBOL "\n"
 	".popsection");
 _Static_assert(GPU_PLACE_LAUNCH == 1 && GPU_PLACE_KERNEL == 2 && GPU_PLACE_REST == 3 &&
-		       GPU_PLACE_NAME == 4 && GPU_PLACE_SAMPLES == 5,
+		       GPU_PLACE_NAME == 4 && GPU_PLACE_SAMPLES == 5 && GPU_PLACE_WAIT == 6 &&
+		       GPU_PLACE_WAITED == 7,
 	       "the numbers above");
 
 static __attribute__((noinline)) void report_launch(uint64_t number)
 {
 	__asm__ volatile("stackcam_gpu_launch: nop" : : "D"(number) : "memory");
+}
+
+static __attribute__((noinline)) void report_wait(uint64_t number)
+{
+	__asm__ volatile("stackcam_gpu_wait: nop" : : "D"(number) : "memory");
 }
 
 static __attribute__((noinline)) void report_kernel(uint64_t number, uint64_t begin, uint64_t end,
@@ -126,6 +134,7 @@ enum {
 	RECORD_SET = 2,	    /* …_MEMSET */
 	RECORD_KERNEL = 10, /* …_CONCURRENT_KERNEL */
 	RECORD_PEERS = 22,  /* …_MEMCPY2: a copy from one device to another */
+	RECORD_WAIT = 38,   /* …_SYNCHRONIZATION */
 };
 
 /* cuLaunchKernel, cuLaunchCooperativeKernel, cuGraphLaunch, cuLaunchKernelEx (cupti_driver_cbid.h) */
@@ -135,12 +144,16 @@ static const uint32_t launches[] = {307, 442, 477, 478, 514, 515, 652, 653};
 static const uint32_t copies[][2] = {{43, 82},	 {216, 227}, {248, 254}, {276, 293}, {305, 306},
 				     {318, 321}, {397, 416}, {418, 433}, {776, 779}, {796, 799}};
 
+/* cuCtxSynchronize, cuEventSynchronize, cuStreamSynchronize */
+static const uint32_t waits[] = {17, 121, 126, 440, 800};
+
 /* Of callbacks' data, and of records. */
 enum {
 	DATA_SITE = 0,
 	DATA_NUMBER = 64,
 	RECORD_BEGIN = 16,
-	RECORD_END = 24,
+	RECORD_END = 24, /* behind the begin */
+	WAIT_NUMBER = 24,
 	KERNEL_NAME = 104,
 	COPY_DIRECTION = 4, /* a byte each */
 	COPY_FROM = 5,
@@ -152,11 +165,12 @@ enum {
 /* Where kinds of records differ. */
 static const struct layout {
 	uint8_t kind, number, graph;
+	uint8_t context; /* and behind it the stream */
 } layouts[] = {
-	{RECORD_KERNEL, 92, 156},
-	{RECORD_COPY, 44, 72},
-	{RECORD_SET, 44, 72},
-	{RECORD_PEERS, 60, 80},
+	{RECORD_KERNEL, 92, 156, 44},
+	{RECORD_COPY, 44, 72, 36},
+	{RECORD_SET, 44, 72, 36},
+	{RECORD_PEERS, 60, 80, 36},
 };
 
 static uint32_t read_32(const uint8_t *at)
@@ -169,6 +183,25 @@ static uint64_t read_64(const uint8_t *at)
 	return *(const uint64_t *)at;
 }
 
+bool gpu_lock(int *lock)
+{
+	const struct gpu_pause pause = {0, 50000};
+
+	for (int i = 0; i < 20000; i++) {
+		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+			return true;
+		if (!nanosleep)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+void gpu_unlock(int *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
 uint64_t gpu_now(void)
 {
 	struct gpu_time time = {0, 0};
@@ -179,44 +212,63 @@ uint64_t gpu_now(void)
 
 /* -- launches ---------------------------------------------------------------------------------- */
 
-/* Numbers of launches that were told, at their place; a later one takes it. */
+/* Numbers of launches and waits that were told, at their place; a later one takes it. */
 #define TOLD 65536
 static uint32_t told[TOLD];
 
-/* Samples of a window of time: where there are more, only each n-th launch on average is one. */
+static bool is_told(uint32_t number)
+{
+	return number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number;
+}
+
+/* Samples of a window of time: where there are more, only each n-th call on average is one. */
 #define WINDOW_NS   100000000u
 #define WINDOW_MOST 100u
 
-static uint64_t launched, due, every = 1, window, taken;
+static struct sampler {
+	uint64_t calls, due, every, window, taken;
+} of_launches = {.every = 1}, of_waits = {.every = 1};
 
-/* Behind a sample: how many launches are passed over, and how many there shall be. */
-static void plan(uint64_t count)
+/* Behind a sample: how many calls are passed over, and how many there shall be. */
+static void plan(struct sampler *sampler, uint64_t count)
 {
-	uint64_t time = gpu_now(), most = __atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED),
+	uint64_t time = gpu_now(), most = __atomic_add_fetch(&sampler->taken, 1, __ATOMIC_RELAXED),
 		 random = time;
-	bool over = time - __atomic_load_n(&window, __ATOMIC_RELAXED) > WINDOW_NS;
-	uint64_t mean = __atomic_load_n(&every, __ATOMIC_RELAXED);
+	bool over = time - __atomic_load_n(&sampler->window, __ATOMIC_RELAXED) > WINDOW_NS;
+	uint64_t mean = __atomic_load_n(&sampler->every, __ATOMIC_RELAXED);
 
 	if (most >= WINDOW_MOST && mean < 1u << 20)
 		mean *= 2;
 	else if (over && most < WINDOW_MOST / 2 && mean > 1)
 		mean /= 2;
 	if (over || most >= WINDOW_MOST) {
-		__atomic_store_n(&every, mean, __ATOMIC_RELAXED);
-		__atomic_store_n(&window, time, __ATOMIC_RELAXED);
-		__atomic_store_n(&taken, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&sampler->every, mean, __ATOMIC_RELAXED);
+		__atomic_store_n(&sampler->window, time, __ATOMIC_RELAXED);
+		__atomic_store_n(&sampler->taken, 0, __ATOMIC_RELAXED);
 	}
 	/* the finaliser of splitmix64: no rhythm of a program is in step with it */
 	random = (random ^ random >> 30) * 0xbf58476d1ce4e5b9u;
 	random = (random ^ random >> 27) * 0x94d049bb133111ebu;
-	__atomic_store_n(&due, count + 1 + (random >> 33) % (2 * mean - 1), __ATOMIC_RELAXED);
+	__atomic_store_n(&sampler->due, count + 1 + (random >> 33) % (2 * mean - 1),
+			 __ATOMIC_RELAXED);
 }
+
+static bool is_wait(uint32_t id)
+{
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		if (waits[i] == id)
+			return true;
+	return false;
+}
+
+static bool is_waiting; /* waits are recorded */
 
 /* The process that has begun: a child of its has its records, too, but not its threads. */
 static int begun;
 
 static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data)
 {
+	struct sampler *sampler;
 	uint32_t number;
 	uint64_t count;
 
@@ -226,12 +278,16 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 	if (domain != DOMAIN_DRIVER || read_32(data + DATA_SITE) != SITE_ENTER)
 		return;
 	number = read_32(data + DATA_NUMBER);
-	count = __atomic_fetch_add(&launched, 1, __ATOMIC_RELAXED);
-	if (count < __atomic_load_n(&due, __ATOMIC_RELAXED))
+	sampler = is_wait(id) ? &of_waits : &of_launches;
+	count = __atomic_fetch_add(&sampler->calls, 1, __ATOMIC_RELAXED);
+	if (count < __atomic_load_n(&sampler->due, __ATOMIC_RELAXED))
 		return;
 	__atomic_store_n(&told[number % TOLD], number, __ATOMIC_RELAXED);
-	report_launch(number);
-	plan(count);
+	if (sampler == &of_waits)
+		report_wait(number);
+	else
+		report_launch(number);
+	plan(sampler, count);
 }
 
 /* -- kernels ----------------------------------------------------------------------------------- */
@@ -354,26 +410,28 @@ static const struct layout *layout_of(const uint8_t *record)
 }
 
 /* False: when it ran is not known, for which the profiling library has zeroes. */
-static bool add_record(struct sum sums[SUMS], const uint8_t *record)
+static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_waits)
 {
 	const struct layout *layout = layout_of(record);
 	uint64_t begin = read_64(record + RECORD_BEGIN), end = read_64(record + RECORD_END);
 	uint64_t work, bytes;
 	uint32_t number;
-	bool is_told;
 
+	if (read_32(record) == RECORD_WAIT && has_waits)
+		gpu_waits_add(record, is_told(read_32(record + WAIT_NUMBER)));
 	if (!layout)
 		return true;
 	if (!begin || end < begin)
 		return false;
 	number = read_32(record + layout->number);
-	is_told = number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number;
 	work = work_of(record);
+	if (has_waits)
+		gpu_waits_add_work(work, record + RECORD_BEGIN, record + layout->context);
 	bytes = gpu_is_copy(work) ? read_64(record + COPY_BYTES) : 0;
-	if (is_told && !read_32(record + layout->graph))
+	if (is_told(number) && !read_32(record + layout->graph))
 		report_kernel(number, begin, end, work, bytes);
 	else
-		add_rest(sums, record, work, bytes, is_told ? number : 0);
+		add_rest(sums, record, work, bytes, is_told(number) ? number : 0);
 	return true;
 }
 
@@ -382,12 +440,17 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	struct sum sums[SUMS];
 	uint8_t *record = NULL;
 	size_t dropped = 0, untimed = 0, i;
+	bool has_waits = is_waiting && gpu_waits_begin();
 
 	(void)size;
 	for (i = 0; i < SUMS; i++)
 		sums[i].count = sums[i].ns = sums[i].bytes = 0;
 	while (buffer && valid && !cupti.next_record(buffer, valid, &record))
-		untimed += !add_record(sums, record);
+		untimed += !add_record(sums, record, has_waits);
+	if (has_waits)
+		gpu_waits_end();
+	else if (is_waiting)
+		gpu_report_state(GPU_STATE_NO_WAITS, 0);
 	for (i = 0; i < SUMS; i++)
 		if (sums[i].count)
 			report_sum(&sums[i]);
@@ -409,6 +472,8 @@ static void at_exit(void *argument)
 	if (getpid() != begun)
 		return;
 	cupti.flush(1);
+	if (is_waiting)
+		gpu_waits_finish();
 	gpu_instructions_end();
 }
 
@@ -460,6 +525,20 @@ static void start_copies(void *subscriber)
 		gpu_report_state(GPU_STATE_NO_COPIES, (uint64_t)err);
 }
 
+static void start_waits(void *subscriber)
+{
+	int err;
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, waits[i]);
+	is_waiting = true;
+	err = cupti.enable(RECORD_WAIT);
+	if (err) {
+		is_waiting = false;
+		gpu_report_state(GPU_STATE_NO_WAITS, (uint64_t)err);
+	}
+}
+
 /* Returns 0 or the profiling library's error, which then hears of nothing. */
 static int start(void *library)
 {
@@ -485,8 +564,10 @@ static int start(void *library)
 	/* a tool of the program's own may have it then */
 	if (err)
 		cupti.unsubscribe(subscriber);
-	else
+	else {
 		start_copies(subscriber);
+		start_waits(subscriber);
+	}
 	if (!err && has_instructions)
 		gpu_instructions_start(cupti.flush);
 	return err;

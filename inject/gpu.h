@@ -24,6 +24,18 @@ void gpu_report_name(uint64_t hash, const char *name);
 
 void gpu_report_state(enum gpu_state state, uint64_t number);
 
+struct gpu_pause {
+	int64_t seconds, ns;
+};
+extern int nanosleep(const struct gpu_pause *pause, void *left) __attribute__((weak));
+
+/*
+ * Acquires a lock, for at most a second: a thread of the program may hold what the profiling library
+ * waits for. False: not acquired.
+ */
+bool gpu_lock(int *lock);
+void gpu_unlock(int *lock);
+
 /* -- gpu_instructions.c ------------------------------------------------------------------------ */
 
 /*
@@ -44,5 +56,23 @@ void gpu_instructions_resource(uint32_t id, const uint8_t *data);
 
 /* Reads all that is left. */
 void gpu_instructions_end(void);
+
+/* -- gpu_waits.c ------------------------------------------------------------------------------- */
+
+/* Before the records of a buffer are added. False: they must not be, nor gpu_waits_end() called. */
+bool gpu_waits_begin(void);
+
+/* Something ran: its hash or gpu_copy_work(), and where its record has these. */
+void gpu_waits_add_work(uint64_t work, const uint8_t *begin_and_end,
+			const uint8_t *context_and_stream);
+
+/* A record of a wait; is_told: its call was reported at GPU_PLACE_WAIT. */
+void gpu_waits_add(const uint8_t *record, bool is_told);
+
+/* After them. */
+void gpu_waits_end(void);
+
+/* Reports all waits that are left. */
+void gpu_waits_finish(void);
 
 #endif

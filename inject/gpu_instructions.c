@@ -22,10 +22,6 @@ struct gpu_piece {
 	size_t size;
 };
 extern long writev(int fd, const struct gpu_piece *pieces, int count) __attribute__((weak));
-struct gpu_pause {
-	int64_t seconds, ns;
-};
-extern int nanosleep(const struct gpu_pause *pause, void *left) __attribute__((weak));
 extern int pthread_create(uint64_t *thread, const void *attributes, void *(*run)(void *),
 			  void *argument) __attribute__((weak));
 extern int pthread_sigmask(int how, const void *set, void *before) __attribute__((weak));
@@ -141,28 +137,7 @@ static char reason_texts[REASONS][REASON_BYTES];
 static int (*flush_kernels)(uint32_t flag);
 static const char *code_path;
 static bool is_large, is_over;
-static int lock;
-
-/*
- * Held for as long as the profiling library takes to hand over what it has. A thread of the program
- * waits for at most a second: it may hold what the profiling library waits for. False: not held.
- */
-static bool acquire_lock(void)
-{
-	const struct gpu_pause pause = {0, 50000};
-
-	for (int i = 0; i < 20000; i++) {
-		if (!__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
-}
-
-static void release_lock(void)
-{
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
+static int lock; /* held for as long as the profiling library takes to hand over what it has */
 
 static size_t record_size(void)
 {
@@ -355,7 +330,7 @@ static bool read_context(struct context *context)
 /* is_last: the program ends, and with it what the profiling library needs. */
 static void read_all(bool is_last)
 {
-	if (!acquire_lock()) {
+	if (!gpu_lock(&lock)) {
 		if (is_last)
 			gpu_report_state(GPU_STATE_NOT_READ, 0);
 		return;
@@ -368,7 +343,7 @@ static void read_all(bool is_last)
 		gpu_report_state(GPU_STATE_WINDOW, gpu_now());
 	}
 	is_over |= is_last;
-	release_lock();
+	gpu_unlock(&lock);
 }
 
 static void *read_windows(void *unused)
@@ -439,7 +414,7 @@ void gpu_instructions_resource(uint32_t id, const uint8_t *data)
 	}
 	if (id == GPU_CONTEXT_ENDS)
 		ends = context_of(driver_context);
-	if (!acquire_lock()) {
+	if (!gpu_lock(&lock)) {
 		if (ends || id == GPU_CONTEXT_CREATED)
 			gpu_report_state(ends ? GPU_STATE_NOT_READ : GPU_STATE_NOT_SAMPLED, 0);
 		/* what is gone must not be asked for samples any more, whoever reads now */
@@ -451,7 +426,7 @@ void gpu_instructions_resource(uint32_t id, const uint8_t *data)
 		begin_context(driver_context);
 	if (ends && !is_over)
 		end_context(ends);
-	release_lock();
+	gpu_unlock(&lock);
 }
 
 void gpu_instructions_end(void)

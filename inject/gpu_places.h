@@ -39,6 +39,22 @@
  */
 #define GPU_PLACE_SAMPLES 5
 
+/* A thread begins to wait for the device. rdi: the number of its call */
+#define GPU_PLACE_WAIT 6
+/*
+ * A thread has waited. rdi: the number of its call, 0: of several that were not reported at
+ * GPU_PLACE_WAIT; and above its 32 bits the stream, or an enum gpu_stream. rsi: how long, ns; rdx:
+ * end; rcx: hash or gpu_copy_work() of what ran on the stream for most of that time; r8: for how
+ * long; r9: for how long anything did
+ */
+#define GPU_PLACE_WAITED 7
+
+/* In place of a stream's number. */
+enum gpu_stream {
+	GPU_STREAM_EVENT = 0xfffffffeu, /* not known: the thread waited for an event */
+	GPU_STREAM_ANY = 0xffffffffu,
+};
+
 /* What the library says of itself. */
 enum gpu_state {
 	GPU_STATE_STARTED = 1,
@@ -53,6 +69,7 @@ enum gpu_state {
 	GPU_STATE_SAMPLES_OF_DRIVER, /* that many more, of kernels that the driver itself ran */
 	GPU_STATE_CODE_LOST,	     /* code of a module could not be handed over */
 	GPU_STATE_NO_COPIES,	     /* the profiling library records none: its error */
+	GPU_STATE_NO_WAITS,	     /* the same of waits; 0: records could not be compared */
 };
 
 /* FNV-1a of a name. */

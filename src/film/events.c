@@ -235,6 +235,20 @@ static const struct event_type ours[EVENT_IDS] = {
 				 "asked for them",
 			.abroad = {"gpu_copies", "gpu_copied"},
 		},
+	[EVENT_GPU_WAIT] =
+		{
+			.name = "gpu-wait",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.is_recordable = true,
+			.title = "Waiting for GPUs",
+			.rate = "threads waiting",
+			.noun = "samples",
+			.about = "time that threads wait for GPUs, by the stack that waits and the "
+				 "work that ran",
+			.abroad = {"gpu_wait", "gpu_wait"},
+		},
 	[EVENT_HBM_ALLOC] =
 		{
 			.name = "hbm-alloc",

@@ -36,6 +36,7 @@ enum event_id {
 	EVENT_ON_GPU,		/* run time of kernels on GPUs */
 	EVENT_GPU_INSTRUCTIONS, /* samples of the instructions of these */
 	EVENT_GPU_COPIES,	/* bytes that GPUs copy and set */
+	EVENT_GPU_WAIT,		/* waits of threads for GPUs, and for which work */
 	EVENT_HBM_ALLOC,	/* memory of GPUs */
 	EVENT_HBM_INUSE,
 	EVENT_RDMA,

@@ -10,6 +10,7 @@
 #include "base/saturated.h"
 #include "base/vec.h"
 #include "film/events.h"
+#include "query/device_waits.h"
 #include "query/wait_class.h"
 
 enum {
@@ -30,6 +31,7 @@ struct life {
 struct walk {
 	struct film *film;
 	struct wait_classes classes; /* its decider is empty: each walker has its own */
+	struct device_waits devices;
 	uint64_t from, to;
 	enum slice_kind run;
 	int (*take)(void *context, const struct slice *slice);
@@ -106,6 +108,22 @@ void slice_words(const struct film *film, const struct slice *slice, char *words
 		snprintf(words, size, "%s", slice_kind_name(slice->kind));
 }
 
+/* A wait for a device is for the work that the device did, by which system call it may be. */
+static void name_device(const struct walk *walk, struct slice *slice)
+{
+	const struct device_wait *wait =
+		slice_is_wait(slice->kind) && walk->devices.all.count
+			? device_waits_find(&walk->devices, slice->thread, slice->start, slice->end)
+			: NULL;
+
+	if (!wait)
+		return;
+	slice->evidence.object = wait->frame;
+	slice->evidence.ready_object = 0;
+	slice->evidence.lock = 0;
+	slice->evidence.holder = 0;
+}
+
 /* Hands out what is complete of a life, as far as it was asked for. */
 static int give(struct walker *w, struct life *life)
 {
@@ -123,7 +141,10 @@ static int give(struct walker *w, struct life *life)
 		slice->goes_on = true;
 		slice->is_last = false;
 	}
-	return slice->end > slice->start ? w->walk->take(w->context, slice) : 0;
+	if (slice->end <= slice->start)
+		return 0;
+	name_device(w->walk, slice);
+	return w->walk->take(w->context, slice);
 }
 
 /* What not each part of a wait has. */
@@ -434,6 +455,8 @@ int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t 
 	void *each[PARTS_MAX];
 	int err = wait_classes_init(&walk.classes, film);
 
+	if (!err)
+		err = device_waits_load(&walk.devices, film, from, why);
 	walk.run = slices_are_of_lanes(film, event) ? SLICE_RUNNING : SLICE_ON_CPU;
 	for (unsigned int i = 0; !err && i < parts; i++) {
 		each[i] = &walkers[i];
@@ -450,6 +473,7 @@ int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t 
 		fail_errno(why, err, NULL, "cannot read what threads did");
 	for (unsigned int i = 0; i < parts; i++)
 		end(&walkers[i]);
+	device_waits_free(&walk.devices);
 	wait_classes_free(&walk.classes);
 	return err;
 }

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "query/device_waits.h"
+#include "query/objects.h"
 #include "query/view_fill.h"
 #include "query/view_paths.h"
 #include "query/wait_class.h"
@@ -17,8 +19,26 @@ struct collector {
 	const struct question *q;
 	const struct filter_kept *kept;
 	struct wait_classes classes;
+	struct device_waits devices;
 	int err;
 };
+
+/* What it was for: the work of a device, or else its class; in brackets. */
+static void describe(struct collector *c, const struct film_waits *waits, size_t i, char *words,
+		     size_t size)
+{
+	uint64_t end = waits->end[i], ns = waits->duration[i];
+	const struct device_wait *device =
+		device_waits_find(&c->devices, waits->thread[i], ns < end ? end - ns : 0, end);
+
+	words[0] = '[';
+	if (device)
+		snprintf(words + 1, size - 2, "waits for %s",
+			 object_name(c->paths.view->film, device->frame));
+	else
+		wait_class_words(&c->classes, waits, i, words + 1, size - 2);
+	strcat(words, "]");
+}
 
 static uint32_t path_of(struct collector *c, const struct film_waits *waits, size_t i)
 {
@@ -27,9 +47,7 @@ static uint32_t path_of(struct collector *c, const struct film_waits *waits, siz
 	uint32_t path = 0;
 
 	if (shape->by_wait) {
-		words[0] = '[';
-		wait_class_words(&c->classes, waits, i, words + 1, sizeof(words) - 2);
-		strcat(words, "]");
+		describe(c, waits, i, words, sizeof(words));
 		path = view_paths_below_mark(&c->paths, path, words);
 	}
 	if (shape->by_waker)
@@ -84,12 +102,15 @@ int view_fill_waits(struct view *view, const struct question *q, const struct fi
 		c.err = wait_classes_init(&c.classes, view->film);
 	err = c.err;
 	if (!err)
+		err = device_waits_load(&c.devices, view->film, from, why);
+	if (!err)
 		err = film_each_waits(view->film, event, from, to, take_waits, &c, why);
 	if (!err && view->also)
 		err = film_each_waits(view->film, view->also, from, to, take_waits, &c, why);
 	if (view_paths_end(&c.paths) && !err)
 		err = c.err = -ENOMEM;
 	wait_classes_free(&c.classes);
+	device_waits_free(&c.devices);
 	if (c.err == -EOVERFLOW)
 		return fail(why, err, NULL, "the waits of the film add up to more than 64 bits");
 	return c.err ? fail_errno(why, err, NULL, "cannot add up the waits") : err;

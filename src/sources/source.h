@@ -96,7 +96,7 @@ struct source_host {
 };
 
 /* Most events that share a source's losses, besides the first. */
-#define SOURCE_ALSO_MAX 2
+#define SOURCE_ALSO_MAX 3
 
 /* A source of a recording. */
 struct source {

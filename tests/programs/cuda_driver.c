@@ -306,21 +306,55 @@ static int do_cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, vo
 
 /* -- what the entries jump to ------------------------------------------------------------------ */
 
+static void end_wait(struct driver_waited *waited)
+{
+	waited->end = now();
+	pthread_mutex_lock(&lock);
+	truth.waited_ns[tag] += waited->end - waited->begin;
+	pthread_mutex_unlock(&lock);
+	if (hooks.waited)
+		hooks.waited(waited);
+}
+
 /* The host computes while it waits for the device, */
 static int do_cuCtxSynchronize(void)
 {
+	struct driver_waited waited = {4, launch(17), UINT32_MAX, now(), 0};
+
 	spin(MILLISECOND);
+	end_wait(&waited);
 	return DONE;
+}
+
+/* At least 2 ms, and until that time. */
+static void sleep_until(uint64_t until)
+{
+	uint64_t begin = now(), ns = 2000000;
+	struct timespec pause;
+
+	if (until > begin + ns)
+		ns = until - begin;
+	pause = (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+	nanosleep(&pause, NULL);
 }
 
 /* or sleeps. */
 static int do_cuStreamSynchronize(void *stream)
 {
-	const struct timespec pause = {0, 2000000};
+	struct driver_waited waited = {3, launch(126), stream_of(stream), now(), 0};
 
-	(void)stream;
-	nanosleep(&pause, NULL);
-	NO_TAIL_CALL();
+	sleep_until(busy_until[waited.stream]);
+	end_wait(&waited);
+	return DONE;
+}
+
+static int do_cuEventSynchronize(void *event)
+{
+	struct driver_waited waited = {1, launch(121), UINT32_MAX, now(), 0};
+
+	(void)event;
+	sleep_until(0);
+	end_wait(&waited);
 	return DONE;
 }
 
@@ -457,6 +491,7 @@ ENTRY(cuMemcpyDtoH_v2);
 ENTRY(cuMemcpyPeerAsync);
 ENTRY(cuMemsetD8Async);
 ENTRY(cuCtxSynchronize);
+ENTRY(cuEventSynchronize);
 ENTRY(cuStreamSynchronize);
 ENTRY(cuMemAlloc_v2);
 ENTRY(cuMemAllocManaged);

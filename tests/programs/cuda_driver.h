@@ -18,6 +18,7 @@ struct driver_truth {
 	uint64_t allocated[DRIVER_TAGS], in_use[DRIVER_TAGS];
 	uint64_t kernels_ns[DRIVER_TAGS]; /* and copies */
 	uint64_t copied[DRIVER_TAGS];
+	uint64_t waited_ns[DRIVER_TAGS]; /* in synchronisations */
 	/*
 	 * of instructions, that the library which stands for the profiling one has made: of axpy,
 	 * and others
@@ -43,6 +44,12 @@ struct driver_ran {
 	uint64_t bytes, begin, end;
 };
 
+/* A thread has waited; type: CUpti_ActivitySynchronizationType. */
+struct driver_waited {
+	uint32_t type, number, stream;
+	uint64_t begin, end;
+};
+
 struct driver_graph {
 	int count;
 	const struct driver_kernel *kernels[4];
@@ -53,6 +60,7 @@ struct driver_hooks {
 	void (*launch)(uint32_t callback,
 		       uint32_t number); /* before it; callback: of cupti_driver_cbid.h */
 	void (*ran)(const struct driver_ran *ran);
+	void (*waited)(const struct driver_waited *waited);
 	uint64_t (*now)(void); /* its clock; null: any */
 	void (*context)(void *context, int begins);
 	void (*module)(void *context, const void *code, size_t size);
@@ -85,6 +93,7 @@ int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_c
 		      size_t bytes, void *stream);
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream);
 int cuCtxSynchronize(void);
+int cuEventSynchronize(void *event);
 int cuStreamSynchronize(void *stream);
 int cuMemAlloc_v2(uint64_t *to, size_t bytes);
 int cuMemAllocManaged(uint64_t *to, size_t bytes, unsigned int flags);

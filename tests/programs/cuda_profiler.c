@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Stands for the profiling library of a GPU's driver (CUPTI): callbacks at launches, and records of
- * kernels and copies in buffers that its user provides, laid out as CUPTI's are (cupti_activity.h of
- * CUDA 12). The environment says what goes wrong:
+ * kernels and copies in buffers that its user provides, laid out as CUPTI's are (cupti_activity.h
+ * of CUDA 12). The environment says what goes wrong:
  *
  *	PROFILER_TAKEN		another tool has it
  *	PROFILER_REFUSES	it gives no records, and the subscriber must go
@@ -30,6 +30,7 @@
 #define KERNEL_BYTES 208
 #define COPY_BYTES   88
 #define PEERS_BYTES  96
+#define WAIT_BYTES   40
 #define TAKEN	     39 /* CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
 #define REFUSED	     35 /* CUPTI_ERROR_INSUFFICIENT_PRIVILEGES */
 #define NO_MORE	     12 /* CUPTI_ERROR_MAX_LIMIT_REACHED */
@@ -46,7 +47,7 @@ static void *subscriber_user;
 static uint8_t is_enabled[CALLBACKS];
 static request *on_request;
 static complete *on_complete;
-static int has_kernels, has_copies, has_resources;
+static int has_kernels, has_copies, has_waits, has_resources;
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used, dropped;
 static int is_second;
@@ -97,11 +98,19 @@ enum {
 	SET = 2,
 	KERNEL = 10,
 	PEERS = 22,
+	WAIT = 38,
 };
 
 static size_t size_of(uint32_t kind)
 {
-	return kind == KERNEL ? KERNEL_BYTES : kind == PEERS ? PEERS_BYTES : COPY_BYTES;
+	switch (kind) {
+	case KERNEL:
+		return KERNEL_BYTES;
+	case PEERS:
+		return PEERS_BYTES;
+	default:
+		return kind == WAIT ? WAIT_BYTES : COPY_BYTES;
+	}
 }
 
 /* The caller has the lock. Null: there is no room. */
@@ -172,6 +181,22 @@ static void add_ran(const struct driver_ran *ran)
 		put_kernel(ran);
 	else if (!ran->name && has_copies)
 		put_copy(ran);
+	pthread_mutex_unlock(&lock);
+}
+
+static void add_waited(const struct driver_waited *waited)
+{
+	uint8_t *record;
+
+	pthread_mutex_lock(&lock);
+	record = has_waits ? new_record(WAIT) : NULL;
+	if (record) {
+		put(record, 4, &waited->type, sizeof(waited->type));
+		put(record, 8, &waited->begin, sizeof(waited->begin));
+		put(record, 16, &waited->end, sizeof(waited->end));
+		put(record, 24, &waited->number, sizeof(waited->number));
+		put(record, 32, &waited->stream, sizeof(waited->stream));
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -394,6 +419,7 @@ EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 	*to = &subscriber;
 	hooks.launch = launch;
 	hooks.ran = add_ran;
+	hooks.waited = add_waited;
 	hooks.context = context;
 	hooks.module = module;
 	hooks.samples = samples_made;
@@ -441,6 +467,7 @@ EXPORTED int cuptiActivityEnable(int kind)
 		return REFUSED;
 	has_kernels |= kind == KERNEL;
 	has_copies |= kind == COPY;
+	has_waits |= kind == WAIT;
 	return 0;
 }
 

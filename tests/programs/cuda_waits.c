@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Waits for a device that cuda_driver.c stands for: on a CPU in cuCtxSynchronize(), and asleep in
- * cuStreamSynchronize().
+ * cuStreamSynchronize() and cuEventSynchronize(). The second argument: rounds, instead of a time,
+ * in which kernels run on streams of their own; at the end it prints what the driver has waited,
+ * ns: for a stream, for all streams, and for an event.
  */
+#include <inttypes.h>
+
 #include "cuda_driver.h"
 #include "program.h"
+
+static const struct driver_kernel gemm = {"gemm", 4000000}, reduce = {"reduce", 1000000};
 
 KEPT static void work(void)
 {
@@ -14,11 +20,54 @@ KEPT static void work(void)
 	NO_TAIL_CALL();
 }
 
+static void launch(const struct driver_kernel *kernel, uintptr_t stream)
+{
+	if (cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, (void *)stream, NULL, NULL))
+		exit(1);
+}
+
+KEPT static void await_stream(void)
+{
+	driver_tag(0);
+	launch(&gemm, 5);
+	launch(&reduce, 5);
+	cuStreamSynchronize((void *)5);
+	NO_TAIL_CALL();
+}
+
+KEPT static void await_all(void)
+{
+	driver_tag(1);
+	launch(&gemm, 6);
+	cuCtxSynchronize();
+	NO_TAIL_CALL();
+}
+
+KEPT static void await_event(void)
+{
+	driver_tag(2);
+	cuEventSynchronize(NULL);
+	NO_TAIL_CALL();
+}
+
 int main(int argc, char **argv)
 {
+	struct driver_truth truth;
+
 	program_begin(argc, argv);
+	if (argc > 2 && cuInit(0))
+		return 1;
 	program_ready();
-	while (!program_over())
+	for (int i = 0; argc > 2 && i < atoi(argv[2]); i++) {
+		await_stream();
+		await_all();
+		await_event();
+	}
+	while (argc <= 2 && !program_over())
 		work();
+	driver_truth_of(&truth);
+	if (argc > 2)
+		printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", truth.waited_ns[0],
+		       truth.waited_ns[1], truth.waited_ns[2]);
 	return 0;
 }

@@ -50,6 +50,31 @@ static __noinline void send_samples(struct probe_regs *ctx, __u32 undecided)
 	capture_send_record(CAPTURE_SOURCE_ON_GPU, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
+static __noinline void send_waited(struct probe_regs *ctx, __u32 undecided)
+{
+	struct on_gpu_waited record = {
+		.head = {ON_GPU_WAITED, sizeof(record), bpf_ktime_get_ns()},
+		.call = REGS_ARG1(ctx),
+		.ns = REGS_ARG2(ctx),
+		.end = REGS_ARG3(ctx),
+		.work = REGS_ARG4(ctx),
+		.work_ns = REGS_ARG5(ctx),
+		.all_ns = REGS_ARG6(ctx),
+		.pid = bpf_get_current_pid_tgid() >> 32,
+		.undecided = undecided,
+	};
+
+	capture_send_record(CAPTURE_SOURCE_ON_GPU, &record, sizeof(record), BPF_RB_NO_WAKEUP);
+}
+
+/* The kind of a record with an identity. */
+static __always_inline __u32 kind_of(__u64 place)
+{
+	if (place == ON_GPU_PLACE_NAME)
+		return ON_GPU_NAME;
+	return place == ON_GPU_PLACE_WAIT ? ON_GPU_WAIT : ON_GPU_LAUNCH;
+}
+
 SEC("uprobe")
 int on_gpu_site(struct probe_regs *ctx)
 {
@@ -69,11 +94,14 @@ int on_gpu_site(struct probe_regs *ctx)
 		send_samples(ctx, answer == FILTER_ASK);
 		return 0;
 	}
+	if (place == ON_GPU_PLACE_WAITED) {
+		send_waited(ctx, answer == FILTER_ASK);
+		return 0;
+	}
 	scratch = capture_begin(CAPTURE_SOURCE_ON_GPU, CAPTURE_WALKER_UPROBE);
 	if (!scratch)
 		return 0;
-	capture_identity(&scratch->record, place == ON_GPU_PLACE_NAME ? ON_GPU_NAME : ON_GPU_LAUNCH,
-			 task, 0);
+	capture_identity(&scratch->record, kind_of(place), task, 0);
 	scratch->record.identity.undecided = answer == FILTER_ASK;
 	scratch->record.identity.key = REGS_ARG1(ctx);
 	if (place == ON_GPU_PLACE_NAME) {

@@ -2,7 +2,9 @@
 #ifndef BPF_ON_GPU_ABI_H
 #define BPF_ON_GPU_ABI_H
 
-/* What on_gpu.bpf.c tells of kernels and copies on GPUs, as a library in the process reports them. */
+/*
+ * What on_gpu.bpf.c tells of kernels and copies on GPUs, as a library in the process reports them.
+ */
 
 #include "bpf/capture/abi.h"
 
@@ -17,6 +19,8 @@ enum {
 	 */
 	ON_GPU_NAME = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 2),
 	ON_GPU_SAMPLES = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 3), /* a struct on_gpu_samples */
+	ON_GPU_WAIT = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 4),	 /* a wait begins: as a launch */
+	ON_GPU_WAITED = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 5),	 /* a struct on_gpu_waited */
 };
 
 #define ON_GPU_NAME_BYTES 512
@@ -28,6 +32,8 @@ enum on_gpu_place {
 	ON_GPU_PLACE_REST,
 	ON_GPU_PLACE_NAME,
 	ON_GPU_PLACE_SAMPLES,
+	ON_GPU_PLACE_WAIT,
+	ON_GPU_PLACE_WAITED,
 };
 
 /* One kernel or copy has run, or several of one name have. */
@@ -43,6 +49,15 @@ struct on_gpu_ran {
 	__u32 more; /* others of the same launch may follow */
 	__u32 undecided;
 	__u32 unused;
+};
+
+/* A thread has waited: as inject/gpu_places.h has it. */
+struct on_gpu_waited {
+	struct capture_head head;
+	__u64 call; /* number, and above it the stream */
+	__u64 ns, end, work, work_ns, all_ns;
+	__u32 pid;
+	__u32 undecided;
 };
 
 /* Samples of an instruction: as inject/gpu_places.h has them. */

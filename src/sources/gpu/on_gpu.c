@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * on-gpu: what kernels and copies take on GPUs, by the stack that launched them; gpu-copies: the
- * bytes of the copies. A library that the driver loads into a command (inject/gpu.c) reports a
- * sample of the launches, and all kernels and copies: of launches that it has reported one by one,
- * with the launch's number, and of the others in sums by their names. So the sums are complete, and
- * what has no stack is shown as that.
+ * bytes of the copies; gpu-wait: what threads wait for a device, and for which work. A library that
+ * the driver loads into a command (inject/gpu.c) reports a sample of the launches, and all kernels
+ * and copies: of launches that it has reported one by one, with the launch's number, and of the
+ * others in sums by their names. So the sums are complete, and what has no stack is shown as that.
  */
 #include "sources/source.h"
 
@@ -22,7 +22,8 @@
 #include "bpf/probes.skel.h"
 #include "sources/gpu/copies.h"
 #include "sources/gpu/instructions.h"
-#include "sources/loss_counts.h"
+#include "sources/gpu/losses.h"
+#include "sources/gpu/waits.h"
 #include "sources/memory/library.h"
 #include "sources/memory/record.h"
 #include "sources/waiting.h"
@@ -30,7 +31,9 @@
 
 _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL == GPU_PLACE_KERNEL &&
 		       ON_GPU_PLACE_REST == GPU_PLACE_REST && ON_GPU_PLACE_NAME == GPU_PLACE_NAME &&
-		       ON_GPU_PLACE_SAMPLES == GPU_PLACE_SAMPLES,
+		       ON_GPU_PLACE_SAMPLES == GPU_PLACE_SAMPLES &&
+		       ON_GPU_PLACE_WAIT == GPU_PLACE_WAIT &&
+		       ON_GPU_PLACE_WAITED == GPU_PLACE_WAITED,
 	       "the library's places are cookies of its probes");
 
 /* As many samples as a CPU can have in a second, about. */
@@ -39,7 +42,10 @@ _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL ==
 /* Between two windows of samples of instructions, at least. */
 #define WINDOW_LEAST_NS 10000000u
 
-/* The most launches whose kernels have not run, and names of kernels. */
+/*
+ * The most launches whose kernels have not run, with waits that have not ended, and names of
+ * kernels.
+ */
 #define LAUNCHES_MAX (1u << 18)
 #define NAMES_MAX    (1u << 16)
 
@@ -51,6 +57,7 @@ enum {
 	OF_KERNELS,
 	OF_INSTRUCTIONS,
 	OF_COPIES,
+	OF_WAITS,
 	EVENTS
 };
 
@@ -63,10 +70,7 @@ struct on_gpu {
 	uint32_t of_film[EVENTS];	      /* 0: it was not asked for */
 	struct gpu_instructions instructions; /* without code: not sampled */
 	struct map windowed;		      /* process -> when its samples were last written */
-	uint64_t not_sampled, not_read, samples_dropped, samples_of_driver, code_lost;
-	uint64_t without_stack;
-	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed, without_copies;
-	uint64_t without_kernel; /* launches of processes that are gone, or of all at the end */
+	struct gpu_losses losses;
 };
 
 /* What a launch is worth (struct waiting_half): whether one of its kernels is known. */
@@ -164,7 +168,7 @@ static int attach(struct source *source, struct fail *why)
 static void add_event(struct source *source)
 {
 	static const enum event_id ids[EVENTS] = {EVENT_ON_GPU, EVENT_GPU_INSTRUCTIONS,
-						  EVENT_GPU_COPIES};
+						  EVENT_GPU_COPIES, EVENT_GPU_WAIT};
 	struct on_gpu *on_gpu = source->state;
 
 	source_add_events(source, ids, EVENTS, "records of the device", on_gpu->of_film);
@@ -180,13 +184,17 @@ static int start(struct source *source, struct fail *why)
 
 /* -- records ----------------------------------------------------------------------------------- */
 
-static void take_launch(struct source *source, const struct capture_record *record,
-			const struct capture_handover *handover)
+/* A launch, or a wait, which has an event. */
+static void take_call(struct source *source, const struct capture_record *record,
+		      const struct capture_handover *handover)
 {
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half half = {.key = record->identity.key, .pid = record->identity.pid};
 
-	if (!source_is_meant(source, &record->identity))
+	if (record->head.kind == ON_GPU_WAIT)
+		half.event = on_gpu->of_film[OF_WAITS];
+	if (!source_is_meant(source, &record->identity) ||
+	    (record->head.kind == ON_GPU_WAIT && !half.event))
 		return;
 	half.time = record->head.time;
 	half.place = samples_resolve(source->host->samples, record, handover);
@@ -225,7 +233,7 @@ static void take_samples(struct source *source, const struct on_gpu_samples *sam
 	struct on_gpu *on_gpu = source->state;
 
 	if (!samples->count || samples->count > UINT32_MAX || !on_gpu->instructions.code)
-		on_gpu->damaged++;
+		on_gpu->losses.damaged++;
 	else if (samples->undecided)
 		source->undecidable++;
 	else
@@ -244,24 +252,27 @@ static void take_state_of_samples(struct source *source, const struct capture_re
 	if (state == GPU_STATE_WINDOW && (!before || time - *before > WINDOW_LEAST_NS) &&
 	    map_put(&on_gpu->windowed, pid, time))
 		write_window(source, pid, time, false);
-	on_gpu->not_sampled += state == GPU_STATE_NOT_SAMPLED;
-	on_gpu->not_read += state == GPU_STATE_NOT_READ;
-	on_gpu->code_lost += state == GPU_STATE_CODE_LOST;
+	on_gpu->losses.not_sampled += state == GPU_STATE_NOT_SAMPLED;
+	on_gpu->losses.not_read += state == GPU_STATE_NOT_READ;
+	on_gpu->losses.code_lost += state == GPU_STATE_CODE_LOST;
 	if (state == GPU_STATE_SAMPLES_DROPPED)
-		on_gpu->samples_dropped = add_saturated(on_gpu->samples_dropped, number);
+		on_gpu->losses.samples_dropped =
+			add_saturated(on_gpu->losses.samples_dropped, number);
 	if (state == GPU_STATE_SAMPLES_OF_DRIVER)
-		on_gpu->samples_of_driver = add_saturated(on_gpu->samples_of_driver, number);
+		on_gpu->losses.samples_of_driver =
+			add_saturated(on_gpu->losses.samples_of_driver, number);
 }
 
 static void take_state(struct on_gpu *on_gpu, uint64_t state, uint64_t number)
 {
-	on_gpu->no_profiler += state == GPU_STATE_NO_PROFILER;
-	on_gpu->taken += state == GPU_STATE_TAKEN;
-	on_gpu->without_copies += state == GPU_STATE_NO_COPIES;
+	on_gpu->losses.no_profiler += state == GPU_STATE_NO_PROFILER;
+	on_gpu->losses.taken += state == GPU_STATE_TAKEN;
+	on_gpu->losses.without_copies += state == GPU_STATE_NO_COPIES;
+	on_gpu->losses.without_waits += state == GPU_STATE_NO_WAITS;
 	if (state == GPU_STATE_DROPPED)
-		on_gpu->dropped = add_saturated(on_gpu->dropped, number);
+		on_gpu->losses.dropped = add_saturated(on_gpu->losses.dropped, number);
 	if (state == GPU_STATE_UNTIMED)
-		on_gpu->untimed = add_saturated(on_gpu->untimed, number);
+		on_gpu->losses.untimed = add_saturated(on_gpu->losses.untimed, number);
 }
 
 static void take_name(struct source *source, const struct capture_record *record)
@@ -271,7 +282,7 @@ static void take_name(struct source *source, const struct capture_record *record
 	char text[ON_GPU_NAME_BYTES + sizeof("…")], *name;
 
 	if (!mem_record_words(record, words, sizeof(words) / sizeof(words[0]))) {
-		on_gpu->damaged++;
+		on_gpu->losses.damaged++;
 		return;
 	}
 	if (!source_is_meant(source, &record->identity))
@@ -291,7 +302,7 @@ static void take_name(struct source *source, const struct capture_record *record
 	name = symbol_demangle_short(text);
 	if (!name || on_gpu->names.count >= NAMES_MAX ||
 	    !map_put(&on_gpu->names, hash, (uint64_t)(uintptr_t)name)) {
-		on_gpu->unnamed++;
+		on_gpu->losses.unnamed++;
 		free(name);
 	}
 }
@@ -308,18 +319,24 @@ static bool find_launch(struct source *source, const struct on_gpu_ran *ran,
 			waiting_put(on_gpu->launches, launch);
 		return true;
 	}
-	on_gpu->without_stack += ran->count;
+	on_gpu->losses.without_stack += ran->count;
 	launch->place.thread = source_first_thread(source, ran->pid);
 	launch->place.stack = samples_words(source->host->samples, 0, "[launch not sampled]");
 	return !ran->undecided && launch->place.thread;
 }
 
-/* When it ended, within the film: what it says may be anything. */
-static uint64_t end_of(const struct on_gpu *on_gpu, const struct on_gpu_ran *ran)
+/* When something ended, within the film: what its record says may be anything. */
+static uint64_t end_of(const struct on_gpu *on_gpu, uint64_t end, uint64_t time)
 {
-	if (ran->end > ran->head.time)
-		return ran->head.time;
-	return ran->end > on_gpu->begun ? ran->end : on_gpu->begun;
+	if (end > time)
+		return time;
+	return end > on_gpu->begun ? end : on_gpu->begun;
+}
+
+/* Null: not known. */
+static const char *work_name(struct source *source, uint64_t work)
+{
+	return gpu_is_copy(work) ? gpu_copy_name(work) : name_of(source, work);
 }
 
 static void write_ran(struct source *source, const struct on_gpu_ran *ran,
@@ -327,8 +344,8 @@ static void write_ran(struct source *source, const struct on_gpu_ran *ran,
 {
 	struct on_gpu *on_gpu = source->state;
 	const bool is_copy = gpu_is_copy(ran->work);
-	const char *name = is_copy ? gpu_copy_name(ran->work) : name_of(source, ran->work);
-	uint64_t end = end_of(on_gpu, ran);
+	const char *name = work_name(source, ran->work);
+	uint64_t end = end_of(on_gpu, ran->end, ran->head.time);
 
 	if (place.stack)
 		place.stack = samples_words(source->host->samples, place.stack,
@@ -345,19 +362,20 @@ static void take_ran(struct source *source, const struct on_gpu_ran *ran)
 {
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half launch = {0};
-	uint64_t lost = on_gpu->without_stack;
+	uint64_t lost = on_gpu->losses.without_stack;
 
 	/* none began before the machine did: the process may say anything */
 	if (!ran->count || ran->count > UINT32_MAX || ran->ns / ran->count > ran->head.time ||
 	    ran->bytes / ran->count > COPY_MAX) {
-		on_gpu->damaged++;
+		on_gpu->losses.damaged++;
 		return;
 	}
 	if (!find_launch(source, ran, &launch))
 		return;
 	if (on_gpu->instructions.code && !gpu_is_copy(ran->work)) {
 		const struct gpu_launches launches = {.pid = ran->pid,
-						      .is_sampled = lost == on_gpu->without_stack,
+						      .is_sampled =
+							      lost == on_gpu->losses.without_stack,
 						      .function = ran->work,
 						      .ns = ran->ns,
 						      .place = launch.place};
@@ -367,28 +385,55 @@ static void take_ran(struct source *source, const struct on_gpu_ran *ran)
 	write_ran(source, ran, launch.place);
 }
 
+static void take_waited(struct source *source, const struct on_gpu_waited *waited)
+{
+	struct on_gpu *on_gpu = source->state;
+	struct waiting_half wait = {0};
+	uint32_t number = (uint32_t)waited->call, event = on_gpu->of_film[OF_WAITS];
+
+	if (!event)
+		return;
+	if (!gpu_wait_is_valid(waited)) {
+		on_gpu->losses.damaged++;
+		return;
+	}
+	if (!number || !waiting_take(on_gpu->launches, waited->pid, number, &wait)) {
+		wait.place.thread = source_first_thread(source, waited->pid);
+		wait.place.stack = samples_words(source->host->samples, 0, "[wait not sampled]");
+		on_gpu->losses.waits_without_stack++;
+		if (waited->undecided || !wait.place.thread)
+			return;
+	}
+	gpu_wait_write(waited, &wait.place, source->host->samples, event,
+		       end_of(on_gpu, waited->end, waited->head.time),
+		       work_name(source, waited->work));
+}
+
 static void take(struct source *source, const struct capture_head *head,
 		 const struct capture_handover *handover)
 {
 	struct on_gpu *on_gpu = source->state;
 
-	if (head->kind == ON_GPU_LAUNCH)
-		take_launch(source, (const struct capture_record *)head, handover);
+	if (head->kind == ON_GPU_LAUNCH || head->kind == ON_GPU_WAIT)
+		take_call(source, (const struct capture_record *)head, handover);
 	else if (head->kind == ON_GPU_NAME)
 		take_name(source, (const struct capture_record *)head);
 	else if (head->kind == ON_GPU_RAN && head->size == sizeof(struct on_gpu_ran))
 		take_ran(source, (const struct on_gpu_ran *)head);
+	else if (head->kind == ON_GPU_WAITED && head->size == sizeof(struct on_gpu_waited))
+		take_waited(source, (const struct on_gpu_waited *)head);
 	else if (head->kind == ON_GPU_SAMPLES && head->size == sizeof(struct on_gpu_samples))
 		take_samples(source, (const struct on_gpu_samples *)head);
 	else
-		on_gpu->damaged++;
+		on_gpu->losses.damaged++;
 }
 
 static void count_launch(void *context, struct waiting_half *launch)
 {
 	struct on_gpu *on_gpu = context;
 
-	on_gpu->without_kernel += launch->value == HAS_NO_KERNEL;
+	on_gpu->losses.without_kernel += launch->value == HAS_NO_KERNEL && !launch->event;
+	on_gpu->losses.without_end += launch->event != 0;
 }
 
 static void process_gone(struct source *source, pid_t pid)
@@ -405,79 +450,25 @@ static void process_gone(struct source *source, pid_t pid)
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
-static void tell_losses_of_instructions(struct source *source)
-{
-	const struct on_gpu *on_gpu = source->state;
-	const struct gpu_instructions *instructions = &on_gpu->instructions;
-	const struct gpu_code_losses code = instructions->code ? gpu_code_losses(instructions->code)
-							       : (struct gpu_code_losses){0};
-	char lines[640];
-	const struct loss_count losses[] = {
-		{"samples of instructions without a launch: none of their function was seen",
-		 instructions->without_launch},
-		{"samples of instructions lost: too many different ones", instructions->full},
-		{"launch has no part of the samples of its function: too many of them",
-		 instructions->launches_full},
-		{"samples of instructions lost: the device or the profiling library dropped them",
-		 on_gpu->samples_dropped},
-		{"samples of instructions not shown: of kernels that the driver itself ran",
-		 on_gpu->samples_of_driver},
-		{"instructions of a context not sampled: the profiling library refuses",
-		 on_gpu->not_sampled},
-		{"samples of a context not read: the profiling library refuses", on_gpu->not_read},
-		{"code of a module not known: the process could not hand it over",
-		 on_gpu->code_lost},
-		{"code of a module not known: it is damaged", code.damaged},
-		{"code of a module not known: no room for it", code.full},
-		{"samples of instructions whose code is not known", code.unknown},
-		{lines, code.without_lines},
-	};
-
-	if (!on_gpu->of_film[OF_INSTRUCTIONS])
-		return;
-	snprintf(lines, sizeof(lines), "source lines of instructions not known: %s",
-		 code.how ? code.how : "");
-	loss_counts_emit(source->host->film, on_gpu->of_film[OF_INSTRUCTIONS], losses,
-			 sizeof(losses) / sizeof(losses[0]));
-}
-
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct on_gpu *on_gpu = source->state;
 	const struct selection *selection = source->host->selection;
-	const struct loss_count losses[] = {
-		{"record of a kernel or copy lost: it is damaged", on_gpu->damaged},
-		{"stack of a kernel or copy not recorded: its launch is none of the samples",
-		 on_gpu->without_stack},
-		{"name of a kernel not known: too many of them, or no memory", on_gpu->unnamed},
-		{"kernels or copies lost: the profiling library had no room for their records",
-		 on_gpu->dropped},
-		{"kernels or copies lost: the profiling library does not know when they ran",
-		 on_gpu->untimed},
-		{"copies of a process not seen: the profiling library refuses",
-		 on_gpu->without_copies},
-		{"sampled launch without a kernel or copy: its record did not come by the end, or "
-		 "the "
-		 "launch failed or was captured",
-		 on_gpu->without_kernel},
-		{"kernels of a process not seen: it has no profiling library (libcupti.so)",
-		 on_gpu->no_profiler},
-		{"kernels of a process not seen: another tool has the profiling library, or it "
-		 "refuses",
-		 on_gpu->taken},
-		{"kernels of processes not seen that stackcam has not started",
-		 selection->pid_count ? selection->pid_count : !selection->command},
-	};
+	struct gpu_losses losses = on_gpu->losses;
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	losses.not_injected = selection->pid_count ? selection->pid_count : !selection->command;
+	gpu_losses_emit(&losses, source->host->film, source->event);
+	if (on_gpu->of_film[OF_INSTRUCTIONS])
+		gpu_losses_emit_instructions(&losses, &on_gpu->instructions, source->host->film,
+					     on_gpu->of_film[OF_INSTRUCTIONS]);
+	if (on_gpu->of_film[OF_WAITS])
+		gpu_losses_emit_waits(&losses, source->host->film, on_gpu->of_film[OF_WAITS]);
 }
 
 static void tick(struct source *source, uint64_t now)
 {
 	(void)now;
-	tell_losses(source);
-	tell_losses_of_instructions(source);
+	report_losses(source);
 }
 
 static void finish(struct source *source, uint64_t now)
@@ -533,7 +524,7 @@ static void free_state(struct source *source)
 	free(on_gpu);
 }
 
-static const char *const events[] = {"on-gpu", "gpu-instructions", "gpu-copies", NULL};
+static const char *const events[] = {"on-gpu", "gpu-instructions", "gpu-copies", "gpu-wait", NULL};
 
 const struct source_type source_on_gpu = {
 	.events = events,

@@ -100,6 +100,8 @@ static int read_entries(struct mem_library *library, const struct elf_file *file
 	return 0;
 }
 
+_Static_assert((int)MEM_HEAP_PLACES <= MEM_PLACES, "its places have numbers below that");
+
 static int read_places(struct mem_library *library, const struct elf_file *file)
 {
 	uint64_t at, offset, pair[2];
@@ -115,7 +117,7 @@ static int read_places(struct mem_library *library, const struct elf_file *file)
 		if (!pair[1])
 			break;
 		if (library->count == sizeof(library->places) / sizeof(library->places[0]) ||
-		    pair[1] >= MEM_HEAP_PLACES)
+		    pair[1] >= MEM_PLACES)
 			return -ENOEXEC;
 		*place = (struct uprobe_place){
 			.kind = UPROBE_ENTRY, .cookie = pair[1], .entry_cookie = pair[1]};

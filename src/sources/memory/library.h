@@ -17,11 +17,12 @@
  * programs when the recorder is gone, and the dynamic linker would complain about a library that is
  * gone with it.
  */
+#define MEM_PLACES 16
 struct mem_library {
 	char path[256];
 	dev_t device;
 	ino_t inode;
-	struct uprobe_place places[48]; /* cookie: enum mem_heap_place */
+	struct uprobe_place places[48]; /* cookie: the number of the place, below MEM_PLACES */
 	size_t count;
 	/* addresses in it, before it is loaded: MEMORY_ENTRY_…, as many as it has */
 	uint64_t entries[MEMORY_ENTRIES];

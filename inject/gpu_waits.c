@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which work of a GPU a thread waits for where it synchronises. The profiling library has a record
+ * of each such call, with its stream, and records of what ran there. They come in any order, and in
+ * several buffers: so the newest work of each stream is kept here, and a wait is compared with it
+ * when another buffer has come, or at the end. What ran on the stream while the thread waited is
+ * what it waited for.
+ */
+#include "gpu.h"
+
+/* CUpti_ActivitySynchronization */
+enum {
+	SYNC_TYPE = 4,
+	SYNC_BEGIN = 8,
+	SYNC_END = 16,
+	SYNC_NUMBER = 24,
+	SYNC_CONTEXT = 28,
+	SYNC_STREAM = 32,
+	TYPE_EVENT = 1,
+	TYPE_OF_DEVICE = 2, /* a stream waits for an event, and no thread does */
+	TYPE_STREAM = 3,
+};
+
+/* Streams share places, and so do the waits that are not yet compared. */
+#define STREAMS 16
+#define WORKS	512
+#define WAITS	256
+
+/* How many different kinds of work of a wait are told apart. */
+#define KINDS 16
+
+struct work {
+	uint64_t work, begin, end;
+	uint32_t context, stream;
+};
+
+struct wait {
+	uint64_t begin, end;
+	uint32_t number, context, stream, type;
+	bool is_old; /* it came with an earlier buffer */
+};
+
+/* What ran during a wait, by kind of work. */
+struct found {
+	uint64_t works[KINDS], ns[KINDS], all;
+	size_t count;
+};
+
+static struct work works[STREAMS][WORKS];
+static uint64_t next_work[STREAMS];
+static struct wait waits[WAITS];
+static size_t wait_count;
+static uint64_t unsampled_ns, unsampled_end;
+static int lock;
+
+static __attribute__((noinline)) void report_waited(uint64_t call, uint64_t ns, uint64_t end,
+						    const struct found *found, size_t most)
+{
+	register uint64_t r8 __asm__("r8") = found ? found->ns[most] : 0;
+	register uint64_t r9 __asm__("r9") = found ? found->all : 0;
+
+	__asm__ volatile(".globl stackcam_gpu_waited\n\t"
+			 ".hidden stackcam_gpu_waited\n"
+			 "stackcam_gpu_waited: nop"
+			 :
+			 : "D"(call), "S"(ns), "d"(end), "c"(found ? found->works[most] : 0),
+			   "r"(r8), "r"(r9)
+			 : "memory");
+}
+
+/* -- comparing --------------------------------------------------------------------------------- */
+
+static void add_kind(struct found *found, uint64_t work, uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < found->count && found->works[i] != work)
+		i++;
+	found->all += ns;
+	if (i == KINDS)
+		return;
+	if (i == found->count) {
+		found->works[i] = work;
+		found->ns[i] = 0;
+		found->count++;
+	}
+	found->ns[i] += ns;
+}
+
+static bool is_of(const struct work *work, const struct wait *wait)
+{
+	return work->context == wait->context &&
+	       (wait->stream == GPU_STREAM_ANY || work->stream == wait->stream);
+}
+
+static void find_works(const struct work *of, const struct wait *wait, struct found *found)
+{
+	for (size_t i = 0; i < WORKS; i++) {
+		uint64_t begin = of[i].begin > wait->begin ? of[i].begin : wait->begin;
+		uint64_t end = of[i].end < wait->end ? of[i].end : wait->end;
+
+		if (end > begin && is_of(&of[i], wait))
+			add_kind(found, of[i].work, end - begin);
+	}
+}
+
+static void report_wait(const struct wait *wait)
+{
+	uint64_t ns = wait->end - wait->begin;
+	struct found found;
+	size_t most = 0;
+
+	found.count = 0;
+	found.all = found.ns[0] = found.works[0] = 0;
+	for (uint32_t i = 0; i < STREAMS && wait->type != TYPE_EVENT; i++)
+		if (wait->stream == GPU_STREAM_ANY || i == wait->stream % STREAMS)
+			find_works(works[i], wait, &found);
+	for (size_t i = 1; i < found.count; i++)
+		if (found.ns[i] > found.ns[most])
+			most = i;
+	/* streams run beside each other */
+	if (found.ns[most] > ns)
+		found.ns[most] = ns;
+	if (found.all > ns)
+		found.all = ns;
+	report_waited(wait->number | (uint64_t)wait->stream << 32, ns, wait->end, &found, most);
+}
+
+/* Reports the waits that came with earlier buffers, or all. */
+static void report_waits(bool all)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < wait_count; i++) {
+		if (all || waits[i].is_old)
+			report_wait(&waits[i]);
+		else
+			waits[kept++] = waits[i];
+	}
+	wait_count = kept;
+	for (size_t i = 0; i < kept; i++)
+		waits[i].is_old = true;
+}
+
+/* -- records ----------------------------------------------------------------------------------- */
+
+bool gpu_waits_begin(void)
+{
+	return gpu_lock(&lock);
+}
+
+void gpu_waits_add_work(uint64_t work, const uint8_t *begin_and_end,
+			const uint8_t *context_and_stream)
+{
+	struct work new = {.work = work};
+	uint32_t place;
+
+	__builtin_memcpy(&new.begin, begin_and_end, 16);
+	__builtin_memcpy(&new.context, context_and_stream, 8);
+	place = new.stream % STREAMS;
+	works[place][next_work[place]++ % WORKS] = new;
+}
+
+void gpu_waits_add(const uint8_t *record, bool is_told)
+{
+	struct wait wait = {.is_old = false};
+
+	__builtin_memcpy(&wait.type, record + SYNC_TYPE, 4);
+	__builtin_memcpy(&wait.begin, record + SYNC_BEGIN, 16);
+	__builtin_memcpy(&wait.number, record + SYNC_NUMBER, 12);
+	if (wait.type == TYPE_OF_DEVICE || !wait.begin || wait.end < wait.begin)
+		return;
+	if (wait.type != TYPE_STREAM)
+		wait.stream = wait.type == TYPE_EVENT ? GPU_STREAM_EVENT : GPU_STREAM_ANY;
+	if (!is_told) {
+		unsampled_ns += wait.end - wait.begin;
+		unsampled_end = wait.end;
+		return;
+	}
+	if (wait_count == WAITS) {
+		report_wait(&waits[0]);
+		waits[0] = waits[--wait_count];
+	}
+	waits[wait_count++] = wait;
+}
+
+void gpu_waits_end(void)
+{
+	report_waits(false);
+	if (unsampled_ns)
+		report_waited((uint64_t)GPU_STREAM_ANY << 32, unsampled_ns, unsampled_end, NULL, 0);
+	unsampled_ns = 0;
+	gpu_unlock(&lock);
+}
+
+void gpu_waits_finish(void)
+{
+	if (!gpu_lock(&lock))
+		return;
+	report_waits(true);
+	gpu_unlock(&lock);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/gpu/losses.h"
+
+#include <stdio.h>
+
+#include "sources/loss_counts.h"
+
+void gpu_losses_emit(const struct gpu_losses *losses, struct film_writer *film, uint32_t event)
+{
+	const struct loss_count counts[] = {
+		{"record of a kernel or copy lost: it is damaged", losses->damaged},
+		{"stack of a kernel or copy not recorded: its launch is none of the samples",
+		 losses->without_stack},
+		{"name of a kernel not known: too many of them, or no memory", losses->unnamed},
+		{"kernels or copies lost: the profiling library had no room for their records",
+		 losses->dropped},
+		{"kernels or copies lost: the profiling library does not know when they ran",
+		 losses->untimed},
+		{"copies of a process not seen: the profiling library refuses",
+		 losses->without_copies},
+		{"sampled launch without a kernel or copy: its record did not come by the end, or "
+		 "the launch failed or was captured",
+		 losses->without_kernel},
+		{"kernels of a process not seen: it has no profiling library (libcupti.so)",
+		 losses->no_profiler},
+		{"kernels of a process not seen: another tool has the profiling library, or it "
+		 "refuses",
+		 losses->taken},
+		{"kernels of processes not seen that stackcam has not started",
+		 losses->not_injected},
+	};
+
+	loss_counts_emit(film, event, counts, sizeof(counts) / sizeof(counts[0]));
+}
+
+void gpu_losses_emit_instructions(const struct gpu_losses *losses,
+				  const struct gpu_instructions *instructions,
+				  struct film_writer *film, uint32_t event)
+{
+	const struct gpu_code_losses code = instructions->code ? gpu_code_losses(instructions->code)
+							       : (struct gpu_code_losses){0};
+	char lines[640];
+	const struct loss_count counts[] = {
+		{"samples of instructions without a launch: none of their function was seen",
+		 instructions->without_launch},
+		{"samples of instructions lost: too many different ones", instructions->full},
+		{"launch has no part of the samples of its function: too many of them",
+		 instructions->launches_full},
+		{"samples of instructions lost: the device or the profiling library dropped them",
+		 losses->samples_dropped},
+		{"samples of instructions not shown: of kernels that the driver itself ran",
+		 losses->samples_of_driver},
+		{"instructions of a context not sampled: the profiling library refuses",
+		 losses->not_sampled},
+		{"samples of a context not read: the profiling library refuses", losses->not_read},
+		{"code of a module not known: the process could not hand it over",
+		 losses->code_lost},
+		{"code of a module not known: it is damaged", code.damaged},
+		{"code of a module not known: no room for it", code.full},
+		{"samples of instructions whose code is not known", code.unknown},
+		{lines, code.without_lines},
+	};
+
+	snprintf(lines, sizeof(lines), "source lines of instructions not known: %s",
+		 code.how ? code.how : "");
+	loss_counts_emit(film, event, counts, sizeof(counts) / sizeof(counts[0]));
+}
+
+void gpu_losses_emit_waits(const struct gpu_losses *losses, struct film_writer *film,
+			   uint32_t event)
+{
+	const struct loss_count counts[] = {
+		{"stack of a wait not recorded: it is none of the samples",
+		 losses->waits_without_stack},
+		{"sampled wait not recorded: its record did not come by the end",
+		 losses->without_end},
+		{"waits of a process not seen: the profiling library refuses, or their records "
+		 "could not be compared",
+		 losses->without_waits},
+	};
+
+	loss_counts_emit(film, event, counts, sizeof(counts) / sizeof(counts[0]));
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SOURCES_GPU_LOSSES_H
+#define SOURCES_GPU_LOSSES_H
+
+#include <stdint.h>
+
+#include "film/writer.h"
+#include "sources/gpu/instructions.h"
+
+/* What on-gpu could not record; counts of what each text in losses.c says. */
+struct gpu_losses {
+	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed, without_copies;
+	uint64_t without_stack;
+	uint64_t without_kernel; /* launches of processes that are gone, or of all at the end */
+	uint64_t not_injected;
+	/* of instructions */
+	uint64_t not_sampled, not_read, samples_dropped, samples_of_driver, code_lost;
+	/* of waits */
+	uint64_t waits_without_stack, without_waits;
+	uint64_t without_end; /* as without_kernel */
+};
+
+/* Each writes those of one event. */
+void gpu_losses_emit(const struct gpu_losses *losses, struct film_writer *film, uint32_t event);
+void gpu_losses_emit_instructions(const struct gpu_losses *losses,
+				  const struct gpu_instructions *instructions,
+				  struct film_writer *film, uint32_t event);
+void gpu_losses_emit_waits(const struct gpu_losses *losses, struct film_writer *film,
+			   uint32_t event);
+
+#endif
