@@ -122,7 +122,7 @@ _stackcam_options()
 	play) echo "--port --open -h --help" ;;
 	mcp) echo "--allow-record -h --help" ;;
 	schema) echo "-h --help" ;;
-	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
+	resolve) echo "--debug-dir --cubin --no-debuginfod --lines --inlines --force -h --help" ;;
 	threads)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --each --format --lines --native
 			--kernel-only --user-only -h --help"

@@ -14,10 +14,12 @@
 #include "base/vec.h"
 #include "film/reader.h"
 #include "film/writer.h"
+#include "symbol/cubin/names.h"
 #include "symbol/symbols.h"
 
 enum {
 	OPTION_DEBUG_DIR = 1,
+	OPTION_CUBIN,
 	OPTION_NO_DEBUGINFOD,
 	OPTION_LINES,
 	OPTION_INLINES,
@@ -26,6 +28,7 @@ enum {
 
 static const struct option long_options[] = {
 	{"debug-dir", required_argument, NULL, OPTION_DEBUG_DIR},
+	{"cubin", required_argument, NULL, OPTION_CUBIN},
 	{"no-debuginfod", no_argument, NULL, OPTION_NO_DEBUGINFOD},
 	{"lines", no_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
@@ -42,6 +45,8 @@ static const char help[] =
 	"A file is used only if its build id is the one in the film.\n\n"
 	"      --debug-dir DIR   look for debug files in DIR, too, before /usr/lib/debug; may be\n"
 	"                        given several times\n"
+	"      --cubin FILE      take source lines of a GPU's code from FILE, which was compiled\n"
+	"                        with -lineinfo; may be given several times\n"
 	"      --no-debuginfod   ask no server\n"
 	"      --lines           source files and lines, also for frames that have a name\n"
 	"      --inlines         and the functions that were inlined there\n"
@@ -51,10 +56,12 @@ static const char help[] =
 	"  stackcam resolve                           with what is installed here\n"
 	"  stackcam resolve --lines --inlines x.film\n"
 	"  stackcam resolve --debug-dir ~/builds/debug x.film\n"
+	"  stackcam resolve --cubin kernels.cubin x.film\n"
 	"  DEBUGINFOD_URLS=https://debuginfod.example.org stackcam resolve x.film\n";
 
 struct arguments {
 	vec(const char *) directories; /* ends with null once parsed */
+	vec(const char *) cubins;
 	struct symbol_options symbols;
 	const char *film;
 	bool force, help;
@@ -76,6 +83,7 @@ struct naming {
 	struct film *film;
 	struct film_writer *writer;
 	struct symbols *symbols;
+	vec(struct cubin_loaded *) cubins;
 	vec(struct wanted) wanted; /* sorted by image */
 	const struct wanted *part; /* those of the image that is asked about */
 	uint64_t *starts;	   /* of their functions, of those without a name; 0: not known */
@@ -94,6 +102,10 @@ static int parse(struct arguments *a, int argc, char **argv)
 		switch (option) {
 		case OPTION_DEBUG_DIR:
 			room = vec_push(&a->directories, optarg);
+			break;
+		case OPTION_CUBIN:
+			room = vec_push(&a->cubins, optarg);
+			a->symbols.lines = a->symbols.inlines = true;
 			break;
 		case OPTION_NO_DEBUGINFOD:
 			a->symbols.debuginfod = false;
@@ -135,6 +147,8 @@ static bool is_wanted(const struct naming *n, uint32_t id)
 	const struct symbol_options *options = &n->arguments->symbols;
 	size_t inlined;
 
+	if (f->kind == FILM_FRAME_DEVICE)
+		return options->lines && f->image && !f->file[0];
 	if (f->kind != FILM_FRAME_NATIVE || !f->image)
 		return false;
 	if (!f->function || (options->lines && !f->file[0]))
@@ -215,6 +229,31 @@ static void report(const struct film_image *image, const struct lack *lack, cons
 	fputc('\n', stderr);
 }
 
+/* Code of a GPU: the files that were given are all there is. */
+static void ask_cubins(struct naming *n, const uint64_t *addresses, size_t count, struct fail *why)
+{
+	const struct film *film = n->film;
+	const struct film_image *image = &film->images[n->part->image];
+	const struct cubin_loaded *found = NULL;
+	struct cubin_names names;
+
+	vec_foreach (&n->cubins, loaded)
+		if (image->build_id_size == CUBIN_BUILD_ID &&
+		    !memcmp((*loaded)->cubin.build_id, image->build_id, CUBIN_BUILD_ID))
+			found = *loaded;
+	fail(why, 0, NULL, "%s",
+	     found ? "the file of --cubin with that code has no line there"
+		   : "give --cubin with the same code, compiled with -lineinfo");
+	for (size_t i = 0; found && i < count; i++) {
+		const struct film_frame *frame = &film->frames[n->part[i].frame];
+
+		if (cubin_names_find(&names, &found->lines, &found->cubin, addresses[i],
+				     film->functions[frame->function].name))
+			take_names(n, i, names.at, names.count);
+		cubin_names_free(&names);
+	}
+}
+
 /* Asks about one image; returns 0 or a negative errno. *why: what is missing, or what failed. */
 static int ask_image(struct naming *n, const uint64_t *addresses, size_t count, struct fail *why)
 {
@@ -228,6 +267,10 @@ static int ask_image(struct naming *n, const uint64_t *addresses, size_t count, 
 	};
 	int err;
 
+	if (image->kind == FILM_IMAGE_DEVICE) {
+		ask_cubins(n, addresses, count, why);
+		return 0;
+	}
 	if (image->path[0] == '/' && (image->build_id_size || n->arguments->force))
 		asked.fd =
 			symbol_image_open("", image->path, image->build_id, image->build_id_size);
@@ -344,6 +387,23 @@ static void print_result(const struct naming *n)
 		      stderr);
 }
 
+static int load_cubins(struct naming *n, struct fail *why)
+{
+	struct cubin_loaded *loaded;
+
+	vec_foreach (&n->arguments->cubins, path) {
+		int err = cubin_load(&loaded, *path, why);
+
+		if (err)
+			return err;
+		if (!vec_push(&n->cubins, loaded)) {
+			cubin_unload(loaded);
+			return fail_errno(why, -ENOMEM, NULL, "cannot read '%s'", *path);
+		}
+	}
+	return 0;
+}
+
 static int run(const struct arguments *a, struct fail *why)
 {
 	struct naming n = {.arguments = a};
@@ -351,7 +411,8 @@ static int run(const struct arguments *a, struct fail *why)
 
 	if (err)
 		return err;
-	if (!find_wanted(&n) || symbols_new(&a->symbols, &n.symbols))
+	err = load_cubins(&n, why);
+	if (!err && (!find_wanted(&n) || symbols_new(&a->symbols, &n.symbols)))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot name frames of '%s'", a->film);
 	if (!err && n.wanted.count) {
 		err = film_open_for_naming(a->film, &n.writer, why);
@@ -367,6 +428,9 @@ static int run(const struct arguments *a, struct fail *why)
 		print_result(&n);
 	}
 	symbols_free(n.symbols);
+	vec_foreach (&n.cubins, loaded)
+		cubin_unload(*loaded);
+	vec_free(&n.cubins);
 	vec_free(&n.wanted);
 	film_free(n.film);
 	return err;
@@ -385,5 +449,6 @@ int cmd_resolve(int argc, char **argv)
 		status = fail_exit_status(&why);
 	}
 	vec_free(&a.directories);
+	vec_free(&a.cubins);
 	return status;
 }

@@ -62,6 +62,16 @@ def test_code_without_lines_and_damaged_code(lab, tmp_path):
     assert total(film, lambda stack: "axpy" in stack and stack[-2] == "LDG +0x50") == pytest.approx(3 * AXPY / 13, abs=1)
     assert total(film, lambda stack: True) == sum(truth)
     assert [reason for reason in losses(film) if "-lineinfo" in reason], losses(film)
+    # lines of the same code that was compiled with them; no other code has any
+    other = lab.run("resolve", "--cubin", CUBINS / "axpy-13.cubin", film.path)
+    assert other.returncode == 0 and "26 frames without a source line: give --cubin" in other.stderr, other.stderr
+    resolved = lab.run("resolve", "--cubin", CUBINS / "axpy-12.cubin", film.path)
+    assert resolved.returncode == 0 and "give --cubin" not in resolved.stderr, resolved.stderr
+    deepest = [stack for stack, _ in film.folded("-e", "gpu-instructions", "--inlines") if "MUFU +0x90" in stack and "axpy" in stack]
+    assert deepest and all(list(stack)[-5:-2] == ["axpy", "help", "deep"] for stack in deepest), deepest
+    assert "axpy.cu:" in film.report("-e", "gpu-instructions", "--lines").stdout
+    refused = lab.run("resolve", "--cubin", CUBINS.parent / "meson.build", film.path)
+    assert refused.returncode == 1 and "is not a cubin" in refused.stderr, refused.stderr
     # code that is damaged is said, and its samples remain
     damaged = tmp_path / "damaged.cubin"
     damaged.write_bytes((CUBINS / "axpy-12.cubin").read_bytes()[:3000])

@@ -15,8 +15,7 @@
 #include "base/map.h"
 #include "base/saturated.h"
 #include "base/vec.h"
-#include "symbol/cubin/lines.h"
-#include "symbol/symbols.h"
+#include "symbol/cubin/names.h"
 
 /* Of all modules together: a framework with all its libraries has loaded some 100 MB. */
 #define BYTES_MAX (256u << 20)
@@ -202,10 +201,9 @@ static uint32_t image_of(struct module *module, struct film_writer *film)
 static void name_frame(struct gpu_code *code, struct module *module, struct film_writer *film,
 		       uint32_t frame, uint64_t address, const char *function)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
-	struct film_name names[CUBIN_PLACES_MAX];
-	char *owned[CUBIN_PLACES_MAX], paths[CUBIN_PLACES_MAX][256];
-	size_t count = cubin_lines_find(&module->lines, &module->cubin, address, places);
+	struct film_name of_film[CUBIN_PLACES_MAX];
+	struct cubin_names names;
+	size_t count = cubin_names_find(&names, &module->lines, &module->cubin, address, function);
 
 	if (!count) {
 		code->losses.without_lines++;
@@ -216,19 +214,11 @@ static void name_frame(struct gpu_code *code, struct module *module, struct film
 		film_name_frame(film, frame, &(struct film_name){.function = function}, 1);
 		return;
 	}
-	for (size_t i = 0; i < count; i++) {
-		const char *name = places[i].function && i + 1 < count ? places[i].function : NULL;
-
-		owned[i] = name ? symbol_demangle_short(name[0] ? name : "[inlined]") : NULL;
-		names[i] = (struct film_name){
-			.function = owned[i] ? owned[i] : function,
-			.file = cubin_file_path(places[i].file, paths[i], sizeof(paths[i])),
-			.line = places[i].line,
-		};
-	}
-	film_name_frame(film, frame, names, count);
 	for (size_t i = 0; i < count; i++)
-		free(owned[i]);
+		of_film[i] = (struct film_name){names.at[i].function, names.at[i].file,
+						names.at[i].line};
+	film_name_frame(film, frame, of_film, count);
+	cubin_names_free(&names);
 }
 
 static uint32_t push(struct film_writer *film, uint32_t stack, uint32_t frame)
