@@ -144,7 +144,7 @@ static int take_slice(void *context, const struct slice *slice)
 		return a->err;
 	lane = &lanes->all.at[index - LANE_FIRST];
 	if (!a->are_lanes)
-		unlinked_take(&a->unlinked, a->film, slice);
+		unlinked_add(&a->unlinked, a->film, slice->thread, slice->evidence.stack);
 	lane->ns[slice->kind] = add_saturated(lane->ns[slice->kind], length);
 	lane->first = start < lane->first ? start : lane->first;
 	lane->last = start + length > lane->last ? start + length : lane->last;

@@ -99,11 +99,15 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 				    "lock, holder, cgroup, container",
 				    value);
 		*groups[i].flag = true;
-		shape->by_process |= shape->by_name || shape->by_cgroup || shape->by_container;
 		if (!at[length])
-			return 0;
+			break;
 		at += length + 1;
 	}
+	if (shape->by_name + shape->by_cgroup + shape->by_container > 1)
+		return fail(why, -EINVAL, NULL,
+			    "a process is grouped by one of name, cgroup and container");
+	shape->by_process |= shape->by_name || shape->by_cgroup || shape->by_container;
+	return 0;
 }
 
 const char *shape_process_group(const struct shape *shape, const struct film_process *process,

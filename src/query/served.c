@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "query/requests.h"
-#include "query/served_goroutines.h"
+#include "query/served_lanes.h"
 
 /* The time in which a thread worked on a request. */
 struct work {

@@ -165,7 +165,7 @@ static int take(void *context, const struct slice *slice)
 		return -ENOMEM;
 	if (slice_is_wait(slice->kind) && !state_objects_add(&part->objects, states->film, slice))
 		return -ENOMEM;
-	list->unlinked |= unlinked_of(&states->unlinked, slice);
+	list->unlinked |= states->unlinked.of_stack[slice->evidence.stack];
 	part->slices++;
 	list->life += time;
 	if (slice->kind == SLICE_ON_CPU || slice->kind == SLICE_RUNNING)

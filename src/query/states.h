@@ -29,7 +29,7 @@ struct state_list {
 	uint32_t process, thread;
 	uint64_t life;		  /* ns: the sum of all states; for a process over its threads */
 	uint64_t on_cpu, threads; /* on_cpu: for goroutines, ns on threads */
-	uint8_t unlinked;	  /* for a thread: unlinked_of() of its slices */
+	uint8_t unlinked;	  /* for a thread: kinds of tasks that its stacks show */
 	vec(struct state) states; /* largest total first */
 	/* during summing: index + 1 of each kind's state; 0: none */
 	uint32_t places[SLICE_KINDS];

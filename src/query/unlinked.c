@@ -62,7 +62,8 @@ void unlinked_free(struct unlinked *unlinked)
 	*unlinked = (struct unlinked){0};
 }
 
-void unlinked_take(struct unlinked *unlinked, const struct film *film, const struct slice *slice)
+void unlinked_add(struct unlinked *unlinked, const struct film *film, uint32_t thread,
+		  uint32_t stack)
 {
-	unlinked->of_process[film->threads[slice->thread].process] |= unlinked_of(unlinked, slice);
+	unlinked->of_process[film->threads[thread].process] |= unlinked->of_stack[stack];
 }

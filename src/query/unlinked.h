@@ -3,7 +3,7 @@
 #define QUERY_UNLINKED_H
 
 #include "film/task_kinds.h"
-#include "query/slices.h"
+#include "film/reader.h"
 
 /*
  * Detects processes whose tasks share threads and have no lanes of their own: the lane of such a
@@ -12,20 +12,17 @@
  * of; a process without either in the slices is not detected.
  */
 struct unlinked {
-	uint8_t *of_stack, *of_process; /* sets of enum film_task_kind */
+	/* sets of enum film_task_kind: that a stack shows, and that a process has shown */
+	uint8_t *of_stack, *of_process;
 };
 
 /* Returns 0 or -ENOMEM; call unlinked_free() in both cases. */
 int unlinked_begin(const struct film *film, struct unlinked *unlinked);
 void unlinked_free(struct unlinked *unlinked);
 
-/* The set of kinds that a slice shows. */
-static inline uint8_t unlinked_of(const struct unlinked *unlinked, const struct slice *slice)
-{
-	return unlinked->of_stack[slice->evidence.stack];
-}
-
-void unlinked_take(struct unlinked *unlinked, const struct film *film, const struct slice *slice);
+/* Notes that a thread had a stack. Both are ids of the film. */
+void unlinked_add(struct unlinked *unlinked, const struct film *film, uint32_t thread,
+		  uint32_t stack);
 
 /* The set of kinds that have lanes in the film. */
 uint8_t unlinked_lanes(const struct film *film);

@@ -82,8 +82,7 @@ static int add(struct collector *c, const struct seen *seen)
 	struct served_part part;
 
 	/* what threads did at other times tells, too, that they run tasks */
-	unlinked_take(&c->unlinked, c->paths.view->film,
-		      &(struct slice){.thread = seen->thread, .evidence = {.stack = seen->stack}});
+	unlinked_add(&c->unlinked, c->paths.view->film, seen->thread, seen->stack);
 	if (!c->kept->threads[seen->thread] || !c->kept->stacks[seen->stack])
 		return 0;
 	if (seen->is_sum && c->q->filter.request) {

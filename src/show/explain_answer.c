@@ -2,7 +2,7 @@
 #include "show/explain.h"
 
 #include "query/explain/answer.h"
-#include "show/explain_goroutines.h"
+#include "show/explain_lanes.h"
 #include "show/last_scene.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "query/explain/logs.h"
 #include "show/explain.h"
-#include "show/explain_goroutines.h"
+#include "show/explain_lanes.h"
 #include "show/json_film.h"
 #include "show/last_scene.h"
 #include "show/logs.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "film/go_reasons.h"
-#include "query/explain/goroutines.h"
+#include "query/explain/lanes.h"
 #include "query/explain/name_servers.h"
 #include "show/explain.h"
 

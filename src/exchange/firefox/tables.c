@@ -10,9 +10,6 @@
 #include "base/text.h"
 #include "film/names.h"
 
-/* Frames of a stack that are written, from its leaf on. */
-#define DEPTH_MAX 2048
-
 enum {
 	RESOURCE_LIBRARY = 1,
 };
@@ -164,23 +161,24 @@ static bool is_shown(const struct firefox_tables *t, uint32_t stack)
 
 uint32_t firefox_stack(struct firefox_tables *t, uint32_t stack, bool *is_empty)
 {
-	uint32_t path[DEPTH_MAX], count = 0, prefix = FIREFOX_NONE;
+	uint32_t prefix = FIREFOX_NONE;
+	vec(uint32_t) path = {0};
+	bool is_done = true;
 
-	for (; stack && count < DEPTH_MAX; stack = t->shared->stacks[stack].parent) {
+	for (; is_done && stack; stack = t->shared->stacks[stack].parent) {
 		const uint64_t *known = map_get(&t->stack_of, stack);
 
 		if (known) {
 			prefix = (uint32_t)*known;
 			break;
 		}
-		if (is_shown(t, stack))
-			path[count++] = stack;
+		is_done = !is_shown(t, stack) || vec_push(&path, stack);
 	}
-	*is_empty = !count && prefix == FIREFOX_NONE;
-	while (count--)
-		if (!add_stack(t, path[count], &prefix))
-			return FIREFOX_NONE;
-	return prefix;
+	*is_empty = is_done && !path.count && prefix == FIREFOX_NONE;
+	while (is_done && path.count)
+		is_done = add_stack(t, path.at[--path.count], &prefix);
+	vec_free(&path);
+	return is_done ? prefix : FIREFOX_NONE;
 }
 
 /* -- what is written --------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "film/labels.h"
 #include "film/names.h"
 
+/* Frames of a stack that are written, from its leaf on; NAME_TOO_DEEP stands for the others. */
 #define DEPTH_MAX 2048
 
 /* Attributes of a sample at most: process, thread, and its labels. */
@@ -49,6 +50,7 @@ struct otlp {
 	uint32_t *locations;			   /* by frame; 0: not yet */
 	uint32_t *mappings;			   /* by image; 0: not yet */
 	uint32_t *stacks;			   /* by stack; 0: not yet */
+	uint32_t too_deep; /* location that stands for the frames above DEPTH_MAX; 0: not yet */
 	struct buf resource, scope, profile, lines, message, inner, value; /* under construction */
 	bool failed;
 };
@@ -210,6 +212,17 @@ static uint32_t location_index(struct otlp *o, uint32_t id)
 	return o->locations[id];
 }
 
+static uint32_t too_deep_location(struct otlp *o)
+{
+	if (o->too_deep)
+		return o->too_deep;
+	put_line(o, NAME_TOO_DEEP, "", 0);
+	buf_put(&o->message, o->lines.at, o->lines.count);
+	o->lines.count = 0;
+	o->too_deep = add_row(o, DICTIONARY_LOCATION);
+	return o->too_deep;
+}
+
 /* Leaf first. A frame that stands for labels is none here: they are attributes of the sample. */
 static uint32_t stack_index(struct otlp *o, uint32_t id)
 {
@@ -225,6 +238,8 @@ static uint32_t stack_index(struct otlp *o, uint32_t id)
 		if (film->frames[frame].kind != FILM_FRAME_LABEL)
 			buf_put_varint(&locations, location_index(o, frame));
 	}
+	if (stack)
+		buf_put_varint(&locations, too_deep_location(o));
 	proto_message(&o->message, 1, &locations);
 	buf_free(&locations);
 	o->stacks[id] = add_row(o, DICTIONARY_STACK);

@@ -3,7 +3,7 @@
 #define QUERY_EXPLAIN_ANSWER_H
 
 #include "query/explain/explain.h"
-#include "query/explain/goroutines.h"
+#include "query/explain/lanes.h"
 #include "query/explain/groups.h"
 #include "query/last_scene.h"
 

@@ -2,7 +2,7 @@
 #ifndef QUERY_EXPLAIN_ASKED_H
 #define QUERY_EXPLAIN_ASKED_H
 
-#include "query/critical.h"
+#include "query/explain/critical.h"
 #include "query/explain/requests.h"
 #include "query/histories.h"
 

@@ -88,11 +88,9 @@ static int find_unlinked(struct explainer *e)
 	const struct histories *histories = &e->histories;
 	int err = unlinked_begin(e->film, &e->unlinked);
 
-	for (size_t i = 0; !err && i < histories->count; i++) {
-		struct slice slice = explain_slice(&histories->slices[i]);
-
-		unlinked_take(&e->unlinked, e->film, &slice);
-	}
+	for (size_t i = 0; !err && i < histories->count; i++)
+		unlinked_add(&e->unlinked, e->film, histories->slices[i].thread,
+			     histories->slices[i].stack);
 	return err;
 }
 

@@ -2,7 +2,7 @@
 #ifndef QUERY_EXPLAIN_EXPLAIN_H
 #define QUERY_EXPLAIN_EXPLAIN_H
 
-#include "query/critical.h"
+#include "query/explain/critical.h"
 #include "query/explain/limits.h"
 #include "query/explain/locks.h"
 #include "query/explain/requests.h"
@@ -14,7 +14,7 @@
 #include "query/objects.h"
 #include "query/occupants.h"
 #include "query/roles.h"
-#include "query/served_goroutines.h"
+#include "query/served_lanes.h"
 #include "query/unlinked.h"
 
 /*

@@ -12,12 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exchange/firefox/writer.h"
 #include "exchange/gather.h"
 #include "exchange/otlp/reader.h"
 #include "exchange/otlp/writer.h"
 #include "exchange/pprof/reader.h"
 #include "exchange/pprof/writer.h"
 #include "exchange/protobuf.h"
+#include "film/names.h"
 #include "film_build.h"
 #include "send/to_others.h"
 
@@ -328,6 +330,94 @@ static void test_otlp(void **state)
 	unlink(path);
 }
 
+/* A film of one sample, whose stack has depth frames; the outermost has a name of its own. */
+static void make_deep(char path[64], unsigned int depth)
+{
+	struct film_build b;
+	uint32_t thread, stack;
+	struct fail why;
+
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 100, "deep", 100, "deep");
+	stack = film_build_stack(&b, "outermost");
+	for (unsigned int i = 1; i < depth; i++)
+		stack = film_stack(b.w, stack, film_build_frame(&b, i % 2 ? "even" : "odd"),
+				   FILM_HOW_EXACT);
+	b.end = FILM_BUILD_START + 1000000;
+	film_sample(b.w, b.event, b.end, thread, stack, 7);
+	snprintf(path, 64, "%s", b.path);
+	assert_int_equal(film_close(b.w, b.end, &why), 0);
+}
+
+/* What is read of a deep film that was written as OTLP. */
+static void pass_deep(unsigned int depth, struct taken *taken)
+{
+	struct import_span span = {0, SECOND};
+	struct otlp_reader *request;
+	struct buf body = {0};
+	struct gathered g;
+	struct fail why;
+	char path[64];
+
+	make_deep(path, depth);
+	assert_int_equal(gather(path, true, service_of, NULL, &g, &why), 0);
+	assert_int_equal(otlp_write(&g, 7, &body), 0);
+	assert_int_equal(otlp_reader_open(body.at, body.count, &request, &why), 0);
+	begin(taken, &span);
+	assert_int_equal(otlp_reader_import(request, 0, taken->film, &why), 0);
+	look(taken);
+	assert_int_equal(total_of(taken->read), 7);
+	otlp_reader_free(request);
+	gathered_free(&g);
+	buf_free(&body);
+	unlink(path);
+}
+
+static void test_otlp_deep(void **state)
+{
+	struct taken taken;
+
+	(void)state;
+	pass_deep(2048, &taken);
+	assert_true(has_function(taken.read, "outermost", FILM_FRAME_NATIVE));
+	for (uint32_t i = 1; i < taken.read->function_count; i++)
+		assert_string_not_equal(taken.read->functions[i].name, NAME_TOO_DEEP);
+	film_free(taken.read);
+	pass_deep(2049, &taken);
+	assert_false(has_function(taken.read, "outermost", FILM_FRAME_NATIVE));
+	assert_int_equal(taken.read->stack_count, 1 + 2048 + 1);
+	assert_string_equal(
+		taken.read->functions[taken.read->frames[taken.read->stacks[1].frame].function]
+			.name,
+		NAME_TOO_DEEP);
+	film_free(taken.read);
+}
+
+/* Its table of stacks is a tree, so that depth costs nothing. */
+static void test_firefox_deep(void **state)
+{
+	struct question q = {0};
+	struct film *film;
+	struct fail why;
+	char path[64], *text = NULL;
+	uint64_t samples;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	make_deep(path, 5000);
+	assert_int_equal(film_open(path, &film, &why), 0);
+	assert_int_equal(firefox_write_samples(film, &q, out, &samples, &why), 0);
+	fclose(out);
+	assert_int_equal(samples, 1);
+	assert_non_null(strstr(text, "\"outermost\""));
+	/* the sample's stack is the last of 5000 */
+	assert_non_null(strstr(text, "\"stack\":[4999]"));
+	film_free(film);
+	free(text);
+	unlink(path);
+}
+
 static void test_folder(void **state)
 {
 	char folder[] = "/tmp/stackcam-pprof-XXXXXX", command[128], found[4096];
@@ -488,6 +578,8 @@ int main(void)
 		cmocka_unit_test(test_gather),
 		cmocka_unit_test(test_pprof),
 		cmocka_unit_test(test_otlp),
+		cmocka_unit_test(test_otlp_deep),
+		cmocka_unit_test(test_firefox_deep),
 		cmocka_unit_test(test_folder),
 		cmocka_unit_test(test_otlp_losses),
 		cmocka_unit_test(test_folder_of_each),

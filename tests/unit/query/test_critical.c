@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "query/critical.h"
+#include "query/explain/critical.h"
 
 enum {
 	THREADS = 12,

@@ -70,6 +70,10 @@ static void test_groups(void **state)
 	question_free(&q);
 	assert_int_equal(take(QUESTION_BY, "proc"), -EINVAL);
 	assert_int_equal(take(QUESTION_BY, "process,"), -EINVAL);
+	/* a process has one group of these */
+	assert_int_equal(take(QUESTION_BY, "name,thread"), 0);
+	assert_int_equal(take(QUESTION_BY, "name,cgroup"), -EINVAL);
+	assert_int_equal(take(QUESTION_BY, "container,process,name"), -EINVAL);
 	assert_int_equal(take(QUESTION_BY, ""), -EINVAL);
 	assert_int_equal(question_take(&q, 'x', "1", NULL), -ENOENT);
 }

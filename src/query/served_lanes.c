@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "query/served_goroutines.h"
+#include "query/served_lanes.h"
 
 #include <errno.h>
 #include <stdlib.h>

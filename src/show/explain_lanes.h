@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SHOW_EXPLAIN_GOROUTINES_H
-#define SHOW_EXPLAIN_GOROUTINES_H
+#ifndef SHOW_EXPLAIN_LANES_H
+#define SHOW_EXPLAIN_LANES_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef QUERY_CRITICAL_H
-#define QUERY_CRITICAL_H
+#ifndef QUERY_EXPLAIN_CRITICAL_H
+#define QUERY_EXPLAIN_CRITICAL_H
 
 #include "base/vec.h"
 #include "query/histories.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "query/explain/goroutines.h"
+#include "query/explain/lanes.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "query/critical.h"
+#include "query/explain/critical.h"
 
 #include <errno.h>
 

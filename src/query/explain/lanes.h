@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef QUERY_EXPLAIN_GOROUTINES_H
-#define QUERY_EXPLAIN_GOROUTINES_H
+#ifndef QUERY_EXPLAIN_LANES_H
+#define QUERY_EXPLAIN_LANES_H
 
 #include "base/map.h"
 #include "base/vec.h"

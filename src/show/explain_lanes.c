@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "show/explain_goroutines.h"
+#include "show/explain_lanes.h"
 
 #include "base/text.h"
 #include "show/words.h"

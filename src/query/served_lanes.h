@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef QUERY_SERVED_GOROUTINES_H
-#define QUERY_SERVED_GOROUTINES_H
+#ifndef QUERY_SERVED_LANES_H
+#define QUERY_SERVED_LANES_H
 
 #include "base/map.h"
 #include "base/vec.h"
