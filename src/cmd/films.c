@@ -65,8 +65,7 @@ static int merge(const char *const *paths, size_t count, const char *to, struct 
 	return film_merge_files(paths, count, to, &bad, why);
 }
 
-/* The signals that end the program, without those that it was started to ignore. */
-static void list_stops(sigset_t *stop)
+void cmd_stops_block(sigset_t *stop, sigset_t *before)
 {
 	static const int all[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction now;
@@ -75,6 +74,7 @@ static void list_stops(sigset_t *stop)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (!sigaction(all[i], NULL, &now) && now.sa_handler != SIG_IGN)
 			sigaddset(stop, all[i]);
+	sigprocmask(SIG_BLOCK, stop, before);
 }
 
 int cmd_films_open(const char *const *paths, size_t count, struct film **film, struct fail *why)
@@ -85,9 +85,7 @@ int cmd_films_open(const char *const *paths, size_t count, struct film **film, s
 
 	if (count == 1 && strcmp(*paths, FILM_FROM_STDIN) != 0)
 		return film_open(*paths, film, why);
-	/* what ends the program must not leave the film behind */
-	list_stops(&stop);
-	sigprocmask(SIG_BLOCK, &stop, &before);
+	cmd_stops_block(&stop, &before);
 	err = temporary_make(FILM_NAME, &temporary, why);
 	if (!err)
 		err = count == 1 ? copy_stdin(temporary.path, &stop, why)

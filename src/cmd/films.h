@@ -2,6 +2,7 @@
 #ifndef CMD_FILMS_H
 #define CMD_FILMS_H
 
+#include <signal.h>
 #include <stddef.h>
 
 #include "base/fail.h"
@@ -16,5 +17,11 @@
  * a negative errno with *why filled; the caller frees the film.
  */
 int cmd_films_open(const char *const *paths, size_t count, struct film **film, struct fail *why);
+
+/*
+ * Blocks the signals that end the program, so that none leaves a temporary film behind, but for
+ * those that it was started to ignore. stop: set to these. The caller restores *before.
+ */
+void cmd_stops_block(sigset_t *stop, sigset_t *before);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/temporary.h"
 #include "record/camera.h"
 #include "record/sources.h"
+#include "cmd/films.h"
 #include "cmd/recording.h"
 #include "film/events.h"
 #include "film/reader.h"
@@ -222,12 +223,7 @@ static int run(const struct arguments *a, int argc, char **argv)
 	sigset_t stop, before;
 	int err;
 
-	/* what ends the program must not leave the film behind */
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGINT);
-	sigaddset(&stop, SIGTERM);
-	sigaddset(&stop, SIGHUP);
-	sigprocmask(SIG_BLOCK, &stop, &before);
+	cmd_stops_block(&stop, &before);
 	err = temporary_make("threads.film", &temporary, &why);
 	if (!err)
 		err = record(a, argc, argv, temporary.path, &why);
