@@ -5,13 +5,16 @@
 #include <stdint.h>
 #include <time.h>
 
+#define SECOND_NS 1000000000ull
+#define MS_NS	  1000000ull
+
 /* CLOCK_MONOTONIC in nanoseconds, the clock of all times in stackcam. */
 static inline uint64_t clock_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
 /* CPU time of the calling thread in nanoseconds. */
@@ -20,7 +23,7 @@ static inline uint64_t clock_thread_ns(void)
 	struct timespec used;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000ull + (uint64_t)used.tv_nsec;
+	return (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
 }
 
 /*
@@ -42,7 +45,7 @@ static inline uint64_t clock_wall(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
 /* Add it to clock_ns() to get nanoseconds since 1970, by the machine's present setting. */

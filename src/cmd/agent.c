@@ -26,8 +26,6 @@
 #include "send/to_others.h"
 #include "send/to_server.h"
 
-#define SECOND_NS 1000000000ull
-
 /* How long the agent goes on to send the films that wait when it has been asked to end. */
 #define PATIENCE_NS	 (5 * SECOND_NS)
 #define PATIENCE_ONLY_NS (3600 * SECOND_NS) /* where nothing else is to be done */

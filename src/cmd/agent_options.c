@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "cmd/verb.h"
 #include "send/http.h"
 
-#define SECOND_NS    1000000000ull
 #define SPAN_MIN     (SECOND_NS / 10)
 #define SPAN_MAX     (3600 * SECOND_NS)
 #define SPOOL_LIMIT  256000000u

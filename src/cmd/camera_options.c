@@ -4,11 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "host/flight.h"
 #include "host/say.h"
-
-#define SECOND_NS   1000000000ull
 
 #define TIME_USUAL  (120 * SECOND_NS)
 #define TIME_MIN    (4 * SECOND_NS)

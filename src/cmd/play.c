@@ -21,7 +21,6 @@
 #include "store/store.h"
 
 /* How often a film that is being recorded is read again, and at most which part of the time. */
-#define SECOND_NS   1000000000ull
 #define FOLLOW_NS   (2 * SECOND_NS)
 #define FOLLOW_PART 10
 

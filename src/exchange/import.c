@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "film/events.h"
 #include "film/frame_kinds.h"
 
-#define SECOND_NS 1000000000ull
-#define HOUR_NS	  (3600 * SECOND_NS)
+#define HOUR_NS (3600 * SECOND_NS)
 
 /* How wrong a clock may be, and how long the time that one push is about. */
 #define FUTURE_MAX (HOUR_NS / 6)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define SECOND_NS	1000000000ull
+#include "base/clock.h"
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 

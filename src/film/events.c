@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define SECOND_NS 1000000000ull
+#include "base/clock.h"
 
 /* To add an event: its id in events.h, and a row here. */
 static const struct event_type ours[EVENT_IDS] = {

@@ -22,8 +22,6 @@
 #include "host/lookout.h"
 #include "store/keep.h"
 
-#define SECOND_NS 1000000000ull
-
 /*
  * The longest time of a film, and the part of all memory that one may take: what is too old goes a
  * film at a time.

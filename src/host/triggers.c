@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/triggers.h"
 
-#define SECOND_NS 1000000000ull
+#include "base/clock.h"
 
 static const struct trigger triggers[] = {
 	{HAPPENING_DEATH, 10 * SECOND_NS, trigger_death},

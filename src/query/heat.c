@@ -4,11 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "film/events.h"
 #include "query/filter.h"
 #include "query/view.h"
-
-#define SECOND_NS 1000000000ull
 
 struct adding {
 	struct heat *heat;

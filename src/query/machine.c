@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/saturated.h"
 #include "film/events.h"
 #include "film/gauges.h"
-
-#define SECOND_NS 1000000000ull
 
 /* What covers a moment ends at most this long behind it. */
 #define ROW_NS_MAX (20 * SECOND_NS)

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_SECOND 1000000000ull
-#define NS_PER_DAY    (86400 * NS_PER_SECOND)
+#include "base/clock.h"
+
+#define NS_PER_DAY (86400 * SECOND_NS)
 
 /* Years whose nanoseconds since 1970 fit into 64 bits, and have four digits. */
 enum {
@@ -64,8 +65,8 @@ static const char *parse_clock(const char *s, uint64_t *ns)
 	s = parse_digits(s, 1, 2, 59, &minutes);
 	/* there are minutes of 61 seconds */
 	if (s && *s == ':')
-		s = parse_decimal(s + 1, NS_PER_SECOND, 60, &seconds);
-	*ns = ((uint64_t)hours * 3600 + (uint64_t)minutes * 60) * NS_PER_SECOND + seconds;
+		s = parse_decimal(s + 1, SECOND_NS, 60, &seconds);
+	*ns = ((uint64_t)hours * 3600 + (uint64_t)minutes * 60) * SECOND_NS + seconds;
 	return s;
 }
 
@@ -122,7 +123,7 @@ static int parse_date(const char *s, struct when *when)
 	seconds = midnight(year, month, day, !local);
 	if (seconds < 0 || seconds < east)
 		return -EINVAL;
-	when->ns = (uint64_t)(seconds - east) * NS_PER_SECOND + clock;
+	when->ns = (uint64_t)(seconds - east) * SECOND_NS + clock;
 	when->kind = WHEN_DATE;
 	return 0;
 }
@@ -142,7 +143,7 @@ static int parse_since_start(const char *s, struct when *when)
 	uint64_t unit;
 
 	if (!*suffix || !strcmp(suffix, "s"))
-		unit = NS_PER_SECOND;
+		unit = SECOND_NS;
 	else if (!strcmp(suffix, "ms"))
 		unit = 1000000;
 	else if (!strcmp(suffix, "us"))
@@ -184,7 +185,7 @@ static __int128 nearest_day(const struct film_info *info, uint64_t since_midnigh
 {
 	__int128 start = (__int128)info->start + info->wall_offset;
 	__int128 end = (__int128)info->end + info->wall_offset;
-	time_t seconds = (time_t)(start / (int64_t)NS_PER_SECOND);
+	time_t seconds = (time_t)(start / (int64_t)SECOND_NS);
 	__int128 wanted, before;
 	struct tm day;
 
@@ -192,7 +193,7 @@ static __int128 nearest_day(const struct film_info *info, uint64_t since_midnigh
 		return info->wall_offset;
 	day.tm_hour = day.tm_min = day.tm_sec = 0;
 	day.tm_isdst = -1;
-	wanted = (__int128)mktime(&day) * (int64_t)NS_PER_SECOND + since_midnight;
+	wanted = (__int128)mktime(&day) * (int64_t)SECOND_NS + since_midnight;
 	if (wanted < start)
 		wanted += (start - wanted + NS_PER_DAY - 1) / NS_PER_DAY * NS_PER_DAY;
 	before = wanted - NS_PER_DAY;

@@ -19,8 +19,7 @@
 #include "record/sources.h"
 
 /* How often rings are drained when nothing asks for it sooner. */
-#define DRAIN_NS  250000000ull
-#define SECOND_NS 1000000000ull
+#define DRAIN_NS 250000000ull
 
 /*
  * When no film can be written, another is tried after this time, then after twice as long, and so

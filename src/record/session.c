@@ -17,9 +17,7 @@
 #include "base/thread.h"
 
 /* How often rings are drained when nothing asks for it sooner. */
-#define DRAIN_NS  250000000ull
-#define SECOND_NS 1000000000ull
-#define MS_NS	  1000000ull
+#define DRAIN_NS 250000000ull
 
 /*
  * A command is looked at as often as that in its first moments: what it maps then is what its first

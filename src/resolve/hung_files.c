@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define SECOND_NS 1000000000ull
+#include "base/clock.h"
 
 static bool holds(const struct far_hang *hangs, size_t count, const struct far_hang *hang)
 {

@@ -10,10 +10,9 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/tokens.h"
-
-#define SECOND_NS 1000000000ull
 
 enum {
 	CONNECT_SECONDS = 10,

@@ -9,9 +9,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "film/writer.h"
-
-#define SECOND_NS 1000000000ull
 
 /* How long to wait after a failure: twice as long each time. */
 #define PAUSE_MIN     SECOND_NS

@@ -22,7 +22,6 @@
 #include "film/writer.h"
 
 #define NUMBER_DIGITS 20
-#define MS_NS	      1000000ull
 
 /* Films that wait or stand aside; the bytes of their blocks on the disk do not count. */
 #define FILMS_MAX 1000000

@@ -8,12 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "server/api.h"
 #include "server/querier.h"
-
-enum {
-	MS = 1000000, /* ns */
-};
 
 static const char *part_of(char *id, char **rest)
 {
@@ -74,8 +71,8 @@ static int show_stats(const struct http_request *request, const struct pyroscope
 	(void)why;
 	store_status(request->store, &status);
 	message_bool(m, 1, "dataIngested", status.last != 0);
-	message_number(m, 2, "oldestProfileTime", status.first / MS);
-	message_number(m, 3, "newestProfileTime", status.last / MS);
+	message_number(m, 2, "oldestProfileTime", status.first / MS_NS);
+	message_number(m, 3, "newestProfileTime", status.last / MS_NS);
 	return 0;
 }
 

@@ -11,8 +11,6 @@
 #include "server/internal.h"
 #include "server/put.h"
 
-#define SECOND_NS 1000000000ull
-
 static void put_recorder(struct json *j, const struct server_recorder *recorder)
 {
 	if (!recorder->is_filming) {

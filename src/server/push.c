@@ -18,8 +18,6 @@
 #include "film/events.h"
 #include "server/sender.h"
 
-#define SECOND_NS 1000000000ull
-
 /*
  * What a profile is about that does not say how long it took: what Pyroscope's clients send by
  * default.

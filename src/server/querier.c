@@ -15,10 +15,6 @@
 
 #define TYPE_LABEL "__profile_type__"
 
-enum {
-	MS = 1000000, /* ns */
-};
-
 static int no_memory(struct fail *why)
 {
 	return fail_errno(why, -ENOMEM, NULL, "cannot answer");
@@ -118,8 +114,8 @@ static int ask_basics(const struct http_request *request, const struct pyroscope
 {
 	*ask = (struct store_ask){
 		.event = event,
-		.from = query->start * MS,
-		.to = query->end     ? query->end * MS
+		.from = query->start * MS_NS,
+		.to = query->end     ? query->end * MS_NS
 		      : query->start ? clock_wall()
 				     : 0,
 	};

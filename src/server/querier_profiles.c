@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "query/flame.h"
 #include "query/flame_prune.h"
 #include "query/report.h"
@@ -14,7 +15,6 @@
 enum {
 	NODES = 8192, /* of a flame graph, if the client does not say */
 	NODES_MAX = 200000,
-	MS = 1000000,	    /* ns */
 	SERIES_STEPS = 300, /* of a series, if the client does not say */
 };
 
@@ -319,7 +319,7 @@ static void put_points(struct message *m, const struct rows *rows, const struct 
 			continue;
 		message_open(m, 2, NULL);
 		message_double(m, 1, "value", (double)row->values[i]);
-		message_number(m, 2, "timestamp", (rows->from + i * rows->step) / MS);
+		message_number(m, 2, "timestamp", (rows->from + i * rows->step) / MS_NS);
 		message_close(m);
 	}
 	message_list_end(m);

@@ -6,12 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "film/logs.h"
 #include "query/reasons.h"
 #include "show/json_film.h"
-
-#define SECOND_NS 1000000000ull
 
 /* "14:32:08.123456", of the reader's time zone. */
 static void put_time(const struct film *film, uint64_t time, FILE *out)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "film/events.h"
 #include "film/gauges.h"
@@ -13,8 +14,6 @@
 
 /* Threads that used disks, in a text. */
 #define THREADS_SHOWN 20
-
-#define SECOND_NS     1000000000ull
 
 /* What the film has in the time of a question; 0 rows: nothing. machine_free() is needed. */
 static int read_machine(struct film *film, const struct question *q, struct machine *machine,

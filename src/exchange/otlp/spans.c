@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "exchange/protobuf.h"
 
-#define SECOND_NS  1000000000ull
 #define YEAR_2000  (946684800 * SECOND_NS)
 #define FUTURE_MAX (600 * SECOND_NS) /* how wrong a clock may be */
 

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "film/events.h"
 #include "film/gauges.h"
 #include "query/machine.h"
-
-#define SECOND_NS 1000000000ull
 
 /* protos/perfetto/trace/track_event: counter_descriptor.proto, track_descriptor.proto */
 enum {

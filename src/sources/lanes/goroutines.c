@@ -24,8 +24,6 @@
 #include "film/go_reasons.h"
 #include "bpf/probes.skel.h"
 
-#define SECOND_NS 1000000000ull
-
 /* A stack in a film for so much waiting that is too short to be told of one by one, ns. */
 #define PERIOD_NS 10000000ull
 

@@ -43,8 +43,6 @@ struct vthreads_code {
 	}) running;
 };
 
-#define SECOND_NS 1000000000ull
-
 /* Stacks of waits a second, on each CPU. */
 #define RATE 1000
 

@@ -13,6 +13,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "bpf/logs/abi.h"
 #include "sources/logs/lines.h"
 #include "sources/loss_counts.h"
@@ -20,7 +21,6 @@
 #include "film/events.h"
 #include "bpf/probes.skel.h"
 
-#define SECOND_NS  1000000000ull
 #define RING_BYTES (4u << 20)
 #define RATE_USUAL (1u << 20)
 #define RATE_MAX   (1u << 30)

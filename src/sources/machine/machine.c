@@ -35,7 +35,6 @@
 #include "bpf/probes.skel.h"
 #include "process/procfs.h"
 
-#define SECOND_NS    1000000000ull
 #define SHARE	     200u /* of a CPU's time, one part in this many */
 #define RATE_USUAL   10
 #define RATE_MAX     50

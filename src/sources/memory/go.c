@@ -14,8 +14,6 @@
 #include "process/targets.h"
 #include "runtime/go/heap.h"
 
-#define SECOND_NS 1000000000ull
-
 /* The most processes that are read. */
 #define PROCESSES_MAX 1024
 

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
-
-#define SECOND_NS 1000000000ull
 
 /* The most allocations that are in use at a time: with every one a sample, a large program's. */
 #define LIVE_MAX (1u << 22)

@@ -17,8 +17,6 @@
 #include "attach/uprobes.h"
 #include "bpf/probes.skel.h"
 
-#define SECOND_NS 1000000000ull
-
 /* The most files of processes that are probed. */
 #define TARGETS_MAX 64
 

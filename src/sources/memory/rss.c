@@ -27,7 +27,6 @@
 #include "process/page_cache.h"
 #include "process/smaps.h"
 
-#define SECOND_NS  1000000000ull
 #define SHARE	   200u	       /* of a CPU's time, one part in this many */
 #define AHEAD_NS   50000000ull /* that may be taken before it was saved */
 #define PAUSE_MAX  (60 * SECOND_NS)

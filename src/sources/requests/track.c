@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sources/requests/track_private.h"
-
-#define SECOND_NS 1000000000ull
 
 /* The most connections, and the most requests of one that have no answer yet. */
 #define CONNECTIONS_MAX 65536

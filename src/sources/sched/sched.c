@@ -13,8 +13,6 @@
 #include "sources/sched/threads.h"
 #include "sources/sched/threads_logs.h"
 
-#define SECOND_NS 1000000000ull
-
 /* The rings are made for as many records as this many samples a second. */
 #define STACKS_USUAL 1000
 

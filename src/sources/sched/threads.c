@@ -26,8 +26,6 @@
 #include "film/events.h"
 #include "bpf/probes.skel.h"
 
-#define SECOND_NS 1000000000ull
-
 /*
  * A record may be written that much later than its time says, where the CPU is a virtual one that
  * does not run just then; and the stack of a wait comes later than the switch that ended it.
