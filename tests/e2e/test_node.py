@@ -299,7 +299,8 @@ def test_server(lab, node):
     """A web server under load."""
     with running(*node, PROGRAMS / "node_server.js", 20) as server:
         filmed = lab.record("-d", 4, "-p", server.pid, "--no-children")
-    assert_whole(filmed)
+    # V8 moves code of a server meanwhile; what is looked up later, as on a busy machine, has no name, and is counted
+    assert_whole(filmed, 0.97)
     assert filmed.share(lambda stack: "route" in stack) > 0.2, filmed.explain()
 
 
