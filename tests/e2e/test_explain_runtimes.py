@@ -50,8 +50,11 @@ def test_a_java_thread_that_sleeps(lab, tmp_path):
     subprocess.run(["javac", "-d", tmp_path, tmp_path / "Naps.java"], check=True, timeout=PATIENCE)
     film = lab.record("-e", "threads", "--", "java", "-cp", tmp_path, "Naps")
     states = json.loads(film.report("--format", "states-json").stdout)
-    slept = [state["total"] for thread in states["threads"] for state in thread["states"] if state["state"] == "sleep"]
-    assert max(slept) > 2_990_000_000, states
+    threads = [{state["state"]: state for state in thread["states"]} for thread in states["threads"]]
+    main = max((thread for thread in threads if "sleep" in thread), key=lambda thread: thread["sleep"]["total"])
+    # some virtual machines hide switches of threads (doc/internals/threads.md): the wait that such a one ended is not known to be a nap
+    hidden = main["hole"]["count"] if "hole" in main else 0
+    assert main["sleep"]["total"] > 2_990_000_000 - hidden * 100_000_000, main
     text = lab.run("explain", film.path).stdout
     assert "sleeping (futex, as its stack says) in Naps.main" in text, text
 
