@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ALL = ["tests/e2e"]
 
 TRACER = ["trace"]
-SERVERS = ["access", "server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "bucket", "page/test_app"]
+SERVERS = ["access", "server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "bucket", "sums", "page/test_app"]
 SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 
 # Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is
@@ -57,13 +57,15 @@ REACH = (
     ("tests/e2e/openapi.py", ["server"]),
     ("tests/e2e/querier.py", ["querier"]),
     ("tests/e2e/bucket_server.py", ["bucket"]),
+    ("tests/e2e/clickhouse.py", ["sums"]),
+    ("tests/e2e/chdb_server.js", ["sums"]),
     ("tests/e2e/planted.py", ["explain", "spans"]),
     ("tests/e2e/gpu_code.py", ["gpu"]),
     ("tests/e2e/databases.py", ["requests", "explain"]),
     ("web/*", ["page", "play", "test_server.py", "output"]),
     ("src/server/*", SERVERS),
     ("src/store/*", SERVERS),
-    ("src/send/*", ["serve.", "agent", "bucket"]),
+    ("src/send/*", ["serve.", "agent", "bucket", "sums"]),
     ("src/mcp/*", ["mcp"]),
     ("src/cmd/schema*", ["schema", "docs"]),
     ("src/cmd/mcp*", ["mcp", "docs"]),
@@ -98,7 +100,7 @@ REACH = (
     ("src/sources/inspect/*", ["inspect"]),
     ("src/cmd/inspect*", ["inspect", "docs"]),
     ("src/cmd/trace*", TRACER + ["docs", "faults"]),
-    ("src/cmd/serve*", ["docs", "serve.", "faults", "bucket"]),
+    ("src/cmd/serve*", ["docs", "serve.", "faults", "bucket", "sums"]),
     ("src/cmd/agent*", ["docs", "agent", "faults"]),
     ("src/host/*", ["docs", "serve.", "agent", "faults", "bucket"]),
     ("src/cmd/threads*", ["docs", "threads"]),
@@ -113,6 +115,8 @@ REACH = (
     ("src/bpf/sched/dump*", ["threads"]),
     ("src/sources/sched/dump*", ["threads"]),
     ("src/cmd/doctor_bucket*", ["docs", "bucket"]),
+    ("src/cmd/doctor_sums*", ["docs", "sums"]),
+    ("src/host/sums*", ["sums"]),
     ("src/cmd/play*", ["docs", "play", "faults"]),
 )
 

@@ -12,12 +12,14 @@
 #include "base/text.h"
 #include "attach/feature.h"
 #include "cmd/doctor_bucket.h"
+#include "cmd/doctor_sums.h"
 #include "record/feature_programs.h"
 #include "send/bucket.h"
 #include "sources/memory/ways.h"
+#include "store/fleet/fleet.h"
 
 static const char help[] =
-	"usage: stackcam doctor [--json] [-p PID | --bucket ADDRESS]\n"
+	"usage: stackcam doctor [--json] [-p PID | --bucket ADDRESS | --sums URL]\n"
 	"\n"
 	"Tries what stackcam needs of this kernel, this user and this machine, and says what is\n"
 	"missing and what to do about it; what is only absent is not needed to record. Leaves\n"
@@ -30,6 +32,8 @@ static const char help[] =
 	"                          s3://BUCKET@HOST:PORT/PREFIX, as of serve\n"
 	"      --bucket-keys FILE  the keys of the bucket, in a file of mode 0600 (default:\n"
 	"                          AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)\n"
+	"      --sums URL[,URL…]   of a ClickHouse for sums instead: runs each statement of\n"
+	"                          serve in a database of its own, and says what fails\n"
 	"      --tls-ca FILE       the authority that signed the server's certificate\n"
 	"      --json              print one JSON object\n"
 	"  -h, --help              this text\n"
@@ -38,16 +42,14 @@ static const char help[] =
 	"  stackcam doctor\n"
 	"  stackcam doctor -p 1234\n"
 	"  stackcam doctor --bucket s3://films@objects.example:9000/prod\n"
+	"  stackcam doctor --sums http://clickhouse.example:8123\n"
 	"  stackcam doctor --json | jq '.features[] | select(.state == \"missing\")'\n";
 
 static const struct option long_options[] = {
-	{"json", no_argument, NULL, 'j'},
-	{"pid", required_argument, NULL, 'p'},
-	{"bucket", required_argument, NULL, 'b'},
-	{"bucket-keys", required_argument, NULL, 'k'},
-	{"tls-ca", required_argument, NULL, 'c'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
+	{"json", no_argument, NULL, 'j'},	  {"pid", required_argument, NULL, 'p'},
+	{"bucket", required_argument, NULL, 'b'}, {"bucket-keys", required_argument, NULL, 'k'},
+	{"sums", required_argument, NULL, 's'},	  {"tls-ca", required_argument, NULL, 'c'},
+	{"help", no_argument, NULL, 'h'},	  {0},
 };
 
 static const struct feature *first_obstacle(const struct feature *features)
@@ -191,17 +193,21 @@ static int doctor_process(pid_t pid, bool as_json)
 struct doctor_options {
 	bool as_json;
 	uint64_t pid; /* 0: none */
-	const char *bucket, *bucket_keys, *tls_ca;
+	const char *bucket, *bucket_keys, *sums, *tls_ca;
 };
 
 static int check_options(const struct doctor_options *o)
 {
 	struct fail why = {0};
 
-	if (!o->bucket && (o->bucket_keys || o->tls_ca))
-		return cmd_usage("doctor", "--bucket-keys and --tls-ca need --bucket");
-	if (o->bucket && o->pid)
-		return cmd_usage("doctor", "--bucket and --pid are two questions");
+	if (!o->bucket && o->bucket_keys)
+		return cmd_usage("doctor", "--bucket-keys needs --bucket");
+	if (!o->bucket && !o->sums && o->tls_ca)
+		return cmd_usage("doctor", "--tls-ca needs --bucket or --sums");
+	if (!!o->bucket + !!o->sums + !!o->pid > 1)
+		return cmd_usage("doctor", "--bucket, --sums and --pid are questions of their own");
+	if (o->sums && fleet_check_urls(o->sums, &why))
+		return cmd_usage("doctor", "%s; %s", why.what, why.to_do);
 	if (o->bucket && bucket_check_address(o->bucket, &why))
 		return cmd_usage("doctor", "%s; %s", why.what, why.to_do);
 	return 0;
@@ -224,6 +230,8 @@ static int read_options(int argc, char **argv, struct doctor_options *o)
 			o->bucket = optarg;
 		else if (option == 'k')
 			o->bucket_keys = optarg;
+		else if (option == 's')
+			o->sums = optarg;
 		else if (option == 'c')
 			o->tls_ca = optarg;
 		else if (option != 'j' && option != 'p')
@@ -246,6 +254,8 @@ int cmd_doctor(int argc, char **argv)
 		return status < 0 ? 0 : status;
 	if (o.bucket)
 		return doctor_bucket(o.bucket, o.bucket_keys, o.tls_ca, o.as_json);
+	if (o.sums)
+		return doctor_sums(o.sums, o.tls_ca, o.as_json);
 	if (o.pid)
 		return doctor_process((pid_t)o.pid, o.as_json);
 	features_probe(features, feature_try_programs);

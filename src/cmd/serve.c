@@ -25,6 +25,7 @@
 #include "host/notify.h"
 #include "host/recorder.h"
 #include "host/say.h"
+#include "host/sums.h"
 #include "host/until.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -47,6 +48,7 @@ struct serve {
 	struct cost *cost;
 	struct store *store;
 	struct keeper *keeper;
+	struct sums_sender *sums; /* null: none are sent */
 	struct server *server;
 };
 
@@ -183,6 +185,8 @@ static void store_settings(const struct serve_options *options, struct store_opt
 		.bytes_max = options->keep_bytes,
 		.age_max = options->keep_age,
 		.identity = options->common.identity,
+		.sums = options->sums,
+		.sums_ca = options->sums_ca,
 		.tell = tell_store,
 	};
 	if (options->keep_bytes != SERVE_KEEP_DEFAULT)
@@ -355,6 +359,8 @@ static int start(struct serve *serve, struct fail *why)
 		err = confine(&serve->options, also, why);
 	if (!err)
 		err = keeper_start(serve->store, serve->cost, &serve->keeper, why);
+	if (!err)
+		err = sums_sender_start(serve->store, &serve->sums, why);
 	return err ? err : start_server(serve, why);
 }
 
@@ -367,11 +373,13 @@ static int stop(struct serve *serve, struct fail *why)
 	flight_stop(serve->flight);
 	recorder_stop(serve->recorder);
 	keeper_stop(serve->keeper);
+	sums_sender_stop(serve->sums);
 	server_stop(serve->server);
 	err = recorder_join(serve->recorder, why);
 	if (flight_join(serve->flight, err ? &(struct fail){0} : why) && !err)
 		err = -EIO;
 	keeper_free(serve->keeper);
+	sums_sender_free(serve->sums);
 	cost_free(serve->cost);
 	flight_free(serve->flight);
 	recorder_free(serve->recorder);

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cmd/verb.h"
+#include "store/fleet/fleet.h"
 
 #define PORT 7171
 /* Below that, one hour's film is all there is room for. */
@@ -51,6 +52,12 @@ static const char help[] =
 	"                            tenth of the disk, but not more than 10GB; 0: no limit)\n"
 	"      --sender-limit SIZE   how much may be sent with one token in an hour (default 4GB; "
 	"0: no limit)\n"
+	"      --sums URL[,URL…]     a ClickHouse that keeps the sums of many collectors, and "
+	"answers\n"
+	"                            questions about hours: http://HOST:8123/DATABASE; several "
+	"addresses\n"
+	"                            lead to the same tables\n"
+	"      --sums-ca FILE        the authority that signed its certificate\n"
 	"\n"
 	"The camera:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ        samples per second and CPU, 1 to 10000 (default 99)\n"
@@ -94,6 +101,8 @@ enum {
 	OPT_AUDIT,
 	OPT_USER_HEADER,
 	OPT_TRUSTED_PROXY,
+	OPT_SUMS,
+	OPT_SUMS_CA,
 };
 
 static const struct option long_options[] = {
@@ -110,6 +119,8 @@ static const struct option long_options[] = {
 	{"audit", required_argument, NULL, OPT_AUDIT},
 	{"user-header", required_argument, NULL, OPT_USER_HEADER},
 	{"trusted-proxy", required_argument, NULL, OPT_TRUSTED_PROXY},
+	{"sums", required_argument, NULL, OPT_SUMS},
+	{"sums-ca", required_argument, NULL, OPT_SUMS_CA},
 	CAMERA_LONG_OPTIONS,
 	SETTINGS_COMMON,
 	{0},
@@ -216,6 +227,12 @@ static int take_value(void *context, int option, const char *value, struct fail 
 	case OPT_STORE:
 		o->store = value;
 		return 0;
+	case OPT_SUMS:
+		o->sums = value;
+		return fleet_check_urls(value, why);
+	case OPT_SUMS_CA:
+		o->sums_ca = value;
+		return 0;
 	case OPT_NO_RECORD:
 		o->no_record = true;
 		return 0;
@@ -239,6 +256,8 @@ static int check(const struct serve_options *o)
 		return cmd_usage("serve", "--user-header is for --audit");
 	if (o->no_record && o->camera.programs.name_count)
 		return cmd_usage("serve", "--camera films, and --no-record films nothing");
+	if (o->sums_ca && !o->sums)
+		return cmd_usage("serve", "--sums-ca needs --sums");
 	if (!*o->store)
 		return cmd_usage("serve", "--store needs the name of a folder");
 	return 0;
@@ -291,6 +310,8 @@ void serve_options_say_kept(const struct serve_options *a, const struct serve_op
 	const struct setting_kept kept[] = {
 		{"listen", a->port != b->port || settings_differ(a->address, b->address)},
 		{"store", settings_differ(a->store, b->store)},
+		{"sums", settings_differ(a->sums, b->sums)},
+		{"sums-ca", settings_differ(a->sums_ca, b->sums_ca)},
 		{"no-record", a->no_record != b->no_record},
 		{"camera", !camera_flight_is_same(&a->camera, &b->camera)},
 		{"read-open", a->read_open != b->read_open},

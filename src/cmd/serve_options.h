@@ -15,6 +15,8 @@ struct serve_options {
 	const char *store;
 	uint64_t keep_age;   /* ns; 0: for ever */
 	uint64_t keep_bytes; /* 0: no limit; SERVE_KEEP_DEFAULT: as the disk allows */
+	const char *sums;    /* ClickHouse (store/fleet/fleet.h); null: none */
+	const char *sums_ca; /* the authority that signed its certificate; null: the system's */
 	bool no_record, read_open;
 	uint64_t sender_bytes; /* that a token may send in an hour; 0: no limit */
 	const char *tls_certificate, *tls_key, *client_ca; /* null: none */

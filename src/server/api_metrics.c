@@ -171,6 +171,14 @@ static void put_store(FILE *out, const struct store_status *store)
 	put_counter(out, "stackcam_store_answers_partial_total",
 		    "Answers for which there was no time to read all films",
 		    (double)store->partial);
+	if (!store->has_sums)
+		return;
+	put_gauge(out, "stackcam_sums_until_timestamp_seconds",
+		  "Until when ClickHouse has all sums of this store; 0: not yet",
+		  (double)store->sums_until / SECOND);
+	put_counter(out, "stackcam_sums_lost_total",
+		    "Samples whose films were removed before ClickHouse had their sums",
+		    (double)store->sums_lost);
 }
 
 int api_metrics(const struct http_request *request, struct answer *answer, struct fail *why)

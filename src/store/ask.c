@@ -11,6 +11,7 @@
 #include "film/labels.h"
 #include "base/saturated.h"
 #include "store/ask_private.h"
+#include "store/fleet/answer.h"
 
 /* Up to this long, seconds matter. */
 #define SHORT_TIME (5 * NS_MINUTE)
@@ -42,6 +43,9 @@ void answer_private_free(struct store_answer_private *private)
 	vec_free(&private->images);
 	call_functions_free(&private->calls);
 	index_free(private->index);
+	if (private->dictionary)
+		dictionary_free(private->dictionary);
+	free(private->dictionary);
 	free(private);
 }
 
@@ -61,6 +65,7 @@ static int no_event(const struct asked *a, const char *name, struct fail *why)
 static int pick_event(struct asked *a, struct fail *why)
 {
 	const char *name = a->ask->event ? a->ask->event : event_usual()->name;
+	const struct event_type *known = event_named(name);
 	uint32_t count = a->index->event_count;
 
 	a->event_name = name;
@@ -71,6 +76,12 @@ static int pick_event(struct asked *a, struct fail *why)
 	/* the first one is what the first film was made for */
 	if (!a->event && !a->ask->event && count > 1)
 		a->event = 1;
+	/* other collectors may have it */
+	if (!a->event && store_fleet(a->store) && known) {
+		a->unit = known->unit;
+		a->is_level = known->is_level;
+		return 0;
+	}
 	if (!a->event)
 		return a->ask->event && count > 1 ? no_event(a, name, why) : 0;
 	a->event_name = a->index->events[a->event].name;
@@ -151,8 +162,7 @@ int asked_begin(struct asked *asked, struct store *store, const struct store_ask
 {
 	int err;
 
-	*asked = (struct asked){
-		.store = store, .index = store_index(store), .sums = &index_sums, .ask = ask};
+	*asked = (struct asked){.store = store, .index = store_index(store), .ask = ask};
 	err = pick_event(asked, why);
 	if (!err)
 		err = pick_time(asked, why);
@@ -199,6 +209,11 @@ static bool is_beyond_index(const struct asked *a, bool names)
 	       q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label ||
 	       q->shape.by_endpoint || q->shape.by_wait || q->shape.by_waker || q->shape.by_lock ||
 	       q->shape.by_holder;
+}
+
+const struct sums_verbs *asked_sums(const struct asked *a, enum sums_what what, bool exact)
+{
+	return fleet_answers(a, what, exact) ? &fleet_sums : &index_sums;
 }
 
 bool asked_needs_films(const struct asked *a)

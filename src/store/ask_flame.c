@@ -47,6 +47,14 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 	return 0;
 }
 
+/* A comparison must not count an hour on both sides. */
+static const struct sums_verbs *sums_of(const struct asked *sides, size_t count)
+{
+	const struct sums_verbs *sums = asked_sums(&sides[0], SUMS_PATHS, count > 1);
+
+	return count > 1 && asked_sums(&sides[1], SUMS_PATHS, true) != sums ? &index_sums : sums;
+}
+
 /*
  * Whether both sides are to be read from films. A short time of many films is answered by whole
  * minutes, and names in many films by what the index knows of them.
@@ -61,6 +69,8 @@ static int choose(const struct asked *sides, size_t count, bool *by_films, struc
 		must |= asked_needs_films(&sides[i]) && !names;
 		better |= asked_prefers_films(&sides[i]) || names;
 	}
+	/* films are those of this collector */
+	better &= sums_of(sides, count) == &index_sums;
 	for (size_t i = 0; better && !must && films >= 0 && i < count; i++) {
 		films = ask_count_films(&sides[i], why);
 		better &= films <= ASK_FILMS_BETTER;
@@ -96,7 +106,7 @@ static int read_sums(struct asked *sides, size_t count, struct store_answer *ans
 {
 	bool for_show = is_for_show(sides[0].ask, count);
 	struct sums_view *view;
-	int err = sides[0].sums->open(&sides[0], &view, why);
+	int err = sums_of(sides, count)->open(&sides[0], &view, why);
 
 	if (err)
 		return err;

@@ -46,7 +46,8 @@ struct store_answer_private {
 	bool is_shown;	   /* by paths_shown() */
 	uint32_t left_out; /* nodes */
 	struct asked_request request;
-	struct index *index; /* shared: strings of the answer lie in it; null: none do */
+	struct index *index;	       /* shared: strings of the answer lie in it; null: none do */
+	struct dictionary *dictionary; /* the same, and the answer's own */
 };
 
 /* Null: no memory, with *why filled; null may be freed. */
@@ -57,7 +58,6 @@ void answer_private_free(struct store_answer_private *private);
 struct asked {
 	struct store *store;
 	struct index *index;
-	const struct sums_verbs *sums; /* which sums answer it, if films do not */
 	const struct store_ask *ask;
 	uint32_t event; /* of the index; 0: it has none of that name */
 	const char *event_name, *unit;
@@ -103,6 +103,11 @@ bool asked_service(const struct store_ask *ask, const char *service);
 /* Whether a series is meant. */
 bool asked_series(const struct store_ask *ask, const struct dictionary_series *series);
 
+/*
+ * Which sums answer it, if films do not: those of all collectors, or the index of the folder.
+ * exact: see fleet_answers().
+ */
+const struct sums_verbs *asked_sums(const struct asked *asked, enum sums_what what, bool exact);
 /* Whether the films must be read: the index does not tell apart what is asked for. */
 bool asked_needs_films(const struct asked *asked);
 /* Whether the latest is asked for, and the index is far behind it: films that grow have it. */

@@ -125,7 +125,7 @@ static int read_series(struct asked *asked, struct lister *l, struct fail *why)
 
 	if (asked_needs_films(asked))
 		return ask_films(asked, film_open, l->sum, take_film, l, why);
-	err = asked->sums->open(asked, &view, why);
+	err = asked_sums(asked, SUMS_TOTALS, true)->open(asked, &view, why);
 	if (err)
 		return err;
 	/* each series for itself */

@@ -190,8 +190,10 @@ static int read_sums(struct asked *asked, struct liner *l, struct fail *why)
 	/* an hour that lies in one step need not be taken apart */
 	bool whole = l->step % NS_HOUR == 0 && l->from % NS_HOUR == 0;
 	enum sums_what what = l->function ? (whole ? SUMS_PATHS : SUMS_MINUTE_PATHS)
-					  : (whole ? SUMS_TOTALS : SUMS_MINUTES);
-	int err = asked->sums->open(asked, &view, why);
+					  : (whole ? SUMS_HOURS : SUMS_MINUTES);
+	/* functions over time need stacks by time */
+	int err = asked_sums(asked, l->function ? SUMS_MINUTE_PATHS : what, true)
+			  ->open(asked, &view, why);
 
 	if (err)
 		return err;

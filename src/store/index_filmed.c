@@ -105,18 +105,21 @@ int index_filmed_remove_hour(struct index *index, const char *host, uint64_t hou
 }
 
 int index_filmed_each(struct index_reader *reader, const struct index_filmed_ask *ask,
-		      void (*take)(void *context, uint64_t first, uint64_t last), void *context)
+		      void (*take)(void *context, const char *host, uint64_t first, uint64_t last),
+		      void *context)
 {
 	sqlite3_stmt *row = NULL;
 	int rc = sql_open(reader->db, &row,
-			  "SELECT first, last FROM filmed WHERE event = ?1 AND last > ?2 AND"
+			  "SELECT host, first, last FROM filmed WHERE event = ?1 AND last > ?2 AND"
 			  " first < ?3 AND (?4 = '' OR host = ?4) ORDER BY first",
 			  "iiit", (int64_t)ask->event, (int64_t)ask->from, (int64_t)ask->to,
 			  ask->host ? ask->host : "");
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-		take(context, (uint64_t)sqlite3_column_int64(row, 0),
-		     (uint64_t)sqlite3_column_int64(row, 1));
+		const char *host = (const char *)sqlite3_column_text(row, 0);
+
+		take(context, host ? host : "", (uint64_t)sqlite3_column_int64(row, 1),
+		     (uint64_t)sqlite3_column_int64(row, 2));
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(row);

@@ -173,7 +173,18 @@ struct index_filmed_ask {
 	uint64_t from, to;
 };
 int index_filmed_each(struct index_reader *reader, const struct index_filmed_ask *ask,
-		      void (*take)(void *context, uint64_t first, uint64_t last), void *context);
+		      void (*take)(void *context, const char *host, uint64_t first, uint64_t last),
+		      void *context);
+
+/* index_sums.c: what was lost in an hour (since 1970) of an event, and of none; SQLite's code. */
+struct index_lost {
+	const char *host;
+	bool is_of_event; /* else of whole films */
+	bool is_part;	  /* of parts of samples */
+	uint64_t count;
+};
+int index_lost_each(struct index_reader *reader, uint32_t event, uint64_t hour,
+		    void (*each)(void *context, const struct index_lost *lost), void *context);
 
 /* A connection with a read transaction; give it back, also where the answer failed. */
 int index_reader_take(struct index *index, struct index_reader **reader, struct fail *why);

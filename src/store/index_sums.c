@@ -34,8 +34,9 @@ static int select_series(struct asked *a, struct sums_view *view, enum sums_what
 	return 0;
 }
 
-static void take_filmed(void *context, uint64_t first, uint64_t last)
+static void take_filmed(void *context, const char *host, uint64_t first, uint64_t last)
 {
+	(void)host;
 	filmed_add(context, first, last);
 }
 
@@ -112,6 +113,27 @@ static int about(const struct asked *a, struct sums_view *view, struct store_sum
 	if (rc == SQLITE_OK)
 		rc = sum_filmed(a, reader, sum);
 	return rc == SQLITE_OK ? 0 : index_failed(a->index, reader->db, rc, why);
+}
+
+int index_lost_each(struct index_reader *reader, uint32_t event, uint64_t hour,
+		    void (*each)(void *context, const struct index_lost *lost), void *context)
+{
+	sqlite3_stmt *row = NULL;
+	int rc = sql_open(reader->db, &row,
+			  "SELECT host, event, count FROM lost"
+			  " WHERE hour = ?1 AND event IN (0, ?2, ?3) AND count > 0",
+			  "iii", (int64_t)hour, (int64_t)event, (int64_t)event + INDEX_LOST_PARTS);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		const char *host = (const char *)sqlite3_column_text(row, 0);
+		int64_t of = sqlite3_column_int64(row, 1);
+
+		each(context, &(struct index_lost){host ? host : "", of != 0, of > INDEX_LOST_PARTS,
+						   (uint64_t)sqlite3_column_int64(row, 2)});
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* Of films without the event nothing is to be read, or to be missing. */

@@ -82,7 +82,8 @@ struct store {
 	int lock_fd; /* no other process works on the store as long as it is open */
 	void (*tell)(void *context, const char *words);
 	void *context;
-	bool is_single; /* of a film that stays where it is: nothing is written */
+	bool is_single;	     /* of a film that stays where it is: nothing is written */
+	struct fleet *fleet; /* null: none */
 
 	pthread_mutex_t lock; /* of all until the next blank line */
 	uint64_t bytes_max, age_max;

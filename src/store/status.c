@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "film/events.h"
 #include "store/index_private.h"
+#include "store/fleet/fleet.h"
 #include "store/room.h"
 
 /*
@@ -141,6 +142,13 @@ void store_status(struct store *store, struct store_status *status)
 	status->hosts = shown->index.hosts;
 	status->series = shown->index.series;
 	status->partial = atomic_load(&store->partial);
+	status->has_sums = store->fleet;
+	if (store->fleet) {
+		const struct fleet_sent sent = fleet_sent(store->fleet);
+
+		status->sums_until = sent.until;
+		status->sums_lost = sent.lost;
+	}
 	pthread_mutex_unlock(&shown->lock);
 	if (store->is_single)
 		status_of_single(store, status);

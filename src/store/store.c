@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "store/keep.h"
+#include "store/fleet/fleet.h"
 #include "store/room.h"
 
 /* The folder is read again now and then: someone may have put or removed a film. */
@@ -21,6 +22,11 @@
 /* What one store_tick() spends at most on each: the rest is for the next one. */
 #define INDEX_BUDGET_NS (8 * NS_PER_SECOND)
 #define MERGE_BUDGET_NS (4 * NS_PER_SECOND)
+
+struct fleet *store_fleet(const struct store *store)
+{
+	return store->fleet;
+}
 
 struct index *store_index(struct store *store)
 {
@@ -175,12 +181,21 @@ static struct store *new_store(const struct store_options *options)
 	return NULL;
 }
 
+static int open_fleet(struct store *store, const struct store_options *options, struct fail *why)
+{
+	const struct fleet_options fleet = {options->sums, options->sums_ca};
+
+	return options->sums ? fleet_new(&fleet, &store->fleet, why) : 0;
+}
+
 int store_open(const struct store_options *options, struct store **result, struct fail *why)
 {
 	struct store *store = new_store(options);
-	int err = store ? make_folder(store, why)
+	int err = store ? open_fleet(store, options, why)
 			: fail_errno(why, -ENOMEM, NULL, "cannot open the store");
 
+	if (!err)
+		err = make_folder(store, why);
 	if (!err)
 		err = lock_folder(store, why);
 	if (!err && (err = store_read_owners(store)))
@@ -288,6 +303,7 @@ void store_free(struct store *store)
 	pthread_mutex_destroy(&store->marks_lock);
 	pthread_mutex_destroy(&store->shown.lock);
 	pthread_mutex_destroy(&store->lock);
+	fleet_free(store->fleet);
 	free(store->path);
 	free(store);
 }

@@ -24,12 +24,15 @@
  */
 struct store;
 struct identity;
+struct fleet;
 
 struct store_options {
 	const char *path;   /* the folder; made if it is not there */
 	uint64_t bytes_max; /* films go when all take more (store/retention.c); 0: no limit */
 	uint64_t age_max;   /* ns; films that ended longer ago go; 0: no limit */
 	const struct identity *identity; /* how services get their names; copied */
+	/* ClickHouse with the sums of many collectors (store/fleet/fleet.h); null: none */
+	const char *sums, *sums_ca;
 	/*
 	 * Is given a sentence about each file that is set aside, passed over or removed from
 	 * aside/; may be null. Any thread.
@@ -48,6 +51,9 @@ int store_open(const struct store_options *options, struct store **store, struct
 int store_open_film(const char *film, struct store **store, struct fail *why);
 
 void store_free(struct store *store); /* null is allowed */
+
+/* The sums of many collectors, which answer questions about hours; null: there are none. */
+struct fleet *store_fleet(const struct store *store);
 
 /*
  * Where its films are: the folder, or, *is_film, the one that stays where it is. 0 or
@@ -121,8 +127,10 @@ struct store_status {
 	uint64_t taken, again; /* films of agents since the start */
 	uint64_t removed;      /* by age and size since the start */
 	uint64_t partial; /* since the start: answers that had no time to read all their films */
-	uint64_t behind;  /* ns: until so long ago answers of the index have all that was filmed */
-	bool is_full;	  /* the disk was full when last written to */
+	bool has_sums;	  /* in ClickHouse; then what follows is as struct fleet_sent has it */
+	uint64_t sums_until, sums_lost;
+	uint64_t behind; /* ns: until so long ago answers of the index have all that was filmed */
+	bool is_full;	 /* the disk was full when last written to */
 	/* of a store of one film, when it was last looked at: it is being recorded, */
 	bool is_growing;
 	bool is_cut_off; /* or its recorder did not come to its end */

@@ -45,7 +45,8 @@ struct sums_view {
 
 /* What rows are wanted for. */
 enum sums_what {
-	SUMS_TOTALS,	   /* no paths; hours as they are */
+	SUMS_TOTALS,	   /* no paths; what the minutes of rows are does not matter */
+	SUMS_HOURS,	   /* no paths; hours as they are */
 	SUMS_MINUTES,	   /* no paths; every minute for itself */
 	SUMS_PATHS,	   /* hours as they are */
 	SUMS_MINUTE_PATHS, /* every minute for itself */

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Statements to ClickHouse over HTTP, and rows in its RowBinary. */
+#include "store/fleet/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of an answer: more is not for a page. */
+#define ANSWER_MAX (512u << 20)
+
+enum {
+	URL_MAX = 512,
+	RUN_SECONDS = 60,
+};
+
+static bool is_database(const char *name)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	return *name && strlen(name) <= FLEET_DATABASE_MAX && strspn(name, letters) == strlen(name);
+}
+
+/* One address: without its path, which is the database's name. */
+static int add_url(struct fleet *fleet, char *url, struct fail *why)
+{
+	const char *user;
+	char *path;
+	int err;
+
+	if (fleet->url_count == FLEET_URLS_MAX)
+		return fail(why, -EINVAL, NULL, "--sums takes at most %d addresses",
+			    FLEET_URLS_MAX);
+	if (strlen(url) > URL_MAX)
+		return fail(why, -EINVAL, NULL, "an address of --sums is too long");
+	err = http_check_url(url, false, why);
+	if (err)
+		return err;
+	http_user(url, &user);
+	path = strchr(user, '/');
+	if (path) {
+		*path++ = 0;
+		if (*path && !is_database(path))
+			return fail(why, -EINVAL, "write it as http://HOST:8123/DATABASE",
+				    "'%.100s' is not the name of a database", path);
+		if (*path)
+			snprintf(fleet->database, sizeof(fleet->database), "%s", path);
+	}
+	fleet->urls[fleet->url_count] = strdup(url);
+	if (!fleet->urls[fleet->url_count])
+		return fail_errno(why, -ENOMEM, NULL, "cannot use the sums");
+	fleet->url_count++;
+	return 0;
+}
+
+int fleet_new(const struct fleet_options *options, struct fleet **result, struct fail *why)
+{
+	struct fleet *fleet = calloc(1, sizeof(*fleet));
+	char *urls = strdup(options->urls), *rest = urls, *url;
+	int err = 0;
+
+	if (!fleet || !urls) {
+		free(fleet);
+		free(urls);
+		return fail_errno(why, -ENOMEM, NULL, "cannot use the sums");
+	}
+	strcpy(fleet->database, "stackcam");
+	while (!err && (url = strsep(&rest, ",")))
+		err = add_url(fleet, url, why);
+	if (!err && options->ca) {
+		fleet->ca = strdup(options->ca);
+		if (!fleet->ca)
+			err = fail_errno(why, -ENOMEM, NULL, "cannot use the sums");
+	}
+	free(urls);
+	if (err) {
+		fleet_free(fleet);
+		return err;
+	}
+	*result = fleet;
+	return 0;
+}
+
+void fleet_free(struct fleet *fleet)
+{
+	if (!fleet)
+		return;
+	for (size_t i = 0; i < fleet->url_count; i++)
+		free(fleet->urls[i]);
+	free(fleet->ca);
+	free(fleet);
+}
+
+struct fleet_sent fleet_sent(const struct fleet *fleet)
+{
+	return (struct fleet_sent){fleet->until, fleet->lost};
+}
+
+int fleet_check_urls(const char *urls, struct fail *why)
+{
+	struct fleet *fleet = NULL;
+	int err = fleet_new(&(struct fleet_options){.urls = urls}, &fleet, why);
+
+	fleet_free(fleet);
+	return err;
+}
+
+int fleet_connect(struct fleet *fleet, const atomic_bool *stop, struct fleet_client *client,
+		  struct fail *why)
+{
+	const struct http_options options = {.ca = fleet->ca, .stop = stop};
+
+	*client = (struct fleet_client){.fleet = fleet};
+	return http_new(&options, &client->http, why);
+}
+
+void fleet_disconnect(struct fleet_client *client)
+{
+	http_free(client->http);
+	client->http = NULL;
+}
+
+static bool add_answer(void *context, const char *from, size_t size)
+{
+	struct buf *answer = context;
+
+	if (size > ANSWER_MAX - answer->count)
+		return false;
+	buf_put(answer, from, size);
+	return !answer->failed;
+}
+
+/* What the server says: its words are one line in a message. */
+static int refused(const char *url, struct http_reply *reply, struct fail *why)
+{
+	for (char *c = reply->words; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+	reply->words[strlen(reply->words) > 400 ? 400 : strlen(reply->words)] = 0;
+	return fail(why, -EIO, NULL, "ClickHouse at %.60s answers with status %u: %s",
+		    http_shown(url), reply->status, *reply->words ? reply->words : "nothing");
+}
+
+/* The first address that can be reached, from the one that answered last on. */
+static int post(struct fleet_client *client, const char *query, const void *body, size_t size,
+		struct buf *answer, struct fail *why)
+{
+	struct fleet *fleet = client->fleet;
+	unsigned int first = fleet->good;
+	char url[URL_MAX + 512];
+	const struct http_post request = {
+		.url = url,
+		.seconds = RUN_SECONDS,
+		.body = body,
+		.size = size,
+		.write = answer ? add_answer : NULL,
+		.context = answer,
+	};
+	struct http_reply reply;
+	int err = -EIO;
+
+	for (size_t i = 0; i < fleet->url_count; i++) {
+		size_t at = (first + i) % fleet->url_count;
+
+		if (answer)
+			answer->count = 0;
+		snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s", fleet->urls[at], query);
+		err = http_post(client->http, &request, &reply, why);
+		if (err == -ECANCELED || err == -ENOMEM)
+			return err;
+		if (err)
+			continue;
+		fleet->good = (unsigned int)at;
+		if (answer && answer->failed)
+			return fail_errno(why, -ENOMEM, NULL, "cannot ask ClickHouse");
+		return reply.status / 100 == 2 ? 0 : refused(fleet->urls[at], &reply, why);
+	}
+	return err;
+}
+
+int fleet_run(struct fleet_client *client, const char *sql, struct buf *answer, struct fail *why)
+{
+	char query[FLEET_DATABASE_MAX + 16];
+
+	snprintf(query, sizeof(query), "&database=%s", client->fleet->database);
+	return post(client, query, sql, strlen(sql), answer, why);
+}
+
+int fleet_run_outside(struct fleet_client *client, const char *sql, struct fail *why)
+{
+	return post(client, "", sql, strlen(sql), NULL, why);
+}
+
+int fleet_insert(struct fleet_client *client, const char *table, const struct buf *rows,
+		 struct fail *why)
+{
+	char query[FLEET_DATABASE_MAX + 128];
+
+	if (rows->failed)
+		return fail_errno(why, -ENOMEM, NULL, "cannot send sums");
+	if (!rows->count)
+		return 0;
+	snprintf(query, sizeof(query), "&database=%s&query=INSERT+INTO+%s+FORMAT+RowBinary",
+		 client->fleet->database, table);
+	return post(client, query, rows->at, rows->count, NULL, why);
+}
+
+void fleet_quote(struct buf *sql, const char *text)
+{
+	buf_put_u8(sql, '\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			buf_put_u8(sql, '\\');
+		buf_put_u8(sql, (uint8_t)*text);
+	}
+	buf_put_u8(sql, '\'');
+}
+
+void fleet_put_bytes(struct buf *b, const void *bytes, size_t count)
+{
+	buf_put_varint(b, count);
+	buf_put(b, bytes, count);
+}
+
+void fleet_put_text(struct buf *b, const char *text)
+{
+	fleet_put_bytes(b, text, strlen(text));
+}
+
+char *fleet_read_text(struct bytes *b)
+{
+	uint64_t size = bytes_varint(b);
+	const uint8_t *at = size <= bytes_left(b) ? bytes_take(b, (size_t)size) : NULL;
+
+	if (at || !size)
+		return strndup(at ? (const char *)at : "", (size_t)size);
+	b->failed = true;
+	return NULL;
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ClickHouse of its own on loopback: the server 18.16 of Debian 12, in a root folder of its packages."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import urllib.request
+
+from harness import free_port, wait_until
+from suites import inside, unpacked
+
+CONFIG = """<yandex>
+<logger><level>warning</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
+<listen_host>127.0.0.1</listen_host><http_port>{port}</http_port><tcp_port>{tcp}</tcp_port>
+<path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><mark_cache_size>67108864</mark_cache_size>
+<users_config>{folder}/users.xml</users_config><timezone>UTC</timezone>
+<default_profile>default</default_profile><default_database>default</default_database>
+</yandex>"""
+
+USERS = """<yandex><profiles><default><max_memory_usage>1000000000</max_memory_usage><max_threads>2</max_threads>
+</default></profiles>
+<users><default><password></password><profile>default</profile><quota>default</quota>
+<networks><ip>127.0.0.1</ip></networks></default></users>
+<quotas><default></default></quotas></yandex>"""
+
+
+class ClickHouse:
+    def __init__(self, root, folder):
+        self.root, self.folder = root, folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        (folder / "config.xml").write_text(CONFIG.format(folder=folder, port=self.port, tcp=free_port()))
+        (folder / "users.xml").write_text(USERS)
+        self.start()
+
+    def start(self):
+        # it asks for the time zone's files, whatever its own is
+        words = inside(self.root, "clickhouse-server", f"--config-file={self.folder}/config.xml", also=("/usr/share/zoneinfo",))
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, env={**os.environ, "TZ": "UTC"})
+        assert wait_until(self.is_there), "clickhouse-server does not start"
+
+    def is_there(self):
+        assert self.process.poll() is None, "clickhouse-server ended"
+        with contextlib.suppress(OSError):
+            return urllib.request.urlopen(f"{self.url}/ping", timeout=5).read() == b"Ok.\n"
+        return False
+
+    def ask(self, sql):
+        """The answer, without its last end of a line."""
+        with urllib.request.urlopen(f"{self.url}/?database=stackcam", data=sql.encode(), timeout=30) as answer:
+            return answer.read().decode().rstrip("\n")
+
+    def number(self, sql):
+        return int(self.ask(sql))
+
+    def end(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+        self.process.wait(timeout=30)
+
+
+@contextlib.contextmanager
+def clickhouse(lab, folder):
+    """Skips where the packages cannot be had."""
+    server = ClickHouse(unpacked(lab.suites, "bookworm", "clickhouse-server"), folder)
+    try:
+        yield server
+    finally:
+        server.end()
