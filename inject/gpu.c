@@ -183,31 +183,17 @@ static uint64_t read_64(const uint8_t *at)
 	return *(const uint64_t *)at;
 }
 
-bool gpu_lock(int *lock)
+uint64_t gpu_clock(int clock)
 {
-	const struct gpu_pause pause = {0, 50000};
+	struct gpu_time time = {0, 0};
 
-	for (int i = 0; i < 20000; i++) {
-		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
-			return true;
-		if (!nanosleep)
-			return false;
-		nanosleep(&pause, NULL);
-	}
-	return false;
-}
-
-void gpu_unlock(int *lock)
-{
-	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+	clock_gettime(clock, &time);
+	return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.ns;
 }
 
 uint64_t gpu_now(void)
 {
-	struct gpu_time time = {0, 0};
-
-	clock_gettime(CLOCK_MONOTONIC_, &time);
-	return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.ns;
+	return gpu_clock(CLOCK_MONOTONIC_);
 }
 
 /* -- launches ---------------------------------------------------------------------------------- */
@@ -236,12 +222,13 @@ static void plan(struct sampler *sampler, uint64_t count)
 		 random = time;
 	bool over = time - __atomic_load_n(&sampler->window, __ATOMIC_RELAXED) > WINDOW_NS;
 	uint64_t mean = __atomic_load_n(&sampler->every, __ATOMIC_RELAXED);
+	uint32_t limit = gpu_budget_samples(WINDOW_MOST);
 
-	if (most >= WINDOW_MOST && mean < 1u << 20)
+	if (most >= limit && mean < 1u << 20)
 		mean *= 2;
-	else if (over && most < WINDOW_MOST / 2 && mean > 1)
+	else if (over && most < limit / 2 && mean > 1)
 		mean /= 2;
-	if (over || most >= WINDOW_MOST) {
+	if (over || most >= limit) {
 		__atomic_store_n(&sampler->every, mean, __ATOMIC_RELAXED);
 		__atomic_store_n(&sampler->window, time, __ATOMIC_RELAXED);
 		__atomic_store_n(&sampler->taken, 0, __ATOMIC_RELAXED);
@@ -270,7 +257,7 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 {
 	struct sampler *sampler;
 	uint32_t number;
-	uint64_t count;
+	uint64_t count, begin;
 
 	(void)user;
 	if (domain == GPU_DOMAIN_RESOURCE && getpid() == begun)
@@ -282,12 +269,14 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 	count = __atomic_fetch_add(&sampler->calls, 1, __ATOMIC_RELAXED);
 	if (count < __atomic_load_n(&sampler->due, __ATOMIC_RELAXED))
 		return;
+	begin = gpu_budget_begin();
 	__atomic_store_n(&told[number % TOLD], number, __ATOMIC_RELAXED);
 	if (sampler == &of_waits)
 		report_wait(number);
 	else
 		report_launch(number);
 	plan(sampler, count);
+	gpu_budget_end(begin);
 }
 
 /* -- kernels ----------------------------------------------------------------------------------- */
@@ -440,6 +429,7 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	struct sum sums[SUMS];
 	uint8_t *record = NULL;
 	size_t dropped = 0, untimed = 0, i;
+	uint64_t begin = gpu_budget_begin();
 	bool has_waits = is_waiting && gpu_waits_begin();
 
 	(void)size;
@@ -461,20 +451,31 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	i = (size_t)(buffer - buffers[0]) / BUFFER_BYTES;
 	if (buffer && i < BUFFERS)
 		__atomic_fetch_and(&in_use, ~(1u << i), __ATOMIC_RELEASE);
+	gpu_budget_end(begin);
 }
 
 /* -- start and end ----------------------------------------------------------------------------- */
 
+static int flush_lock;
+static bool is_over; /* the profiling library's own end may have begun */
+
 /* All records, also of what has not ended. */
 static void at_exit(void *argument)
 {
+	bool is_locked;
+
 	(void)argument;
 	if (getpid() != begun)
 		return;
+	is_locked = gpu_lock(&flush_lock);
+	is_over = true;
 	cupti.flush(1);
+	if (is_locked)
+		gpu_unlock(&flush_lock);
+	gpu_instructions_end();
+	/* after the last buffer */
 	if (is_waiting)
 		gpu_waits_finish();
-	gpu_instructions_end();
 }
 
 bool gpu_find_functions(void *library, const char *const *of, void **functions, size_t count)
@@ -539,6 +540,25 @@ static void start_waits(void *subscriber)
 	}
 }
 
+/*
+ * By itself, the profiling library hands over buffers that are full: a program of few launches would
+ * keep its records until it ends, and one that is killed for good.
+ */
+static void *flush_each_second(void *unused)
+{
+	const struct gpu_pause pause = {1, 0};
+
+	for (;;) {
+		nanosleep(&pause, NULL);
+		if (!gpu_lock(&flush_lock))
+			continue;
+		if (!is_over)
+			cupti.flush(0);
+		gpu_unlock(&flush_lock);
+	}
+	return unused;
+}
+
 /* Returns 0 or the profiling library's error, which then hears of nothing. */
 static int start(void *library)
 {
@@ -565,11 +585,14 @@ static int start(void *library)
 	if (err)
 		cupti.unsubscribe(subscriber);
 	else {
+		gpu_budget_start(has_instructions);
 		start_copies(subscriber);
 		start_waits(subscriber);
 	}
 	if (!err && has_instructions)
 		gpu_instructions_start(cupti.flush);
+	else if (!err)
+		gpu_start_thread(flush_each_second);
 	return err;
 }
 

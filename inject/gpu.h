@@ -16,7 +16,8 @@ extern void *dlsym(void *library, const char *name) __attribute__((weak));
 /* Fills functions with those of the library, by their names; false: one is missing. */
 bool gpu_find_functions(void *library, const char *const *names, void **functions, size_t count);
 
-/* CLOCK_MONOTONIC, ns. */
+/* A clock of clock_gettime(), ns; and CLOCK_MONOTONIC. */
+uint64_t gpu_clock(int clock);
 uint64_t gpu_now(void);
 
 /* Reports the name of a hash (gpu_name_hash()), if that was not reported before. */
@@ -28,6 +29,8 @@ struct gpu_pause {
 	int64_t seconds, ns;
 };
 extern int nanosleep(const struct gpu_pause *pause, void *left) __attribute__((weak));
+extern int pthread_sigmask(int how, const void *set, void *before) __attribute__((weak));
+#define GPU_SIGNAL_WORDS 16 /* of a set of signals */
 
 /*
  * Acquires a lock, for at most a second: a thread of the program may hold what the profiling library
@@ -35,6 +38,22 @@ extern int nanosleep(const struct gpu_pause *pause, void *left) __attribute__((w
  */
 bool gpu_lock(int *lock);
 void gpu_unlock(int *lock);
+
+/* Starts a thread of the library's own, with all signals blocked. False: there is none. */
+bool gpu_start_thread(void *(*run)(void *));
+
+/* -- gpu_budget.c ------------------------------------------------------------------------------ */
+
+/* instructions: they are sampled. */
+void gpu_budget_start(bool instructions);
+
+/* Around what is measured, which must not contain another one; begin: what the first one returned. */
+uint64_t gpu_budget_begin(void);
+void gpu_budget_end(uint64_t begin);
+
+/* How many samples of calls a window may have, and how long a window of instructions is, ns. */
+uint32_t gpu_budget_samples(uint32_t usual);
+uint64_t gpu_budget_pause(uint64_t usual);
 
 /* -- gpu_instructions.c ------------------------------------------------------------------------ */
 
@@ -44,7 +63,10 @@ void gpu_unlock(int *lock);
  */
 bool gpu_instructions_find(void *library);
 
-/* Begins to read samples; flush() has the profiling library report the kernels until then. */
+/*
+ * Begins to read samples; flush() has the profiling library report the kernels until then, which a
+ * thread does all the time from here on.
+ */
 void gpu_instructions_start(int (*flush)(uint32_t flag));
 
 /* Handles a callback of the domain of resources. These are enabled: */

@@ -22,12 +22,20 @@ struct gpu_piece {
 	size_t size;
 };
 extern long writev(int fd, const struct gpu_piece *pieces, int count) __attribute__((weak));
-extern int pthread_create(uint64_t *thread, const void *attributes, void *(*run)(void *),
-			  void *argument) __attribute__((weak));
-extern int pthread_sigmask(int how, const void *set, void *before) __attribute__((weak));
+extern int sigtimedwait(const void *set, void *info, const struct gpu_pause *timeout)
+	__attribute__((weak));
+struct gpu_limit {
+	uint64_t now, most;
+};
+extern int getrlimit(int resource, struct gpu_limit *limit) __attribute__((weak));
+extern int64_t lseek(int fd, int64_t offset, int whence) __attribute__((weak));
 
 #define O_WRITE_APPEND_CLOEXEC 02002001
+#define SIG_BLOCK_	       0
 #define SIG_SETMASK_	       2
+#define SIGXFSZ_	       25
+#define RLIMIT_FSIZE_	       1
+#define SEEK_END_	       2
 
 #define WINDOW_NS	       100000000
 #define CONTEXTS	       16
@@ -165,6 +173,36 @@ static void hash_code(const void *code, size_t size, uint64_t *hash)
 	*hash = gpu_code_hash(code, size);
 }
 
+/*
+ * Whether a file may get that much longer. What is longer than the program's limit of files
+ * (RLIMIT_FSIZE) would be written in part.
+ */
+static bool has_room(int fd, size_t size)
+{
+	struct gpu_limit limit;
+	int64_t end = lseek(fd, 0, SEEK_END_);
+
+	return end >= 0 && !getrlimit(RLIMIT_FSIZE_, &limit) && (uint64_t)end + size >= size &&
+	       (uint64_t)end + size <= limit.now;
+}
+
+/* All or nothing; and no signal ends the program if another thread has lowered the limit. */
+static bool append(int fd, const struct gpu_piece *pieces, size_t size)
+{
+	uint64_t signals[GPU_SIGNAL_WORDS] = {1ull << (SIGXFSZ_ - 1)}, before[GPU_SIGNAL_WORDS];
+	const struct gpu_pause none = {0, 0};
+	bool is_done;
+
+	if (!has_room(fd, size))
+		return false;
+	pthread_sigmask(SIG_BLOCK_, signals, before);
+	is_done = writev(fd, pieces, 2) == (long)size;
+	if (!is_done && !(before[0] & signals[0]))
+		sigtimedwait(signals, NULL, &none);
+	pthread_sigmask(SIG_SETMASK_, before, NULL);
+	return is_done;
+}
+
 static void hand_over_code(const uint8_t *module)
 {
 	struct gpu_code_head head = {.magic = GPU_CODE_MAGIC,
@@ -176,7 +214,7 @@ static void hand_over_code(const uint8_t *module)
 	if (!code_path || !code || !head.size)
 		return;
 	fd = head.size <= GPU_CODE_MAX ? open(code_path, O_WRITE_APPEND_CLOEXEC) : -1;
-	if (fd < 0 || writev(fd, pieces, 2) != (long)(sizeof(head) + head.size))
+	if (fd < 0 || !append(fd, pieces, sizeof(head) + head.size))
 		gpu_report_state(GPU_STATE_CODE_LOST, 1);
 	if (fd >= 0)
 		close(fd);
@@ -330,6 +368,8 @@ static bool read_context(struct context *context)
 /* is_last: the program ends, and with it what the profiling library needs. */
 static void read_all(bool is_last)
 {
+	uint64_t begin;
+
 	if (!gpu_lock(&lock)) {
 		if (is_last)
 			gpu_report_state(GPU_STATE_NOT_READ, 0);
@@ -337,10 +377,12 @@ static void read_all(bool is_last)
 	}
 	if (!is_over) {
 		flush_kernels(0);
+		begin = gpu_budget_begin();
 		for (size_t i = 0; i < CONTEXTS; i++)
 			if (contexts[i].context && read_context(&contexts[i]) && is_last)
 				gpu_report_state(GPU_STATE_NOT_READ, 0);
 		gpu_report_state(GPU_STATE_WINDOW, gpu_now());
+		gpu_budget_end(begin);
 	}
 	is_over |= is_last;
 	gpu_unlock(&lock);
@@ -348,9 +390,11 @@ static void read_all(bool is_last)
 
 static void *read_windows(void *unused)
 {
-	const struct gpu_pause pause = {0, WINDOW_NS};
-
 	for (;;) {
+		uint64_t ns = gpu_budget_pause(WINDOW_NS);
+		const struct gpu_pause pause = {(int64_t)(ns / 1000000000u),
+						(int64_t)(ns % 1000000000u)};
+
 		nanosleep(&pause, NULL);
 		read_all(false);
 	}
@@ -363,8 +407,8 @@ bool gpu_instructions_find(void *library)
 {
 	uint32_t version = 0;
 
-	if (!getenv || !open || !close || !writev || !nanosleep || !pthread_create ||
-	    !pthread_sigmask)
+	if (!getenv || !open || !close || !writev || !nanosleep || !pthread_sigmask ||
+	    !sigtimedwait || !getrlimit || !lseek)
 		return false;
 	code_path = getenv(GPU_CODE_VARIABLE);
 	if (!code_path)
@@ -381,16 +425,9 @@ bool gpu_instructions_find(void *library)
 
 void gpu_instructions_start(int (*flush)(uint32_t flag))
 {
-	uint64_t all[16], before[16], thread;
-
 	flush_kernels = flush;
-	for (size_t i = 0; i < 16; i++)
-		all[i] = UINT64_MAX;
-	/* the program's signals are for its own threads */
-	pthread_sigmask(SIG_SETMASK_, all, before);
-	if (pthread_create(&thread, NULL, read_windows, NULL))
+	if (!gpu_start_thread(read_windows))
 		gpu_report_state(GPU_STATE_NOT_SAMPLED, 0);
-	pthread_sigmask(SIG_SETMASK_, before, NULL);
 }
 
 static void end_context(struct context *context)

@@ -70,6 +70,8 @@ enum gpu_state {
 	GPU_STATE_CODE_LOST,	     /* code of a module could not be handed over */
 	GPU_STATE_NO_COPIES,	     /* the profiling library records none: its error */
 	GPU_STATE_NO_WAITS,	     /* the same of waits; 0: records could not be compared */
+	GPU_STATE_FEWER,	     /* ms with fewer samples than usual, to keep the budget */
+	GPU_STATE_OVER_BUDGET,	     /* ms with more than that, and nothing left to reduce */
 };
 
 /* FNV-1a of a name. */
@@ -103,8 +105,12 @@ static inline bool gpu_is_copy(uint64_t work)
  * Only where instructions are sampled.
  */
 #define GPU_CODE_VARIABLE "STACKCAM_GPU_CODE"
-#define GPU_CODE_MAGIC	  0x65646f6375706721u
-#define GPU_CODE_MAX	  (64u << 20) /* bytes of one module */
+
+/* The environment: percent of a CPU that the library may take; absent or 0: any. */
+#define GPU_BUDGET_VARIABLE "STACKCAM_GPU_BUDGET"
+
+#define GPU_CODE_MAGIC	    0x65646f6375706721u
+#define GPU_CODE_MAX	    (64u << 20) /* bytes of one module */
 
 struct gpu_code_head {
 	uint64_t magic, size; /* size: of the code behind it */

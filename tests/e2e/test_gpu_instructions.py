@@ -80,6 +80,22 @@ def test_code_without_lines_and_damaged_code(lab, tmp_path):
     assert [reason for reason in losses(film) if "it is damaged" in reason], losses(film)
 
 
+def test_code_that_cannot_be_read(lab, tmp_path):
+    """A program that may not write large files goes on; code before sm_70 is not called damaged."""
+    film = lab.new_film()
+    command = f"ulimit -f 1; exec {lab.program('cuda_instructions')} {CUBINS / 'axpy-12.cubin'} 3"
+    done = lab.run("record", "-q", "-e", "gpu-instructions", "-o", film, "--", "bash", "-c", command, timeout=PATIENCE,
+                   env={**os.environ, "LD_LIBRARY_PATH": str(lab.programs)})
+    assert done.returncode == 0 and done.stdout.split() == [str(3 * AXPY), str(3 * NEGATE)], done.stderr
+    assert [reason for reason in losses(Film(lab.stackcam, film)) if "could not hand it over" in reason]
+    # the architecture is in the lowest byte of e_flags
+    old = bytearray((CUBINS / "axpy-12.cubin").read_bytes())
+    old[48] = 61
+    (tmp_path / "old.cubin").write_bytes(old)
+    film, _ = record(lab, 3, cubin=tmp_path / "old.cubin", events="gpu-instructions")
+    assert [reason for reason in losses(film) if "older than sm_70" in reason], losses(film)
+
+
 @pytest.mark.parametrize("why, environment", [
     ("the profiling library refuses", {"PROFILER_NO_SAMPLES": "1"}), ("dropped them", {"PROFILER_DROPS_SAMPLES": "7"})])
 def test_losses(lab, why, environment):

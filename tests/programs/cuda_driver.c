@@ -55,8 +55,8 @@ EXPORTED void driver_truth_of(struct driver_truth *to)
 	pthread_mutex_lock(&lock);
 	*to = truth;
 	pthread_mutex_unlock(&lock);
-	if (hooks.samples)
-		hooks.samples(to->samples);
+	if (hooks.truth)
+		hooks.truth(to);
 }
 
 /* -- the table --------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ struct driver_truth {
 	 * and others
 	 */
 	uint64_t samples[2];
+	uint64_t handed_over; /* buffers of records */
 };
 
 /* Kernels and copies of a stream "run" one after the other, each for a time of its own. */
@@ -64,7 +65,7 @@ struct driver_hooks {
 	uint64_t (*now)(void); /* its clock; null: any */
 	void (*context)(void *context, int begins);
 	void (*module)(void *context, const void *code, size_t size);
-	void (*samples)(uint64_t samples[2]);
+	void (*truth)(struct driver_truth *truth); /* fills in what it knows */
 };
 int driver_hook(const struct driver_hooks *hooks);
 

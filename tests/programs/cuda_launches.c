@@ -8,6 +8,7 @@
  *	copies	as many copies of all kinds, and no kernels; what they copied is printed, too
  *	forks	a child ends as the program does, before it
  *	leaves	the program ends without what is due at its end
+ *	lingers	the same, when another buffer of records has been handed over
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -128,6 +129,20 @@ static void *work(void *unused)
 	return unused;
 }
 
+static void await_records(void)
+{
+	const struct timespec pause = {0, 10000000};
+	struct driver_truth truth;
+	uint64_t before;
+
+	driver_truth_of(&truth);
+	before = truth.handed_over;
+	for (int i = 0; i < 3000 && truth.handed_over == before; i++) {
+		nanosleep(&pause, NULL);
+		driver_truth_of(&truth);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc > 2 ? atoi(argv[2]) : 1;
@@ -156,7 +171,9 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (!strcmp(how, "forks") && fork())
 		wait(NULL);
-	if (!strcmp(how, "leaves"))
+	if (!strcmp(how, "lingers"))
+		await_records();
+	if (!strcmp(how, "leaves") || !strcmp(how, "lingers"))
 		_exit(0);
 	return 0;
 }

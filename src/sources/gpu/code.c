@@ -103,6 +103,7 @@ static void add_module(struct gpu_code *code, void *bytes, size_t size)
 {
 	struct module *module = calloc(1, sizeof(*module));
 	uint64_t hash = gpu_code_hash(bytes, size);
+	int err;
 
 	if (!module || map_get(&code->by_hash, hash)) {
 		code->losses.full += !module;
@@ -112,8 +113,10 @@ static void add_module(struct gpu_code *code, void *bytes, size_t size)
 	}
 	module->bytes = bytes;
 	module->hash = hash;
-	if (cubin_open(&module->cubin, bytes, size) || !module->cubin.file.section_count) {
-		code->losses.damaged++;
+	err = cubin_open(&module->cubin, bytes, size);
+	if (err || !module->cubin.file.section_count) {
+		code->losses.too_old += err == -ENOTSUP;
+		code->losses.damaged += err != -ENOTSUP;
 		free_module(module);
 		return;
 	}

@@ -42,6 +42,7 @@ void gpu_code_next_film(struct gpu_code *code);
 
 struct gpu_code_losses {
 	uint64_t damaged;	/* modules that cannot be read */
+	uint64_t too_old;	/* of architectures before sm_70 */
 	uint64_t full;		/* modules for which there was no room */
 	uint64_t unknown;	/* samples whose module or function is not known */
 	uint64_t without_lines; /* places of code without lines */

@@ -17,6 +17,8 @@ void gpu_instructions_free(struct gpu_instructions *instructions)
 {
 	vec_free(&instructions->pending);
 	map_free(&instructions->pending_by);
+	vec_free(&instructions->functions);
+	map_free(&instructions->functions_by);
 	vec_free(&instructions->launches);
 	map_free(&instructions->launches_by);
 	gpu_code_free(instructions->code);
@@ -50,14 +52,89 @@ void gpu_instructions_ran(struct gpu_instructions *instructions,
 	}
 }
 
+/* -- samples that wait ------------------------------------------------------------------------- */
+
+static uint64_t pending_key(const struct gpu_pending *pending)
+{
+	const uint64_t key[] = {pending->pid, pending->code, pending->function, pending->offset,
+				pending->reason};
+
+	return hash_bytes(key, sizeof(key));
+}
+
+static uint64_t function_key(uint32_t pid, uint64_t function)
+{
+	const uint64_t key[] = {pid, function};
+
+	return hash_bytes(key, sizeof(key));
+}
+
+/* The function's entry, which is made if there is none. Null: no memory. */
+static struct gpu_function *function_of(struct gpu_instructions *instructions, uint32_t pid,
+					uint64_t function)
+{
+	uint64_t key = function_key(pid, function), *known;
+
+	known = map_get(&instructions->functions_by, key);
+	if (known)
+		return &instructions->functions.at[*known];
+	if (!vec_push(&instructions->functions, ((struct gpu_function){pid, 0, function})))
+		return NULL;
+	if (!map_put(&instructions->functions_by, key, instructions->functions.count - 1)) {
+		instructions->functions.count--;
+		return NULL;
+	}
+	return vec_last(&instructions->functions);
+}
+
+/* It has no samples any more: the last one takes its place. */
+static void remove_function(struct gpu_instructions *instructions, size_t index)
+{
+	struct gpu_function *at = &instructions->functions.at[index],
+			    *last = vec_last(&instructions->functions);
+
+	map_remove(&instructions->functions_by, function_key(at->pid, at->function));
+	if (at != last) {
+		*at = *last;
+		/* the key is there, so this needs no memory */
+		map_put(&instructions->functions_by, function_key(at->pid, at->function), index);
+	}
+	instructions->functions.count--;
+}
+
+/* A place for samples; UINT32_MAX: there is none. */
+static uint32_t new_pending(struct gpu_instructions *instructions)
+{
+	uint32_t index = instructions->free - 1;
+
+	if (instructions->free) {
+		instructions->free = instructions->pending.at[index].next;
+		return index;
+	}
+	if (instructions->pending.count >= GPU_INSTRUCTIONS_MAX ||
+	    !vec_push(&instructions->pending, (struct gpu_pending){0}))
+		return UINT32_MAX;
+	return (uint32_t)instructions->pending.count - 1;
+}
+
+static void put_pending(struct gpu_instructions *instructions, uint32_t index)
+{
+	instructions->pending.at[index].next = instructions->free;
+	instructions->free = index + 1;
+}
+
 void gpu_instructions_add(struct gpu_instructions *instructions,
 			  const struct on_gpu_samples *samples)
 {
-	struct gpu_pending new = {samples->pid,	   samples->code,   samples->function,
-				  samples->offset, samples->reason, samples->count};
-	const uint64_t key[] = {new.pid, new.code, new.function, new.offset, new.reason};
-	uint64_t hash = hash_bytes(key, sizeof(key));
-	uint64_t *known = map_get(&instructions->pending_by, hash);
+	struct gpu_pending new = {.pid = samples->pid,
+				  .code = samples->code,
+				  .function = samples->function,
+				  .offset = samples->offset,
+				  .reason = samples->reason,
+				  .count = samples->count};
+	uint64_t key = pending_key(&new), *known = map_get(&instructions->pending_by, key);
+	struct gpu_function *function;
+	uint32_t index;
 
 	if (known) {
 		struct gpu_pending *pending = &instructions->pending.at[*known];
@@ -65,12 +142,18 @@ void gpu_instructions_add(struct gpu_instructions *instructions,
 		pending->count = add_saturated(pending->count, new.count);
 		return;
 	}
-	if (instructions->pending.count < GPU_INSTRUCTIONS_MAX &&
-	    vec_push(&instructions->pending, new)) {
-		map_put(&instructions->pending_by, hash, instructions->pending.count - 1);
+	index = new_pending(instructions);
+	function = index != UINT32_MAX ? function_of(instructions, new.pid, new.function) : NULL;
+	if (!function) {
+		instructions->full = add_saturated(instructions->full, new.count);
+		if (index != UINT32_MAX)
+			put_pending(instructions, index);
 		return;
 	}
-	instructions->full = add_saturated(instructions->full, new.count);
+	new.next = function->first;
+	function->first = index + 1;
+	instructions->pending.at[index] = new;
+	map_put(&instructions->pending_by, key, index);
 }
 
 /* -- windows ----------------------------------------------------------------------------------- */
@@ -89,42 +172,17 @@ static int compare_launches(const void *a, const void *b)
 	return x->place.stack < y->place.stack ? -1 : x->place.stack > y->place.stack;
 }
 
-/* The launches of a function: with known stacks, if there are such. Sets *count. */
-static const struct gpu_launches *launches_of(const struct gpu_instructions *instructions,
-					      const struct gpu_pending *pending, size_t *count)
-{
-	const struct gpu_launches *all = instructions->launches.at;
-	size_t low = 0, high = instructions->launches.count, end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct gpu_launches *at = &all[middle];
-
-		if (at->pid < pending->pid ||
-		    (at->pid == pending->pid && at->function < pending->function))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low;
-	     end < instructions->launches.count && all[end].pid == pending->pid &&
-	     all[end].function == pending->function && all[end].is_sampled == all[low].is_sampled;
-	     end++)
-		;
-	*count = end - low;
-	return all + low;
-}
-
 static void write_samples(struct gpu_instructions *instructions, const struct gpu_pending *pending,
 			  const struct samples_place *launch, bool is_estimate, uint64_t count,
 			  const struct gpu_instructions_to *to)
 {
-	const struct gpu_instruction at = {.code = pending->code,
-					   .function = pending->function,
-					   .offset = pending->offset,
-					   .name = to->name_of(to->context, pending->function),
-					   .count = count};
-	const char *reason = to->name_of(to->context, pending->reason);
+	const struct gpu_instruction at = {
+		.code = pending->code,
+		.function = pending->function,
+		.offset = pending->offset,
+		.name = to->name_of(to->context, pending->pid, pending->function),
+		.count = count};
+	const char *reason = to->name_of(to->context, pending->pid, pending->reason);
 	struct samples_place place = *launch;
 	char words[128];
 
@@ -204,37 +262,72 @@ static void forget_launches(struct gpu_instructions *instructions, uint32_t pid)
 	}
 }
 
+/* Writes all samples of a function, to its launches or as not known (count 0). */
+static void write_function(struct gpu_instructions *instructions, size_t index,
+			   const struct gpu_launches *launches, size_t count,
+			   const struct gpu_instructions_to *to)
+{
+	uint32_t next = instructions->functions.at[index].first;
+
+	while (next) {
+		const struct gpu_pending pending = instructions->pending.at[next - 1];
+
+		if (count)
+			distribute(instructions, &pending, launches, count, to);
+		else
+			write_unknown(instructions, &pending, to);
+		map_remove(&instructions->pending_by, pending_key(&pending));
+		put_pending(instructions, next - 1);
+		next = pending.next;
+	}
+	remove_function(instructions, index);
+}
+
+/* How many of the launches are of the first one's function; *sampled: of these, as it is. */
+static size_t count_run(const struct gpu_launches *launches, size_t count, size_t *sampled)
+{
+	size_t end = 1;
+
+	while (end < count && launches[end].pid == launches->pid &&
+	       launches[end].function == launches->function)
+		end++;
+	/* those with a stack are first: if there are any, these get the samples */
+	for (*sampled = 1; *sampled < end && launches[*sampled].is_sampled == launches->is_sampled;
+	     (*sampled)++)
+		;
+	return end;
+}
+
+static void write_launched(struct gpu_instructions *instructions, uint32_t pid,
+			   const struct gpu_instructions_to *to)
+{
+	const size_t count = instructions->launches.count;
+	size_t sampled;
+
+	if (count)
+		qsort(instructions->launches.at, count, sizeof(*instructions->launches.at),
+		      compare_launches);
+	for (size_t i = 0, run; i < count; i += run) {
+		const struct gpu_launches *launches = &instructions->launches.at[i];
+		const uint64_t *index = map_get(&instructions->functions_by,
+						function_key(launches->pid, launches->function));
+
+		run = count_run(launches, count - i, &sampled);
+		if (index && (!pid || launches->pid == pid))
+			write_function(instructions, *index, launches, sampled, to);
+	}
+}
+
 void gpu_instructions_window(struct gpu_instructions *instructions, uint32_t pid, bool is_last,
 			     const struct gpu_instructions_to *to)
 {
-	struct gpu_pending *all = instructions->pending.at;
-	size_t kept = 0, count;
-
 	/* no later window names what is written last */
 	for (int i = 0; gpu_code_read(instructions->code) && is_last && i < READS_LAST; i++)
 		;
-	if (instructions->launches.count)
-		qsort(instructions->launches.at, instructions->launches.count,
-		      sizeof(*instructions->launches.at), compare_launches);
-	for (size_t i = 0; i < instructions->pending.count; i++) {
-		const struct gpu_pending pending = all[i];
-		const struct gpu_launches *launches = launches_of(instructions, &pending, &count);
-		bool is_of = !pid || pending.pid == pid;
-
-		if (is_of && count)
-			distribute(instructions, &pending, launches, count, to);
-		else if (is_of && is_last)
-			write_unknown(instructions, &pending, to);
-		else
-			all[kept++] = pending;
-	}
-	instructions->pending.count = kept;
-	map_free(&instructions->pending_by);
-	for (size_t i = 0; i < kept; i++) {
-		const uint64_t key[] = {all[i].pid, all[i].code, all[i].function, all[i].offset,
-					all[i].reason};
-
-		map_put(&instructions->pending_by, hash_bytes(key, sizeof(key)), i);
-	}
+	write_launched(instructions, pid, to);
+	/* from the end on, as the last one takes the place of each that is removed */
+	for (size_t i = instructions->functions.count; is_last && i; i--)
+		if (!pid || instructions->functions.at[i - 1].pid == pid)
+			write_function(instructions, i - 1, NULL, 0, to);
 	forget_launches(instructions, pid);
 }

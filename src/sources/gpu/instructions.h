@@ -35,14 +35,25 @@ struct gpu_launches {
 
 struct gpu_pending {
 	uint32_t pid;
+	uint32_t next; /* index + 1 of the next one of its function, or of those that are free */
 	uint64_t code, function, offset, reason, count;
+};
+
+/* A function of a process that has samples. */
+struct gpu_function {
+	uint32_t pid;
+	uint32_t first; /* index + 1 of its first sample */
+	uint64_t function;
 };
 
 /* All zero, but for code: empty. */
 struct gpu_instructions {
 	struct gpu_code *code;
 	vec(struct gpu_pending) pending;
+	uint32_t free;	       /* index + 1 of the first one that is free */
 	struct map pending_by; /* hash of all but the count -> index */
+	vec(struct gpu_function) functions;
+	struct map functions_by; /* hash of the process and the function -> index */
 	vec(struct gpu_launches) launches;
 	struct map launches_by;	 /* hash of all but the time -> index */
 	uint64_t turns;		 /* how often samples were distributed */
@@ -57,8 +68,8 @@ struct gpu_instructions_to {
 	struct film_writer *film;
 	uint32_t event;
 	uint64_t time;
-	/* the name of a hash, to show; null: not known */
-	const char *(*name_of)(void *context, uint64_t hash);
+	/* the name that a process gave a hash, to show; null: not known */
+	const char *(*name_of)(void *context, uint32_t pid, uint64_t hash);
 	/* the row of a process's first thread */
 	uint32_t (*thread_of)(void *context, uint32_t pid);
 	void *context;

@@ -28,6 +28,13 @@ void gpu_losses_emit(const struct gpu_losses *losses, struct film_writer *film, 
 		 losses->taken},
 		{"kernels of processes not seen that stackcam has not started",
 		 losses->not_injected},
+		{"milliseconds with fewer samples of launches, waits and instructions than usual, "
+		 "to "
+		 "keep --gpu-budget",
+		 losses->fewer_ms},
+		{"milliseconds in which --gpu-budget was not kept: the records of all kernels and "
+		 "copies take more",
+		 losses->over_budget_ms},
 	};
 
 	loss_counts_emit(film, event, counts, sizeof(counts) / sizeof(counts[0]));
@@ -56,6 +63,7 @@ void gpu_losses_emit_instructions(const struct gpu_losses *losses,
 		{"code of a module not known: the process could not hand it over",
 		 losses->code_lost},
 		{"code of a module not known: it is damaged", code.damaged},
+		{"code of a module not known: its architecture is older than sm_70", code.too_old},
 		{"code of a module not known: no room for it", code.full},
 		{"samples of instructions whose code is not known", code.unknown},
 		{lines, code.without_lines},

@@ -13,6 +13,7 @@ struct gpu_losses {
 	uint64_t without_stack;
 	uint64_t without_kernel; /* launches of processes that are gone, or of all at the end */
 	uint64_t not_injected;
+	uint64_t fewer_ms, over_budget_ms; /* of all processes together */
 	/* of instructions */
 	uint64_t not_sampled, not_read, samples_dropped, samples_of_driver, code_lost;
 	/* of waits */

@@ -23,6 +23,7 @@
 #include "sources/gpu/copies.h"
 #include "sources/gpu/instructions.h"
 #include "sources/gpu/losses.h"
+#include "sources/gpu/names.h"
 #include "sources/gpu/waits.h"
 #include "sources/memory/library.h"
 #include "sources/memory/record.h"
@@ -42,15 +43,16 @@ _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL ==
 /* Between two windows of samples of instructions, at least. */
 #define WINDOW_LEAST_NS 10000000u
 
-/*
- * The most launches whose kernels have not run, with waits that have not ended, and names of
- * kernels.
- */
+/* The most launches whose kernels have not run, with waits that have not ended. */
 #define LAUNCHES_MAX (1u << 18)
-#define NAMES_MAX    (1u << 16)
 
 /* No copy has more bytes: the process may say anything. */
 #define COPY_MAX (1ull << 48)
+
+/* In the order of the options. */
+enum {
+	BUDGET,
+};
 
 /* In the order of source_type.events. */
 enum {
@@ -65,7 +67,7 @@ struct on_gpu {
 	struct mem_library library;
 	struct uprobes *uprobes;
 	struct waiting *launches;
-	struct map names;		      /* a kernel's hash to its name (char *) */
+	struct gpu_names names;
 	uint64_t begun;			      /* when the film did */
 	uint32_t of_film[EVENTS];	      /* 0: it was not asked for */
 	struct gpu_instructions instructions; /* without code: not sampled */
@@ -116,6 +118,12 @@ static int command(struct source_settings *settings, struct command_environment 
 	environment->count++;
 	*variable = (struct command_variable){.name = GPU_LIBRARY_VARIABLE};
 	snprintf(variable->value, sizeof(variable->value), "%s", library.path);
+	if (settings->values[BUDGET]) {
+		variable = &environment->at[environment->count++];
+		*variable = (struct command_variable){.name = GPU_BUDGET_VARIABLE};
+		snprintf(variable->value, sizeof(variable->value), "%u",
+			 (unsigned int)settings->values[BUDGET]);
+	}
 	if (!has_instructions(settings))
 		return 0;
 	return hand_over_code(settings, &environment->at[environment->count++], why);
@@ -202,12 +210,12 @@ static void take_call(struct source *source, const struct capture_record *record
 }
 
 /* The name of a hash, as reports show it; null: not known. */
-static const char *name_of(void *context, uint64_t hash)
+static const char *name_of(void *context, uint32_t pid, uint64_t hash)
 {
 	const struct source *source = context;
-	uint64_t *name = map_get(&((struct on_gpu *)source->state)->names, hash);
+	const struct on_gpu *on_gpu = source->state;
 
-	return name ? (const char *)(uintptr_t)*name : NULL;
+	return gpu_names_find(&on_gpu->names, pid, hash);
 }
 
 /* pid 0: of all processes. */
@@ -269,6 +277,11 @@ static void take_state(struct on_gpu *on_gpu, uint64_t state, uint64_t number)
 	on_gpu->losses.taken += state == GPU_STATE_TAKEN;
 	on_gpu->losses.without_copies += state == GPU_STATE_NO_COPIES;
 	on_gpu->losses.without_waits += state == GPU_STATE_NO_WAITS;
+	if (state == GPU_STATE_FEWER)
+		on_gpu->losses.fewer_ms = add_saturated(on_gpu->losses.fewer_ms, number);
+	if (state == GPU_STATE_OVER_BUDGET)
+		on_gpu->losses.over_budget_ms =
+			add_saturated(on_gpu->losses.over_budget_ms, number);
 	if (state == GPU_STATE_DROPPED)
 		on_gpu->losses.dropped = add_saturated(on_gpu->losses.dropped, number);
 	if (state == GPU_STATE_UNTIMED)
@@ -294,17 +307,15 @@ static void take_name(struct source *source, const struct capture_record *record
 	}
 	memcpy(text, words, sizeof(words));
 	text[sizeof(words) - 1] = 0;
-	if (!text[0] || map_get(&on_gpu->names, hash))
+	if (!text[0])
 		return;
 	/* it was longer, and is cut */
 	if (strlen(text) == sizeof(words) - 1)
 		strcat(text, "…");
 	name = symbol_demangle_short(text);
-	if (!name || on_gpu->names.count >= NAMES_MAX ||
-	    !map_put(&on_gpu->names, hash, (uint64_t)(uintptr_t)name)) {
+	if (!name || gpu_names_add(&on_gpu->names, record->identity.pid, hash, name))
 		on_gpu->losses.unnamed++;
-		free(name);
-	}
+	free(name);
 }
 
 /* What a kernel or copy is of. False: it is not known, nor whether its process is selected. */
@@ -334,9 +345,9 @@ static uint64_t end_of(const struct on_gpu *on_gpu, uint64_t end, uint64_t time)
 }
 
 /* Null: not known. */
-static const char *work_name(struct source *source, uint64_t work)
+static const char *work_name(struct source *source, uint32_t pid, uint64_t work)
 {
-	return gpu_is_copy(work) ? gpu_copy_name(work) : name_of(source, work);
+	return gpu_is_copy(work) ? gpu_copy_name(work) : name_of(source, pid, work);
 }
 
 static void write_ran(struct source *source, const struct on_gpu_ran *ran,
@@ -344,7 +355,7 @@ static void write_ran(struct source *source, const struct on_gpu_ran *ran,
 {
 	struct on_gpu *on_gpu = source->state;
 	const bool is_copy = gpu_is_copy(ran->work);
-	const char *name = work_name(source, ran->work);
+	const char *name = work_name(source, ran->pid, ran->work);
 	uint64_t end = end_of(on_gpu, ran->end, ran->head.time);
 
 	if (place.stack)
@@ -406,7 +417,7 @@ static void take_waited(struct source *source, const struct on_gpu_waited *waite
 	}
 	gpu_wait_write(waited, &wait.place, source->host->samples, event,
 		       end_of(on_gpu, waited->end, waited->head.time),
-		       work_name(source, waited->work));
+		       work_name(source, waited->pid, waited->work));
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -446,6 +457,7 @@ static void process_gone(struct source *source, pid_t pid)
 	map_remove(&on_gpu->windowed, (uint32_t)pid);
 	waiting_each(on_gpu->launches, (uint32_t)pid, count_launch, on_gpu);
 	waiting_forget(on_gpu->launches, (uint32_t)pid);
+	gpu_names_forget(&on_gpu->names, (uint32_t)pid);
 }
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
@@ -510,24 +522,29 @@ static void detach(struct source *source)
 static void free_state(struct source *source)
 {
 	struct on_gpu *on_gpu = source->state;
-	uint64_t hash, name;
-
 	detach(source);
 	if (!on_gpu)
 		return;
 	waiting_free(on_gpu->launches);
 	gpu_instructions_free(&on_gpu->instructions);
 	map_free(&on_gpu->windowed);
-	for (size_t i = 0; map_next(&on_gpu->names, &i, &hash, &name);)
-		free((void *)(uintptr_t)name);
-	map_free(&on_gpu->names);
+	gpu_names_free(&on_gpu->names);
 	free(on_gpu);
 }
 
 static const char *const events[] = {"on-gpu", "gpu-instructions", "gpu-copies", "gpu-wait", NULL};
 
+static const struct source_option options[] = {
+	[BUDGET] = {"gpu-budget", 0, false, "PERCENT",
+		    "of events of GPUs: of a CPU's time that stackcam's library may take in a "
+		    "process, 1 to 100; fewer launches have a stack then (default 0: any)",
+		    0, 100, 0},
+	{0},
+};
+
 const struct source_type source_on_gpu = {
 	.events = events,
+	.options = options,
 	.command = command,
 	.needs = needs,
 	.rate = rate,

@@ -172,8 +172,10 @@ int cubin_open(struct cubin *cubin, const void *memory, size_t size)
 		return err;
 	}
 	read_architecture(cubin);
-	if (cubin->file.machine != CUBIN_MACHINE || !cubin->file.is_64 || cubin->architecture < 70)
+	if (cubin->file.machine != CUBIN_MACHINE || !cubin->file.is_64)
 		err = -ENOEXEC;
+	else if (cubin->architecture < 70)
+		err = -ENOTSUP;
 	for (uint32_t i = 0; i < cubin->file.section_count && !err; i++)
 		err = add_text(cubin, i);
 	if (!err)

@@ -53,7 +53,8 @@ struct cubin {
 };
 
 /*
- * Returns 0; -ENOEXEC: not a cubin, or one of an architecture before sm_70; -E2BIG; or -ENOMEM.
+ * Returns 0; -ENOEXEC: not a cubin; -ENOTSUP: one of an architecture before sm_70; -E2BIG; or
+ * -ENOMEM.
  * memory must outlive the cubin. After an error it needs no clean-up.
  */
 int cubin_open(struct cubin *cubin, const void *memory, size_t size);

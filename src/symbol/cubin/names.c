@@ -72,7 +72,7 @@ int cubin_load(struct cubin_loaded **result, const char *path, struct fail *why)
 		if (loaded)
 			free(loaded->bytes);
 		free(loaded);
-		return err == -ENOEXEC
+		return err == -ENOEXEC || err == -ENOTSUP
 			       ? fail(why, err,
 				      "give a file with the code of one GPU, sm_70 or later",
 				      "'%s' is not a cubin", path)
