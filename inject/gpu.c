@@ -134,6 +134,7 @@ enum {
 	RECORD_SET = 2,	    /* …_MEMSET */
 	RECORD_KERNEL = 10, /* …_CONCURRENT_KERNEL */
 	RECORD_PEERS = 22,  /* …_MEMCPY2: a copy from one device to another */
+	RECORD_EVENT = 36,  /* …_CUDA_EVENT */
 	RECORD_WAIT = 38,   /* …_SYNCHRONIZATION */
 };
 
@@ -207,38 +208,7 @@ static bool is_told(uint32_t number)
 	return number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number;
 }
 
-/* Samples of a window of time: where there are more, only each n-th call on average is one. */
-#define WINDOW_NS   100000000u
-#define WINDOW_MOST 100u
-
-static struct sampler {
-	uint64_t calls, due, every, window, taken;
-} of_launches = {.every = 1}, of_waits = {.every = 1};
-
-/* Behind a sample: how many calls are passed over, and how many there shall be. */
-static void plan(struct sampler *sampler, uint64_t count)
-{
-	uint64_t time = gpu_now(), most = __atomic_add_fetch(&sampler->taken, 1, __ATOMIC_RELAXED),
-		 random = time;
-	bool over = time - __atomic_load_n(&sampler->window, __ATOMIC_RELAXED) > WINDOW_NS;
-	uint64_t mean = __atomic_load_n(&sampler->every, __ATOMIC_RELAXED);
-	uint32_t limit = gpu_budget_samples(WINDOW_MOST);
-
-	if (most >= limit && mean < 1u << 20)
-		mean *= 2;
-	else if (over && most < limit / 2 && mean > 1)
-		mean /= 2;
-	if (over || most >= limit) {
-		__atomic_store_n(&sampler->every, mean, __ATOMIC_RELAXED);
-		__atomic_store_n(&sampler->window, time, __ATOMIC_RELAXED);
-		__atomic_store_n(&sampler->taken, 0, __ATOMIC_RELAXED);
-	}
-	/* the finaliser of splitmix64: no rhythm of a program is in step with it */
-	random = (random ^ random >> 30) * 0xbf58476d1ce4e5b9u;
-	random = (random ^ random >> 27) * 0x94d049bb133111ebu;
-	__atomic_store_n(&sampler->due, count + 1 + (random >> 33) % (2 * mean - 1),
-			 __ATOMIC_RELAXED);
-}
+static struct gpu_sampler of_launches = {.every = 1}, of_waits = {.every = 1};
 
 static bool is_wait(uint32_t id)
 {
@@ -255,7 +225,7 @@ static int begun;
 
 static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data)
 {
-	struct sampler *sampler;
+	struct gpu_sampler *sampler;
 	uint32_t number;
 	uint64_t count, begin;
 
@@ -275,7 +245,7 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 		report_wait(number);
 	else
 		report_launch(number);
-	plan(sampler, count);
+	gpu_sampler_plan(sampler, count);
 	gpu_budget_end(begin);
 }
 
@@ -406,6 +376,8 @@ static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_wa
 	uint64_t work, bytes;
 	uint32_t number;
 
+	if (read_32(record) == RECORD_EVENT && has_waits)
+		gpu_waits_add_event(record);
 	if (read_32(record) == RECORD_WAIT && has_waits)
 		gpu_waits_add(record, is_told(read_32(record + WAIT_NUMBER)));
 	if (!layout)
@@ -534,6 +506,8 @@ static void start_waits(void *subscriber)
 		cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, waits[i]);
 	is_waiting = true;
 	err = cupti.enable(RECORD_WAIT);
+	/* without them, waits for events have no stream */
+	cupti.enable(RECORD_EVENT);
 	if (err) {
 		is_waiting = false;
 		gpu_report_state(GPU_STATE_NO_WAITS, (uint64_t)err);

@@ -51,9 +51,16 @@ void gpu_budget_start(bool instructions);
 uint64_t gpu_budget_begin(void);
 void gpu_budget_end(uint64_t begin);
 
-/* How many samples of calls a window may have, and how long a window of instructions is, ns. */
-uint32_t gpu_budget_samples(uint32_t usual);
+/* How long a window of instructions is, ns. */
 uint64_t gpu_budget_pause(uint64_t usual);
+
+/* Calls of one kind; every is 1 at first. The call that makes it more than due is a sample. */
+struct gpu_sampler {
+	uint64_t calls, due, every, window, taken;
+};
+
+/* Behind a sample: how many calls are passed over, and how many there shall be. */
+void gpu_sampler_plan(struct gpu_sampler *sampler, uint64_t count);
 
 /* -- gpu_instructions.c ------------------------------------------------------------------------ */
 
@@ -87,6 +94,9 @@ bool gpu_waits_begin(void);
 /* Something ran: its hash or gpu_copy_work(), and where its record has these. */
 void gpu_waits_add_work(uint64_t work, const uint8_t *begin_and_end,
 			const uint8_t *context_and_stream);
+
+/* A record of an event that the program put into a stream. */
+void gpu_waits_add_event(const uint8_t *record);
 
 /* A record of a wait; is_told: its call was reported at GPU_PLACE_WAIT. */
 void gpu_waits_add(const uint8_t *record, bool is_told);

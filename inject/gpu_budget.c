@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the library itself may take (GPU_BUDGET_VARIABLE). It measures the CPU time of what it does
+ * Which calls are samples, and what the library itself may take (GPU_BUDGET_VARIABLE). It measures the CPU time of what it does
  * at samples of calls, with records, and with samples of instructions. Where that is more than the
  * budget in a period, there are half as many samples of calls from then on, or half as many windows
  * of instructions, by turns; where it is much less, more again in the reverse order. Kernels and
@@ -16,6 +16,10 @@ extern char *getenv(const char *name) __attribute__((weak));
 #define PERIOD_NS	   100000000u
 #define CLOCK_THREAD_TIME_ 3 /* CLOCK_THREAD_CPUTIME_ID */
 #define NS_PER_MS	   1000000u
+
+/* Samples of a window of time: where there are more, only each n-th call on average is one. */
+#define WINDOW_NS   100000000u
+#define WINDOW_MOST 100u
 
 /* How often samples and windows are halved, together. */
 #define STEPS_MAX 12u
@@ -73,11 +77,35 @@ void gpu_budget_end(uint64_t begin)
 }
 
 /* Samples are halved first, and with windows only at each second step. */
-uint32_t gpu_budget_samples(uint32_t usual)
+static uint32_t samples_most(void)
 {
-	uint32_t left = usual >> (__atomic_load_n(&steps, __ATOMIC_RELAXED) + 1) / 2;
+	uint32_t left = WINDOW_MOST >> (__atomic_load_n(&steps, __ATOMIC_RELAXED) + 1) / 2;
 
 	return left ? left : 1;
+}
+
+void gpu_sampler_plan(struct gpu_sampler *sampler, uint64_t count)
+{
+	uint64_t time = gpu_now(), most = __atomic_add_fetch(&sampler->taken, 1, __ATOMIC_RELAXED),
+		 random = time;
+	uint64_t elapsed = time - __atomic_load_n(&sampler->window, __ATOMIC_RELAXED);
+	uint64_t mean = __atomic_load_n(&sampler->every, __ATOMIC_RELAXED);
+	uint32_t limit = samples_most();
+
+	if (most >= limit && elapsed <= WINDOW_NS && mean < 1u << 20)
+		mean *= 2;
+	else if (elapsed > WINDOW_NS && 2 * most * WINDOW_NS < limit * elapsed && mean > 1)
+		mean /= 2;
+	if (elapsed > WINDOW_NS || most >= limit) {
+		__atomic_store_n(&sampler->every, mean, __ATOMIC_RELAXED);
+		__atomic_store_n(&sampler->window, time, __ATOMIC_RELAXED);
+		__atomic_store_n(&sampler->taken, 0, __ATOMIC_RELAXED);
+	}
+	/* the finaliser of splitmix64: no rhythm of a program is in step with it */
+	random = (random ^ random >> 30) * 0xbf58476d1ce4e5b9u;
+	random = (random ^ random >> 27) * 0x94d049bb133111ebu;
+	__atomic_store_n(&sampler->due, count + 1 + (random >> 33) % (2 * mean - 1),
+			 __ATOMIC_RELAXED);
 }
 
 uint64_t gpu_budget_pause(uint64_t usual)

@@ -51,7 +51,7 @@
 
 /* In place of a stream's number. */
 enum gpu_stream {
-	GPU_STREAM_EVENT = 0xfffffffeu, /* not known: the thread waited for an event */
+	GPU_STREAM_EVENT = 0xfffffffeu, /* of an event whose stream is not known */
 	GPU_STREAM_ANY = 0xffffffffu,
 };
 

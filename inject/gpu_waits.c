@@ -4,7 +4,7 @@
  * of each such call, with its stream, and records of what ran there. They come in any order, and in
  * several buffers: so the newest work of each stream is kept here, and a wait is compared with it
  * when another buffer has come, or at the end. What ran on the stream while the thread waited is
- * what it waited for.
+ * what it waited for. An event has the stream that it was put into last, before the wait's call.
  */
 #include "gpu.h"
 
@@ -16,15 +16,22 @@ enum {
 	SYNC_NUMBER = 24,
 	SYNC_CONTEXT = 28,
 	SYNC_STREAM = 32,
+	SYNC_EVENT = 36,
 	TYPE_EVENT = 1,
 	TYPE_OF_DEVICE = 2, /* a stream waits for an event, and no thread does */
 	TYPE_STREAM = 3,
 };
 
-/* Streams share places, and so do the waits that are not yet compared. */
+/* CUpti_ActivityCudaEvent: behind the kind */
+enum {
+	EVENT_NUMBER = 4, /* of the call; behind it the context, the stream, and the event */
+};
+
+/* Streams share places, events do, and so do the waits that are not yet compared. */
 #define STREAMS 16
 #define WORKS	512
 #define WAITS	256
+#define EVENTS	1024
 
 /* How many different kinds of work of a wait are told apart. */
 #define KINDS 16
@@ -36,8 +43,14 @@ struct work {
 
 struct wait {
 	uint64_t begin, end;
-	uint32_t number, context, stream, type;
+	uint32_t number, context, stream, event; /* in the order of the record */
+	uint32_t type;
 	bool is_old; /* it came with an earlier buffer */
+};
+
+/* In the order of the record. */
+struct event {
+	uint32_t number, context, stream, event;
 };
 
 /* What ran during a wait, by kind of work. */
@@ -49,6 +62,7 @@ struct found {
 static struct work works[STREAMS][WORKS];
 static uint64_t next_work[STREAMS];
 static struct wait waits[WAITS];
+static struct event events[EVENTS];
 static size_t wait_count;
 static uint64_t unsampled_ns, unsampled_end;
 static int lock;
@@ -104,15 +118,36 @@ static void find_works(const struct work *of, const struct wait *wait, struct fo
 	}
 }
 
-static void report_wait(const struct wait *wait)
+static struct event *event_place(uint32_t context, uint32_t event)
+{
+	return &events[(context * 31 + event) % EVENTS];
+}
+
+/*
+ * The stream that the event of a wait was last put into, by a call before that of the wait; numbers
+ * wrap.
+ */
+static uint32_t stream_of_event(const struct wait *wait)
+{
+	const struct event *event = event_place(wait->context, wait->event);
+
+	return event->number && event->context == wait->context && event->event == wait->event &&
+			       (int32_t)(wait->number - event->number) > 0
+		       ? event->stream
+		       : GPU_STREAM_EVENT;
+}
+
+static void report_wait(struct wait *wait)
 {
 	uint64_t ns = wait->end - wait->begin;
 	struct found found;
 	size_t most = 0;
 
+	if (wait->stream == GPU_STREAM_EVENT)
+		wait->stream = stream_of_event(wait);
 	found.count = 0;
 	found.all = found.ns[0] = found.works[0] = 0;
-	for (uint32_t i = 0; i < STREAMS && wait->type != TYPE_EVENT; i++)
+	for (uint32_t i = 0; i < STREAMS && wait->stream != GPU_STREAM_EVENT; i++)
 		if (wait->stream == GPU_STREAM_ANY || i == wait->stream % STREAMS)
 			find_works(works[i], wait, &found);
 	for (size_t i = 1; i < found.count; i++)
@@ -161,17 +196,25 @@ void gpu_waits_add_work(uint64_t work, const uint8_t *begin_and_end,
 	works[place][next_work[place]++ % WORKS] = new;
 }
 
+void gpu_waits_add_event(const uint8_t *record)
+{
+	struct event new;
+
+	__builtin_memcpy(&new, record + EVENT_NUMBER, sizeof(new));
+	*event_place(new.context, new.event) = new;
+}
+
 void gpu_waits_add(const uint8_t *record, bool is_told)
 {
 	struct wait wait = {.is_old = false};
 
 	__builtin_memcpy(&wait.type, record + SYNC_TYPE, 4);
 	__builtin_memcpy(&wait.begin, record + SYNC_BEGIN, 16);
-	__builtin_memcpy(&wait.number, record + SYNC_NUMBER, 12);
+	__builtin_memcpy(&wait.number, record + SYNC_NUMBER, 16);
 	if (wait.type == TYPE_OF_DEVICE || !wait.begin || wait.end < wait.begin)
 		return;
 	if (wait.type != TYPE_STREAM)
-		wait.stream = wait.type == TYPE_EVENT ? GPU_STREAM_EVENT : GPU_STREAM_ANY;
+		wait.stream = wait.type == TYPE_EVENT ? stream_of_event(&wait) : GPU_STREAM_ANY;
 	if (!is_told) {
 		unsampled_ns += wait.end - wait.begin;
 		unsampled_end = wait.end;

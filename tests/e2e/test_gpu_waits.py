@@ -15,7 +15,7 @@ GEMM, REDUCE = 4_000_000, 1_000_000  # ns
 
 
 def record(lab):
-    """The film, and how long the program has waited for a stream, for all of them, and for an event."""
+    """The film, and how long the program has waited: for a stream, all of them, an event, and one in no stream."""
     film = lab.new_film()
     done = lab.run("record", "-q", "-e", "gpu-wait,off-cpu,threads", "-o", film, "--", lab.program("cuda_waits"), 1, ROUNDS,
                    timeout=PATIENCE, env={**os.environ, "LD_LIBRARY_PATH": str(lab.programs)})
@@ -29,7 +29,7 @@ def total(film, *wanted, event="gpu-wait", options=()):
 
 def check_parts(film, truth):
     # each wait is complete, in parts
-    for caller, waited in zip(("await_stream", "await_all", "await_event"), truth):
+    for caller, waited in zip(("await_stream", "await_all", "await_event", "await_unknown"), truth):
         assert total(film, caller) == waited, film.report("-e", "gpu-wait").stdout
     assert not film.json("-e", "gpu-wait")["loss"]
     # the kernels were launched right before the wait, and end with it
@@ -39,7 +39,9 @@ def check_parts(film, truth):
     assert not total(film, "await_stream", "gemm on stream 6")
     assert total(film, "await_all", "gemm on any stream") > 0.2 * truth[1]
     # what the records do not say is not guessed
-    assert total(film, "await_event", "[an event of a stream that is not known]") == truth[2]
+    assert total(film, "await_unknown", "[an event of a stream that is not known]") == truth[3]
+    # an event is of the stream that it was put into
+    assert total(film, "await_event", "gemm on stream 8") > 0.2 * truth[2], film.report("-e", "gpu-wait").stdout
 
 
 def check_threads(film, truth):

@@ -319,7 +319,8 @@ static void end_wait(struct driver_waited *waited)
 /* The host computes while it waits for the device, */
 static int do_cuCtxSynchronize(void)
 {
-	struct driver_waited waited = {4, launch(17), UINT32_MAX, now(), 0};
+	struct driver_waited waited = {
+		.type = 4, .number = launch(17), .stream = UINT32_MAX, .begin = now()};
 
 	spin(MILLISECOND);
 	end_wait(&waited);
@@ -341,19 +342,44 @@ static void sleep_until(uint64_t until)
 /* or sleeps. */
 static int do_cuStreamSynchronize(void *stream)
 {
-	struct driver_waited waited = {3, launch(126), stream_of(stream), now(), 0};
+	struct driver_waited waited = {
+		.type = 3, .number = launch(126), .stream = stream_of(stream), .begin = now()};
 
 	sleep_until(busy_until[waited.stream]);
 	end_wait(&waited);
 	return DONE;
 }
 
+/* An event's handle is its number, too. */
+#define EVENTS 16
+static uint64_t event_ends[EVENTS];
+
+static uint32_t event_of(const void *event)
+{
+	return (uint32_t)((uintptr_t)event % EVENTS);
+}
+
+/* It is over when all is that the stream has got before. */
+static int do_cuEventRecord(void *event, void *stream)
+{
+	const struct driver_event new = {launch(119), stream_of(stream), event_of(event)};
+
+	event_ends[new.event] = busy_until[new.stream];
+	if (hooks.event)
+		hooks.event(&new);
+	NO_TAIL_CALL();
+	return DONE;
+}
+
 static int do_cuEventSynchronize(void *event)
 {
-	struct driver_waited waited = {1, launch(121), UINT32_MAX, now(), 0};
+	struct driver_waited waited = {.type = 1,
+				       .number = launch(121),
+				       .stream = UINT32_MAX,
+				       .event = event_of(event),
+				       .begin = now()};
 
-	(void)event;
-	sleep_until(0);
+	sleep_until(event_ends[waited.event]);
 	end_wait(&waited);
 	return DONE;
 }
@@ -491,6 +517,7 @@ ENTRY(cuMemcpyDtoH_v2);
 ENTRY(cuMemcpyPeerAsync);
 ENTRY(cuMemsetD8Async);
 ENTRY(cuCtxSynchronize);
+ENTRY(cuEventRecord);
 ENTRY(cuEventSynchronize);
 ENTRY(cuStreamSynchronize);
 ENTRY(cuMemAlloc_v2);

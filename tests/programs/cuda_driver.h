@@ -47,8 +47,13 @@ struct driver_ran {
 
 /* A thread has waited; type: CUpti_ActivitySynchronizationType. */
 struct driver_waited {
-	uint32_t type, number, stream;
+	uint32_t type, number, stream, event;
 	uint64_t begin, end;
+};
+
+/* An event was put into a stream. */
+struct driver_event {
+	uint32_t number, stream, event;
 };
 
 struct driver_graph {
@@ -62,6 +67,7 @@ struct driver_hooks {
 		       uint32_t number); /* before it; callback: of cupti_driver_cbid.h */
 	void (*ran)(const struct driver_ran *ran);
 	void (*waited)(const struct driver_waited *waited);
+	void (*event)(const struct driver_event *event);
 	uint64_t (*now)(void); /* its clock; null: any */
 	void (*context)(void *context, int begins);
 	void (*module)(void *context, const void *code, size_t size);
@@ -94,6 +100,7 @@ int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_c
 		      size_t bytes, void *stream);
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream);
 int cuCtxSynchronize(void);
+int cuEventRecord(void *event, void *stream);
 int cuEventSynchronize(void *event);
 int cuStreamSynchronize(void *stream);
 int cuMemAlloc_v2(uint64_t *to, size_t bytes);

@@ -31,6 +31,7 @@
 #define COPY_BYTES   88
 #define PEERS_BYTES  96
 #define WAIT_BYTES   40
+#define EVENT_BYTES  24
 #define TAKEN	     39 /* CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
 #define REFUSED	     35 /* CUPTI_ERROR_INSUFFICIENT_PRIVILEGES */
 #define NO_MORE	     12 /* CUPTI_ERROR_MAX_LIMIT_REACHED */
@@ -47,7 +48,7 @@ static void *subscriber_user;
 static uint8_t is_enabled[CALLBACKS];
 static request *on_request;
 static complete *on_complete;
-static int has_kernels, has_copies, has_waits, has_resources;
+static int has_kernels, has_copies, has_waits, has_events, has_resources;
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used, dropped, handed_over;
 static int is_second;
@@ -100,6 +101,7 @@ enum {
 	SET = 2,
 	KERNEL = 10,
 	PEERS = 22,
+	EVENT = 36,
 	WAIT = 38,
 };
 
@@ -110,6 +112,8 @@ static size_t size_of(uint32_t kind)
 		return KERNEL_BYTES;
 	case PEERS:
 		return PEERS_BYTES;
+	case EVENT:
+		return EVENT_BYTES;
 	default:
 		return kind == WAIT ? WAIT_BYTES : COPY_BYTES;
 	}
@@ -198,6 +202,21 @@ static void add_waited(const struct driver_waited *waited)
 		put(record, 16, &waited->end, sizeof(waited->end));
 		put(record, 24, &waited->number, sizeof(waited->number));
 		put(record, 32, &waited->stream, sizeof(waited->stream));
+		put(record, 36, &waited->event, sizeof(waited->event));
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void add_event(const struct driver_event *event)
+{
+	uint8_t *record;
+
+	pthread_mutex_lock(&lock);
+	record = has_events ? new_record(EVENT) : NULL;
+	if (record) {
+		put(record, 4, &event->number, sizeof(event->number));
+		put(record, 12, &event->stream, sizeof(event->stream));
+		put(record, 16, &event->event, sizeof(event->event));
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -423,6 +442,7 @@ EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 	hooks.launch = launch;
 	hooks.ran = add_ran;
 	hooks.waited = add_waited;
+	hooks.event = add_event;
 	hooks.context = context;
 	hooks.module = module;
 	hooks.truth = add_truth;
@@ -471,6 +491,7 @@ EXPORTED int cuptiActivityEnable(int kind)
 	has_kernels |= kind == KERNEL;
 	has_copies |= kind == COPY;
 	has_waits |= kind == WAIT;
+	has_events |= kind == EVENT;
 	return 0;
 }
 

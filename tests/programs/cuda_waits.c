@@ -3,7 +3,7 @@
  * Waits for a device that cuda_driver.c stands for: on a CPU in cuCtxSynchronize(), and asleep in
  * cuStreamSynchronize() and cuEventSynchronize(). The second argument: rounds, instead of a time,
  * in which kernels run on streams of their own; at the end it prints what the driver has waited,
- * ns: for a stream, for all streams, and for an event.
+ * ns: for a stream, for all streams, for an event, and for one that is in no stream.
  */
 #include <inttypes.h>
 
@@ -43,10 +43,22 @@ KEPT static void await_all(void)
 	NO_TAIL_CALL();
 }
 
+/* The event stays behind the kernel, although the stream has more to do. */
 KEPT static void await_event(void)
 {
 	driver_tag(2);
-	cuEventSynchronize(NULL);
+	launch(&gemm, 8);
+	cuEventRecord((void *)3, (void *)8);
+	launch(&reduce, 8);
+	cuEventSynchronize((void *)3);
+	NO_TAIL_CALL();
+}
+
+/* Nothing has put that event into a stream. */
+KEPT static void await_unknown(void)
+{
+	driver_tag(3);
+	cuEventSynchronize((void *)4);
 	NO_TAIL_CALL();
 }
 
@@ -62,12 +74,13 @@ int main(int argc, char **argv)
 		await_stream();
 		await_all();
 		await_event();
+		await_unknown();
 	}
 	while (argc <= 2 && !program_over())
 		work();
 	driver_truth_of(&truth);
 	if (argc > 2)
-		printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", truth.waited_ns[0],
-		       truth.waited_ns[1], truth.waited_ns[2]);
+		printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", truth.waited_ns[0],
+		       truth.waited_ns[1], truth.waited_ns[2], truth.waited_ns[3]);
 	return 0;
 }
