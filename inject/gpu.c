@@ -15,6 +15,7 @@
  * It needs no library of its own. At a launch nothing here takes a lock, allocates or waits.
  */
 #include "gpu.h"
+#include "gpu_calls.h"
 #include "memory_places.h"
 
 /* Functions of the process's C library. */
@@ -129,7 +130,7 @@ _Static_assert(sizeof(cupti) == sizeof(names), "each has a name");
 
 enum {
 	DOMAIN_DRIVER = 1,  /* CUPTI_CB_DOMAIN_DRIVER_API */
-	SITE_ENTER = 0,	    /* CUPTI_API_ENTER */
+	SITE_ENTER = 0,	    /* CUPTI_API_ENTER; 1 is CUPTI_API_EXIT */
 	RECORD_COPY = 1,    /* CUPTI_ACTIVITY_KIND_MEMCPY */
 	RECORD_SET = 2,	    /* …_MEMSET */
 	RECORD_KERNEL = 10, /* …_CONCURRENT_KERNEL */
@@ -137,16 +138,6 @@ enum {
 	RECORD_EVENT = 36,  /* …_CUDA_EVENT */
 	RECORD_WAIT = 38,   /* …_SYNCHRONIZATION */
 };
-
-/* cuLaunchKernel, cuLaunchCooperativeKernel, cuGraphLaunch, cuLaunchKernelEx (cupti_driver_cbid.h) */
-static const uint32_t launches[] = {307, 442, 477, 478, 514, 515, 652, 653};
-
-/* All of cuMemcpy… and cuMemset…, from the first id to the last one of each block. */
-static const uint32_t copies[][2] = {{43, 82},	 {216, 227}, {248, 254}, {276, 293}, {305, 306},
-				     {318, 321}, {397, 416}, {418, 433}, {776, 779}, {796, 799}};
-
-/* cuCtxSynchronize, cuEventSynchronize, cuStreamSynchronize */
-static const uint32_t waits[] = {17, 121, 126, 440, 800};
 
 /* Of callbacks' data, and of records. */
 enum {
@@ -210,14 +201,6 @@ static bool is_told(uint32_t number)
 
 static struct gpu_sampler of_launches = {.every = 1}, of_waits = {.every = 1};
 
-static bool is_wait(uint32_t id)
-{
-	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		if (waits[i] == id)
-			return true;
-	return false;
-}
-
 static bool is_waiting; /* waits are recorded */
 
 /* The process that has begun: a child of its has its records, too, but not its threads. */
@@ -228,22 +211,31 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 	struct gpu_sampler *sampler;
 	uint32_t number;
 	uint64_t count, begin;
+	bool waits_in_copy;
 
 	(void)user;
 	if (domain == GPU_DOMAIN_RESOURCE && getpid() == begun)
 		gpu_instructions_resource(id, data);
-	if (domain != DOMAIN_DRIVER || read_32(data + DATA_SITE) != SITE_ENTER)
+	if (domain != DOMAIN_DRIVER)
 		return;
 	number = read_32(data + DATA_NUMBER);
+	waits_in_copy = is_waiting && is_copy_that_waits(id);
+	if (read_32(data + DATA_SITE) != SITE_ENTER) {
+		if (waits_in_copy)
+			gpu_waits_copy_ends(number, is_told(number));
+		return;
+	}
 	sampler = is_wait(id) ? &of_waits : &of_launches;
 	count = __atomic_fetch_add(&sampler->calls, 1, __ATOMIC_RELAXED);
+	if (waits_in_copy)
+		gpu_waits_copy_begins(number);
 	if (count < __atomic_load_n(&sampler->due, __ATOMIC_RELAXED))
 		return;
 	begin = gpu_budget_begin();
 	__atomic_store_n(&told[number % TOLD], number, __ATOMIC_RELAXED);
-	if (sampler == &of_waits)
+	if (sampler == &of_waits || waits_in_copy)
 		report_wait(number);
-	else
+	if (sampler == &of_launches)
 		report_launch(number);
 	gpu_sampler_plan(sampler, count);
 	gpu_budget_end(begin);
@@ -387,7 +379,7 @@ static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_wa
 	number = read_32(record + layout->number);
 	work = work_of(record);
 	if (has_waits)
-		gpu_waits_add_work(work, record + RECORD_BEGIN, record + layout->context);
+		gpu_waits_add_work(work, number, record + RECORD_BEGIN, record + layout->context);
 	bytes = gpu_is_copy(work) ? read_64(record + COPY_BYTES) : 0;
 	if (is_told(number) && !read_32(record + layout->graph))
 		report_kernel(number, begin, end, work, bytes);

@@ -88,11 +88,18 @@ void gpu_instructions_end(void);
 
 /* -- gpu_waits.c ------------------------------------------------------------------------------- */
 
+/* A call that copies and waits begins, and ends; is_told: it was reported at GPU_PLACE_WAIT. */
+void gpu_waits_copy_begins(uint32_t number);
+void gpu_waits_copy_ends(uint32_t number, bool is_told);
+
 /* Before the records of a buffer are added. False: they must not be, nor gpu_waits_end() called. */
 bool gpu_waits_begin(void);
 
-/* Something ran: its hash or gpu_copy_work(), and where its record has these. */
-void gpu_waits_add_work(uint64_t work, const uint8_t *begin_and_end,
+/*
+ * Something ran: its hash or gpu_copy_work(), the number of its call, and where its record has
+ * these.
+ */
+void gpu_waits_add_work(uint64_t work, uint32_t number, const uint8_t *begin_and_end,
 			const uint8_t *context_and_stream);
 
 /* A record of an event that the program put into a stream. */

@@ -51,6 +51,7 @@
 
 /* In place of a stream's number. */
 enum gpu_stream {
+	GPU_STREAM_COPY = 0xfffffffdu,	/* of a copy that has no record */
 	GPU_STREAM_EVENT = 0xfffffffeu, /* of an event whose stream is not known */
 	GPU_STREAM_ANY = 0xffffffffu,
 };

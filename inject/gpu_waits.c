@@ -5,6 +5,8 @@
  * several buffers: so the newest work of each stream is kept here, and a wait is compared with it
  * when another buffer has come, or at the end. What ran on the stream while the thread waited is
  * what it waited for. An event has the stream that it was put into last, before the wait's call.
+ * A copy that waits has no such record: its call is timed here, and its stream is that of the
+ * copy.
  */
 #include "gpu.h"
 
@@ -20,6 +22,7 @@ enum {
 	TYPE_EVENT = 1,
 	TYPE_OF_DEVICE = 2, /* a stream waits for an event, and no thread does */
 	TYPE_STREAM = 3,
+	TYPE_COPY = 256, /* of this file: a copy that waits, which has no such record */
 };
 
 /* CUpti_ActivityCudaEvent: behind the kind */
@@ -32,6 +35,7 @@ enum {
 #define WORKS	512
 #define WAITS	256
 #define EVENTS	1024
+#define COPIES	1024
 
 /* How many different kinds of work of a wait are told apart. */
 #define KINDS 16
@@ -63,6 +67,22 @@ static struct work works[STREAMS][WORKS];
 static uint64_t next_work[STREAMS];
 static struct wait waits[WAITS];
 static struct event events[EVENTS];
+
+/* Of a copy's call: when it began, and where its record says that it ran. */
+static struct {
+	uint64_t begin;
+	uint32_t number;
+} begun[COPIES];
+static struct {
+	uint32_t number, context, stream;
+} copied[COPIES];
+
+/* Copies that have ended since the last buffer; number 0: not yet written. */
+static struct {
+	uint64_t begin, end;
+	uint32_t number;
+} ended[WAITS];
+static uint64_t ended_count, ended_read;
 static size_t wait_count;
 static uint64_t unsampled_ns, unsampled_end;
 static int lock;
@@ -137,6 +157,17 @@ static uint32_t stream_of_event(const struct wait *wait)
 		       : GPU_STREAM_EVENT;
 }
 
+/* The context and stream of a wait for a copy: those of the copy's record. */
+static void find_copy(struct wait *wait)
+{
+	size_t i = wait->number % COPIES;
+
+	if (copied[i].number != wait->number)
+		return;
+	wait->context = copied[i].context;
+	wait->stream = copied[i].stream;
+}
+
 static void report_wait(struct wait *wait)
 {
 	uint64_t ns = wait->end - wait->begin;
@@ -145,10 +176,13 @@ static void report_wait(struct wait *wait)
 
 	if (wait->stream == GPU_STREAM_EVENT)
 		wait->stream = stream_of_event(wait);
+	if (wait->type == TYPE_COPY)
+		find_copy(wait);
 	found.count = 0;
 	found.all = found.ns[0] = found.works[0] = 0;
-	for (uint32_t i = 0; i < STREAMS && wait->stream != GPU_STREAM_EVENT; i++)
-		if (wait->stream == GPU_STREAM_ANY || i == wait->stream % STREAMS)
+	for (uint32_t i = 0; i < STREAMS; i++)
+		if (wait->stream == GPU_STREAM_ANY ||
+		    (wait->stream < GPU_STREAM_COPY && i == wait->stream % STREAMS))
 			find_works(works[i], wait, &found);
 	for (size_t i = 1; i < found.count; i++)
 		if (found.ns[i] > found.ns[most])
@@ -179,12 +213,82 @@ static void report_waits(bool all)
 
 /* -- records ----------------------------------------------------------------------------------- */
 
-bool gpu_waits_begin(void)
+static void add_wait(const struct wait *wait)
 {
-	return gpu_lock(&lock);
+	if (wait_count == WAITS) {
+		report_wait(&waits[0]);
+		waits[0] = waits[--wait_count];
+	}
+	waits[wait_count++] = *wait;
 }
 
-void gpu_waits_add_work(uint64_t work, const uint8_t *begin_and_end,
+static void add_unsampled(uint64_t ns, uint64_t end)
+{
+	__atomic_fetch_add(&unsampled_ns, ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&unsampled_end, end, __ATOMIC_RELAXED);
+}
+
+/* Copies that have ended until now, in their order. */
+static void read_ended(void)
+{
+	uint64_t count = __atomic_load_n(&ended_count, __ATOMIC_ACQUIRE), i = ended_read;
+
+	for (; i != count; i++) {
+		size_t place = i % WAITS;
+		struct wait wait = {.stream = GPU_STREAM_COPY, .type = TYPE_COPY};
+
+		wait.number = __atomic_load_n(&ended[place].number, __ATOMIC_ACQUIRE);
+		if (!wait.number)
+			break;
+		wait.begin = ended[place].begin;
+		wait.end = ended[place].end;
+		add_wait(&wait);
+		__atomic_store_n(&ended[place].number, 0, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&ended_read, i, __ATOMIC_RELEASE);
+}
+
+void gpu_waits_copy_begins(uint32_t number)
+{
+	size_t i = number % COPIES;
+
+	begun[i].begin = gpu_now();
+	__atomic_store_n(&begun[i].number, number, __ATOMIC_RELEASE);
+}
+
+/* Any thread's, without a lock: one that finds no room is added up. */
+void gpu_waits_copy_ends(uint32_t number, bool is_told)
+{
+	uint64_t begin = begun[number % COPIES].begin, end = gpu_now();
+	uint64_t place = __atomic_load_n(&ended_count, __ATOMIC_RELAXED);
+
+	/* another thread's call has its place */
+	if (__atomic_load_n(&begun[number % COPIES].number, __ATOMIC_ACQUIRE) != number ||
+	    begin > end) {
+		gpu_report_state(GPU_STATE_NO_WAITS, 0);
+		return;
+	}
+	do {
+		if (!is_told || place - __atomic_load_n(&ended_read, __ATOMIC_ACQUIRE) >= WAITS) {
+			add_unsampled(end - begin, end);
+			return;
+		}
+	} while (!__atomic_compare_exchange_n(&ended_count, &place, place + 1, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	ended[place % WAITS].begin = begin;
+	ended[place % WAITS].end = end;
+	__atomic_store_n(&ended[place % WAITS].number, number, __ATOMIC_RELEASE);
+}
+
+bool gpu_waits_begin(void)
+{
+	if (!gpu_lock(&lock))
+		return false;
+	read_ended();
+	return true;
+}
+
+void gpu_waits_add_work(uint64_t work, uint32_t number, const uint8_t *begin_and_end,
 			const uint8_t *context_and_stream)
 {
 	struct work new = {.work = work};
@@ -192,6 +296,11 @@ void gpu_waits_add_work(uint64_t work, const uint8_t *begin_and_end,
 
 	__builtin_memcpy(&new.begin, begin_and_end, 16);
 	__builtin_memcpy(&new.context, context_and_stream, 8);
+	if (gpu_is_copy(work)) {
+		copied[number % COPIES].number = number;
+		copied[number % COPIES].context = new.context;
+		copied[number % COPIES].stream = new.stream;
+	}
 	place = new.stream % STREAMS;
 	works[place][next_work[place]++ % WORKS] = new;
 }
@@ -215,24 +324,25 @@ void gpu_waits_add(const uint8_t *record, bool is_told)
 		return;
 	if (wait.type != TYPE_STREAM)
 		wait.stream = wait.type == TYPE_EVENT ? stream_of_event(&wait) : GPU_STREAM_ANY;
-	if (!is_told) {
-		unsampled_ns += wait.end - wait.begin;
-		unsampled_end = wait.end;
-		return;
-	}
-	if (wait_count == WAITS) {
-		report_wait(&waits[0]);
-		waits[0] = waits[--wait_count];
-	}
-	waits[wait_count++] = wait;
+	if (is_told)
+		add_wait(&wait);
+	else
+		add_unsampled(wait.end - wait.begin, wait.end);
+}
+
+static void report_unsampled(void)
+{
+	uint64_t ns = __atomic_exchange_n(&unsampled_ns, 0, __ATOMIC_RELAXED);
+
+	if (ns)
+		report_waited((uint64_t)GPU_STREAM_ANY << 32, ns,
+			      __atomic_load_n(&unsampled_end, __ATOMIC_RELAXED), NULL, 0);
 }
 
 void gpu_waits_end(void)
 {
 	report_waits(false);
-	if (unsampled_ns)
-		report_waited((uint64_t)GPU_STREAM_ANY << 32, unsampled_ns, unsampled_end, NULL, 0);
-	unsampled_ns = 0;
+	report_unsampled();
 	gpu_unlock(&lock);
 }
 
@@ -240,6 +350,8 @@ void gpu_waits_finish(void)
 {
 	if (!gpu_lock(&lock))
 		return;
+	read_ended();
 	report_waits(true);
+	report_unsampled();
 	gpu_unlock(&lock);
 }

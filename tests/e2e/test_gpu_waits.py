@@ -38,6 +38,9 @@ def check_parts(film, truth):
     assert 0 < total(film, "await_stream", "[other work] on stream 5") <= ROUNDS * REDUCE
     assert not total(film, "await_stream", "gemm on stream 6")
     assert total(film, "await_all", "gemm on any stream") > 0.2 * truth[1]
+    # a copy that waits is for the work before it
+    assert total(film, "download", "cuMemcpyDtoH_v2", "gemm on stream 7") > 0.2 * ROUNDS * GEMM, film.report("-e", "gpu-wait").stdout
+    assert not total(film, "[a copy that has no record]")
     # what the records do not say is not guessed
     assert total(film, "await_unknown", "[an event of a stream that is not known]") == truth[3]
     # an event is of the stream that it was put into

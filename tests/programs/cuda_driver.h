@@ -65,6 +65,7 @@ struct driver_graph {
 struct driver_hooks {
 	void (*launch)(uint32_t callback,
 		       uint32_t number); /* before it; callback: of cupti_driver_cbid.h */
+	void (*end)(uint32_t callback, uint32_t number); /* of a call that copies and waits */
 	void (*ran)(const struct driver_ran *ran);
 	void (*waited)(const struct driver_waited *waited);
 	void (*event)(const struct driver_event *event);

@@ -94,6 +94,17 @@ static void launch(uint32_t callback, uint32_t number)
 		subscriber(subscriber_user, 1, callback, data);
 }
 
+static void end(uint32_t callback, uint32_t number)
+{
+	const uint32_t site = 1; /* CUPTI_API_EXIT */
+	uint8_t data[72] = {0};
+
+	put(data, 0, &site, sizeof(site));
+	put(data, 64, &number, sizeof(number));
+	if (subscriber && callback < CALLBACKS && is_enabled[callback])
+		subscriber(subscriber_user, 1, callback, data);
+}
+
 static void sample(const char *name, uint64_t ns);
 
 enum {
@@ -440,6 +451,7 @@ EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 	subscriber_user = user;
 	*to = &subscriber;
 	hooks.launch = launch;
+	hooks.end = end;
 	hooks.ran = add_ran;
 	hooks.waited = add_waited;
 	hooks.event = add_event;

@@ -54,6 +54,16 @@ KEPT static void await_event(void)
 	NO_TAIL_CALL();
 }
 
+/* The copy waits, for what the stream has to do before. */
+KEPT static void download(void)
+{
+	static char to[1000];
+
+	launch(&gemm, 0);
+	cuMemcpyDtoH_v2(to, 0x1000, sizeof(to));
+	NO_TAIL_CALL();
+}
+
 /* Nothing has put that event into a stream. */
 KEPT static void await_unknown(void)
 {
@@ -75,6 +85,7 @@ int main(int argc, char **argv)
 		await_all();
 		await_event();
 		await_unknown();
+		download();
 	}
 	while (argc <= 2 && !program_over())
 		work();

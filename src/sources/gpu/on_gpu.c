@@ -192,6 +192,9 @@ static int start(struct source *source, struct fail *why)
 
 /* -- records ----------------------------------------------------------------------------------- */
 
+/* In the keys of waits: a copy that waits is a launch, too. */
+#define WAIT_KEY (1ull << 32)
+
 /* A launch, or a wait, which has an event. */
 static void take_call(struct source *source, const struct capture_record *record,
 		      const struct capture_handover *handover)
@@ -199,8 +202,10 @@ static void take_call(struct source *source, const struct capture_record *record
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half half = {.key = record->identity.key, .pid = record->identity.pid};
 
-	if (record->head.kind == ON_GPU_WAIT)
+	if (record->head.kind == ON_GPU_WAIT) {
 		half.event = on_gpu->of_film[OF_WAITS];
+		half.key |= WAIT_KEY;
+	}
 	if (!source_is_meant(source, &record->identity) ||
 	    (record->head.kind == ON_GPU_WAIT && !half.event))
 		return;
@@ -408,7 +413,7 @@ static void take_waited(struct source *source, const struct on_gpu_waited *waite
 		on_gpu->losses.damaged++;
 		return;
 	}
-	if (!number || !waiting_take(on_gpu->launches, waited->pid, number, &wait)) {
+	if (!number || !waiting_take(on_gpu->launches, waited->pid, number | WAIT_KEY, &wait)) {
 		wait.place.thread = source_first_thread(source, waited->pid);
 		wait.place.stack = samples_words(source->host->samples, 0, "[wait not sampled]");
 		on_gpu->losses.waits_without_stack++;

@@ -27,6 +27,8 @@ static void add_part(const struct on_gpu_waited *waited, struct samples_place pl
 		return;
 	if (stream == GPU_STREAM_EVENT)
 		snprintf(words, sizeof(words), "[an event of a stream that is not known]");
+	else if (stream == GPU_STREAM_COPY)
+		snprintf(words, sizeof(words), "[a copy that has no record]");
 	else if (stream == GPU_STREAM_ANY)
 		snprintf(words, sizeof(words), "%.200s on any stream", what);
 	else
