@@ -9,7 +9,7 @@
 
 /*
  * What makes the flight recorder keep what it has by itself. To add one: a kind of happening that a
- * source or host/lookout.c tells (sources/happening.h), a file here, and a row in triggers.c.
+ * source or host/lookout.c reports (sources/happening.h), and a row in triggers.c.
  */
 struct trigger {
 	enum happening_kind kind;
@@ -20,13 +20,5 @@ struct trigger {
 
 /* The row of what happened; null: it is not a reason to keep anything. */
 const struct trigger *trigger_of(const struct happening *happening, char *words, size_t size);
-
-/* The rows' functions, each in a file of its own. */
-bool trigger_death(const struct happening *happening, char *to, size_t size);
-bool trigger_hang(const struct happening *happening, char *to, size_t size);
-bool trigger_queue(const struct happening *happening, char *to, size_t size);
-bool trigger_cpu(const struct happening *happening, char *to, size_t size);
-bool trigger_pressure(const struct happening *happening, char *to, size_t size);
-bool trigger_request(const struct happening *happening, char *to, size_t size);
 
 #endif
