@@ -58,7 +58,8 @@ static int list(struct probes *probes, pid_t id, uint8_t answer, struct fail *wh
 	return fail_errno(why, -errno, NULL, "cannot list process %d for filming", (int)id);
 }
 
-bool filter_knows(const struct probes *probes, pid_t pid)
+/* Whether a process is known to be selected. */
+static bool filter_knows(const struct probes *probes, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid;
 	uint8_t answer;

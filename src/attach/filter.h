@@ -22,12 +22,9 @@ void filter_prepare(struct probes *probes, const struct selection *selection);
 /* Call it after loading: stores the pids of the selection. */
 int filter_fill(struct probes *probes, const struct selection *selection, struct fail *why);
 
-/* Whether a process is known to be selected. */
-bool filter_knows(const struct probes *probes, pid_t pid);
-
 /*
- * The same, but if the probes do not know the process, decides by its name, control group and
- * threads.
+ * Whether a process is selected. If the probes do not know it, this decides by its name, control
+ * group and threads.
  */
 bool filter_is_target(const struct probes *probes, const struct selection *selection, pid_t pid);
 

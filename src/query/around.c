@@ -20,8 +20,9 @@ static int refuse(const struct functions *functions, const char *pattern, struct
 		    "no function matches '%s'", pattern);
 }
 
-int around_find(const struct functions *functions, const char *pattern,
-		const struct function **found, size_t *others, struct fail *why)
+/* *others: number of other functions that match. 0 or a negative errno with *why filled. */
+static int around_find(const struct functions *functions, const char *pattern,
+		       const struct function **found, size_t *others, struct fail *why)
 {
 	struct patterns patterns = {0};
 	int err = patterns_add(&patterns, true, pattern, why);

@@ -13,22 +13,18 @@ struct around {
 };
 
 /*
- * Finds the function of a report with the largest total among those that match a pattern: a name, a
- * glob, or "re:" and a regular expression (query/patterns.h). *others: number of other matches.
- * Returns 0 or a negative errno with *why filled; -ENOENT: none matches, and *why suggests a
- * similar name.
- */
-int around_find(const struct functions *functions, const char *pattern,
-		const struct function **found, size_t *others, struct fail *why);
-
-/*
  * Finds the callers and callees of a function. Returns 0 or -ENOMEM; call around_free() in both
  * cases.
  */
 int around_of(const struct report *report, const struct function *f, struct around *around,
 	      struct fail *why);
 
-/* The same for the function that around_find() finds. Call around_free() in both cases. */
+/*
+ * The same for the function of a report with the largest total among those that match a pattern: a
+ * name, a glob, or "re:" and a regular expression (query/patterns.h). Returns 0 or a negative errno
+ * with *why filled; -ENOENT: none matches, and *why suggests a similar name. Call around_free() in
+ * both cases.
+ */
 int around_make(const struct report *report, const char *pattern, struct around *around,
 		struct fail *why);
 void around_free(struct around *around);

@@ -5,7 +5,8 @@
 
 #include "film/reader.h"
 
-const char *lock_kind_words(uint32_t kind)
+/* The name of an enum film_lock_kind: "mutex"; "lock" for a kind from a later version. */
+static const char *lock_kind_words(uint32_t kind)
 {
 	static const char *const words[] = {
 		[FILM_LOCK_WORD] = "futex lock",

@@ -10,9 +10,6 @@
 
 struct film;
 
-/* The name of an enum film_lock_kind: "mutex"; "lock" for a kind from a later version. */
-const char *lock_kind_words(uint32_t kind);
-
 /* The name of an enum film_lock_holder: "owner"; "": not known, or from a later version. */
 const char *lock_sure_words(uint32_t sure);
 

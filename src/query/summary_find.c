@@ -34,7 +34,11 @@ static int add(struct summary *s, struct summary_finding found)
 	return is_wanted ? -ENOMEM : 0;
 }
 
-char *summary_stack_words(const struct flame *flame, uint32_t node)
+/*
+ * The innermost functions of a flame's stack, "parse < work < main", without kernel functions
+ * except the last one. The caller frees the text. Null: no memory.
+ */
+static char *summary_stack_words(const struct flame *flame, uint32_t node)
 {
 	const struct flame_node *nodes = flame->nodes;
 	struct buf words = {0};

@@ -34,10 +34,4 @@ int summary_find_states(struct summary *s, const struct question *q, struct summ
 int summary_find_requests(struct summary *s, const struct question *q, struct summary_event *row,
 			  struct fail *why);
 
-/*
- * The innermost functions of a flame's stack, "parse < work < main", without kernel functions
- * except the last one. The caller frees the text. Null: no memory.
- */
-char *summary_stack_words(const struct flame *flame, uint32_t node);
-
 #endif

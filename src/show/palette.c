@@ -5,7 +5,7 @@
 
 #include "film/film.h"
 
-/* kinds, images, changes (from blue, shrank, to red, grew; the middle is the same), step_points */
+/* kinds, changes (from blue, shrank, to red, grew; the middle is the same), step_points */
 #include "palette_colours.h"
 
 unsigned int palette_kind_slot(unsigned int kind)
@@ -36,12 +36,6 @@ static uint32_t shaded(uint32_t colour, enum palette_theme theme, unsigned int s
 uint32_t palette_kind(enum palette_theme theme, unsigned int slot, unsigned int shade)
 {
 	return shaded(kinds[theme][slot % PALETTE_KINDS], theme, shade);
-}
-
-uint32_t palette_image(enum palette_theme theme, unsigned int rank, unsigned int shade)
-{
-	return shaded(images[theme][rank < PALETTE_IMAGES ? rank : PALETTE_IMAGES - 1], theme,
-		      shade);
 }
 
 uint32_t palette_change(enum palette_theme theme, int step)

@@ -17,7 +17,6 @@ enum palette_theme {
 
 enum {
 	PALETTE_KINDS = 10, /* group, and the kinds of frames (enum film_frame_kind) */
-	PALETTE_IMAGES = 9, /* the images with the largest self values; the last: all others */
 	PALETTE_SHADES = 4, /* of each of those, so that neighbours can be told apart */
 	PALETTE_STEPS = 4,  /* of growing and of shrinking */
 };
@@ -26,7 +25,6 @@ enum {
 unsigned int palette_kind_slot(unsigned int kind);
 
 uint32_t palette_kind(enum palette_theme theme, unsigned int slot, unsigned int shade);
-uint32_t palette_image(enum palette_theme theme, unsigned int rank, unsigned int shade);
 
 /* step is -PALETTE_STEPS (shrank much) … 0 (same) … PALETTE_STEPS (grew much). */
 uint32_t palette_change(enum palette_theme theme, int step);

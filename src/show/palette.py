@@ -9,7 +9,7 @@ with open(source, encoding="utf-8") as file:
     palette = json.load(file)
 
 lines = ["/* SPDX-License-Identifier: Apache-2.0 */", "/* Made by palette.py of palette.json. */"]
-for name, size in (("kind", "PALETTE_KINDS"), ("image", "PALETTE_IMAGES"), ("change", "2 * PALETTE_STEPS + 1")):
+for name, size in (("kind", "PALETTE_KINDS"), ("change", "2 * PALETTE_STEPS + 1")):
     lines.append(f"static const uint32_t {name}s[][{size}] = {{")
     for theme in ("light", "dark"):
         colours = ", ".join(colour.replace("#", "0x") for colour in palette[theme][name])

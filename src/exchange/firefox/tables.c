@@ -16,7 +16,8 @@ enum {
 
 /* -- numbers ----------------------------------------------------------------------------------- */
 
-uint32_t firefox_string(struct firefox_shared *shared, const char *text)
+/* Of a text; as all numbers here, FIREFOX_NONE where there is no memory. */
+static uint32_t firefox_string(struct firefox_shared *shared, const char *text)
 {
 	uint64_t key = hash_bytes(text, strlen(text));
 	const uint64_t *known = map_get(&shared->string_of, key);

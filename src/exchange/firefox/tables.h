@@ -56,10 +56,10 @@ struct firefox_tables {
 	vec(struct firefox_resource) resources;
 };
 
-/* All functions that return a number return FIREFOX_NONE where there is no memory. */
-uint32_t firefox_string(struct firefox_shared *shared, const char *text);
-
-/* The number of a film's stack in a thread; *is_empty: it has no frames, and no number. */
+/*
+ * The number of a film's stack in a thread. FIREFOX_NONE: there is no memory, or (*is_empty) it has
+ * no frames, and no number.
+ */
 uint32_t firefox_stack(struct firefox_tables *tables, uint32_t stack, bool *is_empty);
 
 /* The members of a thread that are tables. */

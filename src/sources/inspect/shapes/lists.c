@@ -41,7 +41,8 @@ static bool pair_of(const struct values *values, const struct value_shape *shape
 	return *key && *value;
 }
 
-bool shape_is_pairs(const struct values *values, const struct value_shape *shape)
+/* Is it shown as pairs? Not if its elements are none. */
+static bool shape_is_pairs(const struct values *values, const struct value_shape *shape)
 {
 	const struct value_member *key, *value;
 

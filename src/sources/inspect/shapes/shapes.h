@@ -48,9 +48,6 @@ uint32_t shape_show_elements(struct decoder *d, const struct view *item,
 			     const struct value_shape *shape, uint64_t at, uint32_t first,
 			     uint32_t count);
 
-/* Is it shown as pairs? Not if its elements are none. */
-bool shape_is_pairs(const struct values *values, const struct value_shape *shape);
-
 /* Makes a node the list of that many elements, of length ones that there are. */
 void shape_end_list(struct decoder *d, size_t place, const struct value_shape *shape,
 		    uint64_t length, uint32_t shown);
