@@ -50,8 +50,8 @@ struct choice_of_arrivals {
 
 static void tell_missed(struct source *source, const char *path, uint64_t ran_ns)
 {
-	if (source->type->image_missed)
-		source->type->image_missed(source, path, ran_ns);
+	if (source->type->images.missed)
+		source->type->images.missed(source, path, ran_ns);
 }
 
 static bool is_chosen(const struct arrival *arrival, const struct choice_of_arrivals *choice)
@@ -135,9 +135,9 @@ void arrivals_image(struct arrivals *arrivals, pid_t pid, const struct image *im
 	unsigned int became;
 
 	sources_foreach (arrivals->parts.sources, source) {
-		if (!source->type->image_new)
+		if (!source->type->images.arrived)
 			continue;
-		became = source->type->image_new(source, pid, image);
+		became = source->type->images.arrived(source, pid, image);
 		if (became & SOURCE_IMAGE_PROBED)
 			keep(arrivals, source, pid, image);
 		if (became & SOURCE_IMAGE_EACH)
@@ -194,9 +194,9 @@ static bool prepare(void *context, const struct held *held, bool *each)
 static void tell_unseen(struct arrivals *arrivals, const struct held *held)
 {
 	sources_foreach (arrivals->parts.sources, source)
-		if (source->type->has_image &&
-		    !source->type->has_image(source, held->device, held->inode))
-			source->type->image_unseen(source, held->comm);
+		if (source->type->images.has_probes &&
+		    !source->type->images.has_probes(source, held->device, held->inode))
+			source->type->images.unprobed(source, held->comm);
 }
 
 static void released(void *context, const struct held *held, uint64_t ran_ns)

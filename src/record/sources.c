@@ -314,7 +314,7 @@ bool sources_libraries(const struct sources *sources, const char **names, size_t
 	*count = 0;
 	rows_foreach (number) {
 		const struct source *source = &sources->at[number];
-		const char *const *name = source->type ? source->type->libraries : NULL;
+		const char *const *name = source->type ? source->type->images.libraries : NULL;
 
 		if (!source->type || !source->type->needs ||
 		    !(source->type->needs(source) & SOURCE_IMAGES))
@@ -552,38 +552,38 @@ void sources_free(struct sources *sources)
 void sources_program(struct sources *sources, pid_t pid, const char *path)
 {
 	sources_foreach (sources, source)
-		if (source->type->program_new)
-			source->type->program_new(source, pid, path);
+		if (source->type->processes.program)
+			source->type->processes.program(source, pid, path);
 }
 
 void sources_executed(struct sources *sources, pid_t pid)
 {
 	sources_foreach (sources, source)
-		if (source->type->executed)
-			source->type->executed(source, pid);
+		if (source->type->processes.executed)
+			source->type->processes.executed(source, pid);
 }
 
 void sources_image_early(struct sources *sources, pid_t pid, const struct image *image)
 {
 	sources_foreach (sources, source)
-		if (source->type->image_new &&
-		    source->type->image_new(source, pid, image) & SOURCE_IMAGE_PROBED &&
-		    source->type->image_missed)
-			source->type->image_missed(source, image->path, 0);
+		if (source->type->images.arrived &&
+		    source->type->images.arrived(source, pid, image) & SOURCE_IMAGE_PROBED &&
+		    source->type->images.missed)
+			source->type->images.missed(source, image->path, 0);
 }
 
 void sources_process_gone(struct sources *sources, pid_t pid)
 {
 	sources_foreach (sources, source)
-		if (source->type->process_gone)
-			source->type->process_gone(source, pid);
+		if (source->type->processes.gone)
+			source->type->processes.gone(source, pid);
 }
 
 void sources_process_ended(struct sources *sources, pid_t pid)
 {
 	sources_foreach (sources, source)
-		if (source->type->process_ended)
-			source->type->process_ended(source, pid);
+		if (source->type->processes.ended)
+			source->type->processes.ended(source, pid);
 }
 
 uint32_t sources_event(const struct sources *sources)

@@ -121,7 +121,7 @@ void sources_finish(struct sources *sources, uint64_t now);
 void sources_free(struct sources *sources);
 void sources_program(struct sources *sources, pid_t pid, const char *path);
 void sources_executed(struct sources *sources, pid_t pid);
-/* the same as image_new, before any process is held */
+/* images.arrived of each, before any process is held */
 void sources_image_early(struct sources *sources, pid_t pid, const struct image *image);
 void sources_process_gone(struct sources *sources, pid_t pid);
 void sources_process_ended(struct sources *sources, pid_t pid);

@@ -30,7 +30,8 @@
  *	attach		programs are loaded; there is no film yet, so no probe may fire
  *	start		the film exists: adds its events to it; probes fire from here on
  *	take		handles a record of its kinds; records come in order of time
- *	image_new …	handle events of target processes, in the same order of time
+ *	processes,	handle events of target processes, in the same order of time
+ *	images
  *	drained		all records up to a time were handled: reads what comes in other ways
  *	tick		about once a second
  *	closing		the film is about to end, maybe with a successor; probes still fire:
@@ -147,14 +148,46 @@ enum source_image {
 	SOURCE_IMAGE_EACH = 2,	 /* each process that maps the file needs probes of its own */
 };
 
-struct source_type {
-	const char *const *events; /* names, ending with null; losses belong to the first */
+/* What a source does as processes of targets come and go. */
+struct source_processes {
+	/* A target has executed this program. */
+	void (*program)(struct source *source, pid_t pid, const char *path);
+	/*
+	 * A thread other than the first has executed a program, and thereby became the first
+	 * thread.
+	 */
+	void (*executed)(struct source *source, pid_t pid);
+	/* A process has ended, or has executed another program. */
+	void (*gone)(struct source *source, pid_t pid);
+	/* A process has ended. */
+	void (*ended)(struct source *source, pid_t pid);
+};
+
+/* What a source does with the files that targets map. */
+struct source_images {
 	/*
 	 * With SOURCE_IMAGES: prefixes of the names of libraries that must be probed before they
 	 * run, ending with null. Other libraries are probed as soon as they are noticed. Null: any
 	 * library must.
 	 */
 	const char *const *libraries;
+	/*
+	 * A target maps a file, maybe not for the first time. Returns a set of enum source_image.
+	 */
+	unsigned int (*arrived)(struct source *source, pid_t pid, const struct image *image);
+	/* A loss: a file ran without probes for ran_ns (0: not known) before arrived(). */
+	void (*missed)(struct source *source, const char *path, uint64_t ran_ns);
+	/*
+	 * Whether a file has probes. If not, unprobed() is called with the name of the process that
+	 * ran it: another loss. Null: a file without probes is not a loss.
+	 */
+	bool (*has_probes)(const struct source *source, dev_t device, ino_t inode);
+	void (*unprobed)(struct source *source, const char *comm);
+};
+
+/* The verbs of a source's own life, and its two interfaces to targets. */
+struct source_type {
+	const char *const *events; /* names, ending with null; losses belong to the first */
 	const char *with; /* event of another source that turns this source on, too; null: none */
 	const struct source_option *options; /* ending with one without a name; null: none */
 
@@ -184,29 +217,8 @@ struct source_type {
 	void (*finish)(struct source *source, uint64_t now);
 	void (*free)(struct source *source);
 
-	/* A target has executed this program. */
-	void (*program_new)(struct source *source, pid_t pid, const char *path);
-	/*
-	 * A thread other than the first has executed a program, and thereby became the first
-	 * thread.
-	 */
-	void (*executed)(struct source *source, pid_t pid);
-	/* A process has ended, or has executed another program. */
-	void (*process_gone)(struct source *source, pid_t pid);
-	/* A process has ended. */
-	void (*process_ended)(struct source *source, pid_t pid);
-	/*
-	 * A target maps a file, maybe not for the first time. Returns a set of enum source_image.
-	 */
-	unsigned int (*image_new)(struct source *source, pid_t pid, const struct image *image);
-	/* A loss: a file ran without probes for ran_ns (0: not known) before image_new(). */
-	void (*image_missed)(struct source *source, const char *path, uint64_t ran_ns);
-	/*
-	 * Whether a file has probes. If not, image_unseen() is called with the name of the process
-	 * that ran it: another loss. Null: a file without probes is not a loss.
-	 */
-	bool (*has_image)(const struct source *source, dev_t device, ino_t inode);
-	void (*image_unseen)(struct source *source, const char *comm);
+	struct source_processes processes;
+	struct source_images images;
 };
 
 /* Whether an event was requested. event is its index in source_type.events. */

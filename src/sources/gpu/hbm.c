@@ -390,7 +390,7 @@ static const char *const events[] = {"hbm-alloc", "hbm-inuse", NULL};
 
 const struct source_type source_hbm = {
 	.events = events,
-	.libraries = gpu_driver_names,
+	.images.libraries = gpu_driver_names,
 	.needs = needs,
 	.rate = rate,
 	.prepare = prepare,
@@ -403,8 +403,8 @@ const struct source_type source_hbm = {
 	.detach = detach,
 	.finish = finish,
 	.free = free_state,
-	.image_new = image_new,
-	.image_missed = image_missed,
-	.process_gone = process_gone,
-	.process_ended = process_ended,
+	.images.arrived = image_new,
+	.images.missed = image_missed,
+	.processes.gone = process_gone,
+	.processes.ended = process_ended,
 };

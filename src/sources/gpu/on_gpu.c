@@ -563,5 +563,5 @@ const struct source_type source_on_gpu = {
 	.turn = turn,
 	.detach = detach,
 	.free = free_state,
-	.process_gone = process_gone,
+	.processes.gone = process_gone,
 };

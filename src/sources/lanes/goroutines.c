@@ -439,7 +439,7 @@ static const struct source_option options[] = {
 
 const struct source_type source_goroutines = {
 	.events = events,
-	.libraries = libraries,
+	.images.libraries = libraries,
 	.options = options,
 	.needs = needs,
 	.rate = rate,
@@ -454,9 +454,9 @@ const struct source_type source_goroutines = {
 	.turn = add_events,
 	.detach = detach,
 	.finish = finish,
-	.image_new = image_new,
-	.image_missed = image_missed,
-	.process_ended = process_ended,
+	.images.arrived = image_new,
+	.images.missed = image_missed,
+	.processes.ended = process_ended,
 	.free = free_state,
 };
 

@@ -102,6 +102,6 @@ void lane_source_process_ended(struct source *source, pid_t pid);
 	.take = lane_source_take, .drained = lane_source_drained, .tick = lane_source_tick,     \
 	.closing = lane_source_closing, .turn = lane_source_turn, .detach = lane_source_detach, \
 	.finish = lane_source_finish, .free = lane_source_free,                                 \
-	.image_new = lane_source_image_new, .process_ended = lane_source_process_ended
+	.images.arrived = lane_source_image_new, .processes.ended = lane_source_process_ended
 
 #endif

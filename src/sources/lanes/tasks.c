@@ -529,10 +529,10 @@ static const char *const libraries[] = {"_asyncio.", "libpython", NULL};
 
 const struct source_type source_tasks = {
 	.events = events,
-	.libraries = libraries,
+	.images.libraries = libraries,
 	.needs = needs,
 	.prepare = prepare,
 	.attach = attach,
-	.image_missed = image_missed,
+	.images.missed = image_missed,
 	LANE_SOURCE,
 };

@@ -379,11 +379,11 @@ static const char *const libraries[] = {"libjvm.so", NULL};
 
 const struct source_type source_vthreads = {
 	.events = events,
-	.libraries = libraries,
+	.images.libraries = libraries,
 	.needs = needs,
 	.rate = rate,
 	.prepare = prepare,
 	.attach = attach,
-	.process_gone = process_gone,
+	.processes.gone = process_gone,
 	LANE_SOURCE,
 };

@@ -452,7 +452,7 @@ const struct source_type source_mem_heap = {
 	.detach = detach,
 	.finish = finish,
 	.free = free_state,
-	.image_new = mem_heap_image_new,
-	.process_gone = mem_heap_process_gone,
-	.process_ended = mem_heap_process_ended,
+	.images.arrived = mem_heap_image_new,
+	.processes.gone = mem_heap_process_gone,
+	.processes.ended = mem_heap_process_ended,
 };

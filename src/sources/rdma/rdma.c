@@ -632,7 +632,7 @@ static const char *const events[] = {"rdma", "rdma-latency", "rdma-memory", NULL
 
 const struct source_type source_rdma = {
 	.events = events,
-	.libraries = rdma_library_names,
+	.images.libraries = rdma_library_names,
 	.needs = needs,
 	.rate = rate,
 	.prepare = prepare,
@@ -646,8 +646,8 @@ const struct source_type source_rdma = {
 	.detach = detach,
 	.finish = tell_memory,
 	.free = free_state,
-	.image_new = image_new,
-	.image_missed = image_missed,
-	.process_gone = process_gone,
-	.process_ended = process_ended,
+	.images.arrived = image_new,
+	.images.missed = image_missed,
+	.processes.gone = process_gone,
+	.processes.ended = process_ended,
 };

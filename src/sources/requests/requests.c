@@ -630,7 +630,7 @@ static const char *const libraries[] = {"libssl", "_ssl.", "loop.", NULL};
 
 const struct source_type source_requests = {
 	.events = events,
-	.libraries = libraries,
+	.images.libraries = libraries,
 	.needs = needs,
 	.options = options,
 	.make = make,
@@ -646,8 +646,8 @@ const struct source_type source_requests = {
 	.detach = detach,
 	.finish = finish,
 	.free = free_state,
-	.image_new = image_new,
-	.image_missed = image_missed,
-	.process_gone = process_gone,
-	.process_ended = process_ended,
+	.images.arrived = image_new,
+	.images.missed = image_missed,
+	.processes.gone = process_gone,
+	.processes.ended = process_ended,
 };

@@ -299,6 +299,6 @@ const struct source_type source_sched = {
 	.leave = leave,
 	.turn = turn,
 	.detach = detach,
-	.process_gone = process_gone,
+	.processes.gone = process_gone,
 	.free = free_state,
 };
