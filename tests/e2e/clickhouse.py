@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ClickHouse of its own on loopback: the server 18.16 of Debian 12, in a root folder of its packages."""
+"""
+A ClickHouse of its own on loopback: the server 18.16 of Debian 12, in a root folder of its packages; or the engine of a
+current one, which is a library of npm, behind a few lines of HTTP (chdb_server.js).
+"""
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import urllib.request
+from pathlib import Path
+
+import pytest
 
 from harness import free_port, wait_until
 from suites import inside, unpacked
@@ -68,3 +75,40 @@ def clickhouse(lab, folder):
         yield server
     finally:
         server.end()
+
+
+CHDB = "chdb@3.4.0"
+
+
+def current_engine_modules(build):
+    """Its folder node_modules. Half a gigabyte: fetched once, and only where each version is asked for."""
+    folder = Path(build).resolve() / "chdb"
+    if not (folder / "node_modules/chdb").exists():
+        if not os.environ.get("STACKCAM_EVERY_VERSION") or not shutil.which("npm"):
+            pytest.skip(f"{CHDB} of npm is not there; STACKCAM_EVERY_VERSION=1 fetches it")
+        folder.mkdir(exist_ok=True)
+        done = subprocess.run(["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", CHDB],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"npm cannot fetch {CHDB}: {done.stderr[-300:]}")
+    return folder / "node_modules"
+
+
+@contextlib.contextmanager
+def current_engine(build, folder):
+    """The address of a current engine."""
+    port = free_port()
+    program = Path(__file__).with_name("chdb_server.js")
+    with subprocess.Popen(["node", program, current_engine_modules(build), folder, str(port)], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        def is_there():
+            assert process.poll() is None, "chdb ended"
+            with contextlib.suppress(OSError):
+                return urllib.request.urlopen(f"http://127.0.0.1:{port}/ping", timeout=5).read() == b"Ok.\n"
+            return False
+
+        try:
+            assert wait_until(is_there), "chdb does not start"
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from clickhouse import clickhouse
+from clickhouse import clickhouse, current_engine
 from harness import PATIENCE, free_port, needs_root
 from test_serve import serving
 
@@ -144,6 +144,22 @@ def test_same_answers(shared_lab, server, store, tmp_path):
     assert [answer["functions"] for answer in named] == [answer["functions"] for answer in read]
     assert [answer["sum"]["total"] for answer in named] == [answer["sum"]["total"] for answer in read]
     assert named[0]["sum"]["total"] > named[2]["sum"]["total"] == 0
+
+
+def test_current_engine(request, shared_lab, store, tmp_path):
+    """The language of a current ClickHouse: each statement, and the same answers."""
+    with current_engine(request.config.getoption("--build"), tmp_path) as url:
+        done = shared_lab.run("doctor", "--sums", url)
+        assert done.returncode == 0, done.stdout
+        copy = tmp_path / "store"
+        shutil.copytree(store, copy, ignore=shutil.ignore_patterns("collector", "sums.db*"))
+        with serving(shared_lab, copy, *options()) as serve:
+            expected = ask_all(serve, QUESTIONS)
+            read = [json.loads(ask(serve, question))["functions"] for question in NAMED]
+        with serving(shared_lab, copy, *options("--sums", url)) as serve:
+            serve.hear(ALL_SENT)
+            assert ask_all(serve, QUESTIONS) == expected
+            assert [json.loads(ask(serve, question))["functions"] for question in NAMED] == read
 
 
 def test_sent_again_counts_once(shared_lab, server, store):
