@@ -185,7 +185,7 @@ _stackcam_value()
 	report,--columns)
 		_stackcam_list "total self calls avg min max p50 p99 percent self-percent on-cpu inferred all"
 		;;
-	report,--by | diff,--by) _stackcam_list "process name cgroup container thread image label endpoint wait waker lock holder" ;;
+	report,--by | diff,--by) _stackcam_list "process name cgroup container user thread image label endpoint wait waker lock holder" ;;
 	report,--wait | diff,--wait)
 		_stackcam_list "lock poll sleep disk file page-fault socket-read socket-write connect accept
 			ipc child signal io_uring stopped ready work channel select sync

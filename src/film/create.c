@@ -182,7 +182,8 @@ int film_create_tables(sqlite3 *db)
 		return SQLITE_NOMEM;
 	rc = film_sql_run(db, setup);
 	for (i = 0; rc == SQLITE_OK && i < film_table_count; i++)
-		rc = film_sql_run(db, film_tables[i].sql);
+		if (!film_tables[i].until)
+			rc = film_sql_run(db, film_tables[i].sql);
 	if (rc == SQLITE_OK)
 		rc = film_sql_run(db, "COMMIT");
 	sqlite3_free(setup);

@@ -52,8 +52,13 @@ uint32_t film_add_event(struct film_writer *w, const struct film_event *event)
 
 bool film_pack_rows(struct film_writer *w)
 {
-	static const struct film_process process = {
-		.comm = "", .command = "", .exe = "", .cgroup = "", .container = ""};
+	static const struct film_process process = {.comm = "",
+						    .command = "",
+						    .exe = "",
+						    .cgroup = "",
+						    .container = "",
+						    .user = "",
+						    .resource = ""};
 
 	return vec_push(&w->packed_processes, process) &&
 	       vec_push(&w->packed_threads, (struct film_thread){.comm = ""});
@@ -72,7 +77,8 @@ static bool put_process(struct film_writer *w, uint32_t id, const struct film_pr
 		     (uint64_t)process->parent, process->start, process->end,
 		     film_fit(w, process->comm), film_fit(w, process->command),
 		     film_fit(w, process->exe), film_fit(w, process->cgroup),
-		     film_fit(w, process->container));
+		     film_fit(w, process->container), film_fit(w, process->user),
+		     film_fit(w, process->resource));
 	return true;
 }
 

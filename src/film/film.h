@@ -16,7 +16,7 @@
  */
 
 #define FILM_APPLICATION_ID 0x53434d46 /* "SCMF" */
-#define FILM_SCHEMA_VERSION 2
+#define FILM_SCHEMA_VERSION 3
 #define FILM_BUILD_ID_MAX   64
 #define FILM_GAP	    "[native frames without unwind information]"
 
@@ -50,6 +50,13 @@ struct film_process {
 	const char *exe;
 	const char *cgroup;    /* path of the control group */
 	const char *container; /* container that the process runs in (film/container.h); "": none */
+	/*
+	 * its user, a name or a number, when it was met or executed its program; "": not known.
+	 * Writers take null for "", in the next one too
+	 */
+	const char *user;
+	/* what the program says of itself, as labels (film/labels.h): "service.name=shop" */
+	const char *resource;
 };
 
 struct film_thread {

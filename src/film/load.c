@@ -113,7 +113,14 @@ static void take_process(struct film_row *r)
 		.exe = row_text(r, 7),
 		.cgroup = row_text(r, 8),
 		.container = row_text(r, 9),
+		.user = "",
+		.resource = "",
 	};
+
+	if (loader_of(r)->version >= 3) {
+		process.user = row_text(r, 10);
+		process.resource = row_text(r, 11);
+	}
 
 	row_check_id(r, loader_of(r)->processes.count, FILM_ROWS_MAX);
 	push(r, processes, process);
@@ -136,7 +143,7 @@ static void take_thread(struct film_row *r)
 static void take_processes(struct film_row *r)
 {
 	struct loader *l = r->context;
-	const struct processes_texts texts = {l->replaced, &l->words_left};
+	const struct processes_texts texts = {l->replaced, &l->words_left, l->version};
 	size_t first = l->processes.count, size;
 	uint32_t count = load_block_rows(r, first, FILM_ROWS_MAX);
 	const void *data = row_bytes(r, 2, &size);
@@ -155,7 +162,7 @@ static void take_processes(struct film_row *r)
 static void take_threads(struct film_row *r)
 {
 	struct loader *l = r->context;
-	const struct processes_texts texts = {l->replaced, &l->words_left};
+	const struct processes_texts texts = {l->replaced, &l->words_left, l->version};
 	size_t first = l->threads.count, size;
 	uint32_t count = load_block_rows(r, first, FILM_ROWS_MAX);
 	const void *data = row_bytes(r, 2, &size);
@@ -306,8 +313,13 @@ static bool push_unused(struct loader *l)
 /* The same of tables that are read from their first row each time. */
 static bool push_unused_again(struct loader *l)
 {
-	static const struct film_process process = {
-		.comm = "", .command = "", .exe = "", .cgroup = "", .container = ""};
+	static const struct film_process process = {.comm = "",
+						    .command = "",
+						    .exe = "",
+						    .cgroup = "",
+						    .container = "",
+						    .user = "",
+						    .resource = ""};
 
 	return vec_push(&l->events, (struct film_event){.name = "", .unit = "", .source = ""}) &&
 	       vec_push(&l->processes, process) &&
@@ -414,7 +426,7 @@ static int check_info(struct loader *l)
 	return 0;
 }
 
-static int load_tables(struct loader *l, int version, enum film_part part)
+static int load_tables(struct loader *l, enum film_part part)
 {
 	size_t count = sizeof(loads) / sizeof(loads[0]);
 	struct film_reading *reading = &l->reading;
@@ -434,7 +446,7 @@ static int load_tables(struct loader *l, int version, enum film_part part)
 	if ((!l->images.count && !push_unused(l)) || !push_unused_again(l))
 		return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
 	for (size_t i = 0; !err && i < count; i++)
-		if (loads[i].since <= version && loads[i].part >= part)
+		if (loads[i].since <= l->version && loads[i].part >= part)
 			err = load_table(l, &loads[i]);
 	reading->text_bytes = most - l->text_left;
 	reading->name_bytes = FILM_NAMES_MAX - l->names_left;
@@ -452,15 +464,15 @@ int film_load(sqlite3 *db, const char *path, enum film_part part, struct film *f
 			   .film = film,
 			   .texts = &film->private->texts,
 			   .replaced = &film->private->replaced};
-	int rc, err, version = 0;
+	int rc, err;
 
 	take_over(&l);
 	/* one transaction: all tables as they were at one moment, also while the film is written */
 	rc = film_sql_run(db, "BEGIN");
-	err = rc == SQLITE_OK ? film_check_schema(db, path, &version, why)
+	err = rc == SQLITE_OK ? film_check_schema(db, path, &l.version, why)
 			      : film_read_failed(db, rc, path, why);
 	if (!err)
-		err = load_tables(&l, version, part);
+		err = load_tables(&l, part);
 	if (rc == SQLITE_OK)
 		film_sql_run(db, "COMMIT");
 	hand_over(&l);

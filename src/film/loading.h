@@ -19,6 +19,7 @@ struct loader {
 	const char *path;
 	struct fail *why;
 	struct film *film;
+	int version; /* of its format */
 	struct film_reading reading;
 	struct arena *texts, *replaced;
 	uint64_t text_left;	/* bytes of text that may still come */

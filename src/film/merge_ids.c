@@ -131,7 +131,10 @@ static int add_process(struct merge_ids *ids, const struct film_process *p, uint
 	row->exe = keep(ids, p->exe);
 	row->cgroup = keep(ids, p->cgroup);
 	row->container = keep(ids, p->container);
-	if (!row->comm || !row->command || !row->exe || !row->cgroup || !row->container)
+	row->user = keep(ids, p->user);
+	row->resource = keep(ids, p->resource);
+	if (!row->comm || !row->command || !row->exe || !row->cgroup || !row->container ||
+	    !row->user || !row->resource)
 		return -ENOMEM;
 	*id = film_add_process(ids->to, row);
 	if (*id &&
@@ -145,14 +148,20 @@ static int update_process(struct merge_ids *ids, uint32_t id, const struct film_
 {
 	struct film_process *row = &ids->processes.at[id].row;
 	bool ended = p->end && !row->end, renamed = strcmp(row->comm, p->comm);
+	/* a film of an earlier version does not know it */
+	bool has_user = *p->user && !*row->user, has_resource = *p->resource && !*row->resource;
 
-	if (!ended && !renamed)
+	if (!ended && !renamed && !has_user && !has_resource)
 		return 0;
 	if (ended)
 		row->end = shifted_or_none(ids, p->end);
 	if (renamed)
 		row->comm = keep(ids, p->comm);
-	if (!row->comm)
+	if (has_user)
+		row->user = keep(ids, p->user);
+	if (has_resource)
+		row->resource = keep(ids, p->resource);
+	if (!row->comm || !row->user || !row->resource)
 		return -ENOMEM;
 	film_set_process(ids->to, id, row);
 	return 0;

@@ -10,7 +10,8 @@
 #include "film/schema.h"
 
 enum {
-	PROCESS_WORDS = 5,
+	PROCESS_WORDS = 7,
+	PROCESS_WORDS_BEFORE = 5, /* version 2: without user and resource */
 	THREAD_WORDS = 1,
 	PROCESS_NUMBERS = 4,
 	THREAD_NUMBERS = 3,
@@ -96,8 +97,13 @@ int processes_pack(struct columns *c, const struct film_process *processes, size
 
 	for (n = 0; !err && n < room && words.bytes < FILM_BLOCK_TEXT_MAX; n++) {
 		const struct film_process *p = &processes[n];
-		const char *texts[PROCESS_WORDS] = {p->comm, p->command, p->exe, p->cgroup,
-						    p->container};
+		const char *texts[PROCESS_WORDS] = {p->comm,
+						    p->command,
+						    p->exe,
+						    p->cgroup,
+						    p->container,
+						    p->user ? p->user : "",
+						    p->resource ? p->resource : ""};
 
 		numbers[n] = p->pid;
 		numbers[room + n] = p->parent;
@@ -234,9 +240,10 @@ int processes_unpack(struct column_reader *r, const void *data, size_t size,
 		     const struct processes_texts *texts, struct film_process *processes,
 		     size_t count)
 {
+	const bool has_all = texts->version >= 3;
+	const size_t words = has_all ? PROCESS_WORDS : PROCESS_WORDS_BEFORE;
 	struct unpacked u;
-	int err = unpack(r, data, size, count, PROCESS_NUMBERS + PROCESS_WORDS, PROCESS_WORDS,
-			 texts, &u);
+	int err = unpack(r, data, size, count, PROCESS_NUMBERS + words, words, texts, &u);
 
 	for (size_t i = 0; !err && i < count; i++) {
 		const uint64_t *n = u.numbers + i;
@@ -251,6 +258,8 @@ int processes_unpack(struct column_reader *r, const void *data, size_t size,
 			.exe = word(&u, n[6 * count], &err),
 			.cgroup = word(&u, n[7 * count], &err),
 			.container = word(&u, n[8 * count], &err),
+			.user = has_all ? word(&u, n[9 * count], &err) : "",
+			.resource = has_all ? word(&u, n[10 * count], &err) : "",
 		};
 	}
 	unpacked_free(&u);

@@ -13,7 +13,7 @@
  *
  *	words		how many; the length of each
  *	processes	pid, parent, start, end - start, comm, command, exe, cgroup, container
- *			(words)
+ *			and, since version 3, user, resource (words)
  *	threads		process, tid - its pid, start - its start, comm (0: as its process, else a
  *			word + 1)
  *	the words	without separators
@@ -41,6 +41,7 @@ int threads_pack(struct columns *c, const struct film_process *processes,
 struct processes_texts {
 	struct arena *arena;
 	uint64_t *left;
+	int version; /* of the film */
 };
 int processes_unpack(struct column_reader *r, const void *data, size_t size,
 		     const struct processes_texts *texts, struct film_process *processes,

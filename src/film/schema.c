@@ -19,7 +19,12 @@ const struct film_table film_tables[] = {
 	 "CREATE TABLE process(id INTEGER PRIMARY KEY, pid INTEGER, parent INTEGER, "
 	 "started INTEGER, ended INTEGER, comm TEXT, command TEXT, exe TEXT, "
 	 "cgroup TEXT, container TEXT)",
-	 1},
+	 1, 2},
+	{"process",
+	 "CREATE TABLE process(id INTEGER PRIMARY KEY, pid INTEGER, parent INTEGER, "
+	 "started INTEGER, ended INTEGER, comm TEXT, command TEXT, exe TEXT, "
+	 "cgroup TEXT, container TEXT, user TEXT, resource TEXT)",
+	 3},
 	{"processes", "CREATE TABLE processes(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 2},
 	{"threads", "CREATE TABLE threads(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 2},
 	{"thread",
@@ -142,6 +147,11 @@ int film_read_failed(sqlite3 *db, int rc, const char *path, struct fail *why)
 	}
 }
 
+static bool is_in(const struct film_table *table, int version)
+{
+	return table->since <= version && (!table->until || version <= table->until);
+}
+
 static int check_table(sqlite3_stmt *row, int version, bool *seen, const char *path,
 		       struct fail *why)
 {
@@ -151,7 +161,7 @@ static int check_table(sqlite3_stmt *row, int version, bool *seen, const char *p
 	unsigned int i;
 
 	for (i = 0; type && name && sql && !strcmp(type, "table") && i < film_table_count; i++) {
-		if (!seen[i] && film_tables[i].since <= version &&
+		if (!seen[i] && is_in(&film_tables[i], version) &&
 		    !strcmp(name, film_tables[i].name) && !strcmp(sql, film_tables[i].sql)) {
 			seen[i] = true;
 			return 0;
@@ -179,7 +189,7 @@ static int check_tables(sqlite3 *db, int version, const char *path, struct fail 
 	if (!err && rc != SQLITE_DONE)
 		err = film_read_failed(db, rc, path, why);
 	for (i = 0; !err && i < film_table_count; i++) {
-		if (!seen[i] && film_tables[i].since <= version)
+		if (!seen[i] && is_in(&film_tables[i], version))
 			err = film_damaged(why, path, "a table of a film is missing");
 	}
 	sqlite3_finalize(rows);

@@ -65,7 +65,8 @@ enum film_block_kind {
 struct film_table {
 	const char *name;
 	const char *sql; /* as in sqlite_schema */
-	int since;	 /* first schema version that has the table */
+	int since;	 /* first schema version that has the table, */
+	int until;	 /* and the last one; 0: it has it now */
 };
 extern const struct film_table film_tables[];
 extern const unsigned int film_table_count;

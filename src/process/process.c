@@ -10,12 +10,14 @@
 #include "process/container.h"
 #include "process/pods.h"
 #include "process/procfs.h"
+#include "process/users.h"
 
 #define COMMAND_BYTES_MAX 4096
 #define COMMAND_BYTES_FEW 256
 #define CGROUP_BYTES_MAX  (64 * 1024)
 #define MAPS_BYTES_MAX	  (16 * 1024 * 1024)
 #define LINK_BYTES_MAX	  4096
+#define STATUS_BYTES_MAX  (64 * 1024)
 #define CONTAINER_MAX	  256
 #define TEXT_MAX	  (CONTAINER_MAX + PODS_NAMES_SIZE + 2)
 
@@ -31,7 +33,8 @@ struct tracked *tracked_new(pid_t pid)
 	p->exe = strdup("");
 	p->cgroup = strdup("");
 	p->container = strdup("");
-	if (p->command && p->exe && p->cgroup && p->container)
+	p->user = strdup("");
+	if (p->command && p->exe && p->cgroup && p->container && p->user)
 		return t;
 	tracked_free(t, NULL, 0);
 	return NULL;
@@ -44,6 +47,7 @@ void tracked_free(struct tracked *t, struct images *images, uint64_t time)
 	free(t->process.exe);
 	free(t->process.cgroup);
 	free(t->process.container);
+	free(t->process.user);
 	free(t);
 }
 
@@ -119,7 +123,20 @@ static void read_cgroup(struct process *p, struct buf *text)
 	set_text(&p->container, container);
 }
 
-void tracked_read_strings(struct tracked *t, bool brief)
+/* Behind the control group, which says whether it is in a container. */
+static void read_user(struct process *p, struct users *users, struct buf *text)
+{
+	char name[USERS_NAME_MAX + 1];
+	uint32_t uid;
+
+	if (procfs_read(p->pid, "status", STATUS_BYTES_MAX, text) ||
+	    !procfs_parse_user((char *)text->at, &uid))
+		return;
+	users_name(users, uid, *p->container, name, sizeof(name));
+	set_text(&p->user, name);
+}
+
+void tracked_read_strings(struct tracked *t, struct users *users, bool brief)
 {
 	struct process *p = &t->process;
 	char exe[LINK_BYTES_MAX];
@@ -129,6 +146,7 @@ void tracked_read_strings(struct tracked *t, bool brief)
 	set_text(&p->exe, exe);
 	read_command(p, brief, &text);
 	read_cgroup(p, &text);
+	read_user(p, users, &text);
 	buf_free(&text);
 }
 
@@ -139,7 +157,8 @@ int tracked_inherit(struct tracked *t, const struct tracked *parent)
 
 	t->exe_unknown = parent->exe_unknown;
 	if (set_text(&p->command, from->command) || set_text(&p->exe, from->exe) ||
-	    set_text(&p->cgroup, from->cgroup) || set_text(&p->container, from->container))
+	    set_text(&p->cgroup, from->cgroup) || set_text(&p->container, from->container) ||
+	    set_text(&p->user, from->user))
 		return -ENOMEM;
 	return 0;
 }

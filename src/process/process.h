@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "process/mappings.h"
 #include "process/targets.h"
+#include "process/users.h"
 
 /* What targets.c keeps of a process beyond what it shows. */
 struct tracked {
@@ -73,10 +74,11 @@ void tracked_free(struct tracked *t, struct images *images, uint64_t time);
 void tracked_publish(struct tracked *t);
 
 /*
- * Command, exe, control group and container from /proc. A command and exe that can't be read become
- * "", a control group stays what it was. brief: of the command only the beginning is kept.
+ * Command, exe, control group, container and user from /proc. A command and exe that can't be read
+ * become "", a control group and user stay what they were. brief: of the command only the beginning
+ * is kept.
  */
-void tracked_read_strings(struct tracked *t, bool brief);
+void tracked_read_strings(struct tracked *t, struct users *users, bool brief);
 
 /* The same from the process that it was forked from. */
 int tracked_inherit(struct tracked *t, const struct tracked *parent);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,14 @@ pid_t procfs_parse_tgid(const char *text)
 	if (!line || sscanf(line, "\nTgid: %d", &tgid) != 1 || tgid < 0)
 		return 0;
 	return tgid;
+}
+
+bool procfs_parse_user(const char *text, uint32_t *uid)
+{
+	/* as above */
+	const char *line = strstr(text, "\nUid:");
+
+	return line && sscanf(line, "\nUid: %*u %" SCNu32, uid) == 1;
 }
 
 pid_t procfs_parse_tracer(const char *text, bool *stopped)

@@ -41,6 +41,9 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *stat);
 /* The number after "Tgid:" in a status file; 0: none. */
 pid_t procfs_parse_tgid(const char *text);
 
+/* The effective user in a status file. False: there is none. */
+bool procfs_parse_user(const char *text, uint32_t *uid);
+
 /*
  * The pid of the ptrace(2) tracer in a status file; 0: none. *stopped: whether the tracer has
  * stopped the process.

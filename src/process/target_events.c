@@ -141,7 +141,7 @@ static void take_exec(struct targets *targets, const struct target_event *event)
 	t->process.executed = event->time;
 	memcpy(t->process.comm, event->comm, sizeof(t->process.comm));
 	t->process.comm[sizeof(t->process.comm) - 1] = 0;
-	tracked_read_strings(t, targets_has_many(targets));
+	tracked_read_strings(t, &targets->users, targets_has_many(targets));
 	if (!t->process.end) {
 		/* the others are dead, and the one that executes has become the first */
 		thread = thread_add(&targets->threads, t, event->pid);

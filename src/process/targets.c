@@ -96,7 +96,7 @@ static void read_identity(struct targets *targets, struct tracked *t,
 	t->start_ticks = stat->start_ticks;
 	if (!t->process.start)
 		t->process.start = procfs_ticks_to_ns(stat->start_ticks);
-	tracked_read_strings(t, targets_has_many(targets));
+	tracked_read_strings(t, &targets->users, targets_has_many(targets));
 	targets->counts.refused_threads += threads_read(&targets->threads, t);
 	first = thread_find(&targets->threads, t->process.pid);
 	if (first) {
@@ -356,6 +356,7 @@ void targets_free(struct targets *targets)
 	vec_foreach (&targets->ended, t)
 		tracked_free(*t, targets->images, (*t)->process.end);
 	vec_free(&targets->ended);
+	users_free(&targets->users);
 	map_free(&targets->processes);
 	threads_free(&targets->threads);
 	images_free(targets->images);

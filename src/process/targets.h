@@ -43,6 +43,11 @@ struct process {
 	 * pod of Kubernetes followed by " NAMESPACE/POD/CONTAINER" (pods.h)
 	 */
 	char *container;
+	/*
+	 * effective user, when it was met or executed a program: a name or a number (users.h); "":
+	 * not known
+	 */
+	char *user;
 	struct mapping *mappings; /* executable ones, sorted by start, not overlapping */
 	size_t mapping_count;
 	uint32_t generation; /* incremented by each change of mappings */

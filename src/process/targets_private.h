@@ -12,6 +12,7 @@
 #include "process/process.h"
 #include "process/procfs.h"
 #include "process/targets.h"
+#include "process/users.h"
 
 /* /proc tells births in ticks, events to the nanosecond: so far apart the two may lie. */
 #define TICKS_NS 20000000ull
@@ -30,6 +31,7 @@ struct targets {
 	bool some_distrusted;
 	bool is_ending;		     /* no process is met any more */
 	struct target_counts counts; /* the refused ones */
+	struct users users;
 };
 
 /* Calls what the listener has for it, if anything. */

@@ -31,11 +31,11 @@ const char question_help[] =
 	"      --grown TIME      of mem-inuse and other levels: only what stacks hold more than\n"
 	"                        that long before, or when the film began\n"
 	"      --request ID          only what threads did for that request, by its id or number\n"
-	"      --by WHAT[,WHAT…] group by process, name, cgroup or container (of processes),\n"
-	"                        thread, image, label; by endpoint of the request that a thread\n"
-	"                        worked on; of waits by\n"
-	"                        wait, waker; of waits for locks by lock, holder; of calls with\n"
-	"                        values by arg.NAME, arg.NAME.MEMBER, result: how long they took\n"
+	"      --by WHAT[,WHAT…] group by process, name, cgroup, container or user (of\n"
+	"                        processes), thread, image, label; by endpoint of the request\n"
+	"                        that a thread worked on; of waits by wait, waker; of waits for\n"
+	"                        locks by lock, holder; of calls with values by arg.NAME,\n"
+	"                        arg.NAME.MEMBER, result: how long they took\n"
 	"      --lines           split functions by source line\n"
 	"      --inlines         show inlined functions as frames of their own\n"
 	"      --native          show the interpreter's own frames that run those of a language\n"
@@ -82,9 +82,11 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		{"wait", &shape->by_wait},	 {"waker", &shape->by_waker},
 		{"lock", &shape->by_lock},	 {"holder", &shape->by_holder},
 		{"cgroup", &shape->by_cgroup},	 {"container", &shape->by_container},
+		{"user", &shape->by_user},
 	};
 	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
+	int own;
 
 	for (;;) {
 		size_t length = strcspn(at, ","), i;
@@ -96,17 +98,18 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 			return fail(why, -EINVAL, NULL,
 				    "'%s' is not a list of process, name, thread, image, label, "
 				    "endpoint, wait, waker, "
-				    "lock, holder, cgroup, container",
+				    "lock, holder, cgroup, container, user",
 				    value);
 		*groups[i].flag = true;
 		if (!at[length])
 			break;
 		at += length + 1;
 	}
-	if (shape->by_name + shape->by_cgroup + shape->by_container > 1)
+	own = shape->by_name + shape->by_cgroup + shape->by_container + shape->by_user;
+	if (own > 1)
 		return fail(why, -EINVAL, NULL,
-			    "a process is grouped by one of name, cgroup and container");
-	shape->by_process |= shape->by_name || shape->by_cgroup || shape->by_container;
+			    "a process is grouped by one of name, cgroup, container and user");
+	shape->by_process |= own > 0;
 	return 0;
 }
 
@@ -118,6 +121,9 @@ const char *shape_process_group(const struct shape *shape, const struct film_pro
 	if (shape->by_container) {
 		*key = "container";
 		name = *process->container ? process->container : "[no container]";
+	} else if (shape->by_user) {
+		*key = "user";
+		name = process->user ? process->user : "";
 	} else if (shape->by_cgroup) {
 		*key = "cgroup";
 		name = process->cgroup;

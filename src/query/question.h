@@ -39,8 +39,8 @@ struct filter {
 /* How stacks are merged into a flame. */
 struct shape {
 	bool by_process, by_thread; /* group by frames at the root */
-	/* with by_process: one group for all processes of a name, a control group, a container */
-	bool by_name, by_cgroup, by_container;
+	/* with by_process: one group for all processes of a name, a control group … */
+	bool by_name, by_cgroup, by_container, by_user;
 	bool by_image; /* merge consecutive frames of one image */
 	bool lines;    /* a frame per source line instead of per function */
 	bool inlines;  /* show inlined functions as frames */
@@ -54,8 +54,8 @@ struct shape {
 };
 
 /*
- * What groups processes by the shape, in place of their pids: their name, control group or
- * container. *key: its name in JSON. Null: each process is a group of its own.
+ * What groups processes by the shape, in place of their pids: their name, control group, container
+ * or user. *key: its name in JSON. Null: each process is a group of its own.
  */
 const char *shape_process_group(const struct shape *shape, const struct film_process *process,
 				const char **key);

@@ -135,6 +135,7 @@ static struct film_process describe(const struct process *process)
 		.exe = or_empty(process->exe),
 		.cgroup = or_empty(process->cgroup),
 		.container = or_empty(process->container),
+		.user = or_empty(process->user),
 	};
 }
 

@@ -139,10 +139,14 @@ static char *name_image(const struct group *group)
 
 static const char *title_of_processes(const struct group *group)
 {
-	if (group->processes && !strcmp(group->processes_key, "cgroup"))
-		return "Control group";
-	return group->processes && !strcmp(group->processes_key, "container") ? "Container"
-									      : "Process";
+	static const struct {
+		const char *key, *title;
+	} titles[] = {{"cgroup", "Control group"}, {"container", "Container"}, {"user", "User"}};
+
+	for (size_t i = 0; group->processes && i < sizeof(titles) / sizeof(titles[0]); i++)
+		if (!strcmp(group->processes_key, titles[i].key))
+			return titles[i].title;
+	return "Process";
 }
 
 static void choose_columns(const struct group *first, struct columns *columns)

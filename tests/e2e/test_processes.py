@@ -3,9 +3,12 @@
 
 import json
 import os
+import pwd
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -259,6 +262,19 @@ def test_by_control_group(lab):
         film = lab.record("-d", 1, "--cgroup", group)
     shares = film.self_shares()
     assert shares["c30"] > 0.9 and "f70" not in shares, film.explain()
+
+
+def test_by_user(lab):
+    """The user that a process has become, and not the one of its program; whoever it is as its film begins."""
+    other = pwd.getpwnam("nobody")
+    code = f"import os; os.setuid({other.pw_uid}); print('ready', flush=True)\nwhile True: pass"
+    with running(sys.executable, "-c", code) as given_up, running(lab.program("split"), 20) as root:
+        film = lab.record("-d", 1, "-p", f"{given_up.pid},{root.pid}")
+    answer = film.json("--by", "user")
+    totals = {group["user"]: group["total"] for group in answer["groups"]}
+    assert set(totals) == {other.pw_name, "root"}, answer["groups"]
+    assert sum(totals.values()) == answer["event"]["total"] and min(totals.values()) > 0.2 * sum(totals.values()), totals
+    assert re.search(r"\bUser$", film.report("--by", "user").stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("options", [(), ("-a",)])

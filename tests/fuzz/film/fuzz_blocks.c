@@ -135,12 +135,12 @@ static void take_calls(const void *block, size_t size, size_t count)
 }
 
 static void take_processes(struct column_reader *reader, const void *block, size_t size,
-			   size_t count)
+			   size_t count, int version)
 {
 	struct film_process *processes = calloc(count + 1, sizeof(*processes));
 	uint64_t left = 100000, had = 0;
 	struct arena arena = {0};
-	const struct processes_texts texts = {&arena, &left};
+	const struct processes_texts texts = {&arena, &left, version};
 	size_t i;
 
 	if (!processes_unpack(reader, block, size, &texts, processes, count)) {
@@ -148,7 +148,8 @@ static void take_processes(struct column_reader *reader, const void *block, size
 		for (i = 0; i < count; i++)
 			had += strlen(processes[i].comm) + strlen(processes[i].command) +
 			       strlen(processes[i].exe) + strlen(processes[i].cgroup) +
-			       strlen(processes[i].container);
+			       strlen(processes[i].container) + strlen(processes[i].user) +
+			       strlen(processes[i].resource);
 		check(left < 100000 || !had);
 	}
 	arena_free(&arena);
@@ -296,7 +297,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		take_kind(FILM_BLOCK_SUMS, block, packed, (uint32_t)count);
 		break;
 	case 11:
-		take_processes(&reader, block, packed, count);
+		for (int version = 2; version <= FILM_SCHEMA_VERSION; version++)
+			take_processes(&reader, block, packed, count, version);
 		break;
 	case 12:
 		take_threads(&reader, block, packed, count);

@@ -32,7 +32,9 @@ static void test_everything_comes_back(void **state)
 	const char *path = new_path();
 	struct film_writer *w = create(path);
 	struct film_event event = {"mem-alloc", "bytes", WEIRD, 0};
-	struct film_process process = {200, 100, UINT64_MAX, 9, WEIRD, "a b c", "/x", "/c", "id"};
+	struct film_process process = {
+		200,  100,	  UINT64_MAX,	      9, WEIRD, "a b c", "/x", "/c",
+		"id", "www-data", "service.name=shop"};
 	struct film_thread thread = {2, 201, 3, WEIRD};
 	struct film_image image = {.kind = FILM_IMAGE_ANON, .path = WEIRD, .build_id_size = 20};
 	struct film_name names[] = {{"inner<int>(char)", "/src/a.c", 10},
@@ -92,6 +94,10 @@ static void test_everything_comes_back(void **state)
 	assert_string_equal(film->processes[2].comm, WEIRD);
 	assert_string_equal(film->processes[2].command, "executed another");
 	assert_string_equal(film->processes[2].container, "id");
+	assert_string_equal(film->processes[2].user, "www-data");
+	assert_string_equal(film->processes[2].resource, "service.name=shop");
+	/* the first one was written without */
+	assert_string_equal(film->processes[1].user, "");
 	assert_string_equal(film->processes[1].exe, "");
 	assert_int_equal(film->threads[2].tid, 201);
 	assert_string_equal(film->images[2].path, WEIRD);

@@ -87,10 +87,11 @@ static void test_other_schemas(void **state)
 		const char *change, *words;
 		int err;
 	} cases[] = {
-		{"PRAGMA user_version = 3", "version 3", -EPROTONOSUPPORT},
+		{"PRAGMA user_version = 4", "version 4", -EPROTONOSUPPORT},
 		{"PRAGMA user_version = 0", "version 0", -EPROTONOSUPPORT},
 		{"PRAGMA application_id = 1", "another program", -EBADMSG},
-		{"PRAGMA user_version = 1", "no film has a table \"processes\"", -EBADMSG},
+		{"PRAGMA user_version = 1", "no film has a table \"process\"", -EBADMSG},
+		{"PRAGMA user_version = 2", "no film has a table \"process\"", -EBADMSG},
 		{"CREATE TABLE more(x)", "no film has a table \"more\"", -EBADMSG},
 		{"CREATE VIEW v AS SELECT 1", "no film has a view \"v\"", -EBADMSG},
 		{"CREATE TRIGGER t AFTER INSERT ON loss BEGIN DELETE FROM loss; END", "trigger",

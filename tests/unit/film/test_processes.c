@@ -51,6 +51,8 @@ static struct people make_people(void)
 			.exe = i % 4 ? "/usr/lib/cc1" : "",
 			.cgroup = "/user.slice",
 			.container = i % 100 ? "" : text(&p, "%u", i / 1000),
+			.user = i % 9 ? "builder" : NULL,
+			.resource = i % 50 ? "" : text(&p, "service.name=s%u", i / 500),
 		};
 		p.threads[i] = (struct film_thread){
 			.process = i / 2,
@@ -80,6 +82,8 @@ static void same_process(const struct film_process *a, const struct film_process
 	assert_string_equal(a->exe, b->exe);
 	assert_string_equal(a->cgroup, b->cgroup);
 	assert_string_equal(a->container, b->container);
+	assert_string_equal(a->user ? a->user : "", b->user);
+	assert_string_equal(a->resource, b->resource);
 }
 
 static void same_thread(const struct film_thread *a, const struct film_thread *b)
@@ -99,7 +103,7 @@ static void test_round_trip(void **state)
 	struct column_reader reader = {0};
 	struct columns columns = {0};
 	struct arena arena = {0};
-	const struct processes_texts texts = {&arena, &left};
+	const struct processes_texts texts = {&arena, &left, FILM_SCHEMA_VERSION};
 	size_t from, count;
 
 	(void)state;
@@ -144,7 +148,7 @@ static void test_limits(void **state)
 	struct columns columns = {0};
 	struct arena arena = {0};
 	uint64_t left = 10;
-	const struct processes_texts texts = {&arena, &left};
+	const struct processes_texts texts = {&arena, &left, FILM_SCHEMA_VERSION};
 	size_t count;
 
 	(void)state;
@@ -175,6 +179,56 @@ static void test_limits(void **state)
 	free_people(&p);
 }
 
+/* A block of version 2, as doc/film.md has it: processes without user and resource. */
+static void test_block_before(void **state)
+{
+	static const char *const words[] = {"cc", "cc -c a.c", "/bin/cc", "/", ""};
+	/* pid, parent, started, length; then the words' numbers */
+	static const uint64_t rows[][2] = {{10, 11}, {1, 1}, {5, 6}, {7, 8}, {0, 0},
+					   {1, 1},   {2, 2}, {3, 3}, {4, 4}};
+	const struct film_process wanted = {.pid = 11,
+					    .parent = 1,
+					    .start = 6,
+					    .end = 14,
+					    .comm = "cc",
+					    .command = "cc -c a.c",
+					    .exe = "/bin/cc",
+					    .cgroup = "/",
+					    .container = "",
+					    .user = "",
+					    .resource = ""};
+	const size_t columns = sizeof(rows) / sizeof(rows[0]);
+	uint64_t count = sizeof(words) / sizeof(words[0]), lengths[5], left = 1000;
+	struct column_reader reader = {0};
+	struct columns packed = {0};
+	struct arena arena = {0};
+	struct processes_texts texts = {&arena, &left, 2};
+	struct film_process out[2];
+
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		lengths[i] = strlen(words[i]);
+	columns_begin(&packed);
+	columns_put(&packed, &count, 1);
+	columns_put(&packed, lengths, count);
+	for (size_t i = 0; i < columns; i++)
+		columns_put(&packed, rows[i], 2);
+	for (size_t i = 0; i < count; i++)
+		columns_put_bytes(&packed, words[i], lengths[i]);
+	assert_int_equal(columns_end(&packed), 0);
+	assert_int_equal(
+		processes_unpack(&reader, packed.packed.at, packed.packed.count, &texts, out, 2),
+		0);
+	same_process(&out[1], &wanted);
+	texts.version = 3;
+	assert_int_equal(
+		processes_unpack(&reader, packed.packed.at, packed.packed.count, &texts, out, 2),
+		-EBADMSG);
+	column_reader_free(&reader);
+	columns_free(&packed);
+	arena_free(&arena);
+}
+
 /* A film in which they are packed: what a merge makes. */
 static void write_packed(const char *to)
 {
@@ -198,7 +252,8 @@ static void test_in_films(void **state)
 		{"UPDATE processes SET id = 2", "table processes"},
 		{"UPDATE processes SET data = x'00'", "table processes"},
 		{"UPDATE threads SET data = (SELECT data FROM processes)", "table threads"},
-		{"INSERT INTO process SELECT 1, 1, 1, 1, 1, '', '', '', '', ''", "table process"},
+		{"INSERT INTO process SELECT 1, 1, 1, 1, 1, '', '', '', '', '', '', ''",
+		 "table process"},
 		{"INSERT INTO threads SELECT 2, n, data FROM threads", ""},
 	};
 	const char *path = new_path();
@@ -228,8 +283,19 @@ static void test_in_films(void **state)
 	remove_folder();
 }
 
-/* Films of the version before had no such tables: they are read, merged and named as ever. */
-static void test_version_before(void **state)
+#define MAKE_BEFORE(version)                                                                     \
+	"CREATE TEMP TABLE kept AS SELECT id, pid, parent, started, ended, comm, command, exe, " \
+	"cgroup, container FROM process; DROP TABLE process; "                                   \
+	"CREATE TABLE process(id INTEGER PRIMARY KEY, pid INTEGER, parent INTEGER, "             \
+	"started INTEGER, ended INTEGER, comm TEXT, command TEXT, exe TEXT, "                    \
+	"cgroup TEXT, container TEXT); INSERT INTO process SELECT * FROM kept; "                 \
+	"PRAGMA user_version = " version
+
+/*
+ * Films of the versions before had no such tables, or no users: they are read, merged and named as
+ * ever.
+ */
+static void check_version_before(const char *change)
 {
 	const char *path = new_path(), *to = "/tmp/stackcam-processes-to.film";
 	struct film_writer *w = NULL;
@@ -238,11 +304,12 @@ static void test_version_before(void **state)
 	struct film *film;
 	size_t bad;
 
-	(void)state;
 	write_seconds(path, 2);
-	change_film(path, "DROP TABLE processes; DROP TABLE threads; PRAGMA user_version = 1");
+	change_film(path, change);
 	film = open_film(path);
 	check_seconds(film, 2);
+	assert_string_equal(film->processes[1].comm, "a");
+	assert_string_equal(film->processes[1].user, "");
 	film_free(film);
 	assert_int_equal(film_open_for_naming(path, &w, &why), 0);
 	film_name_frame(w, 1, &name, 1);
@@ -253,18 +320,25 @@ static void test_version_before(void **state)
 	assert_int_equal(film_merge_files(&path, 1, to, &bad, &why), 0);
 	film = open_film(to);
 	assert_int_equal(sum_of(film, 1).count, 200);
+	assert_string_equal(film->processes[1].comm, "a");
 	film_free(film);
 	unlink(to);
 	remove_folder();
 }
 
+static void test_versions_before(void **state)
+{
+	(void)state;
+	check_version_before(MAKE_BEFORE("1; DROP TABLE processes; DROP TABLE threads"));
+	check_version_before(MAKE_BEFORE("2"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_in_films),
-		cmocka_unit_test(test_version_before),
+		cmocka_unit_test(test_round_trip),	cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_in_films),	cmocka_unit_test(test_block_before),
+		cmocka_unit_test(test_versions_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,13 +278,17 @@ static void test_groups_of_processes(void **state)
 	first_group_is(film, "cgroup", 1, "cgroup", "/", 51);
 	first_group_is(film, "container", 1, "container", "[no container]", 51);
 	first_group_is(film, "name", 2, "process", "web", 42);
+	/* it was not known */
+	first_group_is(film, "user", 1, "user", NAME_UNKNOWN, 51);
 	for (uint32_t i = 1; i < film->process_count; i++)
 		if (film->processes[i].pid == 10) {
 			film->processes[i].cgroup = "/web.slice";
 			film->processes[i].container = "0123abcd shop/web/app";
+			film->processes[i].user = "www-data";
 		}
 	first_group_is(film, "cgroup", 2, "cgroup", "/web.slice", 42);
 	first_group_is(film, "container", 2, "container", "0123abcd shop/web/app", 42);
+	first_group_is(film, "user", 2, "user", "www-data", 42);
 	film_free(film);
 }
 
