@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/globs.h"
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 #include "server/api.h"
 #include "server/ask.h"
 #include "server/push.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 
 #define YEAR_2000  (946684800 * SECOND_NS)
 #define FUTURE_MAX (600 * SECOND_NS) /* how wrong a clock may be */

@@ -2,7 +2,7 @@
 #ifndef EXCHANGE_OTLP_TABLES_H
 #define EXCHANGE_OTLP_TABLES_H
 
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 #include "base/vec.h"
 #include "exchange/import.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "exchange/otlp/keys.h"
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 #include "base/text.h"
 #include "film/events.h"
 #include "film/labels.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 #include "film/reader.h"
 #include "query/filter.h"
 

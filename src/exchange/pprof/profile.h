@@ -7,7 +7,7 @@
 #include "base/gzip.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 
 /* Field numbers of the message Profile in github.com/google/pprof/proto/profile.proto. */
 enum pprof_field {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 
 static struct buf *top(struct message *m)
 {

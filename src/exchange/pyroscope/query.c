@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 
 enum {
 	TEXT_MAX = 4096, /* bytes of a text */

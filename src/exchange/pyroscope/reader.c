@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 
 /* Profiles of one push, each of which becomes a film. */
 #define PROFILES_MAX 256

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 #include "film/events.h"
 #include "film/labels.h"
 

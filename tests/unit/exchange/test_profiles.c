@@ -18,8 +18,8 @@
 #include "exchange/otlp/writer.h"
 #include "exchange/pprof/reader.h"
 #include "exchange/pprof/writer.h"
-#include "exchange/protobuf.h"
 #include "film/names.h"
+#include "base/protobuf.h"
 #include "film_build.h"
 #include "send/to_others.h"
 

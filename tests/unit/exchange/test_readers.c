@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/gzip.h"
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 #include "exchange/pyroscope/ingest.h"
 #include "exchange/pprof/reader.h"
 

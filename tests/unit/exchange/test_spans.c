@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 #include "exchange/otlp/spans.h"
 
 #define NOW   1800000000000000000ull

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/protobuf.h"
+#include "base/protobuf.h"
 
 #include <string.h>
 
