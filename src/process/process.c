@@ -34,7 +34,8 @@ struct tracked *tracked_new(pid_t pid)
 	p->cgroup = strdup("");
 	p->container = strdup("");
 	p->user = strdup("");
-	if (p->command && p->exe && p->cgroup && p->container && p->user)
+	p->resource = strdup("");
+	if (p->command && p->exe && p->cgroup && p->container && p->user && p->resource)
 		return t;
 	tracked_free(t, NULL, 0);
 	return NULL;
@@ -48,6 +49,7 @@ void tracked_free(struct tracked *t, struct images *images, uint64_t time)
 	free(t->process.cgroup);
 	free(t->process.container);
 	free(t->process.user);
+	free(t->process.resource);
 	free(t);
 }
 
@@ -74,6 +76,11 @@ static int set_text(char **text, const char *value)
 	free(*text);
 	*text = copy;
 	return 0;
+}
+
+int process_set_resource(struct process *process, const char *labels)
+{
+	return set_text(&process->resource, labels);
 }
 
 static void read_command(struct process *p, bool brief, struct buf *text)
@@ -142,6 +149,7 @@ void tracked_read_strings(struct tracked *t, struct users *users, bool brief)
 	char exe[LINK_BYTES_MAX];
 	struct buf text = {0};
 
+	*p->resource = 0;
 	t->exe_unknown = !procfs_link(p->pid, "exe", exe, sizeof(exe));
 	set_text(&p->exe, exe);
 	read_command(p, brief, &text);

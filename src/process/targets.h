@@ -48,6 +48,8 @@ struct process {
 	 * not known
 	 */
 	char *user;
+	/* what its program says of itself, as labels (process_set_resource()); "": nothing yet */
+	char *resource;
 	struct mapping *mappings; /* executable ones, sorted by start, not overlapping */
 	size_t mapping_count;
 	uint32_t generation; /* incremented by each change of mappings */
@@ -192,6 +194,9 @@ void targets_forget_before(struct targets *targets, uint64_t time);
  * part is not mapped, or not readable; -ESRCH: the process has ended.
  */
 int process_read(void *process, void *to, size_t size, uint64_t address);
+
+/* Of the program that it runs now. 0 or -ENOMEM. */
+int process_set_resource(struct process *process, const char *labels);
 
 /* The mapping that contains pc, or null. */
 struct mapping *process_mapping(const struct process *process, uint64_t pc);

@@ -136,6 +136,7 @@ static struct film_process describe(const struct process *process)
 		.cgroup = or_empty(process->cgroup),
 		.container = or_empty(process->container),
 		.user = or_empty(process->user),
+		.resource = or_empty(process->resource),
 	};
 }
 
@@ -297,8 +298,8 @@ uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_id
 	return process ? thread_of(catalogue, process, identity) : 0;
 }
 
-void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue_process *row,
-			     const struct process *process)
+void catalogue_process_changed(struct catalogue *catalogue, const struct catalogue_process *row,
+			       const struct process *process)
 {
 	struct film_process words = describe(process);
 

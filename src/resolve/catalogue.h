@@ -50,9 +50,9 @@ uint32_t catalogue_lane(struct catalogue *catalogue, struct catalogue_process *r
 			const struct process *process, uint64_t number, uint64_t start,
 			const char *name);
 
-/* Writes the end of a process into its row. */
-void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue_process *row,
-			     const struct process *process);
+/* Writes what is known of a process, its end too, into its row, if the film has one. */
+void catalogue_process_changed(struct catalogue *catalogue, const struct catalogue_process *row,
+			       const struct process *process);
 
 /*
  * The frame of user code, or of kernel code, at an address (for a caller: within the call

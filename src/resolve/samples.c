@@ -512,6 +512,7 @@ void samples_tidy(struct samples *samples, uint64_t now)
 		targets_forget_before(samples->targets, now - REMEMBER_NS);
 	spaces_catch_up(samples->spaces);
 	spaces_settle(samples->spaces);
+	samples_ask_resources(samples, false);
 }
 
 void samples_name_early(struct samples *samples, uint64_t now)
@@ -529,6 +530,7 @@ void samples_name_last(struct samples *samples)
 	allowance_begin(&samples->allowance, samples->allowance.most, samples->allowance.part,
 			samples->allowance.most, clock_ns());
 	names_all(samples->names);
+	samples_ask_resources(samples, true);
 }
 
 void samples_name_all(struct samples *samples)

@@ -140,6 +140,8 @@ static void process_executed(void *context, struct process *process)
 	spaces_withdraw(samples->spaces, &filmed->space);
 	runtimes_leave(samples->runtimes, &filmed->runtimes);
 	filmed->row = (struct catalogue_process){0};
+	filmed->resource_next = filmed->resource_pause = 0;
+	filmed->resource_failed = false;
 }
 
 /*
@@ -160,7 +162,7 @@ static void process_gone(void *context, struct process *process)
 	if (process->end && !filmed->ended) {
 		filmed->ended = true;
 		names_process_gone(samples->names, process->pid);
-		catalogue_process_ended(samples->catalogue, &filmed->row, process);
+		catalogue_process_changed(samples->catalogue, &filmed->row, process);
 		return;
 	}
 	vec_free(&filmed->stale);

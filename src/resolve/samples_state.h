@@ -12,7 +12,8 @@
 #include "resolve/stack_rows.h"
 
 /*
- * Private state of samples: samples.c resolves stacks, samples_processes.c tracks their processes.
+ * Private state of samples: samples.c resolves stacks, samples_processes.c tracks their processes,
+ * samples_resources.c asks them what they are.
  */
 
 /* Processes that ended longer ago are forgotten: rings are drained several times a second. */
@@ -37,6 +38,9 @@ struct filmed_process {
 	struct process_runtimes runtimes;
 	uint64_t last_look; /* time of the last search for its runtimes */
 	bool renew;	    /* changes must be published to the kernel side */
+	/* when it is asked again what it says of itself, and after which pause, ns */
+	uint64_t resource_next, resource_pause;
+	bool resource_failed; /* and that could not be read */
 };
 
 struct samples {
@@ -58,6 +62,7 @@ struct samples {
 	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
 	uint32_t frame_count; /* words of the user stack that was resolved last */
 	struct stack_rows rows;
+	uint64_t resources_unread; /* processes whose own words could not be read */
 };
 
 /* The state of a process, created on the first call; null: no memory. */
@@ -73,6 +78,11 @@ int samples_publish(struct samples *samples, struct filmed_process *filmed,
 /* Searches again for a runtime that was still starting, and publishes it when it is ready. */
 void samples_look_again(struct samples *samples, struct filmed_process *filmed,
 			const struct process *process, uint64_t now);
+
+/*
+ * Asks processes what they say of themselves, as far as it is time. is_last: all that said nothing.
+ */
+void samples_ask_resources(struct samples *samples, bool is_last);
 
 /*
  * Publishes a process again that may have changed. If the kernel side ignores what was published

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "film/container.h"
+#include "film/labels.h"
 #include "store/identity_parts.h"
 
 enum {
@@ -216,6 +217,23 @@ static bool by_rules(const struct identity *identity, const struct part *subject
 	return false;
 }
 
+/* "shop/checkout", "checkout": as the program names it. */
+static bool by_resource(const char *resource, char *to, size_t size)
+{
+	char name[FILM_LABEL_VALUE_MAX + 1], space[FILM_LABEL_VALUE_MAX + 1];
+	char both[2 * FILM_LABEL_VALUE_MAX + 2];
+
+	if (!resource || !*resource)
+		return false;
+	film_labels_value(resource, "service.name", name);
+	film_labels_value(resource, "service.namespace", space);
+	if (!*name)
+		return false;
+	snprintf(both, sizeof(both), "%s%s%s", space, *space ? "/" : "", name);
+	identity_put((struct part){both, strlen(both)}, to, size);
+	return true;
+}
+
 /*
  * Whether a container has a name that someone gave it. Ids, and the UIDs of pods, are other ones
  * each time it is started: a service that had them in its name would have no yesterday to be
@@ -270,7 +288,8 @@ void identity_of(const struct identity *identity, const struct film_process *pro
 	subjects[WHAT_EXE] = subject_of(process->exe);
 	subjects[WHAT_COMMAND] = command_of(process);
 	subjects[WHAT_COMM] = subject_of(process->comm);
-	if (identity && by_rules(identity, subjects, to, size))
+	if ((identity && by_rules(identity, subjects, to, size)) ||
+	    by_resource(process->resource, to, size))
 		return;
 	if (is_named(group.container) && !group.pod.length)
 		put_with_container(process, group.container, to, size);

@@ -9,9 +9,10 @@
 
 /*
  * Which service a process belongs to. Rules are tried in order, the first that fits names it;
- * behind those of the configuration stand those that need none: of a container, a pod or no unit
- * the name of the program, or of the script that an interpreter runs, with the container's name
- * where it has one beside its id; else the systemd unit. Before all of them stands what a push
+ * behind those of the configuration stands what the program says of itself by OpenTelemetry's
+ * process context, "NAMESPACE/NAME", and then those that need nothing: of a container, a pod or no
+ * unit the name of the program, or of the script that an interpreter runs, with the container's
+ * name where it has one beside its id; else the systemd unit. Before all of them stands what a push
  * said: "service:NAME" as the control group (exchange/import.h).
  */
 struct identity;

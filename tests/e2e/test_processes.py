@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that come, go, change and hide, and the ways to choose which are filmed."""
 
+import contextlib
 import json
 import os
 import pwd
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -275,6 +277,39 @@ def test_by_user(lab):
     assert set(totals) == {other.pw_name, "root"}, answer["groups"]
     assert sum(totals.values()) == answer["event"]["total"] and min(totals.values()) > 0.2 * sum(totals.values()), totals
     assert re.search(r"\bUser$", film.report("--by", "user").stdout, re.MULTILINE)
+
+
+PUBLISH = """
+import ctypes, mmap, os, struct, sys
+
+def field(number, data):
+    return bytes([number << 3 | 2, len(data)]) + data
+
+attributes = {b"service.name": b"checkout", b"service.namespace": b"shop", b"other": b"thing"}
+resource = b"".join(field(1, field(1, key) + field(2, field(1, value))) for key, value in attributes.items())
+payload = field(1, resource)
+fd = os.memfd_create("OTEL_CTX")
+os.ftruncate(fd, 8192)
+memory = mmap.mmap(fd, 8192)
+os.close(fd)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+memory[32:32 + len(payload)] = payload
+memory[0:32] = struct.pack("<8sIIQQ", b"OTEL_CTX", int(sys.argv[1]), len(payload), 1, address + 32)
+print("ready", flush=True)
+while True:
+    pass
+"""
+
+
+def test_what_a_program_says_of_itself(lab):
+    """By OpenTelemetry's process context; one of an unknown version is counted as a loss."""
+    with running(sys.executable, "-c", PUBLISH, 2) as known, running(sys.executable, "-c", PUBLISH, 3) as unknown:
+        film = lab.record("-d", 1, "-p", f"{known.pid},{unknown.pid}")
+    with contextlib.closing(sqlite3.connect(f"file:{film.path}?mode=ro", uri=True)) as database:
+        said = dict(database.execute("SELECT pid, resource FROM process"))
+    assert said == {known.pid: "service.name=checkout,service.namespace=shop", unknown.pid: ""}
+    losses = {reason: count for reason, count in film.json()["loss"].items() if "OTEL_CTX" in reason}
+    assert list(losses.values()) == [1], losses
 
 
 @pytest.mark.parametrize("options", [(), ("-a",)])

@@ -368,14 +368,51 @@ static void test_scripts(void **state)
 	}
 }
 
+/* What a program says of itself stands behind rules, and before what is guessed. */
+static void test_resources(void **state)
+{
+	static const struct {
+		const char *resource, *service;
+	} table[] = {
+		{"service.name=checkout,service.namespace=shop", "shop/checkout"},
+		{"deployment.environment.name=prod,service.name=checkout", "checkout"},
+		{"service.namespace=shop", "nginx"},
+		{"service.name=", "nginx"},
+		{"=,,==", "nginx"},
+		{"", "nginx"},
+		{NULL, "nginx"},
+	};
+	struct film_process process = {.comm = "nginx",
+				       .exe = "/usr/sbin/nginx",
+				       .command = "nginx",
+				       .cgroup = "/system.slice/nginx.service",
+				       .container = ""};
+	struct identity *identity;
+	struct fail why;
+	char name[256];
+
+	(void)state;
+	assert_int_equal(identity_new(&identity, &why), 0);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		process.resource = table[i].resource;
+		identity_of(identity, &process, name, sizeof(name));
+		assert_string_equal(name, table[i].service);
+	}
+	assert_int_equal(identity_add(identity, "comm=nginx web", &why), 0);
+	process.resource = table[0].resource;
+	identity_of(identity, &process, name, sizeof(name));
+	assert_string_equal(name, "web");
+	identity_free(identity);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_groups),	    cmocka_unit_test(test_programs),
-		cmocka_unit_test(test_said),	    cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_wrong_rules), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_own_command),
-		cmocka_unit_test(test_scripts),
+		cmocka_unit_test(test_resources),   cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_programs),    cmocka_unit_test(test_said),
+		cmocka_unit_test(test_rules),	    cmocka_unit_test(test_wrong_rules),
+		cmocka_unit_test(test_hostile),	    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_own_command), cmocka_unit_test(test_scripts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
