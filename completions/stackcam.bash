@@ -139,10 +139,11 @@ _stackcam_options()
 			--camera-slow --camera-failed --camera-hourly
 			-e --event -F --frequency --markers --keep-query --no-record --label --service --user --config -h --help"
 		;;
+	upload) echo "--to --token-file --tls-ca --debug-dir -h --help" ;;
 	keep) echo "--reason --pid --to --token-file --tls-ca -h --help" ;;
 	agent)
 		echo "--to --pyroscope --otlp --pprof-dir --token-file --tls-ca --tls-cert --tls-key --pyroscope-push
-			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --markers --keep-query --span
+			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --markers --keep-query --span --names
 			-d --duration --host --label --service --camera --camera-events --camera-time
 			--camera-memory --camera-after --camera-hang --camera-queue --camera-cpu
 			--camera-pressure --camera-slow --camera-failed --camera-hourly
@@ -193,19 +194,20 @@ _stackcam_value()
 		;;
 	diff,--fail-on) _stackcam_reply -W "self total" ;;
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
-	resolve,--debug-dir | serve,--store) _stackcam_files -d ;;
+	resolve,--debug-dir | upload,--debug-dir | serve,--store) _stackcam_files -d ;;
 	serve,--token-file | serve,--tls-* | serve,--config | serve,--audit) _stackcam_files -f ;;
 	serve,--camera | agent,--camera) _stackcam_names ;;
 	serve,--camera-events | agent,--camera-events) _stackcam_list "$_stackcam_events" ;;
 	serve,--camera-* | agent,--camera-*) ;;
-	keep,--token-file | keep,--tls-ca) _stackcam_files -f ;;
-	keep,--to) _stackcam_reply -W "http:// https://" ;;
+	keep,--token-file | keep,--tls-ca | upload,--token-file | upload,--tls-ca) _stackcam_files -f ;;
+	keep,--to | upload,--to) _stackcam_reply -W "http:// https://" ;;
 	keep,--reason) ;;
 	serve,--user) _stackcam_reply -u ;;
 	serve,--listen) _stackcam_reply -W "127.0.0.1:7171 0.0.0.0:7171" ;;
-	serve,--keep-age | serve,--keep-size | serve,--sender-limit | serve,--sums | serve,--label | serve,--service) ;;
+	serve,--keep-age | serve,--keep-size | serve,--sender-limit | serve,--user-header | serve,--trusted-proxy | serve,--sums | serve,--label | serve,--service) ;;
 	agent,--spool | agent,--pprof-dir) _stackcam_files -d ;;
 	agent,--token-file | agent,--tls-ca | agent,--tls-cert | agent,--tls-key | agent,--config) _stackcam_files -f ;;
+	agent,--names) _stackcam_reply -W "agent server" ;;
 	agent,--user) _stackcam_reply -u ;;
 	agent,--to | agent,--pyroscope | agent,--otlp) _stackcam_reply -W "http:// https://" ;;
 	agent,--*-limit | agent,--span | agent,-d | agent,--duration | agent,--host | agent,--label | agent,--service) ;;
@@ -264,7 +266,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads top doctor serve keep agent mcp schema help version -h --help --version"
+		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads top doctor serve keep agent upload mcp schema help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record || $verb == trace ]]; then
@@ -292,8 +294,9 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads top doctor serve keep agent mcp schema" ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads top doctor serve keep agent upload mcp schema" ;;
 	record | trace) _stackcam_files -c ;;
+	upload) _stackcam_files -f ;;
 	schema) _stackcam_reply -W "report diff summary explain requests states logs machine values inspect threads doctor" ;;
 	report | explain | replay | diff | play | resolve | mcp) _stackcam_films ;;
 	esac

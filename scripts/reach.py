@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ALL = ["tests/e2e"]
 
 TRACER = ["trace"]
-SERVERS = ["access", "server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "bucket", "sums", "page/test_app"]
+SERVERS = ["access", "upload", "server", "querier", "serve.", "agent", "play", "store", "timeline", "requests_api", "bucket", "sums", "page/test_app"]
 SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 
 # Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is
@@ -65,7 +65,7 @@ REACH = (
     ("web/*", ["page", "play", "test_server.py", "output"]),
     ("src/server/*", SERVERS),
     ("src/store/*", SERVERS),
-    ("src/send/*", ["serve.", "agent", "bucket", "sums"]),
+    ("src/send/*", ["serve.", "agent", "bucket", "sums", "upload"]),
     ("src/mcp/*", ["mcp"]),
     ("src/cmd/schema*", ["schema", "docs"]),
     ("src/cmd/mcp*", ["mcp", "docs"]),
@@ -101,7 +101,8 @@ REACH = (
     ("src/cmd/inspect*", ["inspect", "docs"]),
     ("src/cmd/trace*", TRACER + ["docs", "faults"]),
     ("src/cmd/serve*", ["docs", "serve.", "faults", "bucket", "sums"]),
-    ("src/cmd/agent*", ["docs", "agent", "faults"]),
+    ("src/cmd/upload*", ["docs", "upload"]),
+    ("src/cmd/agent*", ["docs", "agent", "faults", "upload"]),
     ("src/host/*", ["docs", "serve.", "agent", "faults", "bucket"]),
     ("src/cmd/threads*", ["docs", "threads"]),
     ("src/cmd/top.c", ["docs", "test_top.py"]),

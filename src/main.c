@@ -25,6 +25,7 @@ static const struct verb {
 	{"serve", cmd_serve, "film this machine all the time and show it on a page"},
 	{"keep", cmd_keep, "keep the last minutes of a flight recorder as a film"},
 	{"agent", cmd_agent, "film this machine all the time and send the films elsewhere"},
+	{"upload", cmd_upload, "give a server the names of a program's functions"},
 	{"mcp", cmd_mcp, "answer agents that speak the Model Context Protocol"},
 	{"schema", cmd_schema, "print the JSON schemas of what other verbs print"},
 	{"doctor", cmd_doctor, "what this kernel, this user and this machine allow"},

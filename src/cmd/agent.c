@@ -77,6 +77,7 @@ static int load_recorder(struct agent *agent, struct fail *why)
 		.frequency = agent->options.common.frequency,
 		.requests = agent->options.common.requests,
 		.span_ns = agent->options.span,
+		.leaves_builds = agent->options.names_by_server,
 		.hostname = agent->host,
 		.labels = agent->options.common.labels,
 		.command = (const char *)agent->command.at,

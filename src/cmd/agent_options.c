@@ -60,6 +60,10 @@ static const char help[] =
 	"1\n"
 	"                            (default): where the kernel shows such writes alone; 2: all\n"
 	"      --keep-query          keep the values of query strings, which may be secrets\n"
+	"      --names agent|server  who names functions: 'server' reads no symbols here; "
+	"'stackcam "
+	"upload'\n"
+	"                            gives them to the server (default agent)\n"
 	"      --span TIME           how much is sent at once (default 10s)\n"
 	"  -d, --duration TIME       end after this time\n"
 	"      --host NAME           what this machine is called (default: its own name)\n"
@@ -96,6 +100,7 @@ enum {
 	OPT_SEND_ONLY,
 	OPT_SPAN,
 	OPT_HOST,
+	OPT_NAMES,
 };
 
 static const struct option long_options[] = {
@@ -118,6 +123,7 @@ static const struct option long_options[] = {
 	{"span", required_argument, NULL, OPT_SPAN},
 	{"duration", required_argument, NULL, 'd'},
 	{"host", required_argument, NULL, OPT_HOST},
+	{"names", required_argument, NULL, OPT_NAMES},
 	CAMERA_LONG_OPTIONS,
 	SETTINGS_COMMON,
 	{0},
@@ -164,6 +170,14 @@ static int take_host(struct agent_options *o, const char *value, struct fail *wh
 				    "--host takes letters, digits and signs, not '%s'", value);
 	o->host = value;
 	return 0;
+}
+
+static int take_names(struct agent_options *o, const char *value, struct fail *why)
+{
+	o->names_by_server = !strcmp(value, "server");
+	if (o->names_by_server || !strcmp(value, "agent"))
+		return 0;
+	return fail(why, -EINVAL, NULL, "--names takes agent or server, not '%s'", value);
 }
 
 static int take_text(struct agent_options *o, int option, const char *value)
@@ -214,6 +228,8 @@ static int take_value(void *context, int option, const char *value, struct fail 
 		return take_time("--span", value, SPAN_MAX, &o->span, why);
 	case 'd':
 		return take_time("-d", value, UINT64_MAX, &o->duration, why);
+	case OPT_NAMES:
+		return take_names(o, value, why);
 	case OPT_HOST:
 		return take_host(o, value, why);
 	default:
@@ -240,6 +256,9 @@ static int check(struct agent_options *o)
 		return cmd_usage("agent", "--tls-cert and --tls-key need each other");
 	if (o->push && o->to != AGENT_TO_PYROSCOPE)
 		return cmd_usage("agent", "--pyroscope-push needs --pyroscope");
+	if (o->names_by_server && o->to != AGENT_TO_SERVER)
+		return cmd_usage("agent",
+				 "--names server needs --to: no other server names functions");
 	if (o->send_only && o->camera.programs.name_count)
 		return cmd_usage("agent", "--camera films, and --send-only films nothing");
 	if (!*o->where || !*o->spool)
@@ -313,6 +332,7 @@ void agent_options_say_kept(const struct agent_options *a, const struct agent_op
 		{"span", a->span != b->span},
 		{"duration", a->duration != b->duration},
 		{"host", settings_differ(a->host, b->host)},
+		{"names", a->names_by_server != b->names_by_server},
 		{"send-only", a->send_only != b->send_only},
 		{"camera", !camera_flight_is_same(&a->camera, &b->camera)},
 	};

@@ -27,6 +27,7 @@ struct agent_options {
 	uint64_t spool_limit, pprof_limit; /* bytes */
 	uint64_t span;			   /* ns */
 	uint64_t duration;		   /* ns; 0: until it is stopped */
+	bool names_by_server;		   /* symbols of files are not read */
 	bool send_only;			   /* what is in the spool, and nothing is filmed */
 	const char *host;		   /* null: that of the machine */
 	/* its identity: how services are called, where that is for the agent to say */

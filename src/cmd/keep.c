@@ -113,7 +113,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return 0;
 }
 
-/* The address with the reason behind it; as no byte of a text is special in it but those. */
+/* The address with the reason behind it. */
 static void put_url(struct buf *to, const struct arguments *a)
 {
 	size_t length = strlen(a->to);
@@ -123,12 +123,7 @@ static void put_url(struct buf *to, const struct arguments *a)
 	buf_printf(to, "%.*s/api/v1/keep", (int)length, a->to);
 	if (*a->reason)
 		buf_put_text(to, "?reason=");
-	for (const char *c = a->reason; *c; c++)
-		if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-		    (*c >= '0' && *c <= '9'))
-			buf_put_u8(to, (uint8_t)*c);
-		else
-			buf_printf(to, "%%%02X", (unsigned char)*c);
+	http_escape(to, a->reason);
 	buf_put_u8(to, 0);
 }
 

@@ -12,6 +12,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_keep(int argc, char **argv);
+int cmd_upload(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
 int cmd_play(int argc, char **argv);
 int cmd_record(int argc, char **argv);

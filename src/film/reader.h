@@ -57,6 +57,16 @@ static inline uint64_t film_tables_of(const struct film *film)
 						      film->stack_count});
 }
 
+/*
+ * Gives frames of code in files with a build id that have no name one in memory: find() returns the
+ * name of the function at a virtual address of the image, valid until its next call, or null. It is
+ * asked once for each place. Pointers to film->functions are invalid afterwards. 0 or -ENOMEM.
+ */
+int film_name_frames(struct film *film,
+		     const char *(*find)(void *context, const struct film_image *image,
+					 uint64_t address),
+		     void *context);
+
 int film_open(const char *path, struct film **film, struct fail *why);
 /* Sets is_cut_off if the film is open but its recorder is gone. */
 void film_look_at_end(struct film *film);

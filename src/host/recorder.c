@@ -112,6 +112,7 @@ static int load(struct recorder *recorder, struct fail *why)
 		/* the thread gives up what that takes (drop_to_recorder()) */
 		.loads_once = true,
 		.names_soon = options->names_soon,
+		.symbols.leaves_builds = options->leaves_builds,
 		.tables_limit = options->selection ? TABLES_LIMIT_CHOSEN : TABLES_LIMIT,
 		.ring_limit = RING_LIMIT,
 		.listener = {options->happened, options->context},

@@ -42,10 +42,11 @@ struct recorder_options {
 	const char *thread;		   /* its name; null: recorder */
 	unsigned int frequency;		   /* Hz; 0: the usual one */
 	struct recorder_requests requests;
-	uint64_t span_ns; /* of a film */
-	bool aligned;	  /* films begin at multiples of the span in wall time, UTC */
-	bool names_soon;  /* films are looked at while they grow */
-	bool quiet;	  /* as in struct camera_options */
+	uint64_t span_ns;   /* of a film */
+	bool aligned;	    /* films begin at multiples of the span in wall time, UTC */
+	bool leaves_builds; /* as in struct symbol_options */
+	bool names_soon;    /* films are looked at while they grow */
+	bool quiet;	    /* as in struct camera_options */
 	const char *hostname, *labels, *command;
 	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
 	void (*done)(void *context, const char *path, int err, const struct fail *why);

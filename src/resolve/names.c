@@ -73,6 +73,7 @@ struct names {
 	bool is_settled;	/* nothing came to wait since then */
 	struct starts starts;	/* of functions that have no name */
 	uint64_t split;		/* places whose inlined functions are in .dwo files */
+	bool leaves_builds;	/* as in struct symbol_options */
 	bool no_kernel_names;	/* the kernel's own answer cannot be had */
 	uint64_t unread;	/* frames of files that there was no time to read */
 	uint64_t wanted, named;
@@ -89,6 +90,7 @@ int names_new(const struct symbol_options *options, struct film_writer *film, st
 	names->film = film;
 	names->of_kernel.probes = probes;
 	names->allowance = allowance;
+	names->leaves_builds = options->leaves_builds;
 	err = symbols_new(options, &names->symbols);
 	if (err) {
 		free(names);
@@ -287,7 +289,7 @@ static void name_starts(struct unnamed *unnamed, const struct symbol_image *file
 }
 
 /* Of a function without a name at least all places become one. */
-static void find_starts(struct naming *naming, const struct symbol_image *file)
+static void find_starts(struct naming *naming, const struct symbol_image *file, bool has_symbols)
 {
 	const struct image *image = naming->waiting->image;
 	const struct starts_of of = {
@@ -304,7 +306,8 @@ static void find_starts(struct naming *naming, const struct symbol_image *file)
 	unnamed.starts = calloc(count, sizeof(*unnamed.starts));
 	if (unnamed.starts &&
 	    !starts_find(&naming->names->starts, &of, naming->waiting->addresses.at, count,
-			 start_found, start_guessed, &unnamed, NULL))
+			 start_found, start_guessed, &unnamed, NULL) &&
+	    has_symbols)
 		name_starts(&unnamed, file);
 	free(unnamed.starts);
 }
@@ -343,6 +346,7 @@ static bool name_image(struct names *names, struct waiting *waiting)
 	const struct symbol_image file = names_image(image);
 	struct naming naming = {names, waiting};
 	size_t count = waiting->addresses.count;
+	bool is_left = names->leaves_builds && !image->memory && image->build_id_size;
 	uint64_t begin;
 
 	if (!allowance_start(names->allowance, image->is_of_root, &begin))
@@ -350,12 +354,14 @@ static bool name_image(struct names *names, struct waiting *waiting)
 	/*
 	 * what cannot be named now keeps image and address in the film: nothing is lost by an error
 	 */
-	symbols_of_image(names->symbols, &file, waiting->addresses.at, count, name_found, &naming,
-			 NULL);
-	if (symbols_missing_split(names->symbols))
-		names->split += count;
-	drop_named(waiting);
-	find_starts(&naming, &file);
+	if (!is_left) {
+		symbols_of_image(names->symbols, &file, waiting->addresses.at, count, name_found,
+				 &naming, NULL);
+		if (symbols_missing_split(names->symbols))
+			names->split += count;
+		drop_named(waiting);
+	}
+	find_starts(&naming, &file, !is_left);
 	allowance_end(names->allowance, image->is_of_root, begin);
 	return true;
 }

@@ -19,8 +19,9 @@ struct names;
 struct probes;
 
 /*
- * probes: loaded; used to look up kernel symbols. allowance: for reading files; owned by the
- * caller.
+ * options->leaves_builds: frames of files with a build id keep their places, where the code of
+ * their functions begins as unwind information has it, and get no names. probes: loaded; used to
+ * look up kernel symbols. allowance: for reading files; owned by the caller.
  */
 int names_new(const struct symbol_options *options, struct film_writer *film, struct probes *probes,
 	      struct allowance *allowance, struct names **names);

@@ -124,6 +124,16 @@ static int bad_url(struct fail *why, const char *url)
 		    "'%.200s' is not the address of a server", http_shown(url));
 }
 
+void http_escape(struct buf *to, const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+		    (*c >= '0' && *c <= '9'))
+			buf_put_u8(to, (uint8_t)*c);
+		else
+			buf_printf(to, "%%%02X", (unsigned char)*c);
+}
+
 int http_check_url(const char *url, bool has_token, struct fail *why)
 {
 	char *host = NULL, *scheme = NULL;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 
 /*
@@ -40,6 +41,9 @@ bool http_is_local(const char *url);
  * behind them: what no message may show. 0: it has none, and *user is its end.
  */
 size_t http_user(const char *text, const char **user);
+
+/* Appends a text as a value in a URL: letters and digits as they are, the rest as %41. */
+void http_escape(struct buf *to, const char *text);
 
 /* A URL as messages show it: from its host on, if it has a name and password. A part of user. */
 const char *http_shown(const char *url);

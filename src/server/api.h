@@ -74,6 +74,9 @@ route_function api_keep;
 /* api_films.c */
 route_function api_take_film;
 
+/* api_symbols.c */
+route_function api_take_symbols;
+
 /* page.c: the web page's own files */
 route_function page_file;
 

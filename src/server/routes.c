@@ -59,6 +59,8 @@ const struct route routes[] = {
 	 .answer = api_mcp},
 	{"POST", "/api/v1/films", .body = ROUTE_IN_FILE, .lane = LANE_PUSH, .shows = SHOWS_NOTHING,
 	 .answer = api_take_film},
+	{"POST", "/api/v1/symbols", .body = ROUTE_IN_FILE, .lane = LANE_PUSH,
+	 .shows = SHOWS_NOTHING, .answer = api_take_symbols},
 	{"POST", "/api/v1/marks", .body = ROUTE_IN_MEMORY, .body_max = URL_LENGTH_MAX / 2,
 	 .lane = LANE_PUSH, .shows = SHOWS_NOTHING, .answer = api_take_mark},
 	{"POST", "/api/v1/keep", .lane = LANE_PUSH, .is_record = true, .shows = SHOWS_NOTHING,

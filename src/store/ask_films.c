@@ -313,6 +313,8 @@ static int ask_film(const struct asked *a, struct film *film, struct listed *lis
 	if (!of.event || !has_labels(a, film))
 		return 0;
 	listed->is_read = true;
+	if (build_names_film(store_build_names(a->store), film))
+		return fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
 	if (index_series_begin(&finder, a->index, film, listed->host, NULL))
 		err = -ENOMEM;
 	chosen.known = calloc(film->process_count + 1ull, 1);

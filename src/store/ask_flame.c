@@ -30,6 +30,10 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 
 	p->event.name = name_pool_add(&p->names, asked->event_name);
 	p->event.unit = name_pool_add(&p->names, asked->unit);
+	/* a function whose calls are traced has its name */
+	if (!p->wants_calls &&
+	    build_names_apply(store_build_names(asked->store), &answer->tree, &answer->functions))
+		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
 	tree_total(&answer->tree);
 	if (!p->event.name || !p->event.unit ||
 	    flame_of_tree(&answer->tree, &view, is_diff, &answer->flame) ||

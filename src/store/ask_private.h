@@ -8,6 +8,7 @@
 #include "query/calls/functions.h"
 #include "query/view.h"
 #include "store/ask.h"
+#include "store/build_names.h"
 #include "store/index_private.h"
 #include "store/sums.h"
 
@@ -116,6 +117,9 @@ bool asked_is_late(const struct asked *asked);
 bool asked_by_names(const struct asked *asked);
 /* Sets asked->kept to the paths that those names keep. Returns 0 or a negative errno. */
 int asked_keep_named(struct asked *asked, const struct sums_view *view, struct fail *why);
+/* The name of a function of sums, or of its place if it has none. to: room for it. */
+const char *asked_function_name(const struct asked *asked, const struct dictionary *d, uint32_t id,
+				char to[BUILD_NAME_SIZE]);
 /* Whether reading them is better: a short time that does not begin or end with a minute. */
 bool asked_prefers_films(const struct asked *asked);
 

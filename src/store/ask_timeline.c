@@ -155,6 +155,7 @@ static int find_within(struct liner *l)
 	const struct dictionary *d = l->view->dictionary;
 	uint32_t functions = dictionary_readable(&d->functions);
 	uint8_t *is_it = calloc(functions + 1ull, 1);
+	char name[BUILD_NAME_SIZE];
 
 	l->within = calloc(l->view->paths + 1ull, 1);
 	if (!is_it || !l->within) {
@@ -162,7 +163,7 @@ static int find_within(struct liner *l)
 		return no_memory(l->why);
 	}
 	for (uint32_t i = 1; i < functions; i++)
-		is_it[i] = !strcmp(dictionary_function_at(d, i)->name, l->function);
+		is_it[i] = !strcmp(asked_function_name(l->asked, d, i, name), l->function);
 	for (uint32_t i = 1; i < l->view->paths; i++) {
 		const struct dictionary_path *path = dictionary_path_at(d, i);
 

@@ -155,7 +155,8 @@ struct index_status {
 void index_status(struct index *index, struct index_status *status);
 
 /* For store/ask*.c: store.c, status.c and indexing.c define them. */
-struct index *store_index(struct store *store); /* shared: for index_free() */
+struct index *store_index(struct store *store);		    /* shared: for index_free() */
+struct build_names *store_build_names(struct store *store); /* null: of one film */
 /* An answer had no time to read all its films. */
 void store_count_partial(struct store *store);
 /*

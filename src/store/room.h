@@ -10,6 +10,7 @@
 #include "store/folder.h"
 #include "store/index.h"
 #include "store/index_builds.h"
+#include "store/build_names.h"
 #include "store/spans_db.h"
 #include "store/store.h"
 
@@ -111,6 +112,8 @@ struct store {
 	struct spans_db *spans;	    /* null: not opened yet */
 	uint64_t spans_taken, spans_again, spans_dropped, spans_removed;
 
+	struct build_names *names; /* null: of a film that stays where it is */
+
 	/* of store_tick()'s thread */
 	struct identity *identity; /* with the lock held where it changes */
 	uint64_t next_scan;
@@ -207,6 +210,9 @@ int store_set_owner(struct store *store, const char *host, uint64_t owner);
 int store_read_marks(struct store *store);
 int store_remove_marks(struct store *store, struct fail *why);
 void store_free_marks(struct store *store);
+
+/* names.c: where the names of builds are; nothing is opened yet. */
+int store_find_names(struct store *store, struct fail *why);
 
 /* spans.c: what is too old goes. */
 int store_remove_spans(struct store *store, uint64_t now, struct fail *why);

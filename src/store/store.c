@@ -198,6 +198,8 @@ int store_open(const struct store_options *options, struct store **result, struc
 		err = make_folder(store, why);
 	if (!err)
 		err = lock_folder(store, why);
+	if (!err)
+		err = store_find_names(store, why);
 	if (!err && (err = store_read_owners(store)))
 		fail_errno(why, err, NULL, "cannot read %s/senders", store->path);
 	if (!err && (err = store_read_marks(store)))
@@ -299,6 +301,7 @@ void store_free(struct store *store)
 		close(store->lock_fd);
 	store_free_marks(store);
 	spans_db_free(store->spans);
+	build_names_free(store->names);
 	pthread_mutex_destroy(&store->spans_lock);
 	pthread_mutex_destroy(&store->marks_lock);
 	pthread_mutex_destroy(&store->shown.lock);

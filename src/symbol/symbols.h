@@ -30,6 +30,11 @@ struct symbol_options {
 	 * limits are 96 MiB and 5 s, and an image that exceeds them is not tried again.
 	 */
 	bool thorough;
+	/*
+	 * Read no symbols of a file that has a build id: its functions are named later, where its
+	 * symbols are known (resolve/names.h).
+	 */
+	bool leaves_builds;
 	struct far_files *far; /* opens files (process/far_files.h); null: open() does */
 	/* Directories of debug files, ending with null; null: only /usr/lib/debug. */
 	const char *const *debug_directories;

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAN = ROOT / "doc" / "man"
 COMPLETION = ROOT / "completions" / "stackcam.bash"
 PAGES = sorted(MAN.glob("*.1"))
-VERBS = ["record", "trace", "inspect", "report", "explain", "replay", "diff", "play", "resolve", "threads", "top", "serve", "keep", "agent", "mcp", "schema", "doctor"]
+VERBS = ["record", "trace", "inspect", "report", "explain", "replay", "diff", "play", "resolve", "threads", "top", "serve", "keep", "agent", "upload", "mcp", "schema", "doctor"]
 OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 

@@ -21,6 +21,7 @@
 #include "query/report.h"
 #include "store/ask.h"
 #include "store/marks.h"
+#include "store/names.h"
 
 /* Everything that a name may do to who shows it. */
 const char fake_hostile[] =
@@ -487,5 +488,15 @@ int store_take(struct store *store, const char *path, const struct store_sender 
 		last_number = sender->number;
 	set_owner(sender);
 	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int store_add_names(struct store *store, const struct build_names_build *build,
+		    struct build_names_added *added, struct fail *why)
+{
+	(void)store;
+	(void)build;
+	(void)why;
+	*added = (struct build_names_added){.functions = 1};
 	return 0;
 }

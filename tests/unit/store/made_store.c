@@ -15,6 +15,7 @@
 
 struct store {
 	struct index *index;
+	struct build_names *names;
 	unsigned int partial;
 };
 
@@ -75,11 +76,19 @@ int store_each_mark(struct store *store, uint64_t from, uint64_t to,
 	return 0;
 }
 
+struct build_names *made_names;
+
+struct build_names *store_build_names(struct store *store)
+{
+	return store->names;
+}
+
 struct store *made_store(struct index *index)
 {
 	static struct store store;
 
 	store.index = index;
+	store.names = made_names;
 	return &store;
 }
 

@@ -33,6 +33,7 @@ void made_film_free(struct made_film *made);
 
 /* What store/ask.h takes for a store, when store.c is not there. */
 struct store *made_store(struct index *index);
+extern struct build_names *made_names; /* of all of them; null at first */
 /* How many answers had no time to read all their films. */
 unsigned int made_partial(const struct store *store);
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names found once: agents send places, stackcam upload gives the server the functions of a build."""
+
+import json
+import shutil
+import subprocess
+import urllib.parse
+
+from openapi import Api
+from harness import needs_root, running, wait_until
+from test_access import ask
+from test_agent import agent
+from test_serve import serving
+
+TOKEN, BOUND = "admin-admin-admin", "bound-bound-bound"
+
+
+def start(lab, folder):
+    tokens = folder / "tokens"
+    tokens.touch(mode=0o600)
+    tokens.write_text(f"{TOKEN} admin\n{BOUND} upload host=host2\n")
+    return serving(lab, folder / "store", "--no-record", "--token-file", tokens, "--service", "exe=*/bare bare")
+
+
+def upload(lab, serve, *files):
+    return lab.run("upload", "--to", serve.url, "--token-file", str(serve.token_file), *files)
+
+
+def functions(serve, **query):
+    status, answer = ask(serve, "/api/v1/functions?" + urllib.parse.urlencode({"service": "bare", "limit": 1000, **query}), TOKEN)
+    assert status == 200, answer
+    return {one["name"]: (one["self"], one["total"]) for one in json.loads(answer)["functions"]}
+
+
+@needs_root
+def test_a_name_found_later_appears_in_old_answers(lab, tmp_path):
+    """A stripped program: by sums and by films, in the tree and the list, with nothing lost and nothing twice."""
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-o", bare, lab.program("split")], check=True)
+    with start(lab, tmp_path) as serve:
+        serve.token_file = tmp_path / "tokens"
+        film = lab.record("--", str(bare), "1")
+        status, answer = ask(serve, "/api/v1/films", TOKEN, film.path.read_bytes(), {"X-Stackcam-Host": "host1"})
+        assert status == 200, answer
+        assert wait_until(lambda: functions(serve))
+        before, of_films = functions(serve), functions(serve, comm="bare")
+        assert any(name.startswith("bare+0x") for name in before), before
+        assert not {"f70", "f20"} & (set(before) | set(of_films)), before
+        # a token of one machine may not name what runs on all
+        query = "/api/v1/symbols?build_id=00ff"
+        assert ask(serve, query, BOUND, b"1000 10 f\n")[0] == 403
+        for wrong in (b"", b"1000 10\n", b"x 10 f\n", b"1000 0 f\n", b"ffffffffffffffff 2 f\n", b"1000 10 f\n\n", b"1000 10 " + b"f" * 5000):
+            assert ask(serve, query, TOKEN, wrong)[0] == 400, wrong
+        status, answer = ask(serve, query, TOKEN, b"1000 10 f\n")
+        Api().check_answer("POST", "/api/v1/symbols", status, "application/json", answer.encode())
+        assert json.loads(answer) == {"again": False, "functions": 1}
+        assert ask(serve, "/api/v1/symbols?build_id=0", TOKEN, b"1000 10 f\n")[0] == 400
+        done = upload(lab, serve, lab.program("split"), bare)
+        assert done.returncode == 1 and "bare has no symbols" in done.stderr, done.stderr
+        assert "build id" in done.stdout and " functions" in done.stdout, done.stdout
+        assert "the server has its names" in upload(lab, serve, lab.program("split")).stdout
+        for query in ({}, {"comm": "bare"}):
+            after = functions(serve, **query)
+            assert {"main", "f70", "f20"} <= set(after), after
+            assert not any(name.startswith("bare+0x") and after[name][0] for name in after), after
+            assert sum(own for own, _ in after.values()) == sum(own for own, _ in before.values())
+        # by its new name, from films and over time
+        total = after["f70"][1]
+        for question in ("functions", "flame"):
+            found = json.loads(ask(serve, f"/api/v1/{question}?service=bare&comm=bare&focus=%5Ef70$", TOKEN)[1])
+            assert found["sum"]["total"] == total, (question, found["sum"], after)
+        timeline = json.loads(ask(serve, "/api/v1/timeline?service=bare&function=f70&steps=1", TOKEN)[1])
+        assert timeline["rows"][0]["total"] == total, timeline
+        flame = json.loads(ask(serve, "/api/v1/flame?service=bare", TOKEN)[1])
+        nodes = list(zip(flame["nodes"]["parent"], flame["nodes"]["label"]))
+        assert len(set(nodes)) == len(nodes), "siblings of one name are one node"
+        assert "f70" in flame["labels"]["name"]
+
+
+@needs_root
+def test_an_agent_that_reads_no_symbols(lab, tmp_path):
+    """Its films have places where names were, of files with a build id alone; the kernel's names are its own."""
+    program = tmp_path / "bare"
+    shutil.copy(lab.program("split"), program)
+    with start(lab, tmp_path) as serve:
+        serve.token_file = tmp_path / "tokens"
+        with agent(lab, "--to", serve.url, "--token-file", serve.token_file, "--names", "server", "-F", "499",
+                   "--spool", tmp_path / "spool", "--span", "1s"), running(program, "60"):
+            assert wait_until(lambda: any(name.startswith("bare+0x") for name in functions(serve)))
+            assert not {"f70", "main"} & set(functions(serve))
+            assert upload(lab, serve, program).returncode == 0
+            assert wait_until(lambda: {"f70", "f20", "main"} <= set(functions(serve))), functions(serve)
+        kernel = json.loads(ask(serve, "/api/v1/functions?limit=1000", TOKEN)[1])["functions"]
+        assert any(one["kind"] == "kernel" and "+0x" not in one["name"] for one in kernel)
+
+
+def test_options(lab, tmp_path):
+    assert "--names server needs --to" in lab.run("agent", "--pprof-dir", str(tmp_path), "--names", "server").stderr
+    assert lab.run("upload").returncode == 2
+    done = lab.run("upload", "--to", "http://127.0.0.1:9", "/nonexistent")
+    assert done.returncode == 1 and "cannot open /nonexistent" in done.stderr
