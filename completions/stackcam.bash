@@ -134,7 +134,7 @@ _stackcam_options()
 	doctor) echo "-p --pid --bucket --bucket-keys --sums --tls-ca --json -h --help" ;;
 	serve)
 		echo "--listen --token-file --audit --user-header --trusted-proxy --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
-			--keep-size --sender-limit --sums --sums-ca --camera --camera-events --camera-time --camera-memory
+			--keep-size --sender-limit --debug-dir --sums --sums-ca --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
 			--camera-slow --camera-failed --camera-hourly
 			-e --event -F --frequency --markers --keep-query --no-record --label --service --user --config -h --help"
@@ -194,7 +194,7 @@ _stackcam_value()
 		;;
 	diff,--fail-on) _stackcam_reply -W "self total" ;;
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
-	resolve,--debug-dir | upload,--debug-dir | serve,--store) _stackcam_files -d ;;
+	resolve,--debug-dir | upload,--debug-dir | serve,--debug-dir | serve,--store) _stackcam_files -d ;;
 	serve,--token-file | serve,--tls-* | serve,--config | serve,--audit) _stackcam_files -f ;;
 	serve,--camera | agent,--camera) _stackcam_names ;;
 	serve,--camera-events | agent,--camera-events) _stackcam_list "$_stackcam_events" ;;

@@ -22,6 +22,7 @@
 #include "host/drop.h"
 #include "host/flight.h"
 #include "host/keeper.h"
+#include "host/namer.h"
 #include "host/notify.h"
 #include "host/recorder.h"
 #include "host/say.h"
@@ -49,6 +50,7 @@ struct serve {
 	struct store *store;
 	struct keeper *keeper;
 	struct sums_sender *sums; /* null: none are sent */
+	struct namer *namer;	  /* null: no folder of debug files */
 	struct server *server;
 };
 
@@ -361,6 +363,8 @@ static int start(struct serve *serve, struct fail *why)
 		err = keeper_start(serve->store, serve->cost, &serve->keeper, why);
 	if (!err)
 		err = sums_sender_start(serve->store, &serve->sums, why);
+	if (!err && serve->options.debug_dir)
+		err = namer_start(serve->store, serve->options.debug_dir, &serve->namer, why);
 	return err ? err : start_server(serve, why);
 }
 
@@ -380,6 +384,7 @@ static int stop(struct serve *serve, struct fail *why)
 		err = -EIO;
 	keeper_free(serve->keeper);
 	sums_sender_free(serve->sums);
+	namer_free(serve->namer);
 	cost_free(serve->cost);
 	flight_free(serve->flight);
 	recorder_free(serve->recorder);

@@ -58,6 +58,9 @@ static const char help[] =
 	"addresses\n"
 	"                            lead to the same tables\n"
 	"      --sums-ca FILE        the authority that signed its certificate\n"
+	"      --debug-dir DIR       names what was recorded without names from the debug files of "
+	"this folder\n"
+	"                            (DIR/.build-id/ab/cdef.debug)\n"
 	"\n"
 	"The camera:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ        samples per second and CPU, 1 to 10000 (default 99)\n"
@@ -103,6 +106,7 @@ enum {
 	OPT_TRUSTED_PROXY,
 	OPT_SUMS,
 	OPT_SUMS_CA,
+	OPT_DEBUG_DIR,
 };
 
 static const struct option long_options[] = {
@@ -121,6 +125,7 @@ static const struct option long_options[] = {
 	{"trusted-proxy", required_argument, NULL, OPT_TRUSTED_PROXY},
 	{"sums", required_argument, NULL, OPT_SUMS},
 	{"sums-ca", required_argument, NULL, OPT_SUMS_CA},
+	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	CAMERA_LONG_OPTIONS,
 	SETTINGS_COMMON,
 	{0},
@@ -224,6 +229,9 @@ static int take_value(void *context, int option, const char *value, struct fail 
 	case OPT_TRUSTED_PROXY:
 		o->trusted_proxy = value;
 		return 0;
+	case OPT_DEBUG_DIR:
+		o->debug_dir = value;
+		return 0;
 	case OPT_STORE:
 		o->store = value;
 		return 0;
@@ -312,6 +320,7 @@ void serve_options_say_kept(const struct serve_options *a, const struct serve_op
 		{"store", settings_differ(a->store, b->store)},
 		{"sums", settings_differ(a->sums, b->sums)},
 		{"sums-ca", settings_differ(a->sums_ca, b->sums_ca)},
+		{"debug-dir", settings_differ(a->debug_dir, b->debug_dir)},
 		{"no-record", a->no_record != b->no_record},
 		{"camera", !camera_flight_is_same(&a->camera, &b->camera)},
 		{"read-open", a->read_open != b->read_open},

@@ -13,6 +13,7 @@ struct serve_options {
 	char address[64]; /* as a number: "127.0.0.1", "::1" */
 	uint16_t port;
 	const char *store;
+	const char *debug_dir; /* null: none */
 	uint64_t keep_age;   /* ns; 0: for ever */
 	uint64_t keep_bytes; /* 0: no limit; SERVE_KEEP_DEFAULT: as the disk allows */
 	const char *sums;    /* ClickHouse (store/fleet/fleet.h); null: none */

@@ -17,12 +17,10 @@
 #include "elf/file.h"
 #include "host/say.h"
 #include "send/http.h"
-#include "symbol/functions.h"
+#include "symbol/function_lines.h"
 
-#define LOCAL_SERVER   "http://127.0.0.1:7171"
-#define LOCAL_TOKENS   "/var/lib/stackcam/tokens"
-
-#define NAME_MAX_BYTES 4096 /* of a name, as a server takes it */
+#define LOCAL_SERVER "http://127.0.0.1:7171"
+#define LOCAL_TOKENS "/var/lib/stackcam/tokens"
 
 enum {
 	OPT_TO = 256,
@@ -119,56 +117,6 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return 0;
 }
 
-/* What a function is worth as the name of its address; 0: nothing. */
-static unsigned int worth(const struct symbol_function *f)
-{
-	unsigned int kind = f->kind == SYMBOL_FUNCTION_CODE	  ? 3
-			    : f->kind == SYMBOL_FUNCTION_RESOLVER ? 2
-			    : f->kind == SYMBOL_FUNCTION_STUB || f->kind == SYMBOL_FUNCTION_OWN_STUB
-				    ? 1
-				    : 0;
-
-	return kind ? kind << 8 | (f->size != 0) << 4 | f->binding : 0;
-}
-
-/* "START SIZE NAME\n". A function whose size is not known is known by its start alone. */
-static bool put_function(struct buf *to, const struct symbol_functions *all,
-			 const struct symbol_function *f)
-{
-	const char *raw = symbol_functions_text(all, f->name);
-	bool is_stub = f->kind == SYMBOL_FUNCTION_STUB || f->kind == SYMBOL_FUNCTION_OWN_STUB;
-	char *name = symbol_demangle(raw);
-
-	if (!name)
-		return false;
-	/* a line cannot have such a name */
-	if (*name && !strchr(name, '\n'))
-		buf_printf(to, "%" PRIx64 " %" PRIx64 " %.*s%s\n", f->address,
-			   f->size ? f->size : 1, NAME_MAX_BYTES - 8, name, is_stub ? "@plt" : "");
-	free(name);
-	return !to->failed;
-}
-
-static int put_functions(struct buf *to, const struct symbol_functions *all, uint64_t *count)
-{
-	for (size_t i = 0, end; i < all->count; i = end) {
-		const struct symbol_function *best = &all->at[i];
-
-		end = symbol_functions_next(all, i);
-		for (size_t k = i + 1; k < end; k++)
-			if (worth(&all->at[k]) > worth(best))
-				best = &all->at[k];
-		if (!worth(best) || best->address > INT64_MAX)
-			continue;
-		if (!put_function(to, all, best))
-			return -ENOMEM;
-		/* imports have stubs in every file: they are not counted */
-		*count += best->kind == SYMBOL_FUNCTION_CODE ||
-			  best->kind == SYMBOL_FUNCTION_RESOLVER;
-	}
-	return 0;
-}
-
 static int pack(struct buf *lines, char **packed, size_t *size)
 {
 	FILE *out = open_memstream(packed, size);
@@ -204,7 +152,7 @@ static int read_file(struct upload *u, const char *path, int fd, char *digits, s
 	if (!err)
 		err = symbol_functions_of(u->symbols, &image, &functions, why);
 	if (!err) {
-		err = put_functions(&lines, &functions, count);
+		err = symbol_function_lines(&functions, &lines, count);
 		symbol_functions_free(&functions);
 		if (!err && *count)
 			err = pack(&lines, packed, size);

@@ -365,6 +365,21 @@ bool build_names_find(struct build_names *names, const struct film_image *image,
 	return is_found;
 }
 
+bool build_names_has(struct build_names *names, const struct film_image *image)
+{
+	sqlite3_stmt *row = NULL;
+	bool is_known;
+
+	if (!begin(names))
+		return false;
+	is_known = sql_open(names->reader.db, &row, "SELECT 1 FROM build WHERE build = ?", "b",
+			    image->build_id, (size_t)image->build_id_size) == SQLITE_OK &&
+		   sqlite3_step(row) == SQLITE_ROW;
+	sqlite3_finalize(row);
+	pthread_mutex_unlock(&names->reader.lock);
+	return is_known;
+}
+
 /* The address in "libc.so.6+0x1230" and "libx264.so.164+0x1340c0~" (film/names.h). */
 static bool address_of(const char *name, uint64_t *address)
 {

@@ -58,7 +58,13 @@ int build_names_add(struct build_names *names, const struct build_names_build *b
 bool build_names_find(struct build_names *names, const struct film_image *image, uint64_t address,
 		      char to[BUILD_NAME_SIZE]);
 
-/* The same of a place, "libc.so.6+0x1230" (film/names.h), which is what it is without a name. */
+/* Whether the build is known. */
+bool build_names_has(struct build_names *names, const struct film_image *image);
+
+/*
+ * As build_names_find(), of a place, "libc.so.6+0x1230" (film/names.h), which is what it is without
+ * a name.
+ */
 const char *build_names_shown(struct build_names *names, const struct film_image *image,
 			      const char *place, char to[BUILD_NAME_SIZE]);
 

@@ -76,16 +76,17 @@ def ask(serve, path, token, body=None, headers=None):
 
 
 def lanes_of(serve, name):
+    """Of a service: a program that the recorder met as it began may still be called what its thread was before."""
     answer = json.loads(ask(serve, "/api/v1/timeline/lanes", ADMIN)[1])
     base = int(answer["base"])
     return [(lane["pid"], lane["tid"], base + (lane["first"] + lane["last"]) // 2, base, base + answer["length"])
-            for lane in answer["lanes"] if lane["comm"] == name]
+            for lane in answer["lanes"] if lane["service"] == name]
 
 
 def questions(serve):
     """(path, query) of each route that answers, so that an answer has names."""
-    (pid, tid, at, start, end), = lanes_of(serve, SECRET)
-    (shop, its, _, _, _), = lanes_of(serve, SHOP)
+    pid, tid, at, start, end = lanes_of(serve, SECRET)[0]
+    shop, its, _, _, _ = lanes_of(serve, SHOP)[0]
     whole = {"from": f"{start / 1e9:.6f}", "to": f"{end / 1e9:.6f}"}
     special = {
         "/api/v1/timeline/slices": {**whole, "lanes": f"{pid}.{tid},{shop}.{its}", "pixel": 1000000},

@@ -2,6 +2,7 @@
 """Names found once: agents send places, stackcam upload gives the server the functions of a build."""
 
 import json
+import re
 import shutil
 import subprocess
 import urllib.parse
@@ -15,11 +16,11 @@ from test_serve import serving
 TOKEN, BOUND = "admin-admin-admin", "bound-bound-bound"
 
 
-def start(lab, folder):
+def start(lab, folder, *options):
     tokens = folder / "tokens"
     tokens.touch(mode=0o600)
     tokens.write_text(f"{TOKEN} admin\n{BOUND} upload host=host2\n")
-    return serving(lab, folder / "store", "--no-record", "--token-file", tokens, "--service", "exe=*/bare bare")
+    return serving(lab, folder / "store", "--no-record", "--token-file", tokens, "--service", "exe=*/bare bare", *options)
 
 
 def upload(lab, serve, *files):
@@ -75,6 +76,24 @@ def test_a_name_found_later_appears_in_old_answers(lab, tmp_path):
         nodes = list(zip(flame["nodes"]["parent"], flame["nodes"]["label"]))
         assert len(set(nodes)) == len(nodes), "siblings of one name are one node"
         assert "f70" in flame["labels"]["name"]
+
+
+@needs_root
+def test_a_folder_of_debug_files(lab, tmp_path):
+    bare, debug = tmp_path / "bare", tmp_path / "debug"
+    subprocess.run(["strip", "-o", bare, lab.program("split")], check=True)
+    notes = subprocess.run(["readelf", "-n", bare], check=True, capture_output=True, text=True).stdout
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+    film = lab.record("--", str(bare), "1")
+    place = debug / ".build-id" / build_id[:2]
+    place.mkdir(parents=True)
+    # of another build: it is not believed
+    shutil.copy(lab.program("omit"), place / f"{build_id[2:]}.debug")
+    shutil.copy(lab.program("split"), place / build_id[2:])
+    with start(lab, tmp_path, "--debug-dir", debug) as serve:
+        status, answer = ask(serve, "/api/v1/films", TOKEN, film.path.read_bytes(), {"X-Stackcam-Host": "host1"})
+        assert status == 200, answer
+        assert wait_until(lambda: {"f70", "f20", "main"} <= set(functions(serve))), functions(serve)
 
 
 @needs_root

@@ -96,6 +96,11 @@ static void test_once_a_build(void **state)
 	assert_int_equal(added.functions, 5);
 	assert_string_equal(find(a_build, 3, 0x1000), "");
 	assert_string_equal(find(a_build, 3, 3), "d");
+	/* after a restart, too */
+	build_names_close(made_names);
+	assert_string_equal(find(a_build, 3, 3), "d");
+	assert_int_equal(add(a_build, 3, "0 1 a\n", &added), 0);
+	assert_true(added.again);
 }
 
 static void test_lines_that_are_wrong(void **state)
