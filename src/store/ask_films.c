@@ -82,9 +82,11 @@ static void hide_others(struct chosen *c, struct film *film)
 	for (uint32_t i = 1; i < film->process_count; i++) {
 		struct film_process *process = &film->processes[i];
 
-		if (c->known[i] != 2)
-			process->comm = process->command = process->exe = process->cgroup =
-				process->container = other;
+		if (c->known[i] == 2)
+			continue;
+		process->comm = process->command = process->exe = process->cgroup =
+			process->container = other;
+		process->user = process->resource = "";
 	}
 }
 
