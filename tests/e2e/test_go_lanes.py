@@ -61,7 +61,9 @@ def check_holes(film, lives):
     """What is not known is little, and the film counts it: at times a goroutine's first records are missing."""
     lost = film.json("-e", "go-lanes")["loss"]
     whole = sum(life["life"] for life in lives.of.values())
-    assert (lives.holes() > 0) == any(reason.startswith("time of a goroutine not known") for reason in lost), lost
+    is_counted = any(reason.startswith("time of a goroutine not known") for reason in lost)
+    # each goroutine is looked at in its turn as a film ends: what follows, up to the last of them, is no record that was lost
+    assert is_counted if lives.holes() > 0.001 * whole else lives.holes() or not is_counted, (lost, lives.holes(), whole)
     assert lives.holes() < 0.02 * whole, (lost, lives.holes(), whole)
     assert all("stack" in reason or "goroutine" in reason for reason in lost), lost
 
