@@ -134,7 +134,7 @@ _stackcam_options()
 	doctor) echo "-p --pid --bucket --bucket-keys --sums --tls-ca --json -h --help" ;;
 	serve)
 		echo "--listen --token-file --audit --user-header --trusted-proxy --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
-			--keep-size --sender-limit --debug-dir --sums --sums-ca --camera --camera-events --camera-time --camera-memory
+			--keep-size --bucket --bucket-keys --bucket-ca --bucket-cache --sender-limit --debug-dir --sums --sums-ca --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
 			--camera-slow --camera-failed --camera-hourly
 			-e --event -F --frequency --markers --keep-query --no-record --label --service --user --config -h --help"
@@ -196,6 +196,8 @@ _stackcam_value()
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
 	resolve,--debug-dir | upload,--debug-dir | serve,--debug-dir | serve,--store) _stackcam_files -d ;;
 	serve,--token-file | serve,--tls-* | serve,--config | serve,--audit) _stackcam_files -f ;;
+	serve,--bucket | doctor,--bucket) _stackcam_reply -W "s3:// s3+http://" ;;
+	serve,--bucket-keys | serve,--bucket-ca | doctor,--bucket-keys | doctor,--tls-ca) _stackcam_files -f ;;
 	serve,--camera | agent,--camera) _stackcam_names ;;
 	serve,--camera-events | agent,--camera-events) _stackcam_list "$_stackcam_events" ;;
 	serve,--camera-* | agent,--camera-*) ;;
@@ -204,7 +206,7 @@ _stackcam_value()
 	keep,--reason) ;;
 	serve,--user) _stackcam_reply -u ;;
 	serve,--listen) _stackcam_reply -W "127.0.0.1:7171 0.0.0.0:7171" ;;
-	serve,--keep-age | serve,--keep-size | serve,--sender-limit | serve,--user-header | serve,--trusted-proxy | serve,--sums | serve,--label | serve,--service) ;;
+	serve,--keep-age | serve,--keep-size | serve,--bucket-cache | serve,--sender-limit | serve,--user-header | serve,--trusted-proxy | serve,--sums | serve,--label | serve,--service) ;;
 	agent,--spool | agent,--pprof-dir) _stackcam_files -d ;;
 	agent,--token-file | agent,--tls-ca | agent,--tls-cert | agent,--tls-key | agent,--config) _stackcam_files -f ;;
 	agent,--names) _stackcam_reply -W "agent server" ;;

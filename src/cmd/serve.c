@@ -18,6 +18,7 @@
 #include "base/privileges.h"
 #include "base/tokens.h"
 #include "cmd/serve_options.h"
+#include "host/archive.h"
 #include "host/cost.h"
 #include "host/drop.h"
 #include "host/flight.h"
@@ -47,6 +48,7 @@ struct serve {
 	struct recorder *recorder; /* null: nothing is filmed */
 	struct flight *flight;	   /* null: there is no flight recorder */
 	struct cost *cost;
+	struct archive *archive; /* null: there is no bucket */
 	struct store *store;
 	struct keeper *keeper;
 	struct sums_sender *sums; /* null: none are sent */
@@ -178,7 +180,16 @@ static void tell_store(void *context, const char *words)
 	host_say("%s", words);
 }
 
-static void store_settings(const struct serve_options *options, struct store_options *settings)
+static int fetch_film(void *context, const char *name, const struct store_object *object, int fd,
+		      struct fail *why)
+{
+	struct serve *serve = context;
+
+	return archive_fetch(serve->archive, name, object, fd, why);
+}
+
+static void store_settings(struct serve *serve, const struct serve_options *options,
+			   struct store_options *settings)
 {
 	struct statvfs fs;
 
@@ -190,6 +201,9 @@ static void store_settings(const struct serve_options *options, struct store_opt
 		.sums = options->sums,
 		.sums_ca = options->sums_ca,
 		.tell = tell_store,
+		.fetch = serve->archive ? fetch_film : NULL,
+		.cache_max = options->bucket_cache,
+		.context = serve,
 	};
 	if (options->keep_bytes != SERVE_KEEP_DEFAULT)
 		return;
@@ -207,9 +221,44 @@ static int open_store(struct serve *serve, struct fail *why)
 	 * says
 	 */
 	(void)!mkdir(serve->options.store, 0700);
-	store_settings(&serve->options, &settings);
+	store_settings(serve, &serve->options, &settings);
 	return store_open(&settings, &serve->store, why);
 }
+
+/* The bucket */
+
+static int load_archive(struct serve *serve, struct fail *why)
+{
+	const struct archive_options options = {serve->options.bucket, serve->options.bucket_keys,
+						serve->options.bucket_ca};
+
+	return options.address ? archive_new(&options, &serve->archive, why) : 0;
+}
+
+static void say_bucket(void *context, struct server_bucket *bucket)
+{
+	struct serve *serve = context;
+	struct archive_state state;
+	size_t count = 0;
+
+	archive_state(serve->archive, &state);
+	*bucket = (struct server_bucket){
+		.put = state.films[ARCHIVE_PUT],
+		.put_bytes = state.bytes[ARCHIVE_PUT],
+		.got = state.films[ARCHIVE_GET],
+		.got_bytes = state.bytes[ARCHIVE_GET],
+	};
+	for (int verb = 0; verb < ARCHIVE_VERBS; verb++)
+		for (int reason = 0; reason < ARCHIVE_REASONS; reason++)
+			bucket->failures[count++] = (struct server_bucket_failure){
+				archive_verb_name(verb), archive_reason_name(reason),
+				state.failed[verb][reason]};
+	bucket->failure_count = count;
+	snprintf(bucket->trouble, sizeof(bucket->trouble), "%s", state.trouble);
+}
+
+_Static_assert((int)ARCHIVE_VERBS *(int)ARCHIVE_REASONS <= (int)SERVER_BUCKET_FAILURES_MAX,
+	       "a reason has no room");
 
 /* The server */
 
@@ -256,6 +305,7 @@ static void server_settings(struct serve *serve, const struct serve_options *opt
 		.cpus = serve->recorder ? (unsigned int)sysconf(_SC_NPROCESSORS_ONLN) : 0,
 		.recorder = serve->recorder ? say_recorder : NULL,
 		.camera = serve->flight ? say_flight : NULL,
+		.bucket = serve->archive ? say_bucket : NULL,
 		.keep = serve->flight ? keep_flight : NULL,
 		.say = log_line,
 		.context = serve,
@@ -342,6 +392,9 @@ static int start(struct serve *serve, struct fail *why)
 		err = load_recorder(serve, why);
 	if (!err)
 		err = load_flight(serve, why);
+	/* the file of its keys may be root's */
+	if (!err)
+		err = load_archive(serve, why);
 	if (!err)
 		cost_of(serve->cost, serve->recorder, serve->flight);
 	if (!err)
@@ -365,6 +418,8 @@ static int start(struct serve *serve, struct fail *why)
 		err = sums_sender_start(serve->store, &serve->sums, why);
 	if (!err && serve->options.debug_dir)
 		err = namer_start(serve->store, serve->options.debug_dir, &serve->namer, why);
+	if (!err && serve->archive)
+		err = archive_start(serve->archive, serve->store, why);
 	return err ? err : start_server(serve, why);
 }
 
@@ -378,6 +433,7 @@ static int stop(struct serve *serve, struct fail *why)
 	recorder_stop(serve->recorder);
 	keeper_stop(serve->keeper);
 	sums_sender_stop(serve->sums);
+	archive_stop(serve->archive);
 	server_stop(serve->server);
 	err = recorder_join(serve->recorder, why);
 	if (flight_join(serve->flight, err ? &(struct fail){0} : why) && !err)
@@ -385,6 +441,7 @@ static int stop(struct serve *serve, struct fail *why)
 	keeper_free(serve->keeper);
 	sums_sender_free(serve->sums);
 	namer_free(serve->namer);
+	archive_free(serve->archive);
 	cost_free(serve->cost);
 	flight_free(serve->flight);
 	recorder_free(serve->recorder);
@@ -409,7 +466,7 @@ static void reload(void *context)
 	}
 	serve_options_say_kept(&serve->options, &options);
 	server_settings(serve, &options, &paths, &server);
-	store_settings(&options, &settings);
+	store_settings(serve, &options, &settings);
 	if (server_configure(serve->server, &server, &why) ||
 	    store_configure(serve->store, &settings, &why))
 		fail_print(&why);

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cmd/verb.h"
+#include "send/bucket.h"
 #include "store/fleet/fleet.h"
 
 #define PORT 7171
@@ -19,6 +20,9 @@
 /* What 500 busy machines of 16 cores send in an hour. */
 #define SENDER_BYTES	 4000000000ull
 #define SENDER_BYTES_MIN 1000000u
+
+#define CACHE_BYTES	 1000000000ull
+#define CACHE_BYTES_MIN	 10000000u
 
 static const char help[] =
 	"usage: stackcam serve [OPTION…]\n"
@@ -61,6 +65,13 @@ static const char help[] =
 	"      --debug-dir DIR       names what was recorded without names from the debug files of "
 	"this folder\n"
 	"                            (DIR/.build-id/ab/cdef.debug)\n"
+	"      --bucket ADDRESS      keeps each hour's films on object storage, too: "
+	"s3://BUCKET@HOST:PORT/PREFIX\n"
+	"      --bucket-keys FILE    its keys, in a file of mode 0600 (default: AWS_ACCESS_KEY_ID "
+	"and\n"
+	"                            AWS_SECRET_ACCESS_KEY)\n"
+	"      --bucket-ca FILE      the authority that signed its server's certificate\n"
+	"      --bucket-cache SIZE   room for films that are read from it again (default 1GB)\n"
 	"\n"
 	"The camera:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ        samples per second and CPU, 1 to 10000 (default 99)\n"
@@ -107,6 +118,10 @@ enum {
 	OPT_SUMS,
 	OPT_SUMS_CA,
 	OPT_DEBUG_DIR,
+	OPT_BUCKET,
+	OPT_BUCKET_KEYS,
+	OPT_BUCKET_CA,
+	OPT_BUCKET_CACHE,
 };
 
 static const struct option long_options[] = {
@@ -126,6 +141,10 @@ static const struct option long_options[] = {
 	{"sums", required_argument, NULL, OPT_SUMS},
 	{"sums-ca", required_argument, NULL, OPT_SUMS_CA},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+	{"bucket", required_argument, NULL, OPT_BUCKET},
+	{"bucket-keys", required_argument, NULL, OPT_BUCKET_KEYS},
+	{"bucket-ca", required_argument, NULL, OPT_BUCKET_CA},
+	{"bucket-cache", required_argument, NULL, OPT_BUCKET_CACHE},
 	CAMERA_LONG_OPTIONS,
 	SETTINGS_COMMON,
 	{0},
@@ -188,6 +207,14 @@ static int take_number(struct serve_options *o, int option, const char *value, s
 				    value);
 		o->sender_bytes = number;
 		break;
+	case OPT_BUCKET_CACHE:
+		if (text_parse_bytes(value, &number) || number < CACHE_BYTES_MIN)
+			return fail(why, -EINVAL, NULL,
+				    "--bucket-cache takes a size of at least 10MB, such as 500MB, "
+				    "not '%s'",
+				    value);
+		o->bucket_cache = number;
+		break;
 	default:
 		if (text_parse_bytes(value, &number) || (number && number < KEEP_BYTES_MIN))
 			return fail(
@@ -241,6 +268,15 @@ static int take_value(void *context, int option, const char *value, struct fail 
 	case OPT_SUMS_CA:
 		o->sums_ca = value;
 		return 0;
+	case OPT_BUCKET:
+		o->bucket = value;
+		return bucket_check_address(value, why);
+	case OPT_BUCKET_KEYS:
+		o->bucket_keys = value;
+		return 0;
+	case OPT_BUCKET_CA:
+		o->bucket_ca = value;
+		return 0;
 	case OPT_NO_RECORD:
 		o->no_record = true;
 		return 0;
@@ -266,6 +302,8 @@ static int check(const struct serve_options *o)
 		return cmd_usage("serve", "--camera films, and --no-record films nothing");
 	if (o->sums_ca && !o->sums)
 		return cmd_usage("serve", "--sums-ca needs --sums");
+	if (!o->bucket && (o->bucket_keys || o->bucket_ca))
+		return cmd_usage("serve", "--bucket-keys and --bucket-ca need --bucket");
 	if (!*o->store)
 		return cmd_usage("serve", "--store needs the name of a folder");
 	return 0;
@@ -299,6 +337,7 @@ int serve_options_read(int argc, char **argv, struct serve_options *o)
 		.keep_age = 7 * 86400000000000ull,
 		.keep_bytes = SERVE_KEEP_DEFAULT,
 		.sender_bytes = SENDER_BYTES,
+		.bucket_cache = CACHE_BYTES,
 		.camera = camera_flight_usual(),
 		.common.frequency = 99,
 	};
@@ -321,6 +360,10 @@ void serve_options_say_kept(const struct serve_options *a, const struct serve_op
 		{"sums", settings_differ(a->sums, b->sums)},
 		{"sums-ca", settings_differ(a->sums_ca, b->sums_ca)},
 		{"debug-dir", settings_differ(a->debug_dir, b->debug_dir)},
+		{"bucket", settings_differ(a->bucket, b->bucket)},
+		{"bucket-keys", settings_differ(a->bucket_keys, b->bucket_keys)},
+		{"bucket-ca", settings_differ(a->bucket_ca, b->bucket_ca)},
+		{"bucket-cache", a->bucket_cache != b->bucket_cache},
 		{"no-record", a->no_record != b->no_record},
 		{"camera", !camera_flight_is_same(&a->camera, &b->camera)},
 		{"read-open", a->read_open != b->read_open},

@@ -20,6 +20,8 @@ struct serve_options {
 	const char *sums_ca; /* the authority that signed its certificate; null: the system's */
 	bool no_record, read_open;
 	uint64_t sender_bytes; /* that a token may send in an hour; 0: no limit */
+	const char *bucket, *bucket_keys, *bucket_ca;	   /* null: none */
+	uint64_t bucket_cache;				   /* bytes */
 	const char *tls_certificate, *tls_key, *client_ca; /* null: none */
 	const char *audit, *user_header, *trusted_proxy;   /* null: none */
 	struct camera_flight camera;

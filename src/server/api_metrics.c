@@ -181,6 +181,46 @@ static void put_store(FILE *out, const struct store_status *store)
 		    (double)store->sums_lost);
 }
 
+static void put_bucket(FILE *out, const struct server_state *state,
+		       const struct store_status *store)
+{
+	struct server_bucket bucket = {0};
+
+	if (!state->bucket)
+		return;
+	state->bucket(state->context, &bucket);
+	put_gauge(out, "stackcam_bucket_works", "0: films cannot be kept there, or read from there",
+		  !*bucket.trouble);
+	put_gauge(out, "stackcam_bucket_films", "Films that the bucket is known to have",
+		  (double)store->bucket_films);
+	put_gauge(out, "stackcam_bucket_bytes", "Their bytes", (double)store->bucket_bytes);
+	put_gauge(out, "stackcam_bucket_films_here", "Of these, films that are in the store, too",
+		  (double)store->bucket_here);
+	put_gauge(out, "stackcam_bucket_films_waiting", "Packed films that it does not have yet",
+		  (double)store->bucket_waiting);
+	put_counter(out, "stackcam_bucket_put_total", "Films that it has confirmed",
+		    (double)bucket.put);
+	put_counter(out, "stackcam_bucket_put_bytes_total", "Their bytes",
+		    (double)bucket.put_bytes);
+	put_counter(out, "stackcam_bucket_got_total", "Films that were read from it",
+		    (double)bucket.got);
+	put_counter(out, "stackcam_bucket_got_bytes_total", "Their bytes",
+		    (double)bucket.got_bytes);
+	put_counter(out, "stackcam_bucket_released_total",
+		    "Local copies of its films that were removed to make room",
+		    (double)store->bucket_released);
+	put_counter(out, "stackcam_bucket_unfetched_total",
+		    "Films that answers lack, as they could not be read from it",
+		    (double)store->bucket_unfetched);
+	put_head(out, "counter", "stackcam_bucket_failures_total",
+		 "Films that could not be put or got, by reason");
+	for (size_t i = 0; i < bucket.failure_count; i++)
+		fprintf(out,
+			"stackcam_bucket_failures_total{verb=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
+			bucket.failures[i].verb, bucket.failures[i].reason,
+			bucket.failures[i].count);
+}
+
 int api_metrics(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct server_state *state = request->state;
@@ -211,6 +251,7 @@ int api_metrics(const struct http_request *request, struct answer *answer, struc
 	if (state->recorder || state->camera)
 		put_losses(out, &recorder.losses, &camera.losses);
 	put_store(out, &store);
+	put_bucket(out, state, &store);
 	put_served(out, &state->served);
 	if (state->audit)
 		put_counter(out, "stackcam_server_audit_lost_total",
@@ -225,6 +266,7 @@ int api_health(const struct http_request *request, struct answer *answer, struct
 	const struct server_state *state = request->state;
 	struct json j = {.out = answer->out};
 	struct server_recorder recorder = {.is_filming = true};
+	struct server_bucket bucket = {0};
 	struct store_status store = {0};
 	char words[128];
 	bool is_well;
@@ -233,11 +275,16 @@ int api_health(const struct http_request *request, struct answer *answer, struct
 	answer->no_store = true;
 	if (state->recorder)
 		state->recorder(state->context, &recorder);
+	if (state->bucket)
+		state->bucket(state->context, &bucket);
 	store_status(request->store, &store);
 	is_well = recorder.is_filming && !recorder.still_ns && !store.is_full;
 	answer->status = is_well ? 200 : 503;
 	json_open(&j, NULL, '{');
-	json_text(&j, "status", !is_well ? "failing" : recorder.hung ? "degraded" : "ok");
+	json_text(&j, "status",
+		  !is_well			     ? "failing"
+		  : recorder.hung || *bucket.trouble ? "degraded"
+						     : "ok");
 	json_open(&j, "reasons", '[');
 	if (!recorder.is_filming)
 		json_text(&j, NULL, "no film is being written");
@@ -257,6 +304,8 @@ int api_health(const struct http_request *request, struct answer *answer, struct
 	}
 	if (store.is_full)
 		json_text(&j, NULL, "the disk of the store is full");
+	if (*bucket.trouble)
+		json_text(&j, NULL, "the bucket does not take films, or return them");
 	json_close(&j, ']');
 	json_close(&j, '}');
 	return 0;

@@ -52,6 +52,33 @@ static void put_camera(struct json *j, const struct server_state *state)
 	json_close(j, '}');
 }
 
+static void put_bucket(struct json *j, const struct server_state *state,
+		       const struct store_status *store)
+{
+	struct server_bucket bucket = {0};
+	uint64_t failed = 0;
+
+	if (!state->bucket) {
+		json_null(j, "bucket");
+		return;
+	}
+	state->bucket(state->context, &bucket);
+	for (size_t i = 0; i < bucket.failure_count; i++)
+		failed += bucket.failures[i].count;
+	json_open(j, "bucket", '{');
+	json_text(j, "trouble", bucket.trouble);
+	json_u64(j, "films", store->bucket_films);
+	json_u64(j, "bytes", store->bucket_bytes);
+	json_u64(j, "here", store->bucket_here);
+	json_u64(j, "waiting", store->bucket_waiting);
+	json_u64(j, "put", bucket.put);
+	json_u64(j, "got", bucket.got);
+	json_u64(j, "failed", failed);
+	json_u64(j, "released", store->bucket_released);
+	json_u64(j, "unfetched", store->bucket_unfetched);
+	json_close(j, '}');
+}
+
 static void put_store(struct json *j, const struct store_status *status)
 {
 	json_open(j, "store", '{');
@@ -140,6 +167,7 @@ int api_status(const struct http_request *request, struct answer *answer, struct
 	json_close(&j, '}');
 	put_events(&j, request->store);
 	put_store(&j, &store);
+	put_bucket(&j, state, &store);
 	json_close(&j, '}');
 	return 0;
 }

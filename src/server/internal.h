@@ -43,6 +43,7 @@ struct server_state {
 	uint64_t started; /* ns since 1970 */
 	void (*recorder)(void *context, struct server_recorder *recorder);
 	void (*camera)(void *context, struct server_camera *camera);
+	void (*bucket)(void *context, struct server_bucket *bucket);
 	int (*keep)(void *context, const char *reason, struct server_kept *kept, struct fail *why);
 	void (*say)(void *context, const char *words); /* may be null */
 	void *context;

@@ -32,6 +32,7 @@ void put_sum(struct json *j, const char *key, const struct store_sum *sum)
 	json_bool(j, "by_paths", sum->by_paths);
 	json_u64(j, "films_damaged", sum->films_damaged);
 	json_u64(j, "films_unread", sum->films_unread);
+	json_u64(j, "films_unfetched", sum->films_unfetched);
 	json_close(j, '}');
 }
 

@@ -43,6 +43,20 @@ struct server_camera {
 	struct loss_table losses;
 };
 
+/* The bucket of the store (host/archive.h), since the start. */
+enum {
+	SERVER_BUCKET_FAILURES_MAX = 16
+};
+struct server_bucket {
+	uint64_t put, put_bytes, got, got_bytes;
+	struct server_bucket_failure {
+		const char *verb, *reason;
+		uint64_t count;
+	} failures[SERVER_BUCKET_FAILURES_MAX];
+	size_t failure_count;
+	char trouble[512]; /* what does not work at the moment; "": nothing */
+};
+
 /* A film that it has kept. */
 struct server_kept {
 	char path[4096];
@@ -102,6 +116,7 @@ struct server_options {
 	/* Called from any thread; null: nothing is filmed. */
 	void (*recorder)(void *context, struct server_recorder *recorder);
 	void (*camera)(void *context, struct server_camera *camera);
+	void (*bucket)(void *context, struct server_bucket *bucket); /* null: there is none */
 	/*
 	 * Keeps what the flight recorder has, and waits for that; any thread. Null: there is none.
 	 */

@@ -96,6 +96,8 @@ struct store_sum {
 	 * before complete_from, but of places and processes, where they are spread over the time.
 	 */
 	uint32_t films_unread;
+	/* Of these, films that only the bucket has, and that could not be read from it. */
+	uint32_t films_unfetched;
 	uint64_t
 		/*
 		 * of the films that were looked at, over all reasons: samples, parts of stacks,

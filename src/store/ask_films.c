@@ -232,12 +232,6 @@ static bool has_labels(const struct asked *a, const struct film *film)
 	return true;
 }
 
-/* A film that is not a store's: its recorder is not known. */
-static bool is_single(const struct listed *listed)
-{
-	return *listed->name == '/';
-}
-
 /*
  * The time that a film covers: one that is being recorded has what was committed until it was
  * opened.
@@ -255,7 +249,7 @@ static void note_time(const struct film *film, struct listed *listed, struct sto
 	 * the recorder of a store's film that does not grow, but was not closed, was killed: there
 	 * will be no more
 	 */
-	if (!film->is_open || (!listed->is_growing && !is_single(listed)))
+	if (!film->is_open || (!listed->is_growing && !ask_is_single(listed->name)))
 		return;
 	if ((uint64_t)end < sum->complete_until)
 		sum->complete_until = (uint64_t)end < sum->from ? sum->from : (uint64_t)end;
@@ -275,7 +269,6 @@ static void add_losses(struct store_sum *sum, const struct film *film, uint32_t 
 	}
 }
 
-/* Of an open film: the question that it is asked, and who asks. */
 /* Notes which processes have their last state in a film. */
 static int note_states(const struct asked *a, const struct ask_film *of, struct fail *why)
 {
@@ -391,21 +384,18 @@ static int put_in_order(const struct asked *a, struct film_list *list)
 	return a->is_spread && !a->is_level ? spread(list) : 0;
 }
 
-/* Those from that one on were not read. */
-static void leave_unread(const struct asked *a, const struct film_list *list, size_t from,
-			 struct store_sum *sum)
+/* It was not read: the answer lacks its time. */
+static void leave_unread(const struct asked *a, const struct listed *film, struct store_sum *sum)
 {
-	for (size_t i = from; i < list->all.count; i++) {
-		uint64_t first = list->all.at[i].first, last = list->all.at[i].last;
+	uint64_t first = film->first, last = film->last;
 
-		sum->films_unread++;
-		first = first > sum->from ? first : sum->from;
-		last = last < sum->to ? last + 1 : sum->to;
-		if (a->is_spread && first < sum->complete_until)
-			sum->complete_until = first;
-		if (!a->is_spread && last > sum->complete_from)
-			sum->complete_from = last;
-	}
+	sum->films_unread++;
+	first = first > sum->from ? first : sum->from;
+	last = last < sum->to ? last + 1 : sum->to;
+	if (a->is_spread && first < sum->complete_until)
+		sum->complete_until = first;
+	if (!a->is_spread && last > sum->complete_from)
+		sum->complete_from = last;
 	if (sum->complete_until < sum->complete_from)
 		sum->complete_until = sum->complete_from;
 }
@@ -424,31 +414,38 @@ static uint64_t filmed_of(const struct asked *a, struct film_list *list,
 	return filmed.sum;
 }
 
+/* Only the bucket has it, and it could not be read from there. */
+static int leave_away(const struct asked *a, const struct listed *film, struct store_sum *sum)
+{
+	sum->films_unfetched++;
+	leave_unread(a, film, sum);
+	return 0;
+}
+
 /* Opens one of the list and asks it. */
-static int open_listed(const struct asked *a, film_opener *open, struct listed *listed,
-		       struct store_sum *sum,
+static int open_listed(const struct asked *a, film_opener *open, const struct ask_away *away,
+		       struct listed *listed, struct store_sum *sum,
 		       int (*take)(void *context, const struct ask_film *film), void *context,
 		       struct fail *why)
 {
 	struct film *film = NULL;
-	char *path = NULL;
+	char path[PATH_MAX];
 	int err = 0;
 
-	if (is_single(listed))
-		path = strdup(listed->name);
-	else if (asprintf(&path, "%s/%s", a->index->folder, listed->name) < 0)
-		path = NULL;
-	if (!path)
-		return fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
-	if (open(path, &film, NULL))
+	if (!ask_away_path(a, away, listed->name, path))
+		return leave_away(a, listed, sum);
+	if (open(path, &film, NULL)) {
+		/* it made room just now */
+		if (ask_is_away(a, listed->name))
+			return leave_away(a, listed, sum);
 		/* before its first commit, one that grows is none yet */
 		sum->films_damaged += !listed->is_growing;
-	else
+	} else {
 		err = ask_film(a, film, listed, sum, take, context, why);
+	}
 	if (film)
 		note_time(film, listed, sum);
 	film_free(film);
-	free(path);
 	return err;
 }
 
@@ -484,6 +481,7 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 	const struct asked *a = &asked;
 	struct budget budget;
 	struct film_list list = {0};
+	struct ask_away away = {0};
 	struct map seen = {0};
 	size_t i = 0;
 	int err;
@@ -492,8 +490,10 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 		asked.seen = &seen;
 	/* of the films that are read in the end, not of all that the index knows */
 	asked.steps = NULL;
+	err = ask_away_begin(a, &away, why);
 	pthread_rwlock_rdlock(&a->index->files);
-	err = list_films(a, &list, sum, why);
+	if (!err)
+		err = list_films(a, &list, sum, why);
 	if (!err && put_in_order(a, &list))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
 	sum->from = sum->complete_from = a->from;
@@ -504,14 +504,17 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 	while (!err && i < list.all.count && has_time(&budget, i)) {
 		err = asked_still(a, why);
 		if (!err)
-			err = open_listed(a, open, &list.all.at[i++], sum, take, context, why);
+			err = open_listed(a, open, &away, &list.all.at[i++], sum, take, context,
+					  why);
 	}
 	pthread_rwlock_unlock(&a->index->files);
-	if (!err && i < list.all.count)
+	ask_away_end(a, &away);
+	if (!err && (i < list.all.count || sum->films_unfetched))
 		store_count_partial(a->store);
 	if (err == ASK_ENOUGH)
 		err = 0;
-	leave_unread(a, &list, i, sum);
+	for (; i < list.all.count; i++)
+		leave_unread(a, &list.all.at[i], sum);
 	/* how far they reach is known at the end */
 	sum->filmed = filmed_of(whole, &list, sum);
 	map_free(&seen);

@@ -2,6 +2,8 @@
 #ifndef STORE_ASK_PRIVATE_H
 #define STORE_ASK_PRIVATE_H
 
+#include <limits.h>
+
 #include "query/filter.h"
 #include "query/names.h"
 #include "query/requests.h"
@@ -160,6 +162,31 @@ enum {
 size_t paths_mark(struct sums_view *view);
 /* The label of a function; labels: by function, plus one, 0: none yet. LABEL_NONE: no memory. */
 uint32_t paths_label(const struct dictionary *d, struct tree *tree, uint32_t *labels, uint32_t id);
+
+/*
+ * ask_away.c: films of an ask that only the bucket has. ask_away_begin() reads as many as time and
+ * room allow, the newest first; ask_away_end() is needed in any case. All zero is empty.
+ */
+struct ask_away_film {
+	char *name;
+	bool is_here; /* it could be read */
+};
+struct ask_away {
+	vec(struct ask_away_film) films;
+};
+int ask_away_begin(const struct asked *asked, struct ask_away *away, struct fail *why);
+void ask_away_end(const struct asked *asked, struct ask_away *away);
+/* Whether only the bucket has a film. */
+bool ask_is_away(const struct asked *asked, const char *name);
+/* Where a film is to be opened. False: only the bucket has it. */
+bool ask_away_path(const struct asked *asked, const struct ask_away *away, const char *name,
+		   char path[PATH_MAX]);
+
+/* A film that is not a store's: its recorder is not known. */
+static inline bool ask_is_single(const char *name)
+{
+	return *name == '/';
+}
 
 /*
  * Opens the films of an ask one after the other, the newest first, so that one is in memory at a

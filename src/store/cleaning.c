@@ -51,7 +51,7 @@ int store_renew_index(struct store *store, struct fail *why)
 	pthread_mutex_lock(&store->lock);
 	store->set_aside++;
 	vec_foreach (&store->films, film) {
-		(*film)->is_indexed = false;
+		(*film)->is_indexed = (*film)->in_bucket = false;
 		(*film)->last = 0;
 		(*film)->until = 0;
 	}

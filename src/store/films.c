@@ -29,12 +29,20 @@ struct store_film *store_find(struct store *store, const char *name)
 	return NULL;
 }
 
+bool store_has_name(struct store *store, const char *name)
+{
+	struct index_object ignored;
+
+	return store_find(store, name) || !index_bucket_find(store->index, name, &ignored, NULL);
+}
+
 static void film_entry_free(struct store_film *film)
 {
 	free(film->name);
 	free(film->host);
 	free(film->agent);
 	free(film->events);
+	free(film->sent);
 	store_unfollow(film);
 	free(film);
 }
@@ -113,7 +121,8 @@ void store_drop(struct store *store, struct store_film *film)
 
 int store_drop_gone(struct store *store, struct store_film *film, struct fail *why)
 {
-	int err = index_forget(store->index, film->name, why);
+	/* one that the bucket has is still known, and can be asked for */
+	int err = film->in_bucket ? 0 : index_forget(store->index, film->name, why);
 
 	/* then another time, or answers would miss it for ever */
 	if (err)
@@ -132,6 +141,8 @@ void store_resize(struct store *store, struct store_film *film)
 	store->bytes += bytes - film->bytes;
 	film->bytes = bytes;
 	film->is_packed = !film->is_part && mode == PACKED_MODE;
+	/* the bucket does not have that file */
+	film->in_bucket = false;
 }
 
 struct store_film **store_list(struct store *store, size_t *count)

@@ -145,12 +145,31 @@ int index_compact(struct index *index, uint64_t now, struct fail *why);
 void index_files_change(struct index *index);
 void index_files_changed(struct index *index);
 
+/*
+ * index_bucket.c: a film that a bucket has, and the file that it was then (ns since 1970). The row
+ * goes with the film. index_bucket_find(): -ENOENT, without *why. index_bucket_each(): those that
+ * end before that time; a value of each() other than 0 ends the walk and is returned; it must not
+ * call into the index.
+ */
+struct index_object {
+	struct store_object object;
+	uint64_t mtime;
+};
+int index_bucket_set(struct index *index, const char *name, const struct index_object *of,
+		     struct fail *why);
+int index_bucket_find(struct index *index, const char *name, struct index_object *of,
+		      struct fail *why);
+int index_bucket_each(struct index *index, uint64_t before,
+		      int (*each)(void *context, const char *name, const struct index_object *of),
+		      void *context, struct fail *why);
+
 struct index_status {
 	uint64_t films, hosts, series, functions, paths;
-	uint64_t first, last; /* the time of all films; 0: none */
-	uint64_t others;      /* samples that stand in "[others]", because a table was full */
-	uint64_t bytes;	      /* on disk */
-	bool is_damaged;      /* as with -EBADMSG of index_open(): to be made again */
+	uint64_t bucket_films, bucket_bytes; /* that the bucket has */
+	uint64_t first, last;		     /* the time of all films; 0: none */
+	uint64_t others; /* samples that stand in "[others]", because a table was full */
+	uint64_t bytes;	 /* on disk */
+	bool is_damaged; /* as with -EBADMSG of index_open(): to be made again */
 };
 void index_status(struct index *index, struct index_status *status);
 

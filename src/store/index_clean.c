@@ -269,9 +269,9 @@ static int copy_minutes(struct clean *c)
 /* Tables in which nothing is numbered by the dictionary. */
 static int copy_others(struct clean *c)
 {
-	static const char *const tables[] = {"event",	"film",	       "filmed",      "film_lost",
-					     "lost",	"gap",	       "lost_minute", "sender",
-					     "merging", "merging_part"};
+	static const char *const tables[] = {"event",	"film",		"filmed",      "film_lost",
+					     "lost",	"gap",		"lost_minute", "sender",
+					     "merging", "merging_part", "in_bucket"};
 	char words[128];
 	int rc = SQLITE_OK;
 

@@ -289,6 +289,8 @@ static int open_database(struct index *index, struct fail *why)
 		return index_damaged(index, why);
 	if (rc == SQLITE_OK)
 		rc = film_sql_run(index->db, lost_minutes);
+	if (rc == SQLITE_OK)
+		rc = film_sql_run(index->db, index_bucket_table);
 	/* what is lost in a power cut is added again from the films */
 	if (rc == SQLITE_OK)
 		rc = film_sql_run(index->db, "PRAGMA synchronous = NORMAL");

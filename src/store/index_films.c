@@ -242,6 +242,8 @@ static int drop_film(struct index *index, const char *name)
 			 "DELETE FROM film_lost WHERE film = (SELECT id FROM film WHERE name = ?)",
 			 "t", name);
 
+	if (rc == SQLITE_OK)
+		rc = index_bucket_drop(index, name);
 	return rc == SQLITE_OK ? sql_run(index->db, "DELETE FROM film WHERE name = ?", "t", name)
 			       : rc;
 }
@@ -409,6 +411,12 @@ static int end_merge(struct index *index, const char *into, const struct film *f
 			     "DELETE FROM film WHERE name IN"
 			     " (SELECT part FROM merging_part WHERE name = ?)",
 			     "t", into);
+	/* what the bucket has is not that film any more */
+	if (rc == SQLITE_OK)
+		rc = sql_run(index->db,
+			     "DELETE FROM in_bucket WHERE name = ?1 OR name IN"
+			     " (SELECT part FROM merging_part WHERE name = ?1)",
+			     "t", into);
 	if (rc == SQLITE_OK)
 		rc = drop_merge(index, into);
 	free(host);
@@ -512,5 +520,6 @@ void index_status(struct index *index, struct index_status *status)
 		status->last = (uint64_t)sqlite3_column_int64(row, 3);
 	}
 	sqlite3_finalize(row);
+	index_bucket_count(reader, status);
 	index_reader_give(index, reader);
 }

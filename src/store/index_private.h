@@ -186,6 +186,14 @@ struct index_lost {
 int index_lost_each(struct index_reader *reader, uint32_t event, uint64_t hour,
 		    void (*each)(void *context, const struct index_lost *lost), void *context);
 
+/*
+ * index_bucket.c: the statement that makes its table; a film is gone or has changed, in a
+ * transaction (SQLite's code); how many there are.
+ */
+extern const char index_bucket_table[];
+int index_bucket_drop(struct index *index, const char *name);
+void index_bucket_count(struct index_reader *reader, struct index_status *status);
+
 /* A connection with a read transaction; give it back, also where the answer failed. */
 int index_reader_take(struct index *index, struct index_reader **reader, struct fail *why);
 void index_reader_give(struct index *index, struct index_reader *reader);

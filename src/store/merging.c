@@ -432,7 +432,7 @@ static int free_name(struct store *store, const struct store_film *like, char *n
 		folder_film_name(name, size, folder, like->start, n);
 		err = store_path_of(store, name, path, sizeof(path));
 		pthread_mutex_lock(&store->lock);
-		taken = store_find(store, name) != NULL;
+		taken = store_has_name(store, name);
 		pthread_mutex_unlock(&store->lock);
 		if (!err && !taken && access(path, F_OK))
 			break;

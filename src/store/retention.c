@@ -14,6 +14,8 @@
 /* A clock that was set by more is believed after some time: a mistake must not cost all films. */
 #define CLOCK_SET_NS ((int64_t)NS_PER_HOUR)
 #define BELIEVE_NS   (600 * NS_PER_SECOND)
+/* How often films are looked for that only the bucket has, and that are too old. */
+#define EXPIRY_NS (600 * NS_PER_SECOND)
 
 static uint64_t end_of(const struct store_film *film)
 {
@@ -40,7 +42,8 @@ static int remove_film(struct store *store, struct store_film *film, struct fail
 	if (err)
 		return fail_errno(why, err, NULL, "cannot remove %s", film->name);
 	pthread_mutex_lock(&store->lock);
-	store->removed += film->bytes > 0;
+	store->removed += film->bytes > 0 && !film->in_bucket;
+	store->released += film->in_bucket;
 	pthread_mutex_unlock(&store->lock);
 	err = store_drop_gone(store, film, why);
 	if (!err)
@@ -162,6 +165,26 @@ static uint64_t bytes_of(struct store *store)
 	return bytes;
 }
 
+/*
+ * Local copies of films that the bucket has: nothing is lost with them. *left: how many of the
+ * films are not removed, which come first then.
+ */
+static int release_copies(struct store *store, struct store_film **films, size_t *left,
+			  uint64_t room, struct fail *why)
+{
+	size_t count = *left;
+	int err = 0;
+
+	*left = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!err && films[i]->in_bucket && bytes_of(store) > room)
+			err = remove_film(store, films[i], why);
+		else
+			films[(*left)++] = films[i];
+	}
+	return err;
+}
+
 /* films: in the order of their age. */
 static int make_room(struct store *store, struct store_film **films, size_t count, uint64_t room,
 		     struct fail *why)
@@ -172,6 +195,9 @@ static int make_room(struct store *store, struct store_film **films, size_t coun
 
 	if (bytes_of(store) <= room)
 		return 0;
+	err = release_copies(store, films, &count, room, why);
+	if (err || bytes_of(store) <= room)
+		return err;
 	err = sort_by_owner(store, films, count, &list);
 	if (err)
 		fail_errno(why, err, NULL, "cannot look at the films");
@@ -193,12 +219,26 @@ static int remove_aged(struct store *store, struct store_film **films, size_t *l
 		uint64_t end = end_of(films[i]);
 		bool is_old = age_max && end < now && now - end > age_max;
 
-		if (!err && is_old && !films[i]->is_growing)
+		if (!err && is_old && !films[i]->is_growing) {
+			/* the bucket's copy is too old for answers, too */
+			pthread_mutex_lock(&store->lock);
+			films[i]->in_bucket = false;
+			pthread_mutex_unlock(&store->lock);
 			err = remove_film(store, films[i], why);
-		else
+		} else {
 			films[(*left)++] = films[i];
+		}
 	}
 	return err;
+}
+
+/* The same of those that only the bucket has: now and then, as all are looked at. */
+static int forget_aged(struct store *store, uint64_t now, uint64_t age_max, struct fail *why)
+{
+	if (!age_max || age_max > now || clock_ns() < store->next_expiry)
+		return 0;
+	store->next_expiry = clock_ns() + EXPIRY_NS;
+	return store_forget_expired(store, now - age_max, why);
 }
 
 /* Those of a later version are not touched. */
@@ -231,6 +271,8 @@ int store_remove_old(struct store *store, uint64_t now, struct fail *why)
 	count = without_later(films, count);
 	qsort(films, count, sizeof(*films), by_age);
 	err = remove_aged(store, films, &count, now, age_max, why);
+	if (!err)
+		err = forget_aged(store, now, age_max, why);
 	if (!err && bytes_max)
 		err = make_room(store, films, count, room_for_films(store, bytes_max), why);
 	free(films);

@@ -49,6 +49,9 @@ struct store_film {
 	bool is_indexed;     /* the whole film */
 	bool is_refused;     /* it cannot be merged with others */
 	bool is_later;	     /* a later version of stackcam wrote it: it stays as it is */
+	bool in_bucket;	     /* bucket.c: the bucket has this file, and the index says so */
+	struct store_sent *sent; /* bucket.c: it was sent, and the index does not say so yet */
+	uint64_t send_after;	 /* ns of CLOCK_MONOTONIC: it is not sent before */
 	/* a growing one as the index has it, and the builds of its programs: store_tick()'s */
 	struct film *followed;
 	struct index_builds builds;
@@ -78,6 +81,20 @@ struct store_shown {
 	size_t event_count;
 };
 
+/* cache.c: films that only the bucket has, and were read from it. */
+struct cached {
+	char *name;
+	uint64_t bytes, used; /* ns of CLOCK_MONOTONIC */
+	unsigned int pins;    /* questions that read it */
+};
+struct store_cache {
+	pthread_mutex_t fetching; /* one is read at a time; taken alone, or before `lock` */
+	uint64_t broken_until;	  /* ns of CLOCK_MONOTONIC: the bucket is not asked before */
+	pthread_mutex_t lock;	  /* of what follows */
+	vec(struct cached) films;
+	uint64_t bytes, fetched, unfetched;
+};
+
 struct store {
 	char *path;
 	int lock_fd; /* no other process works on the store as long as it is open */
@@ -85,6 +102,11 @@ struct store {
 	void *context;
 	bool is_single;	     /* of a film that stays where it is: nothing is written */
 	struct fleet *fleet; /* null: none */
+	/* see struct store_options */
+	int (*fetch)(void *context, const char *name, const struct store_object *object, int fd,
+		     struct fail *why);
+	uint64_t cache_max;
+	struct store_cache cache;
 
 	pthread_mutex_t lock; /* of all until the next blank line */
 	uint64_t bytes_max, age_max;
@@ -98,6 +120,8 @@ struct store {
 	uint64_t set_aside, taken, again, removed;
 	/* answers for which there was no time to read all films; atomic, without the lock */
 	atomic_uint_fast64_t partial;
+	uint64_t released; /* local copies of films that the bucket has */
+	bool has_sent;	   /* some film has store_film.sent */
 	uint64_t pushes;   /* the last number given to a film without one */
 	struct map owners; /* hash of a host's name -> whose its films are */
 	uint64_t own;	   /* that of the host that is recorded here; 0: none is */
@@ -116,7 +140,7 @@ struct store {
 
 	/* of store_tick()'s thread */
 	struct identity *identity; /* with the lock held where it changes */
-	uint64_t next_scan;
+	uint64_t next_scan, next_expiry;
 	int64_t wall_offset;   /* to notice that the clock was set */
 	uint64_t no_age_until; /* no film is too old until then */
 	unsigned int renewals; /* of damaged indexes */
@@ -139,6 +163,8 @@ int store_known_path(struct store *store, const char *host, uint64_t time, char 
 
 /* films.c: with the lock held. */
 struct store_film *store_find(struct store *store, const char *name);
+/* Whether a film has that name, here or in the bucket. */
+bool store_has_name(struct store *store, const char *name);
 /* Adds a film with what its name says; null: no memory, or it has no name of a film. */
 struct store_film *store_add(struct store *store, const char *name, uint64_t bytes,
 			     unsigned int mode);
@@ -216,6 +242,18 @@ int store_find_names(struct store *store, struct fail *why);
 
 /* spans.c: what is too old goes. */
 int store_remove_spans(struct store *store, uint64_t now, struct fail *why);
+
+/*
+ * bucket.c: the index hears what was sent; at the start, what was sent before; it forgets films
+ * that only the bucket has, and that ended before that time.
+ */
+int store_note_uploads(struct store *store, struct fail *why);
+int store_recall_bucket(struct store *store, struct fail *why);
+int store_forget_expired(struct store *store, uint64_t before, struct fail *why);
+
+/* cache.c: an empty one at the start; 0 or a negative errno. */
+int store_begin_cache(struct store *store);
+void store_free_cache(struct store *store);
 
 /* retention.c */
 int store_remove_old(struct store *store, uint64_t now, struct fail *why);

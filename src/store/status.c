@@ -47,12 +47,21 @@ static uint64_t count_later(const struct store *store)
 	return count;
 }
 
+/* With the store's lock held: what the bucket is to get, and what it has of the films here. */
+static void count_bucket(const struct store *store, struct store_status *status)
+{
+	vec_foreach (&store->films, film) {
+		status->bucket_here += (*film)->in_bucket;
+		status->bucket_waiting += (*film)->is_packed && !(*film)->in_bucket;
+	}
+}
+
 /* With the store's lock held: what the index does not know. */
 static struct store_status look_at_films(const struct store *store)
 {
 	const uint64_t now = clock_wall();
 
-	return (struct store_status){
+	struct store_status status = {
 		.films = store->films.count,
 		.bytes = store->bytes,
 		.set_aside = store->set_aside,
@@ -64,7 +73,11 @@ static struct store_status look_at_films(const struct store *store)
 		.is_full = store->is_full,
 		.is_growing = store->single_grows,
 		.is_cut_off = store->single_is_cut_off,
+		.bucket_released = store->released,
 	};
+
+	count_bucket(store, &status);
+	return status;
 }
 
 void store_look(struct store *store)
@@ -126,6 +139,14 @@ void store_count_partial(struct store *store)
 	atomic_fetch_add(&store->partial, 1);
 }
 
+static void count_fetched(struct store_cache *cache, struct store_status *status)
+{
+	pthread_mutex_lock(&cache->lock);
+	status->bucket_fetched = cache->fetched;
+	status->bucket_unfetched = cache->unfetched;
+	pthread_mutex_unlock(&cache->lock);
+}
+
 void store_status(struct store *store, struct store_status *status)
 {
 	struct store_shown *shown = &store->shown;
@@ -149,7 +170,10 @@ void store_status(struct store *store, struct store_status *status)
 		status->sums_until = sent.until;
 		status->sums_lost = sent.lost;
 	}
+	status->bucket_films = shown->index.bucket_films;
+	status->bucket_bytes = shown->index.bucket_bytes;
 	pthread_mutex_unlock(&shown->lock);
+	count_fetched(&store->cache, status);
 	if (store->is_single)
 		status_of_single(store, status);
 }

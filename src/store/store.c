@@ -146,15 +146,18 @@ static int take_known(void *context, const struct index_known *known)
 static int compare_with_index(struct store *store, struct fail *why)
 {
 	struct known all = {.store = store};
+	struct index_object ignored;
 	int err = index_each_film(store->index, take_known, &all, why);
 
 	vec_foreach (&all.missing, name) {
 		if (!err)
+			err = index_bucket_find(store->index, *name, &ignored, why);
+		if (err == -ENOENT)
 			err = index_forget(store->index, *name, why);
 		free(*name);
 	}
 	vec_free(&all.missing);
-	return err;
+	return err ? err : store_recall_bucket(store, why);
 }
 
 static struct store *new_store(const struct store_options *options)
@@ -170,7 +173,11 @@ static struct store *new_store(const struct store_options *options)
 	store->lock_fd = -1;
 	store->bytes_max = options->bytes_max;
 	store->age_max = options->age_max;
+	pthread_mutex_init(&store->cache.fetching, NULL);
+	pthread_mutex_init(&store->cache.lock, NULL);
 	store->tell = options->tell;
+	store->fetch = options->fetch;
+	store->cache_max = options->cache_max;
 	store->context = options->context;
 	store->path = strdup(options->path);
 	if (options->identity)
@@ -208,6 +215,8 @@ int store_open(const struct store_options *options, struct store **result, struc
 		err = store_open_index(store, &store->index, why);
 	if (!err)
 		store_keep_clean(store);
+	if (!err && (err = store_begin_cache(store)))
+		cannot_write(store, err, why);
 	if (!err)
 		err = store_recover_merge(store, why);
 	if (!err)
@@ -300,6 +309,7 @@ void store_free(struct store *store)
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	store_free_marks(store);
+	store_free_cache(store);
 	spans_db_free(store->spans);
 	build_names_free(store->names);
 	pthread_mutex_destroy(&store->spans_lock);
@@ -349,7 +359,7 @@ static int give_path(struct store *store, const char *folder, uint64_t time, cha
 		err = store_path_of(store, name, to, size);
 		if (err)
 			return err;
-	} while (store_find(store, name) || !access(to, F_OK));
+	} while (store_has_name(store, name) || !access(to, F_OK));
 	err = folder_make(store->path, name);
 	if (err)
 		return err;
@@ -439,6 +449,7 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 		add_failure(&first,
 			    store_merge_films(store, now, clock_ns() + MERGE_BUDGET_NS, &failed),
 			    &failed);
+	add_failure(&first, store_note_uploads(store, &failed), &failed);
 	add_failure(&first, store_remove_old(store, now, &failed), &failed);
 	add_failure(&first, store_remove_marks(store, &failed), &failed);
 	add_failure(&first, store_remove_spans(store, now, &failed), &failed);
@@ -459,6 +470,8 @@ int store_follow(struct store *store, struct fail *why)
 	if (store->is_single || index_is_retired(store->index))
 		return 0;
 	err = store_index_films(store, clock_ns() + INDEX_BUDGET_NS, false, why);
+	if (!err)
+		err = store_note_uploads(store, why);
 	store_look(store);
 	return store_note(store, err);
 }

@@ -14,6 +14,7 @@
  *	DIR/films/HOST/2026-11-21/14.film	an hour (UTC) of a host; any verb reads it
  *	DIR/inbox/HOST/START_AGENT_NUMBER.film	what was sent and is not yet part of an hour's film
  *	DIR/aside/…				damaged films, kept for who wants to look at them
+ *	DIR/cache/…				films that were read from a bucket
  *	DIR/index.db				sums by service and minute, made from the films
  *						(store/index.h)
  *
@@ -25,6 +26,12 @@
 struct store;
 struct identity;
 struct fleet;
+
+/* A film as a bucket has it (store/bucket.h). */
+struct store_object {
+	uint64_t bytes;
+	char sha256[65]; /* in hexadecimal digits */
+};
 
 struct store_options {
 	const char *path;   /* the folder; made if it is not there */
@@ -38,6 +45,14 @@ struct store_options {
 	 * aside/; may be null. Any thread.
 	 */
 	void (*tell)(void *context, const char *words);
+	/*
+	 * Reads a film that only the bucket has into an empty file, and checks it; null: there is
+	 * no bucket. Any thread. Those that were read are kept in DIR/cache, cache_max bytes of
+	 * them.
+	 */
+	int (*fetch)(void *context, const char *name, const struct store_object *object, int fd,
+		     struct fail *why);
+	uint64_t cache_max;
 	void *context;
 };
 
@@ -129,6 +144,11 @@ struct store_status {
 	uint64_t partial; /* since the start: answers that had no time to read all their films */
 	bool has_sums;	  /* in ClickHouse; then what follows is as struct fleet_sent has it */
 	uint64_t sums_until, sums_lost;
+	/* films of the bucket (store/bucket.h), with their bytes, and how many are here, too */
+	uint64_t bucket_films, bucket_bytes, bucket_here;
+	uint64_t bucket_waiting; /* films that it is to get */
+	/* since the start: local copies that made room; films that were read from it, or not */
+	uint64_t bucket_released, bucket_fetched, bucket_unfetched;
 	uint64_t behind; /* ns: until so long ago answers of the index have all that was filmed */
 	bool is_full;	 /* the disk was full when last written to */
 	/* of a store of one film, when it was last looked at: it is being recorded, */

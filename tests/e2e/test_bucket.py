@@ -3,15 +3,18 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from bucket_server import KEYS, KEY_ID, SECRET, bucket_server
-from harness import free_port, wait_until
+from harness import PATIENCE, free_port, needs_root, wait_until
+from test_serve import serving
 
 S3RVER = "s3rver@3.7.1"
 # its own, which it knows by itself
@@ -127,3 +130,86 @@ def test_keys(lab, tmp_path, faulty):
         status, said = doctor(lab, wrong)
         assert status == 2 and "the address of the bucket is invalid" in said, (wrong, said)
     assert doctor(lab, "s3+http://films@127.0.0.1:1")[1]["put"][0] == "failed"
+
+
+@pytest.fixture
+def keys(tmp_path):
+    file = tmp_path / "keys"
+    file.write_text("".join(f"{name}={value}\n" for name, value in KEYS.items()))
+    file.chmod(0o600)
+    return file
+
+
+HOURS = ["films/web7/2026-01-02/03.film", "films/web%2B8/2026-01-02/04.film"]
+
+
+@pytest.fixture
+def store(shared_lab, tmp_path):
+    """A store with the same film in hours that are over, which serve will pack."""
+    film = shared_lab.film_program("split").path
+    folder = tmp_path / "store"
+    for hour in HOURS:
+        (folder / hour).parent.mkdir(parents=True)
+        shutil.copy(film, folder / hour)
+    return folder
+
+
+def metrics(serve):
+    text = urllib.request.urlopen(f"{serve.url}/metrics", timeout=PATIENCE).read().decode()
+    return {name: float(value) for name, value in re.findall(r"^(stackcam_bucket\S+) (\S+)$", text, re.MULTILINE)}
+
+
+def by_films(serve):
+    """An answer that only films can give."""
+    return serve.get("functions", comm="split")["sum"]
+
+
+def test_serve(lab, faulty, keys, store):
+    """Films go to the bucket as soon as it takes them, leave the store, and answer again."""
+    options = ["--no-record", "--bucket", faulty.address(), "--bucket-keys", keys, "--read-open"]
+    faulty.faults["PUT"] = ["slow down", "wrong etag"]
+    with serving(lab, store, *options) as serve:
+        serve.hear("503 SlowDown; it is tried again until it works")
+        serve.hear("films can be kept in the bucket again")
+        assert wait_until(lambda: serve.get("status")["bucket"]["here"] == len(HOURS)), serve.get("status")["bucket"]
+        status = serve.get("status")["bucket"]
+        assert status["trouble"] == "" and (status["put"], status["failed"], status["waiting"]) == (2, 2, 0), status
+        counted = metrics(serve)
+        for reason in ("busy", "differs"):
+            assert counted[f'stackcam_bucket_failures_total{{verb="put",reason="{reason}"}}'] == 1
+        assert (counted["stackcam_bucket_put_total"], counted["stackcam_bucket_works"]) == (2, 1)
+        samples = by_films(serve)["samples"]
+        assert samples > 0 and not faulty.requests["GET"]
+        # as they are here, by host, day and hour
+        objects = {key: body for key, (body, _) in faulty.objects.items()}
+        assert objects == {f"some/prefix/{hour.removeprefix('films/')}": (store / hour).read_bytes() for hour in HOURS}
+        assert serve.said.count("\n") == 3 and SECRET not in serve.said, serve.said
+    for hour in HOURS:
+        (store / hour).unlink()
+    faulty.faults["GET"] = ["corrupt", "cut"]
+    with serving(lab, store, *options) as serve:
+        assert serve.get("functions")["sum"]["samples"] == samples
+        answer = by_films(serve)
+        assert (answer["samples"], answer["films_unread"], answer["films_unfetched"]) == (0, 2, 2), answer
+        assert "copy" in serve.hear("stackcam: (.*); it is tried again")[1]
+        assert wait_until(lambda: by_films(serve)["films_unfetched"] == 0)
+        assert by_films(serve)["samples"] == samples
+        serve.hear("films can be read from the bucket again")
+        counted = metrics(serve)
+        assert counted['stackcam_bucket_failures_total{verb="get",reason="differs"}'] == 1
+        assert counted["stackcam_bucket_got_total"] == 2 and counted["stackcam_bucket_unfetched_total"] >= 2
+        assert faulty.requests["GET"] == 4, "they are kept for the next question"
+
+
+def test_serve_with_s3rver(lab, s3rver, store):
+    options = ["--no-record", "--bucket", s3rver + "/serve", "--read-open"]
+    environment = os.environ | S3RVER_KEYS
+    with serving(lab, store, *options, env=environment) as serve:
+        assert wait_until(lambda: serve.get("status")["bucket"]["here"] == len(HOURS)), serve.get("status")["bucket"]
+        samples = by_films(serve)["samples"]
+        assert samples > 0
+    for hour in HOURS:
+        (store / hour).unlink()
+    with serving(lab, store, *options, env=environment) as serve:
+        answer = by_films(serve)
+        assert (answer["samples"], answer["films_unread"]) == (samples, 0), answer

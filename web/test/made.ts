@@ -14,7 +14,7 @@ export function dice(seed: number): () => number {
 
 export function sumOf(total: number, unit = 'ns'): Sum {
 	return { from: 1000, to: 1060, samples: total, total, truncated: 0, guessed: 0, lost: 0, lost_samples: 0, unit,
-		complete_from: 1000, complete_until: 1060, filmed: 60, by_films: false, by_paths: false, films_damaged: 0, films_unread: 0 };
+		complete_from: 1000, complete_until: 1060, filmed: 60, by_films: false, by_paths: false, films_damaged: 0, films_unread: 0, films_unfetched: 0 };
 }
 
 /** A tree written as nested arrays: [name, self, ...children]; name may be "kind:name". */

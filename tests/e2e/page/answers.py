@@ -69,7 +69,7 @@ class Api(OfThreads, OfRequests):
                 "complete_from": at_from + (min(at_to, until) - at_from) / 2 if self.server.partial else at_from,
                 "complete_until": min(at_to, until),
                 "filmed": max(min(at_to, until) - max(at_from, first), 0), "by_films": False, "by_paths": False,
-                "films_damaged": 0, "films_unread": self.server.partial}
+                "films_damaged": 0, "films_unread": self.server.partial, "films_unfetched": 0}
 
     def first(self):
         return NOW - 12 if self.server.film else NOW - (self.server.young or 30 * HOUR)

@@ -3,6 +3,7 @@
 
 #include "made_store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "answers.h"
 #include "query/flame_prune.h"
 #include "query/report.h"
+#include "store/cache.h"
 #include "store/marks.h"
 
 struct store {
@@ -63,6 +65,36 @@ int store_each_growing(struct store *store, uint64_t before,
 	(void)take;
 	(void)context;
 	return 0;
+}
+
+/* No bucket has films of theirs. */
+bool store_has_file(const struct store *store, const char *name)
+{
+	(void)store;
+	(void)name;
+	return true;
+}
+
+int store_fetch(struct store *store, const char *name, uint64_t deadline, struct fail *why)
+{
+	(void)store;
+	(void)deadline;
+	return fail(why, -ENXIO, NULL, "no bucket has %s", name);
+}
+
+void store_unfetch(struct store *store, const char *name)
+{
+	(void)store;
+	(void)name;
+}
+
+int store_fetched_path(const struct store *store, const char *name, char *to, size_t size)
+{
+	(void)store;
+	(void)name;
+	(void)to;
+	(void)size;
+	return -ENXIO;
 }
 
 int store_each_mark(struct store *store, uint64_t from, uint64_t to,

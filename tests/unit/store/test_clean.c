@@ -35,6 +35,8 @@ static void test_clean(void **state)
 	const char *hosts[] = {"alpha", "alpha", "beta", "gamma", "delta"};
 	char path[] = "/tmp/stackcam-index-XXXXXX", fresh[64];
 	struct index *index, *after;
+	const struct index_object in_bucket = {{4711, "5e"}, 17};
+	struct index_object found = {0};
 	struct index_status old, new;
 	struct fail why = {0};
 	bool cleaned;
@@ -54,6 +56,9 @@ static void test_clean(void **state)
 	assert_int_equal(index_clean(index, fresh, &cleaned, &why), 0);
 	assert_false(cleaned);
 	assert_int_equal(access(fresh, F_OK), -1);
+	/* the bucket has one that goes and one that stays */
+	for (unsigned int i = 1; i < 3; i++)
+		assert_int_equal(index_bucket_set(index, films[i].path, &in_bucket, &why), 0);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(index_forget(index, films[i].path, &why), 0);
 	assert_int_equal(index_clean(index, fresh, &cleaned, &why), 0);
@@ -65,6 +70,13 @@ static void test_clean(void **state)
 	assert_true(new.functions <= old.functions &&new.series < old.series);
 	assert_int_equal(new.films, old.films);
 	assert_int_equal(new.first, old.first);
+	assert_int_equal(old.bucket_films, 1);
+	assert_int_equal(new.bucket_films, 1);
+	assert_int_equal(new.bucket_bytes, in_bucket.object.bytes);
+	assert_int_equal(index_bucket_find(after, films[2].path, &found, &why), 0);
+	assert_string_equal(found.object.sha256, in_bucket.object.sha256);
+	assert_int_equal(found.mtime, in_bucket.mtime);
+	assert_int_equal(index_bucket_find(after, films[1].path, &found, &why), -ENOENT);
 	check_same(index, after);
 	/* once is enough */
 	index_free(after);

@@ -22,6 +22,8 @@ export interface Sum {
 	films_damaged: number;
 	/** The oldest, which end before complete_from: reading them would have taken too long. */
 	films_unread: number;
+	/** Of these, films that only the bucket has, and that could not be read from it. */
+	films_unfetched: number;
 }
 
 export interface FlameLabels {

@@ -26,7 +26,7 @@ export interface Written {
 
 function sumOf(total: number, unit: string): Sum {
 	return { from: 0, to: 0, samples: 0, total, truncated: 0, guessed: 0, lost: 0, lost_samples: 0, unit, complete_from: 0,
-		complete_until: 0, filmed: 0, by_films: true, by_paths: false, films_damaged: 0, films_unread: 0 };
+		complete_until: 0, filmed: 0, by_films: true, by_paths: false, films_damaged: 0, films_unread: 0, films_unfetched: 0 };
 }
 
 /** The parent of each node, in the order of the levels. */

@@ -11,7 +11,7 @@ export function Missing({ sum }: { sum: Sum }) {
 	return <>
 		{isLate(sum) && <span class="coming" title={words.untilHint}>{words.until(clockOf(untilOf(sum)))}</span>}
 		{sum.films_damaged > 0 && <span class="warn damaged">{words.damaged(count(sum.films_damaged))}</span>}
-		{sum.films_unread > 0 && <span class="warn unread" title={words.unreadHint}>
+		{sum.films_unread > 0 && <span class="warn unread" title={sum.films_unfetched > 0 ? words.unfetchedHint(count(sum.films_unfetched)) : words.unreadHint}>
 			{words.since(clockOf(sinceOf(sum)), words.unread(count(sum.films_unread)))}</span>}
 	</>;
 }

@@ -221,6 +221,7 @@ export const en = {
 		unread: (n: string) => `${many(n, 'older film')} not read`,
 		since: (clock: string, unread: string) => `Part of this range is missing: before ${clock}, ${unread}`,
 		unreadHint: 'Reading all films would have taken too long, and the newest were read first: choose a shorter time or a host',
+		unfetchedHint: (n: string) => `${many(n, 'film')} could not be read from the bucket: see what 'stackcam doctor --bucket' says`,
 		average: (rate: string) => `${rate} on average`,
 		until: (clock: string) => `indexed up to ${clock}`,
 		untilHint: 'Samples of later moments are still being indexed. Averages are of the time up to this one.',

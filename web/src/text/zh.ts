@@ -240,6 +240,7 @@ export const zh: Text = {
 		unread: (n) => `${n} 部更早的影片未读取`,
 		since: (clock, unread) => `此范围不完整：${clock} 之前，${unread}`,
 		unreadHint: '读取全部影片耗时过长，先读取了最新的影片：请缩短时间范围或选择一台主机',
+		unfetchedHint: (n) => `有 ${n} 部影片无法从存储桶读取：请查看 'stackcam doctor --bucket' 的输出`,
 		average: (rate) => `平均 ${rate}`,
 		until: (clock) => `${clock} 之后仍在建立索引`,
 		untilHint: '之后的样本仍在建立索引；平均值只计算到这一时刻。',
