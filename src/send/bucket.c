@@ -52,10 +52,10 @@ struct found {
 struct request {
 	struct bucket *bucket;
 	const char *method, *key, *query;
-	uint64_t size;	       /* of the body, as far as it is known */
-	struct digest *digest; /* of what is put; null: nothing is */
-	int fd;		       /* that is sent, or written to */
-	uint64_t sent;
+	uint64_t size;		  /* of the body, as far as it is known */
+	struct digest *digest;	  /* of what is put; null: nothing is */
+	int fd;			  /* that is sent, or written to */
+	uint64_t sent;		  /* or got, of that file */
 	struct digest_sums *sums; /* of what is got */
 	struct buf *text;	  /* what is got becomes this instead */
 	struct found found;
@@ -138,7 +138,10 @@ static bool write_body(void *context, const char *from, size_t size)
 			r->err = -EFBIG;
 		else
 			buf_put(r->text, from, size);
+	} else if (size > r->size - r->sent) {
+		r->err = -EFBIG; /* a server does not fill the disk */
 	} else {
+		r->sent += size;
 		r->err = digest_add(r->sums, from, size);
 		if (!r->err)
 			r->err = file_write_all(r->fd, from, size);

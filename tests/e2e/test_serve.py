@@ -301,6 +301,7 @@ def check_threads(tasks, way):
 
 # Two processes that wake each other: the recorder's programs run at each switch.
 PING_PONG = """
+import os
 a, b = os.pipe(), os.pipe()
 if os.fork():
     while os.write(a[1], b"x") and os.read(b[0], 1): pass
