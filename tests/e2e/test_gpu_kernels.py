@@ -97,7 +97,7 @@ def test_budget(lab):
         assert total(film, lambda stack: True) == whole
         shares.append(total(film, lambda stack: stack[0] != "[launch not sampled]") / whole)
         assert bool(lost(film, "to keep --gpu-budget")) == bool(options), film.json("-e", "on-gpu")["loss"]
-    assert 0 < shares[1] < 0.85 * shares[0], shares
+    assert 0 < shares[1] < shares[0], shares
 
 
 def test_many_names(lab):
