@@ -235,7 +235,8 @@ def test_a_process_that_runs(lab):
     assert counts["outer"] > 10, film.explain()
     # each outer() calls middle() 50 times; at begin and end a tree per thread may be cut
     assert abs(counts["middle"] - 50 * counts["outer"]) <= 4 * 50 + sum(film.lost().values())
-    assert len({line.tid for line in film.lines()}) == 2
+    # a call that a film had no room for is counted, and missing in the tree: it is not read as one here
+    assert len({line.split()[0] for line in film.replay().splitlines() if "middle()" in line}) == 2
 
 
 def test_one_thread_of_two(lab):
