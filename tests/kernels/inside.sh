@@ -491,15 +491,15 @@ few_privileges_are_enough()
 	mkdir -p few && chmod 777 few
 	# Debian's 3 asks for CAP_SYS_ADMIN
 	echo 2 >/proc/sys/kernel/perf_event_paranoid
-	for events in on-cpu off-cpu,threads,lock mem-alloc requests; do
-		case $events in
+	for event in on-cpu off-cpu,threads,lock mem-alloc requests; do
+		case $event in
 		requests) doctor_says 'ok *socket-calls' || continue ;;
 		# before Linux 6.6 only root may set uprobes
 		mem-alloc) doctor_says 'ok *uprobe-multi' || continue ;;
 		esac
 		/usr/bin/setpriv --reuid=1000 --regid=1000 --clear-groups --inh-caps=$caps --ambient-caps=$caps --bounding-set=$caps \
-			stackcam record -q -e $events -d 1 -a -o few/few.film 2>few.txt || {
-			echo "$events"
+			stackcam record -q -e $event -d 1 -a -o few/few.film 2>few.txt || {
+			echo "$event"
 			cat few.txt
 			return 1
 		}
