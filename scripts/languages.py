@@ -47,6 +47,7 @@ ALLOWED = {
     "src/film/events.c",
     "src/film/events.h",
     "src/film/frame_kinds.c",
+    "src/film/frame_kinds.h",
     "src/film/roles_before.c",
     "src/film/task_kinds.c",
     "src/film/task_kinds.h",

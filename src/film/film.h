@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "film/frame_kinds.h"
 #include "film/waits.h"
 
 /*
@@ -95,29 +96,6 @@ struct film_image {
 	const char *path; /* in the target's file system; or "[kernel]", "[vdso]", "[anon]" */
 	uint8_t build_id[FILM_BUILD_ID_MAX];
 	uint32_t build_id_size; /* bytes; 0: the image has no build id */
-};
-
-/* Kinds of frames; runtimes append theirs. film/frame_kinds.c has what is true of each. */
-enum film_frame_kind {
-	FILM_FRAME_NATIVE = 1,
-	FILM_FRAME_KERNEL,
-	FILM_FRAME_JIT, /* code that no file backs, named by a perf map or not at all */
-	/*
-	 * A mark, which is not code. At the root it says why the stack ends: "[truncated: …]".
-	 * FILM_GAP replaces frames that are missing between its neighbours. Marks at the leaf
-	 * describe the stack: "[chan receive]".
-	 */
-	FILM_FRAME_MARK,
-	/*
-	 * the next ones were found through a language runtime's data; their addresses are only ids
-	 */
-	FILM_FRAME_PYTHON,
-	FILM_FRAME_JAVA,
-	FILM_FRAME_LUA,
-	FILM_FRAME_JAVASCRIPT,
-	/* not code, at the root: the program's own label for its work, "endpoint=/buy" */
-	FILM_FRAME_LABEL,
-	FILM_FRAME_DEVICE, /* code of a GPU; its address counts through the image's code */
 };
 
 /* "native", "kernel", "jit", "mark", "python" …; "unknown" for a kind from a later version */

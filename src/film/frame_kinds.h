@@ -4,7 +4,30 @@
 
 #include <stdbool.h>
 
-/* What is true of a kind of frame (enum film_frame_kind). */
+/* Kinds of frames; runtimes append theirs. frame_kinds.c has what is true of each. */
+enum film_frame_kind {
+	FILM_FRAME_NATIVE = 1,
+	FILM_FRAME_KERNEL,
+	FILM_FRAME_JIT, /* code that no file backs, named by a perf map or not at all */
+	/*
+	 * A mark, which is not code. At the root it says why the stack ends: "[truncated: …]".
+	 * FILM_GAP replaces frames that are missing between its neighbours. Marks at the leaf
+	 * describe the stack: "[chan receive]".
+	 */
+	FILM_FRAME_MARK,
+	/*
+	 * the next ones were found through a language runtime's data; their addresses are only ids
+	 */
+	FILM_FRAME_PYTHON,
+	FILM_FRAME_JAVA,
+	FILM_FRAME_LUA,
+	FILM_FRAME_JAVASCRIPT,
+	/* not code, at the root: the program's own label for its work, "endpoint=/buy" */
+	FILM_FRAME_LABEL,
+	FILM_FRAME_DEVICE, /* code of a GPU; its address counts through the image's code */
+};
+
+/* What is true of a kind of frame. */
 struct film_frame_kind_row {
 	const char *name; /* "native" */
 	/* it is code of an image, and its address says where in it; else that is just a number */
