@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/globs.h"
 #include "base/protobuf.h"
 #include "server/api.h"
 #include "server/ask.h"
@@ -117,17 +116,6 @@ int push_traces(const struct http_request *request, struct answer *answer, struc
 
 /* -- asking ------------------------------------------------------------------------------------ */
 
-/* Leaves those of services that the client may see; a trace goes through many. */
-static void drop_others(struct spans_found *found, const char *services)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; services && i < found->count; i++)
-		if (globs_match(services, found->at[i].service))
-			found->at[count++] = found->at[i];
-	found->count = services ? count : found->count;
-}
-
 int api_spans(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const char *trace = request_parameter(request, "trace");
@@ -147,13 +135,13 @@ int api_spans(const struct http_request *request, struct answer *answer, struct 
 	if (!err) {
 		wanted.trace = trace && *trace ? id : NULL;
 		wanted.host = ask.ask.host;
+		wanted.services = ask.ask.services;
 		wanted.pids = ask.question.filter.pids.at;
 		wanted.pid_count = ask.question.filter.pids.count;
 		wanted.from = ask.ask.from;
 		wanted.to = ask.ask.to ? ask.ask.to : INT64_MAX;
 		wanted.limit = limit;
 		err = store_spans_find(request->store, &wanted, &found, why);
-		drop_others(&found, ask.ask.services);
 	}
 	if (!err) {
 		store_spans_status(request->store, &status);

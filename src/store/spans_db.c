@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/globs.h"
 #include "film/schema.h"
 #include "store/index_private.h"
 
@@ -256,7 +257,7 @@ static int open_rows(struct spans_db *db, const struct spans_wanted *w, sqlite3_
 {
 	int64_t from = (int64_t)w->from, to = w->to > INT64_MAX ? INT64_MAX : (int64_t)w->to;
 	int64_t first = w->from > LENGTH_MAX ? (int64_t)(w->from - LENGTH_MAX) : 0;
-	int64_t limit = (int64_t)w->limit + 1;
+	int64_t limit = w->services ? -1 : (int64_t)w->limit + 1;
 	const char *host = w->host ? w->host : "";
 	char words[512 + 12 * SPANS_PIDS_MAX];
 	size_t used;
@@ -278,6 +279,13 @@ static int open_rows(struct spans_db *db, const struct spans_wanted *w, sqlite3_
 	return sql_open(db->db, rows, words, "iiitti", first, to, from, host, host, limit);
 }
 
+static bool is_wanted(const struct spans_wanted *wanted, sqlite3_stmt *row)
+{
+	const char *service = (const char *)sqlite3_column_text(row, 10);
+
+	return !wanted->services || globs_match(wanted->services, service ? service : "");
+}
+
 int spans_db_find(struct spans_db *db, const struct spans_wanted *wanted, struct spans_found *found,
 		  struct fail *why)
 {
@@ -289,13 +297,15 @@ int spans_db_find(struct spans_db *db, const struct spans_wanted *wanted, struct
 	if (!found->at)
 		return fail_errno(why, -ENOMEM, NULL, "cannot read spans");
 	rc = open_rows(db, wanted, &rows);
-	while (rc == SQLITE_OK && !err) {
+	while (rc == SQLITE_OK && !err && !found->is_cut) {
 		int stepped = sqlite3_step(rows);
 
 		if (stepped == SQLITE_DONE)
 			break;
 		if (stepped != SQLITE_ROW)
 			rc = stepped;
+		else if (!is_wanted(wanted, rows))
+			continue;
 		else if (found->count == wanted->limit)
 			found->is_cut = true;
 		else

@@ -43,6 +43,7 @@ struct spans_wanted {
 	const char *host;     /* null: any; those without a host match each */
 	const uint32_t *pids; /* SPANS_PIDS_MAX at most */
 	size_t pid_count;     /* 0: any */
+	const char *services; /* a valid list of base/globs.h; null: any */
 	uint64_t from, to;    /* ns since 1970 */
 	size_t limit;
 };

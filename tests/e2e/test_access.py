@@ -5,6 +5,7 @@ import hashlib
 import json
 import shutil
 import signal
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -61,6 +62,8 @@ def served(lab_of_module, film, tmp_path_factory):
         for service in (SECRET, SHOP):
             status, answer = ask(serve, "/api/v1/marks", ADMIN, f"service={service}&text=of+{service}".encode())
             assert status == 200, answer
+            status, answer = ask(serve, "/v1/traces", ADMIN, span_of(service), {"Content-Type": "application/json"})
+            assert status == 200, answer
         assert wait_until(lambda: SECRET in ask(serve, "/api/v1/series", ADMIN)[1])
         yield serve
 
@@ -73,6 +76,16 @@ def ask(serve, path, token, body=None, headers=None):
             return answer.status, answer.read().decode("utf-8", "replace")
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode("utf-8", "replace")
+
+
+def span_of(service):
+    """Of a trace that goes through both."""
+    now = time.time_ns()
+    span = {"traceId": "ab" * 16, "spanId": hashlib.sha256(service.encode()).hexdigest()[:16], "name": f"of {service}",
+            "startTimeUnixNano": str(now), "endTimeUnixNano": str(now + 1000)}
+    return json.dumps({"resourceSpans": [{
+        "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]},
+        "scopeSpans": [{"spans": [span]}]}]}).encode()
 
 
 def lanes_of(serve, name):
@@ -95,6 +108,7 @@ def questions(serve):
         "/api/v1/sandwich": {"name": "read"}, "/api/v1/search": {"text": "d"}, "/api/v1/places": {"name": "read"},
         "/api/v1/export": {"format": "folded", "by": "process"}, "/api/v1/flame": {"by": "process,thread"},
         "/api/v1/functions": {"by": "process"}, "/api/v1/timeline": {"group": "service"}, "/api/v1/marks": {"from": "-1h"},
+        "/api/v1/spans": {"trace": "ab" * 16, "limit": 1},
         "/api/v1/diff": {"by": "process", **{f"before_{key}": value for key, value in whole.items()}},
     }
     for path, methods in json.loads(SPEC.read_text())["paths"].items():
@@ -136,7 +150,7 @@ def test_no_route_shows_another_service(served):
     assert refused == REFUSED
     # the test shows something only of what has the names
     wanted = {f"/api/v1/{name}" for name in (
-        "series", "flame", "functions", "search", "diff", "export", "processes", "marks", "timeline", "timeline/lanes", "timeline/cpus",
+        "series", "flame", "functions", "search", "diff", "export", "processes", "marks", "spans", "timeline", "timeline/lanes", "timeline/cpus",
     )} | {QUERIER + name for name in ("LabelValues", "Series", "SelectMergeStacktraces", "SelectSeries")}
     assert wanted <= shown & hidden & own, (wanted - shown, wanted - hidden, wanted - own)
     slice_of_shop = dict(zip(("lane_pid", "lane_tid", "at"), lanes_of(served, SHOP)[0]))

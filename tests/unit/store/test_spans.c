@@ -57,7 +57,7 @@ static void test_they_are_found(void **state)
 {
 	struct store *store = open_store(0, 0);
 	uint64_t now = clock_wall();
-	const struct span spans[] = {
+	struct span spans[] = {
 		made(1, 1, now, now + 100, 7),	   made(1, 2, now + 10, now + 20, 7),
 		made(1, 3, now + 30, now + 40, 8), made(2, 1, now + 50, now + 60, 0),
 		made(1, 2, now + 10, now + 20, 7),
@@ -70,6 +70,7 @@ static void test_they_are_found(void **state)
 
 	(void)state;
 	assert_int_equal(count(store, (struct spans_wanted){.trace = trace}, false), 0);
+	spans[2].service = "shop-cart";
 	assert_int_equal(store_spans_add(store, spans, 5, &added, &why), 0);
 	assert_int_equal(added.kept, 4);
 	assert_int_equal(added.again, 1);
@@ -78,6 +79,16 @@ static void test_they_are_found(void **state)
 		assert_int_equal(count(store, (struct spans_wanted){.trace = none}, false), 0);
 		assert_int_equal(
 			count(store, (struct spans_wanted){.trace = trace, .limit = 2}, true), 2);
+		/* those of other services before it take no room */
+		assert_int_equal(count(store,
+				       (struct spans_wanted){.trace = trace,
+							     .services = "cart,shop-*",
+							     .limit = 1},
+				       false),
+				 1);
+		assert_int_equal(
+			count(store, (struct spans_wanted){.services = "[!s]*", .limit = 2}, true),
+			2);
 		/* by process, and by time: [from, to) that it has a part in */
 		assert_int_equal(
 			count(store, (struct spans_wanted){.pids = pids, .pid_count = 1}, false),
