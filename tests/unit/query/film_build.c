@@ -17,7 +17,7 @@ static void end_if(bool failed, const struct fail *why)
 	abort();
 }
 
-void film_build_begin(struct film_build *b, const char *event, const char *unit)
+void film_build_empty(struct film_build *b, uint64_t start)
 {
 	struct film_info info = {
 		.version = "0.1.0",
@@ -26,18 +26,22 @@ void film_build_begin(struct film_build *b, const char *event, const char *unit)
 		.arch = "x86_64",
 		.command = "stackcam record -a",
 		.cpus = 4,
-		.start = FILM_BUILD_START,
-		.wall_offset = 1767323045ll * 1000000000 - (int64_t)FILM_BUILD_START,
+		.start = start,
+		.wall_offset = 1767323045ll * 1000000000 - (int64_t)start,
 	};
 	struct fail why = {0};
 	int fd;
 
-	*b = (struct film_build){
-		.path = "/tmp/stackcam-test-XXXXXX", .end = FILM_BUILD_START, .build = 0xab};
+	*b = (struct film_build){.path = "/tmp/stackcam-test-XXXXXX", .end = start, .build = 0xab};
 	fd = mkstemp(b->path);
 	end_if(fd < 0, &why);
 	close(fd);
 	end_if(film_create(b->path, &info, &b->w, &why), &why);
+}
+
+void film_build_begin(struct film_build *b, const char *event, const char *unit)
+{
+	film_build_empty(b, FILM_BUILD_START);
 	b->event = film_add_event(b->w, &(struct film_event){event, unit, "cpu-clock", 100});
 }
 

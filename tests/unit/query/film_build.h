@@ -28,6 +28,9 @@ struct film_build {
 
 void film_build_begin(struct film_build *b, const char *event, const char *unit);
 
+/* One without an event, that begins at start; it ends there, too, unless end is set. */
+void film_build_empty(struct film_build *b, uint64_t start);
+
 /* The writer remembers no more things than that: what comes again later is in the film twice. */
 void film_build_forget(struct film_build *b, size_t known);
 

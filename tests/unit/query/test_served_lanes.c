@@ -3,10 +3,10 @@
 #include "../prelude.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "film/events.h"
 #include "film/writer.h"
+#include "film_build.h"
 #include "query/served.h"
 #include "query/unlinked.h"
 #include "query/view.h"
@@ -115,25 +115,12 @@ static void fill_film(struct film_writer *w, size_t count)
 
 static struct film *open_film(size_t count)
 {
-	const struct film_info info = {.version = "1",
-				       .hostname = "h",
-				       .kernel = "6",
-				       .arch = "x86_64",
-				       .command = "c",
-				       .labels = ""};
-	char path[] = "/tmp/stackcam-test-served-XXXXXX";
-	struct film_writer *w;
-	struct film *film;
-	int fd = mkstemp(path);
+	struct film_build b;
 
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(film_create(path, &info, &w, NULL), 0);
-	fill_film(w, count);
-	assert_int_equal(film_close(w, 10000, NULL), 0);
-	assert_int_equal(film_open(path, &film, NULL), 0);
-	unlink(path);
-	return film;
+	film_build_empty(&b, 0);
+	fill_film(b.w, count);
+	b.end = 10000;
+	return film_build_open(&b);
 }
 
 static uint32_t at(const struct served *served, uint32_t thread, uint64_t time)
