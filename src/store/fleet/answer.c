@@ -22,7 +22,6 @@
 enum {
 	/* more functions in one statement are more than ClickHouse parses */
 	FUNCTIONS_MAX = 5000,
-	STACK_MAX = TREE_DEPTH_MAX + 1,
 };
 
 struct series_row {
@@ -258,14 +257,16 @@ static uint32_t unknown(struct fleet_view *v)
 static int read_stack(struct fleet_view *v, struct bytes *b)
 {
 	uint64_t value = bytes_u64(b), count = bytes_varint(b), size;
-	const uint8_t *fns = count <= STACK_MAX ? bytes_take(b, (size_t)count * 8) : NULL, *marks;
+	/* as deep as a path of the index may be: what walks trees has room for no more */
+	const uint8_t *fns = count <= TREE_DEPTH_MAX ? bytes_take(b, (size_t)count * 8) : NULL;
+	const uint8_t *marks;
 	struct bytes at;
 	uint32_t path = 0;
 
 	size = bytes_varint(b);
-	if (b->failed || (count && !fns) || size != count)
+	marks = fns && size == count ? bytes_take(b, (size_t)size) : NULL;
+	if (!marks)
 		return -EBADMSG;
-	marks = bytes_take(b, (size_t)size);
 	at = (struct bytes){fns, fns + count * 8, false};
 	for (uint64_t i = 0; i < count; i++) {
 		const uint64_t *known = map_get(&v->function_of, bytes_u64(&at));
@@ -346,6 +347,7 @@ static int select_paths(struct fleet_view *v, struct asked *a, struct fail *why)
 {
 	struct regex *focus = a->ask->question ? a->ask->question->filter.focus : NULL;
 	struct function_list list = {0};
+	const uint64_t no_function = 0;
 	struct fleet_ask ask;
 	bool too_many = true;
 	int err = 0;
@@ -357,7 +359,7 @@ static int select_paths(struct fleet_view *v, struct asked *a, struct fail *why)
 		err = find_functions(v, focus, &list, &too_many, why);
 	if (!too_many) {
 		/* none is not the same as all */
-		ask.functions = list.all.at ? list.all.at : (const uint64_t[]){0};
+		ask.functions = list.all.at ? list.all.at : &no_function;
 		ask.function_count = list.all.count;
 	}
 	if (!err)
@@ -384,26 +386,31 @@ static int select_rows(struct asked *a, struct sums_view *view, enum sums_what w
 
 /* One row stands for all stacks. */
 static int pass_paths(struct fleet_view *v, const struct asked *a,
-		      int (*row)(void *context, const struct sums_row *row), void *context)
+		      int (*row)(void *context, const struct sums_row *row), void *context,
+		      struct fail *why)
 {
 	struct sums_row all = {.minute = a->first};
+	struct store_sum paths = {0};
 	size_t count = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < v->paths.count; i++) {
+	for (size_t i = 0; !err && i < v->paths.count; i++) {
 		if (a->kept && !a->kept[v->paths.at[i]])
 			continue;
 		v->paths.at[count] = v->paths.at[i];
 		v->values.at[count] = v->values.at[i];
-		all.sum.total = add_saturated(all.sum.total, v->values.at[count++]);
+		err = sum_add(&paths, 0, v->values.at[count++], why);
 	}
+	if (err)
+		return err;
 	vec_foreach (&v->rows, series) {
 		if (a->kept)
 			break;
 		all.series = series->series;
-		all.sum.samples += series->sum.samples;
-		all.sum.truncated += series->sum.truncated;
-		all.sum.guessed += series->sum.guessed;
+		cell_sum_add(&all.sum, &series->sum);
 	}
+	/* in the place of that of the series: the paths that are kept */
+	all.sum.total = paths.total;
 	all.path = v->paths.at;
 	all.value = v->values.at;
 	all.count = count;
@@ -418,7 +425,7 @@ static int each_row(const struct asked *a, struct sums_view *view, enum sums_wha
 	int err = asked_still(a, why);
 
 	if (what == SUMS_PATHS)
-		return err ? err : pass_paths(v, a, row, context);
+		return err ? err : pass_paths(v, a, row, context, why);
 	for (size_t i = 0; !err && i < v->rows.count; i++) {
 		const struct series_row *at = &v->rows.at[i];
 
