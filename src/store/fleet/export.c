@@ -181,14 +181,11 @@ static int send_batch(struct round *r)
 		err = fleet_insert(&r->client, fleet_tables[i].name, &r->rows[i], r->why);
 	if (!err)
 		err = ledger_confirm(e->ledger, r->hours.at, r->hours.count, r->why);
-	if (err) {
-		/* it may or may not have come: it comes again */
-		vec_foreach (&r->fresh, hash)
-			map_remove(&e->known, *hash);
-	}
+	if (err)
+		return err;
 	drop_batch(r);
 	r->batch = ledger_batch(e->ledger);
-	return err;
+	return 0;
 }
 
 /* Whether the next change begins another batch. */
@@ -241,12 +238,16 @@ static int count_lost(struct round *r, uint64_t first)
 	uint64_t lost;
 	int err = ledger_forget(r->e->ledger, first, &lost, r->why);
 
-	r->e->fleet->lost += lost;
+	if (!err)
+		r->e->fleet->lost += lost;
 	return err;
 }
 
 static void round_free(struct round *r)
 {
+	/* a batch that was not confirmed may or may not have come: it comes again */
+	vec_foreach (&r->fresh, hash)
+		map_remove(&r->e->known, *hash);
 	for (int i = 0; i < FLEET_TABLES; i++)
 		buf_free(&r->rows[i]);
 	vec_free(&r->changes);
@@ -274,15 +275,20 @@ static int make_round(struct round *r, uint64_t now)
 	int err;
 
 	index_status(r->index, &status);
-	if (!status.last)
-		return send_until(r, until);
+	if (!status.last) {
+		err = fleet_prepare(&r->client, r->why);
+		return err ? err : send_until(r, until);
+	}
 	first = status.first / NS_HOUR;
 	end = status.last / NS_HOUR + 1;
 	err = count_lost(r, first);
 	if (!all && e->from_hour > first)
 		first = e->from_hour;
+	/* also where ClickHouse is away: what goes meanwhile was seen, and is counted as lost */
 	if (!err)
 		err = find_changes(r, first, end);
+	if (!err)
+		err = fleet_prepare(&r->client, r->why);
 	if (!err)
 		err = send_changes(r);
 	if (!err)
@@ -304,8 +310,6 @@ int fleet_export_round(struct fleet_export *e, uint64_t now, struct fail *why)
 	if (e->known.count > KNOWN_MAX)
 		map_free(&e->known);
 	r.batch = ledger_batch(e->ledger);
-	if (!err)
-		err = fleet_prepare(&r.client, why);
 	if (!err)
 		err = make_round(&r, now);
 	round_free(&r);
