@@ -23,9 +23,14 @@ static bool is_database(const char *name)
 	return *name && strlen(name) <= FLEET_DATABASE_MAX && strspn(name, letters) == strlen(name);
 }
 
-/* One address: without its path, which is the database's name. */
+/*
+ * One address: without its path, which is the database's name. No message shows one that is
+ * malformed: where its password ends, as one with a '/' or a ',' in it, is not known.
+ */
 static int add_url(struct fleet *fleet, char *url, struct fail *why)
 {
+	static const char to_do[] =
+		"write it as http://HOST:8123/DATABASE, with %2F for / in a password";
 	const char *user;
 	char *path;
 	int err;
@@ -35,7 +40,10 @@ static int add_url(struct fleet *fleet, char *url, struct fail *why)
 			    FLEET_URLS_MAX);
 	if (strlen(url) > URL_MAX)
 		return fail(why, -EINVAL, NULL, "an address of --sums is too long");
-	err = http_check_url(url, false, why);
+	err = strpbrk(url, "?#") ? -EINVAL : http_check_url(url, false, why);
+	if (err == -EINVAL)
+		return fail(why, err, to_do, "address %zu of --sums is not that of a server",
+			    fleet->url_count + 1);
 	if (err)
 		return err;
 	http_user(url, &user);
@@ -43,8 +51,10 @@ static int add_url(struct fleet *fleet, char *url, struct fail *why)
 	if (path) {
 		*path++ = 0;
 		if (*path && !is_database(path))
-			return fail(why, -EINVAL, "write it as http://HOST:8123/DATABASE",
-				    "'%.100s' is not the name of a database", path);
+			return fail(why, -EINVAL, to_do,
+				    "the path in address %zu of --sums is not the name of a "
+				    "database",
+				    fleet->url_count + 1);
 		if (*path)
 			snprintf(fleet->database, sizeof(fleet->database), "%s", path);
 	}
@@ -122,14 +132,31 @@ void fleet_disconnect(struct fleet_client *client)
 	client->http = NULL;
 }
 
+struct answer {
+	struct buf *to;
+	bool is_too_large;
+};
+
 static bool add_answer(void *context, const char *from, size_t size)
 {
-	struct buf *answer = context;
+	struct answer *answer = context;
 
-	if (size > ANSWER_MAX - answer->count)
+	answer->is_too_large = size > ANSWER_MAX - answer->to->count;
+	if (answer->is_too_large)
 		return false;
-	buf_put(answer, from, size);
-	return !answer->failed;
+	buf_put(answer->to, from, size);
+	return !answer->to->failed;
+}
+
+/* Another address would say the same. */
+static int answer_unread(const struct answer *answer, struct fail *why)
+{
+	if (answer->is_too_large)
+		return fail(why, -EFBIG, "narrow the time, or name a service",
+			    "the answer of ClickHouse has more than %u MB", ANSWER_MAX >> 20);
+	if (answer->to && answer->to->failed)
+		return fail_errno(why, -ENOMEM, NULL, "cannot ask ClickHouse");
+	return 0;
 }
 
 /* What the server says: its words are one line in a message. */
@@ -149,6 +176,7 @@ static int post(struct fleet_client *client, const char *query, const void *body
 {
 	struct fleet *fleet = client->fleet;
 	unsigned int first = fleet->good;
+	struct answer reader = {answer, false};
 	char url[URL_MAX + 512];
 	const struct http_post request = {
 		.url = url,
@@ -156,10 +184,10 @@ static int post(struct fleet_client *client, const char *query, const void *body
 		.body = body,
 		.size = size,
 		.write = answer ? add_answer : NULL,
-		.context = answer,
+		.context = &reader,
 	};
 	struct http_reply reply;
-	int err = -EIO;
+	int err = -EIO, unread;
 
 	for (size_t i = 0; i < fleet->url_count; i++) {
 		size_t at = (first + i) % fleet->url_count;
@@ -168,13 +196,14 @@ static int post(struct fleet_client *client, const char *query, const void *body
 			answer->count = 0;
 		snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s", fleet->urls[at], query);
 		err = http_post(client->http, &request, &reply, why);
+		unread = answer_unread(&reader, why);
+		if (unread)
+			return unread;
 		if (err == -ECANCELED || err == -ENOMEM)
 			return err;
 		if (err)
 			continue;
 		fleet->good = (unsigned int)at;
-		if (answer && answer->failed)
-			return fail_errno(why, -ENOMEM, NULL, "cannot ask ClickHouse");
 		return reply.status / 100 == 2 ? 0 : refused(fleet->urls[at], &reply, why);
 	}
 	return err;
