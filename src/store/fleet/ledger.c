@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/database.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "film/schema.h"
@@ -127,7 +128,8 @@ static int open_or_renew(struct ledger *l, const char *folder, struct fail *why)
 	if (rc != SQLITE_OK && film_sql_errno(l->db, rc) == -EBADMSG) {
 		sqlite3_close(l->db);
 		l->db = NULL;
-		unlink(path);
+		/* its log would be read into the new one */
+		database_remove(path);
 		rc = open_database(l, path);
 	}
 	return rc == SQLITE_OK ? 0 : failed(l, rc, why);
