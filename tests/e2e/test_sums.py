@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 import shutil
+import sqlite3
 import struct
 import subprocess
 import threading
@@ -186,10 +187,12 @@ def test_another_collector_adds_up(shared_lab, server, store, tmp_path):
     assert samples(server) == (2 * before[0], 2 * before[1])
 
 
-def test_away(shared_lab, store):
+def test_away(shared_lab, store, tmp_path):
     """Sums wait for a ClickHouse that is not there; a question that needs it fails, and films are still asked."""
     port = free_port()
-    with serving(shared_lab, store, *options("--sums", f"http://127.0.0.1:{port}")) as serve:
+    copy = tmp_path / "store"
+    shutil.copytree(store, copy, ignore=shutil.ignore_patterns("collector", "sums.db*"))
+    with serving(shared_lab, copy, *options("--sums", f"http://127.0.0.1:{port}")) as serve:
         serve.hear(r"cannot \w+ \w+ http://127\.0\.0\.1:\d+.*; sums wait until it works")
         with pytest.raises(urllib.error.HTTPError) as failed:
             ask(serve, ("series", HOURS))
@@ -199,6 +202,9 @@ def test_away(shared_lab, store):
         status, seconds = serve.end()
     assert status == 0
     assert seconds < 10
+    # the list knows what there is to send, so that what retention removes meanwhile is counted as lost
+    with contextlib.closing(sqlite3.connect(copy / "sums.db")) as ledger:
+        assert ledger.execute("SELECT sum(seen), sum(sent) FROM sent").fetchone() == (30000, 0)
 
 
 TEAM = "0123456789abcdef-of-a-team"
@@ -226,12 +232,12 @@ class Garbage(BaseHTTPRequestHandler):
 
     def do_POST(self):
         sql = self.rfile.read(int(self.headers["Content-Length"]))
-        answer = b""
+        answer, status = b"", 200
         if b"FROM stackcam_schema" in sql:
             answer = struct.pack("<Q", 1)
-        elif sql.startswith(b"SELECT"):
-            answer = self.server.garbage
-        self.send_response(self.server.status if sql.startswith(b"SELECT") and answer != struct.pack("<Q", 1) else 200)
+        elif sql.startswith(self.server.to):
+            answer, status = self.server.garbage, self.server.status
+        self.send_response(status)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
@@ -240,7 +246,7 @@ class Garbage(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def garbage():
     with ThreadingHTTPServer(("127.0.0.1", 0), Garbage) as stand_in:
-        stand_in.garbage, stand_in.status = b"", 200
+        stand_in.garbage, stand_in.status, stand_in.to = b"", 200, b"SELECT"
         threading.Thread(target=stand_in.serve_forever, daemon=True).start()
         try:
             yield stand_in
@@ -261,6 +267,16 @@ def test_garbage(shared_lab, tmp_path):
                     with pytest.raises(urllib.error.HTTPError) as failed:
                         ask(serve, question)
                     assert json.loads(failed.value.read())["error"]
+            # stacks alone: without their last bytes, deeper than any is, of more than 64 bits
+            one, deep = struct.pack("<Q", 1), 16385
+            stacks = (one + b"\x02" + bytes(16) + b"\x02\x00", one + b"\x81\x80\x01" + bytes(8 * deep) + b"\x81\x80\x01" + bytes(deep),
+                      2 * (b"\xff" * 8 + b"\x01" + bytes(8) + b"\x01\x00"))
+            stand_in.to = b"SELECT spent"
+            for stand_in.garbage, words in zip(stacks, ("asked for", "asked for", "64 bits"), strict=True):
+                with pytest.raises(urllib.error.HTTPError) as failed:
+                    ask(serve, QUESTIONS[7])
+                assert words in json.loads(failed.value.read())["error"]
+            stand_in.to = b"SELECT"
             # its words are text, whatever they are
             stand_in.status, stand_in.garbage = 500, b"Code: 47, \x1b[31m<b>\n" * 50
             with pytest.raises(urllib.error.HTTPError) as failed:
@@ -285,6 +301,11 @@ def test_doctor(lab, server):
     assert "failed" in done.stdout and "wrong" not in done.stdout + done.stderr
     assert lab.run("doctor", "--sums", f"http://127.0.0.1:{free_port()}").returncode == 1
     assert lab.run("doctor", "--sums", "http://h:8123/not-a-name").returncode == 2
+    # a password that is not escaped is in no message
+    for address in ("http://me:s3/cret@h:8123", "http://me:8123/cret@h", "http://me:s3,cret@h:8123", "http://me:8123?cret@h"):
+        done = lab.run("doctor", "--sums", address)
+        assert done.returncode == 2
+        assert "address" in done.stderr and "s3" not in done.stderr and "cret" not in done.stderr
 
 
 def test_other_version_is_refused(lab, server, tmp_path):
