@@ -364,8 +364,7 @@ static const struct layout *layout_of(const uint8_t *record)
 static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_waits)
 {
 	const struct layout *layout = layout_of(record);
-	uint64_t begin = read_64(record + RECORD_BEGIN), end = read_64(record + RECORD_END);
-	uint64_t work, bytes;
+	uint64_t begin, end, work, bytes;
 	uint32_t number;
 
 	if (read_32(record) == RECORD_EVENT && has_waits)
@@ -374,6 +373,8 @@ static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_wa
 		gpu_waits_add(record, is_told(read_32(record + WAIT_NUMBER)));
 	if (!layout)
 		return true;
+	begin = read_64(record + RECORD_BEGIN);
+	end = read_64(record + RECORD_END);
 	if (!begin || end < begin)
 		return false;
 	number = read_32(record + layout->number);
@@ -492,18 +493,18 @@ static void start_copies(void *subscriber)
 
 static void start_waits(void *subscriber)
 {
-	int err;
+	int err = cupti.enable(RECORD_WAIT);
 
-	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, waits[i]);
+	/* no samples of calls whose waits do not come */
+	if (err) {
+		gpu_report_state(GPU_STATE_NO_WAITS, (uint64_t)err);
+		return;
+	}
 	is_waiting = true;
-	err = cupti.enable(RECORD_WAIT);
 	/* without them, waits for events have no stream */
 	cupti.enable(RECORD_EVENT);
-	if (err) {
-		is_waiting = false;
-		gpu_report_state(GPU_STATE_NO_WAITS, (uint64_t)err);
-	}
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, waits[i]);
 }
 
 /*

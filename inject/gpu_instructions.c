@@ -371,11 +371,14 @@ static void read_all(bool is_last)
 	uint64_t begin;
 
 	if (!gpu_lock(&lock)) {
-		if (is_last)
+		/* its owner may go on for a while, but does not begin again */
+		if (is_last) {
+			__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
 			gpu_report_state(GPU_STATE_NOT_READ, 0);
+		}
 		return;
 	}
-	if (!is_over) {
+	if (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
 		flush_kernels(0);
 		begin = gpu_budget_begin();
 		for (size_t i = 0; i < CONTEXTS; i++)
@@ -384,7 +387,8 @@ static void read_all(bool is_last)
 		gpu_report_state(GPU_STATE_WINDOW, gpu_now());
 		gpu_budget_end(begin);
 	}
-	is_over |= is_last;
+	if (is_last)
+		__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
 	gpu_unlock(&lock);
 }
 

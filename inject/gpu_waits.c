@@ -320,8 +320,14 @@ void gpu_waits_add(const uint8_t *record, bool is_told)
 	__builtin_memcpy(&wait.type, record + SYNC_TYPE, 4);
 	__builtin_memcpy(&wait.begin, record + SYNC_BEGIN, 16);
 	__builtin_memcpy(&wait.number, record + SYNC_NUMBER, 16);
-	if (wait.type == TYPE_OF_DEVICE || !wait.begin || wait.end < wait.begin)
+	if (wait.type == TYPE_OF_DEVICE)
 		return;
+	if (!wait.begin || wait.end < wait.begin) {
+		/* the recorder counts those that began and do not end */
+		if (!is_told)
+			gpu_report_state(GPU_STATE_NO_WAITS, 0);
+		return;
+	}
 	if (wait.type != TYPE_STREAM)
 		wait.stream = wait.type == TYPE_EVENT ? stream_of_event(&wait) : GPU_STREAM_ANY;
 	if (is_told)
@@ -348,8 +354,10 @@ void gpu_waits_end(void)
 
 void gpu_waits_finish(void)
 {
-	if (!gpu_lock(&lock))
+	if (!gpu_lock(&lock)) {
+		gpu_report_state(GPU_STATE_NO_WAITS, 0);
 		return;
+	}
 	read_ended();
 	report_waits(true);
 	report_unsampled();
