@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/saturated.h"
+#include "base/search.h"
 #include "film/events.h"
 
 struct loading {
@@ -97,24 +98,18 @@ void device_waits_free(struct device_waits *waits)
 const struct device_wait *device_waits_find(const struct device_waits *waits, uint32_t thread,
 					    uint64_t start, uint64_t end)
 {
-	size_t low = 0, high = waits->all.count;
 	const struct device_wait *best = NULL;
 	uint64_t most = 0;
-
 	/* the first one of the thread that ends behind start */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct device_wait *at = &waits->all.at[middle];
+	size_t first = search_first(
+		waits->all.count, i,
+		waits->all.at[i].thread < thread ||
+			(waits->all.at[i].thread == thread && waits->all.at[i].end <= start));
 
-		if (at->thread < thread || (at->thread == thread && at->end <= start))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < waits->all.count && waits->all.at[low].thread == thread &&
-	       waits->all.at[low].start < end;
-	     low++) {
-		const struct device_wait *at = &waits->all.at[low];
+	for (size_t i = first; i < waits->all.count && waits->all.at[i].thread == thread &&
+			       waits->all.at[i].start < end;
+	     i++) {
+		const struct device_wait *at = &waits->all.at[i];
 		uint64_t from = at->start > start ? at->start : start;
 		uint64_t to = at->end < end ? at->end : end;
 
