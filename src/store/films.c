@@ -29,11 +29,15 @@ struct store_film *store_find(struct store *store, const char *name)
 	return NULL;
 }
 
-bool store_has_name(struct store *store, const char *name)
+int store_has_name(struct store *store, const char *name, struct fail *why)
 {
 	struct index_object ignored;
+	int err;
 
-	return store_find(store, name) || !index_bucket_find(store->index, name, &ignored, NULL);
+	if (store_find(store, name))
+		return 1;
+	err = index_bucket_find(store->index, name, &ignored, why);
+	return err == -ENOENT ? 0 : err ? err : 1;
 }
 
 static void film_entry_free(struct store_film *film)

@@ -427,14 +427,19 @@ static int free_name(struct store *store, const struct store_film *like, char *n
 	int err = folder_of_host(like->host, folder, why);
 
 	for (unsigned int n = 1; !err; n++) {
-		bool taken;
+		int has;
 
 		folder_film_name(name, size, folder, like->start, n);
 		err = store_path_of(store, name, path, sizeof(path));
+		if (err)
+			return fail_errno(why, err, NULL, "cannot merge films of the store");
 		pthread_mutex_lock(&store->lock);
-		taken = store_has_name(store, name);
+		has = store_has_name(store, name, why);
 		pthread_mutex_unlock(&store->lock);
-		if (!err && !taken && access(path, F_OK))
+		/* not known: a film of this name would replace another one in the bucket */
+		if (has < 0)
+			return has;
+		if (!has && access(path, F_OK))
 			break;
 	}
 	return err;

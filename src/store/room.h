@@ -163,8 +163,11 @@ int store_known_path(struct store *store, const char *host, uint64_t time, char 
 
 /* films.c: with the lock held. */
 struct store_film *store_find(struct store *store, const char *name);
-/* Whether a film has that name, here or in the bucket. */
-bool store_has_name(struct store *store, const char *name);
+/*
+ * Whether a film has that name, here or in the bucket: 1, 0, or a negative errno with *why filled
+ * where the index does not answer.
+ */
+int store_has_name(struct store *store, const char *name, struct fail *why);
 /* Adds a film with what its name says; null: no memory, or it has no name of a film. */
 struct store_film *store_add(struct store *store, const char *name, uint64_t bytes,
 			     unsigned int mode);

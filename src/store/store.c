@@ -359,7 +359,8 @@ static int give_path(struct store *store, const char *folder, uint64_t time, cha
 		err = store_path_of(store, name, to, size);
 		if (err)
 			return err;
-	} while (store_has_name(store, name) || !access(to, F_OK));
+		/* without the index, too: of this hour the bucket has no film yet */
+	} while (store_has_name(store, name, NULL) > 0 || !access(to, F_OK));
 	err = folder_make(store->path, name);
 	if (err)
 		return err;
