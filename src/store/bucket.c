@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/cache.h"
 #include "store/room.h"
 
 /* Where there was no memory to note that a film was sent, it is sent again after that. */
@@ -90,16 +91,24 @@ void store_upload_failed(struct store *store, const struct store_upload *upload,
 	pthread_mutex_unlock(&store->lock);
 }
 
+/* Whether the film is the file that the bucket has, by its size and time; *st is filled then. */
+static bool is_file_of(const struct store *store, const char *name, const struct index_object *of,
+		       struct stat *st)
+{
+	char path[PATH_MAX];
+
+	return !store_path_of(store, name, path, sizeof(path)) && !stat(path, st) &&
+	       mtime_of(st) == of->mtime && (uint64_t)st->st_size == of->object.bytes;
+}
+
 /* Whether the film is still the file that was sent: a merge may have replaced it. */
 static bool is_as_sent(const struct store *store, const struct store_film *film)
 {
 	const struct store_sent *sent = film->sent;
-	char path[PATH_MAX];
 	struct stat st;
 
-	return !store_path_of(store, film->name, path, sizeof(path)) && !stat(path, &st) &&
-	       st.st_ino == sent->ino && st.st_dev == sent->dev &&
-	       mtime_of(&st) == sent->as.mtime && (uint64_t)st.st_size == sent->as.object.bytes;
+	return is_file_of(store, film->name, &sent->as, &st) && st.st_ino == sent->ino &&
+	       st.st_dev == sent->dev;
 }
 
 /* A film that was sent; where the index cannot be written, it is tried again. */
@@ -166,18 +175,33 @@ static int recall(void *context, const char *name, const struct index_object *of
 {
 	struct store *store = context;
 	struct store_film *film = store_find(store, name);
-	char path[PATH_MAX];
 	struct stat st;
 
-	if (film && !store_path_of(store, name, path, sizeof(path)) && !stat(path, &st))
-		film->in_bucket =
-			mtime_of(&st) == of->mtime && (uint64_t)st.st_size == of->object.bytes;
+	if (film)
+		film->in_bucket = is_file_of(store, name, of, &st);
 	return 0;
 }
 
 int store_recall_bucket(struct store *store, struct fail *why)
 {
 	return index_bucket_each(store->index, UINT64_MAX, recall, store, why);
+}
+
+int store_check_copy(struct store *store, struct store_film *film, struct fail *why)
+{
+	struct index_object of;
+	struct stat st;
+	int err = index_bucket_find(store->index, film->name, &of, why);
+
+	if (err && err != -ENOENT)
+		return err;
+	/* one that is not here any more is in the bucket alone */
+	if (!err && (is_file_of(store, film->name, &of, &st) || !store_has_file(store, film->name)))
+		return 0;
+	pthread_mutex_lock(&store->lock);
+	store_resize(store, film);
+	pthread_mutex_unlock(&store->lock);
+	return 0;
 }
 
 struct expired {

@@ -52,6 +52,8 @@ bool index_is_retired(const struct index *index);
 void index_inherit(struct index *fresh, struct index *retired);
 /* Moves all that was written to the file itself. -EBUSY: a reader is in the way. */
 int index_checkpoint(struct index *index, struct fail *why);
+/* What was written until now survives a power cut, too, when this returns 0. */
+int index_sync(struct index *index, struct fail *why);
 
 /*
  * Functions, paths and series that no sum has any more: index_may_clean() says cheaply whether it

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "film/labels.h"
 #include "film/schema.h"
 #include "query/view.h"
+#include "store/folder.h"
 #include "store/index_private.h"
 #include "store/keep.h"
 
@@ -425,6 +427,18 @@ int index_checkpoint(struct index *index, struct fail *why)
 	if ((rc & 0xff) == SQLITE_BUSY || (rc == SQLITE_OK && left != moved))
 		return -EBUSY;
 	return rc == SQLITE_OK ? 0 : index_failed(index, index->db, rc, why);
+}
+
+int index_sync(struct index *index, struct fail *why)
+{
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s-wal", index->path);
+	/* commits lie there; what a checkpoint moved to the file itself, it has synced */
+	int err = length < (int)sizeof(path) ? folder_sync(path) : -ENAMETOOLONG;
+
+	return err && err != -ENOENT
+		       ? fail_errno(why, err, NULL, "cannot sync the index of the store")
+		       : 0;
 }
 
 void index_free(struct index *index)

@@ -173,14 +173,26 @@ static int release_copies(struct store *store, struct store_film **films, size_t
 			  uint64_t room, struct fail *why)
 {
 	size_t count = *left;
+	bool is_synced = false;
 	int err = 0;
 
 	*left = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!err && films[i]->in_bucket && bytes_of(store) > room)
-			err = remove_film(store, films[i], why);
+		struct store_film *film = films[i];
+		bool is_copy = !err && film->in_bucket && bytes_of(store) > room;
+
+		if (is_copy)
+			err = store_check_copy(store, film, why);
+		is_copy = is_copy && !err && film->in_bucket;
+		/* a power cut must not leave a film without its row */
+		if (is_copy && !is_synced) {
+			err = index_sync(store->index, why);
+			is_synced = !err;
+		}
+		if (is_copy && !err)
+			err = remove_film(store, film, why);
 		else
-			films[(*left)++] = films[i];
+			films[(*left)++] = film;
 	}
 	return err;
 }

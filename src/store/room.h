@@ -252,6 +252,11 @@ int store_remove_spans(struct store *store, uint64_t now, struct fail *why);
  */
 int store_note_uploads(struct store *store, struct fail *why);
 int store_recall_bucket(struct store *store, struct fail *why);
+/*
+ * bucket.c: clears store_film.in_bucket where the film is not the file of the index's row any more,
+ * so that it is sent again. 0, or a negative errno: it is not known.
+ */
+int store_check_copy(struct store *store, struct store_film *film, struct fail *why);
 int store_forget_expired(struct store *store, uint64_t before, struct fail *why);
 
 /* cache.c: an empty one at the start; 0 or a negative errno. */

@@ -367,6 +367,51 @@ static void test_replaced_meanwhile(void **state)
 	store_free(store);
 }
 
+/* A copy that someone changed after it was sent is not the bucket's: others make room. */
+static void test_changed_after_it_was_sent(void **state)
+{
+	const struct timespec times[2] = {{0, UTIME_OMIT}, {1, 0}};
+	struct bucket bucket = {0};
+	struct store *store = filled(&bucket, 1 << 20, 0);
+	struct store_upload first, again;
+	struct stat st;
+
+	(void)state;
+	assert_true(store_next_upload(store, &first));
+	upload_all(store);
+	tick(store, LAST);
+	assert_int_equal(status_of(store).bucket_here, FILMS);
+	assert_int_equal(utimensat(AT_FDCWD, first.path, times, 0), 0);
+	/* the index is larger than the films, which have half of the room: some must go */
+	assert_int_equal(stat(first.path, &st), 0);
+	limit(store, 2 * (status_of(store).bucket_bytes - 2 * (uint64_t)st.st_size));
+	assert_in_range(status_of(store).bucket_released, 1, FILMS - 1);
+	assert_int_equal(status_of(store).removed, 0);
+	assert_int_equal(access(first.path, F_OK), 0);
+	assert_true(store_next_upload(store, &again));
+	assert_string_equal(again.name, first.name);
+	store_free(store);
+}
+
+/* One that someone removed is the bucket's alone, and is not forgotten when there is no room. */
+static void test_removed_after_it_was_sent(void **state)
+{
+	struct bucket bucket = {0};
+	struct store *store = filled(&bucket, 1 << 20, 0);
+	struct store_upload first;
+
+	(void)state;
+	assert_true(store_next_upload(store, &first));
+	upload_all(store);
+	tick(store, LAST);
+	assert_int_equal(unlink(first.path), 0);
+	limit(store, 1);
+	assert_int_equal(status_of(store).removed, 0);
+	assert_int_equal(status_of(store).bucket_films, FILMS);
+	assert_int_equal(ask_films_of(store).samples, FILMS * SAMPLES);
+	store_free(store);
+}
+
 /* keep-age ends both: the copy that is here, and what is known of the bucket's. */
 static void test_age(void **state)
 {
@@ -388,9 +433,14 @@ static void test_age(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		KEPT_TEST(test_local_copies_make_room), KEPT_TEST(test_a_bucket_that_is_away),
-		KEPT_TEST(test_the_cache_is_small),	KEPT_TEST(test_late_parts),
-		KEPT_TEST(test_replaced_meanwhile),	KEPT_TEST(test_age),
+		KEPT_TEST(test_local_copies_make_room),
+		KEPT_TEST(test_a_bucket_that_is_away),
+		KEPT_TEST(test_the_cache_is_small),
+		KEPT_TEST(test_late_parts),
+		KEPT_TEST(test_replaced_meanwhile),
+		KEPT_TEST(test_changed_after_it_was_sent),
+		KEPT_TEST(test_removed_after_it_was_sent),
+		KEPT_TEST(test_age),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
