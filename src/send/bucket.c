@@ -139,7 +139,7 @@ static bool write_body(void *context, const char *from, size_t size)
 		else
 			buf_put(r->text, from, size);
 	} else if (size > r->size - r->sent) {
-		r->err = -EFBIG; /* a server does not fill the disk */
+		r->err = -EBADMSG; /* it is another one; a server does not fill the disk */
 	} else {
 		r->sent += size;
 		r->err = digest_add(r->sums, from, size);
@@ -274,9 +274,18 @@ static int refused(const struct request *r, const char *url, struct fail *why)
 		    url, r->reply.status, *code ? " " : "", code);
 }
 
+static int differs(const char *key, const char *what, struct fail *why)
+{
+	return fail(why, -EBADMSG,
+		    "if it stays so, look at the server's disks and at what is between",
+		    "the bucket's %s of %.200s is not that of what was sent", what, key);
+}
+
 /* One that speaks to no server: it is away for a while, or there never was one. */
 static int unreached(const struct request *r, int err, struct fail *why)
 {
+	if (r->err == -EBADMSG)
+		return differs(r->key, "size", why);
 	if (r->err)
 		return fail_errno(why, r->err, NULL,
 				  r->digest ? "cannot read %s" : "cannot keep %s",
@@ -367,13 +376,6 @@ static int perform(struct request *r, struct fail *why)
 }
 
 /* The verbs */
-
-static int differs(const char *key, const char *what, struct fail *why)
-{
-	return fail(why, -EBADMSG,
-		    "if it stays so, look at the server's disks and at what is between",
-		    "the bucket's %s of %.200s is not that of what was sent", what, key);
-}
 
 /* An ETag is an MD5 in quotes, if nothing was encrypted, and there were no parts. */
 static bool etag_differs(const struct found *found, const struct digest *digest)

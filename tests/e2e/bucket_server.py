@@ -99,6 +99,8 @@ class Handler(BaseHTTPRequestHandler):
             length = len(data)
             if fault == "corrupt":
                 data = bytes([data[0] ^ 1]) + data[1:]
+            elif fault == "longer":
+                data, length = data + b"more", length + 4
             elif fault == "cut":
                 data, self.close_connection = data[:-1], True
             self.answer(200, data, length, ETag=f'"{hashlib.md5(objects[key][0]).hexdigest()}"', x_amz_meta_sha256=sha256)

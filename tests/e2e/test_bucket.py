@@ -104,6 +104,7 @@ def test_signatures(lab, faulty):
     ("PUT", "forget", "put", "404"),
     ("GET", "cut", "get", "cannot read from"),
     ("GET", "corrupt", "get", "copy"),
+    ("GET", "longer", "get", "size"),
     ("GET", "error", "get", "500 InternalError"),
     ("DELETE", "denied", "delete", "403 AccessDenied"),
 ])
