@@ -38,6 +38,8 @@ static int begin_anew(struct store *store, struct fail *why)
 	build_names_close(store->names);
 	if (!err)
 		err = database_move(path, to);
+	/* a question may have opened it once more before it was moved */
+	build_names_close(store->names);
 	return err ? fail_errno(why, err, NULL, "cannot move %s aside", path) : 0;
 }
 
