@@ -83,19 +83,6 @@ static int failed(const struct build_names *names, sqlite3 *db, int rc, struct f
 	return fail_errno(why, err ? err : -EIO, NULL, "cannot use the names %s", names->path);
 }
 
-static int make_tables(sqlite3 *db)
-{
-	char words[128];
-	int rc = film_sql_run(db, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
-				  "BEGIN");
-
-	if (rc == SQLITE_OK)
-		rc = film_sql_run(db, schema);
-	snprintf(words, sizeof(words),
-		 "PRAGMA application_id = %d; PRAGMA user_version = 1; COMMIT", APPLICATION_ID);
-	return rc == SQLITE_OK ? film_sql_run(db, words) : rc;
-}
-
 /* 0 or a negative errno with *why filled. A new database has tables afterwards. */
 static int open_side(struct build_names *names, struct build_names_side *side, bool is_reader,
 		     struct fail *why)
@@ -116,7 +103,7 @@ static int open_side(struct build_names *names, struct build_names_side *side, b
 	if (rc == SQLITE_OK && !id && !is_reader)
 		rc = film_sql_number(side->db, "SELECT count(*) FROM sqlite_schema", &tables);
 	if (rc == SQLITE_OK && !id && !is_reader && !tables) {
-		rc = make_tables(side->db);
+		rc = sql_make_tables(side->db, APPLICATION_ID, schema);
 		id = APPLICATION_ID;
 	}
 	if (rc == SQLITE_OK && id != APPLICATION_ID)

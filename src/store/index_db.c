@@ -123,6 +123,19 @@ int sql_run(sqlite3 *db, const char *sql, const char *types, ...)
 	return rc;
 }
 
+int sql_make_tables(sqlite3 *db, int application_id, const char *tables)
+{
+	char words[128];
+	int rc = film_sql_run(db, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
+				  "BEGIN");
+
+	if (rc == SQLITE_OK)
+		rc = film_sql_run(db, tables);
+	snprintf(words, sizeof(words),
+		 "PRAGMA application_id = %d; PRAGMA user_version = 1; COMMIT", application_id);
+	return rc == SQLITE_OK ? film_sql_run(db, words) : rc;
+}
+
 int index_damaged(struct index *index, struct fail *why)
 {
 	index->is_damaged = true;

@@ -38,19 +38,6 @@ static int failed(const struct spans_db *db, int rc, struct fail *why)
 	return fail_errno(why, err ? err : -EIO, NULL, "cannot use the spans %s", db->path);
 }
 
-static int make_tables(sqlite3 *db)
-{
-	char words[128];
-	int rc = film_sql_run(db, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
-				  "BEGIN");
-
-	if (rc == SQLITE_OK)
-		rc = film_sql_run(db, schema);
-	snprintf(words, sizeof(words),
-		 "PRAGMA application_id = %d; PRAGMA user_version = 1; COMMIT", APPLICATION_ID);
-	return rc == SQLITE_OK ? film_sql_run(db, words) : rc;
-}
-
 /* 0 or a negative errno with *why filled. A new database has tables afterwards. */
 static int check_tables(struct spans_db *db, bool is_reader, struct fail *why)
 {
@@ -60,7 +47,7 @@ static int check_tables(struct spans_db *db, bool is_reader, struct fail *why)
 	if (rc == SQLITE_OK && !id && !is_reader)
 		rc = film_sql_number(db->db, "SELECT count(*) FROM sqlite_schema", &count);
 	if (rc == SQLITE_OK && !id && !is_reader && !count) {
-		rc = make_tables(db->db);
+		rc = sql_make_tables(db->db, APPLICATION_ID, schema);
 		id = APPLICATION_ID;
 	}
 	if (rc == SQLITE_OK && id != APPLICATION_ID)
