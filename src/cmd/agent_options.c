@@ -12,13 +12,11 @@
 #include "cmd/verb.h"
 #include "send/http.h"
 
-#define SPAN_MIN     (SECOND_NS / 10)
-#define SPAN_MAX     (3600 * SECOND_NS)
-#define SPOOL_LIMIT  256000000u
-#define PPROF_LIMIT  1000000000u
-#define BYTES_MIN    1000000u
-
-#define LOCAL_TOKENS "/var/lib/stackcam/tokens"
+#define SPAN_MIN    (SECOND_NS / 10)
+#define SPAN_MAX    (3600 * SECOND_NS)
+#define SPOOL_LIMIT 256000000u
+#define PPROF_LIMIT 1000000000u
+#define BYTES_MIN   1000000u
 
 static const char help[] =
 	"usage: stackcam agent --to URL [OPTION…]\n"
@@ -241,8 +239,8 @@ static int take_value(void *context, int option, const char *value, struct fail 
 static void find_token(struct agent_options *o)
 {
 	if (o->to == AGENT_TO_SERVER && !o->common.token_file && http_is_local(o->where) &&
-	    !access(LOCAL_TOKENS, F_OK))
-		o->common.token_file = LOCAL_TOKENS;
+	    !access(CMD_LOCAL_TOKENS, F_OK))
+		o->common.token_file = CMD_LOCAL_TOKENS;
 }
 
 static int check(struct agent_options *o)

@@ -14,9 +14,6 @@
 #include "host/say.h"
 #include "send/http.h"
 
-#define LOCAL_SERVER "http://127.0.0.1:7171"
-#define LOCAL_TOKENS "/var/lib/stackcam/tokens"
-
 enum {
 	OPT_TO = 256,
 	OPT_REASON,
@@ -49,10 +46,10 @@ static const char help[] =
 	"      --reason TEXT      why: stands at the film, and as a mark on the page\n"
 	"      --pid PID          the process of 'stackcam record --flight' or 'stackcam agent "
 	"--camera'\n"
-	"      --to URL           where the server is (default " LOCAL_SERVER ")\n"
+	"      --to URL           where the server is (default " CMD_LOCAL_SERVER ")\n"
 	"      --token-file FILE  the server wants a token: the first of the file that allows to "
 	"send\n"
-	"                         (default: " LOCAL_TOKENS ", if it can be read)\n"
+	"                         (default: " CMD_LOCAL_TOKENS ", if it can be read)\n"
 	"      --tls-ca FILE      who signed the server's certificate (PEM), if the system does "
 	"not\n"
 	"                         know it\n"
@@ -106,8 +103,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 	if (optind < argc)
 		return cmd_usage("keep",
 				 "it takes no arguments; the reason stands behind --reason");
-	if (!a->http.token_file && http_is_local(a->to) && !access(LOCAL_TOKENS, R_OK))
-		a->http.token_file = LOCAL_TOKENS;
+	if (!a->http.token_file && http_is_local(a->to) && !access(CMD_LOCAL_TOKENS, R_OK))
+		a->http.token_file = CMD_LOCAL_TOKENS;
 	if (http_check_url(a->to, a->http.token_file != NULL, &why))
 		return cmd_usage("keep", "%s; %s", why.what, why.to_do);
 	return 0;
@@ -202,7 +199,7 @@ static int ask_process(const struct arguments *a, struct fail *why)
 
 int cmd_keep(int argc, char **argv)
 {
-	struct arguments a = {.to = LOCAL_SERVER, .reason = ""};
+	struct arguments a = {.to = CMD_LOCAL_SERVER, .reason = ""};
 	struct fail why = {0};
 	int status = parse(argc, argv, &a);
 

@@ -19,9 +19,6 @@
 #include "send/http.h"
 #include "symbol/function_lines.h"
 
-#define LOCAL_SERVER "http://127.0.0.1:7171"
-#define LOCAL_TOKENS "/var/lib/stackcam/tokens"
-
 enum {
 	OPT_TO = 256,
 	OPT_TOKEN_FILE,
@@ -48,10 +45,10 @@ static const char help[] =
 	"files\n"
 	"themselves are not sent.\n"
 	"\n"
-	"      --to URL           where the server is (default " LOCAL_SERVER ")\n"
+	"      --to URL           where the server is (default " CMD_LOCAL_SERVER ")\n"
 	"      --token-file FILE  the server wants a token: the first of the file that allows to "
 	"send\n"
-	"                         (default: " LOCAL_TOKENS ", if it can be read)\n"
+	"                         (default: " CMD_LOCAL_TOKENS ", if it can be read)\n"
 	"      --tls-ca FILE      who signed the server's certificate (PEM), if the system does "
 	"not\n"
 	"                         know it\n"
@@ -110,8 +107,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 		fputs("stackcam: out of memory\n", stderr);
 		return EXIT_FAILURE;
 	}
-	if (!a->http.token_file && http_is_local(a->to) && !access(LOCAL_TOKENS, R_OK))
-		a->http.token_file = LOCAL_TOKENS;
+	if (!a->http.token_file && http_is_local(a->to) && !access(CMD_LOCAL_TOKENS, R_OK))
+		a->http.token_file = CMD_LOCAL_TOKENS;
 	if (http_check_url(a->to, a->http.token_file != NULL, &why))
 		return cmd_usage("upload", "%s; %s", why.what, why.to_do);
 	return 0;
@@ -237,7 +234,7 @@ static int upload_one(struct upload *u, const char *path, struct fail *why)
 
 int cmd_upload(int argc, char **argv)
 {
-	struct arguments a = {.to = LOCAL_SERVER};
+	struct arguments a = {.to = CMD_LOCAL_SERVER};
 	struct symbol_options options = {.thorough = true};
 	struct upload u = {.arguments = &a};
 	struct fail why = {0};

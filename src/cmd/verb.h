@@ -35,6 +35,10 @@ enum {
 	EXIT_NOT_ALLOWED = 3
 };
 
+/* Where a serve of this machine listens, and keeps its tokens, by default. */
+#define CMD_LOCAL_SERVER "http://127.0.0.1:7171"
+#define CMD_LOCAL_TOKENS "/var/lib/stackcam/tokens"
+
 /* Prints "stackcam VERB: MESSAGE" and a hint to --help on standard error; returns EXIT_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
