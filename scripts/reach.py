@@ -57,6 +57,7 @@ REACH = (
     ("tests/e2e/openapi.py", ["server"]),
     ("tests/e2e/querier.py", ["querier"]),
     ("tests/e2e/bucket_server.py", ["bucket"]),
+    ("tests/e2e/npm.py", ["bucket", "sums", "page/test_accessible"]),
     ("tests/e2e/clickhouse.py", ["sums"]),
     ("tests/e2e/chdb_server.js", ["sums"]),
     ("tests/e2e/planted.py", ["explain", "spans"]),

@@ -6,7 +6,6 @@ current one, which is a library of npm, behind a few lines of HTTP (chdb_server.
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import urllib.request
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import npm
 from harness import free_port, wait_until
 from suites import inside, unpacked
 
@@ -82,16 +82,9 @@ CHDB = "chdb@3.4.0"
 
 def current_engine_modules(build):
     """Its folder node_modules. Half a gigabyte: fetched once, and only where each version is asked for."""
-    folder = Path(build).resolve() / "chdb"
-    if not (folder / "node_modules/chdb").exists():
-        if not os.environ.get("STACKCAM_EVERY_VERSION") or not shutil.which("npm"):
-            pytest.skip(f"{CHDB} of npm is not there; STACKCAM_EVERY_VERSION=1 fetches it")
-        folder.mkdir(exist_ok=True)
-        done = subprocess.run(["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", CHDB],
-                              capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"npm cannot fetch {CHDB}: {done.stderr[-300:]}")
-    return folder / "node_modules"
+    if not (Path(build) / "chdb/node_modules/chdb").exists() and not os.environ.get("STACKCAM_EVERY_VERSION"):
+        pytest.skip(f"{CHDB} of npm is not there; STACKCAM_EVERY_VERSION=1 fetches it")
+    return npm.modules(build, "chdb", CHDB)
 
 
 @contextlib.contextmanager

@@ -8,10 +8,10 @@ import shutil
 import socket
 import subprocess
 import urllib.request
-from pathlib import Path
 
 import pytest
 
+import npm
 from bucket_server import KEYS, KEY_ID, SECRET, bucket_server
 from harness import PATIENCE, free_port, needs_root, wait_until
 from test_serve import serving
@@ -29,16 +29,7 @@ def is_listening(port):
 @pytest.fixture(scope="module")
 def s3rver(request, tmp_path_factory):
     """The address of a bucket of s3rver, which npm fetches once for each build folder."""
-    folder = Path(request.config.getoption("--build")).resolve() / "s3rver"
-    program = folder / "node_modules/s3rver/bin/s3rver.js"
-    if not program.exists():
-        if not shutil.which("npm"):
-            pytest.skip("npm is missing")
-        folder.mkdir(exist_ok=True)
-        done = subprocess.run(["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", S3RVER],
-                              capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"npm cannot fetch {S3RVER}: {done.stderr[-300:]}")
+    program = npm.modules(request.config.getoption("--build"), "s3rver", S3RVER) / "s3rver/bin/s3rver.js"
     port = free_port()
     command = ["node", program, "--directory", tmp_path_factory.mktemp("s3"), "--address", "127.0.0.1", "--port", str(port),
                "--configure-bucket", "films"]

@@ -3,30 +3,18 @@
 
 Its package comes from npm, once for each build folder.
 """
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 
 import browser
+import npm
 
 AXE = "axe-core@4.10.3"
 
 
 @pytest.fixture(scope="module")
 def axe(request):
-    folder = Path(request.config.getoption("--build")).resolve() / "axe"
-    script = folder / "node_modules/axe-core/axe.min.js"
-    if not script.exists():
-        if not shutil.which("npm"):
-            pytest.skip("npm is missing")
-        folder.mkdir(exist_ok=True)
-        done = subprocess.run(["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", AXE],
-                              capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"npm cannot fetch {AXE}: {done.stderr[-300:]}")
-    return script.read_text(encoding="utf-8")
+    modules = npm.modules(request.config.getoption("--build"), "axe", AXE)
+    return (modules / "axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
 # s: on a busy machine the longest page takes longer than the driver waits by itself.
