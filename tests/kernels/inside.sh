@@ -357,8 +357,14 @@ requests_of_io_uring_are_told()
 requests_are_explained()
 {
 	doctor_says 'ok *socket-calls' || return 0
-	stackcam record -q -e requests,threads,on-cpu -o why.film -- asks 50 >/dev/null || return 1
-	stackcam explain --format json why.film >why.txt || return 1
+	stackcam record -q -e requests,threads,on-cpu -o why.film -- asks 50 >said.txt 2>&1 || {
+		cat said.txt
+		return 1
+	}
+	stackcam explain --format json why.film >why.txt 2>&1 || {
+		cat why.txt
+		return 1
+	}
 	# what is right inside of the list of parts: these have parts of their own
 	awk '{ text = text $0 }
 		END { sub(/.*"requests":\[/, "", text)
@@ -375,7 +381,13 @@ requests_are_explained()
 		cat sum.txt why.txt
 		return 1
 	}
-	stackcam explain why.film | grep -q 'took .* in asks .*endpoint GET /item/'
+	stackcam explain why.film >why.txt || return 1
+	# one whose answer was skipped has no end, and is the slowest
+	grep -q 'took .* in asks .*endpoint GET /item/' why.txt || is_said_as_skipped why.film || {
+		cat why.txt
+		stackcam report --format requests why.film
+		return 1
+	}
 }
 
 calls_are_replayed()
