@@ -14,16 +14,16 @@
  * The slices in the order in which they are read: in chunks, so that each can go once it is sorted.
  */
 struct loading {
-	vec(struct history_slice *) chunks;
+	vec(struct slice *) chunks;
 	size_t count;
 	size_t *first;
 	uint8_t *lanes; /* of the event that is read; null: its threads are threads */
 	struct histories *histories;
 };
 
-static bool add(struct loading *loading, const struct history_slice *slice)
+static bool add(struct loading *loading, const struct slice *slice)
 {
-	struct history_slice *chunk;
+	struct slice *chunk;
 
 	if (loading->count % CHUNK == 0) {
 		chunk = malloc(CHUNK * sizeof(*chunk));
@@ -44,57 +44,41 @@ static void loading_free(struct loading *loading)
 }
 
 /* Apart from the slices, each of which takes one line of the cache: few wait for locks. */
-static bool add_lock(struct histories *histories, const struct slice *slice)
+static bool add_lock(struct histories *histories, const struct slice *slice,
+		     const struct slice_lock *lock)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	const struct history_lock lock = {
-		.start = slice->start,
-		.end = slice->end,
-		.address = e->lock,
-		.thread = slice->thread,
-		.holder = e->holder,
-		.place = e->lock_place,
-		.kind = e->lock_kind,
-		.sure = e->holder_sure,
-	};
+	struct slice_lock of = *lock;
 
-	return vec_push(&histories->locks, lock);
+	if ((!lock->address && !lock->holder) || !slice_is_wait(slice->kind))
+		return true;
+	of.start = slice->start;
+	of.end = slice->end;
+	of.thread = slice->thread;
+	return vec_push(&histories->locks, of);
 }
 
-static int take(void *context, const struct slice *slice)
+/* What ended it is not known. */
+static void open_end(struct slice *slice)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	struct loading *loading = context;
-	struct history_slice of = {
-		.start = slice->start,
-		.end = slice->end,
-		.address = e->arguments[0],
-		.operation = (uint32_t)e->arguments[1],
-		.value = (uint32_t)e->arguments[2],
-		.thread = slice->thread,
-		.waker = e->waker,
-		.stack = e->stack,
-		.object = e->ready_object ? e->ready_object : e->object,
-		.flags = e->flags & ~(uint32_t)FILM_WAIT_OPEN,
-		.on = e->on,
-		.call = e->call,
-		.cpu = e->cpu,
-		.kind = slice->kind,
-		.state = e->state,
-		.context = e->context,
-		.descriptor = e->descriptor,
-	};
+	slice->flags |= FILM_WAIT_OPEN;
+	slice->waker = 0;
+	slice->context = FILM_WAIT_BY_NONE;
+}
 
+static int take(void *context, const struct slice *slice, const struct slice_evidence *evidence)
+{
+	struct loading *loading = context;
+	struct slice of = *slice;
+
+	if (evidence->ready_object)
+		of.object = evidence->ready_object;
+	of.flags &= ~(uint32_t)FILM_WAIT_OPEN;
 	/* what ended it is behind what was asked for */
-	if (slice->goes_on) {
-		of.flags |= FILM_WAIT_OPEN;
-		of.waker = 0;
-		of.context = FILM_WAIT_BY_NONE;
-	}
+	if (slice->goes_on)
+		open_end(&of);
 	if (loading->count >= HISTORIES_MAX)
 		return -E2BIG;
-	if (!add(loading, &of) || ((e->lock || e->holder) && slice_is_wait(slice->kind) &&
-				   !add_lock(loading->histories, slice)))
+	if (!add(loading, &of) || !add_lock(loading->histories, slice, &evidence->lock))
 		return -ENOMEM;
 	loading->first[of.thread + 1]++;
 	if (loading->lanes)
@@ -106,7 +90,7 @@ static int take(void *context, const struct slice *slice)
 static void place_ready(struct histories *histories)
 {
 	for (size_t i = 0; i + 1 < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i], *next = slice + 1;
+		struct slice *slice = &histories->slices[i], *next = slice + 1;
 
 		if ((slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED) &&
 		    next->thread == slice->thread && next->kind == SLICE_ON_CPU)
@@ -115,7 +99,7 @@ static void place_ready(struct histories *histories)
 }
 
 /* Whether a slice goes on with the one before it: no thread waits again before it has run. */
-static bool goes_on(const struct history_slice *before, const struct history_slice *slice)
+static bool goes_on(const struct slice *before, const struct slice *slice)
 {
 	return before->thread == slice->thread && before->end == slice->start &&
 	       before->kind == slice->kind && slice_is_wait(slice->kind);
@@ -124,7 +108,7 @@ static bool goes_on(const struct history_slice *before, const struct history_sli
 /* Makes one slice of the parts of a wait, of which the last one says what ended it. */
 static void join_waits(struct histories *histories)
 {
-	struct history_slice *to = histories->slices;
+	struct slice *to = histories->slices;
 	uint32_t threads = histories->film->thread_count;
 	size_t count = 0;
 
@@ -133,7 +117,7 @@ static void join_waits(struct histories *histories)
 
 		histories->first[thread] = count;
 		for (size_t i = from; i < next; i++) {
-			struct history_slice slice = histories->slices[i];
+			struct slice slice = histories->slices[i];
 
 			if (count > histories->first[thread] && goes_on(&to[count - 1], &slice)) {
 				slice.start = to[--count].start;
@@ -152,7 +136,7 @@ static void join_waits(struct histories *histories)
 static void end_unseen(struct histories *histories)
 {
 	for (size_t i = 0; i + 1 < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i], *next = slice + 1;
+		struct slice *slice = &histories->slices[i], *next = slice + 1;
 
 		if (slice_is_wait(slice->kind) && next->thread == slice->thread &&
 		    next->kind == SLICE_HOLE)
@@ -174,7 +158,7 @@ static uint64_t *ends_of_processes(const struct histories *histories)
 
 	for (uint32_t thread = 0; ends && thread < film->thread_count; thread++) {
 		size_t next = histories->first[thread + 1];
-		const struct history_slice *last = &histories->slices[next - 1];
+		const struct slice *last = &histories->slices[next - 1];
 		uint64_t *end = &ends[film->threads[thread].process];
 
 		if (next == histories->first[thread])
@@ -216,9 +200,7 @@ static int mark_open(struct histories *histories)
 				    (exits(histories, thread) || end == UINT64_MAX ||
 				     add_saturated(histories->slices[at - 1].end, END_NS) < end)))
 			continue;
-		histories->slices[at - 1].flags |= FILM_WAIT_OPEN;
-		histories->slices[at - 1].waker = 0;
-		histories->slices[at - 1].context = FILM_WAIT_BY_NONE;
+		open_end(&histories->slices[at - 1]);
 	}
 	free(ends);
 	return 0;
@@ -246,7 +228,7 @@ static int sort_by_thread(struct histories *histories, struct loading *loading)
 		size_t left = loading->count - histories->count;
 
 		for (size_t i = 0; i < left && i < CHUNK; i++) {
-			const struct history_slice *slice = &(*chunk)[i];
+			const struct slice *slice = &(*chunk)[i];
 
 			histories->slices[next[slice->thread]++] = *slice;
 			histories->count++;

@@ -5,24 +5,6 @@
 #include "base/vec.h"
 #include "query/slices.h"
 
-/*
- * The slices of all threads in memory, so that a walk can jump from a thread to its waker. A slice
- * has the size of a cache line, with only the evidence that walks and explanations need.
- */
-struct history_slice {
-	uint64_t start, end; /* by the film's clock */
-	/* the system call's first argument; for futex(2) the address of the word */
-	uint64_t address;
-	uint32_t operation, value; /* low bits of its second and third argument */
-	uint32_t thread, waker, stack, flags;
-	uint32_t object; /* as in struct slice_evidence; for an epoll the ready object, if known */
-	uint32_t on;	 /* for a goroutine: the thread that ran it; else 0 */
-	/* cpu: for a slice in the run queue, the CPU on which the thread ran then */
-	uint16_t call, cpu;
-	uint8_t kind; /* enum slice_kind */
-	uint8_t state, context, descriptor;
-};
-
 /* Flags in addition to enum film_wait_flag and enum film_turn_flag. */
 enum history_flag {
 	/* a wait for a lock that its holder did not end: the waker here is the holder */
@@ -57,7 +39,7 @@ enum history_flag {
 };
 
 /* Whether the thread waited for new work, or was stopped. */
-static inline bool history_is_idle(const struct history_slice *slice)
+static inline bool history_is_idle(const struct slice *slice)
 {
 	if (slice->flags & HISTORY_ACCEPTS)
 		return true;
@@ -67,29 +49,24 @@ static inline bool history_is_idle(const struct history_slice *slice)
 	       wait_class_is_idle(slice_wait_class(slice->kind));
 }
 
-/*
- * A wait for a lock, or a part of one. address 0: a wait for the holder's process, which has the
- * other end of a pipe.
- */
-struct history_lock {
-	uint64_t start, end, address;
-	uint32_t thread, holder, place; /* as in struct film_lock */
-	uint8_t kind, sure;
-};
-
 enum {
 	HISTORIES_MAX = 1 << 25 /* slices; they take 2 GiB */
 };
 
+/*
+ * The slices of all threads in memory, so that a walk can jump from a thread to its waker. The
+ * object of an epoll is here the one that was ready, if it is known. FILM_WAIT_OPEN, and not
+ * goes_on, says that a wait had not ended.
+ */
 struct histories {
 	const struct film *film;
 	uint64_t from, to;
-	struct history_slice *slices; /* sorted by thread, then time */
+	struct slice *slices; /* sorted by thread, then time */
 	/* by thread: index of its first slice; its last one precedes the next thread's first */
 	size_t *first;
 	uint8_t *lanes; /* by thread: 1 for a goroutine; null: there are none */
 	size_t count;
-	vec(struct history_lock) locks; /* for slices whose lock is known, unsorted */
+	vec(struct slice_lock) locks; /* for slices whose lock is known, unsorted */
 };
 
 /*

@@ -12,7 +12,8 @@ struct looker {
 	struct lane_slice *found;
 };
 
-static int take_slice(void *context, const struct slice *slice)
+static int take_slice(void *context, const struct slice *slice,
+		      const struct slice_evidence *evidence)
 {
 	const struct looker *l = context;
 	const struct film_thread *thread = &l->film->threads[slice->thread];
@@ -21,6 +22,7 @@ static int take_slice(void *context, const struct slice *slice)
 	    l->film->processes[thread->process].pid != l->lane->pid)
 		return 0;
 	l->found->slice = *slice;
+	l->found->evidence = *evidence;
 	l->found->is_found = true;
 	return 0;
 }

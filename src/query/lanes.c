@@ -130,7 +130,8 @@ static int add_run(struct lanes *lanes, struct lane *lane, const struct slice *s
 	return 0;
 }
 
-static int take_slice(void *context, const struct slice *slice)
+static int take_slice(void *context, const struct slice *slice,
+		      const struct slice_evidence *evidence)
 {
 	struct adder *a = context;
 	struct lanes *lanes = a->lanes;
@@ -138,13 +139,14 @@ static int take_slice(void *context, const struct slice *slice)
 	uint32_t index = a->lane_of[slice->thread];
 	struct lane *lane;
 
+	(void)evidence;
 	if (index == LANE_UNKNOWN)
 		index = a->lane_of[slice->thread] = find_lane(a, slice->thread);
 	if (index == LANE_NONE)
 		return a->err;
 	lane = &lanes->all.at[index - LANE_FIRST];
 	if (!a->are_lanes)
-		unlinked_add(&a->unlinked, a->film, slice->thread, slice->evidence.stack);
+		unlinked_add(&a->unlinked, a->film, slice->thread, slice->stack);
 	lane->ns[slice->kind] = add_saturated(lane->ns[slice->kind], length);
 	lane->first = start < lane->first ? start : lane->first;
 	lane->last = start + length > lane->last ? start + length : lane->last;
@@ -156,8 +158,7 @@ static int take_slice(void *context, const struct slice *slice)
 		 (slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED))
 		add_load(lanes, lanes->ready, start, start + length);
 	if (lanes->cpus.pixel && slice->kind == SLICE_ON_CPU &&
-	    !lane_cpus_add(&lanes->cpus, slice->evidence.cpu, index - LANE_FIRST, start,
-			   start + length))
+	    !lane_cpus_add(&lanes->cpus, slice->cpu, index - LANE_FIRST, start, start + length))
 		a->err = -ENOMEM;
 	if (!a->err && lanes->wants_states)
 		a->err = add_state(lanes, slice);

@@ -161,7 +161,8 @@ const struct lane **lanes_in_order(const struct lanes *lanes);
 
 /* A slice with its evidence, if found. */
 struct lane_slice {
-	struct slice slice; /* times are by the film's clock */
+	struct slice slice;
+	struct slice_evidence evidence;
 	bool is_found;
 };
 

@@ -95,7 +95,7 @@ static void add_second(const struct histories *histories, struct scene_thread *o
 	if (at == HISTORY_NONE)
 		at = histories->first[of->thread];
 	for (; at < next && histories->slices[at].start < of->time; at++) {
-		const struct history_slice *slice = &histories->slices[at];
+		const struct slice *slice = &histories->slices[at];
 		uint64_t begin = slice->start > from ? slice->start : from;
 		uint64_t end = slice->end < of->time ? slice->end : of->time;
 

@@ -20,14 +20,13 @@ typedef enum object_known describe_function(const struct film *film, const struc
 					    char *words, size_t size);
 
 static enum object_known describe_lock(const struct film *film, const struct slice *slice,
-				       char *words, size_t size)
+				       const struct slice_lock *of, char *words, size_t size)
 {
-	const struct slice_evidence *e = &slice->evidence;
 	const struct lock_shown lock = {
-		.address = e->lock,
-		.place = e->lock_place,
+		.address = of->address,
+		.place = of->place,
 		.process = film->threads[slice->thread].process,
-		.kind = e->lock_kind,
+		.kind = of->kind,
 	};
 
 	lock_words(film, &lock, words, size);
@@ -40,7 +39,7 @@ static enum object_known describe_futex(const struct film *film, const struct sl
 {
 	const struct film_thread *thread = &film->threads[slice->thread];
 
-	snprintf(words, size, "futex %#" PRIx64 " of pid %u", slice->evidence.arguments[0],
+	snprintf(words, size, "futex %#" PRIx64 " of pid %u", slice->address,
 		 film->processes[thread->process].pid);
 	return OBJECT_KNOWN;
 }
@@ -48,7 +47,7 @@ static enum object_known describe_futex(const struct film *film, const struct sl
 static enum object_known describe_wait4(const struct film *film, const struct slice *slice,
 					char *words, size_t size)
 {
-	uint32_t pid = (uint32_t)slice->evidence.arguments[0];
+	uint32_t pid = (uint32_t)slice->address;
 
 	(void)film;
 	if (pid == WAIT_ANY_CHILD)
@@ -67,7 +66,7 @@ static enum object_known describe_waitid(const struct film *film, const struct s
 					 char *words, size_t size)
 {
 	static const char *const kinds[] = {"any child", "pid", "process group", "pidfd fd"};
-	uint64_t kind = slice->evidence.arguments[0];
+	uint64_t kind = slice->address;
 
 	(void)film;
 	if (kind >= sizeof(kinds) / sizeof(kinds[0])) {
@@ -75,7 +74,7 @@ static enum object_known describe_waitid(const struct film *film, const struct s
 		return OBJECT_UNKNOWN;
 	}
 	if (kind)
-		snprintf(words, size, "%s %u", kinds[kind], (uint32_t)slice->evidence.arguments[1]);
+		snprintf(words, size, "%s %u", kinds[kind], slice->operation);
 	else
 		snprintf(words, size, "%s", kinds[kind]);
 	return OBJECT_KNOWN;
@@ -84,14 +83,14 @@ static enum object_known describe_waitid(const struct film *film, const struct s
 static enum object_known describe_poll(const struct film *film, const struct slice *slice,
 				       char *words, size_t size)
 {
-	uint64_t count = slice->evidence.arguments[1];
+	uint32_t count = slice->operation;
 
 	(void)film;
 	if (count == 1) {
 		snprintf(words, size, "the descriptor could not be read");
 		return OBJECT_UNKNOWN;
 	}
-	snprintf(words, size, "%" PRIu64 " descriptors", count);
+	snprintf(words, size, "%u descriptors", count);
 	return count ? OBJECT_KNOWN : OBJECT_NONE;
 }
 
@@ -103,7 +102,7 @@ static enum object_known describe_select(const struct film *film, const struct s
 	snprintf(words, size,
 		 "which of several descriptors select(2) waits for is recorded only where one "
 		 "ended a wait of --min-wait or more");
-	return slice->evidence.arguments[0] ? OBJECT_UNKNOWN : OBJECT_NONE;
+	return slice->address ? OBJECT_UNKNOWN : OBJECT_NONE;
 }
 
 static enum object_known describe_vfork(const struct film *film, const struct slice *slice,
@@ -122,7 +121,7 @@ static enum object_known describe_path(const struct film *film, const struct sli
 	snprintf(words, size,
 		 "the path that %s was called with could not be read, or the film is of an older "
 		 "stackcam",
-		 wait_call_name(film->info.arch, 0, slice->evidence.call));
+		 wait_call_name(film->info.arch, 0, slice->call));
 	return OBJECT_UNKNOWN;
 }
 
@@ -179,11 +178,10 @@ static bool has_none(enum wait_class class)
 static enum object_known say_why(const struct film *film, const struct slice *slice, char *words,
 				 size_t size)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	const char *call = wait_call_name(film->info.arch, e->state, e->call);
+	const char *call = wait_call_name(film->info.arch, slice->state, slice->call);
 	enum wait_class class = slice_wait_class(slice->kind);
 
-	if (e->descriptor)
+	if (slice->descriptor)
 		snprintf(words, size, "its record was lost, or the film is of an older stackcam");
 	else if (class == WAIT_FAULT || !*call)
 		snprintf(words, size, "the address of a page fault is not recorded");
@@ -196,18 +194,19 @@ static enum object_known say_why(const struct film *film, const struct slice *sl
  * Of several descriptors, that which ended the wait, and of an io_uring the entry, or else the
  * ring; of an epoll, the epoll. 0: none is known.
  */
-static uint32_t object_of(const struct slice_evidence *e)
+static uint32_t object_of(const struct slice *slice, const struct slice_evidence *evidence)
 {
-	if (e->descriptor == FILM_FD_IO_URING && e->ready_object)
-		return e->ready_object;
-	return e->object ? e->object : e->ready_object;
+	uint32_t ready = evidence ? evidence->ready_object : 0;
+
+	if (slice->descriptor == FILM_FD_IO_URING && ready)
+		return ready;
+	return slice->object ? slice->object : ready;
 }
 
-enum object_known slice_object(const struct film *film, const struct slice *slice, char *words,
-			       size_t size)
+enum object_known slice_object(const struct film *film, const struct slice *slice,
+			       const struct slice_evidence *evidence, char *words, size_t size)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	uint32_t object = object_of(e);
+	uint32_t object = object_of(slice, evidence);
 	const char *call;
 
 	*words = 0;
@@ -217,12 +216,12 @@ enum object_known slice_object(const struct film *film, const struct slice *slic
 		snprintf(words, size, "%s", object_name(film, object));
 		return OBJECT_KNOWN;
 	}
-	if (e->lock)
-		return describe_lock(film, slice, words, size);
-	if (has_none(slice_wait_class(slice->kind)) || e->state == FILM_WAIT_GOROUTINE)
+	if (evidence && evidence->lock.address)
+		return describe_lock(film, slice, &evidence->lock, words, size);
+	if (has_none(slice_wait_class(slice->kind)) || slice->state == FILM_WAIT_GOROUTINE)
 		return OBJECT_NONE;
-	call = wait_call_name(film->info.arch, e->state, e->call);
-	for (size_t i = 0; !e->descriptor && i < sizeof(rules) / sizeof(rules[0]); i++)
+	call = wait_call_name(film->info.arch, slice->state, slice->call);
+	for (size_t i = 0; !slice->descriptor && i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (is_listed(rules[i].calls, call))
 			return rules[i].describe(film, slice, words, size);
 	return say_why(film, slice, words, size);
@@ -237,21 +236,21 @@ void object_keys_init(struct object_keys *keys, const struct film *film)
 				keys->arguments[call] = rules[i].arguments;
 }
 
-uint64_t slice_object_key(const struct object_keys *keys, const struct slice *slice)
+uint64_t slice_object_key(const struct object_keys *keys, const struct slice *slice,
+			  const struct slice_evidence *evidence)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	uint32_t object = object_of(e);
-	uint64_t key = hash_u64(e->call);
-	uint8_t arguments = e->call < OBJECT_CALLS ? keys->arguments[e->call] : 0;
+	uint32_t object = object_of(slice, evidence);
+	uint64_t key = hash_u64(slice->call);
+	uint8_t arguments = slice->call < OBJECT_CALLS ? keys->arguments[slice->call] : 0;
 
 	/* the same, whichever call waits for it */
 	if (object)
 		return hash_u64((uint64_t)object << 32);
-	if (e->lock && !lock_is_waiters_own(e->lock_kind))
-		key = hash_u64(key ^ e->lock);
+	if (evidence && evidence->lock.address && !lock_is_waiters_own(evidence->lock.kind))
+		key = hash_u64(key ^ evidence->lock.address);
 	else if (arguments & 1)
-		key = hash_u64(key ^ e->arguments[0]);
+		key = hash_u64(key ^ slice->address);
 	if (arguments & 2)
-		key = hash_u64(key ^ (uint32_t)e->arguments[1]);
+		key = hash_u64(key ^ slice->operation);
 	return key;
 }

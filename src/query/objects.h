@@ -14,9 +14,12 @@ enum object_known {
 	OBJECT_UNKNOWN, /* the film does not have the object; the text says why */
 };
 
-/* Formats the object of a slice that is a wait. The text is always terminated. */
-enum object_known slice_object(const struct film *film, const struct slice *slice, char *words,
-			       size_t size);
+/*
+ * Formats the object of a slice that is a wait. The text is always terminated. evidence may be
+ * null, as for a slice of histories: the slice says all, but for a lock.
+ */
+enum object_known slice_object(const struct film *film, const struct slice *slice,
+			       const struct slice_evidence *evidence, char *words, size_t size);
 
 /* System calls with known objects have numbers below this. */
 #define OBJECT_CALLS 1024
@@ -28,8 +31,9 @@ struct object_keys {
 };
 void object_keys_init(struct object_keys *keys, const struct film *film);
 
-/* A key that distinguishes the objects of waits of the same class and process. */
-uint64_t slice_object_key(const struct object_keys *keys, const struct slice *slice);
+/* A key that distinguishes the objects of waits of the same class and process; as above. */
+uint64_t slice_object_key(const struct object_keys *keys, const struct slice *slice,
+			  const struct slice_evidence *evidence);
 
 /* The name of a turn's object; "": there is none. */
 const char *object_name(const struct film *film, uint32_t object);

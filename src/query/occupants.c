@@ -6,7 +6,7 @@
 
 static int by_start(const void *left, const void *right, void *context)
 {
-	const struct history_slice *slices = context;
+	const struct slice *slices = context;
 	uint64_t a = slices[*(const size_t *)left].start, b = slices[*(const size_t *)right].start;
 
 	return a < b ? -1 : a > b;

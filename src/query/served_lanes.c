@@ -7,16 +7,17 @@
 #include "film/events.h"
 #include "query/slices.h"
 
-static int take(void *context, const struct slice *slice)
+static int take(void *context, const struct slice *slice, const struct slice_evidence *evidence)
 {
 	struct served_lanes *lanes = context;
 	const struct served_run run = {
 		.from = slice->start,
 		.to = slice->end,
 		.lane = slice->thread,
-		.on = slice->evidence.on,
+		.on = slice->on,
 	};
 
+	(void)evidence;
 	if (slice->kind != SLICE_RUNNING || !run.on)
 		return 0;
 	return vec_push(&lanes->by_thread, run) && vec_push(&lanes->by_lane, run) ? 0 : -ENOMEM;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/slices.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #include "film/events.h"
 #include "query/device_waits.h"
 #include "query/wait_class.h"
+
+static_assert(sizeof(struct slice) == 64, "a slice has the size of a cache line");
 
 enum {
 	PARTS_MAX = SLICES_PARTS_MAX,
@@ -25,6 +28,7 @@ struct life {
 	bool has_ended;
 	bool has_slice;
 	struct slice slice; /* the last one, which may get longer */
+	struct slice_evidence evidence;
 };
 
 /* What walkers share. */
@@ -34,7 +38,7 @@ struct walk {
 	struct device_waits devices;
 	uint64_t from, to;
 	enum slice_kind run;
-	int (*take)(void *context, const struct slice *slice);
+	slice_taker *take;
 	unsigned int parts;
 };
 
@@ -98,19 +102,19 @@ uint32_t slices_beside(const struct film *film, uint32_t event, uint32_t last)
 
 void slice_words(const struct film *film, const struct slice *slice, char *words, size_t size)
 {
-	if (slice->evidence.state == FILM_WAIT_GOROUTINE && slice->kind == SLICE_WAIT + WAIT_OTHER)
-		snprintf(words, size, "%s",
-			 wait_call_name("", FILM_WAIT_GOROUTINE, slice->evidence.call));
+	if (slice->state == FILM_WAIT_GOROUTINE && slice->kind == SLICE_WAIT + WAIT_OTHER)
+		snprintf(words, size, "%s", wait_call_name("", FILM_WAIT_GOROUTINE, slice->call));
 	else if (slice_is_wait(slice->kind))
-		wait_words(film, slice_wait_class(slice->kind), slice->evidence.call,
-			   slice->evidence.stack, words, size);
+		wait_words(film, slice_wait_class(slice->kind), slice->call, slice->stack, words,
+			   size);
 	else
 		snprintf(words, size, "%s", slice_kind_name(slice->kind));
 }
 
 /* A wait for a device is for the work that the device did, by which system call it may be. */
-static void name_device(const struct walk *walk, struct slice *slice)
+static void name_device(const struct walk *walk, struct life *life)
 {
+	struct slice *slice = &life->slice;
 	const struct device_wait *wait =
 		slice_is_wait(slice->kind) && walk->devices.all.count
 			? device_waits_find(&walk->devices, slice->thread, slice->start, slice->end)
@@ -118,10 +122,10 @@ static void name_device(const struct walk *walk, struct slice *slice)
 
 	if (!wait)
 		return;
-	slice->evidence.object = wait->frame;
-	slice->evidence.ready_object = 0;
-	slice->evidence.lock = 0;
-	slice->evidence.holder = 0;
+	slice->object = wait->frame;
+	life->evidence.ready_object = 0;
+	life->evidence.lock.address = 0;
+	life->evidence.lock.holder = 0;
 }
 
 /* Hands out what is complete of a life, as far as it was asked for. */
@@ -143,53 +147,45 @@ static int give(struct walker *w, struct life *life)
 	}
 	if (slice->end <= slice->start)
 		return 0;
-	name_device(w->walk, slice);
-	return w->walk->take(w->context, slice);
-}
-
-/* What not each part of a wait has. */
-static void keep_evidence(struct slice_evidence *of, const struct slice_evidence *before)
-{
-	if (!of->stack)
-		of->stack = before->stack;
-	if (of->lock || of->holder || (!before->lock && !before->holder))
-		return;
-	of->lock = before->lock;
-	of->holder = before->holder;
-	of->lock_place = before->lock_place;
-	of->lock_kind = before->lock_kind;
-	of->holder_sure = before->holder_sure;
+	name_device(w->walk, life);
+	return w->walk->take(w->context, slice, &life->evidence);
 }
 
 /*
- * The evidence of a turn, in the slice that is to have it, field by field: a copy of what was just
+ * The evidence of a turn, in the life that is to have it, field by field: a copy of what was just
  * stored in small parts is slow.
  */
-static void fill_evidence(const struct film_turns *turns, size_t i, struct slice_evidence *e)
+static void fill_evidence(const struct film_turns *turns, size_t i, struct life *life)
 {
-	e->stack = turns->stack[i];
-	e->waker = turns->waker[i];
-	e->object = turns->object[i];
-	e->ready_object = turns->ready_object[i];
-	e->on = turns->on[i];
-	e->flags = turns->flags[i];
-	e->call = (uint16_t)turns->call[i];
-	e->cpu = (uint16_t)turns->cpu[i];
-	e->state = (uint8_t)turns->state[i];
-	e->context = (uint8_t)turns->context[i];
-	e->descriptor = (uint8_t)turns->descriptor[i];
+	struct slice *slice = &life->slice;
+	struct slice_evidence *e = &life->evidence;
+
+	slice->address = turns->arguments[0][i];
+	slice->operation = (uint32_t)turns->arguments[1][i];
+	slice->value = (uint32_t)turns->arguments[2][i];
+	slice->waker = turns->waker[i];
+	slice->stack = turns->stack[i];
+	slice->object = turns->object[i];
+	slice->on = turns->on[i];
+	slice->flags = turns->flags[i];
+	slice->call = (uint16_t)turns->call[i];
+	slice->cpu = (uint16_t)turns->cpu[i];
+	slice->state = (uint8_t)turns->state[i];
+	slice->descriptor = (uint8_t)turns->descriptor[i];
+	slice->context = turns->context[i] & 31;
 	for (size_t k = 0; k < FILM_WAIT_ARGUMENTS; k++)
 		e->arguments[k] = turns->arguments[k][i];
-	e->lock = turns->lock[i];
-	e->holder = turns->holder[i];
-	e->holder_sure = film_turn_sure(e->flags);
-	e->lock_place = 0;
-	e->lock_kind = 0;
-	if (!e->lock)
+	e->ready_object = turns->ready_object[i];
+	e->lock.address = turns->lock[i];
+	e->lock.holder = turns->holder[i];
+	e->lock.sure = film_turn_sure(slice->flags);
+	e->lock.place = 0;
+	e->lock.kind = 0;
+	if (!e->lock.address)
 		return;
-	e->lock_place = e->object;
-	e->object = 0;
-	e->lock_kind = (uint8_t)turns->lock_kind[i];
+	e->lock.place = slice->object;
+	slice->object = 0;
+	e->lock.kind = (uint8_t)turns->lock_kind[i];
 }
 
 /* A turn whose times are added to a life. */
@@ -202,14 +198,18 @@ struct turn {
 	bool is_filled;	   /* the life's slice has its evidence, and none of another turn */
 };
 
-/* The slice that the life has goes on up to end. */
+/* The slice that the life has goes on up to end. Not each part of a wait has all evidence. */
 static void lengthen(struct life *life, uint64_t end, struct turn *turn)
 {
-	const struct slice_evidence before = life->slice.evidence;
+	const struct slice_lock lock = life->evidence.lock, *now = &life->evidence.lock;
+	uint32_t stack = life->slice.stack;
 
 	life->slice.end = end;
-	fill_evidence(turn->turns, turn->i, &life->slice.evidence);
-	keep_evidence(&life->slice.evidence, &before);
+	fill_evidence(turn->turns, turn->i, life);
+	if (!life->slice.stack)
+		life->slice.stack = stack;
+	if (!now->address && !now->holder && (lock.address || lock.holder))
+		life->evidence.lock = lock;
 	turn->is_filled = false;
 }
 
@@ -217,7 +217,7 @@ static void lengthen(struct life *life, uint64_t end, struct turn *turn)
 static bool is_same(const struct slice *slice, unsigned int kind)
 {
 	return slice->kind == kind ||
-	       (slice_is_wait(slice->kind) && slice_is_wait(kind) && !slice->evidence.stack);
+	       (slice_is_wait(slice->kind) && slice_is_wait(kind) && !slice->stack);
 }
 
 /* The next time of a life, which ends at end. */
@@ -237,7 +237,7 @@ static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t 
 		if (err)
 			return err;
 		if (!turn->is_filled)
-			fill_evidence(turn->turns, turn->i, &slice->evidence);
+			fill_evidence(turn->turns, turn->i, life);
 		turn->is_filled = true;
 		slice->thread = turn->thread;
 		slice->kind = (uint8_t)kind;
@@ -263,9 +263,9 @@ static int add_hole(struct walker *w, struct life *life, uint32_t thread, uint64
 	if (!life->has_slice || !life->is_open || slice->kind != SLICE_HOLE) {
 		err = give(w, life);
 		*slice = (struct slice){.thread = thread, .kind = SLICE_HOLE, .start = life->until};
+		life->evidence = (struct slice_evidence){0};
 	}
 	slice->end = end;
-	slice->evidence = (struct slice_evidence){0};
 	life->has_slice = true;
 	life->is_open = false;
 	life->until = end;
@@ -447,8 +447,7 @@ unsigned int slices_parts(struct film *film, uint32_t event)
 }
 
 int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		     int (*take)(void *context, const struct slice *slice), unsigned int parts,
-		     void *const *contexts, struct fail *why)
+		     slice_taker *take, unsigned int parts, void *const *contexts, struct fail *why)
 {
 	struct walk walk = {.film = film, .from = from, .to = to, .take = take, .parts = parts};
 	struct walker walkers[PARTS_MAX] = {0};
@@ -478,9 +477,8 @@ int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t 
 	return err;
 }
 
-int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		int (*take)(void *context, const struct slice *slice), void *context,
-		struct fail *why)
+int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to, slice_taker *take,
+		void *context, struct fail *why)
 {
 	return slices_each_part(film, event, from, to, take, 1, &context, why);
 }

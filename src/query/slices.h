@@ -36,32 +36,56 @@ static inline enum wait_class slice_wait_class(unsigned int kind)
 }
 
 /*
- * The evidence of a slice, as in struct film_turn. A hole has none, a slice on a CPU the CPU, a
- * slice in the run queue that of the wait before.
+ * A slice has the size of a cache line, as walks have all of them in memory (query/histories.h):
+ * what few readers need is in struct slice_evidence.
  */
-struct slice_evidence {
-	uint64_t arguments[FILM_WAIT_ARGUMENTS];
-	uint64_t lock;		     /* 0: no lock, or not known */
-	uint32_t holder, lock_place; /* as in struct film_lock */
-	uint32_t stack, waker;
-	uint32_t object; /* id of the frame that names the object: see slice_object() */
-	/* the same for the object that was ready, of an epoll or of several; 0: none */
-	uint32_t ready_object;
-	uint32_t on;	/* for a goroutine: the thread that it ran on before; else 0 */
-	uint32_t flags; /* enum film_wait_flag, enum film_turn_flag */
+struct slice {
+	uint64_t start, end; /* by the film's clock, start < end; both within the requested range */
+	/* the system call's first argument; for futex(2) the address of the word */
+	uint64_t address;
+	uint32_t operation, value; /* low bits of its second and third argument */
+	uint32_t thread;	   /* id of a film_thread */
+	uint32_t waker, stack;	   /* a hole has none of these, nor what is below */
+	uint32_t object;	   /* id of the frame that names the object: see slice_object() */
+	uint32_t on;	/* for a goroutine: the thread that runs it, or ran it before; else 0 */
+	uint32_t flags; /* enum film_wait_flag, enum film_turn_flag, enum history_flag */
+	/* cpu: for a slice in the run queue that of the wait before; in histories the next one */
 	uint16_t call, cpu;
-	uint8_t state, context, descriptor;
-	uint8_t lock_kind, holder_sure;
+	uint8_t kind; /* enum slice_kind */
+	uint8_t state, descriptor;
+	uint8_t context : 5;
+	bool began_before : 1, goes_on : 1; /* truncated by the begin or end of range or film */
+	bool is_last : 1;		    /* the thread ended at end */
 };
 
-struct slice {
-	uint64_t start, end;	    /* start < end; both within the requested range */
-	uint32_t thread;	    /* id of a film_thread */
-	uint8_t kind;		    /* enum slice_kind */
-	bool began_before, goes_on; /* truncated by the beginning or end of the range or the film */
-	bool is_last;		    /* the thread ended at end */
-	struct slice_evidence evidence;
+/*
+ * A wait for a lock, or a part of one. address 0: no lock, or not known; with a holder, a wait for
+ * the holder's process, which has the other end of a pipe.
+ */
+struct slice_lock {
+	uint64_t start, end, address;
+	uint32_t thread, holder, place; /* as in struct film_lock */
+	uint8_t kind, sure;		/* enum film_lock_kind, enum film_lock_holder */
 };
+
+/* What else is known of a slice that is read, as in struct film_turn. */
+struct slice_evidence {
+	uint64_t arguments[FILM_WAIT_ARGUMENTS];
+	struct slice_lock lock; /* without its times and its thread, which are the slice's */
+	/* as slice.object, for the object that was ready, of an epoll or of several; 0: none */
+	uint32_t ready_object;
+};
+
+/* Of a slice that is read: evidence is valid during the call. Not 0 ends the walk. */
+typedef int slice_taker(void *context, const struct slice *slice,
+			const struct slice_evidence *evidence);
+
+/* Whether a wait for a lock is one for a condition, as its system call says. */
+static inline bool slice_is_for_condition(const struct slice *slice)
+{
+	return slice->kind == SLICE_WAIT + WAIT_LOCK &&
+	       wait_is_for_condition(slice->state, slice->operation, slice->value);
+}
 
 /*
  * Calls take() with each slice of an event of turns that overlaps [from, to), in order of time for
@@ -69,9 +93,8 @@ struct slice {
  * other than 0, the walk ends and returns that value. take() must not walk through the same film.
  * Otherwise returns 0 or a negative errno with *why filled.
  */
-int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		int (*take)(void *context, const struct slice *slice), void *context,
-		struct fail *why);
+int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to, slice_taker *take,
+		void *context, struct fail *why);
 
 /* More parts do not help: unpacking the film then takes the longest. */
 #define SLICES_PARTS_MAX 4
@@ -81,8 +104,8 @@ int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
  * SLICES_PARTS_MAX, each with its own context. Only one thread at a time calls take() for a part.
  */
 int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		     int (*take)(void *context, const struct slice *slice), unsigned int parts,
-		     void *const *contexts, struct fail *why);
+		     slice_taker *take, unsigned int parts, void *const *contexts,
+		     struct fail *why);
 
 /* The number of parts that is fastest here: 1 if there are few turns, or one CPU. */
 unsigned int slices_parts(struct film *film, uint32_t event);

@@ -7,11 +7,11 @@
 #define OBJECTS_MAX (1u << 18)
 
 static uint64_t key_of(const struct state_objects *objects, uint32_t process,
-		       const struct slice *slice)
+		       const struct slice *slice, const struct slice_evidence *evidence)
 {
 	uint64_t key = hash_u64((uint64_t)process << 8 | slice->kind);
 
-	return hash_u64(key ^ slice_object_key(&objects->keys, slice));
+	return hash_u64(key ^ slice_object_key(&objects->keys, slice, evidence));
 }
 
 void state_objects_init(struct state_objects *objects, const struct film *film)
@@ -22,9 +22,10 @@ void state_objects_init(struct state_objects *objects, const struct film *film)
 
 /* Apart, as it is rare: it is made on the stack first. */
 static __attribute__((noinline)) struct state_object *
-new_object(struct state_objects *objects, uint64_t key, uint32_t process, const struct slice *slice)
+new_object(struct state_objects *objects, uint64_t key, uint32_t process, const struct slice *slice,
+	   const struct slice_evidence *evidence)
 {
-	struct state_object new = {.like = *slice, .process = process};
+	struct state_object new = {.like = *slice, .evidence = *evidence, .process = process};
 
 	if (!vec_push(&objects->all, new) ||
 	    !map_put(&objects->places, key, objects->all.count - 1))
@@ -34,29 +35,35 @@ new_object(struct state_objects *objects, uint64_t key, uint32_t process, const 
 
 /* The object that waits like this one have. False: no memory; null: no room. */
 static bool object_like(struct state_objects *objects, uint32_t process, const struct slice *slice,
-			struct state_object **object)
+			const struct slice_evidence *evidence, struct state_object **object)
 {
-	uint64_t key = key_of(objects, process, slice);
+	uint64_t key = key_of(objects, process, slice, evidence);
 	const uint64_t *place = map_get(&objects->places, key);
 
 	*object = NULL;
 	if (place)
 		*object = &objects->all.at[*place];
 	else if (objects->all.count < OBJECTS_MAX)
-		*object = new_object(objects, key, process, slice);
+		*object = new_object(objects, key, process, slice, evidence);
 	else
 		return true;
 	return *object;
 }
 
-/* Not each wait for a lock is known to be one. */
-static bool describes_better(const struct slice *slice, const struct slice *than)
+/* Keeps what describes the object better. Not each wait for a lock is known to be one. */
+static void keep_better(struct state_object *object, const struct slice *slice,
+			const struct slice_evidence *evidence)
 {
-	if (!slice->evidence.lock != !than->evidence.lock)
-		return slice->evidence.lock;
-	if (slice->start != than->start)
-		return slice->start < than->start;
-	return slice->thread < than->thread;
+	const struct slice *than = &object->like;
+	bool is_better = slice->start != than->start ? slice->start < than->start
+						     : slice->thread < than->thread;
+
+	if (!evidence->lock.address != !object->evidence.lock.address)
+		is_better = evidence->lock.address;
+	if (!is_better)
+		return;
+	object->like = *slice;
+	object->evidence = *evidence;
 }
 
 /* Of an object at a place. False: no memory. */
@@ -86,13 +93,13 @@ static bool add_holder(struct state_objects *objects, size_t object, const struc
 }
 
 bool state_objects_add(struct state_objects *objects, const struct film *film,
-		       const struct slice *slice)
+		       const struct slice *slice, const struct slice_evidence *evidence)
 {
-	const struct slice_evidence *e = &slice->evidence;
+	const struct slice_lock *lock = &evidence->lock;
 	uint64_t time = slice->end - slice->start;
 	struct state_object *object;
 
-	if (!object_like(objects, film->threads[slice->thread].process, slice, &object))
+	if (!object_like(objects, film->threads[slice->thread].process, slice, evidence, &object))
 		return false;
 	if (!object) {
 		objects->left++;
@@ -101,12 +108,11 @@ bool state_objects_add(struct state_objects *objects, const struct film *film,
 	object->count++;
 	object->total += time;
 	object->longest = time > object->longest ? time : object->longest;
-	if (describes_better(slice, &object->like))
-		object->like = *slice;
-	return !e->lock || !e->holder ||
+	keep_better(object, slice, evidence);
+	return !lock->address || !lock->holder ||
 	       add_holder(objects, (size_t)(object - objects->all.at),
-			  &(struct state_holder){.thread = e->holder,
-						 .sure = e->holder_sure,
+			  &(struct state_holder){.thread = lock->holder,
+						 .sure = lock->sure,
 						 .count = 1,
 						 .total = time,
 						 .longest = time});
@@ -118,7 +124,7 @@ static bool merge_object(struct state_objects *objects, const struct state_objec
 	struct state_object *object;
 	bool ok = true;
 
-	if (!object_like(objects, add->process, &add->like, &object))
+	if (!object_like(objects, add->process, &add->like, &add->evidence, &object))
 		return false;
 	if (!object) {
 		objects->left += add->count;
@@ -127,8 +133,7 @@ static bool merge_object(struct state_objects *objects, const struct state_objec
 	object->count += add->count;
 	object->total += add->total;
 	object->longest = add->longest > object->longest ? add->longest : object->longest;
-	if (describes_better(&add->like, &object->like))
-		object->like = add->like;
+	keep_better(object, &add->like, &add->evidence);
 	for (uint32_t at = add->held; ok && at; at = other->holders.at[at - 1].next)
 		ok = add_holder(objects, (size_t)(object - objects->all.at),
 				&other->holders.at[at - 1]);

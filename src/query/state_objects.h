@@ -10,6 +10,7 @@
 struct state_object {
 	/* an example: the first wait that is known to be for a lock, else the first wait */
 	struct slice like;
+	struct slice_evidence evidence; /* of that one */
 	uint32_t process;
 	uint32_t held; /* index + 1 of its first holder; 0: none known */
 	uint64_t count, total, longest;
@@ -38,7 +39,7 @@ void state_objects_init(struct state_objects *objects, const struct film *film);
 
 /* Adds a slice that is a wait. False: no memory. */
 bool state_objects_add(struct state_objects *objects, const struct film *film,
-		       const struct slice *slice);
+		       const struct slice *slice, const struct slice_evidence *evidence);
 /* Adds the objects of another one for the same film. False: no memory. */
 bool state_objects_merge(struct state_objects *objects, const struct state_objects *other);
 /* Sorts; call it after the last addition. False: no memory. */

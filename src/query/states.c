@@ -53,16 +53,14 @@ struct likeness {
 	bool for_condition;
 };
 
-static struct likeness likeness_of(const struct slice *slice)
+static struct likeness likeness_of(const struct slice *slice, const struct slice_evidence *evidence)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	struct likeness like = {.kind = slice->kind, .of = e->state};
+	struct likeness like = {.kind = slice->kind, .of = slice->state};
 
 	if (slice->kind == SLICE_WAIT + WAIT_OTHER)
-		like.call = e->call;
+		like.call = slice->call;
 	if (slice->kind == SLICE_WAIT + WAIT_LOCK)
-		like.for_condition = !e->lock && wait_is_for_condition(e->state, e->arguments[1],
-								       e->arguments[2]);
+		like.for_condition = !evidence->lock.address && slice_is_for_condition(slice);
 	return like;
 }
 
@@ -74,9 +72,10 @@ static struct state state_like(struct likeness like)
 			      .for_condition = like.for_condition};
 }
 
-void state_words_of(const struct film *film, const struct slice *slice, char *words, size_t size)
+void state_words_of(const struct film *film, const struct state_object *object, char *words,
+		    size_t size)
 {
-	const struct state like = state_like(likeness_of(slice));
+	const struct state like = state_like(likeness_of(&object->like, &object->evidence));
 
 	state_words(film, &like, words, size);
 }
@@ -120,12 +119,13 @@ static bool has_variants(unsigned int kind)
 	return kind == SLICE_WAIT + WAIT_OTHER || kind == SLICE_WAIT + WAIT_LOCK;
 }
 
-static struct state *state_of_slice(struct state_list *list, const struct slice *slice)
+static struct state *state_of_slice(struct state_list *list, const struct slice *slice,
+				    const struct slice_evidence *evidence)
 {
 	uint32_t place = list->places[slice->kind];
 
 	return place && !has_variants(slice->kind) ? &list->states.at[place - 1]
-						   : state_of(list, likeness_of(slice));
+						   : state_of(list, likeness_of(slice, evidence));
 }
 
 static __attribute__((noinline)) struct state_list *new_list(struct part *part, uint32_t thread)
@@ -149,7 +149,7 @@ static struct state_list *list_of(struct part *part, uint32_t thread)
 	return place ? &part->threads.at[place - 1] : new_list(part, thread);
 }
 
-static int take(void *context, const struct slice *slice)
+static int take(void *context, const struct slice *slice, const struct slice_evidence *evidence)
 {
 	uint64_t time = slice->end - slice->start;
 	struct part *part = context;
@@ -160,12 +160,13 @@ static int take(void *context, const struct slice *slice)
 	if (!part->s->kept.threads[slice->thread])
 		return 0;
 	list = list_of(part, slice->thread);
-	state = list ? state_of_slice(list, slice) : NULL;
+	state = list ? state_of_slice(list, slice, evidence) : NULL;
 	if (!state || !latency_add(&state->times, time, 1))
 		return -ENOMEM;
-	if (slice_is_wait(slice->kind) && !state_objects_add(&part->objects, states->film, slice))
+	if (slice_is_wait(slice->kind) &&
+	    !state_objects_add(&part->objects, states->film, slice, evidence))
 		return -ENOMEM;
-	list->unlinked |= states->unlinked.of_stack[slice->evidence.stack];
+	list->unlinked |= states->unlinked.of_stack[slice->stack];
 	part->slices++;
 	list->life += time;
 	if (slice->kind == SLICE_ON_CPU || slice->kind == SLICE_RUNNING)

@@ -67,7 +67,8 @@ uint64_t state_quantile(const struct state *state, unsigned int of_thousand);
 
 /* "lock", "lock (condition)", "other (ioctl)". */
 void state_words(const struct film *film, const struct state *state, char *words, size_t size);
-/* The same for the state of a slice. */
-void state_words_of(const struct film *film, const struct slice *slice, char *words, size_t size);
+/* The same for the state of the waits for an object. */
+void state_words_of(const struct film *film, const struct state_object *object, char *words,
+		    size_t size);
 
 #endif

@@ -261,14 +261,12 @@ static char *object_detail(const struct states *states, const struct state_objec
 /* Whether a wait for something tells why its thread was slow: not one for work or for a child. */
 static bool tells_why(const struct state_object *object)
 {
-	const struct slice_evidence *e = &object->like.evidence;
 	enum wait_class class = slice_wait_class(object->like.kind);
 
 	if (object->held)
 		return true;
 	if (class == WAIT_LOCK)
-		return e->lock ||
-		       !wait_is_for_condition(e->state, e->arguments[1], e->arguments[2]);
+		return object->evidence.lock.address || !slice_is_for_condition(&object->like);
 	return !wait_class_is_idle(class) && class != WAIT_CHILD && class != WAIT_SLEEP &&
 	       class != WAIT_POLL;
 }
@@ -282,10 +280,11 @@ static int find_objects(struct summary *s, uint32_t event, const struct states *
 	for (size_t i = 0; !err && found < s->wanted.most && i < states->objects.all.count; i++) {
 		const struct state_object *object = &states->objects.all.at[i];
 
-		if (slice_object(s->film, &object->like, name, sizeof(name)) != OBJECT_KNOWN ||
+		if (slice_object(s->film, &object->like, &object->evidence, name, sizeof(name)) !=
+			    OBJECT_KNOWN ||
 		    !tells_why(object))
 			continue;
-		state_words_of(s->film, &object->like, state, sizeof(state));
+		state_words_of(s->film, object, state, sizeof(state));
 		snprintf(subject, sizeof(subject), "%s: %s", state, name);
 		err = add(s, (struct summary_finding){
 				     .kind = SUMMARY_OBJECT,

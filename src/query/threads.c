@@ -257,26 +257,23 @@ void thread_dump_free(struct thread_dump *dump)
 }
 
 /* The wait with which the history of a thread ends; null: it has none. */
-static const struct history_slice *last_wait(const struct histories *histories, uint32_t thread)
+static const struct slice *last_wait(const struct histories *histories, uint32_t thread)
 {
 	size_t next = histories->first[thread + 1];
-	const struct history_slice *slice =
+	const struct slice *slice =
 		next > histories->first[thread] ? &histories->slices[next - 1] : NULL;
 
 	return slice && slice_is_wait(slice->kind) ? slice : NULL;
 }
 
-static const struct history_lock *lock_of(const struct explainer *e,
-					  const struct history_slice *slice)
+static const struct slice_lock *lock_of(const struct explainer *e, const struct slice *slice)
 {
 	return slice->kind == SLICE_WAIT + WAIT_LOCK ? explain_lock_of(&e->locks, slice) : NULL;
 }
 
-static void put_object(const struct explainer *e, const struct history_slice *slice,
-		       const struct history_lock *lock, char *words, size_t size)
+static void put_object(const struct explainer *e, const struct slice *slice,
+		       const struct slice_lock *lock, char *words, size_t size)
 {
-	const struct slice of = explain_slice(slice);
-
 	*words = 0;
 	if (lock)
 		lock_words(e->film,
@@ -284,14 +281,14 @@ static void put_object(const struct explainer *e, const struct history_slice *sl
 						.place = lock->place,
 						.kind = lock->kind},
 			   words, size);
-	else if (slice_object(e->film, &of, words, size) != OBJECT_KNOWN)
+	else if (slice_object(e->film, slice, NULL, words, size) != OBJECT_KNOWN)
 		*words = 0;
 }
 
 static int take(const struct explainer *e, uint32_t thread, struct thread_wait *wait)
 {
-	const struct history_slice *slice = last_wait(&e->histories, thread);
-	const struct history_lock *lock = slice ? lock_of(e, slice) : NULL;
+	const struct slice *slice = last_wait(&e->histories, thread);
+	const struct slice_lock *lock = slice ? lock_of(e, slice) : NULL;
 	char words[512];
 
 	if (!slice)

@@ -151,13 +151,15 @@ static int take_waits(void *context, const struct film_waits *waits)
 }
 
 /* Without --by wait only what waits, as a view of slices has it otherwise. */
-static int take_slice(void *context, const struct slice *slice)
+static int take_slice(void *context, const struct slice *slice,
+		      const struct slice_evidence *evidence)
 {
 	struct collector *c = context;
 	bool by_wait = c->q->shape.by_wait, is_wait = slice_is_wait(slice->kind);
 	uint64_t classes = c->q->filter.waits;
 	char words[256];
 
+	(void)evidence;
 	if (!by_wait && !is_wait)
 		return 0;
 	if (classes && (!is_wait || !(classes >> slice_wait_class(slice->kind) & 1)))
@@ -167,7 +169,7 @@ static int take_slice(void *context, const struct slice *slice)
 	strcat(words, "]");
 	return c->err = add(c, &(struct seen){
 				       .thread = slice->thread,
-				       .stack = is_wait ? slice->evidence.stack : 0,
+				       .stack = is_wait ? slice->stack : 0,
 				       .from = slice->start,
 				       .to = slice->end,
 				       .value = slice->end - slice->start,

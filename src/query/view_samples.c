@@ -103,11 +103,13 @@ static int take_samples(void *context, const struct film_samples *samples)
 }
 
 /* The rows of a wait that lasts are several, and only the last of them has its stack. */
-static int take_slice(void *context, const struct slice *slice)
+static int take_slice(void *context, const struct slice *slice,
+		      const struct slice_evidence *evidence)
 {
 	struct collector *c = context;
-	uint32_t stack = slice->evidence.stack;
+	uint32_t stack = slice->stack;
 
+	(void)evidence;
 	if (!slice_is_wait(slice->kind) || !c->kept->threads[slice->thread] ||
 	    !c->kept->stacks[stack])
 		return 0;

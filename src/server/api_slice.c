@@ -62,14 +62,14 @@ static const char *descriptor_name(unsigned int descriptor)
 	return descriptor < sizeof(names) / sizeof(names[0]) ? names[descriptor] : "";
 }
 
-static void put_arguments(struct json *j, const struct slice_evidence *evidence)
+static void put_arguments(struct json *j, const struct lane_slice *found, bool is_call)
 {
 	json_open(j, "arguments", '[');
-	for (int i = 0; evidence->call && i < FILM_WAIT_ARGUMENTS; i++) {
+	for (int i = 0; is_call && found->slice.call && i < FILM_WAIT_ARGUMENTS; i++) {
 		char hex[24];
 
 		/* as texts: a reader's numbers need not hold 64 bits */
-		snprintf(hex, sizeof(hex), "%#" PRIx64, evidence->arguments[i]);
+		snprintf(hex, sizeof(hex), "%#" PRIx64, found->evidence.arguments[i]);
 		json_text(j, NULL, hex);
 	}
 	json_close(j, ']');
@@ -115,56 +115,60 @@ static void put_stack(struct json *j, const struct film *film, uint32_t id)
 }
 
 /* Of a name that is not known, the words say why. */
-static void put_object(struct json *j, const struct film *film, const struct slice *slice)
+static void put_object(struct json *j, const struct film *film, const struct lane_slice *found)
 {
 	char words[4096];
-	enum object_known known = slice_object(film, slice, words, sizeof(words));
+	enum object_known known =
+		slice_object(film, &found->slice, &found->evidence, words, sizeof(words));
 
 	json_text(j, "object", known == OBJECT_KNOWN ? words : "");
 	json_text(j, "object_unknown", known == OBJECT_UNKNOWN ? words : "");
 }
 
 /* Of a lock: its holder, and how that is known. */
-static void put_holder(struct json *j, const struct film *film, const struct slice *slice)
+static void put_holder(struct json *j, const struct film *film, const struct lane_slice *found)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	bool has_holder = slice_is_wait(slice->kind) && e->holder;
+	const struct slice_lock *lock = &found->evidence.lock;
+	bool has_holder = slice_is_wait(found->slice.kind) && lock->holder;
 
-	put_thread(j, "holder", film, has_holder ? e->holder : 0);
-	json_text(j, "holder_sure", has_holder ? lock_sure_words(e->holder_sure) : "");
+	put_thread(j, "holder", film, has_holder ? lock->holder : 0);
+	json_text(j, "holder_sure", has_holder ? lock_sure_words(lock->sure) : "");
 }
 
-static void put_evidence(struct json *j, const struct film *film, const struct slice *slice)
+static void put_evidence(struct json *j, const struct film *film, const struct lane_slice *found)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	bool is_call = slice_is_wait(slice->kind) && e->state != FILM_WAIT_GOROUTINE;
-	const char state[2] = {(char)e->state, 0};
+	const struct slice *slice = &found->slice;
+	bool is_call = slice_is_wait(slice->kind) && slice->state != FILM_WAIT_GOROUTINE;
+	const char state[2] = {(char)slice->state, 0};
 	bool is_wait = slice_is_wait(slice->kind);
 	bool is_run = slice->kind == SLICE_ON_CPU || slice->kind == SLICE_RUNNING;
 
 	if (slice->kind == SLICE_HOLE)
 		json_null(j, "cpu");
 	else
-		json_u64(j, "cpu", e->cpu);
-	json_text(j, "call", is_wait ? wait_call_name(film->info.arch, e->state, e->call) : "");
-	put_arguments(j, is_call ? e : &(const struct slice_evidence){0});
+		json_u64(j, "cpu", slice->cpu);
+	json_text(j, "call",
+		  is_wait ? wait_call_name(film->info.arch, slice->state, slice->call) : "");
+	put_arguments(j, found, is_call);
 	json_text(j, "state", is_wait ? state : "");
-	json_text(j, "descriptor", is_wait ? descriptor_name(e->descriptor) : "");
-	put_object(j, film, slice);
-	json_text(j, "ready_object", is_wait ? object_name(film, e->ready_object) : "");
-	json_text(j, "context", slice->kind == SLICE_HOLE ? "" : context_name(e->context));
-	json_bool(j, "iowait", is_wait && e->flags & FILM_WAIT_IOWAIT);
+	json_text(j, "descriptor", is_wait ? descriptor_name(slice->descriptor) : "");
+	put_object(j, film, found);
+	json_text(j, "ready_object",
+		  is_wait ? object_name(film, found->evidence.ready_object) : "");
+	json_text(j, "context", slice->kind == SLICE_HOLE ? "" : context_name(slice->context));
+	json_bool(j, "iowait", is_wait && slice->flags & FILM_WAIT_IOWAIT);
 	/* the waker of a goroutine is one, too, unless it says something else */
-	put_thread(j, "waker", film, is_run ? 0 : e->waker);
+	put_thread(j, "waker", film, is_run ? 0 : slice->waker);
 	json_bool(j, "waker_goroutine",
-		  !is_run && e->waker && e->on && !(e->flags & FILM_TURN_BY_THREAD));
-	put_holder(j, film, slice);
-	put_thread(j, "on", film, e->on);
-	put_stack(j, film, is_run ? 0 : e->stack);
+		  !is_run && slice->waker && slice->on && !(slice->flags & FILM_TURN_BY_THREAD));
+	put_holder(j, film, found);
+	put_thread(j, "on", film, slice->on);
+	put_stack(j, film, is_run ? 0 : slice->stack);
 }
 
-static int put_slice(void *context, const struct film *film, const struct slice *slice)
+static int put_slice(void *context, const struct film *film, const struct lane_slice *found)
 {
+	const struct slice *slice = &found->slice;
 	struct putter *p = context;
 	char words[256];
 
@@ -178,7 +182,7 @@ static int put_slice(void *context, const struct film *film, const struct slice 
 	json_bool(p->j, "open_start", slice->began_before);
 	json_bool(p->j, "open_end", slice->goes_on);
 	json_bool(p->j, "last", slice->is_last);
-	put_evidence(p->j, film, slice);
+	put_evidence(p->j, film, found);
 	json_close(p->j, '}');
 	p->has_put = true;
 	return 0;

@@ -24,7 +24,7 @@ void explain_function_words(struct explainer *e, const struct explain_part *part
 			    struct buf *words);
 void explain_reclaim_words(struct explainer *e, const struct explain_part *part, struct buf *words);
 void explain_ready_words(const struct explainer *e, const struct explain_part *part,
-			 const struct history_slice *slice, struct buf *words);
+			 const struct slice *slice, struct buf *words);
 
 /* How that is known, appended to words. */
 void explain_evidence_words(struct explainer *e, const struct explain_part *part,
@@ -41,7 +41,7 @@ void explain_object_words(const struct explainer *e, const struct explain_part *
 			  struct buf *words);
 
 /* The name of a system call as a person knows it, "no system call" for none. */
-const char *explain_call(const struct explainer *e, const struct history_slice *slice);
+const char *explain_call(const struct explainer *e, const struct slice *slice);
 
 /*
  * Of a part in which the kernel freed memory for a control group: its limit, or that of one above
@@ -112,8 +112,8 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 bool explain_is_safepoint(const struct explainer *e, const struct explain_part *part);
 
 /* The slice that a part begins with; null: it has none. */
-static inline const struct history_slice *explain_part_slice(const struct explainer *e,
-							     const struct explain_part *part)
+static inline const struct slice *explain_part_slice(const struct explainer *e,
+						     const struct explain_part *part)
 {
 	return part->slice == HISTORY_NONE ? NULL : &e->histories.slices[part->slice];
 }

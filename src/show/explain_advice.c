@@ -57,13 +57,13 @@ static struct explain_advice advise_of_condition(const struct explainer *e,
 static struct explain_advice advise_of_wait(const struct explainer *e, const struct explanation *x,
 					    const struct explain_part *part)
 {
-	const struct history_slice *slice = &e->histories.slices[part->slice];
+	const struct slice *slice = &e->histories.slices[part->slice];
 
 	if (part->ended == CRITICAL_CYCLE || part->ended == CRITICAL_OPEN)
 		return (struct explain_advice){"no", "they would wait, too"};
 	switch (slice_wait_class(part->kind)) {
 	case WAIT_LOCK:
-		if (part->lock || !explain_is_condition(slice))
+		if (part->lock || !slice_is_for_condition(slice))
 			return (struct explain_advice){"no", "they would wait for the same lock"};
 		return advise_of_condition(e, part);
 	case WAIT_DISK:

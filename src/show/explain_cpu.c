@@ -126,7 +126,7 @@ static bool behind_words(const struct explainer *e, const struct explain_part *p
 }
 
 void explain_ready_words(const struct explainer *e, const struct explain_part *part,
-			 const struct history_slice *slice, struct buf *words)
+			 const struct slice *slice, struct buf *words)
 {
 	buf_put_text(words, "ready but not running");
 	if (histories_is_lane(&e->histories, slice->thread)) {

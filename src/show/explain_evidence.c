@@ -13,7 +13,7 @@ static const char *const contexts[] = {
 
 void explain_evidence_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
-	const struct history_slice *slice = explain_part_slice(e, part);
+	const struct slice *slice = explain_part_slice(e, part);
 	static const char *const sure[] = {
 		[FILM_HOLDER_OWNER] = "its owner read from the lock",
 		[FILM_HOLDER_LAST] = "its last holder read from the lock",

@@ -5,7 +5,7 @@
 #include "show/explain.h"
 
 /* Null: neither the functions on its stack nor its request say more than its system call. */
-static const char *kind_by_role(const struct history_slice *slice)
+static const char *kind_by_role(const struct slice *slice)
 {
 	return !slice_is_wait(slice->kind)			    ? NULL
 	       : slice->flags & HISTORY_ROW			    ? "row-lock"
@@ -53,7 +53,7 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 	if (part->slice != HISTORY_NONE && explain_part_slice(e, part)->flags & HISTORY_NAMES)
 		return "name-server";
 	if (part->slice != HISTORY_NONE && !part->lock &&
-	    explain_is_condition(explain_part_slice(e, part)))
+	    slice_is_for_condition(explain_part_slice(e, part)))
 		return "condition";
 	return slice_kind_name(part->kind);
 }

@@ -25,7 +25,7 @@ void explain_thread_words(const struct explainer *e, uint32_t thread, uint32_t b
 		buf_printf(words, " of %s", process->comm);
 }
 
-const char *explain_call(const struct explainer *e, const struct history_slice *slice)
+const char *explain_call(const struct explainer *e, const struct slice *slice)
 {
 	const char *name = wait_call_name(e->film->info.arch, slice->state, slice->call);
 
@@ -34,7 +34,7 @@ const char *explain_call(const struct explainer *e, const struct history_slice *
 			    : "no system call";
 }
 
-static const char *ipc_words(const struct history_slice *slice)
+static const char *ipc_words(const struct slice *slice)
 {
 	switch (slice->descriptor) {
 	case FILM_FD_PIPE:
@@ -49,7 +49,7 @@ static const char *ipc_words(const struct history_slice *slice)
 }
 
 /* A lock of which the film has no more than the system call that waited for it. */
-static void put_lock_of_call(const struct explainer *e, const struct history_slice *slice,
+static void put_lock_of_call(const struct explainer *e, const struct slice *slice,
 			     struct buf *words)
 {
 	const char *call = explain_call(e, slice);
@@ -60,12 +60,12 @@ static void put_lock_of_call(const struct explainer *e, const struct history_sli
 		buf_printf(words, "the kernel's lock on the memory of its process (%s)", call);
 	else
 		buf_printf(words, "%s 0x%llx",
-			   explain_is_condition(slice) ? "condition" : "futex lock",
+			   slice_is_for_condition(slice) ? "condition" : "futex lock",
 			   (unsigned long long)slice->address);
 }
 
 static void put_lock(const struct explainer *e, const struct explain_part *part,
-		     const struct history_slice *slice, struct buf *words)
+		     const struct slice *slice, struct buf *words)
 {
 	char lock[320];
 
@@ -83,7 +83,7 @@ static void put_lock(const struct explainer *e, const struct explain_part *part,
 
 uint32_t explain_peer(const struct explainer *e, const struct explain_part *part)
 {
-	const struct history_slice *slice = explain_part_slice(e, part);
+	const struct slice *slice = explain_part_slice(e, part);
 
 	/* what is followed names who ended it */
 	return slice && slice_is_wait(slice->kind) && slice->object && !part->is_followed
@@ -103,19 +103,17 @@ static void peer_words(const struct explainer *e, const struct explain_part *par
 }
 
 /* "/var/lib/wal", "tcp 10.0.0.1:40212 -> 10.0.0.7:5432"; nothing where it is not known */
-static void object_words(const struct explainer *e, const struct history_slice *slice,
-			 struct buf *words)
+static void object_words(const struct explainer *e, const struct slice *slice, struct buf *words)
 {
-	const struct slice of = explain_slice(slice);
 	char text[512];
 
-	if (slice_object(e->film, &of, text, sizeof(text)) == OBJECT_KNOWN)
+	if (slice_object(e->film, slice, NULL, text, sizeof(text)) == OBJECT_KNOWN)
 		buf_put_text(words, text);
 }
 
 const char *explain_disk(const struct explainer *e, const struct explain_part *part)
 {
-	const struct history_slice *slice = explain_part_slice(e, part);
+	const struct slice *slice = explain_part_slice(e, part);
 
 	return slice && explain_is_of_disk(slice) ? object_disk(e->film, slice->object) : "";
 }
@@ -123,7 +121,7 @@ const char *explain_disk(const struct explainer *e, const struct explain_part *p
 void explain_disk_user_words(const struct explainer *e, const struct explain_disk_user *user,
 			     struct buf *words)
 {
-	const struct history_slice *slice = &e->histories.slices[user->slice];
+	const struct slice *slice = &e->histories.slices[user->slice];
 	size_t before = words->count, named;
 
 	buf_printf(words, "%s of ", explain_call(e, slice));
@@ -134,8 +132,7 @@ void explain_disk_user_words(const struct explainer *e, const struct explain_dis
 }
 
 /* "sync.Mutex"; nothing where it waited for none of that package. */
-static void sync_words(const struct explainer *e, const struct history_slice *slice,
-		       struct buf *words)
+static void sync_words(const struct explainer *e, const struct slice *slice, struct buf *words)
 {
 	enum wait_class class = slice_wait_class(slice->kind);
 	char object[256];
@@ -156,7 +153,7 @@ static const char *endpoint_of(const struct explainer *e, const struct explain_s
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words)
 {
-	const struct history_slice *slice = explain_part_slice(e, part);
+	const struct slice *slice = explain_part_slice(e, part);
 
 	if (part->made)
 		buf_put_text(words, part->made->peer);
@@ -224,7 +221,7 @@ bool explain_is_safepoint(const struct explainer *e, const struct explain_part *
 }
 
 static void lane_words(const struct explainer *e, const struct explain_part *part,
-		       const struct history_slice *slice, struct buf *words)
+		       const struct slice *slice, struct buf *words)
 {
 	enum wait_class class = slice_wait_class(part->kind);
 	char object[256];
@@ -254,7 +251,7 @@ static void lane_words(const struct explainer *e, const struct explain_part *par
  * they say no more than its system call.
  */
 static bool put_role(const struct explainer *e, const struct explain_part *part,
-		     const struct history_slice *slice, struct buf *words)
+		     const struct slice *slice, struct buf *words)
 {
 	if (slice->flags & HISTORY_ROW)
 		buf_put_text(words, "waiting for a row lock");
@@ -290,7 +287,7 @@ static bool put_role(const struct explainer *e, const struct explain_part *part,
 }
 
 static void wait_part_words(struct explainer *e, const struct explain_part *part,
-			    const struct history_slice *slice, struct buf *words)
+			    const struct slice *slice, struct buf *words)
 {
 	enum wait_class class = slice_wait_class(part->kind);
 
@@ -342,7 +339,7 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 /* Whether another thread than the one that ended the wait had the lock when it began. */
 static bool has_other_owner(const struct explain_part *part)
 {
-	const struct history_lock *lock = part->lock;
+	const struct slice_lock *lock = part->lock;
 
 	return lock && lock->holder && part->waker && lock->holder != part->waker &&
 	       (lock->sure == FILM_HOLDER_OWNER || lock->sure == FILM_HOLDER_LAST);
@@ -351,7 +348,7 @@ static bool has_other_owner(const struct explain_part *part)
 /* How the thread to which a wait that is followed leads has ended it, or lets it last. */
 static const char *link_words(const struct explainer *e, const struct explain_part *part)
 {
-	const struct history_slice *slice = explain_part_slice(e, part);
+	const struct slice *slice = explain_part_slice(e, part);
 	bool is_holder = part->lock && part->lock->holder == part->waker && part->waker;
 
 	if (slice && slice->flags & HISTORY_SAFEPOINT)
@@ -467,7 +464,7 @@ static void shared_words(struct explainer *e, const struct explain_part *part, s
 
 void explain_part_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
-	const struct history_slice *slice = explain_part_slice(e, part);
+	const struct slice *slice = explain_part_slice(e, part);
 
 	if (part->is_in_queue) {
 		explain_thread_words(e, part->thread, part->thread, words);

@@ -159,8 +159,8 @@ static void put_objects(const struct states *states, FILE *out)
 
 	vec_foreach (&states->objects.all, object) {
 		const struct film_process *process = &states->film->processes[object->process];
-		enum object_known known =
-			slice_object(states->film, &object->like, words, sizeof(words));
+		enum object_known known = slice_object(states->film, &object->like,
+						       &object->evidence, words, sizeof(words));
 
 		if (known == OBJECT_NONE)
 			continue;
@@ -169,7 +169,7 @@ static void put_objects(const struct states *states, FILE *out)
 				"Longest", "For");
 		if (++rows > OBJECTS_SHOWN)
 			continue;
-		state_words_of(states->film, &object->like, state, sizeof(state));
+		state_words_of(states->film, object, state, sizeof(state));
 		fprintf(out, "  %-22s", state);
 		put_number(out, object->count);
 		put_time(out, object->total);
@@ -309,12 +309,12 @@ static void put_json_objects(struct json *j, const struct states *states)
 	json_open(j, "objects", '[');
 	for (size_t i = 0; i < count && i < OBJECTS_TOLD; i++) {
 		const struct state_object *object = &states->objects.all.at[i];
-		enum object_known known =
-			slice_object(states->film, &object->like, words, sizeof(words));
+		enum object_known known = slice_object(states->film, &object->like,
+						       &object->evidence, words, sizeof(words));
 
 		json_open(j, NULL, '{');
 		json_u64(j, "pid", states->film->processes[object->process].pid);
-		state_words_of(states->film, &object->like, state, sizeof(state));
+		state_words_of(states->film, object, state, sizeof(state));
 		json_text(j, "state", state);
 		json_text(j, "object", known == OBJECT_KNOWN ? words : "");
 		json_text(j, "unknown", known == OBJECT_UNKNOWN ? words : "");

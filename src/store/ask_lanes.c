@@ -15,7 +15,7 @@ struct taker {
 	struct store_sum *sum;
 	const struct lane_id *lane;
 	uint64_t at; /* ns since 1970 */
-	int (*take)(void *context, const struct film *film, const struct slice *slice);
+	int (*take)(void *context, const struct film *film, const struct lane_slice *found);
 	void *context;
 	bool has_taken;
 	struct fail *why;
@@ -110,11 +110,11 @@ static int take_slice(void *context, const struct ask_film *of)
 	if (err || t->has_taken || !found.is_found || !ask_film_keeps(of, found.slice.thread))
 		return err;
 	t->has_taken = true;
-	return t->take(t->context, of->film, &found.slice);
+	return t->take(t->context, of->film, &found);
 }
 
 int store_slice(struct store *store, const struct store_ask *ask, const struct lane_id *lane,
-		int (*take)(void *context, const struct film *film, const struct slice *slice),
+		int (*take)(void *context, const struct film *film, const struct lane_slice *found),
 		void *context, struct fail *why)
 {
 	struct taker t = {

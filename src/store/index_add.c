@@ -392,18 +392,20 @@ static int take_samples(void *context, const struct film_samples *samples)
 }
 
 /* A wait, of which each minute has its part; of one of more than an hour, the last has the rest. */
-static int take_slice(void *context, const struct slice *slice)
+static int take_slice(void *context, const struct slice *slice,
+		      const struct slice_evidence *evidence)
 {
 	struct adding *a = context;
 	uint64_t from = slice->start, to;
 	int err = 0;
 
+	(void)evidence;
 	for (unsigned int parts = 1; !err && slice_is_wait(slice->kind) && from < slice->end;
 	     parts++) {
 		to = from + NS_MINUTE - (from + (uint64_t)a->film->info.wall_offset) % NS_MINUTE;
 		if (to < from || to > slice->end || parts == HOUR_MINUTES)
 			to = slice->end;
-		err = take_at(a, to - 1, slice->thread, slice->evidence.stack, to - from);
+		err = take_at(a, to - 1, slice->thread, slice->stack, to - from);
 		from = to;
 	}
 	return err;

@@ -19,7 +19,7 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
  * it, while that is open; not at all if no film has it. A value of take() other than 0 is returned.
  */
 int store_slice(struct store *store, const struct store_ask *ask, const struct lane_id *lane,
-		int (*take)(void *context, const struct film *film, const struct slice *slice),
+		int (*take)(void *context, const struct film *film, const struct lane_slice *found),
 		void *context, struct fail *why);
 
 #endif

@@ -71,16 +71,15 @@ static void begin_event(struct writer *w, unsigned int type, uint64_t track)
 /* The beginning of an arrow, on the track of the thread that woke; 0: there is none. */
 static int put_waker(struct writer *w, const struct slice *slice, uint64_t *flow)
 {
-	const struct slice_evidence *e = &slice->evidence;
 	uint64_t track;
 	int err;
 
 	*flow = 0;
 	/* in other contexts the waker was only interrupted */
-	if (slice->kind != SLICE_WOKEN || slice->began_before || !e->waker ||
-	    e->context != FILM_WAIT_BY_THREAD || !w->kept.threads[e->waker])
+	if (slice->kind != SLICE_WOKEN || slice->began_before || !slice->waker ||
+	    slice->context != FILM_WAIT_BY_THREAD || !w->kept.threads[slice->waker])
 		return 0;
-	err = perfetto_describe_thread(&w->trace, e->waker, &track);
+	err = perfetto_describe_thread(&w->trace, slice->waker, &track);
 	if (err)
 		return err;
 	*flow = ++w->flows;
@@ -92,43 +91,43 @@ static int put_waker(struct writer *w, const struct slice *slice, uint64_t *flow
 }
 
 /* Of a lock that was waited for: its holder, and how that is known. */
-static int put_holder(struct writer *w, const struct slice *slice)
+static int put_holder(struct writer *w, const struct slice *slice, const struct slice_lock *lock)
 {
-	const struct slice_evidence *e = &slice->evidence;
-	const struct film_thread *holder = &w->trace.film->threads[e->holder];
+	const struct film_thread *holder = &w->trace.film->threads[lock->holder];
 	int err;
 
-	if (!slice_is_wait(slice->kind) || !e->holder)
+	if (!slice_is_wait(slice->kind) || !lock->holder)
 		return 0;
 	perfetto_annotate(&w->trace, ANNOTATE_HOLDER_TID, ANNOTATION_UINT, holder->tid);
 	err = perfetto_annotate_text(&w->trace, ANNOTATE_HOLDER, holder->comm);
 	return err ? err
 		   : perfetto_annotate_text(&w->trace, ANNOTATE_HOLDER_SURE,
-					    lock_sure_words(e->holder_sure));
+					    lock_sure_words(lock->sure));
 }
 
-static int put_annotations(struct writer *w, const struct slice *slice)
+static int put_annotations(struct writer *w, const struct slice *slice,
+			   const struct slice_evidence *evidence)
 {
 	struct perfetto_trace *t = &w->trace;
-	const struct slice_evidence *e = &slice->evidence;
 	char words[4096];
 	int err = 0;
 
 	if (slice->kind == SLICE_ON_CPU)
-		perfetto_annotate(t, ANNOTATE_CPU, ANNOTATION_UINT, e->cpu);
-	if (slice_is_wait(slice->kind) && e->call)
-		err = perfetto_annotate_text(t, ANNOTATE_CALL,
-					     wait_call_name(t->film->info.arch, e->state, e->call));
-	if (!err && slice_object(t->film, slice, words, sizeof(words)) == OBJECT_KNOWN)
+		perfetto_annotate(t, ANNOTATE_CPU, ANNOTATION_UINT, slice->cpu);
+	if (slice_is_wait(slice->kind) && slice->call)
+		err = perfetto_annotate_text(
+			t, ANNOTATE_CALL,
+			wait_call_name(t->film->info.arch, slice->state, slice->call));
+	if (!err && slice_object(t->film, slice, evidence, words, sizeof(words)) == OBJECT_KNOWN)
 		err = perfetto_annotate_text(t, ANNOTATE_OBJECT, words);
-	if (!err && slice_is_wait(slice->kind) && e->ready_object)
+	if (!err && slice_is_wait(slice->kind) && evidence->ready_object)
 		err = perfetto_annotate_text(t, ANNOTATE_READY_OBJECT,
-					     object_name(t->film, e->ready_object));
+					     object_name(t->film, evidence->ready_object));
 	if (!err)
-		err = put_holder(w, slice);
-	if (slice->kind == SLICE_WOKEN && e->waker)
+		err = put_holder(w, slice, &evidence->lock);
+	if (slice->kind == SLICE_WOKEN && slice->waker)
 		perfetto_annotate(t, ANNOTATE_WAKER, ANNOTATION_UINT,
-				  t->film->threads[e->waker].tid);
+				  t->film->threads[slice->waker].tid);
 	if (slice->began_before)
 		perfetto_annotate(t, ANNOTATE_BEGAN_BEFORE, ANNOTATION_BOOL, 1);
 	if (slice->goes_on)
@@ -136,7 +135,8 @@ static int put_annotations(struct writer *w, const struct slice *slice)
 	return err;
 }
 
-static int put_begin(struct writer *w, const struct slice *slice, uint64_t track, uint64_t flow)
+static int put_begin(struct writer *w, const struct slice *slice,
+		     const struct slice_evidence *evidence, uint64_t track, uint64_t flow)
 {
 	char words[256];
 	int err = 0;
@@ -149,14 +149,14 @@ static int put_begin(struct writer *w, const struct slice *slice, uint64_t track
 	else
 		err = put_name(w, slice->kind, words);
 	if (!err)
-		err = put_annotations(w, slice);
+		err = put_annotations(w, slice, evidence);
 	if (flow)
 		proto_fixed64(&w->trace.message, EVENT_LAST_FLOW, flow);
 	perfetto_put_event(&w->trace, slice->start);
 	return err;
 }
 
-static int take(void *context, const struct slice *slice)
+static int take(void *context, const struct slice *slice, const struct slice_evidence *evidence)
 {
 	struct writer *w = context;
 	uint64_t track, flow;
@@ -168,7 +168,7 @@ static int take(void *context, const struct slice *slice)
 	if (!err)
 		err = put_waker(w, slice, &flow);
 	if (!err)
-		err = put_begin(w, slice, track, flow);
+		err = put_begin(w, slice, evidence, track, flow);
 	if (err)
 		return err;
 	begin_event(w, TYPE_END, track);

@@ -54,7 +54,7 @@ static bool serves(const struct explain_requests *requests, uint32_t thread, uin
  * An event loop may wait for the answer or for new work: it is not known for which. A thread that
  * polls one connection alone does nothing else until something comes there.
  */
-static bool polls_one(const struct history_slice *slice)
+static bool polls_one(const struct slice *slice)
 {
 	return slice->kind == SLICE_WAIT + WAIT_POLL && slice->object &&
 	       (slice->descriptor == FILM_FD_SOCKET || slice->descriptor == FILM_FD_UNIX_SOCKET);
@@ -63,7 +63,7 @@ static bool polls_one(const struct history_slice *slice)
 void explain_asked_mark(const struct explain_requests *requests, struct histories *histories)
 {
 	for (size_t i = 0; i < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i];
+		struct slice *slice = &histories->slices[i];
 
 		if (!polls_one(slice))
 			continue;
@@ -80,7 +80,7 @@ const struct explain_made *explain_asked_by_waiter(const struct explain_requests
 						   const struct critical_path *path, size_t place)
 {
 	const struct critical_step *step = &path->steps.at[place], *event = step;
-	const struct history_slice *slice;
+	const struct slice *slice;
 	const struct explain_made *made;
 	const struct critical_wait *wait;
 

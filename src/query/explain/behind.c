@@ -7,7 +7,7 @@
 int explain_behind(struct explainer *e, uint32_t cpu, uint64_t from, uint64_t to,
 		   struct explain_besides *besides, uint32_t part)
 {
-	const struct history_slice *slices = e->histories.slices;
+	const struct slice *slices = e->histories.slices;
 	const struct occupants *ran = &e->occupants;
 
 	if (occupants_make(&e->occupants, &e->histories))
@@ -16,7 +16,7 @@ int explain_behind(struct explainer *e, uint32_t cpu, uint64_t from, uint64_t to
 		return 0;
 	for (size_t i = occupants_find(ran, cpu, from);
 	     i < ran->first[cpu + 1] && slices[ran->ran[i]].start < to; i++) {
-		const struct history_slice *slice = &slices[ran->ran[i]];
+		const struct slice *slice = &slices[ran->ran[i]];
 		uint64_t start = slice->start > from ? slice->start : from;
 		uint64_t end = slice->end < to ? slice->end : to;
 
@@ -45,7 +45,7 @@ int explain_behind_lane(struct explainer *e, uint32_t lane, uint64_t from, uint6
 		i = histories_find(h, id, from);
 		for (i = i == HISTORY_NONE ? h->first[id] : i;
 		     i < h->first[id + 1] && h->slices[i].start < to; i++) {
-			const struct history_slice *slice = &h->slices[i];
+			const struct slice *slice = &h->slices[i];
 			uint64_t start = slice->start > from ? slice->start : from;
 			uint64_t end = slice->end < to ? slice->end : to;
 

@@ -25,7 +25,7 @@ static bool is_of_program(const struct histories *histories, uint32_t thread)
  * A disk ends waits by interrupts, or by threads of the kernel. A process that ends one of another
  * process had read that memory itself, or it is the daemon of a file system, and has the answer.
  */
-static bool is_by_process(const struct histories *histories, const struct history_slice *slice)
+static bool is_by_process(const struct histories *histories, const struct slice *slice)
 {
 	const struct film_thread *threads = histories->film->threads;
 	enum wait_class class = slice_wait_class(slice->kind);
@@ -36,7 +36,7 @@ static bool is_by_process(const struct histories *histories, const struct histor
 	       is_of_program(histories, slice->waker);
 }
 
-static void mark(const struct roles *roles, struct history_slice *slice)
+static void mark(const struct roles *roles, struct slice *slice)
 {
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (roles_has(roles, slice->stack, marks[i].role))
@@ -66,7 +66,7 @@ static void mark(const struct roles *roles, struct history_slice *slice)
 /* The last of the sleeps of a stop, of which the first one is given. */
 static size_t last_sleep(const struct histories *histories, uint32_t stopper, size_t first)
 {
-	const struct history_slice *slices = histories->slices;
+	const struct slice *slices = histories->slices;
 	uint64_t ran = 0;
 	size_t last = first;
 
@@ -87,7 +87,7 @@ static size_t last_sleep(const struct histories *histories, uint32_t stopper, si
 /* When it looks again behind a sleep: once it has a CPU. */
 static uint64_t looks_at(const struct histories *histories, uint32_t stopper, size_t sleep)
 {
-	const struct history_slice *slices = histories->slices;
+	const struct slice *slices = histories->slices;
 	size_t i = sleep + 1;
 
 	while (i < histories->first[stopper + 1] && !slice_is_wait(slices[i].kind) &&
@@ -101,7 +101,7 @@ static uint64_t stopped(const struct histories *histories, uint32_t thread, uint
 			uint64_t to)
 {
 	size_t at = histories_find(histories, thread, to);
-	const struct history_slice *slices = histories->slices;
+	const struct slice *slices = histories->slices;
 	uint64_t start;
 
 	if (at == HISTORY_NONE || !slice_is_wait(slices[at].kind) || slices[at].end < to)
@@ -141,7 +141,7 @@ static uint32_t last_to_stop(const struct histories *histories, uint32_t stopper
 /* The sleeps of a stop, of which the first one is given; returns the place behind the last. */
 static size_t stop(struct histories *histories, uint32_t stopper, size_t first)
 {
-	struct history_slice *slices = histories->slices;
+	struct slice *slices = histories->slices;
 	size_t last = last_sleep(histories, stopper, first);
 	uint32_t found = last_to_stop(histories, stopper, slices[first].end, slices[last].start,
 				      looks_at(histories, stopper, last));
@@ -157,7 +157,7 @@ static size_t stop(struct histories *histories, uint32_t stopper, size_t first)
 int explain_by_roles(struct histories *histories, const struct roles *roles)
 {
 	for (size_t i = 0; i < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i];
+		struct slice *slice = &histories->slices[i];
 
 		if (!slice_is_wait(slice->kind))
 			continue;

@@ -33,13 +33,13 @@ struct guesses {
 
 static int walk(struct calls *c, uint32_t thread, uint64_t from, uint64_t to, bool idle);
 
-static const struct history_slice *slice_of(const struct calls *c, size_t slice)
+static const struct slice *slice_of(const struct calls *c, size_t slice)
 {
 	return slice == HISTORY_NONE ? NULL : &c->e->histories.slices[slice];
 }
 
 /* Whether it is one in which a thread may wait for an answer. */
-static bool may_be_for_answer(const struct calls *c, const struct history_slice *slice)
+static bool may_be_for_answer(const struct calls *c, const struct slice *slice)
 {
 	enum wait_class class;
 
@@ -55,7 +55,7 @@ static bool may_be_for_answer(const struct calls *c, const struct history_slice 
  * Whether it is one in which the request's own thread waited for what came next, be it for this
  * request or for others that it served at the same time, as an event loop does.
  */
-static bool is_shared(const struct calls *c, const struct history_slice *slice)
+static bool is_shared(const struct calls *c, const struct slice *slice)
 {
 	return !c->own && slice->thread == c->thread && slice->kind == SLICE_WAIT + WAIT_POLL &&
 	       !(slice->flags & (HISTORY_ASKED | HISTORY_NAMES)) &&
@@ -412,13 +412,13 @@ static bool put_between(struct calls *c, const struct critical_step *step, uint6
 			uint64_t to)
 {
 	const struct histories *h = &c->e->histories;
-	const struct history_slice *of = slice_of(c, c->to->waits.at[step->wait - 1].slice);
+	const struct slice *of = slice_of(c, c->to->waits.at[step->wait - 1].slice);
 	size_t i = histories_find(h, step->thread, from);
 
 	if (!of || !(of->flags & (HISTORY_ROW | HISTORY_TABLE)) || i == HISTORY_NONE)
 		return put(c, step, from, to);
 	for (; from < to && i < h->first[step->thread + 1]; i++) {
-		const struct history_slice *slice = &h->slices[i];
+		const struct slice *slice = &h->slices[i];
 		struct critical_step did = *step;
 		uint64_t end = within(slice->end, from, to);
 
@@ -481,7 +481,7 @@ static int put_watched(struct calls *c, const struct critical_step *step)
 static int put_step(struct calls *c, size_t place)
 {
 	const struct critical_step *step = &c->from.steps.at[place];
-	const struct history_slice *slice = slice_of(c, step->slice);
+	const struct slice *slice = slice_of(c, step->slice);
 	struct critical_step call = *step, rest = *step;
 	const struct explain_made *only;
 	uint64_t from, to;
@@ -524,7 +524,7 @@ static int follow_calls(struct calls *c)
 	*c->to = (struct critical_path){.too_deep = c->from.too_deep};
 	for (size_t i = 0; !err && i < c->from.waits.count; i++) {
 		struct critical_wait wait = c->from.waits.at[i];
-		const struct history_slice *slice = slice_of(c, wait.slice);
+		const struct slice *slice = slice_of(c, wait.slice);
 
 		if (!wait.parent && may_be_for_answer(c, slice) &&
 		    slice->state != FILM_WAIT_GOROUTINE)
@@ -542,7 +542,7 @@ static int follow_calls(struct calls *c)
  * Whether a wait ended by what came from the other end: by a guess, or by a wake of its process, as
  * over a Unix socket.
  */
-static bool is_from(const struct calls *c, const struct history_slice *slice,
+static bool is_from(const struct calls *c, const struct slice *slice,
 		    const struct explain_made *made, const struct explain_served *served)
 {
 	const struct film_thread *threads = c->e->film->threads;
@@ -552,7 +552,7 @@ static bool is_from(const struct calls *c, const struct history_slice *slice,
 		threads[slice->waker].process == threads[served->answerer].process);
 }
 
-static bool set_one_aside(struct history_slice *slice, size_t place, struct guesses *guesses)
+static bool set_one_aside(struct slice *slice, size_t place, struct guesses *guesses)
 {
 	const struct guess guess = {place, slice->waker, slice->flags, slice->context};
 
@@ -577,7 +577,7 @@ static bool set_aside(struct calls *c, uint32_t thread, uint64_t from, uint64_t 
 
 	for (i = i == HISTORY_NONE ? h->first[thread] : i;
 	     i < h->first[thread + 1] && h->slices[i].start < to; i++) {
-		struct history_slice *slice = &h->slices[i];
+		struct slice *slice = &h->slices[i];
 		const struct explain_made *only;
 		struct other_end there;
 

@@ -60,7 +60,7 @@ static bool is_of_network(enum wait_class class)
 }
 
 /* Also of a fault, which reads a page of a file or of swap. */
-static bool is_of_disk(const struct history_slice *slice)
+static bool is_of_disk(const struct slice *slice)
 {
 	enum wait_class class = slice_wait_class(slice->kind);
 
@@ -80,7 +80,7 @@ static bool is_visited(const struct walk *w, uint32_t thread)
 }
 
 /* How a wait ended whose waker is not a thread, or is not followed. */
-static enum critical_end end_of_wait(const struct walk *w, const struct history_slice *slice)
+static enum critical_end end_of_wait(const struct walk *w, const struct slice *slice)
 {
 	enum wait_class class = slice_wait_class(slice->kind);
 
@@ -112,7 +112,7 @@ static enum critical_end end_of_wait(const struct walk *w, const struct history_
 								     : CRITICAL_UNKNOWN;
 }
 
-static enum critical_end end_of(const struct walk *w, const struct history_slice *slice)
+static enum critical_end end_of(const struct walk *w, const struct slice *slice)
 {
 	switch (slice->kind) {
 	case SLICE_ON_CPU:
@@ -138,11 +138,11 @@ static bool is_too_deep(struct walk *w)
 }
 
 /* The slice of the thread that works for a goroutine, in the ns before now; null: not known. */
-static const struct history_slice *slice_below(const struct histories *histories,
-					       const struct history_slice *running, uint64_t now)
+static const struct slice *slice_below(const struct histories *histories,
+				       const struct slice *running, uint64_t now)
 {
 	size_t at = running->on ? histories_find(histories, running->on, now - 1) : HISTORY_NONE;
-	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &histories->slices[at];
+	const struct slice *slice = at == HISTORY_NONE ? NULL : &histories->slices[at];
 
 	return slice && slice->kind != SLICE_RUNNING ? slice : NULL;
 }
@@ -151,7 +151,7 @@ static const struct history_slice *slice_below(const struct histories *histories
 static bool may_have_run(const struct histories *histories, uint32_t thread, uint64_t now)
 {
 	size_t at = histories_find(histories, thread, now - 1);
-	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &histories->slices[at];
+	const struct slice *slice = at == HISTORY_NONE ? NULL : &histories->slices[at];
 
 	if (!slice || slice->end < now)
 		return false;
@@ -164,7 +164,7 @@ static bool may_have_run(const struct histories *histories, uint32_t thread, uin
 }
 
 /* Whether a thread is to be followed that has not ended the wait by then, as a lock's holder. */
-static bool can_lead_on(struct walk *w, const struct history_slice *slice)
+static bool can_lead_on(struct walk *w, const struct slice *slice)
 {
 	return !is_visited(w, slice->waker) &&
 	       histories_find(w->histories, slice->waker, w->now - 1) != HISTORY_NONE &&
@@ -172,7 +172,7 @@ static bool can_lead_on(struct walk *w, const struct history_slice *slice)
 }
 
 /* Whether a wait was for any work, not for what its waker gave it. */
-static bool is_for_anything(const struct history_slice *slice)
+static bool is_for_anything(const struct slice *slice)
 {
 	bool is_of_pool = slice_wait_class(slice->kind) == WAIT_NO_WORK &&
 			  slice->state != FILM_WAIT_GOROUTINE && !(slice->flags & FILM_WAIT_KERNEL);
@@ -186,7 +186,7 @@ static bool is_for_anything(const struct history_slice *slice)
  * that turn by a thread of its own process. That one has the task's result, as a thread of an
  * executor has: the loop only passes it on.
  */
-static bool is_passed_on(const struct walk *w, const struct history_slice *slice)
+static bool is_passed_on(const struct walk *w, const struct slice *slice)
 {
 	const struct histories *histories = w->histories;
 	const struct film_thread *threads = histories->film->threads;
@@ -199,7 +199,7 @@ static bool is_passed_on(const struct walk *w, const struct history_slice *slice
 }
 
 /* Whether a wait that ends now is to be followed to its waker, which ran then. */
-static bool is_followed(struct walk *w, const struct history_slice *slice)
+static bool is_followed(struct walk *w, const struct slice *slice)
 {
 	if (!slice_is_wait(slice->kind) || slice->end != w->now || !slice->waker ||
 	    slice->waker == slice->thread)
@@ -225,7 +225,7 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
  * Whether the waker of a wait is the one that held what was waited for all the time, so far as is
  * known. Of a request, what a transaction did before is known better (query/explain/calls.c).
  */
-static bool holds(const struct walk *w, const struct history_slice *slice)
+static bool holds(const struct walk *w, const struct slice *slice)
 {
 	return slice->flags & HISTORY_HELD ||
 	       (!w->idle && slice->flags & (HISTORY_ROW | HISTORY_TABLE));
@@ -237,9 +237,9 @@ static bool holds(const struct walk *w, const struct history_slice *slice)
  */
 static bool is_made(const struct walk *w, const struct visit *visit, size_t at, uint32_t *maker)
 {
-	const struct history_slice *slices = w->histories->slices;
+	const struct slice *slices = w->histories->slices;
 	size_t first = w->histories->first[visit->thread];
-	const struct history_slice *slice = &slices[first];
+	const struct slice *slice = &slices[first];
 
 	if (w->depth < 2 || w->depth > CRITICAL_DEPTH_MAX || at != HISTORY_NONE ||
 	    first == w->histories->first[visit->thread + 1] || slice->kind != SLICE_WOKEN ||
@@ -279,7 +279,7 @@ static bool follow_maker(struct walk *w, uint32_t maker)
 
 static bool follow(struct walk *w, size_t at, uint64_t start)
 {
-	const struct history_slice *slice = &w->histories->slices[at];
+	const struct slice *slice = &w->histories->slices[at];
 	struct visit *visit = &w->visits[w->depth - 1];
 	bool is_retried = slice->flags & HISTORY_RETRIED;
 
@@ -331,8 +331,8 @@ static size_t slice_before_now(const struct walk *w, struct visit *visit)
 /* One step back in a goroutine that ran up to now, at most to start: what its thread did. */
 static bool step_in_thread(struct walk *w, const struct visit *visit, size_t at, uint64_t start)
 {
-	const struct history_slice *slices = w->histories->slices;
-	const struct history_slice *slice = slice_below(w->histories, &slices[at], w->now);
+	const struct slice *slices = w->histories->slices;
+	const struct slice *slice = slice_below(w->histories, &slices[at], w->now);
 
 	if (!slice || slice->end < w->now) {
 		if (slice && slice->end > start)
@@ -350,7 +350,7 @@ static bool step_in_thread(struct walk *w, const struct visit *visit, size_t at,
 static bool step(struct walk *w, struct visit *visit)
 {
 	size_t at = slice_before_now(w, visit);
-	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &w->histories->slices[at];
+	const struct slice *slice = at == HISTORY_NONE ? NULL : &w->histories->slices[at];
 	uint64_t start = visit->clip;
 	enum critical_end ended;
 	uint32_t maker;
@@ -393,7 +393,7 @@ static void reverse(struct critical_path *path)
 static void begin_behind(struct walk *w, uint32_t thread)
 {
 	size_t at = histories_find(w->histories, thread, w->to - 1);
-	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &w->histories->slices[at];
+	const struct slice *slice = at == HISTORY_NONE ? NULL : &w->histories->slices[at];
 
 	if (!slice || !slice_is_wait(slice->kind) || slice->end <= w->to)
 		return;

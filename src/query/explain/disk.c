@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-bool explain_is_of_disk(const struct history_slice *slice)
+bool explain_is_of_disk(const struct slice *slice)
 {
 	/* threads of the kernel write what others gave them */
 	return slice->kind == SLICE_WAIT + WAIT_DISK &&
@@ -12,8 +12,7 @@ bool explain_is_of_disk(const struct history_slice *slice)
 }
 
 /* Of two waits: false where they are known to be for different disks. */
-static bool may_be_same(const struct film *film, const struct history_slice *a,
-			const struct history_slice *b)
+static bool may_be_same(const struct film *film, const struct slice *a, const struct slice *b)
 {
 	const char *one = object_disk(film, a->object), *other = object_disk(film, b->object);
 
@@ -22,7 +21,7 @@ static bool may_be_same(const struct film *film, const struct history_slice *a,
 
 /* A wait of another thread: its part within the waits of the thread that is explained. */
 static uint64_t common(const struct explainer *e, const struct explanation *x,
-		       const struct history_slice *other)
+		       const struct slice *other)
 {
 	const struct histories *h = &e->histories;
 	uint64_t from = other->start > x->from ? other->start : x->from;
@@ -32,7 +31,7 @@ static uint64_t common(const struct explainer *e, const struct explanation *x,
 	if (i == HISTORY_NONE)
 		i = h->first[x->thread];
 	for (; i < h->first[x->thread + 1] && h->slices[i].start < to; i++) {
-		const struct history_slice *own = &h->slices[i];
+		const struct slice *own = &h->slices[i];
 		uint64_t start = own->start > from ? own->start : from;
 		uint64_t end = own->end < to ? own->end : to;
 

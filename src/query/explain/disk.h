@@ -18,7 +18,7 @@ struct explain_disk_users {
 };
 
 /* Whether a slice is a wait for a disk, and not for a process that serves a file. */
-bool explain_is_of_disk(const struct history_slice *slice);
+bool explain_is_of_disk(const struct slice *slice);
 
 /*
  * The other threads that waited for disks while the thread of an explanation did, where a disk is

@@ -14,13 +14,7 @@
 #include "query/explain/peers.h"
 #include "query/explain/marks.h"
 
-bool explain_is_condition(const struct history_slice *slice)
-{
-	return slice->kind == SLICE_WAIT + WAIT_LOCK &&
-	       wait_is_for_condition(slice->state, slice->operation, slice->value);
-}
-
-bool explain_is_of_memory(const struct explainer *e, const struct history_slice *slice)
+bool explain_is_of_memory(const struct explainer *e, const struct slice *slice)
 {
 	const char *call = wait_call_name(e->film->info.arch, slice->state, slice->call);
 
@@ -34,7 +28,7 @@ uint32_t explain_exit_of(const struct explainer *e, uint32_t thread, uint32_t *s
 	const struct film *film = e->film;
 
 	for (uint32_t id = 1; id < film->thread_count; id++) {
-		const struct history_slice *last = &h->slices[h->first[id + 1] - 1];
+		const struct slice *last = &h->slices[h->first[id + 1] - 1];
 
 		if (film->threads[id].process != film->threads[thread].process ||
 		    h->first[id] == h->first[id + 1] || !(last->flags & FILM_TURN_EXITS) ||
@@ -98,7 +92,7 @@ static int find_unlinked(struct explainer *e)
  * Each thread of the kernel proper is a process of its own. A worker of io_uring, which has the
  * flag where it waits for work, belongs to the process that it works for.
  */
-static bool is_of_the_kernel(const struct film *film, const struct history_slice *slice)
+static bool is_of_the_kernel(const struct film *film, const struct slice *slice)
 {
 	const struct film_thread *thread = &film->threads[slice->thread];
 
@@ -302,29 +296,6 @@ const struct explain_made *explain_asked_late(const struct explainer *e,
 	return *after > (x->to - x->from) / 2 ? first : NULL;
 }
 
-struct slice explain_slice(const struct history_slice *slice)
-{
-	return (struct slice){
-		.start = slice->start,
-		.end = slice->end,
-		.thread = slice->thread,
-		.kind = slice->kind,
-		.evidence =
-			{
-				.arguments = {slice->address, slice->operation, slice->value},
-				.stack = slice->stack,
-				.waker = slice->waker,
-				.object = slice->object,
-				.flags = slice->flags,
-				.call = slice->call,
-				.cpu = slice->cpu,
-				.state = slice->state,
-				.context = slice->context,
-				.descriptor = slice->descriptor,
-			},
-	};
-}
-
 void explain_mark_compared(struct explanation *all, size_t count)
 {
 	/* there are few */
@@ -344,7 +315,7 @@ void explanation_free(struct explanation *x)
 }
 
 /* How much of a slice is worth to be explained, in thousandths. */
-static unsigned int worth_of(const struct history_slice *slice)
+static unsigned int worth_of(const struct slice *slice)
 {
 	enum wait_class class;
 
@@ -358,7 +329,7 @@ static unsigned int worth_of(const struct history_slice *slice)
 		return 1;
 	if (class == WAIT_IPC || class == WAIT_RECEIVE || slice->flags & HISTORY_ASKED)
 		return slice->flags & FILM_WAIT_OPEN ? 1 : 300;
-	return explain_is_condition(slice) ? 2 : 1000;
+	return slice_is_for_condition(slice) ? 2 : 1000;
 }
 
 static int worthiest_first(const void *left, const void *right)
@@ -388,7 +359,7 @@ int explain_choose(struct explainer *e, const struct filter *filter,
 		if (!kept.threads[thread] || (e->lanes && histories_is_lane(histories, thread)))
 			continue;
 		for (size_t i = histories->first[thread]; i < histories->first[thread + 1]; i++) {
-			const struct history_slice *slice = &histories->slices[i];
+			const struct slice *slice = &histories->slices[i];
 			uint64_t length = slice->end - slice->start;
 
 			choice.life += length;

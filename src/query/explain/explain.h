@@ -70,7 +70,7 @@ struct explain_part {
 	uint32_t stack;
 	uint64_t stack_longest;
 	const struct explain_made *made; /* the request whose answer was waited for; null: none */
-	const struct history_lock *lock; /* null: not known */
+	const struct slice_lock *lock;	 /* null: not known */
 	/* is_queue: the longest of those, and the last one counted; null: not known */
 	const struct explain_served *before, *counted;
 	/* of time on a CPU: what ran, most first; samples: all of them */
@@ -151,9 +151,6 @@ int explain_request(struct explainer *e, const struct request *request, struct e
 void explain_mark_compared(struct explanation *all, size_t count);
 void explanation_free(struct explanation *x);
 
-/* A slice as slice_object() and slice_object_key() take it. */
-struct slice explain_slice(const struct history_slice *slice);
-
 /* A thread, and how much of its life is worth to be explained. */
 struct explain_choice {
 	uint32_t thread;
@@ -205,9 +202,7 @@ const struct explain_made *explain_asked_late(const struct explainer *e,
  */
 uint32_t explain_exit_of(const struct explainer *e, uint32_t thread, uint32_t *status);
 
-/* What a wait for a lock is, as its system call says. */
-bool explain_is_condition(const struct history_slice *slice);
 /* Of the kernel's own, which protects what memory a process has: none that a program has made. */
-bool explain_is_of_memory(const struct explainer *e, const struct history_slice *slice);
+bool explain_is_of_memory(const struct explainer *e, const struct slice *slice);
 
 #endif

@@ -28,7 +28,7 @@ static uint64_t key_of(const struct film *film, uint32_t thread)
 }
 
 /* A poll of which it is known for what it waited is not idle, and one for a turn to accept is. */
-static unsigned int kind_of(const struct history_slice *slice)
+static unsigned int kind_of(const struct slice *slice)
 {
 	if (slice->kind == SLICE_WAIT + WAIT_POLL && !history_is_idle(slice))
 		return SLICE_WAIT + WAIT_RECEIVE;
@@ -45,11 +45,11 @@ static void add(struct explain_group *group, const struct explainer *e,
 	group->life += choice->life;
 	group->worth += choice->worth;
 	for (size_t i = histories->first[choice->thread]; i < next; i++) {
-		const struct history_slice *slice = &histories->slices[i];
+		const struct slice *slice = &histories->slices[i];
 		uint64_t length = slice->end - slice->start;
 
 		group->ns[kind_of(slice)] += length;
-		group->conditions += explain_is_condition(slice) ? length : 0;
+		group->conditions += slice_is_for_condition(slice) ? length : 0;
 	}
 }
 

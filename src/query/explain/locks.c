@@ -16,7 +16,7 @@ static int take(void *context, const struct film_locks *rows)
 	struct loading *loading = context;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct history_lock lock = {
+		const struct slice_lock lock = {
 			.start = rows->end[i] - rows->duration[i],
 			.end = rows->end[i],
 			.address = rows->address[i],
@@ -35,7 +35,7 @@ static int take(void *context, const struct film_locks *rows)
 
 static int by_thread_and_end(const void *left, const void *right)
 {
-	const struct history_lock *a = left, *b = right;
+	const struct slice_lock *a = left, *b = right;
 
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
@@ -71,8 +71,8 @@ void explain_locks_free(struct explain_locks *locks)
 	map_free(&locks->first);
 }
 
-const struct history_lock *explain_lock_of(const struct explain_locks *locks,
-					   const struct history_slice *slice)
+const struct slice_lock *explain_lock_of(const struct explain_locks *locks,
+					 const struct slice *slice)
 {
 	const uint64_t *first = map_get(&locks->first, slice->thread);
 	size_t low = first ? *first : 0, high = locks->all.count;
@@ -82,7 +82,7 @@ const struct history_lock *explain_lock_of(const struct explain_locks *locks,
 	/* the first one of the thread that ends behind the slice's start */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct history_lock *lock = &locks->all.at[middle];
+		const struct slice_lock *lock = &locks->all.at[middle];
 
 		if (lock->thread == slice->thread && lock->end <= slice->start)
 			low = middle + 1;
@@ -96,7 +96,7 @@ const struct history_lock *explain_lock_of(const struct explain_locks *locks,
 }
 
 /* It has not ended, its time was over, or what ended it did not release the lock. */
-static bool is_without_waker(const struct history_slice *slice)
+static bool is_without_waker(const struct slice *slice)
 {
 	return slice->flags & (FILM_WAIT_OPEN | FILM_TURN_UNRELEASED) || !slice->waker ||
 	       (slice->context != FILM_WAIT_BY_THREAD && slice->context != FILM_WAIT_BY_EITHER);
@@ -105,8 +105,8 @@ static bool is_without_waker(const struct history_slice *slice)
 void explain_locks_hold(const struct explain_locks *locks, struct histories *histories)
 {
 	for (size_t i = 0; i < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i];
-		const struct history_lock *lock;
+		struct slice *slice = &histories->slices[i];
+		const struct slice_lock *lock;
 
 		if ((slice->kind != SLICE_WAIT + WAIT_LOCK &&
 		     slice->kind != SLICE_WAIT + WAIT_IPC) ||

@@ -7,8 +7,8 @@
 #include "query/histories.h"
 
 struct explain_locks {
-	vec(struct history_lock) all; /* by thread, in order of their end */
-	struct map first;	      /* thread: place of its first one */
+	vec(struct slice_lock) all; /* by thread, in order of their end */
+	struct map first;	    /* thread: place of its first one */
 };
 
 /*
@@ -21,8 +21,8 @@ int explain_locks_load(struct explain_locks *locks, const struct histories *hist
 void explain_locks_free(struct explain_locks *locks);
 
 /* The one that a slice waited for; null: it is not known. */
-const struct history_lock *explain_lock_of(const struct explain_locks *locks,
-					   const struct history_slice *slice);
+const struct slice_lock *explain_lock_of(const struct explain_locks *locks,
+					 const struct slice *slice);
 
 /*
  * Tells the histories the holders of locks that have not ended the waits for them, as those go on,

@@ -23,7 +23,7 @@
 /* -- waits that begin anew --------------------------------------------------------------------- */
 
 /* Whether a wait ended since its time was over, or a timer's signal came. */
-static bool is_timed_out(const struct history_slice *slice)
+static bool is_timed_out(const struct slice *slice)
 {
 	enum wait_class class = slice_wait_class(slice->kind);
 
@@ -47,8 +47,8 @@ static bool is_timed_out(const struct history_slice *slice)
  * words in turn, and Python's are new each time: there the functions tell. Of what a poll waits for
  * only one that was ready is known. A wait without a stack is known by its first argument.
  */
-static bool are_alike(const struct explain_stacks *stacks, const struct history_slice *a,
-		      const struct history_slice *b)
+static bool are_alike(const struct explain_stacks *stacks, const struct slice *a,
+		      const struct slice *b)
 {
 	enum wait_class class = slice_wait_class(a->kind);
 
@@ -62,7 +62,7 @@ static bool are_alike(const struct explain_stacks *stacks, const struct history_
 }
 
 /* A turn for the lock of a condition, or of an interpreter. */
-static bool is_turn(const struct history_slice *slice, uint64_t limit)
+static bool is_turn(const struct slice *slice, uint64_t limit)
 {
 	return slice->kind == SLICE_WAIT + WAIT_LOCK && slice->end - slice->start <= limit;
 }
@@ -70,12 +70,11 @@ static bool is_turn(const struct history_slice *slice, uint64_t limit)
 /*
  * The wait that follows one, in the same thread, if it did nothing between; null: there is none.
  */
-static struct history_slice *next_wait(const struct histories *histories,
-				       struct history_slice *slice)
+static struct slice *next_wait(const struct histories *histories, struct slice *slice)
 {
-	const struct history_slice *last = &histories->slices[histories->first[slice->thread + 1]];
+	const struct slice *last = &histories->slices[histories->first[slice->thread + 1]];
 	uint64_t limit = (slice->end - slice->start) / BETWEEN_PART, ran = 0;
-	struct history_slice *next = slice + 1;
+	struct slice *next = slice + 1;
 
 	for (; next < last && (!slice_is_wait(next->kind) || is_turn(next, limit)); next++) {
 		if (next->kind == SLICE_HOLE)
@@ -87,7 +86,7 @@ static struct history_slice *next_wait(const struct histories *histories,
 }
 
 /* Takes over how the wait that follows ended; which thread had the lock meanwhile is known. */
-static void retry(struct history_slice *slice, const struct history_slice *next)
+static void retry(struct slice *slice, const struct slice *next)
 {
 	if (slice->flags & HISTORY_HELD) {
 		slice->flags |= HISTORY_RETRIED;
@@ -107,7 +106,7 @@ void explain_retries_mark(struct histories *histories, struct explain_stacks *st
 {
 	/* the last one of several is met first */
 	for (size_t i = histories->count; i--;) {
-		struct history_slice *slice = &histories->slices[i], *next;
+		struct slice *slice = &histories->slices[i], *next;
 
 		if (!is_timed_out(slice))
 			continue;
@@ -120,7 +119,7 @@ void explain_retries_mark(struct histories *histories, struct explain_stacks *st
 /* -- uploads ----------------------------------------------------------------------------------- */
 
 /* Whether all of a wait lies between a request's first byte and the first one of its answer. */
-static bool is_before_answer(const struct explain_served *served, const struct history_slice *slice)
+static bool is_before_answer(const struct explain_served *served, const struct slice *slice)
 {
 	uint64_t until = served->first ? served->start + served->first : served->end;
 
@@ -128,7 +127,7 @@ static bool is_before_answer(const struct explain_served *served, const struct h
 }
 
 static bool is_of_upload(const struct explain_requests *requests, const struct film *film,
-			 const struct history_slice *slice)
+			 const struct slice *slice)
 {
 	const struct explain_served *served = requests->served.at;
 	size_t count = requests->served.count;
@@ -145,7 +144,7 @@ static bool is_of_upload(const struct explain_requests *requests, const struct f
 void explain_uploads_mark(const struct explain_requests *requests, struct histories *histories)
 {
 	for (size_t i = 0; requests->served.count && i < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i];
+		struct slice *slice = &histories->slices[i];
 
 		if ((slice->kind == SLICE_WAIT + WAIT_RECEIVE ||
 		     slice->kind == SLICE_WAIT + WAIT_POLL) &&
@@ -164,7 +163,7 @@ static bool lives(const struct film_process *process, uint64_t time)
 }
 
 /* The only process that a wait may be for; 0: there is none, or there are several. */
-static uint32_t child_of(const struct film *film, const struct history_slice *slice)
+static uint32_t child_of(const struct film *film, const struct slice *slice)
 {
 	const char *call = wait_call_name(film->info.arch, slice->state, slice->call);
 	const struct film_process *own = &film->processes[film->threads[slice->thread].process];
@@ -201,7 +200,7 @@ static uint32_t main_thread(const struct histories *histories, uint32_t process)
 void explain_children_mark(struct histories *histories)
 {
 	for (size_t i = 0; i < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i];
+		struct slice *slice = &histories->slices[i];
 		uint32_t child;
 
 		if (slice->kind != SLICE_WAIT + WAIT_CHILD || !(slice->flags & FILM_WAIT_OPEN))
@@ -215,7 +214,7 @@ void explain_children_mark(struct histories *histories)
 
 /* -- locks of those that accept connections ---------------------------------------------------- */
 
-static uint64_t key_of(const struct history_lock *lock)
+static uint64_t key_of(const struct slice_lock *lock)
 {
 	uint64_t key[] = {lock->address, (uint64_t)lock->place << 8 | lock->kind};
 
@@ -223,8 +222,8 @@ static uint64_t key_of(const struct history_lock *lock)
 }
 
 /* The lock that a slice waited for; null: none, or not known. */
-static const struct history_lock *lock_of(const struct explain_locks *locks,
-					  const struct history_slice *slice)
+static const struct slice_lock *lock_of(const struct explain_locks *locks,
+					const struct slice *slice)
 {
 	return slice->kind == SLICE_WAIT + WAIT_LOCK && slice->state != FILM_WAIT_GOROUTINE &&
 			       slice->waker
@@ -233,13 +232,13 @@ static const struct history_lock *lock_of(const struct explain_locks *locks,
 }
 
 /* The last wait of the holder before it released the lock, or that goes on; null: none. */
-static const struct history_slice *last_of_holder(const struct histories *histories,
-						  const struct history_slice *slice)
+static const struct slice *last_of_holder(const struct histories *histories,
+					  const struct slice *slice)
 {
 	size_t at = histories_find(histories, slice->waker, slice->end - 1);
 
 	while (at != HISTORY_NONE && at >= histories->first[slice->waker]) {
-		const struct history_slice *its = &histories->slices[at];
+		const struct slice *its = &histories->slices[at];
 
 		if (its->kind == SLICE_HOLE || its->end <= slice->start)
 			return NULL;
@@ -250,7 +249,7 @@ static const struct history_slice *last_of_holder(const struct histories *histor
 	return NULL;
 }
 
-static bool is_for_connection(const struct film *film, const struct history_slice *slice)
+static bool is_for_connection(const struct film *film, const struct slice *slice)
 {
 	const char *name;
 	size_t length;
@@ -268,15 +267,14 @@ static bool is_for_connection(const struct film *film, const struct history_slic
  * Whether the holder waited for a connection for most of the wait for the lock; is_sure false: for
  * one, or for something else that is not known.
  */
-static bool held_idly(const struct histories *histories, const struct history_slice *slice,
-		      bool is_sure)
+static bool held_idly(const struct histories *histories, const struct slice *slice, bool is_sure)
 {
 	size_t at = histories_find(histories, slice->waker, slice->end - 1);
 	uint64_t sum = 0;
 
 	for (; at != HISTORY_NONE && at >= histories->first[slice->waker];
 	     at = at ? at - 1 : HISTORY_NONE) {
-		const struct history_slice *its = &histories->slices[at];
+		const struct slice *its = &histories->slices[at];
 		uint64_t start = its->start > slice->start ? its->start : slice->start;
 		uint64_t end = its->end < slice->end ? its->end : slice->end;
 
@@ -291,8 +289,8 @@ static bool held_idly(const struct histories *histories, const struct history_sl
 }
 
 /* Whether the wait shows that its lock is one, which the holder has as it waits for connections. */
-static bool shows_it(const struct histories *histories, const struct history_slice *slice,
-		     const struct history_lock *lock)
+static bool shows_it(const struct histories *histories, const struct slice *slice,
+		     const struct slice_lock *lock)
 {
 	return lock->sure == FILM_HOLDER_OWNER && lock->holder == slice->waker &&
 	       held_idly(histories, slice, true);
@@ -303,10 +301,10 @@ static bool shows_it(const struct histories *histories, const struct history_sli
  * had the lock. Of an epoll that still waits it is not known for what.
  */
 static bool is_for_turn(const struct explain_locks *locks, const struct histories *histories,
-			const struct history_slice *slice, const struct history_lock *lock)
+			const struct slice *slice, const struct slice_lock *lock)
 {
-	const struct history_slice *its = last_of_holder(histories, slice);
-	const struct history_lock *before;
+	const struct slice *its = last_of_holder(histories, slice);
+	const struct slice_lock *before;
 
 	if (held_idly(histories, slice, false))
 		return true;
@@ -324,15 +322,15 @@ int explain_accept_locks_mark(const struct explain_locks *locks, struct historie
 	int err = 0;
 
 	for (size_t i = 0; !err && i < histories->count; i++) {
-		const struct history_lock *lock = lock_of(locks, &histories->slices[i]);
+		const struct slice_lock *lock = lock_of(locks, &histories->slices[i]);
 
 		if (lock && shows_it(histories, &histories->slices[i], lock) &&
 		    !map_put(&known, key_of(lock), 1))
 			err = -ENOMEM;
 	}
 	for (size_t i = 0; !err && known.count && i < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i];
-		const struct history_lock *lock = lock_of(locks, slice);
+		struct slice *slice = &histories->slices[i];
+		const struct slice_lock *lock = lock_of(locks, slice);
 
 		if (lock && map_get(&known, key_of(lock)) &&
 		    is_for_turn(locks, histories, slice, lock))

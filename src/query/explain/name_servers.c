@@ -19,7 +19,7 @@ const char *explain_name_server(const char *object)
 void explain_name_servers_mark(struct histories *histories)
 {
 	for (size_t i = 0; i < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i];
+		struct slice *slice = &histories->slices[i];
 
 		/* an event loop may wait for others, too */
 		if ((slice->kind == SLICE_WAIT + WAIT_POLL ||

@@ -30,12 +30,12 @@ struct ran {
 /* The kind of a wait for an answer of which no slice is known. */
 #define ANSWER (SLICE_WAIT + WAIT_RECEIVE)
 
-static const struct history_slice *slice_at(const struct summing *s, size_t slice)
+static const struct slice *slice_at(const struct summing *s, size_t slice)
 {
 	return slice == HISTORY_NONE ? NULL : &s->e->histories.slices[slice];
 }
 
-static uint64_t name_server_key(const struct film *film, const struct history_slice *slice)
+static uint64_t name_server_key(const struct film *film, const struct slice *slice)
 {
 	const char *server = explain_name_server(object_name(film, slice->object));
 
@@ -44,7 +44,7 @@ static uint64_t name_server_key(const struct film *film, const struct history_sl
 
 /* What makes parts of the same parent alike. */
 static uint64_t key_of(struct explainer *e, const struct explain_part *part,
-		       const struct history_slice *slice)
+		       const struct slice *slice)
 {
 	uint64_t key[] = {
 		part->parent,
@@ -67,14 +67,12 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 		key[1] = (uint64_t)part->ended << 16;
 		key[3] = slice->call;
 	} else if (slice && slice_is_wait(slice->kind)) {
-		const struct slice of = explain_slice(slice);
-
 		key[3] = slice->call;
 		if (slice->flags & HISTORY_NAMES)
 			/* of each look-up the near end is another one */
 			key[4] = name_server_key(e->film, slice);
 		else if (slice->kind != SLICE_WAIT + WAIT_LOCK)
-			key[4] = slice_object_key(&e->objects, &of);
+			key[4] = slice_object_key(&e->objects, slice, NULL);
 		if (slice->state == FILM_WAIT_GOROUTINE)
 			/* what it waits for has no address: where it does tells */
 			key[4] = explain_stack_own(&e->stacks, slice->stack);
@@ -88,7 +86,7 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 			 * a condition has several words by turns; where it is waited for tells them
 			 * apart
 			 */
-			key[4] = explain_is_condition(slice)
+			key[4] = slice_is_for_condition(slice)
 					 ? explain_stack_own(&e->stacks, slice->stack)
 					 : slice->address;
 	}
@@ -99,7 +97,7 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
  * Whether a time belongs to the wait of which a part got the last piece: each piece but the last
  * one of a wait is one that began anew. Waits that led on come from the end backwards.
  */
-static bool goes_on(struct explain_part *part, const struct history_slice *slice)
+static bool goes_on(struct explain_part *part, const struct slice *slice)
 {
 	bool is_retried = slice && slice->flags & HISTORY_RETRIED;
 	bool result = part->count && (part->is_followed ? is_retried : part->was_retried);
@@ -112,7 +110,7 @@ static bool goes_on(struct explain_part *part, const struct history_slice *slice
 /* The part that a time is of: its place, and 1; 0: no memory. */
 static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start, uint64_t end)
 {
-	const struct history_slice *slice = slice_at(s, like->slice);
+	const struct slice *slice = slice_at(s, like->slice);
 	uint64_t length = end - start, key;
 	bool is_of_last;
 	struct explain_part *part;
@@ -153,8 +151,8 @@ static uint32_t parent_of(const struct summing *s, uint32_t wait)
 }
 
 /* The request that a thread behind a wait had made itself, and whose answer it waited for. */
-static const struct explain_made *
-asked_of(const struct summing *s, const struct history_slice *slice, uint64_t start, uint64_t end)
+static const struct explain_made *asked_of(const struct summing *s, const struct slice *slice,
+					   uint64_t start, uint64_t end)
 {
 	if (!slice || (!(slice->flags & HISTORY_ASKED) && slice->kind != SLICE_WAIT + WAIT_RECEIVE))
 		return NULL;
@@ -162,16 +160,16 @@ asked_of(const struct summing *s, const struct history_slice *slice, uint64_t st
 }
 
 /* What is the same for all that wait for a lock; 0: it is not known, or not a lock. */
-static uint64_t lock_of(const struct summing *s, const struct history_slice *slice)
+static uint64_t lock_of(const struct summing *s, const struct slice *slice)
 {
 	const struct film *film = s->e->film;
-	const struct history_lock *lock;
+	const struct slice_lock *lock;
 	uint64_t key[2];
 
 	if (slice->kind != SLICE_WAIT + WAIT_LOCK || slice->state == FILM_WAIT_GOROUTINE)
 		return 0;
 	lock = explain_lock_of(&s->e->locks, slice);
-	if (lock ? lock_is_waiters_own(lock->kind) : explain_is_condition(slice))
+	if (lock ? lock_is_waiters_own(lock->kind) : slice_is_for_condition(slice))
 		return 0;
 	key[0] = film->threads[slice->thread].process;
 	key[1] = lock ? lock->address : explain_is_of_memory(s->e, slice) ? 1 : slice->address;
@@ -186,7 +184,7 @@ static uint64_t lock_of(const struct summing *s, const struct history_slice *sli
 static bool joins_queue(struct summing *s, size_t i)
 {
 	const struct critical_wait *wait = &s->path->waits.at[i], *before;
-	const struct history_slice *slices = s->e->histories.slices;
+	const struct slice *slices = s->e->histories.slices;
 	struct explain_part *part;
 	uint64_t lock;
 
@@ -214,7 +212,7 @@ static bool add_waits(struct summing *s)
 
 	for (size_t i = 0; i < path->waits.count; i++) {
 		const struct critical_wait *wait = &path->waits.at[i];
-		const struct history_slice *slice = slice_at(s, wait->slice);
+		const struct slice *slice = slice_at(s, wait->slice);
 
 		if (slice && joins_queue(s, i))
 			continue;
@@ -281,7 +279,7 @@ static bool add_samples(struct summing *s, const struct critical_step *step, uin
 
 static int add_step(struct summing *s, const struct critical_step *step)
 {
-	const struct history_slice *slice = slice_at(s, step->slice);
+	const struct slice *slice = slice_at(s, step->slice);
 	bool is_answer =
 		step->made || step->ended == CRITICAL_SENT || step->ended == CRITICAL_ANSWERED;
 	struct explain_part like = {
@@ -458,7 +456,7 @@ static void sum_behind(struct summing *s)
 /* Whether the thread of a wait's parts holds what was waited for. */
 static bool is_held(const struct summing *s, const struct explain_part *part)
 {
-	const struct history_slice *slice = slice_at(s, part->slice);
+	const struct slice *slice = slice_at(s, part->slice);
 
 	return slice && slice_is_wait(slice->kind) &&
 	       (slice->flags & (HISTORY_ROW | HISTORY_TABLE | HISTORY_HELD) ||

@@ -129,7 +129,7 @@ static bool learn_end(struct peers *peers, uint64_t end, uint32_t process)
 static bool learn_ends(struct peers *peers, const struct histories *histories)
 {
 	for (size_t i = 0; i < histories->count; i++) {
-		const struct history_slice *slice = &histories->slices[i];
+		const struct slice *slice = &histories->slices[i];
 		uint32_t process = peers->film->threads[slice->thread].process;
 		uint64_t end = slice->object ? peers->own[slice->object] : 0;
 
@@ -160,7 +160,7 @@ static uint32_t runner_of(const struct peers *peers, const struct occupants *ran
 
 	for (uint32_t cpu = 0; cpu < ran->cpus; cpu++) {
 		size_t at = occupants_find(ran, cpu, time);
-		const struct history_slice *slice = &ran->histories->slices[ran->ran[at]];
+		const struct slice *slice = &ran->histories->slices[ran->ran[at]];
 
 		if (at == ran->first[cpu + 1] || slice->start > time ||
 		    peers->film->threads[slice->thread].process != process)
@@ -176,7 +176,7 @@ static void mark(const struct peers *peers, const struct occupants *ran,
 		 struct histories *histories)
 {
 	for (size_t i = 0; i < histories->count; i++) {
-		struct history_slice *slice = &histories->slices[i];
+		struct slice *slice = &histories->slices[i];
 		uint64_t end = slice->object ? peers->reversed[slice->object] : 0;
 		const uint64_t *process = end ? map_get(&peers->ends, end) : NULL;
 		uint32_t waker;

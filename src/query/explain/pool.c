@@ -6,17 +6,17 @@
 
 struct looking {
 	const struct explainer *e;
-	const struct history_slice *wait; /* that is explained */
-	uint8_t *members;		  /* by thread */
+	const struct slice *wait; /* that is explained */
+	uint8_t *members;	  /* by thread */
 	struct explain_pool *pool;
 	uint64_t last; /* when its worker ended the last of the others' waits; 0: it ended none */
 };
 
 /* Whether a thread of the worker's process ended a wait at the same place. */
-static bool is_alike(const struct looking *l, const struct history_slice *slice)
+static bool is_alike(const struct looking *l, const struct slice *slice)
 {
 	const struct film_thread *threads = l->e->film->threads;
-	const struct history_slice *wait = l->wait;
+	const struct slice *wait = l->wait;
 
 	return slice->kind == wait->kind && slice->call == wait->call &&
 	       slice->state == wait->state && slice->context == FILM_WAIT_BY_THREAD &&
@@ -27,7 +27,7 @@ static bool is_alike(const struct looking *l, const struct history_slice *slice)
 		explain_stacks_are_alike(&l->e->stacks, slice->stack, wait->stack));
 }
 
-static void take(struct looking *l, const struct history_slice *slice)
+static void take(struct looking *l, const struct slice *slice)
 {
 	l->pool->threads += !l->members[slice->waker];
 	l->members[slice->waker] = 1;
@@ -42,11 +42,11 @@ static void take(struct looking *l, const struct history_slice *slice)
 #define IDLE_NS 1000000ull
 
 /* Whether a thread waited for work, or for another thread, which may be the same. */
-static bool is_idle(const struct looking *l, const struct history_slice *slice)
+static bool is_idle(const struct looking *l, const struct slice *slice)
 {
 	return slice->end - slice->start > IDLE_NS &&
 	       (history_is_idle(slice) ||
-		(explain_is_condition(slice) && !explain_lock_of(&l->e->locks, slice)));
+		(slice_is_for_condition(slice) && !explain_lock_of(&l->e->locks, slice)));
 }
 
 /* Whether a thread was idle at some time in [from, to). */
@@ -80,7 +80,8 @@ int explain_pool_of(const struct explainer *e, const struct explain_part *part,
 	if (part->slice == HISTORY_NONE || !part->is_followed || !part->stack)
 		return 0;
 	l.wait = &h->slices[part->slice];
-	if (part->lock || !explain_is_condition(l.wait) || !l.wait->stack || !is_alike(&l, l.wait))
+	if (part->lock || !slice_is_for_condition(l.wait) || !l.wait->stack ||
+	    !is_alike(&l, l.wait))
 		return 0;
 	l.members = calloc(e->film->thread_count + 1ull, 1);
 	if (!l.members)

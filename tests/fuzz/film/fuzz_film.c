@@ -59,14 +59,16 @@ static int take_waits(void *context, const struct film_waits *waits)
 	return 0;
 }
 
-static int take_slice(void *context, const struct slice *slice)
+static int take_slice(void *context, const struct slice *slice,
+		      const struct slice_evidence *evidence)
 {
 	const struct film *film = context;
 
 	check(slice->end > slice->start && slice->kind < SLICE_KINDS);
 	check(slice->thread && slice->thread < film->thread_count);
-	check(slice->evidence.stack < film->stack_count);
-	check(slice->evidence.waker < film->thread_count);
+	check(slice->stack < film->stack_count);
+	check(evidence->lock.holder < film->thread_count);
+	check(slice->waker < film->thread_count);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ static uint32_t flags_of_wait(uint32_t waker, enum wait_class class, unsigned in
 		[UNSEEN] = {.process = 4},
 	};
 	struct film film = {.threads = threads, .thread_count = THREADS};
-	struct history_slice slices[] = {
+	struct slice slices[] = {
 		{.thread = WAITS,
 		 .end = 10,
 		 .kind = SLICE_WAIT + class,

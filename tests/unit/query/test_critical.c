@@ -21,7 +21,7 @@ enum {
 struct graph {
 	struct film film;
 	struct histories histories;
-	struct history_slice slices[THREADS * SLICES];
+	struct slice slices[THREADS * SLICES];
 	size_t first[THREADS + 2];
 	uint64_t random;
 };
@@ -40,13 +40,13 @@ static void begin(struct graph *g)
 }
 
 /* Threads are given in order, from 1 on. */
-static struct history_slice *add(struct graph *g, uint32_t thread, uint64_t start, uint64_t end,
-				 unsigned int kind)
+static struct slice *add(struct graph *g, uint32_t thread, uint64_t start, uint64_t end,
+			 unsigned int kind)
 {
-	struct history_slice *slice = &g->slices[g->histories.count++];
+	struct slice *slice = &g->slices[g->histories.count++];
 
-	*slice = (struct history_slice){
-		.start = start, .end = end, .thread = thread, .kind = (uint8_t)kind};
+	*slice =
+		(struct slice){.start = start, .end = end, .thread = thread, .kind = (uint8_t)kind};
 	for (uint32_t i = thread + 1; i < THREADS + 2; i++)
 		g->first[i] = g->histories.count;
 	return slice;
@@ -55,7 +55,7 @@ static struct history_slice *add(struct graph *g, uint32_t thread, uint64_t star
 static void add_wait(struct graph *g, uint32_t thread, uint64_t start, uint64_t end,
 		     enum wait_class class, uint32_t waker)
 {
-	struct history_slice *slice = add(g, thread, start, end, SLICE_WAIT + class);
+	struct slice *slice = add(g, thread, start, end, SLICE_WAIT + class);
 
 	slice->waker = waker;
 	slice->context = waker ? FILM_WAIT_BY_THREAD : FILM_WAIT_BY_INTERRUPT;
@@ -356,7 +356,7 @@ static size_t covering(const struct graph *g, uint32_t thread, uint64_t ns)
 	return HISTORY_NONE;
 }
 
-static bool is_idle(const struct history_slice *slice)
+static bool is_idle(const struct slice *slice)
 {
 	return slice_is_wait(slice->kind) && wait_class_is_idle(slice_wait_class(slice->kind));
 }
@@ -377,8 +377,7 @@ static bool is_on_the_way(const struct window *w, uint32_t thread)
 }
 
 /* Whether a wait is one whose waker is the cause, seen from a window. */
-static bool has_cause(const struct graph *g, const struct window *w,
-		      const struct history_slice *slice)
+static bool has_cause(const struct graph *g, const struct window *w, const struct slice *slice)
 {
 	size_t waker;
 
@@ -403,7 +402,7 @@ static bool has_cause(const struct graph *g, const struct window *w,
 static struct cause cause_of(const struct graph *g, const struct window *w, uint64_t ns)
 {
 	size_t at = covering(g, w->thread, ns);
-	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &g->slices[at];
+	const struct slice *slice = at == HISTORY_NONE ? NULL : &g->slices[at];
 	struct window inner = {w};
 
 	/* new work came to a waker behind this ns: it is not what the waiter waited for */
@@ -453,7 +452,7 @@ static void make_life(struct graph *g, uint32_t thread)
 }
 
 /* Mostly a thread that ran then; sometimes any, none, or one that is not filmed. */
-static void choose_waker(struct graph *g, struct history_slice *slice)
+static void choose_waker(struct graph *g, struct slice *slice)
 {
 	uint32_t any = (uint32_t)number(g, THREADS);
 
@@ -477,7 +476,7 @@ static void make_graph(struct graph *g, uint64_t seed)
 	for (uint32_t thread = 1; thread < THREADS; thread++)
 		make_life(g, thread);
 	for (size_t i = 0; i < g->histories.count; i++) {
-		struct history_slice *slice = &g->slices[i];
+		struct slice *slice = &g->slices[i];
 
 		if (!slice_is_wait(slice->kind))
 			continue;

@@ -45,9 +45,10 @@ struct told {
 	uint32_t thread;
 	uint64_t sums[SLICE_KINDS];
 	struct slice last;
+	struct slice_evidence evidence; /* of that one */
 };
 
-static int tell(void *context, const struct slice *slice)
+static int tell(void *context, const struct slice *slice, const struct slice_evidence *evidence)
 {
 	struct told *told = context;
 	size_t used = strlen(told->words);
@@ -59,6 +60,7 @@ static int tell(void *context, const struct slice *slice)
 	if (told->last.end)
 		assert_int_equal(slice->start, told->last.end);
 	told->last = *slice;
+	told->evidence = *evidence;
 	if (used < sizeof(told->words) - 100)
 		snprintf(told->words + used, sizeof(told->words) - used, "%s%s%s %llu-%llu%s%s",
 			 used ? "; " : "", slice->began_before ? "<" : "",
@@ -134,10 +136,11 @@ static void test_life(void **state)
 		     "preempted 60-80; on-cpu 80-85; ipc 85-100; on-cpu 100-102!");
 	told = ask(film, worker, 26, 40);
 	assert_string_equal(told.words, "<lock 26-40");
-	assert_int_equal(told.last.evidence.waker, waker);
-	assert_int_equal(told.last.evidence.call, FUTEX + 1);
-	assert_int_equal(told.last.evidence.arguments[0], 0xabc);
-	assert_int_equal(told.last.evidence.cpu, 3);
+	assert_int_equal(told.last.waker, waker);
+	assert_int_equal(told.last.call, FUTEX + 1);
+	assert_int_equal(told.last.address, 0xabc);
+	assert_int_equal(told.evidence.arguments[0], 0xabc);
+	assert_int_equal(told.last.cpu, 3);
 	check_slices(film, 27, 30, "<lock 27-30>");
 	check_slices(film, 40, 50, "woken 40-45; on-cpu 45-50>");
 	check_slices(film, 0, 10, "");
@@ -204,10 +207,10 @@ static void test_lock_of_a_part(void **state)
 	film = film_build_open(&build);
 	told = ask(film, worker, 0, 900000);
 	assert_string_equal(told.words, "lock 0-900000");
-	assert_int_equal(told.last.evidence.lock, 0xabc0);
-	assert_int_equal(told.last.evidence.lock_kind, FILM_LOCK_MUTEX_PI);
-	assert_int_equal(told.last.evidence.holder, waker);
-	assert_int_equal(told.last.evidence.holder_sure, FILM_HOLDER_OWNER);
+	assert_int_equal(told.evidence.lock.address, 0xabc0);
+	assert_int_equal(told.evidence.lock.kind, FILM_LOCK_MUTEX_PI);
+	assert_int_equal(told.evidence.lock.holder, waker);
+	assert_int_equal(told.evidence.lock.sure, FILM_HOLDER_OWNER);
 	film_free(film);
 }
 
@@ -293,9 +296,10 @@ static void test_sums(void **state)
 	film_free(film);
 }
 
-static int stop(void *context, const struct slice *slice)
+static int stop(void *context, const struct slice *slice, const struct slice_evidence *evidence)
 {
 	(void)slice;
+	(void)evidence;
 	return ++*(int *)context == 3 ? -77 : 0;
 }
 

@@ -127,7 +127,7 @@ int store_machine(struct store *store, const struct store_ask *ask, struct machi
 
 /* Its stack has a frame without a name, and one with a hostile one. */
 int store_slice(struct store *store, const struct store_ask *ask, const struct lane_id *lane,
-		int (*take)(void *context, const struct film *film, const struct slice *slice),
+		int (*take)(void *context, const struct film *film, const struct lane_slice *found),
 		void *context, struct fail *why)
 {
 	struct film_process processes[] = {{0}, {.pid = 10}};
@@ -145,21 +145,22 @@ int store_slice(struct store *store, const struct store_ask *ask, const struct l
 				  .functions = functions,
 				  .frames = frames,
 				  .stacks = stacks};
-	const struct slice slice = {.start = ask->from - 1000,
-				    .end = ask->from + 5,
-				    .thread = 1,
-				    .kind = SLICE_WAIT + WAIT_LOCK,
-				    .evidence = {.call = 203,
-						 .state = 'S',
-						 .waker = 1,
-						 .stack = 2,
-						 .object = 1,
-						 .context = FILM_WAIT_BY_TIMER,
-						 .arguments = {UINT64_MAX}}};
+	const struct lane_slice found = {.slice = {.start = ask->from - 1000,
+						   .end = ask->from + 5,
+						   .thread = 1,
+						   .kind = SLICE_WAIT + WAIT_LOCK,
+						   .call = 203,
+						   .state = 'S',
+						   .waker = 1,
+						   .stack = 2,
+						   .object = 1,
+						   .context = FILM_WAIT_BY_TIMER},
+					 .evidence = {.arguments = {UINT64_MAX}},
+					 .is_found = true};
 	int err = refuse(ask, why);
 
 	(void)store;
 	if (err || lane->tid == 12)
 		return err;
-	return take(context, &film, &slice);
+	return take(context, &film, &found);
 }
