@@ -6,7 +6,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -39,25 +38,19 @@ static int set_capabilities(uint64_t permitted)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-static uint64_t capabilities(bool permitted)
+static uint64_t permitted_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
 	if (syscall(SYS_capget, &header, data))
 		return 0;
-	return permitted ? data[0].permitted | (uint64_t)data[1].permitted << 32
-			 : data[0].effective | (uint64_t)data[1].effective << 32;
+	return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
 void privileges_drop_here(void)
 {
 	set_capabilities(0);
-}
-
-uint64_t privileges_now(void)
-{
-	return capabilities(false);
 }
 
 int privileges_become(uid_t user, gid_t group, const char *name, struct fail *why)
@@ -75,7 +68,7 @@ int privileges_become(uid_t user, gid_t group, const char *name, struct fail *wh
 
 int privileges_keep(uint64_t keep, struct fail *why)
 {
-	uint64_t permitted = capabilities(true);
+	uint64_t permitted = permitted_capabilities();
 	int cap;
 
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

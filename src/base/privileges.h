@@ -38,7 +38,4 @@ int privileges_write_below(const char *folder, const char *other, struct fail *w
 /* Drops all capabilities of the calling thread; other threads keep theirs. */
 void privileges_drop_here(void);
 
-/* The effective capabilities of the calling thread. */
-uint64_t privileges_now(void);
-
 #endif

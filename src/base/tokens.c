@@ -297,14 +297,6 @@ const struct token *tokens_to_read(const struct tokens *tokens)
 	return NULL;
 }
 
-const struct token *tokens_to_upload(const struct tokens *tokens)
-{
-	vec_foreach (&tokens->all, token)
-		if (token->text && token->may_upload)
-			return token;
-	return NULL;
-}
-
 int token_new(char text[TOKEN_NEW_SIZE])
 {
 	uint8_t secret[(TOKEN_NEW_SIZE - 1) / 2];

@@ -70,9 +70,8 @@ int tokens_read(const char *path, struct tokens *tokens, struct fail *why);
 /* Overwrites the secrets and frees the list. */
 void tokens_free(struct tokens *tokens);
 
-/* The first token with a text that allows reading all services, or sending; null: none. */
+/* The first token with a text that allows reading all services; null: none. */
 const struct token *tokens_to_read(const struct tokens *tokens);
-const struct token *tokens_to_upload(const struct tokens *tokens);
 
 /* Generates a token: 24 random bytes as hex digits. Returns 0 or -EIO. */
 int token_new(char text[TOKEN_NEW_SIZE]);

@@ -186,11 +186,6 @@ unsigned int wait_rule_of(const struct wait_evidence *evidence)
 	return i;
 }
 
-unsigned int wait_rule_count(void)
-{
-	return RULES;
-}
-
 enum wait_class wait_rule_class(unsigned int rule)
 {
 	return rule < RULES ? rules[rule].class : WAIT_OTHER;

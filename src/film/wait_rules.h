@@ -71,9 +71,8 @@ struct wait_evidence {
 	unsigned int frames; /* of enum wait_frames */
 };
 
-/* The number of the first rule that holds; wait_rule_count(): none does. */
+/* The number of the first rule that holds; the number of all rules: none does. */
 unsigned int wait_rule_of(const struct wait_evidence *evidence);
-unsigned int wait_rule_count(void);
 enum wait_class wait_rule_class(unsigned int rule);
 
 /* A thread that waits for new work, or is stopped, is not slow: its waits are the event idle. */

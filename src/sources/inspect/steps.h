@@ -45,12 +45,6 @@ struct inspect_where {
 	int nested;	    /* of values it is in */
 };
 
-/* Holds a parameter that is in memory, or in registers. */
-static inline bool inspect_is_registers(const struct inspect_holder *holder)
-{
-	return holder->from == INSPECT_FROM_REGISTERS;
-}
-
 /* Holds a value that no memory has: a constant, or a sum (VALUE_CONSTANT, VALUE_SUM). */
 #define INSPECT_FROM_NOTHING 254
 

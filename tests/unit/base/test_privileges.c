@@ -59,12 +59,27 @@ static bool refused(int result)
 	return result < 0 && (errno == EPERM || errno == EACCES);
 }
 
+/* The effective capabilities of this process, as the kernel shows them. */
+static uint64_t capabilities_now(void)
+{
+	FILE *status = fopen("/proc/thread-self/status", "re");
+	uint64_t now = UINT64_MAX;
+	char line[256];
+
+	while (status && fgets(line, sizeof(line), status))
+		if (!strncmp(line, "CapEff:", 7))
+			now = strtoull(line + 7, NULL, 16);
+	if (status)
+		fclose(status);
+	return now;
+}
+
 static int keep_two(void)
 {
 	const uint64_t two = privilege(CAP_SYS_PTRACE) | privilege(CAP_DAC_READ_SEARCH);
 
 	CHECK(!privileges_keep(two, NULL));
-	CHECK(privileges_now() == two);
+	CHECK(capabilities_now() == two);
 	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
 	CHECK(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0);
 	CHECK(prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 0);
@@ -72,9 +87,9 @@ static int keep_two(void)
 	CHECK(refused(chown("/", 1, 1)));
 	/* fewer, but never more */
 	CHECK(!privileges_keep(UINT64_MAX, NULL));
-	CHECK(privileges_now() == two);
+	CHECK(capabilities_now() == two);
 	CHECK(!privileges_keep(0, NULL));
-	CHECK(privileges_now() == 0);
+	CHECK(capabilities_now() == 0);
 	return 0;
 }
 
@@ -93,7 +108,7 @@ static int become_nobody(void)
 	CHECK(!privileges_become(NOBODY, NOBODY, "nobody", NULL));
 	CHECK(!privileges_keep(privilege(CAP_DAC_READ_SEARCH), NULL));
 	CHECK(getuid() == NOBODY && geteuid() == NOBODY && getegid() == NOBODY);
-	CHECK(privileges_now() == privilege(CAP_DAC_READ_SEARCH));
+	CHECK(capabilities_now() == privilege(CAP_DAC_READ_SEARCH));
 	n = getgroups(8, groups);
 	CHECK(n >= 0);
 	for (int i = 0; i < n; i++)
