@@ -33,38 +33,6 @@ void lives_begin(struct lives *lives, uint64_t time)
 	lives->begin = time;
 }
 
-/* Whether a film has one thread for both: a thread is met again when records were lost. */
-static bool is_same_thread(const struct capture_identity *a, const struct capture_identity *b)
-{
-	return a->pid == b->pid && a->tid == b->tid && a->thread_start == b->thread_start &&
-	       a->exec_id == b->exec_id && !strncmp(a->comm, b->comm, sizeof(a->comm));
-}
-
-void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
-		bool meant, uint64_t executed)
-{
-	struct life *life = lives_table_find(lives, number);
-	bool is_known = life != NULL;
-
-	if (!life)
-		life = lives_table_make(lives, number);
-	if (!life) {
-		lives->counts.refused++;
-		return;
-	}
-	if (meant && !life->is_meant && (is_known || executed))
-		life->since = executed;
-	life->is_meant |= meant;
-	life->next_identity = *identity;
-	life->is_renamed = life->mode != LIFE_NEW && life->thread &&
-			   !is_same_thread(&life->identity, identity);
-	if (!life->is_renamed) {
-		if (!is_same_thread(&life->identity, identity))
-			life->thread = 0;
-		life->identity = *identity;
-	}
-}
-
 /* -- what is reported -------------------------------------------------------------------------- */
 
 static uint32_t thread_of(struct lives *lives, struct life *life)
@@ -575,17 +543,43 @@ static void cut(struct lives *lives, struct life *life, uint64_t time)
 		life->woken = time;
 }
 
+/* Cuts the life of a thread at a time, if that many ns or more are not reported yet. */
+static void cut_after(struct lives *lives, struct life *life, uint64_t time, uint64_t least)
+{
+	uint64_t last = life->start + life->unseen;
+
+	if (life->mode == LIFE_OFF && life->out > last)
+		last = life->out;
+	if (life->number && life->is_meant && life->mode != LIFE_NEW && last <= time &&
+	    time - life->start > least)
+		cut(lives, life, time);
+}
+
 void lives_cut(struct lives *lives, uint64_t time, uint64_t least)
 {
-	vec_foreach (&lives->all, life) {
-		uint64_t last = life->start + life->unseen;
+	vec_foreach (&lives->all, life)
+		cut_after(lives, life, time, least);
+}
 
-		if (life->mode == LIFE_OFF && life->out > last)
-			last = life->out;
-		if (life->number && life->is_meant && life->mode != LIFE_NEW && last <= time &&
-		    time - life->start > least)
-			cut(lives, life, time);
-	}
+/*
+ * Up to where a life is reported at a time: of a thread that was woken lately, up to the last ns
+ * of its wait. What ended that wait, and the stack with which it waited, are in the record of the
+ * switch to the thread.
+ */
+static uint64_t known_until(const struct life *life, uint64_t time)
+{
+	uint64_t woken = life->woken;
+
+	if (life->mode != LIFE_OFF || life->state == FILM_WAIT_READY || !woken || woken >= time ||
+	    time - woken > LIVES_WOKEN_MAX_NS)
+		return time;
+	return woken > life->out ? woken - 1 : woken;
+}
+
+void lifetimes_cut_known(struct lives *lives, uint64_t time, uint64_t least)
+{
+	vec_foreach (&lives->all, life)
+		cut_after(lives, life, known_until(life, time), least);
 }
 
 struct lives_counts lives_counts(const struct lives *lives)

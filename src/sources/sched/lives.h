@@ -93,6 +93,15 @@ void lives_list_done(struct lives *lives, uint64_t begun);
 /* Reports the lives of all of which nothing was reported for least ns (at most) up to a time. */
 void lives_cut(struct lives *lives, uint64_t time, uint64_t least);
 
+/* How long a thread may be ready before it is reported without what ended its wait. */
+#define LIVES_WOKEN_MAX_NS 700000000ull
+
+/*
+ * The same, while switches follow: of a thread that was woken, what comes behind the wake waits
+ * for the switch to it, which says what ended its wait.
+ */
+void lifetimes_cut_known(struct lives *lives, uint64_t time, uint64_t least);
+
 /*
  * Goes on in another film, in which nothing has a row. All was reported up to a time: lives_cut().
  */

@@ -54,3 +54,35 @@ struct life *lives_table_make(struct lives *lives, uint32_t number)
 	lives->all.at[place] = (struct life){.number = number};
 	return &lives->all.at[place];
 }
+
+/* Whether a film has one thread for both: a thread is met again when records were lost. */
+static bool is_same_thread(const struct capture_identity *a, const struct capture_identity *b)
+{
+	return a->pid == b->pid && a->tid == b->tid && a->thread_start == b->thread_start &&
+	       a->exec_id == b->exec_id && !strncmp(a->comm, b->comm, sizeof(a->comm));
+}
+
+void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
+		bool meant, uint64_t executed)
+{
+	struct life *life = lives_table_find(lives, number);
+	bool is_known = life != NULL;
+
+	if (!life)
+		life = lives_table_make(lives, number);
+	if (!life) {
+		lives->counts.refused++;
+		return;
+	}
+	if (meant && !life->is_meant && (is_known || executed))
+		life->since = executed;
+	life->is_meant |= meant;
+	life->next_identity = *identity;
+	life->is_renamed = life->mode != LIFE_NEW && life->thread &&
+			   !is_same_thread(&life->identity, identity);
+	if (!life->is_renamed) {
+		if (!is_same_thread(&life->identity, identity))
+			life->thread = 0;
+		life->identity = *identity;
+	}
+}

@@ -214,7 +214,7 @@ void sched_threads_drained(struct source *source, uint64_t now)
 	if (!threads->logs)
 		return;
 	take_logs(source, now - LATE_NS);
-	lives_cut(threads->lives, threads->until, CUT_NS);
+	lifetimes_cut_known(threads->lives, threads->until, CUT_NS);
 	lost = threads_logs_lost(threads->logs);
 	if (lost != threads->lost && !threads->listing.begun)
 		read_list(source, false);
@@ -372,12 +372,12 @@ void sched_threads_tick(struct source *source)
 				source);
 }
 
-/* All is reported up to what was drained; what waits then has its stack, too. */
+/* What is known is reported up to what was drained; what waits then has its stack, too. */
 void sched_threads_closing(struct source *source)
 {
 	struct threads *threads = threads_of(source);
 
-	lives_cut(threads->lives, threads->until, 0);
+	lifetimes_cut_known(threads->lives, threads->until, 0);
 	tell_losses(source);
 	if (threads->listing.begun || source->settings->values[0] >= SECOND_NS)
 		return;

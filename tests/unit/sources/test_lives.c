@@ -457,6 +457,47 @@ static void test_woken_before_cut(void **state)
 	check(lives, "1: ran 100 waited 50 ready 50 S before open; 1: ready 30 S before; ");
 }
 
+/*
+ * A thread is woken, and stays ready for long: its life is reported meanwhile, and what ended its
+ * wait is in it, with the stack of the wait.
+ */
+static void test_ready_while_cut(void **state)
+{
+	struct lives *lives = new_lives();
+	const struct threads_event waking = {
+		.time = BEGIN + 150, .is_waking = true, .record.next = 1};
+
+	(void)state;
+	meet(lives, 1, -500);
+	meet(lives, 2, -500);
+	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
+	lives_take(lives, &waking);
+	lifetimes_cut_known(lives, BEGIN + 200, 0);
+	lifetimes_cut_known(lives, BEGIN + 210, 0);
+	GIVE(lives, .time = 230, .next = 1, .waker = 2, .ready = 80, .next_count = 7,
+	     .flags = THREADS_HAS_STACK);
+	assert_int_equal(told.life[1], 230);
+	check(lives, "1: ran 100 waited 49 S before open; 1: waited 1 ready 80 by 2 stack 101 S; ");
+}
+
+/* It gets no CPU for longer than a report waits: its row has the time behind the wake, too. */
+static void test_ready_for_too_long(void **state)
+{
+	struct lives *lives = new_lives();
+	const struct threads_event waking = {
+		.time = BEGIN + 100, .is_waking = true, .record.next = 1};
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
+	lives_take(lives, &waking);
+	lifetimes_cut_known(lives, BEGIN + 100 + LIVES_WOKEN_MAX_NS, 0);
+	assert_int_equal(told.life[1], 100);
+	lifetimes_cut_known(lives, BEGIN + 101 + LIVES_WOKEN_MAX_NS, 0);
+	assert_int_equal(told.life[1], 101 + LIVES_WOKEN_MAX_NS);
+	lives_free(lives);
+}
+
 /* Those that are in no list any more have ended, at an unknown time. */
 static void test_vanished(void **state)
 {
@@ -601,15 +642,25 @@ static void test_told_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),	     cmocka_unit_test(test_exits),
-		cmocka_unit_test(test_objects),	     cmocka_unit_test(test_what_was_ready),
-		cmocka_unit_test(test_meant_later),  cmocka_unit_test(test_missed),
-		cmocka_unit_test(test_listed),	     cmocka_unit_test(test_locks),
-		cmocka_unit_test(test_listed_locks), cmocka_unit_test(test_listed_object),
-		cmocka_unit_test(test_listed_late),  cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished),     cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_ended_waker),  cmocka_unit_test(test_long_waits),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_what_was_ready),
+		cmocka_unit_test(test_meant_later),
+		cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_listed_locks),
+		cmocka_unit_test(test_listed_object),
+		cmocka_unit_test(test_listed_late),
+		cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_ended_waker),
+		cmocka_unit_test(test_long_waits),
 		cmocka_unit_test(test_told_again),
+		cmocka_unit_test(test_ready_while_cut),
+		cmocka_unit_test(test_ready_for_too_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
