@@ -119,7 +119,10 @@ def test_a_neighbour_that_is_not_in_the_film(lab, tmp_path):
 
 @contextlib.contextmanager
 def limited(pid):
-    """A process whose control group has a fifth of a CPU, in the hierarchy of either version."""
+    """
+    A process whose control group has a fifth of a CPU, in the hierarchy of either version. It has the largest weight, so
+    that nothing but the limit holds it back, however busy the machine is.
+    """
     old = Path("/sys/fs/cgroup/cpu")
     if (old / "cpu.cfs_quota_us").exists():
         group = old / f"stackcam-e2e-{os.getpid()}"
@@ -127,6 +130,7 @@ def limited(pid):
         try:
             (group / "cpu.cfs_period_us").write_text("100000")
             (group / "cpu.cfs_quota_us").write_text("20000")
+            (group / "cpu.shares").write_text("262144")
             (group / "cgroup.procs").write_text(str(pid))
             yield
         finally:
@@ -137,6 +141,7 @@ def limited(pid):
         if not (group / "cpu.max").exists():
             pytest.skip("control groups cannot limit CPUs here")
         (group / "cpu.max").write_text("20000 100000")
+        (group / "cpu.weight").write_text("10000")
         (group / "cgroup.procs").write_text(str(pid))
         yield
 
