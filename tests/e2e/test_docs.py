@@ -269,6 +269,12 @@ def test_benchmarks_are_summed_up():
     assert len(names) > 60 and all(digest.page_of(name) for name in names)
 
 
+def test_sizes_of_a_fleet_are_those_of_the_figures():
+    """The tables of the page, in both languages, are what its script makes from what was measured."""
+    done = run(ROOT / "bench/fleet-sizing", "--check")
+    assert done.returncode == 0, done.stderr
+
+
 def test_animation_has_the_commands():
     """The animated picture of the README shows its commands, in 20 seconds, and needs nothing from elsewhere."""
     text = (ROOT / "doc/pictures/cause.svg").read_text()
