@@ -426,6 +426,7 @@ static int start_watch(struct server *server, const struct server_limits *limits
 		.first_byte_max = limits->first_seconds * SECOND,
 		.head_max = limits->head_seconds * SECOND,
 		.request_max = limits->request_seconds * SECOND,
+		.connections = limits->connections,
 		.strangers = limits->connections - limits->connections / SEATS_PART,
 		.strangers_of_one = limits->strangers,
 	};

@@ -34,7 +34,7 @@ struct watch {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* the first came, or it is to end */
 	struct watched *first;
-	uint32_t strangers; /* that were not ended */
+	uint32_t open, strangers; /* all that were not ended, and of these those */
 	bool is_ending;
 	pthread_t thread;
 };
@@ -61,6 +61,7 @@ static void end(struct watch *watch, struct watched *w)
 {
 	if (w->is_ended)
 		return;
+	watch->open--;
 	watch->strangers -= !w->is_known;
 	w->is_ended = true;
 	shutdown(w->socket, SHUT_RDWR);
@@ -178,12 +179,29 @@ void watch_free(struct watch *watch)
 }
 
 /*
+ * With the lock held: of those that have shown a token and ask for nothing, the one that asked
+ * longest ago; null: none. Its client connects again when it has something to send.
+ */
+static struct watched *find_unused(struct watch *watch)
+{
+	struct watched *found = NULL;
+
+	for (struct watched *w = watch->first; w; w = w->next) {
+		if (w->is_known && !w->is_ended && w->state == WATCH_IDLE &&
+		    (!found || w->since < found->since))
+			found = w;
+	}
+	return found;
+}
+
+/*
  * With the lock held: ends one of the strangers where they are too many, before another comes. One
- * that waits for its answer, or takes it, is not ended, unless there is no other.
+ * that waits for its answer, or takes it, is not ended, unless there is no other. Where all seats
+ * are taken, one that is not used is ended.
  */
 static void make_room(struct watch *watch, struct peer network)
 {
-	struct watched *of_all = NULL, *of_one = NULL;
+	struct watched *of_all = NULL, *of_one = NULL, *unused;
 	/* all of this machine have one address: no limit but that of all strangers */
 	bool is_local = IN6_IS_ADDR_LOOPBACK(&network.at);
 	uint32_t count = 0;
@@ -203,6 +221,8 @@ static void make_room(struct watch *watch, struct peer network)
 		end(watch, of_one);
 	else if (watch->strangers >= watch->options.strangers && of_all)
 		end(watch, of_all);
+	else if (watch->open >= watch->options.connections && (unused = find_unused(watch)))
+		end(watch, unused);
 }
 
 struct watched *watch_add(struct watch *watch, int socket, struct peer peer)
@@ -217,6 +237,7 @@ struct watched *watch_add(struct watch *watch, int socket, struct peer peer)
 	watched->since = clock_ns();
 	pthread_mutex_lock(&watch->lock);
 	make_room(watch, watched->network);
+	watch->open++;
 	watch->strangers++;
 	watched->next = watch->first;
 	if (watch->first)
@@ -233,6 +254,7 @@ void watch_remove(struct watch *watch, struct watched *watched)
 	if (!watched)
 		return;
 	pthread_mutex_lock(&watch->lock);
+	watch->open -= !watched->is_ended;
 	watch->strangers -= is_stranger(watched);
 	if (watched->previous)
 		watched->previous->next = watched->next;

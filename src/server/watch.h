@@ -19,6 +19,8 @@
  *   where there are too many, the stranger that has had the longest to send its first request makes
  *   room, of the same address if that has too many. So connections that say nothing cost those who
  *   open them, and clients that send a request at once are served.
+ * - Where all seats are taken, and another comes, the connection that was not used for the longest
+ *   time is ended: many agents each keep one between films, and connect again for the next.
  * - Of a connection whose answer is being made, it is found out when the client has gone.
  */
 struct watch;
@@ -37,7 +39,7 @@ struct watch_options {
 	 * of all else
 	 */
 	uint64_t first_byte_max, head_max, request_max;
-	uint32_t strangers, strangers_of_one; /* seats */
+	uint32_t connections, strangers, strangers_of_one; /* seats */
 };
 
 int watch_start(const struct watch_options *options, struct watch **watch, struct fail *why);

@@ -234,6 +234,28 @@ def test_silent_connections_stop_nobody(start, tmp_path):
         plug.close()
 
 
+def test_more_agents_than_connections(start, tmp_path):
+    """Each keeps its connection between films: that which was not used for the longest time makes room, and comes again."""
+    server = start("connections=24", "idle=600", f"spool={tmp_path}")
+    agents = [server.connection() for _ in range(300)]
+    for number in (1, 2):
+        for i, agent in enumerate(agents):
+            headers = {"X-Stackcam-Host": f"h{i}", "X-Stackcam-Agent": f"a{i}", "X-Stackcam-Number": str(number),
+                       "Authorization": f"Bearer {WRITE}"}
+            try:
+                agent.request("POST", "/api/v1/films", body=b"SCMF", headers=headers)
+                answer = agent.getresponse()
+            except (OSError, http.client.HTTPException):
+                # it was closed meanwhile, as libcurl also finds out when it sends
+                assert number == 2
+                agent.close()
+                agent.request("POST", "/api/v1/films", body=b"SCMF", headers=headers)
+                answer = agent.getresponse()
+            assert (answer.status, bool(answer.read())) == (200, True), i
+    for agent in agents:
+        agent.close()
+
+
 def test_the_first_byte_and_the_head_have_their_time(start):
     server = start("first=1", "head=2")
     silent, slow, quiet = (socket.create_connection((server.host, server.port), timeout=PATIENCE) for _ in range(3))

@@ -15,6 +15,7 @@
 enum {
 	OF_ONE = 3,
 	OF_ALL = 6,
+	SEATS = 8,
 };
 
 struct client {
@@ -46,7 +47,7 @@ static bool was_ended(const struct client *client)
 
 static struct watch *begin(void)
 {
-	const struct watch_options options = {LONG, LONG, LONG, OF_ALL, OF_ONE};
+	const struct watch_options options = {LONG, LONG, LONG, SEATS, OF_ALL, OF_ONE};
 	struct watch *watch;
 
 	assert_int_equal(watch_start(&options, &watch, NULL), 0);
@@ -106,6 +107,33 @@ static void test_the_oldest_stranger_makes_room(void **state)
 	end(watch, c, 3 * OF_ALL);
 }
 
+/* More agents than seats, each with a connection that it keeps. */
+static void test_the_longest_unused_makes_room(void **state)
+{
+	struct watch *watch = begin();
+	struct client c[SEATS + 3];
+
+	(void)state;
+	for (int i = 0; i < SEATS; i++) {
+		c[i] = connect_from(watch, "192.0.2.1");
+		watch_know(watch, c[i].watched);
+		watch_set(watch, c[i].watched, i ? WATCH_IDLE : WATCH_RECEIVING);
+	}
+	watch_set(watch, c[1].watched, WATCH_RECEIVING);
+	watch_set(watch, c[1].watched, WATCH_IDLE);
+	for (int i = 0; i < SEATS; i++)
+		assert_false(was_ended(&c[i]));
+	for (int i = SEATS; i < SEATS + 3; i++) {
+		c[i] = connect_from(watch, "192.0.2.1");
+		watch_know(watch, c[i].watched);
+		watch_set(watch, c[i].watched, WATCH_IDLE);
+	}
+	/* not the one at work, nor the one that was used lately */
+	for (int i = 0; i < SEATS + 3; i++)
+		assert_int_equal(was_ended(&c[i]), i >= 2 && i < 5);
+	end(watch, c, SEATS + 3);
+}
+
 static void test_a_client_that_has_gone(void **state)
 {
 	struct watch *watch = begin();
@@ -126,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_address_makes_room_for_itself),
 		cmocka_unit_test(test_the_oldest_stranger_makes_room),
+		cmocka_unit_test(test_the_longest_unused_makes_room),
 		cmocka_unit_test(test_a_client_that_has_gone),
 	};
 
