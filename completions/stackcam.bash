@@ -101,7 +101,7 @@ _stackcam_options()
 			--summary --json -e --event -o --output --label --live --text -q --quiet --verbose -h --help"
 		;;
 	report)
-		echo "--format --json -o --output --sort --columns --limit --min-percent --wide --no-color
+		echo "--format --json -o --output --sort --columns --limit --min-percent --service --wide --no-color
 			--callers --callees -h --help $question"
 		;;
 	replay)
@@ -111,7 +111,7 @@ _stackcam_options()
 			--no-color -h --help"
 		;;
 	diff)
-		echo "--format -o --output --limit --fail-above --fail-on --wide --no-color
+		echo "--format -o --output --limit --fail-above --fail-on --service --wide --no-color
 			-h --help $question"
 		;;
 	explain)
@@ -186,7 +186,7 @@ _stackcam_value()
 	report,--columns)
 		_stackcam_list "total self calls avg min max p50 p99 percent self-percent on-cpu inferred all"
 		;;
-	report,--by | diff,--by) _stackcam_list "process name cgroup container user thread image label endpoint wait waker lock holder" ;;
+	report,--by | diff,--by) _stackcam_list "process name cgroup container user service thread image label endpoint wait waker lock holder" ;;
 	report,--wait | diff,--wait)
 		_stackcam_list "lock poll sleep disk file page-fault socket-read socket-write connect accept
 			ipc child signal io_uring stopped ready work channel select sync
@@ -212,7 +212,7 @@ _stackcam_value()
 	agent,--names) _stackcam_reply -W "agent server" ;;
 	agent,--user) _stackcam_reply -u ;;
 	agent,--to | agent,--pyroscope | agent,--otlp) _stackcam_reply -W "http:// https://" ;;
-	agent,--*-limit | agent,--span | agent,-d | agent,--duration | agent,--host | agent,--label | agent,--service) ;;
+	agent,--*-limit | agent,--span | agent,-d | agent,--duration | agent,--host | agent,--label | agent,--service | report,--service | diff,--service) ;;
 	record,-d | record,--duration | trace,-d | trace,--duration | inspect,-d | inspect,--duration) ;;
 	inspect,--inside | inspect,--when | inspect,--rate | inspect,--limit | inspect,--string) ;;
 	inspect,--elements | inspect,--depth | inspect,--redact | inspect,--show) ;;

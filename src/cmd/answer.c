@@ -39,6 +39,9 @@ int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, co
 	case ANSWER_HELP:
 		a->help = true;
 		return 0;
+	case ANSWER_SERVICE:
+		err = question_add_service(&a->question, value, &why);
+		return err ? cmd_usage(verb, "%s; %s", why.what, why.to_do) : 0;
 	}
 	err = question_take(&a->question, option, value, &why);
 	return err ? cmd_usage(verb, "%s", why.what) : 0;
@@ -77,6 +80,13 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 				 name ? "" : output, name ? "" : ": ", (*format)->name, names);
 	if (unknown)
 		warn_of_ending(unknown);
+	return 0;
+}
+
+int cmd_check_answer(const char *verb, const struct answer_arguments *a)
+{
+	if (a->question.rules && !a->question.shape.by_service)
+		return cmd_usage(verb, "--service names the groups of --by service");
 	return 0;
 }
 

@@ -25,6 +25,7 @@ enum answer_option {
 	ANSWER_LIMIT,
 	ANSWER_WIDE,
 	ANSWER_NO_COLOR,
+	ANSWER_SERVICE,
 };
 
 #define ANSWER_SHORT_OPTIONS ":o:h" QUESTION_SHORT_OPTIONS
@@ -37,6 +38,7 @@ enum answer_option {
 	{"limit", required_argument, NULL, ANSWER_LIMIT},                                          \
 	{"wide", no_argument, NULL, ANSWER_WIDE},                                                  \
 	{"no-color", no_argument, NULL, ANSWER_NO_COLOR},                                          \
+	{"service", required_argument, NULL, ANSWER_SERVICE},                                        \
 	{"help", no_argument, NULL, ANSWER_HELP}
 /* clang-format on */
 
@@ -53,6 +55,9 @@ int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, co
  */
 int cmd_choose_format(const char *verb, const char *name, const char *output,
 		      const struct show_format **format);
+
+/* Returns 0, or EXIT_USAGE after a message: options do not fit each other. */
+int cmd_check_answer(const char *verb, const struct answer_arguments *a);
 
 /* 0, or -EINVAL with *why filled: what is not text does not go to a terminal. */
 int cmd_check_terminal(const struct show_format *format, const struct output *output,

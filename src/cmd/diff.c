@@ -39,6 +39,8 @@ static const char help_start[] =
 	"                        percentage points, and name it; 5 or 5%\n"
 	"      --fail-on WHAT    which share that is: self (the default), or total, with all that\n"
 	"                        the function called\n"
+	"      --service RULE    of --by service: what services are called, 'unit=nginx*.service\n"
+	"                        web' say; may be repeated, the first that fits counts\n"
 	"      --wide            long names whole: else they are cut to the terminal, or to 120\n"
 	"                        columns in a file or a pipe\n"
 	"      --no-color        no colors, also on a terminal\n"
@@ -111,8 +113,10 @@ static int parse(struct arguments *a, int argc, char **argv)
 		return cmd_usage("diff", "two films are compared, not %d", argc - optind);
 	a->before = argv[optind];
 	a->now = argv[optind + 1];
-	return cmd_choose_format("diff", a->answer.format_name, a->answer.output,
-				 &a->answer.format);
+	status = cmd_check_answer("diff", &a->answer);
+	return status ? status
+		      : cmd_choose_format("diff", a->answer.format_name, a->answer.output,
+					  &a->answer.format);
 }
 
 /* Names each function that grew too much, to standard error; returns the exit status. */

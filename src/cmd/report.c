@@ -81,6 +81,8 @@ static const char help_start[] =
 	"                        percent, self-percent, on-cpu, inferred, or all (default: the\n"
 	"                        first three)\n"
 	"      --min-percent P   the tree leaves out what has less than that (default 0.5)\n"
+	"      --service RULE    of --by service: what services are called, 'unit=nginx*.service\n"
+	"                        web' say; may be repeated, the first that fits counts\n"
 	"      --wide            long names whole: else they are cut to the terminal, or to 120\n"
 	"                        columns in a file or a pipe\n"
 	"      --no-color        no colors, also on a terminal\n"
@@ -93,6 +95,7 @@ static const char help_examples[] =
 	"  stackcam report                            the functions that took most, by themselves\n"
 	"  stackcam report -e mem-alloc --callers malloc\n"
 	"  stackcam report --by process               the processes that took most\n"
+	"  stackcam report --by service               the services that took most\n"
 	"  stackcam report --format tree --comm 'worker-*' x.film\n"
 	"  stackcam report -o flame.svg               a flame graph\n"
 	"  stackcam report -o flame.html --by process,thread\n"
@@ -226,7 +229,9 @@ static int parse(struct arguments *a, int argc, char **argv)
 	}
 	if (a->answer.help)
 		return 0;
-	status = fit_around(a, &a->answer);
+	status = cmd_check_answer("report", &a->answer);
+	if (!status)
+		status = fit_around(a, &a->answer);
 	return status ? status : choose_format(a);
 }
 

@@ -200,7 +200,7 @@ static uint32_t find_process(struct import *film, const struct import_thread *th
 	uint32_t id;
 
 	/*
-	 * a path of a control group begins with '/': for store/identity.h this one names the
+	 * a path of a control group begins with '/': for query/identity.h this one names the
 	 * service
 	 */
 	if (*thread->service)

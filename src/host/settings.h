@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "film/event_list.h"
 #include "host/recorder.h"
-#include "store/identity.h"
+#include "query/identity.h"
 
 struct option;
 

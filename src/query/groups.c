@@ -44,9 +44,15 @@ static struct group new_group(const struct tree *tree, const struct film *film, 
 		.thread = of && tree->shape.by_thread ? &film->threads[of->thread] : NULL,
 	};
 
-	if (of)
-		group.processes =
-			shape_process_group(&tree->shape, group.process, &group.processes_key);
+	group.processes_key = of ? shape_process_key(&tree->shape) : NULL;
+	if (group.processes_key) {
+		const struct tree_node *node = &tree->nodes.at[of->node];
+
+		/* a thread stands below its processes */
+		if (tree->shape.by_thread)
+			node = &tree->nodes.at[node->parent];
+		group.processes = tree->labels.all.at[node->label].name;
+	}
 	return group;
 }
 
@@ -200,7 +206,10 @@ int groups_of(const struct tree *tree, const struct film *film, const struct fla
 
 void groups_free(struct groups *groups)
 {
-	vec_foreach (groups, group)
+	vec_foreach (groups, group) {
 		free(group->holders);
+		free(group->versions);
+		free(group->environments);
+	}
 	vec_free(groups);
 }

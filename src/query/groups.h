@@ -13,6 +13,8 @@ struct group {
 	const struct film_process *process; /* also if only threads were requested */
 	/* what all its processes have in common, of which this is one; null: it is that process */
 	const char *processes, *processes_key; /* and that in JSON: "process", "cgroup" */
+	/* of a service: as its processes themselves say, "1.4.2, 1.4.3"; null: none says it */
+	char *versions, *environments;
 	const struct film_thread *thread;
 	const struct label *image;	   /* or a mark */
 	const struct label *endpoint;	   /* or a mark: "[no request]" */
@@ -39,6 +41,11 @@ struct groups {
 int groups_of(const struct tree *tree, const struct film *film, const struct flame *flame,
 	      struct groups *groups);
 void groups_free(struct groups *groups);
+
+/*
+ * Fills the members on services. The tree must have been made from the view. Returns 0 or -ENOMEM.
+ */
+int groups_add_services(struct groups *groups, const struct tree *tree, const struct view *view);
 
 /* Fills the members on locks: waits, longest, holders. Returns 0 or -ENOMEM. */
 int groups_take_locks(struct groups *groups, const struct view *view);

@@ -31,9 +31,10 @@ const char question_help[] =
 	"      --grown TIME      of mem-inuse and other levels: only what stacks hold more than\n"
 	"                        that long before, or when the film began\n"
 	"      --request ID          only what threads did for that request, by its id or number\n"
-	"      --by WHAT[,WHAT…] group by process, name, cgroup, container or user (of\n"
-	"                        processes), thread, image, label; by endpoint of the request\n"
-	"                        that a thread worked on; of waits by wait, waker; of waits for\n"
+	"      --by WHAT[,WHAT…] group by process, name, cgroup, container, user or service\n"
+	"                        (of processes), thread, image, label; by endpoint of the\n"
+	"                        request that a thread worked on; of waits by wait, waker; of "
+	"waits for\n"
 	"                        locks by lock, holder; of calls with values by arg.NAME,\n"
 	"                        arg.NAME.MEMBER, result: how long they took\n"
 	"      --lines           split functions by source line\n"
@@ -82,7 +83,7 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		{"wait", &shape->by_wait},	 {"waker", &shape->by_waker},
 		{"lock", &shape->by_lock},	 {"holder", &shape->by_holder},
 		{"cgroup", &shape->by_cgroup},	 {"container", &shape->by_container},
-		{"user", &shape->by_user},
+		{"user", &shape->by_user},	 {"service", &shape->by_service},
 	};
 	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
@@ -98,41 +99,55 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 			return fail(why, -EINVAL, NULL,
 				    "'%s' is not a list of process, name, thread, image, label, "
 				    "endpoint, wait, waker, "
-				    "lock, holder, cgroup, container, user",
+				    "lock, holder, cgroup, container, user, service",
 				    value);
 		*groups[i].flag = true;
 		if (!at[length])
 			break;
 		at += length + 1;
 	}
-	own = shape->by_name + shape->by_cgroup + shape->by_container + shape->by_user;
+	own = shape->by_name + shape->by_cgroup + shape->by_container + shape->by_user +
+	      shape->by_service;
 	if (own > 1)
-		return fail(why, -EINVAL, NULL,
-			    "a process is grouped by one of name, cgroup, container and user");
+		return fail(
+			why, -EINVAL, NULL,
+			"a process is grouped by one of name, cgroup, container, user and service");
 	shape->by_process |= own > 0;
 	return 0;
 }
 
+const char *shape_process_key(const struct shape *shape)
+{
+	if (shape->by_service)
+		return "service";
+	if (shape->by_container)
+		return "container";
+	if (shape->by_user)
+		return "user";
+	if (shape->by_cgroup)
+		return "cgroup";
+	return shape->by_name ? "process" : NULL;
+}
+
 const char *shape_process_group(const struct shape *shape, const struct film_process *process,
-				const char **key)
+				char service[SHAPE_SERVICE_SIZE])
 {
 	const char *name;
 
-	if (shape->by_container) {
-		*key = "container";
-		name = *process->container ? process->container : "[no container]";
-	} else if (shape->by_user) {
-		*key = "user";
-		name = process->user ? process->user : "";
-	} else if (shape->by_cgroup) {
-		*key = "cgroup";
-		name = process->cgroup;
-	} else if (shape->by_name) {
-		*key = "process";
-		name = process->comm;
-	} else {
-		return NULL;
+	if (shape->by_service) {
+		identity_of(shape->rules, process, service, SHAPE_SERVICE_SIZE);
+		return service;
 	}
+	if (shape->by_container)
+		name = *process->container ? process->container : "[no container]";
+	else if (shape->by_user)
+		name = process->user ? process->user : "";
+	else if (shape->by_cgroup)
+		name = process->cgroup;
+	else if (shape->by_name)
+		name = process->comm;
+	else
+		return NULL;
 	return *name ? name : NAME_UNKNOWN;
 }
 
@@ -249,6 +264,14 @@ int question_take(struct question *q, int option, const char *value, struct fail
 	}
 }
 
+int question_add_service(struct question *q, const char *rule, struct fail *why)
+{
+	int err = q->rules ? 0 : identity_new(&q->rules, why);
+
+	q->shape.rules = q->rules;
+	return err ? err : identity_add(q->rules, rule, why);
+}
+
 void question_free(struct question *q)
 {
 	struct filter *f = &q->filter;
@@ -258,6 +281,7 @@ void question_free(struct question *q)
 	vec_free(&f->comms);
 	regex_free(f->focus);
 	regex_free(f->ignore);
+	identity_free(q->rules);
 	*q = (struct question){0};
 }
 

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/vec.h"
 #include "film/reader.h"
+#include "query/identity.h"
 #include "query/when.h"
 
 /* Selects samples. Members that are not set keep everything. */
@@ -40,11 +41,12 @@ struct filter {
 struct shape {
 	bool by_process, by_thread; /* group by frames at the root */
 	/* with by_process: one group for all processes of a name, a control group … */
-	bool by_name, by_cgroup, by_container, by_user;
-	bool by_image; /* merge consecutive frames of one image */
-	bool lines;    /* a frame per source line instead of per function */
-	bool inlines;  /* show inlined functions as frames */
-	bool native;   /* show the interpreter's own frames */
+	bool by_name, by_cgroup, by_container, by_user, by_service;
+	const struct identity *rules; /* names of services, borrowed; null: those that need none */
+	bool by_image;		      /* merge consecutive frames of one image */
+	bool lines;		      /* a frame per source line instead of per function */
+	bool inlines;		      /* show inlined functions as frames */
+	bool native;		      /* show the interpreter's own frames */
 	/* for waits, at the root: the cause, and the waker with its stack */
 	bool by_wait, by_waker;
 	bool by_lock, by_holder; /* for waits for locks, at the root: the lock, and its holder */
@@ -53,12 +55,20 @@ struct shape {
 	bool by_label; /* at the root: the program's own labels */
 };
 
+enum {
+	SHAPE_SERVICE_SIZE = 256 /* bytes of a service's name with its zero */
+};
+
 /*
- * What groups processes by the shape, in place of their pids: their name, control group, container
- * or user. *key: its name in JSON. Null: each process is a group of its own.
+ * What groups processes by the shape, in place of their pids: their name, control group, container,
+ * user or service. Null: each process is a group of its own. The text belongs to the process, or is
+ * in service.
  */
 const char *shape_process_group(const struct shape *shape, const struct film_process *process,
-				const char **key);
+				char service[SHAPE_SERVICE_SIZE]);
+
+/* The name in JSON of what that is: "process", "cgroup"; null: each process is its own group. */
+const char *shape_process_key(const struct shape *shape);
 
 /*
  * A query for a film. All zero selects everything of the film's first event; an event of calls only
@@ -68,8 +78,9 @@ struct question {
 	const char *event; /* null: the first event, calls last */
 	struct filter filter;
 	struct shape shape;
-	const char *by_value; /* for calls with values: --by arg.NAME, or result; null: none */
-	bool is_raw;	      /* for calls: do not subtract the tracer's own cost */
+	struct identity *rules; /* of --service, which shape borrows; null: none */
+	const char *by_value;	/* for calls with values: --by arg.NAME, or result; null: none */
+	bool is_raw;		/* for calls: do not subtract the tracer's own cost */
 	bool idle; /* for waits: include waits for new work, which are an event of their own */
 };
 
@@ -127,6 +138,12 @@ extern const char question_help[];
  * -ENOMEM, or -ENOENT: not an option of a question.
  */
 int question_take(struct question *q, int option, const char *value, struct fail *why);
+
+/*
+ * Adds a rule that names services for --by service, as query/identity.h has it. Returns 0, or a
+ * negative errno with *why filled.
+ */
+int question_add_service(struct question *q, const char *rule, struct fail *why);
 
 void question_free(struct question *q);
 

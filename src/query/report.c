@@ -154,6 +154,7 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 	    flame_of_tree(&report->tree, &report->view, false, &report->flame) ||
 	    functions_of(&report->tree, &report->flame, &report->functions) ||
 	    groups_of(&report->tree, film, &report->flame, &report->groups) ||
+	    groups_add_services(&report->groups, &report->tree, &report->view) ||
 	    groups_take_locks(&report->groups, &report->view))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
 	functions_sort(&report->functions);

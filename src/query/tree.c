@@ -110,7 +110,8 @@ static uint32_t group_node(struct adder *a, uint32_t group)
 	}
 	if (tree->shape.by_process) {
 		const struct film_process *process = &film->processes[group];
-		const char *key, *name = shape_process_group(&tree->shape, process, &key);
+		char service[SHAPE_SERVICE_SIZE];
+		const char *name = shape_process_group(&tree->shape, process, service);
 
 		node = name ? child_name(tree, node, name, 0)
 			    : child_group(tree, node, "", process->comm, process->pid);

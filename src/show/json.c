@@ -143,6 +143,10 @@ static void put_groups(struct json *j, const struct groups *groups)
 			json_text(j, group->processes ? group->processes_key : "process",
 				  group->processes ? group->processes : group->process->comm);
 		}
+		if (group->versions)
+			json_text(j, "version", group->versions);
+		if (group->environments)
+			json_text(j, "environment", group->environments);
 		if (group->thread) {
 			json_u64(j, "tid", group->thread->tid);
 			json_text(j, "thread", group->thread->comm);

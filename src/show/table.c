@@ -57,7 +57,7 @@ struct column {
 };
 
 struct columns {
-	struct column at[11];
+	struct column at[13];
 	size_t count;
 };
 
@@ -79,6 +79,16 @@ static char *name_process(const struct group *group)
 	if (group->processes)
 		return text_safe(group->processes, "");
 	return numbered(process->comm, process->pid);
+}
+
+static char *name_versions(const struct group *group)
+{
+	return text_safe(group->versions ? group->versions : "", "");
+}
+
+static char *name_environments(const struct group *group)
+{
+	return text_safe(group->environments ? group->environments : "", "");
 }
 
 static char *name_thread(const struct group *group)
@@ -141,7 +151,10 @@ static const char *title_of_processes(const struct group *group)
 {
 	static const struct {
 		const char *key, *title;
-	} titles[] = {{"cgroup", "Control group"}, {"container", "Container"}, {"user", "User"}};
+	} titles[] = {{"cgroup", "Control group"},
+		      {"container", "Container"},
+		      {"user", "User"},
+		      {"service", "Service"}};
 
 	for (size_t i = 0; group->processes && i < sizeof(titles) / sizeof(titles[0]); i++)
 		if (!strcmp(group->processes_key, titles[i].key))
@@ -149,12 +162,31 @@ static const char *title_of_processes(const struct group *group)
 	return "Process";
 }
 
-static void choose_columns(const struct group *first, struct columns *columns)
+/* What some services are known to be, not each. */
+static void choose_service_columns(const struct groups *groups, struct columns *columns)
 {
+	bool has_versions = false, has_environments = false;
+
+	vec_foreach (groups, group) {
+		has_versions |= !!group->versions;
+		has_environments |= !!group->environments;
+	}
+	if (has_versions)
+		columns->at[columns->count++] = (struct column){"Version", name_versions, 0};
+	if (has_environments)
+		columns->at[columns->count++] =
+			(struct column){"Environment", name_environments, 0};
+}
+
+static void choose_columns(const struct groups *groups, struct columns *columns)
+{
+	const struct group *first = groups->at;
+
 	*columns = (struct columns){0};
 	if (first->process)
 		columns->at[columns->count++] =
 			(struct column){title_of_processes(first), name_process, 0};
+	choose_service_columns(groups, columns);
 	if (first->thread)
 		columns->at[columns->count++] = (struct column){"Thread", name_thread, 0};
 	if (first->endpoint)
@@ -275,7 +307,7 @@ static int show_groups(const struct report *report, const struct show_options *o
 	uint64_t rest = 0;
 	int err;
 
-	choose_columns(groups->at, &columns);
+	choose_columns(groups, &columns);
 	err = measure(&columns, groups->at, count);
 	if (err)
 		return err;

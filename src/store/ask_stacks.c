@@ -106,6 +106,14 @@ int films_add(const struct asked *asked, struct tree *tree, enum tree_side side,
 	      struct store_answer_private *private, struct store_sum *sum, struct fail *why)
 {
 	struct merger merger = {tree, side, private, sum, why};
+	struct identity *rules = tree->shape.by_service ? index_rules(asked->index) : NULL;
+	int err;
 
-	return ask_films(asked, film_open, sum, merge_film, &merger, why);
+	if (tree->shape.by_service && !rules)
+		return fail_errno(why, -ENOMEM, NULL, "cannot take the rules for services");
+	tree->shape.rules = rules;
+	err = ask_films(asked, film_open, sum, merge_film, &merger, why);
+	tree->shape.rules = NULL;
+	identity_free(rules);
+	return err;
 }

@@ -8,7 +8,7 @@
 
 #include "base/fail.h"
 #include "film/reader.h"
-#include "store/identity.h"
+#include "query/identity.h"
 #include "store/store.h"
 
 /*

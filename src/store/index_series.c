@@ -17,6 +17,16 @@ void index_series_end(struct index_series_finder *finder)
 	index_builds_free(&finder->own);
 }
 
+struct identity *index_rules(struct index *index)
+{
+	struct identity *copy;
+
+	pthread_mutex_lock(&index->rules);
+	copy = identity_copy(index->identity);
+	pthread_mutex_unlock(&index->rules);
+	return copy;
+}
+
 void index_service_of(struct index *index, const struct film_process *process, char *service)
 {
 	pthread_mutex_lock(&index->rules);

@@ -31,6 +31,9 @@ enum {
 	INDEX_SERVICE_SIZE = 256,
 	INDEX_VERSION_SIZE = 17
 };
+/* A copy of the rules by which services get their names; null: no memory. For identity_free(). */
+struct identity *index_rules(struct index *index);
+
 void index_service_of(struct index *index, const struct film_process *process, char *service);
 /* Those of the film and those of the process's container: FILM_LABELS_SIZE bytes. */
 void index_labels_of(const struct index_series_finder *finder, const struct film_process *process,

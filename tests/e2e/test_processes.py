@@ -283,9 +283,11 @@ PUBLISH = """
 import ctypes, mmap, os, struct, sys
 
 def field(number, data):
-    return bytes([number << 3 | 2, len(data)]) + data
+    size = [len(data)] if len(data) < 128 else [len(data) & 127 | 128, len(data) >> 7]
+    return bytes([number << 3 | 2, *size]) + data
 
-attributes = {b"service.name": b"checkout", b"service.namespace": b"shop", b"other": b"thing"}
+attributes = {b"service.name": b"checkout", b"service.namespace": b"shop", b"other": b"thing",
+              b"service.version": b"1.4.2", b"deployment.environment.name": b"test"}
 resource = b"".join(field(1, field(1, key) + field(2, field(1, value))) for key, value in attributes.items())
 payload = field(1, resource)
 fd = os.memfd_create("OTEL_CTX")
@@ -307,9 +309,21 @@ def test_what_a_program_says_of_itself(lab):
         film = lab.record("-d", 1, "-p", f"{known.pid},{unknown.pid}")
     with contextlib.closing(sqlite3.connect(f"file:{film.path}?mode=ro", uri=True)) as database:
         said = dict(database.execute("SELECT pid, resource FROM process"))
-    assert said == {known.pid: "service.name=checkout,service.namespace=shop", unknown.pid: ""}
+    resource = "deployment.environment.name=test,service.name=checkout,service.namespace=shop,service.version=1.4.2"
+    assert said == {known.pid: resource, unknown.pid: ""}
     losses = {reason: count for reason, count in film.json()["loss"].items() if "OTEL_CTX" in reason}
     assert list(losses.values()) == [1], losses
+    answer = film.json("--by", "service")
+    groups = {group["service"]: group for group in answer["groups"]}
+    assert len(groups) == 2 and sum(group["total"] for group in groups.values()) == answer["event"]["total"], groups
+    own = groups.pop("shop/checkout")
+    assert (own["version"], own["environment"]) == ("1.4.2", "test")
+    assert not {"version", "environment"} & set(groups.popitem()[1])
+    table = film.report("--by", "service", "--service", "comm=*python* scripts").stdout
+    assert re.search(r"Service +Version +Environment$", table, re.MULTILINE), table
+    assert re.search(r"scripts +1\.4\.2 +test$", table, re.MULTILINE), table
+    done = lab.run("report", "--service", "comm=* all", film.path)
+    assert done.returncode == 2 and "--service names the groups of --by service" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("options", [(), ("-a",)])

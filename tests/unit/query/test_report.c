@@ -292,6 +292,60 @@ static void test_groups_of_processes(void **state)
 	film_free(film);
 }
 
+static void make_service(struct film *film, uint32_t pid, const char *resource)
+{
+	for (uint32_t i = 1; i < film->process_count; i++)
+		if (film->processes[i].pid == pid)
+			film->processes[i].resource = resource;
+}
+
+/* Processes of one service are one group, with what they say themselves beside its name. */
+static void test_groups_of_services(void **state)
+{
+	struct film *film = film_build_small();
+	struct question q = {0};
+	struct report report;
+	struct fail why = {0};
+
+	(void)state;
+	make_service(film, 10, "service.name=shop,service.namespace=eu,service.version=2");
+	first_group_is(film, "service", 2, "service", "eu/shop", 42);
+	make_service(film, 20,
+		     "deployment.environment=test,service.name=shop,service.namespace=eu,"
+		     "service.version=1.9");
+	first_group_is(film, "service", 1, "service", "eu/shop", 51);
+	assert_int_equal(question_take(&q, QUESTION_BY, "service,thread,image", &why), 0);
+	ask(film, &q, &report);
+	vec_foreach (&report.groups, group) {
+		assert_string_equal(group->processes, "eu/shop");
+		assert_non_null(group->thread);
+		assert_string_equal(group->versions, "2, 1.9");
+		assert_string_equal(group->environments, "test");
+	}
+	report_free(&report);
+	/* a process without samples says nothing */
+	q.shape.by_thread = q.shape.by_image = false;
+	assert_true(vec_push(&q.filter.pids, 20));
+	ask(film, &q, &report);
+	assert_string_equal(report.groups.at[0].versions, "1.9");
+	report_free(&report);
+	question_free(&q);
+	/* rules come first */
+	assert_int_equal(question_take(&q, QUESTION_BY, "service", &why), 0);
+	assert_int_equal(question_add_service(&q, "comm=web front", &why), 0);
+	assert_int_equal(question_add_service(&q, "nothing", &why), -EINVAL);
+	ask(film, &q, &report);
+	assert_int_equal(report.groups.count, 2);
+	assert_string_equal(report.groups.at[0].processes, "front");
+	assert_string_equal(report.groups.at[0].versions, "2");
+	assert_null(report.groups.at[0].environments);
+	report_free(&report);
+	question_free(&q);
+	assert_int_equal(question_take(&q, QUESTION_BY, "service,user", &why), -EINVAL);
+	question_free(&q);
+	film_free(film);
+}
+
 /* A view by thread does not change what is shown as one. */
 static void test_by_thread_for_formats(void **state)
 {
@@ -556,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_tables_of_groups),
 		cmocka_unit_test(test_groups_of_processes),
+		cmocka_unit_test(test_groups_of_services),
 		cmocka_unit_test(test_by_thread_for_formats),
 		cmocka_unit_test(test_inlines_and_lines),
 		cmocka_unit_test(test_recursion),

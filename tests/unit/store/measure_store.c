@@ -27,7 +27,7 @@
 #include "film/writing.h"
 #include "store/ask.h"
 #include "store/folder.h"
-#include "store/identity.h"
+#include "query/identity.h"
 #include "store/index.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "store/identity_parts.h"
+#include "query/identity_parts.h"
 
 enum {
 	ID_MIN = 12, /* hexadecimal digits of a container's id */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef STORE_IDENTITY_PARTS_H
-#define STORE_IDENTITY_PARTS_H
+#ifndef QUERY_IDENTITY_PARTS_H
+#define QUERY_IDENTITY_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/identity.h"
+#include "query/identity.h"
 
 #define ID   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID  "3f2a8c1e-9b1d-4c6e-8f3a-2b7c5d9e1f00"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/identity.h"
+#include "query/identity.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "film/container.h"
 #include "film/labels.h"
-#include "store/identity_parts.h"
+#include "query/identity_parts.h"
 
 enum {
 	RULES_MAX = 1000,

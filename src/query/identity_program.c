@@ -6,8 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "store/identity.h"
-#include "store/identity_parts.h"
+#include "query/identity.h"
+#include "query/identity_parts.h"
 
 enum {
 	COMM_MAX = 15 /* bytes that the kernel keeps of a name */

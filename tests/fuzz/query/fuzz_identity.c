@@ -12,7 +12,7 @@
 
 #include "../check.h"
 #include "base/text.h"
-#include "store/identity.h"
+#include "query/identity.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

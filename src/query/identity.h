@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef STORE_IDENTITY_H
-#define STORE_IDENTITY_H
+#ifndef QUERY_IDENTITY_H
+#define QUERY_IDENTITY_H
 
 #include <stdbool.h>
 
