@@ -38,7 +38,7 @@ enum answer_option {
 	{"limit", required_argument, NULL, ANSWER_LIMIT},                                          \
 	{"wide", no_argument, NULL, ANSWER_WIDE},                                                  \
 	{"no-color", no_argument, NULL, ANSWER_NO_COLOR},                                          \
-	{"service", required_argument, NULL, ANSWER_SERVICE},                                        \
+	{"service", required_argument, NULL, ANSWER_SERVICE},                                      \
 	{"help", no_argument, NULL, ANSWER_HELP}
 /* clang-format on */
 

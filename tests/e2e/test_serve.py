@@ -208,6 +208,7 @@ def test_from_start_to_end(lab, tmp_path):
         with running(lab.program("omit"), 20):
             serve.wait_for_function("c30", comm="omit")
             assert serve.services(comm="omit") == {("second", "env=test")}
+            assert '"second"' in json.dumps(serve.get("flame", by="service", comm="omit"))
         film = wait_for_film(store)
         killed = time.time()
         serve.end(signal.SIGKILL)
