@@ -2,7 +2,7 @@
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
 # What is filmed with -e. The help of 'stackcam record' has the same, with words.
-_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside on-gpu gpu-instructions gpu-copies gpu-wait hbm-alloc hbm-inuse rdma rdma-latency rdma-memory go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
+_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside on-gpu gpu-instructions gpu-copies gpu-wait gpu-lanes hbm-alloc hbm-inuse rdma rdma-latency rdma-memory go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
 
 _stackcam_reply()
 {

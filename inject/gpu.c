@@ -45,6 +45,7 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".quad stackcam_gpu_samples - " MEMORY_PLACES_SYMBOL ", 5\n"
 	".quad stackcam_gpu_wait - " MEMORY_PLACES_SYMBOL ", 6\n"
 	".quad stackcam_gpu_waited - " MEMORY_PLACES_SYMBOL ", 7\n"
+	".quad stackcam_gpu_works - " MEMORY_PLACES_SYMBOL ", 8\n"
 	".quad 0, 0\n"
 	".size " MEMORY_PLACES_SYMBOL ", . - " MEMORY_PLACES_SYMBOL "\n"
 	".globl " MEMORY_ENTRIES_SYMBOL "\n"
@@ -54,7 +55,7 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".popsection");
 _Static_assert(GPU_PLACE_LAUNCH == 1 && GPU_PLACE_KERNEL == 2 && GPU_PLACE_REST == 3 &&
 		       GPU_PLACE_NAME == 4 && GPU_PLACE_SAMPLES == 5 && GPU_PLACE_WAIT == 6 &&
-		       GPU_PLACE_WAITED == 7,
+		       GPU_PLACE_WAITED == 7 && GPU_PLACE_WORKS == 8,
 	       "the numbers above");
 
 static __attribute__((noinline)) void report_launch(uint64_t number)
@@ -143,37 +144,24 @@ enum {
 enum {
 	DATA_SITE = 0,
 	DATA_NUMBER = 64,
-	RECORD_BEGIN = 16,
-	RECORD_END = 24, /* behind the begin */
 	WAIT_NUMBER = 24,
 	KERNEL_NAME = 104,
 	COPY_DIRECTION = 4, /* a byte each */
 	COPY_FROM = 5,
 	COPY_TO = 6,
-	COPY_BYTES = 8,
 	IS_PAGEABLE = 1, /* CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE */
 };
 
 /* Where kinds of records differ. */
 static const struct layout {
 	uint8_t kind, number, graph;
-	uint8_t context; /* and behind it the stream */
+	uint8_t context; /* before it the device, and behind it the stream */
 } layouts[] = {
 	{RECORD_KERNEL, 92, 156, 44},
 	{RECORD_COPY, 44, 72, 36},
 	{RECORD_SET, 44, 72, 36},
 	{RECORD_PEERS, 60, 80, 36},
 };
-
-static uint32_t read_32(const uint8_t *at)
-{
-	return *(const uint32_t *)at;
-}
-
-static uint64_t read_64(const uint8_t *at)
-{
-	return *(const uint64_t *)at;
-}
 
 uint64_t gpu_clock(int clock)
 {
@@ -389,6 +377,26 @@ static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_wa
 	return true;
 }
 
+/* When each work of a buffer ran: before the launches are told that are over, which forgets them. */
+static void report_lanes(uint8_t *buffer, size_t valid)
+{
+	struct gpu_lanes lanes;
+	uint8_t *record = NULL;
+
+	lanes.count = 0;
+	while (!cupti.next_record(buffer, valid, &record)) {
+		const struct layout *layout = layout_of(record);
+		uint32_t number = layout ? read_32(record + layout->number) : 0;
+
+		if (layout)
+			gpu_lanes_add(&lanes, record, record + layout->context, work_of(record),
+				      is_told(number) ? number : 0);
+	}
+	gpu_lanes_end(&lanes);
+}
+
+static bool has_lanes; /* the user wants them */
+
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	struct sum sums[SUMS];
@@ -398,6 +406,8 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	bool has_waits = is_waiting && gpu_waits_begin();
 
 	(void)size;
+	if (has_lanes && buffer && valid)
+		report_lanes(buffer, valid);
 	for (i = 0; i < SUMS; i++)
 		sums[i].count = sums[i].ns = sums[i].bytes = 0;
 	while (buffer && valid && !cupti.next_record(buffer, valid, &record))
@@ -413,6 +423,8 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 		gpu_report_state(GPU_STATE_UNTIMED, untimed);
 	if (!cupti.dropped(context, stream, &dropped) && dropped)
 		gpu_report_state(GPU_STATE_DROPPED, dropped);
+	if (has_lanes)
+		gpu_lanes_complete(gpu_now(), dropped || untimed);
 	i = (size_t)(buffer - buffers[0]) / BUFFER_BYTES;
 	if (buffer && i < BUFFERS)
 		__atomic_fetch_and(&in_use, ~(1u << i), __ATOMIC_RELEASE);
@@ -537,6 +549,7 @@ static int start(void *library)
 
 	if (err)
 		return err;
+	has_lanes = gpu_lanes_wanted();
 	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && !err; i++)
 		err = cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, launches[i]);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]) && !err && has_instructions;

@@ -42,6 +42,23 @@ void gpu_unlock(int *lock);
 /* Starts a thread of the library's own, with all signals blocked. False: there is none. */
 bool gpu_start_thread(void *(*run)(void *));
 
+static inline uint32_t read_32(const uint8_t *at)
+{
+	return *(const uint32_t *)at;
+}
+
+static inline uint64_t read_64(const uint8_t *at)
+{
+	return *(const uint64_t *)at;
+}
+
+/* Of records of kernels and copies: where they have that. */
+enum {
+	RECORD_BEGIN = 16,
+	RECORD_END = 24, /* behind the begin */
+	COPY_BYTES = 8,
+};
+
 /* -- gpu_budget.c ------------------------------------------------------------------------------ */
 
 /* instructions: they are sampled. */
@@ -85,6 +102,26 @@ void gpu_instructions_resource(uint32_t id, const uint8_t *data);
 
 /* Reads all that is left. */
 void gpu_instructions_end(void);
+
+/* -- gpu_lanes.c -------------------------------------------------------------------------------- */
+
+/* Whether the user wants to know when each kernel and copy ran. */
+bool gpu_lanes_wanted(void);
+
+/*
+ * Adds one to those of a buffer, which are reported where they are GPU_WORKS: its record, where
+ * that has the context, its hash or gpu_copy_work(), and the number of its launch; 0: not told.
+ */
+struct gpu_lanes {
+	struct gpu_work works[GPU_WORKS];
+	uint32_t count;
+};
+void gpu_lanes_add(struct gpu_lanes *lanes, const uint8_t *record, const uint8_t *context,
+		   uint64_t work, uint32_t number);
+
+/* Behind the last one of a buffer; are_lost: others were dropped since the buffer before. */
+void gpu_lanes_end(struct gpu_lanes *lanes);
+void gpu_lanes_complete(uint64_t time, bool are_lost);
 
 /* -- gpu_waits.c ------------------------------------------------------------------------------- */
 

@@ -49,6 +49,24 @@
  */
 #define GPU_PLACE_WAITED 7
 
+/*
+ * Kernels and copies that have run, if GPU_LANES_VARIABLE asks for that. rdi: of GPU_WORKS of
+ * struct gpu_work; what is behind the last one is all zero
+ */
+#define GPU_PLACE_WORKS 8
+
+struct gpu_work {
+	uint64_t begin, end;	 /* ns of CLOCK_MONOTONIC; end 0: there is none */
+	uint64_t work;		 /* hash of its name, or gpu_copy_work() */
+	uint64_t bytes;		 /* of a copy */
+	uint32_t number, device; /* number: of its launch; 0: that was not told */
+	uint32_t stream, unused;
+};
+#define GPU_WORKS 12
+
+/* The environment, if it is set: the library tells when each kernel and copy ran. */
+#define GPU_LANES_VARIABLE "STACKCAM_GPU_LANES"
+
 /* In place of a stream's number. */
 enum gpu_stream {
 	GPU_STREAM_COPY = 0xfffffffdu,	/* of a copy that has no record */
@@ -72,6 +90,7 @@ enum gpu_state {
 	GPU_STATE_NO_COPIES,	     /* the profiling library records none: its error */
 	GPU_STATE_NO_WAITS,	     /* the same of waits; 0: records could not be compared */
 	GPU_STATE_FEWER,	     /* ms with fewer samples than usual, to keep the budget */
+	GPU_STATE_LOST_SINCE, /* from that time (ns, CLOCK_MONOTONIC) on, some were dropped */
 	GPU_STATE_OVER_BUDGET,	     /* ms with more than that, and nothing left to reduce */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "film/events.h"
 #include "film/reader.h"
 #include "query/explain/answer.h"
 #include "show/explain.h"
@@ -25,7 +26,7 @@ struct arguments {
 	struct filter filter;
 	const char *film, *output, *spans;
 	struct explain_wanted wanted;
-	bool is_json, help;
+	bool is_json, is_gpu, help;
 };
 
 enum {
@@ -36,6 +37,7 @@ enum {
 	OPTION_REQUEST,
 	OPTION_ENDPOINT,
 	OPTION_SPANS,
+	OPTION_GPU,
 };
 
 static const struct option long_options[] = {
@@ -50,6 +52,7 @@ static const struct option long_options[] = {
 	{"request", required_argument, NULL, OPTION_REQUEST},
 	{"endpoint", required_argument, NULL, OPTION_ENDPOINT},
 	{"spans", required_argument, NULL, OPTION_SPANS},
+	{"gpu", no_argument, NULL, OPTION_GPU},
 	{"format", required_argument, NULL, OPTION_FORMAT},
 	{"output", required_argument, NULL, 'o'},
 	{"help", no_argument, NULL, 'h'},
@@ -79,6 +82,8 @@ static const char help[] =
 	"      --slowest N      explain the N slowest requests, or, without requests, the N "
 	"threads\n"
 	"                       that ran or waited most (default 1)\n"
+	"      --gpu            why GPUs idled, in parts that add up to the film's time; the film\n"
+	"                       needs 'record -e gpu-lanes,threads,on-cpu'\n"
 	"      --spans STORE    list the spans of each request that clients of OpenTelemetry sent "
 	"to\n"
 	"                       the store of 'stackcam serve' in this folder\n"
@@ -90,6 +95,7 @@ static const char help[] =
 	"  stackcam record -a -e threads,on-cpu -d 10 && stackcam explain\n"
 	"  stackcam explain --process 1234 --slowest 3 x.film\n"
 	"  stackcam explain --thread 1240 --from 14:32:08 --to 14:32:09 x.film\n"
+	"  stackcam explain --gpu x.film\n"
 	"  stackcam explain --format json x.film | jq '.requests[0].parts[0].words'\n";
 
 /* Returns 0 or an exit status. */
@@ -131,6 +137,9 @@ static int take_option(struct arguments *a, int option, char **argv)
 	case OPTION_SPANS:
 		a->spans = optarg;
 		return 0;
+	case OPTION_GPU:
+		a->is_gpu = true;
+		return 0;
 	case OPTION_ENDPOINT:
 		a->wanted.endpoint = optarg;
 		return 0;
@@ -165,6 +174,8 @@ static int parse(struct arguments *a, int argc, char **argv)
 	}
 	if (a->spans && a->is_json)
 		return cmd_usage("explain", "--spans is for text; the API has /api/v1/spans");
+	if (a->is_gpu && (a->spans || a->wanted.id || a->wanted.endpoint))
+		return cmd_usage("explain", "--gpu explains devices, not requests");
 	if (optind + 1 < argc)
 		return cmd_usage("explain", "one film at a time; '%s' is too many",
 				 argv[optind + 1]);
@@ -271,6 +282,45 @@ static int explain(const struct arguments *a, struct film *film, struct fail *wh
 	return err;
 }
 
+/* e: null where the film has no lives of threads. */
+static int write_gpu(const struct arguments *a, struct film *film, struct explainer *e,
+		     const struct filter *filter, struct fail *why)
+{
+	struct explain_gpu gpu;
+	struct output output;
+	int err = explain_gpu_make(&gpu, film, e, filter, why), closed;
+
+	if (!err)
+		err = output_open(&output, a->output, why);
+	if (!err) {
+		output_like(&output, a->film);
+		err = a->is_json ? show_explain_gpu_json(&gpu, film, e, output.file, why)
+				 : show_explain_gpu(&gpu, film, e, output.file, why);
+		if (!err && !a->is_json && !fflush(output.file))
+			words_lost(film, film_find_event(film, event_type(EVENT_GPU_LANES)->name),
+				   e ? e->event : 0, stderr);
+		closed = output_close(&output, !err, err ? NULL : why);
+		err = err ? err : closed;
+	}
+	explain_gpu_free(&gpu);
+	return err;
+}
+
+/* Threads other than those that launch are part of what these waited for. */
+static int explain_gpu(const struct arguments *a, struct film *film, struct fail *why)
+{
+	const struct filter times = {.from = a->filter.from, .to = a->filter.to};
+	struct explainer e = {0};
+	int err = 0;
+
+	if (slices_event(film))
+		err = explainer_init(&e, film, &times, NULL, why);
+	if (!err)
+		err = write_gpu(a, film, e.film ? &e : NULL, &a->filter, why);
+	explainer_free(&e);
+	return err;
+}
+
 static int run(const struct arguments *a)
 {
 	struct film *film = NULL;
@@ -280,7 +330,7 @@ static int run(const struct arguments *a)
 	if (!err)
 		film_look_at_end(film);
 	if (!err)
-		err = explain(a, film, &why);
+		err = a->is_gpu ? explain_gpu(a, film, &why) : explain(a, film, &why);
 	if (film)
 		words_cut_off(film, NULL, stderr);
 	film_free(film);

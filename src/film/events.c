@@ -249,6 +249,19 @@ static const struct event_type ours[EVENT_IDS] = {
 				 "work that ran",
 			.abroad = {"gpu_wait", "gpu_wait"},
 		},
+	[EVENT_GPU_LANES] =
+		{
+			.name = "gpu-lanes",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.has_no_samples = true,
+			.is_recordable = true,
+			.title = "GPU lanes",
+			.rate = "kernels and copies",
+			.noun = "kernels and copies",
+			.about = "what every stream of GPUs ran, from when to when; for explain "
+				 "--gpu",
+		},
 	[EVENT_HBM_ALLOC] =
 		{
 			.name = "hbm-alloc",

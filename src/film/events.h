@@ -37,6 +37,7 @@ enum event_id {
 	EVENT_GPU_INSTRUCTIONS, /* samples of the instructions of these */
 	EVENT_GPU_COPIES,	/* bytes that GPUs copy and set */
 	EVENT_GPU_WAIT,		/* waits of threads for GPUs, and for which work */
+	EVENT_GPU_LANES,	/* what streams of GPUs ran, every moment */
 	EVENT_HBM_ALLOC,	/* memory of GPUs */
 	EVENT_HBM_INUSE,
 	EVENT_RDMA,

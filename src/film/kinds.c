@@ -435,6 +435,33 @@ enum {
 	LOG_COLUMNS = sizeof(log_columns) / sizeof(log_columns[0])
 };
 
+enum {
+	WORK_END,
+	WORK_DURATION,
+	WORK_THREAD,
+	WORK_REST
+};
+
+#define WORK(member, ...) \
+	LAYOUT_COLUMN(film_work, member, .view = offsetof(struct film_works, member), ##__VA_ARGS__)
+
+static const struct layout_column work_columns[] = {
+	[WORK_END] = WORK(end, .how = LAYOUT_NOISE),
+	[WORK_DURATION] = WORK(duration, .how = LAYOUT_NOISE),
+	[WORK_THREAD] = WORK(thread, .id_of = LAYOUT_THREAD),
+	WORK(stack, .id_of = LAYOUT_STACK),
+	WORK(name, .id_of = LAYOUT_FRAME),
+	WORK(launched, .how = LAYOUT_NOISE),
+	WORK(bytes),
+	WORK(device),
+	WORK(stream),
+	WORK(flags),
+};
+
+enum {
+	WORK_COLUMNS = sizeof(work_columns) / sizeof(work_columns[0])
+};
+
 static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 	[FILM_BLOCK_SAMPLES] =
 		{
@@ -601,6 +628,18 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.thread = &log_columns[LOG_THREAD],
 			.sorted = true,
 			.lost = LOST_LOG,
+		},
+	[FILM_BLOCK_WORKS] =
+		{
+			.name = "works",
+			.layout = {work_columns, WORK_COLUMNS, sizeof(struct film_work),
+				   sizeof(struct film_works)},
+			.span = FILM_SPAN_TIMES,
+			.time = &work_columns[WORK_END],
+			.length = &work_columns[WORK_DURATION],
+			.thread = &work_columns[WORK_THREAD],
+			.sorted = true,
+			.lost = LOST_WORK,
 		},
 };
 

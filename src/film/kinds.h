@@ -9,6 +9,7 @@
 #include "film/losses.h"
 #include "film/schema.h"
 #include "film/gauges.h"
+#include "film/works.h"
 
 /*
  * The kinds of blocks of what was observed, a row each: what their rows are, in which order, of
@@ -43,6 +44,7 @@ union film_view {
 	struct film_values values;
 	struct film_gauges gauges;
 	struct film_logs logs;
+	struct film_works works;
 };
 
 struct film_kind {

@@ -22,6 +22,7 @@ static const char *const own_reasons[OWN_LOSSES] = {
 	[LOST_VALUE] = "film: no room for another value of a call before the next commit",
 	[LOST_GAUGE] = "film: no room for another value of the machine before the next commit",
 	[LOST_LOG] = "film: no room for a part of a logged line before the next commit",
+	[LOST_WORK] = "film: no room for another kernel or copy before the next commit",
 	[LOST_REASON] = "film: no room for another reason of a loss",
 };
 

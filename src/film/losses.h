@@ -26,6 +26,7 @@ enum own_loss {
 	LOST_VALUE,
 	LOST_GAUGE,
 	LOST_LOG,
+	LOST_WORK,
 	LOST_REASON,
 	OWN_LOSSES,
 };

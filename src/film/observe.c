@@ -133,6 +133,11 @@ void film_gauge(struct film_writer *w, uint32_t event, const struct film_gauge *
 	film_put(w, FILM_BLOCK_GAUGES, event, 0, 0, gauge, 1);
 }
 
+void film_work(struct film_writer *w, uint32_t event, const struct film_work *work)
+{
+	film_put(w, FILM_BLOCK_WORKS, event, 0, 0, work, 1);
+}
+
 void film_log(struct film_writer *w, uint32_t event, const struct film_log *parts, size_t count)
 {
 	film_put(w, FILM_BLOCK_LOGS, event, 0, 0, parts, count);

@@ -8,6 +8,7 @@
 #include "film/film.h"
 #include "film/logs.h"
 #include "film/gauges.h"
+#include "film/works.h"
 
 /*
  * Reads a film. A film is untrusted input: it may be truncated, come from another version, or be
@@ -181,12 +182,17 @@ int film_each_logs(struct film *film, uint32_t event, uint64_t from, uint64_t to
 		   int (*take)(void *context, const struct film_logs *logs), void *context,
 		   struct fail *why);
 
+/* The same for kernels and copies of devices that end in [from, to), sorted by end. */
+int film_each_works(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		    int (*take)(void *context, const struct film_works *works), void *context,
+		    struct fail *why);
+
 /* The end of an event's last turn, without decompressing blocks; 0: none. */
 uint64_t film_turns_end(const struct film *film, uint32_t event);
 
 /*
- * Whether the film has waits, waits for locks, turns, requests, gauges of the machine, or log lines
- * of an event.
+ * Whether the film has waits, waits for locks, turns, requests, gauges of the machine, log lines, or
+ * what devices ran, of an event.
  */
 bool film_has_waits(const struct film *film, uint32_t event);
 bool film_has_locks(const struct film *film, uint32_t event);
@@ -194,6 +200,7 @@ bool film_has_turns(const struct film *film, uint32_t event);
 bool film_has_requests(const struct film *film, uint32_t event);
 bool film_has_gauges(const struct film *film, uint32_t event);
 bool film_has_logs(const struct film *film, uint32_t event);
+bool film_has_works(const struct film *film, uint32_t event);
 
 /* Whether the film has any block of an event. */
 bool film_has_any(const struct film *film, uint32_t event);

@@ -59,6 +59,7 @@ enum film_block_kind {
 	FILM_BLOCK_VALUES = 11,	 /* arguments and results of calls */
 	FILM_BLOCK_GAUGES = 12,	 /* gauges of the machine */
 	FILM_BLOCK_LOGS = 13,	 /* log lines that threads wrote */
+	FILM_BLOCK_WORKS = 14,	 /* what streams of devices ran */
 	FILM_BLOCK_KINDS,
 };
 

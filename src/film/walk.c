@@ -38,6 +38,7 @@ struct walk {
 		int (*values)(void *context, const struct film_values *values);
 		int (*gauges)(void *context, const struct film_gauges *gauges);
 		int (*logs)(void *context, const struct film_logs *logs);
+		int (*works)(void *context, const struct film_works *works);
 		int (*samples)(void *context, const struct film_samples *samples);
 		int (*calls)(void *context, const struct film_calls *calls);
 		int (*probe)(void *context, const struct film_probe *probe);
@@ -392,6 +393,7 @@ DEFINE_EACH(requests, FILM_BLOCK_REQUESTS)
 DEFINE_EACH(values, FILM_BLOCK_VALUES)
 DEFINE_EACH(gauges, FILM_BLOCK_GAUGES)
 DEFINE_EACH(logs, FILM_BLOCK_LOGS)
+DEFINE_EACH(works, FILM_BLOCK_WORKS)
 
 int film_each_turns_at_once(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 			    int (*take)(void *context, const struct film_turns *turns),

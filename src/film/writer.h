@@ -8,6 +8,7 @@
 #include "film/film.h"
 #include "film/logs.h"
 #include "film/gauges.h"
+#include "film/works.h"
 
 /*
  * Writes a film. All calls must come from one thread. Rows stay in memory until film_commit()
@@ -127,6 +128,9 @@ void film_values(struct film_writer *w, uint32_t event, const struct film_value 
 
 /* Adds a gauge of the machine. */
 void film_gauge(struct film_writer *w, uint32_t event, const struct film_gauge *gauge);
+
+/* Adds a kernel or copy that a device ran. */
+void film_work(struct film_writer *w, uint32_t event, const struct film_work *work);
 
 /* Adds all parts of a log line. */
 void film_log(struct film_writer *w, uint32_t event, const struct film_log *parts, size_t count);

@@ -29,7 +29,7 @@ struct command_variable {
 	bool is_list; /* what it had before stays, behind a colon */
 };
 
-#define COMMAND_VARIABLES_MAX 6
+#define COMMAND_VARIABLES_MAX 8
 struct command_environment {
 	struct command_variable at[COMMAND_VARIABLES_MAX];
 	size_t count;

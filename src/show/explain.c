@@ -404,6 +404,14 @@ static int put_unexplained(const struct teller *t)
 	return err;
 }
 
+int show_explain_parts(struct explainer *e, const struct explanation *x, unsigned int depth,
+		       FILE *out)
+{
+	struct teller t = {e, x, out, (x->to - x->from) / 200};
+
+	return put_parts(&t, x->first, depth);
+}
+
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out)
 {
 	struct teller t = {e, x, out, (x->to - x->from) / 200};

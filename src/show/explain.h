@@ -5,9 +5,11 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "query/explain/explain.h"
 #include "query/explain/answer.h"
 #include "query/explain/disk.h"
+#include "query/explain/gpu.h"
 
 /* Explanations as sentences and as JSON, harmless. */
 
@@ -120,6 +122,28 @@ static inline const struct slice *explain_part_slice(const struct explainer *e,
 
 /* A kind as explain_kind() calls it, for a sentence: "time ready but not running". */
 const char *explain_kind_words(const char *kind);
+
+/*
+ * The parts of an explanation, each indented by depth and its own place in the tree. 0 or -ENOMEM.
+ */
+int show_explain_parts(struct explainer *e, const struct explanation *x, unsigned int depth,
+		       FILE *out);
+/* The same as "parts", into an object that is open. */
+int show_explain_parts_json(struct json *j, struct explainer *e, const struct explanation *x);
+
+/*
+ * Why devices idled. e: as for explain_gpu_make(). 0, or a negative errno with *why filled.
+ */
+int show_explain_gpu(const struct explain_gpu *gpu, const struct film *film, struct explainer *e,
+		     FILE *out, struct fail *why);
+int show_explain_gpu_json(const struct explain_gpu *gpu, const struct film *film,
+			  struct explainer *e, FILE *out, struct fail *why);
+/*
+ * One sentence on a device: how long it was idle, and the most important reason, appended to words;
+ * it may hold any bytes that the film has.
+ */
+void explain_gpu_words(const struct explain_gpu *gpu, const struct explain_gpu_device *device,
+		       const struct film *film, struct explainer *e, struct buf *words);
 
 /* 0 or -ENOMEM. */
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out);

@@ -182,6 +182,15 @@ static void put_parts(struct writer *w, uint32_t first)
 	json_close(&w->j, ']');
 }
 
+int show_explain_parts_json(struct json *j, struct explainer *e, const struct explanation *x)
+{
+	struct writer w = {.j = *j, .e = e, .x = x};
+
+	put_parts(&w, x->first);
+	*j = w.j;
+	return w.err;
+}
+
 static void put_difference(struct writer *w, const struct request *request)
 {
 	struct explain_difference d = {0};

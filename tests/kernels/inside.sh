@@ -7,7 +7,7 @@ mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
 cd /tmp || exit 1
-events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside on-gpu gpu-copies gpu-wait hbm-alloc hbm-inuse rdma rdma-latency rdma-memory go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
+events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside on-gpu gpu-copies gpu-wait gpu-lanes hbm-alloc hbm-inuse rdma rdma-latency rdma-memory go-wait go-queue go-idle go-lanes task-lanes vthread-lanes requests deaths machine logs"
 able= # of these, what is recorded here
 
 # word NAME: what the kernel's command line says of it

@@ -27,6 +27,9 @@ struct driver_truth {
 	uint64_t handed_over; /* buffers of records */
 };
 
+/* From that stream on, they are of the second device. */
+#define DRIVER_SECOND_DEVICE 12
+
 /* Kernels and copies of a stream "run" one after the other, each for a time of its own. */
 struct driver_kernel {
 	const char *name;
@@ -41,7 +44,7 @@ struct driver_ran {
 	const char *name; /* of a kernel; null: a copy */
 	uint8_t direction,
 		from; /* of a copy: CUpti_ActivityMemcpyKind and …MemoryKind; 15: memset */
-	uint32_t number, graph, stream;
+	uint32_t number, graph, stream, device;
 	uint64_t bytes, begin, end;
 };
 

@@ -165,6 +165,7 @@ static void put_kernel(const struct driver_ran *ran)
 		put(record, 24, &ran->end, sizeof(ran->end));
 	}
 	if (record) {
+		put(record, 40, &ran->device, sizeof(ran->device));
 		put(record, 48, &ran->stream, sizeof(ran->stream));
 		put(record, 92, &ran->number, sizeof(ran->number));
 		put(record, 104, &ran->name, sizeof(ran->name));
@@ -186,6 +187,7 @@ static void put_copy(const struct driver_ran *ran)
 	put(record, 8, &ran->bytes, sizeof(ran->bytes));
 	put(record, 16, &ran->begin, sizeof(ran->begin));
 	put(record, 24, &ran->end, sizeof(ran->end));
+	put(record, 32, &ran->device, sizeof(ran->device));
 	put(record, 40, &ran->stream, sizeof(ran->stream));
 	put(record, kind == PEERS ? 60 : 44, &ran->number, sizeof(ran->number));
 	put(record, kind == PEERS ? 80 : 72, &ran->graph, sizeof(ran->graph));

@@ -72,6 +72,8 @@ static __always_inline __u32 kind_of(__u64 place)
 {
 	if (place == ON_GPU_PLACE_NAME)
 		return ON_GPU_NAME;
+	if (place == ON_GPU_PLACE_WORKS)
+		return ON_GPU_WORKS_RAN;
 	return place == ON_GPU_PLACE_WAIT ? ON_GPU_WAIT : ON_GPU_LAUNCH;
 }
 
@@ -112,6 +114,12 @@ int on_gpu_site(struct probe_regs *ctx)
 		if (REGS_ARG1(ctx) && bpf_probe_read_user_str(scratch->behind, ON_GPU_NAME_BYTES,
 							      (const void *)REGS_ARG2(ctx)) < 0)
 			scratch->behind[0] = 0;
+	} else if (place == ON_GPU_PLACE_WORKS) {
+		words = ON_GPU_WORKS * ON_GPU_WORK_WORDS;
+		/* what cannot be read is none */
+		if (bpf_probe_read_user(scratch->behind, words * sizeof(__u64),
+					(const void *)REGS_ARG1(ctx)))
+			__builtin_memset(scratch->behind, 0, words * sizeof(__u64));
 	} else if (want_user && capture_registers(scratch, task)) {
 		capture_wants_walk(scratch);
 	}

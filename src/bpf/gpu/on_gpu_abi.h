@@ -21,9 +21,16 @@ enum {
 	ON_GPU_SAMPLES = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 3), /* a struct on_gpu_samples */
 	ON_GPU_WAIT = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 4),	 /* a wait begins: as a launch */
 	ON_GPU_WAITED = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 5),	 /* a struct on_gpu_waited */
+	/*
+	 * Kernels and copies that have run: a capture_record without frames, and behind it
+	 * ON_GPU_WORKS of struct gpu_work (inject/gpu_places.h).
+	 */
+	ON_GPU_WORKS_RAN = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 6),
 };
 
 #define ON_GPU_NAME_BYTES 512
+#define ON_GPU_WORKS	  12
+#define ON_GPU_WORK_WORDS 6
 
 /* What is seen at a probe: its cookie, as in inject/gpu_places.h. */
 enum on_gpu_place {
@@ -34,6 +41,7 @@ enum on_gpu_place {
 	ON_GPU_PLACE_SAMPLES,
 	ON_GPU_PLACE_WAIT,
 	ON_GPU_PLACE_WAITED,
+	ON_GPU_PLACE_WORKS,
 };
 
 /* One kernel or copy has run, or several of one name have. */

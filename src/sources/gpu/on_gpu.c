@@ -22,6 +22,7 @@
 #include "bpf/probes.skel.h"
 #include "sources/gpu/copies.h"
 #include "sources/gpu/instructions.h"
+#include "sources/gpu/lanes.h"
 #include "sources/gpu/losses.h"
 #include "sources/gpu/names.h"
 #include "sources/gpu/waits.h"
@@ -34,7 +35,8 @@ _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL ==
 		       ON_GPU_PLACE_REST == GPU_PLACE_REST && ON_GPU_PLACE_NAME == GPU_PLACE_NAME &&
 		       ON_GPU_PLACE_SAMPLES == GPU_PLACE_SAMPLES &&
 		       ON_GPU_PLACE_WAIT == GPU_PLACE_WAIT &&
-		       ON_GPU_PLACE_WAITED == GPU_PLACE_WAITED,
+		       ON_GPU_PLACE_WAITED == GPU_PLACE_WAITED &&
+		       ON_GPU_PLACE_WORKS == GPU_PLACE_WORKS,
 	       "the library's places are cookies of its probes");
 
 /* As many samples as a CPU can have in a second, about. */
@@ -60,6 +62,7 @@ enum {
 	OF_INSTRUCTIONS,
 	OF_COPIES,
 	OF_WAITS,
+	OF_LANES,
 	EVENTS
 };
 
@@ -124,6 +127,10 @@ static int command(struct source_settings *settings, struct command_environment 
 		snprintf(variable->value, sizeof(variable->value), "%u",
 			 (unsigned int)settings->values[BUDGET]);
 	}
+	if (settings->events >> OF_LANES & 1) {
+		variable = &environment->at[environment->count++];
+		*variable = (struct command_variable){.name = GPU_LANES_VARIABLE, .value = "1"};
+	}
 	if (!has_instructions(settings))
 		return 0;
 	return hand_over_code(settings, &environment->at[environment->count++], why);
@@ -176,7 +183,8 @@ static int attach(struct source *source, struct fail *why)
 static void add_event(struct source *source)
 {
 	static const enum event_id ids[EVENTS] = {EVENT_ON_GPU, EVENT_GPU_INSTRUCTIONS,
-						  EVENT_GPU_COPIES, EVENT_GPU_WAIT};
+						  EVENT_GPU_COPIES, EVENT_GPU_WAIT,
+						  EVENT_GPU_LANES};
 	struct on_gpu *on_gpu = source->state;
 
 	source_add_events(source, ids, EVENTS, "records of the device", on_gpu->of_film);
@@ -293,6 +301,31 @@ static void take_state(struct on_gpu *on_gpu, uint64_t state, uint64_t number)
 		on_gpu->losses.untimed = add_saturated(on_gpu->losses.untimed, number);
 }
 
+/* Null: not known. */
+static const char *work_name(struct source *source, uint32_t pid, uint64_t work)
+{
+	return gpu_is_copy(work) ? gpu_copy_name(work) : name_of(source, pid, work);
+}
+
+static void take_works(struct source *source, const struct capture_record *record, uint64_t lost)
+{
+	struct on_gpu *on_gpu = source->state;
+	const struct gpu_lanes_to to = {
+		.source = source,
+		.launches = on_gpu->launches,
+		.event = on_gpu->of_film[OF_LANES],
+		.begun = on_gpu->begun,
+		.name_of = work_name,
+	};
+
+	if (!to.event || !source_is_meant(source, &record->identity))
+		return;
+	if (record->head.kind == ON_GPU_WORKS_RAN)
+		on_gpu->losses.damaged += gpu_lanes_write(&to, record);
+	else
+		gpu_lanes_write_lost(&to, record, lost);
+}
+
 static void take_name(struct source *source, const struct capture_record *record)
 {
 	struct on_gpu *on_gpu = source->state;
@@ -308,6 +341,8 @@ static void take_name(struct source *source, const struct capture_record *record
 	if (!hash) {
 		take_state(on_gpu, record->identity.value, words[0]);
 		take_state_of_samples(source, record, words[0]);
+		if (record->identity.value == GPU_STATE_LOST_SINCE)
+			take_works(source, record, words[0]);
 		return;
 	}
 	memcpy(text, words, sizeof(words));
@@ -347,12 +382,6 @@ static uint64_t end_of(const struct on_gpu *on_gpu, uint64_t end, uint64_t time)
 	if (end > time)
 		return time;
 	return end > on_gpu->begun ? end : on_gpu->begun;
-}
-
-/* Null: not known. */
-static const char *work_name(struct source *source, uint32_t pid, uint64_t work)
-{
-	return gpu_is_copy(work) ? gpu_copy_name(work) : name_of(source, pid, work);
 }
 
 static void write_ran(struct source *source, const struct on_gpu_ran *ran,
@@ -432,6 +461,8 @@ static void take(struct source *source, const struct capture_head *head,
 
 	if (head->kind == ON_GPU_LAUNCH || head->kind == ON_GPU_WAIT)
 		take_call(source, (const struct capture_record *)head, handover);
+	else if (head->kind == ON_GPU_WORKS_RAN)
+		take_works(source, (const struct capture_record *)head, 0);
 	else if (head->kind == ON_GPU_NAME)
 		take_name(source, (const struct capture_record *)head);
 	else if (head->kind == ON_GPU_RAN && head->size == sizeof(struct on_gpu_ran))
@@ -537,7 +568,8 @@ static void free_state(struct source *source)
 	free(on_gpu);
 }
 
-static const char *const events[] = {"on-gpu", "gpu-instructions", "gpu-copies", "gpu-wait", NULL};
+static const char *const events[] = {"on-gpu",	 "gpu-instructions", "gpu-copies",
+				     "gpu-wait", "gpu-lanes",	     NULL};
 
 static const struct source_option options[] = {
 	[BUDGET] = {"gpu-budget", 0, false, "PERCENT",

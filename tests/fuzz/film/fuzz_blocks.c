@@ -263,7 +263,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	block = malloc(room);
 	packed = ZSTD_compress(block, room, data + 3, size - 3, 1);
 	check(!ZSTD_isError(packed));
-	switch (data[0] % 21) {
+	switch (data[0] % 22) {
 	case 0:
 		take_kind(FILM_BLOCK_SAMPLES, block, packed, (uint32_t)count);
 		break;
@@ -323,6 +323,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 19:
 		take_kind(FILM_BLOCK_LOGS, block, packed, (uint32_t)count);
+		break;
+	case 20:
+		take_kind(FILM_BLOCK_WORKS, block, packed, (uint32_t)count);
 		break;
 	default:
 		call_round_trip(data + 3, size - 3);

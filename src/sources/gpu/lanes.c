@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/gpu/lanes.h"
+
+#include <string.h>
+
+#include "../inject/gpu_places.h"
+#include "bpf/gpu/on_gpu_abi.h"
+#include "film/writer.h"
+#include "sources/gpu/copies.h"
+#include "sources/memory/record.h"
+
+_Static_assert(ON_GPU_WORKS == GPU_WORKS &&
+		       ON_GPU_WORK_WORDS * sizeof(uint64_t) == sizeof(struct gpu_work),
+	       "the library hands over as many as the probe reads");
+
+/* Who launched it, if that is one of the samples; else any thread of the process. */
+static void find_launch(const struct gpu_lanes_to *to, uint32_t pid, const struct gpu_work *of,
+			struct film_work *work)
+{
+	struct waiting_half launch;
+
+	if (!of->number || !waiting_take(to->launches, pid, of->number, &launch)) {
+		work->flags |= FILM_WORK_UNSAMPLED;
+		work->thread = source_first_thread(to->source, pid);
+		return;
+	}
+	/* its time comes with another record */
+	waiting_put(to->launches, &launch);
+	work->thread = launch.place.thread;
+	work->stack = launch.place.stack;
+	if (launch.time < of->begin)
+		work->launched = of->begin - launch.time;
+}
+
+static void write_work(const struct gpu_lanes_to *to, uint32_t pid, const struct gpu_work *of)
+{
+	const char *name = to->name_of(to->source, pid, of->work);
+	struct film_work work = {
+		.end = of->end,
+		.duration = of->end - of->begin,
+		.bytes = of->bytes,
+		.name = name ? samples_mark(to->source->host->samples, name) : 0,
+		.device = of->device,
+		.stream = of->stream,
+		.flags = gpu_is_copy(of->work) ? FILM_WORK_COPY : 0,
+	};
+
+	find_launch(to, pid, of, &work);
+	if (work.thread)
+		film_work(to->source->host->film, to->event, &work);
+}
+
+uint64_t gpu_lanes_write(const struct gpu_lanes_to *to, const struct capture_record *record)
+{
+	struct gpu_work works[GPU_WORKS];
+	uint64_t words[ON_GPU_WORKS * ON_GPU_WORK_WORDS], damaged = 0;
+
+	if (!mem_record_words(record, words, sizeof(words) / sizeof(words[0])))
+		return 1;
+	memcpy(works, words, sizeof(works));
+	for (size_t i = 0; i < GPU_WORKS && works[i].end; i++) {
+		/* a process may say anything; what ran before the film is none of it */
+		if (works[i].begin > works[i].end || works[i].end > record->head.time)
+			damaged++;
+		else if (works[i].end > to->begun)
+			write_work(to, record->identity.pid, &works[i]);
+	}
+	return damaged;
+}
+
+void gpu_lanes_write_lost(const struct gpu_lanes_to *to, const struct capture_record *record,
+			  uint64_t since)
+{
+	uint64_t end = record->head.time;
+	struct film_work work = {
+		.end = end,
+		.thread = source_first_thread(to->source, record->identity.pid),
+		.flags = FILM_WORK_LOST | FILM_WORK_UNSAMPLED,
+	};
+
+	if (since < to->begun)
+		since = to->begun;
+	work.duration = end > since ? end - since : 0;
+	if (work.thread)
+		film_work(to->source->host->film, to->event, &work);
+}
