@@ -116,7 +116,7 @@ _stackcam_options()
 		;;
 	explain)
 		echo "-p --process -t --thread -n --name --from --to --request --endpoint
-			--slowest --spans --format
+			--slowest --gpu --spans --format
 			-o --output -h --help"
 		;;
 	play) echo "--port --open -h --help" ;;

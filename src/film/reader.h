@@ -191,8 +191,8 @@ int film_each_works(struct film *film, uint32_t event, uint64_t from, uint64_t t
 uint64_t film_turns_end(const struct film *film, uint32_t event);
 
 /*
- * Whether the film has waits, waits for locks, turns, requests, gauges of the machine, log lines, or
- * what devices ran, of an event.
+ * Whether the film has waits, waits for locks, turns, requests, gauges of the machine, log lines,
+ * or what devices ran, of an event.
  */
 bool film_has_waits(const struct film *film, uint32_t event);
 bool film_has_locks(const struct film *film, uint32_t event);

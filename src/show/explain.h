@@ -142,8 +142,8 @@ int show_explain_gpu_json(const struct explain_gpu *gpu, const struct film *film
  * One sentence on a device: how long it was idle, and the most important reason, appended to words;
  * it may hold any bytes that the film has.
  */
-void explain_gpu_words(const struct explain_gpu *gpu, const struct explain_gpu_device *device,
-		       const struct film *film, struct explainer *e, struct buf *words);
+void explain_gpu_sentence(const struct explain_gpu *gpu, const struct explain_gpu_device *device,
+			  const struct film *film, struct explainer *e, struct buf *words);
 
 /* 0 or -ENOMEM. */
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "show/explain.h"
@@ -11,7 +12,7 @@
 enum {
 	LAUNCHERS_SHOWN = 4,
 	COPIES_SHOWN = 6,
-	FRAMES_SHOWN = 4,
+	FRAMES_SHOWN = 5,
 	DEPTH_SHOWN = 4,
 };
 
@@ -22,7 +23,7 @@ struct gpu_teller {
 	FILE *out;
 };
 
-/* What each kind is; of a device with %s where that says more. */
+/* What each kind is. */
 static const char *const kind_words[EXPLAIN_GPU_KINDS] = {
 	"kernels ran",
 	"copies, while no kernel ran",
@@ -62,7 +63,9 @@ static void stack_words(const struct film *film, uint32_t stack, struct buf *wor
 		const struct film_frame *frame = &film->frames[film->stacks[stack].frame];
 		const char *name = film->functions[frame->function].name;
 
-		if (!frame->function || !*name || frame->kind == FILM_FRAME_KERNEL)
+		/* how stackcam itself heard of the launch does not matter */
+		if (!frame->function || !*name || frame->kind == FILM_FRAME_KERNEL ||
+		    strstr(film->images[frame->image].path, "libstackcam-"))
 			continue;
 		buf_put_text(words, shown++ ? " < " : "");
 		buf_put_text(words, name);
@@ -73,7 +76,7 @@ static void stack_words(const struct film *film, uint32_t stack, struct buf *wor
 
 /* -- the sentence ------------------------------------------------------------------------------ */
 
-/* The longest part that the device's thread waited for, and what that was a wait for, and so on. */
+/* The longest part of what the thread did, and of what that was a wait for, and so on. */
 static void cause_words(const struct gpu_teller *t, const struct explain_gpu_launcher *launcher,
 			struct buf *words)
 {
@@ -83,17 +86,17 @@ static void cause_words(const struct gpu_teller *t, const struct explain_gpu_lau
 
 	buf_put_text(words, "mostly because ");
 	thread_words(t->film, launcher->thread, words);
-	buf_put_text(words, " did not launch");
+	buf_put_text(words, " did not launch the next one");
 	if (!launcher->is_known || !at) {
 		buf_put_text(words, "; what it did is not known: record with "
 				    "'-e gpu-lanes,threads,on-cpu'");
 		return;
 	}
-	buf_put_text(words, ", but was, longest, ");
+	buf_put_text(words, ": it was, longest, ");
 	for (unsigned int depth = 0; at && depth < DEPTH_SHOWN; depth++) {
 		const struct explain_part *part = &x->parts.at[at - 1];
 
-		/* of a wait that is followed, what most of it was spent with */
+		/* of a wait that is followed, what most was spent with */
 		if (depth && part->duration * 2 < x->parts.at[part->parent - 1].duration)
 			break;
 		words_value(time, sizeof(time), "ns", part->duration);
@@ -104,15 +107,20 @@ static void cause_words(const struct gpu_teller *t, const struct explain_gpu_lau
 	}
 }
 
+/* Before and behind all work only where there is nothing else. */
 static enum explain_gpu_kind most_of(const struct explain_gpu_device *device,
 				     enum explain_gpu_kind first)
 {
 	enum explain_gpu_kind most = first;
 
 	for (unsigned int kind = first; kind < EXPLAIN_GPU_KINDS; kind++)
-		if (device->ns[kind] > device->ns[most])
+		if (device->ns[kind] > device->ns[most] && kind != EXPLAIN_GPU_BEFORE &&
+		    kind != EXPLAIN_GPU_AFTER)
 			most = (enum explain_gpu_kind)kind;
-	return most;
+	if (device->ns[most])
+		return most;
+	return device->ns[EXPLAIN_GPU_BEFORE] > device->ns[EXPLAIN_GPU_AFTER] ? EXPLAIN_GPU_BEFORE
+									      : EXPLAIN_GPU_AFTER;
 }
 
 static void reason_words(const struct gpu_teller *t, const struct explain_gpu_device *device,
@@ -161,8 +169,8 @@ static void reason_words(const struct gpu_teller *t, const struct explain_gpu_de
 	}
 }
 
-void explain_gpu_words(const struct explain_gpu *gpu, const struct explain_gpu_device *device,
-		       const struct film *film, struct explainer *e, struct buf *words)
+void explain_gpu_sentence(const struct explain_gpu *gpu, const struct explain_gpu_device *device,
+			  const struct film *film, struct explainer *e, struct buf *words)
 {
 	const struct gpu_teller t = {gpu, film, e, NULL};
 	uint64_t whole = gpu->to - gpu->from, idle = whole - device->ns[EXPLAIN_GPU_KERNELS];
@@ -175,6 +183,10 @@ void explain_gpu_words(const struct explain_gpu *gpu, const struct explain_gpu_d
 		reason_words(&t, device, words);
 	}
 	buf_put_u8(words, '.');
+	idle = device->ns[EXPLAIN_GPU_BEFORE] + device->ns[EXPLAIN_GPU_AFTER];
+	if (idle * 10 > whole)
+		buf_printf(words, " %.0f %% are before its first and after its last work.",
+			   words_percent(idle, whole));
 }
 
 /* -- the whole --------------------------------------------------------------------------------- */
@@ -292,7 +304,7 @@ static int put_device(const struct gpu_teller *t, const struct explain_gpu_devic
 	char time[32];
 	int err;
 
-	explain_gpu_words(t->gpu, device, t->film, t->e, &words);
+	explain_gpu_sentence(t->gpu, device, t->film, t->e, &words);
 	err = put_line(t, &words);
 	words_value(time, sizeof(time), "ns", whole);
 	if (!err)

@@ -73,7 +73,7 @@ static void put_device(struct gpu_writer *w, const struct explain_gpu_device *de
 	json_text(&w->j, "comm", process->comm);
 	json_u64(&w->j, "device", device->device);
 	json_u64(&w->j, "duration", w->gpu->to - w->gpu->from);
-	explain_gpu_words(w->gpu, device, w->film, w->e, &words);
+	explain_gpu_sentence(w->gpu, device, w->film, w->e, &words);
 	buf_put_u8(&words, 0);
 	if (words.failed)
 		w->err = -ENOMEM;

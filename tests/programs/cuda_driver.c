@@ -119,6 +119,7 @@ static int release(uint64_t key)
 
 static uint64_t busy_until[STREAMS];
 static uint64_t launch_ns; /* from a launch to its begin: DRIVER_LAUNCH_NS of the environment */
+static uint64_t gap_ns;	   /* between works of a stream, at least: DRIVER_GAP_NS */
 static uint32_t last_number, last_graph;
 
 EXPORTED int driver_hook(const struct driver_hooks *to)
@@ -159,8 +160,8 @@ static void run(struct driver_ran *ran, uint64_t ns)
 	ran->begin = now() + launch_ns;
 	ran->device = ran->stream >= DRIVER_SECOND_DEVICE;
 	pthread_mutex_lock(&lock);
-	if (ran->begin < *until)
-		ran->begin = *until;
+	if (ran->begin < *until + gap_ns)
+		ran->begin = *until + gap_ns;
 	*until = ran->end = ran->begin + ns;
 	truth.kernels_ns[tag] += ns;
 	truth.copied[tag] += ran->bytes;
@@ -199,10 +200,11 @@ static int do_cuInit(unsigned int flags)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
 	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
-	const char *late = getenv("DRIVER_LAUNCH_NS");
+	const char *late = getenv("DRIVER_LAUNCH_NS"), *gap = getenv("DRIVER_GAP_NS");
 	int (*begin)(void);
 
 	(void)flags;
+	gap_ns = gap ? strtoull(gap, NULL, 10) : 0;
 	launch_ns = late ? strtoull(late, NULL, 10) : 0;
 	*(void **)&begin = library ? dlsym(library, "InitializeInjection") : NULL;
 	if (begin)

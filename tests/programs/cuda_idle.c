@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lets a device idle that cuda_driver.c stands for: steps of a kernel and of what keeps the CPU from
- * launching the next one, as the first argument names it; the second one: how many steps; the
+ * Lets a device idle that cuda_driver.c stands for: steps of a kernel and of what keeps the CPU
+ * from launching the next one, as the first argument names it; the second one: how many steps; the
  * third one: a file that it may write. At the end it prints, ns, what the kernels of the first
  * device took.
  */

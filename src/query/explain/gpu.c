@@ -157,7 +157,7 @@ static int add_not_launched(struct explain_gpu_device *device, uint32_t thread, 
 	return 0;
 }
 
-/* Who launched a work, or, where that is not known, the next one of which it is; null: none. */
+/* The work itself, or the next one, if its launch is known; null: none. */
 static const struct work *launch_of(const struct dividing *d, const struct work *next)
 {
 	while (next < d->works + d->count && next->is_unsampled)
@@ -196,6 +196,11 @@ static int divide_gap(struct dividing *d, const struct work *next, enum explain_
 	const bool is_short = end - start < EXPLAIN_GPU_SHORT_NS;
 	int err = 0;
 
+	/* gaps come in order */
+	while (d->lost_count && d->lost->end <= start) {
+		d->lost++;
+		d->lost_count--;
+	}
 	d->device->shorts += next && is_short;
 	for (size_t i = 0; !err && i <= d->lost_count && start < end; i++) {
 		const struct work none = {.start = end, .end = end};
@@ -439,7 +444,7 @@ int explain_gpu_make(struct explain_gpu *gpu, struct film *film, struct explaine
 			   "cannot explain GPUs: more than %u kernels and copies", WORKS_MAX);
 	if (!err && !l.works.count)
 		err = no_works(film, why);
-	if (!err) {
+	if (!err && l.works.count) {
 		qsort(l.works.at, l.works.count, sizeof(*l.works.at), by_device_and_start);
 		join_lost(&l);
 		err = make_devices(gpu, &l, e);

@@ -36,7 +36,7 @@ struct explain_gpu_launcher {
 	uint32_t thread;
 	vec(struct explain_span) spans;
 	uint64_t ns;	      /* of these */
-	uint64_t guessed;     /* of that: the launch is no sample, so it is that of the next one */
+	uint64_t guessed;     /* of that: the launch was not sampled: it is that of the next one */
 	bool is_known;	      /* x is filled: the film has the thread's life */
 	struct explanation x; /* its parts add up to ns */
 };
@@ -44,7 +44,7 @@ struct explain_gpu_launcher {
 struct explain_gpu_device {
 	uint32_t process, device;
 	uint64_t ns[EXPLAIN_GPU_KINDS];
-	uint64_t kernels, copies_count, unsampled; /* how many; whose launch is no sample */
+	uint64_t kernels, copies_count, unsampled; /* how many; whose launch was not sampled */
 	uint64_t kernels_ns; /* the sum of all kernels, also of those at once */
 	uint64_t shorts, longest_launched;
 	vec(struct explain_gpu_copies) copies;	    /* the longest first */

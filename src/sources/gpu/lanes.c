@@ -9,11 +9,14 @@
 #include "sources/gpu/copies.h"
 #include "sources/memory/record.h"
 
+/* Clocks of devices are set to the machine's, but not exactly. */
+#define AHEAD_MAX_NS 1000000000u
+
 _Static_assert(ON_GPU_WORKS == GPU_WORKS &&
 		       ON_GPU_WORK_WORDS * sizeof(uint64_t) == sizeof(struct gpu_work),
 	       "the library hands over as many as the probe reads");
 
-/* Who launched it, if that is one of the samples; else any thread of the process. */
+/* The thread that launched it, if that was sampled; else any one of the process. */
 static void find_launch(const struct gpu_lanes_to *to, uint32_t pid, const struct gpu_work *of,
 			struct film_work *work)
 {
@@ -59,8 +62,9 @@ uint64_t gpu_lanes_write(const struct gpu_lanes_to *to, const struct capture_rec
 		return 1;
 	memcpy(works, words, sizeof(works));
 	for (size_t i = 0; i < GPU_WORKS && works[i].end; i++) {
-		/* a process may say anything; what ran before the film is none of it */
-		if (works[i].begin > works[i].end || works[i].end > record->head.time)
+		/* a process may say anything; what ran before the film is left out */
+		if (works[i].begin > works[i].end ||
+		    works[i].end > record->head.time + AHEAD_MAX_NS)
 			damaged++;
 		else if (works[i].end > to->begun)
 			write_work(to, record->identity.pid, &works[i]);

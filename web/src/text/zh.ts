@@ -155,6 +155,7 @@ export const zh: Text = {
 			rss: { title: '物理内存', rate: '字节', noun: '读数', about: '进程内存的构成：堆、文件、栈' },
 			'mem-beside': { title: 'RSS 之外的内存', rate: '字节', noun: '读数', about: '进程的页表、内核栈和换出的内存' },
 			'on-gpu': { title: 'GPU 时间', rate: '个内核和复制', noun: '样本', about: 'GPU 内核和复制的运行时间，按启动它的调用栈' },
+			'gpu-lanes': { title: 'GPU 时间线', rate: '个内核或拷贝', noun: '内核和拷贝', about: 'GPU 的每个 stream 运行了什么，从何时到何时；供 explain --gpu 使用' },
 			'gpu-wait': { title: '等待 GPU', rate: '个线程在等待', noun: '样本', about: '线程等待 GPU 的时间，按等待的调用栈和当时运行的工作' },
 			'gpu-copies': { title: 'GPU 复制', rate: '字节/秒', noun: '样本', about: 'GPU 复制和填充的字节数，按方向和发起它的调用栈' },
 			'gpu-instructions': { title: 'GPU 指令', rate: '个样本/秒', noun: '样本', about: 'GPU 的 warp 停在哪条指令、为何等待，按启动和指令' },
