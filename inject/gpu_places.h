@@ -90,8 +90,8 @@ enum gpu_state {
 	GPU_STATE_NO_COPIES,	     /* the profiling library records none: its error */
 	GPU_STATE_NO_WAITS,	     /* the same of waits; 0: records could not be compared */
 	GPU_STATE_FEWER,	     /* ms with fewer samples than usual, to keep the budget */
-	GPU_STATE_LOST_SINCE, /* from that time (ns, CLOCK_MONOTONIC) on, some were dropped */
-	GPU_STATE_OVER_BUDGET,	     /* ms with more than that, and nothing left to reduce */
+	GPU_STATE_LOST_SINCE,  /* from that time (ns, CLOCK_MONOTONIC) on, some were dropped */
+	GPU_STATE_OVER_BUDGET, /* ms with more than that, and nothing left to reduce */
 };
 
 /* FNV-1a of a name. */
