@@ -24,7 +24,7 @@
 #include "send/sender.h"
 #include "send/spool.h"
 #include "send/to_others.h"
-#include "send/to_server.h"
+#include "send/to_collectors.h"
 
 /* How long the agent goes on to send the films that wait when it has been asked to end. */
 #define PATIENCE_NS	 (5 * SECOND_NS)
@@ -163,6 +163,12 @@ static void tell_useless(void *context, const struct spool_film *film, const str
 	host_say_fail(why, "; the film is set aside");
 }
 
+static void log_line(void *context, const char *text)
+{
+	(void)context;
+	host_say("%s", text);
+}
+
 static void service_of(void *context, const struct film_process *process, char *to, size_t size)
 {
 	struct agent *agent = context;
@@ -182,10 +188,12 @@ static int open_destination(struct agent *agent, struct fail *why)
 		.token_file = o->common.token_file,
 		.stop = &agent->stop,
 	};
-	const struct to_server_options server = {
-		.url = o->where,
+	const struct to_collectors_options collectors = {
+		.urls = o->where,
 		.host = agent->host,
-		.agent = spool_agent(agent->spool),
+		.spool = agent->spool,
+		.log = log_line,
+		.context = agent,
 	};
 	struct to_others_options others = {
 		.where = o->where,
@@ -206,7 +214,7 @@ static int open_destination(struct agent *agent, struct fail *why)
 		return to_pyroscope(&others, o->push, &agent->destination, why);
 	if (o->to == AGENT_TO_OTLP)
 		return to_otlp(&others, &agent->destination, why);
-	return to_server(&server, agent->http, &agent->destination, why);
+	return to_collectors(&collectors, agent->http, &agent->destination, why);
 }
 
 static int start_sender(struct agent *agent, struct fail *why)

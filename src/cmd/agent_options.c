@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cmd/verb.h"
 #include "send/http.h"
+#include "send/to_collectors.h"
 
 #define SPAN_MIN    (SECOND_NS / 10)
 #define SPAN_MAX    (3600 * SECOND_NS)
@@ -28,7 +29,10 @@ static const char help[] =
 	"on the disk.\n"
 	"\n"
 	"Where to, one of:\n"
-	"      --to URL              to 'stackcam serve', e.g. https://films.example.com:7171\n"
+	"      --to URL[,URL…]       to 'stackcam serve', e.g. https://films.example.com:7171; of "
+	"several, to\n"
+	"                            the first that keeps a film: another one while it is away or "
+	"full\n"
 	"      --pyroscope URL       to Pyroscope, a profile per service\n"
 	"      --otlp URL            to a receiver of OpenTelemetry's profiles (OTLP over HTTP)\n"
 	"      --pprof-dir DIR       to files for 'go tool pprof', DIR/SERVICE/TIME.EVENT.pb.gz\n"
@@ -238,9 +242,30 @@ static int take_value(void *context, int option, const char *value, struct fail 
 /* What a serve on this machine made for whom it lets send, where it keeps its films by default. */
 static void find_token(struct agent_options *o)
 {
-	if (o->to == AGENT_TO_SERVER && !o->common.token_file && http_is_local(o->where) &&
-	    !access(CMD_LOCAL_TOKENS, F_OK))
+	if (o->to == AGENT_TO_SERVER && !o->common.token_file && !strchr(o->where, ',') &&
+	    http_is_local(o->where) && !access(CMD_LOCAL_TOKENS, F_OK))
 		o->common.token_file = CMD_LOCAL_TOKENS;
+}
+
+static int check_url(void *context, const char *url, struct fail *why)
+{
+	const struct agent_options *o = context;
+	const char *user;
+
+	/* what messages and films show hides that of one address */
+	if (strchr(o->where, ',') && http_user(url, &user))
+		return fail(why, -EINVAL, "give the token with --token-file",
+			    "of several servers, none can have a name and password in its address");
+	return http_check_url(url, o->common.token_file != NULL, why);
+}
+
+static int check_where(struct agent_options *o, struct fail *why)
+{
+	if (o->to == AGENT_TO_PPROF)
+		return 0;
+	if (o->to == AGENT_TO_SERVER)
+		return collectors_each(o->where, check_url, o, why);
+	return http_check_url(o->where, o->common.token_file != NULL, why);
 }
 
 static int check(struct agent_options *o)
@@ -262,7 +287,7 @@ static int check(struct agent_options *o)
 	if (!*o->where || !*o->spool)
 		return cmd_usage("agent", "a name of a folder or a server is empty");
 	find_token(o);
-	if (o->to != AGENT_TO_PPROF && http_check_url(o->where, o->common.token_file != NULL, &why))
+	if (check_where(o, &why))
 		return cmd_usage("agent", "%s; %s", why.what, why.to_do);
 	return 0;
 }

@@ -20,7 +20,7 @@ enum agent_to {
 /* The options of "stackcam agent": from its command line, and from a file of the same options. */
 struct agent_options {
 	enum agent_to to;
-	const char *where;		    /* a URL, or a folder */
+	const char *where;		    /* a URL, several (--to), or a folder */
 	bool push;			    /* to Pyroscope by push.v1 */
 	const char *ca, *certificate, *key; /* null: none */
 	const char *spool;

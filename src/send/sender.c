@@ -25,6 +25,9 @@ struct sender {
 	pthread_t thread;
 	atomic_bool ending; /* what waits is sent, and then it is over */
 	uint64_t pause;	    /* of the last failure; 0: it works */
+	/* films up to this number were held back since the oldest was looked at; 0: none */
+	uint64_t held;
+	uint64_t held_ns; /* the shortest time after which one of them is tried again */
 	char said[sizeof(((struct fail *)NULL)->what)];
 };
 
@@ -85,6 +88,11 @@ enum sent sent_by_reply(const char *url, const struct http_reply *reply, struct 
 	fail(why, -EAGAIN, NULL, "%s cannot take what is sent now: %u %s", url, reply->status,
 	     words);
 	return SENT_LATER;
+}
+
+bool sent_is_doubtful(unsigned int status)
+{
+	return status >= 500 && status != 503 && status != 507;
 }
 
 enum sent sent_by_error(int err)
@@ -168,6 +176,14 @@ static bool send_film(struct sender *s, const struct spool_film *film)
 
 	note_lost(film);
 	sent = to->send(to->self, film, &retry_after, &why);
+	if (sent == SENT_HELD) {
+		if (!s->held || retry_after < s->held_ns)
+			s->held_ns = retry_after;
+		s->held = film->number;
+		return true;
+	}
+	/* what is held back is older, and comes first */
+	s->held = 0;
 	switch (sent) {
 	case SENT:
 		spool_sent(s->options.spool, film);
@@ -204,13 +220,14 @@ static void *run(void *context)
 	struct spool_film film;
 
 	while (!atomic_load(s->options.stop)) {
-		if (spool_first(s->options.spool, &film)) {
+		if (spool_after(s->options.spool, s->held, &film)) {
 			if (!send_film(s, &film))
 				break;
 		} else if (atomic_load(&s->ending)) {
 			break;
 		} else {
-			spool_wait(s->options.spool, IDLE_NS);
+			spool_wait(s->options.spool, s->held, s->held ? s->held_ns : IDLE_NS);
+			s->held = 0;
 		}
 	}
 	return NULL;

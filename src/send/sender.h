@@ -16,6 +16,10 @@ enum sent {
 	SENT,	    /* the film is there */
 	SENT_BUT,   /* the same, but for what *why tells */
 	SENT_LATER, /* not now: to be tried again after a while */
+	/* the same, but the server may have it: no other server may get it until this one answers */
+	SENT_DOUBT,
+	/* the same, and those behind it need not wait: *retry_after says when to try it again */
+	SENT_HELD,
 	/* not as things are: a user must act; to be tried again after a longer while */
 	SENT_REFUSED,
 	SENT_USELESS, /* never: this film is of no use there */
@@ -24,14 +28,20 @@ enum sent {
 };
 struct destination {
 	/*
-	 * *why is filled if it is neither SENT nor SENT_GONE; *retry_after (ns) is set if the
-	 * server asks for some time.
+	 * *why is filled if it is neither SENT, SENT_HELD nor SENT_GONE; *retry_after (ns) is set
+	 * if the server asks for some time.
 	 */
 	enum sent (*send)(void *self, const struct spool_film *film, uint64_t *retry_after,
 			  struct fail *why);
 	void (*free)(void *self);
 	void *self;
 };
+
+/*
+ * Whether a server of stackcam may have kept what it did not confirm: by its status, as 503, 507 and
+ * those of 4xx say that it has not.
+ */
+bool sent_is_doubtful(unsigned int status);
 
 /* What the reply of a server means for what was sent; fills *why if it is not SENT. */
 enum sent sent_by_reply(const char *url, const struct http_reply *reply, struct fail *why);

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "film/writer.h"
+#include "send/small_file.h"
 
 #define NUMBER_DIGITS 20
 
@@ -37,6 +38,7 @@ struct spool {
 	char path[PATH_MAX - 64]; /* absolute */
 	char agent[SPOOL_AGENT_SIZE];
 	uint64_t limit, last;		  /* last: the highest number that was given */
+	uint64_t done;			  /* the highest of a complete film since the start */
 	vec(struct waiting) films, aside; /* by number */
 	uint64_t film_bytes, aside_bytes;
 	uint64_t lost_now; /* since the last film that was sent */
@@ -50,32 +52,10 @@ static int cannot(struct fail *why, int err, const char *what, const char *path)
 			  what, path);
 }
 
-/* Writes a small file whole or not at all; is_durable: also if the power goes now. */
-static int write_small(struct spool *s, const char *name, const char *text, bool is_durable)
+static bool read_line(struct spool *s, const char *name, char *to, size_t size)
 {
-	char made[64];
-	int fd, err = 0;
-
-	snprintf(made, sizeof(made), "%s.made", name);
-	fd = openat(s->folder, made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || (is_durable && fsync(fd)))
-		err = errno ? -errno : -EIO;
-	close(fd);
-	if (!err && renameat(s->folder, made, s->folder, name))
-		err = -errno;
-	return err;
-}
-
-static bool read_small(struct spool *s, const char *name, char *to, size_t size)
-{
-	int fd = openat(s->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t count = fd < 0 ? -1 : read(fd, to, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	to[count < 0 ? 0 : count] = 0;
+	if (small_file_read(s->folder, name, to, size))
+		*to = 0;
 	to[strcspn(to, "\n")] = 0;
 	return *to;
 }
@@ -91,12 +71,12 @@ static int know_agent(struct spool *s, struct fail *why)
 	uint8_t random[(SPOOL_AGENT_SIZE - 1) / 2];
 	int err;
 
-	if (read_small(s, "agent", s->agent, sizeof(s->agent)) && is_agent(s->agent))
+	if (read_line(s, "agent", s->agent, sizeof(s->agent)) && is_agent(s->agent))
 		return 0;
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return cannot(why, -errno, "draw a number for", s->path);
 	text_hex(s->agent, sizeof(s->agent), random, sizeof(random));
-	err = write_small(s, "agent", s->agent, true);
+	err = small_file_write(s->folder, "agent", s->agent, true);
 	return err ? cannot(why, err, "write to the spool", s->path) : 0;
 }
 
@@ -106,7 +86,7 @@ static void put_number(struct spool *s, const char *name, uint64_t number)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64 "\n", number);
-	write_small(s, name, text, false);
+	small_file_write(s->folder, name, text, false);
 }
 
 static void name_of(uint64_t number, const char *ending, char name[64])
@@ -241,12 +221,13 @@ static int take_stock(struct spool *s)
 		qsort(s->aside.at, s->aside.count, sizeof(*s->aside.at), by_number);
 	s->film_bytes = sum_up(s->films.at, s->films.count);
 	s->aside_bytes = sum_up(s->aside.at, s->aside.count);
-	if (read_small(s, "lost", number, sizeof(number)))
+	if (read_line(s, "lost", number, sizeof(number)))
 		text_parse_u64(number, 0, INT64_MAX, &s->lost_now);
-	if (read_small(s, "last", number, sizeof(number)))
+	if (read_line(s, "last", number, sizeof(number)))
 		text_parse_u64(number, 0, INT64_MAX, &s->last);
 	if (s->films.count && vec_last(&s->films)->number > s->last)
 		s->last = vec_last(&s->films)->number;
+	s->done = s->films.count ? vec_last(&s->films)->number : 0;
 	return err;
 }
 
@@ -386,6 +367,11 @@ const char *spool_agent(const struct spool *spool)
 	return spool->agent;
 }
 
+int spool_folder(const struct spool *spool)
+{
+	return spool->folder;
+}
+
 int spool_next(struct spool *s, uint64_t wall_now, char *path, size_t size, struct fail *why)
 {
 	char name[64];
@@ -398,6 +384,18 @@ int spool_next(struct spool *s, uint64_t wall_now, char *path, size_t size, stru
 	if ((size_t)snprintf(path, size, "%s/%s", s->path, name) >= size)
 		return cannot(why, -ENAMETOOLONG, "record to", s->path);
 	return 0;
+}
+
+/* A complete film gets the next number: a server keeps only what rises. With the lock held. */
+static int give_next(struct spool *s, uint64_t *number, char name[64])
+{
+	char before[64];
+
+	name_of(*number, ".film", before);
+	*number = ++s->last;
+	put_number(s, "last", s->last);
+	name_of(*number, ".film", name);
+	return renameat(s->folder, before, s->folder, name) ? -errno : 0;
 }
 
 int spool_done(struct spool *s, const char *path, struct fail *why)
@@ -416,11 +414,14 @@ int spool_done(struct spool *s, const char *path, struct fail *why)
 		complete(s, number);
 	else if (!err && renameat(s->folder, name, s->folder, done))
 		err = -errno;
+	if (!err && number < s->done)
+		err = give_next(s, &number, done);
 	if (!err && faccessat(s->folder, done, F_OK, AT_SYMLINK_NOFOLLOW))
 		err = -errno;
 	if (!err && !vec_push(&s->films, (struct waiting){number, bytes_of(s->folder, done)}))
 		err = -ENOMEM;
 	if (!err) {
+		s->done = number;
 		s->film_bytes += vec_last(&s->films)->bytes;
 		keep_limit(s);
 		pthread_cond_broadcast(&s->changed);
@@ -429,16 +430,19 @@ int spool_done(struct spool *s, const char *path, struct fail *why)
 	return err ? cannot(why, err, "keep the film", path) : 0;
 }
 
-bool spool_first(struct spool *s, struct spool_film *film)
+bool spool_after(struct spool *s, uint64_t number, struct spool_film *film)
 {
 	char name[64];
+	size_t i = 0;
 	bool is;
 
 	pthread_mutex_lock(&s->lock);
-	is = s->films.count;
+	while (i < s->films.count && s->films.at[i].number <= number)
+		i++;
+	is = i < s->films.count;
 	if (is) {
-		film->number = s->films.at[0].number;
-		film->lost = s->lost_now;
+		film->number = s->films.at[i].number;
+		film->lost = i ? 0 : s->lost_now;
 		name_of(film->number, ".film", name);
 		snprintf(film->path, sizeof(film->path), "%s/%s", s->path, name);
 	}
@@ -446,27 +450,28 @@ bool spool_first(struct spool *s, struct spool_film *film)
 	return is;
 }
 
-static void wait_for(struct spool *s, uint64_t ns, bool for_films)
+/* Films with a number above this one end it. */
+static void wait_for(struct spool *s, uint64_t ns, uint64_t number)
 {
 	uint64_t end = clock_ns() + ns;
 	struct timespec at = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
 
 	pthread_mutex_lock(&s->lock);
-	while (!s->woken && !(for_films && s->films.count))
+	while (!s->woken && !(s->films.count && vec_last(&s->films)->number > number))
 		if (pthread_cond_timedwait(&s->changed, &s->lock, &at) == ETIMEDOUT)
 			break;
 	s->woken = false;
 	pthread_mutex_unlock(&s->lock);
 }
 
-void spool_wait(struct spool *s, uint64_t ns)
+void spool_wait(struct spool *s, uint64_t number, uint64_t ns)
 {
-	wait_for(s, ns, true);
+	wait_for(s, ns, number);
 }
 
 void spool_pause(struct spool *s, uint64_t ns)
 {
-	wait_for(s, ns, false);
+	wait_for(s, ns, UINT64_MAX);
 }
 
 void spool_wake(struct spool *s)
@@ -485,6 +490,29 @@ static size_t find_film(const struct spool *s, uint64_t number)
 	while (i < s->films.count && s->films.at[i].number != number)
 		i++;
 	return i;
+}
+
+int spool_renumber(struct spool *s, uint64_t number)
+{
+	struct waiting film;
+	char name[64];
+	int err = -ENOENT;
+	size_t i;
+
+	pthread_mutex_lock(&s->lock);
+	i = find_film(s, number);
+	if (i < s->films.count) {
+		film = s->films.at[i];
+		err = give_next(s, &film.number, name);
+	}
+	if (!err) {
+		memmove(s->films.at + i, s->films.at + i + 1,
+			(s->films.count - i - 1) * sizeof(*s->films.at));
+		*vec_last(&s->films) = film;
+		s->done = film.number;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return err;
 }
 
 static void set_lost(struct spool *s, uint64_t lost)

@@ -24,6 +24,7 @@ struct server {
 	uint64_t offset;
 	ZSTD_inBuffer pending;
 	bool at_end, is_done;
+	bool is_begun; /* some of it may have reached the server */
 	int err; /* of reading it */
 };
 
@@ -53,6 +54,7 @@ static long give_compressed(void *context, char *to, size_t room)
 	ZSTD_outBuffer out = {to, room, 0};
 	size_t left;
 
+	s->is_begun = true;
 	/* 0 bytes would be taken for the end */
 	while (!s->is_done && !out.pos) {
 		if (!refill(s))
@@ -100,17 +102,20 @@ static enum sent post_film(struct server *s, const struct spool_film *film, uint
 		.context = s,
 	};
 	struct http_reply reply;
+	enum sent sent;
 
 	snprintf(number, sizeof(number), "X-Stackcam-Number: %" PRIu64, film->number);
 	begin_anew(s);
+	s->is_begun = false;
 	if (http_post(s->http, &post, &reply, why)) {
 		if (!s->err)
-			return SENT_LATER;
+			return s->is_begun ? SENT_DOUBT : SENT_LATER;
 		fail_errno(why, s->err, NULL, "cannot read the film %s", film->path);
 		return s->err == -EIO ? SENT_USELESS : SENT_LATER;
 	}
 	*retry_after = reply.retry_after;
-	return sent_by_reply(s->url, &reply, why);
+	sent = sent_by_reply(s->url, &reply, why);
+	return sent == SENT_LATER && sent_is_doubtful(reply.status) ? SENT_DOUBT : sent;
 }
 
 static enum sent send_film(void *self, const struct spool_film *film, uint64_t *retry_after,

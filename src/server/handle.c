@@ -225,8 +225,12 @@ static void make_answer(struct call *call)
 	if (!err) {
 		answer.out = out.file;
 		err = call->route->answer(&request, &answer, &why);
-		if (!err)
+		if (!err) {
 			err = finish(call, &out, &why);
+			/* it is kept: 503 and 507 would say that it is not */
+			if (err && call->route->lane == LANE_PUSH)
+				answer.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+		}
 	}
 	if (!err)
 		call->response = respond(call, &answer, &out);

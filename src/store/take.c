@@ -234,8 +234,9 @@ static int keep(struct store *store, const char *path, const struct store_sender
 	pthread_mutex_unlock(&store->lock);
 	if (!err && *again)
 		unlink(path);
-	else if (!err)
-		err = folder_sync_names(to);
+	/* it is there, but not for certain: an agent must ask again here, and nowhere else */
+	else if (!err && folder_sync_names(to))
+		err = -EIO;
 	return err ? fail_errno(why, store_note(store, err), NULL, "cannot keep the film") : 0;
 }
 
