@@ -16,7 +16,7 @@ enum sent {
 	SENT,	    /* the film is there */
 	SENT_BUT,   /* the same, but for what *why tells */
 	SENT_LATER, /* not now: to be tried again after a while */
-	/* the same, but the server may have it: no other server may get it until this one answers */
+	/* the same, but the server may have it: no other may get it until this one answers */
 	SENT_DOUBT,
 	/* the same, and those behind it need not wait: *retry_after says when to try it again */
 	SENT_HELD,
@@ -38,8 +38,8 @@ struct destination {
 };
 
 /*
- * Whether a server of stackcam may have kept what it did not confirm: by its status, as 503, 507 and
- * those of 4xx say that it has not.
+ * Whether a server of stackcam may have kept what it did not confirm: by its status, as 503, 507
+ * and those of 4xx say that it has not.
  */
 bool sent_is_doubtful(unsigned int status);
 

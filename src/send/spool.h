@@ -78,8 +78,8 @@ void spool_pause(struct spool *spool, uint64_t ns);
 void spool_wake(struct spool *spool);
 
 /*
- * The film gets the next number, as if it had not been sent before. 0; or a negative errno, -ENOENT:
- * it is gone.
+ * The film gets the next number, as if it had not been sent before. 0; or a negative errno,
+ * -ENOENT: it is gone.
  */
 int spool_renumber(struct spool *spool, uint64_t number);
 

@@ -14,8 +14,8 @@
 #include "send/small_file.h"
 #include "send/to_server.h"
 
-#define NOTE	  "doubt"
-#define NOTE_MAX  (64 << 10)
+#define NOTE	 "doubt"
+#define NOTE_MAX (64 << 10)
 
 /* How long a collector that failed is not tried: twice as long each time. */
 #define PAUSE_MIN SECOND_NS
@@ -89,8 +89,9 @@ static int write_doubts(struct collectors *c)
 		if (c->at[i].film)
 			buf_printf(&b, "%" PRIu64 " %s\n", c->at[i].film, c->at[i].url);
 	buf_put_u8(&b, 0);
-	err = b.failed ? -ENOMEM : small_file_write(spool_folder(c->options.spool), NOTE,
-						    (const char *)b.at, true);
+	err = b.failed ? -ENOMEM
+		       : small_file_write(spool_folder(c->options.spool), NOTE, (const char *)b.at,
+					  true);
 	buf_free(&b);
 	return err;
 }
@@ -177,8 +178,14 @@ static void note_success(struct collectors *c, struct collector *at)
 	at->logged[0] = 0;
 }
 
+static bool is_failure(enum sent sent)
+{
+	return sent == SENT_LATER || sent == SENT_REFUSED || sent == SENT_DOUBT;
+}
+
 static enum sent try(struct collectors *c, struct collector *at, const struct spool_film *film)
 {
+	bool was_doubtful = at->film == film->number;
 	uint64_t retry_after = 0;
 	enum sent sent;
 	int err;
@@ -186,19 +193,26 @@ static enum sent try(struct collectors *c, struct collector *at, const struct sp
 	at->film = film->number;
 	err = write_doubts(c);
 	if (err) {
-		/* nothing is sent of which nobody would know later that it was */
-		at->film = 0;
+		/* nothing is sent that a later start would not know of */
+		at->film = was_doubtful ? film->number : 0;
 		fail_errno(&c->why, err, "is there room, and may it be written to?",
 			   "cannot write to the spool");
 		return SENT_LATER;
 	}
 	sent = at->server.send(at->server.self, film, &retry_after, &c->why);
-	if (sent != SENT_DOUBT)
+	if (!is_failure(sent)) {
+		/* the film is gone, and what was written with it */
 		at->film = 0;
-	if (sent == SENT_LATER || sent == SENT_REFUSED || sent == SENT_DOUBT)
-		note_failure(c, at, retry_after, sent == SENT_DOUBT);
-	else
 		note_success(c, at);
+		return sent;
+	}
+	note_failure(c, at, retry_after, sent == SENT_DOUBT);
+	/* an answer that it does not keep the film now says nothing of the time before */
+	if (sent != SENT_DOUBT && !was_doubtful) {
+		at->film = 0;
+		/* where that fails, the film waits for this one after a new start */
+		(void)write_doubts(c);
+	}
 	return sent;
 }
 
@@ -220,10 +234,8 @@ static enum sent send_doubtful(struct collectors *c, struct collector *at,
 	if (*retry_after)
 		return SENT_HELD;
 	sent = try(c, at, film);
-	if (c->count == 1 || (sent != SENT_DOUBT && sent != SENT_LATER && sent != SENT_REFUSED))
+	if (c->count == 1 || !is_failure(sent))
 		return sent;
-	/* an answer that it has not taken it now says nothing of the time before */
-	at->film = film->number;
 	*retry_after = wait_of(c, at);
 	return SENT_HELD;
 }

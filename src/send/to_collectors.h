@@ -14,14 +14,14 @@
  * Each film is kept once: before a film is sent, its number and the collector are written down in
  * DIR/doubt of the spool. Where the connection breaks off, that collector may have the film or not.
  * It is asked again when it is back, and then either keeps the film or answers that it has it;
- * meanwhile no other collector gets this film, and that one gets no other. Films behind it go to the
- * others.
+ * meanwhile no other collector gets this film, and that one gets no other. Films behind it go to
+ * the others.
  */
 struct to_collectors_options {
-	const char *urls;  /* as collectors_check() allows */
-	const char *host;  /* the name of this machine */
+	const char *urls;    /* as collectors_each() allows */
+	const char *host;    /* the name of this machine */
 	struct spool *spool; /* which must outlive the destination */
-	/* a line for the log: a collector does not work, or works again; of the thread that sends */
+	/* a line for the log: one does not work, or works again; of the thread that sends */
 	void (*log)(void *context, const char *text);
 	void *context;
 };

@@ -24,8 +24,8 @@ struct server {
 	uint64_t offset;
 	ZSTD_inBuffer pending;
 	bool at_end, is_done;
-	bool is_begun; /* some of it may have reached the server */
-	int err; /* of reading it */
+	bool is_begun; /* its first bytes may have reached the server */
+	int err;       /* of reading it */
 };
 
 /* Puts more of the film into in. False: it cannot be read. */

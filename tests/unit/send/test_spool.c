@@ -118,6 +118,40 @@ static void test_order(void **state)
 	assert_int_equal(first_number(f), NOW / 1000000 + 7001);
 }
 
+/* A film that a later one has overtaken, and one that is to be sent as another: numbers rise. */
+static void test_next_number(void **state)
+{
+	struct fixture *f = *state;
+	char first[PATH_MAX], second[PATH_MAX];
+	struct spool_film film;
+	struct fail why;
+	uint64_t overtaken;
+
+	open_spool(f, 1000000);
+	assert_int_equal(spool_next(f->spool, NOW, first, sizeof(first), &why), 0);
+	assert_int_equal(spool_next(f->spool, NOW + SECOND, second, sizeof(second), &why), 0);
+	close(open(second, O_WRONLY | O_CREAT | O_EXCL, 0600));
+	close(open(first, O_WRONLY | O_CREAT | O_EXCL, 0600));
+	assert_int_equal(spool_done(f->spool, second, &why), 0);
+	assert_int_equal(spool_done(f->spool, first, &why), 0);
+	assert_int_equal(first_number(f), (NOW + SECOND) / 1000000);
+	overtaken = (NOW + SECOND) / 1000000 + 1;
+	assert_true(spool_after(f->spool, first_number(f), &film));
+	assert_int_equal(film.number, overtaken);
+	assert_int_equal(access(film.path, F_OK), 0);
+	assert_false(spool_after(f->spool, overtaken, &film));
+
+	assert_int_equal(spool_renumber(f->spool, first_number(f)), 0);
+	assert_int_equal(first_number(f), overtaken);
+	assert_true(spool_after(f->spool, overtaken, &film));
+	assert_int_equal(film.number, overtaken + 1);
+	assert_int_equal(access(film.path, F_OK), 0);
+	assert_int_equal(spool_renumber(f->spool, NOW / 1000000), -ENOENT);
+	send_first(f);
+	send_first(f);
+	assert_int_equal(first_number(f), 0);
+}
+
 static void test_limit(void **state)
 {
 	struct fixture *f = *state;
@@ -484,6 +518,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_next_number, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sent_while_removed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down),
