@@ -388,16 +388,14 @@ static int show_slices(struct arguments *a, struct film *film, struct output *ou
  */
 static void fit_format(struct answer_arguments *answer, const struct film *film)
 {
-	static const struct shape plain;
 	const struct question *q = &answer->question;
 	struct fail why = {0};
 	uint32_t event;
 
 	if (!answer->format_name && !answer->output && q->by_value)
 		answer->format = show_format_find("values");
-	if (answer->format_name || answer->output || q->by_value ||
-	    memcmp(&q->shape, &plain, sizeof(plain)) || q->filter.request || q->filter.focus ||
-	    q->filter.ignore || q->filter.waits)
+	if (answer->format_name || answer->output || q->by_value || !shape_is_plain(&q->shape) ||
+	    q->filter.request || q->filter.focus || q->filter.ignore || q->filter.waits)
 		return;
 	if (view_event(film, q->event, &event, &why))
 		return;

@@ -33,10 +33,9 @@ const char question_help[] =
 	"      --request ID          only what threads did for that request, by its id or number\n"
 	"      --by WHAT[,WHAT…] group by process, name, cgroup, container, user or service\n"
 	"                        (of processes), thread, image, label; by endpoint of the\n"
-	"                        request that a thread worked on; of waits by wait, waker; of "
-	"waits for\n"
-	"                        locks by lock, holder; of calls with values by arg.NAME,\n"
-	"                        arg.NAME.MEMBER, result: how long they took\n"
+	"                        request that a thread worked on; of waits by wait, waker;\n"
+	"                        of waits for locks by lock, holder; of calls with values\n"
+	"                        by arg.NAME, arg.NAME.MEMBER, result: how long they took\n"
 	"      --lines           split functions by source line\n"
 	"      --inlines         show inlined functions as frames of their own\n"
 	"      --native          show the interpreter's own frames that run those of a language\n"
@@ -127,6 +126,13 @@ const char *shape_process_key(const struct shape *shape)
 	if (shape->by_cgroup)
 		return "cgroup";
 	return shape->by_name ? "process" : NULL;
+}
+
+bool shape_is_plain(const struct shape *shape)
+{
+	return !(shape->by_process || shape->by_thread || shape->by_image || shape->lines ||
+		 shape->inlines || shape->native || shape->by_wait || shape->by_waker ||
+		 shape->by_lock || shape->by_holder || shape->by_endpoint || shape->by_label);
 }
 
 const char *shape_process_group(const struct shape *shape, const struct film_process *process,

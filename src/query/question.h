@@ -55,6 +55,9 @@ struct shape {
 	bool by_label; /* at the root: the program's own labels */
 };
 
+/* Whether it asks for functions only, of all processes together. */
+bool shape_is_plain(const struct shape *shape);
+
 enum {
 	SHAPE_SERVICE_SIZE = 256 /* bytes of a service's name with its zero */
 };

@@ -283,7 +283,7 @@ static void put_doubts(const struct gpu_teller *t, const struct explain_gpu_devi
 		fprintf(t->out,
 			"Of %llu kernels and copies, %llu are launches without a stack, which are "
 			"no samples",
-			(unsigned long long)(device->kernels + device->copies_count),
+			(unsigned long long)device->kernels + device->copies_count,
 			(unsigned long long)device->unsampled);
 	if (guessed) {
 		words_value(time, sizeof(time), "ns", guessed);

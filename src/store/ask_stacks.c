@@ -5,6 +5,7 @@
 
 #include "query/report.h"
 #include "store/ask_private.h"
+#include "store/index_series.h"
 
 struct merger {
 	struct tree *tree;
