@@ -379,6 +379,7 @@ def test_go_that_takes_samples_no_more(lab, way):
                 assert "not read" not in film.report("-e", "mem-inuse").stdout
                 truth = stop_go(program)
             held = truth["small" if way == "begun before" else "small.unscaled"][1]
+            # on a slow machine two seconds of allocations fit into the rings
             assert wait_until(lambda: in_use_of_go(film, held)), (truth, film.explain())
             recorder.send_signal(signal.SIGINT)
             assert recorder.wait(timeout=PATIENCE) == 0
@@ -514,7 +515,7 @@ def test_a_full_ring_is_said_of_both_events(lab):
         target = int(Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text(encoding="utf-8").split()[0])
         recorder.process.send_signal(signal.SIGSTOP)
         before = cpu_seconds(target)
-        assert wait_until(lambda: cpu_seconds(target) > before + 2)
+        assert wait_until(lambda: cpu_seconds(target) > before + 8)
         recorder.process.send_signal(signal.SIGCONT)
         recorder.process.stdin.close()
         recorder.wait()
