@@ -377,7 +377,10 @@ static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_wa
 	return true;
 }
 
-/* When each work of a buffer ran: before the launches are told that are over, which forgets them. */
+/*
+ * Reports when each work of a buffer ran. It comes before the report of launches that are over,
+ * which makes the recorder forget these.
+ */
 static void report_lanes(uint8_t *buffer, size_t valid)
 {
 	struct gpu_lanes lanes;

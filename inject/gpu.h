@@ -110,7 +110,7 @@ bool gpu_lanes_wanted(void);
 
 /*
  * Adds one to those of a buffer, which are reported where they are GPU_WORKS: its record, where
- * that has the context, its hash or gpu_copy_work(), and the number of its launch; 0: not told.
+ * that has the context, its hash or gpu_copy_work(), and the number of its launch; 0: not reported.
  */
 struct gpu_lanes {
 	struct gpu_work works[GPU_WORKS];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * When each kernel and copy of a device ran. A probe costs as much as a thousand comparisons, so it
- * is told of several at a time: those of a buffer of records, GPU_WORKS by GPU_WORKS.
+ * Reports when each kernel and copy of a device ran. Each report is a hit of a probe, so it has
+ * several of them: those of a buffer of records, GPU_WORKS at a time.
  */
 #include "gpu.h"
 

@@ -59,12 +59,12 @@ struct gpu_work {
 	uint64_t begin, end;	 /* ns of CLOCK_MONOTONIC; end 0: there is none */
 	uint64_t work;		 /* hash of its name, or gpu_copy_work() */
 	uint64_t bytes;		 /* of a copy */
-	uint32_t number, device; /* number: of its launch; 0: that was not told */
+	uint32_t number, device; /* number: of its launch; 0: that was not reported */
 	uint32_t stream, unused;
 };
 #define GPU_WORKS 12
 
-/* The environment, if it is set: the library tells when each kernel and copy ran. */
+/* The environment, if it is set: the library reports when each kernel and copy ran. */
 #define GPU_LANES_VARIABLE "STACKCAM_GPU_LANES"
 
 /* In place of a stream's number. */

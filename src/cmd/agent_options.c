@@ -254,7 +254,7 @@ static int check_url(void *context, const char *url, struct fail *why)
 
 	/* what messages and films show hides that of one address */
 	if (strchr(o->where, ',') && http_user(url, &user))
-		return fail(why, -EINVAL, "give the token with --token-file",
+		return fail(why, -EINVAL, "use --token-file",
 			    "of several servers, none can have a name and password in its address");
 	return http_check_url(url, o->common.token_file != NULL, why);
 }

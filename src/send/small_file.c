@@ -20,7 +20,7 @@ int small_file_write(int folder, const char *name, const char *text, bool is_dur
 	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || (is_durable && fsync(fd)))
 		err = errno ? -errno : -EIO;
 	close(fd);
-	if (!err && renameat(folder, made, folder, name))
+	if (!err && (renameat(folder, made, folder, name) || (is_durable && fsync(folder))))
 		err = -errno;
 	return err;
 }

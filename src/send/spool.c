@@ -387,7 +387,7 @@ int spool_next(struct spool *s, uint64_t wall_now, char *path, size_t size, stru
 }
 
 /* A complete film gets the next number: a server keeps only what rises. With the lock held. */
-static int give_next(struct spool *s, uint64_t *number, char name[64])
+static int assign_next(struct spool *s, uint64_t *number, char name[64])
 {
 	char before[64];
 
@@ -415,7 +415,7 @@ int spool_done(struct spool *s, const char *path, struct fail *why)
 	else if (!err && renameat(s->folder, name, s->folder, done))
 		err = -errno;
 	if (!err && number < s->done)
-		err = give_next(s, &number, done);
+		err = assign_next(s, &number, done);
 	if (!err && faccessat(s->folder, done, F_OK, AT_SYMLINK_NOFOLLOW))
 		err = -errno;
 	if (!err && !vec_push(&s->films, (struct waiting){number, bytes_of(s->folder, done)}))
@@ -503,7 +503,7 @@ int spool_renumber(struct spool *s, uint64_t number)
 	i = find_film(s, number);
 	if (i < s->films.count) {
 		film = s->films.at[i];
-		err = give_next(s, &film.number, name);
+		err = assign_next(s, &film.number, name);
 	}
 	if (!err) {
 		memmove(s->films.at + i, s->films.at + i + 1,

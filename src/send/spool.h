@@ -43,7 +43,7 @@ void spool_set_limit(struct spool *spool, uint64_t limit);
 
 const char *spool_agent(const struct spool *spool);
 
-/* The folder, a descriptor that stays the spool's: for files of whom sends. */
+/* The folder, a descriptor that stays the spool's: for files of the sender. */
 int spool_folder(const struct spool *spool);
 
 /* The path of a new film that begins at wall_now (ns since 1970). */

@@ -16,7 +16,7 @@ enum {
 	DEPTH_SHOWN = 4,
 };
 
-struct gpu_teller {
+struct gpu_text {
 	const struct explain_gpu *gpu;
 	const struct film *film;
 	struct explainer *e; /* null: the film has no lives of threads */
@@ -63,7 +63,7 @@ static void stack_words(const struct film *film, uint32_t stack, struct buf *wor
 		const struct film_frame *frame = &film->frames[film->stacks[stack].frame];
 		const char *name = film->functions[frame->function].name;
 
-		/* how stackcam itself heard of the launch does not matter */
+		/* frames of stackcam's own library are left out */
 		if (!frame->function || !*name || frame->kind == FILM_FRAME_KERNEL ||
 		    strstr(film->images[frame->image].path, "libstackcam-"))
 			continue;
@@ -77,7 +77,7 @@ static void stack_words(const struct film *film, uint32_t stack, struct buf *wor
 /* -- the sentence ------------------------------------------------------------------------------ */
 
 /* The longest part of what the thread did, and of what that was a wait for, and so on. */
-static void cause_words(const struct gpu_teller *t, const struct explain_gpu_launcher *launcher,
+static void cause_words(const struct gpu_text *t, const struct explain_gpu_launcher *launcher,
 			struct buf *words)
 {
 	const struct explanation *x = &launcher->x;
@@ -123,7 +123,7 @@ static enum explain_gpu_kind most_of(const struct explain_gpu_device *device,
 									      : EXPLAIN_GPU_AFTER;
 }
 
-static void reason_words(const struct gpu_teller *t, const struct explain_gpu_device *device,
+static void reason_words(const struct gpu_text *t, const struct explain_gpu_device *device,
 			 struct buf *words)
 {
 	uint64_t works = device->kernels + device->copies_count;
@@ -172,7 +172,7 @@ static void reason_words(const struct gpu_teller *t, const struct explain_gpu_de
 void explain_gpu_sentence(const struct explain_gpu *gpu, const struct explain_gpu_device *device,
 			  const struct film *film, struct explainer *e, struct buf *words)
 {
-	const struct gpu_teller t = {gpu, film, e, NULL};
+	const struct gpu_text t = {gpu, film, e, NULL};
 	uint64_t whole = gpu->to - gpu->from, idle = whole - device->ns[EXPLAIN_GPU_KERNELS];
 
 	buf_printf(words, "GPU %u of ", device->device);
@@ -191,7 +191,7 @@ void explain_gpu_sentence(const struct explain_gpu *gpu, const struct explain_gp
 
 /* -- the whole --------------------------------------------------------------------------------- */
 
-static void put_row(const struct gpu_teller *t, unsigned int depth, uint64_t ns)
+static void put_row(const struct gpu_text *t, unsigned int depth, uint64_t ns)
 {
 	char time[32];
 
@@ -200,7 +200,7 @@ static void put_row(const struct gpu_teller *t, unsigned int depth, uint64_t ns)
 }
 
 /* Appends words, harmless, and a newline, and empties them. */
-static int put_line(const struct gpu_teller *t, struct buf *words)
+static int put_line(const struct gpu_text *t, struct buf *words)
 {
 	buf_put_u8(words, 0);
 	if (words->failed)
@@ -211,7 +211,7 @@ static int put_line(const struct gpu_teller *t, struct buf *words)
 	return 0;
 }
 
-static int put_launchers(const struct gpu_teller *t, const struct explain_gpu_device *device)
+static int put_launchers(const struct gpu_text *t, const struct explain_gpu_device *device)
 {
 	struct buf words = {0};
 	uint64_t rest = 0;
@@ -244,7 +244,7 @@ static int put_launchers(const struct gpu_teller *t, const struct explain_gpu_de
 	return err;
 }
 
-static int put_copies(const struct gpu_teller *t, const struct explain_gpu_device *device)
+static int put_copies(const struct gpu_text *t, const struct explain_gpu_device *device)
 {
 	struct buf words = {0};
 	uint64_t rest = 0;
@@ -272,7 +272,7 @@ static int put_copies(const struct gpu_teller *t, const struct explain_gpu_devic
 }
 
 /* What is a guess, or not known, and why. */
-static void put_doubts(const struct gpu_teller *t, const struct explain_gpu_device *device)
+static void put_doubts(const struct gpu_text *t, const struct explain_gpu_device *device)
 {
 	uint64_t guessed = 0;
 	char time[32];
@@ -296,7 +296,7 @@ static void put_doubts(const struct gpu_teller *t, const struct explain_gpu_devi
 		fputs(".\n", t->out);
 }
 
-static int put_device(const struct gpu_teller *t, const struct explain_gpu_device *device)
+static int put_device(const struct gpu_text *t, const struct explain_gpu_device *device)
 {
 	uint64_t whole = t->gpu->to - t->gpu->from;
 	bool is_put[EXPLAIN_GPU_KINDS] = {false};
@@ -337,7 +337,7 @@ static int put_device(const struct gpu_teller *t, const struct explain_gpu_devic
 int show_explain_gpu(const struct explain_gpu *gpu, const struct film *film, struct explainer *e,
 		     FILE *out, struct fail *why)
 {
-	const struct gpu_teller t = {gpu, film, e, out};
+	const struct gpu_text t = {gpu, film, e, out};
 	int err = 0;
 
 	vec_foreach (&gpu->devices, device) {

@@ -111,7 +111,7 @@ int films_add(const struct asked *asked, struct tree *tree, enum tree_side side,
 	int err;
 
 	if (tree->shape.by_service && !rules)
-		return fail_errno(why, -ENOMEM, NULL, "cannot take the rules for services");
+		return fail_errno(why, -ENOMEM, NULL, "cannot copy the rules for services");
 	tree->shape.rules = rules;
 	err = ask_films(asked, film_open, sum, merge_film, &merger, why);
 	tree->shape.rules = NULL;

@@ -23,44 +23,11 @@ from asking import certificate
 TOKEN = "a-token-of-sixteen-or-more"
 
 
-class Receiver:
-    """
-    A server that takes what is posted to it, and keeps it. answers: what it does with the posts, one after the
-    other, then 200: a status, or "drop" to take it and hang up.
-    """
+class LocalServer:
+    """An HTTP server of a test, on loopback."""
 
-    def __init__(self, port=0, answers=()):
-        self.posts, self.answers = [], list(answers)
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def body(self):
-                if self.headers.get("Transfer-Encoding") != "chunked":
-                    return self.rfile.read(int(self.headers["Content-Length"]))
-                body = b""
-                while size := int(self.rfile.readline(), 16):
-                    body += self.rfile.read(size)
-                    self.rfile.readline()
-                self.rfile.readline()
-                return body
-
-            def do_POST(self):
-                body = self.body()
-                answer = receiver.answers.pop(0) if receiver.answers else 200
-                receiver.posts.append((answer, self.path, self.headers, body))
-                if answer == "drop":
-                    self.close_connection = True
-                    return
-                self.send_response(answer)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    def __init__(self, handler, port=0):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -74,6 +41,52 @@ class Receiver:
         self.server.shutdown()
         self.thread.join()
         self.server.server_close()
+
+
+class PostHandler(http.server.BaseHTTPRequestHandler):
+    """body() reads what is posted, also in chunks; answer() sends a status alone."""
+    protocol_version = "HTTP/1.1"
+
+    def body(self):
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers["Content-Length"]))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def answer(self, status):
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Receiver(LocalServer):
+    """
+    A server that takes what is posted to it, and keeps it. answers: what it does with the posts, one after the
+    other, then 200: a status, or "drop" to take it and hang up.
+    """
+
+    def __init__(self, port=0, answers=()):
+        self.posts, self.answers = [], list(answers)
+        receiver = self
+
+        class Handler(PostHandler):
+            def do_POST(self):
+                body = self.body()
+                answer = receiver.answers.pop(0) if receiver.answers else 200
+                receiver.posts.append((answer, self.path, self.headers, body))
+                if answer == "drop":
+                    self.close_connection = True
+                else:
+                    self.answer(answer)
+
+        super().__init__(Handler, port)
 
     def numbers(self, *answers):
         """Of the films that got one of these answers, in order."""

@@ -3,22 +3,20 @@
 
 import contextlib
 import http.client
-import http.server
 import shutil
 import signal
-import threading
 
 import pytest
 
 from harness import PATIENCE, free_port, needs_root, running, wait_until
-from test_agent import Receiver, agent, filmed, films_in, samples_of, send, spool  # noqa: F401: fixtures
+from test_agent import LocalServer, PostHandler, Receiver, agent, filmed, films_in, samples_of, send, spool  # noqa: F401: fixtures
 from test_serve import serving
 
 TOKEN = "a-token-of-sixteen-or-more"
 COPIES = 2
 
 
-class Proxy:
+class Proxy(LocalServer):
     """
     Before a collector. answers: what it does with posts, one after the other, then it passes them on: a status, which
     the collector never hears of, or "lost": the collector keeps the film, and its answer does not arrive.
@@ -29,10 +27,7 @@ class Proxy:
         where = url.removeprefix("http://")
         proxy = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            body = Receiver().server.RequestHandlerClass.body
-
+        class Handler(PostHandler):
             def do_POST(self):
                 body = self.body()
                 answer = proxy.answers.pop(0) if proxy.answers else "pass"
@@ -40,10 +35,8 @@ class Proxy:
                 status = answer if isinstance(answer, int) else self.passed_on(body)
                 if answer == "lost":
                     self.close_connection = True
-                    return
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                else:
+                    self.answer(status)
 
             def passed_on(self, body):
                 connection = http.client.HTTPConnection(where, timeout=PATIENCE)
@@ -53,22 +46,7 @@ class Proxy:
                 with contextlib.closing(connection):
                     return connection.getresponse().status
 
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-
-    def __enter__(self):
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+        super().__init__(Handler)
 
 
 @pytest.fixture

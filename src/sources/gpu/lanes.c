@@ -35,6 +35,14 @@ static void find_launch(const struct gpu_lanes_to *to, uint32_t pid, const struc
 		work->launched = of->begin - launch.time;
 }
 
+static void write_or_count(const struct gpu_lanes_to *to, const struct film_work *work)
+{
+	if (work->thread)
+		film_work(to->source->host->film, to->event, work);
+	else
+		to->losses->without_process++;
+}
+
 static void write_work(const struct gpu_lanes_to *to, uint32_t pid, const struct gpu_work *of)
 {
 	const char *name = to->name_of(to->source, pid, of->work);
@@ -49,27 +57,27 @@ static void write_work(const struct gpu_lanes_to *to, uint32_t pid, const struct
 	};
 
 	find_launch(to, pid, of, &work);
-	if (work.thread)
-		film_work(to->source->host->film, to->event, &work);
+	write_or_count(to, &work);
 }
 
-uint64_t gpu_lanes_write(const struct gpu_lanes_to *to, const struct capture_record *record)
+void gpu_lanes_write(const struct gpu_lanes_to *to, const struct capture_record *record)
 {
 	struct gpu_work works[GPU_WORKS];
-	uint64_t words[ON_GPU_WORKS * ON_GPU_WORK_WORDS], damaged = 0;
+	uint64_t words[ON_GPU_WORKS * ON_GPU_WORK_WORDS];
 
-	if (!mem_record_words(record, words, sizeof(words) / sizeof(words[0])))
-		return 1;
+	if (!mem_record_words(record, words, sizeof(words) / sizeof(words[0]))) {
+		to->losses->damaged++;
+		return;
+	}
 	memcpy(works, words, sizeof(works));
 	for (size_t i = 0; i < GPU_WORKS && works[i].end; i++) {
 		/* a process may say anything; what ran before the film is left out */
 		if (works[i].begin > works[i].end ||
 		    works[i].end > record->head.time + AHEAD_MAX_NS)
-			damaged++;
+			to->losses->damaged++;
 		else if (works[i].end > to->begun)
 			write_work(to, record->identity.pid, &works[i]);
 	}
-	return damaged;
 }
 
 void gpu_lanes_write_lost(const struct gpu_lanes_to *to, const struct capture_record *record,
@@ -85,6 +93,5 @@ void gpu_lanes_write_lost(const struct gpu_lanes_to *to, const struct capture_re
 	if (since < to->begun)
 		since = to->begun;
 	work.duration = end > since ? end - since : 0;
-	if (work.thread)
-		film_work(to->source->host->film, to->event, &work);
+	write_or_count(to, &work);
 }

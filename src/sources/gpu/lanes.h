@@ -3,6 +3,7 @@
 #define SOURCES_GPU_LANES_H
 
 #include "bpf/capture/abi.h"
+#include "sources/gpu/losses.h"
 #include "sources/source.h"
 #include "sources/waiting.h"
 
@@ -12,12 +13,13 @@ struct gpu_lanes_to {
 	struct waiting *launches; /* those whose stack is known, by their numbers */
 	uint32_t event;		  /* of the film; not 0 */
 	uint64_t begun;		  /* when the film did */
+	struct gpu_losses *losses;
 	/* the name of a hash of that process; null: not known */
 	const char *(*name_of)(struct source *source, uint32_t pid, uint64_t work);
 };
 
-/* Writes those of a record. Returns how many of them are damaged, 1 if the record is. */
-uint64_t gpu_lanes_write(const struct gpu_lanes_to *to, const struct capture_record *record);
+/* Writes those of a record, and counts what is damaged or of no known process. */
+void gpu_lanes_write(const struct gpu_lanes_to *to, const struct capture_record *record);
 
 /*
  * Writes that records of a process were lost from since (ns, CLOCK_MONOTONIC) to the time of the

@@ -16,6 +16,8 @@ void gpu_losses_emit(const struct gpu_losses *losses, struct film_writer *film, 
 		 losses->dropped},
 		{"kernels or copies lost: the profiling library does not know when they ran",
 		 losses->untimed},
+		{"kernels or copies not in gpu-lanes: their process is not known",
+		 losses->without_process},
 		{"copies of a process not seen: the profiling library refuses",
 		 losses->without_copies},
 		{"sampled launch without a kernel or copy: its record did not come by the end, or "

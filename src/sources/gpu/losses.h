@@ -11,7 +11,8 @@
 struct gpu_losses {
 	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed, without_copies;
 	uint64_t without_stack;
-	uint64_t without_kernel; /* launches of processes that are gone, or of all at the end */
+	uint64_t without_process; /* of gpu-lanes */
+	uint64_t without_kernel;  /* launches of processes that are gone, or of all at the end */
 	uint64_t not_injected;
 	uint64_t fewer_ms, over_budget_ms; /* of all processes together */
 	/* of instructions */

@@ -315,13 +315,14 @@ static void take_works(struct source *source, const struct capture_record *recor
 		.launches = on_gpu->launches,
 		.event = on_gpu->of_film[OF_LANES],
 		.begun = on_gpu->begun,
+		.losses = &on_gpu->losses,
 		.name_of = work_name,
 	};
 
 	if (!to.event || !source_is_meant(source, &record->identity))
 		return;
 	if (record->head.kind == ON_GPU_WORKS_RAN)
-		on_gpu->losses.damaged += gpu_lanes_write(&to, record);
+		gpu_lanes_write(&to, record);
 	else
 		gpu_lanes_write_lost(&to, record, lost);
 }
