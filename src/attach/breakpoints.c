@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -29,26 +30,63 @@ struct adding {
 	int err;
 };
 
-static int add(struct adding *a, pid_t tid, uint64_t address)
+static struct perf_event_attr breakpoint_at(uint64_t address)
 {
-	struct perf_event_attr attr = {
+	return (struct perf_event_attr){
 		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(attr),
+		.size = sizeof(struct perf_event_attr),
 		.sample_period = 1,
 		.bp_type = HW_BREAKPOINT_X,
 		.bp_addr = address,
 		.bp_len = sizeof(long),
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
-		.disabled = 1,
-		.inherit = 1,
-		.inherit_thread = 1,
-		.remove_on_exec = 1,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC), err;
+}
+
+/* tid 0: the calling thread. Returns a descriptor that the caller closes, or a negative errno. */
+static int open_breakpoint(struct perf_event_attr *attr, pid_t tid)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Where the breakpoint of a trial is. */
+static __attribute__((noinline, noclone)) void execute_trial(void)
+{
+	__asm__ volatile("");
+}
+
+int breakpoints_try(struct fail *why)
+{
+	struct perf_event_attr attr = breakpoint_at((uintptr_t)execute_trial);
+	int fd = open_breakpoint(&attr, 0);
+	uint64_t hits = 0;
+	bool is_read;
 
 	if (fd < 0)
-		return -errno;
+		return fail_errno(why, fd, NULL, "cannot set a breakpoint of the CPU");
+	execute_trial();
+	is_read = read(fd, &hits, sizeof(hits)) == sizeof(hits);
+	close(fd);
+	if (is_read && hits)
+		return 0;
+	return fail(why, -EOPNOTSUPP,
+		    "record on a machine whose hypervisor emulates the debug registers",
+		    "breakpoints of the CPU can be set here, and are never hit");
+}
+
+static int add(struct adding *a, pid_t tid, uint64_t address)
+{
+	struct perf_event_attr attr = breakpoint_at(address);
+	int fd, err;
+
+	attr.disabled = attr.inherit = attr.inherit_thread = attr.remove_on_exec = 1;
+	fd = open_breakpoint(&attr, tid);
+
+	if (fd < 0)
+		return fd;
 	if (!vec_push(&a->to->all, (struct breakpoint){a->pid, fd})) {
 		close(fd);
 		return -ENOMEM;
@@ -82,8 +120,10 @@ int breakpoints_add(struct breakpoints *breakpoints, pid_t pid, int program,
 {
 	struct adding a = {breakpoints, pid, program, addresses, count, .added = 1};
 	char path[64];
-	int err = 0;
+	int err = breakpoints_try(why);
 
+	if (err)
+		return err;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	for (unsigned int look = 0; look < LOOKS_MAX && !err && !a.err && a.added; look++) {
 		a.added = 0;

@@ -23,9 +23,15 @@ struct breakpoints {
 };
 
 /*
- * Sets a breakpoint at each address for all threads of a process. program is a loaded program for
- * perf events, which runs at each hit. Returns 0, or a negative errno with *why filled, and no
- * breakpoint is set; -ESRCH: the process has ended.
+ * Sets a breakpoint on a function of its own and calls that. Returns 0 if it was hit, or a negative
+ * errno with *why filled: -EOPNOTSUPP if it was not, which some hypervisors (PVM) cause.
+ */
+int breakpoints_try(struct fail *why);
+
+/*
+ * Tries one as breakpoints_try() does, then sets a breakpoint at each address for all threads of a
+ * process. program is a loaded program for perf events, which runs at each hit. Returns 0, or a
+ * negative errno with *why filled, and no breakpoint is set; -ESRCH: the process has ended.
  */
 int breakpoints_add(struct breakpoints *breakpoints, pid_t pid, int program,
 		    const uint64_t *addresses, size_t count, struct fail *why);

@@ -58,6 +58,8 @@ static const struct known {
 				    "tracing entry and exit with one probe"},
 	[FEATURE_HOLD] = {"hold", feature_try_hold, false,
 			  "tracing the first calls of programs and libraries that start later"},
+	[FEATURE_BREAKPOINTS] = {"breakpoints", feature_try_breakpoints, false,
+				 "probes in code that a runtime has generated"},
 	/* what tries it is known above */
 	[FEATURE_PROGRAMS] = {"programs", NULL, false,
 			      "events that nothing above keeps from being recorded"},

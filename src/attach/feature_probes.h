@@ -20,9 +20,9 @@ feature_try feature_try_bpf, feature_try_bpf_loop, feature_try_ring_buffer,
 feature_try feature_try_kernel, feature_try_process_numbers, feature_try_btf, feature_try_perf_cpu,
 	feature_try_cycles, feature_try_sample_rate, feature_try_kernel_symbols,
 	feature_try_map_files, feature_try_other_processes, feature_try_descriptors,
-	feature_try_cgroup2, feature_try_debug_files, feature_try_uprobes, feature_try_cap_bpf,
-	feature_try_cap_perfmon, feature_try_cap_sys_ptrace, feature_try_cap_syslog,
-	feature_try_cap_checkpoint_restore, feature_try_cap_dac_read_search;
+	feature_try_cgroup2, feature_try_debug_files, feature_try_uprobes, feature_try_breakpoints,
+	feature_try_cap_bpf, feature_try_cap_perfmon, feature_try_cap_sys_ptrace,
+	feature_try_cap_syslog, feature_try_cap_checkpoint_restore, feature_try_cap_dac_read_search;
 
 /* Set the result of a trial; format is for why. */
 void feature_is_ok(struct feature *feature, const char *format, ...)

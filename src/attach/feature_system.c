@@ -19,6 +19,7 @@
 
 #include <linux/magic.h>
 
+#include "attach/breakpoints.h"
 #include "attach/feature_probes.h"
 #include "process/procfs.h"
 #include "process/sideband.h"
@@ -117,6 +118,17 @@ void feature_try_perf_cpu(struct feature *f)
 	}
 	sideband_close(sideband);
 	feature_is_ok(f, "whole CPUs can be watched (perf_event_paranoid is %ld)", paranoid);
+}
+
+void feature_try_breakpoints(struct feature *f)
+{
+	struct fail why = {0};
+	int err = breakpoints_try(&why);
+
+	if (err)
+		feature_is_missing(f, err, why.to_do, "%.180s", why.what);
+	else
+		feature_is_ok(f, "breakpoints of the CPU can be set, and are hit");
 }
 
 void feature_try_cycles(struct feature *f)

@@ -365,9 +365,10 @@ def report_folded(lab, film):
     return done.stdout.splitlines()
 
 
+# Its name is an argument: cameras select by name, and tests run beside each other.
 FULL_QUEUE = """
 import socket, sys
-open("/proc/self/comm", "w").write("overrun")
+open("/proc/self/comm", "w").write(sys.argv[1])
 server = socket.create_server(("127.0.0.1", 0), backlog=3)
 print(server.getsockname()[1], flush=True)
 sys.stdin.readline()
@@ -377,7 +378,7 @@ sys.stdin.readline()
 @needs_root
 def test_full_accept_queue_is_kept(lab, tmp_path):
     """A server does not accept: once its queue has been full for a while, what it did instead is kept."""
-    program = subprocess.Popen([sys.executable, "-c", FULL_QUEUE], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    program = subprocess.Popen([sys.executable, "-c", FULL_QUEUE, "overrun"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with contextlib.ExitStack() as ends:
         ends.callback(program.wait, timeout=PATIENCE)
         ends.callback(program.stdin.close)

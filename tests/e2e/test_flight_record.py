@@ -82,7 +82,7 @@ def test_a_full_accept_queue_of_a_process_that_is_named_is_kept(lab, tmp_path):
     """Also where the process is named by its pid, or is a child of such a one."""
     with contextlib.ExitStack() as ends:
         # a shell that waits for it
-        shell = subprocess.Popen(["sh", "-c", '"$@"; true', "sh", sys.executable, "-c", FULL_QUEUE],
+        shell = subprocess.Popen(["sh", "-c", '"$@"; true', "sh", sys.executable, "-c", FULL_QUEUE, "filled"],
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         ends.callback(shell.wait, timeout=PATIENCE)
         ends.callback(shell.stdin.close)
@@ -92,7 +92,7 @@ def test_a_full_accept_queue_of_a_process_that_is_named_is_kept(lab, tmp_path):
         for _ in range(4):
             ends.enter_context(socket.create_connection(("127.0.0.1", port)))
         said = recorder.stderr.readline()
-        assert re.match(rf"stackcam: kept: the accept queue of overrun \(\d+\) at 127\.0\.0\.1:{port} has been full for ", said), said
+        assert re.match(rf"stackcam: kept: the accept queue of filled \(\d+\) at 127\.0\.0\.1:{port} has been full for ", said), said
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
 

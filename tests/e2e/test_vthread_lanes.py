@@ -37,6 +37,19 @@ def classes(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def breakpoints(places):
+    """What doctor says of the CPU's breakpoints."""
+    doctor = subprocess.run([places[0], "doctor", "--json"], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    return next(feature for feature in json.loads(doctor.stdout)["features"] if feature["name"] == "breakpoints")
+
+
+@pytest.fixture(scope="module")
+def hit_breakpoints(breakpoints):
+    if breakpoints["state"] != "ok":
+        pytest.skip(breakpoints["why"])
+
+
 class Lives:
     """Of a film: each virtual thread's states."""
 
@@ -60,7 +73,7 @@ def told_by(text):
 
 
 @pytest.fixture(scope="module", params=["G1", "Serial", "Z"])
-def made(request, shared_lab, classes):
+def made(request, shared_lab, classes, hit_breakpoints):
     """With a collector that moves objects while threads run, they are known by number alone."""
     film = shared_lab.record("-e", "vthread-lanes", "--", JAVA, f"-XX:+Use{request.param}GC", "-Xmx256m",
                              "-cp", classes, "VirtualLanes", MS)
@@ -124,6 +137,7 @@ def test_what_burns_runs_and_what_yields_could_run(made):
         assert 1 <= lives.count(number, "preempted") <= 10 or not has_names, lives.of[number]
 
 
+@pytest.mark.usefixtures("hit_breakpoints")
 def test_who_leaves_a_monitor_makes_the_next_one_ready(lab, classes, places):
     film = lab.record("-e", "threads,vthread-lanes", "--", JAVA, "-cp", classes, "VirtualLanes", MS)
     told = told_by(film.recording.stdout)
@@ -153,6 +167,7 @@ def test_stacks_of_waits(made):
     assert sum(int(line.rsplit(" ", 1)[1]) for line in sleeping) >= 50 * 0.9 * SPAN, folded[:2000]
 
 
+@pytest.mark.usefixtures("hit_breakpoints")
 def test_one_that_runs_already_and_its_threads_are_linked(lab, classes, places):
     with subprocess.Popen([JAVA, "-cp", classes, "Virtual"], stdout=subprocess.PIPE) as target:
         try:
@@ -183,6 +198,7 @@ def ask(port):
         return answer.read()
 
 
+@pytest.mark.usefixtures("hit_breakpoints")
 def test_a_request_is_explained_by_its_virtual_thread(lab, classes):
     with subprocess.Popen([JAVA, "-cp", classes, "VirtualServer"], stdout=subprocess.PIPE) as target:
         try:
@@ -220,6 +236,15 @@ def test_a_jvm_without_symbols_is_named(lab, classes, tmp_path):
     assert "many 0 100" in film.recording.stdout
     said = film.report("-e", "vthread-lanes", check=False)
     assert "virtual threads of a JVM not followed: libjvm.so has no symbols of its functions" in said.stdout + said.stderr, said
+
+
+def test_breakpoints_that_are_never_hit_are_said(lab, classes, breakpoints):
+    """Without them the first and the last turn of each virtual thread would be missing without a word."""
+    if breakpoints["state"] == "ok":
+        pytest.skip("this machine's breakpoints are hit")
+    film = lab.record("-e", "vthread-lanes", "--", JAVA, "-cp", classes, "VirtualLanes", MS)
+    said = film.report("-e", "vthread-lanes", check=False)
+    assert f"virtual threads of a JVM not followed: {breakpoints['why']}" in said.stdout + said.stderr, said
 
 
 def test_a_jvm_without_virtual_threads_loses_nothing(lab):
