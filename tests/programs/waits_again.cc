@@ -12,7 +12,7 @@ static bool done;
 
 __attribute__((noinline)) static void render()
 {
-	std::this_thread::sleep_for(std::chrono::milliseconds(750));
+	std::this_thread::sleep_for(std::chrono::milliseconds(1100));
 	std::lock_guard<std::mutex> guard(mutex);
 	done = true;
 	changed.notify_one();
@@ -23,7 +23,7 @@ __attribute__((noinline)) static void wait_for_render()
 	std::unique_lock<std::mutex> lock(mutex);
 
 	while (!done)
-		changed.wait_for(lock, std::chrono::milliseconds(100));
+		changed.wait_for(lock, std::chrono::milliseconds(250));
 }
 
 int main()

@@ -14,6 +14,8 @@
  * its interpreter, and searches for deadlocks, as databases do then, takes less.
  */
 #define BETWEEN_NS 1000000ull
+/* Or, on a slow machine, less than that part of a long wait. */
+#define BETWEEN_PART_LONG 100
 /* And less than that part of the wait: with a short timeout, such a time may be work. */
 #define BETWEEN_PART 10
 
@@ -67,22 +69,33 @@ static bool is_turn(const struct slice *slice, uint64_t limit)
 	return slice->kind == SLICE_WAIT + WAIT_LOCK && slice->end - slice->start <= limit;
 }
 
+/* For how long its thread runs at most between a wait and the next one, if both are one. */
+static uint64_t between_at_most(uint64_t wait)
+{
+	uint64_t most = wait / BETWEEN_PART_LONG;
+
+	if (most < BETWEEN_NS)
+		most = BETWEEN_NS;
+	return most < wait / BETWEEN_PART ? most : wait / BETWEEN_PART;
+}
+
 /*
  * The wait that follows one, in the same thread, if it did nothing between; null: there is none.
  */
 static struct slice *next_wait(const struct histories *histories, struct slice *slice)
 {
 	const struct slice *last = &histories->slices[histories->first[slice->thread + 1]];
-	uint64_t limit = (slice->end - slice->start) / BETWEEN_PART, ran = 0;
+	uint64_t wait = slice->end - slice->start, ran = 0;
 	struct slice *next = slice + 1;
 
-	for (; next < last && (!slice_is_wait(next->kind) || is_turn(next, limit)); next++) {
+	for (; next < last && (!slice_is_wait(next->kind) || is_turn(next, wait / BETWEEN_PART));
+	     next++) {
 		if (next->kind == SLICE_HOLE)
 			return NULL;
 		if (next->kind == SLICE_ON_CPU)
 			ran += next->end - next->start;
 	}
-	return next < last && ran <= BETWEEN_NS && ran <= limit ? next : NULL;
+	return next < last && ran <= between_at_most(wait) ? next : NULL;
 }
 
 /* Takes over how the wait that follows ended; which thread had the lock meanwhile is known. */
