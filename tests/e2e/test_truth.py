@@ -27,7 +27,7 @@ def assert_split(film, points=2, wanted=(("f70", 70), ("f20", 20), ("f10", 10)))
 def test_split_of_time(lab, variant):
     film = lab.film_program(variant, seconds=1)
     assert_split(film)
-    assert film.share(lambda stack: stack.has("main", "work")) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has("main", "work")) > NEARLY_ALL, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
 
 
@@ -36,7 +36,7 @@ def test_split_of_time_with_musl(lab, variant):
     """musl itself has no unwind tables, so nothing is said of the frames above main."""
     film = lab.film_program(variant, seconds=1)
     assert_split(film)
-    assert film.share(lambda stack: stack.has("main", "work")) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has("main", "work")) > NEARLY_ALL, film.explain()
 
 
 def test_stripped_program_has_stacks_but_no_invented_names(lab):
@@ -54,7 +54,7 @@ def test_attaching_finds_the_same(lab):
         film = lab.record("-d", 2, "-p", program.pid)
     assert_split(film)
     assert film.complete() >= COMPLETE, film.explain()
-    assert film.share(lambda stack: stack.has("main", "work")) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has("main", "work")) > NEARLY_ALL, film.explain()
 
 
 def test_time_adds_up_to_the_clock(lab):
@@ -74,7 +74,7 @@ def test_900_frames(lab):
         return (len(stack.find("deep")) == 900 and
                 stack.has("main", *["deep"] * 900, "deep_leaf"))
 
-    assert film.share(whole) > NEARLY_ALL, film.explain()
+    assert film.user_share(whole) > NEARLY_ALL, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
 
 
@@ -95,7 +95,7 @@ def through_the_signal(stack):
 
 def test_signal_handler(lab):
     film = lab.film_program("signal", "raise")
-    assert film.share(through_the_signal) > NEARLY_ALL, film.explain()
+    assert film.user_share(through_the_signal) > NEARLY_ALL, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
 
 
@@ -104,7 +104,7 @@ def test_signal_handler_on_its_own_stack(lab):
     a copy, which does not reach from one stack to the other. Later ones are whole."""
     film = lab.film_program("signal", "altstack")
     assert film.share(through_the_signal) > 0.9, film.explain()
-    assert film.share(through_the_signal, "--from", "0.5s") > NEARLY_ALL, film.explain()
+    assert film.user_share(through_the_signal, "--from", "0.5s") > NEARLY_ALL, film.explain()
     assert film.complete("--from", "0.5s") >= COMPLETE, film.explain()
 
 
@@ -115,13 +115,13 @@ def test_signal_between_any_two_instructions(lab):
         return stack.has("main", "interrupted") and stack.has("on_timer", "handler_leaf")
 
     assert 0.2 < film.share(through_the_signal) < 0.8, film.explain()
-    assert film.share(lambda stack: "interrupted" in stack) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: "interrupted" in stack) > NEARLY_ALL, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
 
 
 def test_signal_storm(lab):
     film = lab.film_program("signal_storm")
-    assert film.share(lambda stack: stack.has("main", "storm_body")) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has("main", "storm_body")) > NEARLY_ALL, film.explain()
     assert film.share(lambda stack: "storm_handler" in stack) > 0.05, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
 
@@ -129,14 +129,14 @@ def test_signal_storm(lab):
 def test_alloca(lab):
     film = lab.film_program("alloca")
     whole = ("main", *["sized"] * 40, "alloca_leaf")
-    assert film.share(lambda stack: stack.has(*whole)) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has(*whole)) > NEARLY_ALL, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
 
 
 @pytest.mark.parametrize("program", ["omit", "fp"])
 def test_order_of_30_functions(lab, program):
     film = lab.film_program(program)
-    assert film.share(lambda stack: stack.has("main", *CHAIN)) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has("main", *CHAIN)) > NEARLY_ALL, film.explain()
     wrong = film.share(lambda stack: "c30" in stack and not stack.has("main", *CHAIN))
     assert wrong == 0, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
@@ -145,7 +145,7 @@ def test_order_of_30_functions(lab, program):
 def test_tail_call(lab):
     film = lab.film_program("tailcall")
     whole = ("main", "tail_outer", "tail_second")
-    assert film.share(lambda stack: stack.has(*whole)) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has(*whole)) > NEARLY_ALL, film.explain()
     # tail_first is never a caller, it may be a leaf for the instant before its jump.
     assert film.share(lambda stack: stack.has("tail_first", "tail_second")) == 0, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
@@ -173,13 +173,13 @@ def test_threads_by_name(lab):
 def test_assembly_without_tables_but_with_a_frame_pointer(lab):
     film = lab.film_program("nocfi", "fp")
     whole = ("main", "before_assembly", "nocfi_with_frame_pointer", "after_assembly")
-    assert film.share(lambda stack: stack.has(*whole)) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has(*whole)) > NEARLY_ALL, film.explain()
 
 
 def test_assembly_without_any_way_back_invents_nothing(lab):
     film = lab.film_program("nocfi", "bare")
     known = ("nocfi_bare", "after_assembly")
-    assert film.share(lambda stack: stack.has(*known)) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has(*known)) > NEARLY_ALL, film.explain()
     callers = set()
     for stack, _ in film.folded():
         if stack.has(*known):
@@ -227,14 +227,14 @@ def test_coroutine_on_its_own_stack(lab):
 
 def test_ifunc(lab):
     film = lab.film_program("ifunc")
-    assert film.share(lambda stack: stack.has("main", "ifunc_chosen")) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has("main", "ifunc_chosen")) > NEARLY_ALL, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
 
 
 @pytest.mark.parametrize("program", ["plt", "plt-lazy", "plt-ibt"])
 def test_procedure_linkage_table(lab, program):
     film = lab.film_program(program)
-    assert film.share(lambda stack: stack.has("main", "plt_loop")) > NEARLY_ALL, film.explain()
+    assert film.user_share(lambda stack: stack.has("main", "plt_loop")) > NEARLY_ALL, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
 
 
