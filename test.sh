@@ -40,6 +40,21 @@ results=build-results
 rm -rf $results
 mkdir -p $results
 
+# end_of PERCENT: when that part of STACKCAM_MINUTES is over, in seconds since 1970; nothing without it.
+end_of()
+{
+	[ -z "${STACKCAM_MINUTES-}" ] || echo $(($(date +%s) - SECONDS + STACKCAM_MINUTES * 60 * $1 / 100))
+}
+
+# is_late PERCENT NAME: whether it is too late to begin that; then it counts as skipped.
+is_late()
+{
+	local end
+	end=$(end_of "$1")
+	[ -n "$end" ] && [ "$(date +%s)" -ge "$end" ] || return 1
+	echo "skipped $2: no time left" >>$results/checks
+}
+
 # step NAME COMMAND…: something that the tests need; its output is shown if it fails.
 step()
 {
@@ -58,6 +73,7 @@ step()
 # check NAME COMMAND…: a step that is a test itself.
 check()
 {
+	is_late 80 "$1" && return
 	step "$@" && echo "passed $1" >>$results/checks
 }
 
@@ -95,6 +111,7 @@ meson_tests()
 {
 	local folder=$1 name=$2
 	shift 2
+	is_late 80 "$name" && return
 	rm -f "$folder"/meson-logs/testlog.json
 	meson test -C "$folder" --print-errorlogs "$@" || echo "(see $folder/meson-logs)"
 	# Without a log not one test began: the build failed.
@@ -226,7 +243,7 @@ run_unit_sanitized()
 
 run_e2e()
 {
-	end_to_end e2e "${workers[@]}" $end_to_end_files --build=build
+	STACKCAM_UNTIL=$(end_of 60) end_to_end e2e "${workers[@]}" $end_to_end_files --build=build
 }
 
 # What failed while other tests ran beside it must pass three times alone, when nothing else runs; those that do are
@@ -247,7 +264,7 @@ run_again()
 # Faults and reports once more, under the sanitizers.
 run_e2e_sanitized()
 {
-	end_to_end e2e-sanitized "${workers[@]}" tests/e2e/test_faults.py tests/e2e/test_output.py tests/e2e/test_diff.py \
+	STACKCAM_UNTIL=$(end_of 75) end_to_end e2e-sanitized "${workers[@]}" tests/e2e/test_faults.py tests/e2e/test_output.py tests/e2e/test_diff.py \
 		--build=build-fuzz --programs=build/tests/programs -k "not 10000 and not 5000"
 }
 
@@ -266,7 +283,7 @@ run_kernel()
 {
 	local soak=600
 	[ -z "${STACKCAM_VARIANTS-}" ] || soak=40
-	STACKCAM_VARIANTS=$(variants_of_kernels) SOAK_SECONDS=${SOAK_SECONDS:-$soak} \
+	STACKCAM_UNTIL=$(end_of 85) STACKCAM_VARIANTS=$(variants_of_kernels) SOAK_SECONDS=${SOAK_SECONDS:-$soak} \
 		tests/kernels/boot.sh build "$1" | tee -a $results/checks
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernel-$1" >>$results/checks
 }
@@ -302,6 +319,7 @@ run_kernels_of_turn()
 # Another Debian than this one, in a root of its own; its packages are downloaded the first time.
 run_distributions()
 {
+	is_late 60 distributions && return
 	mkdir -p build
 	tests/distributions/build.sh build trixie | tee -a $results/checks
 }

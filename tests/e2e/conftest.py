@@ -6,11 +6,15 @@ They run with `pytest tests/e2e --build BUILD-FOLDER` (or STACKCAM_BUILD; ./buil
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
 from harness import Lab
+
+GOLDEN = 0.6180339887  # multiples of it lie evenly, and far from each other, in 0 to 1
+NO_TIME = "no time left"  # also of test.sh, and counted by scripts/count_tests.py
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,10 +43,18 @@ def whose_turn(tests, one_in, turn):
     return chosen or [tests[turn % len(tests)]]
 
 
+def from_turn_on(items, turn):
+    """The tests of all files, from another one on at each turn, far from that of the turn before."""
+    files = list(dict.fromkeys(item.path for item in items))
+    first = int(turn * GOLDEN % 1 * len(files))
+    place = {path: (number - first) % len(files) for number, path in enumerate(files)}
+    return sorted(items, key=lambda item: place[item.path])
+
+
 def pytest_collection_modifyitems(config, items):
     """
     With STACKCAM_VARIANTS=N:TURN, a test that has many parameters runs with each N-th of them, and those are others at
-    another turn. Each test runs.
+    another turn. Each test runs, unless time runs out (STACKCAM_UNTIL), which is with other files then.
     """
     if not os.environ.get("STACKCAM_VARIANTS"):
         return
@@ -53,7 +65,15 @@ def pytest_collection_modifyitems(config, items):
             variants.setdefault((item.path, item.originalname), []).append(item)
     chosen = {item for number, tests in enumerate(variants.values()) for item in whose_turn(tests, one_in, turn + number)}
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = [item for item in items if item in chosen]
+    items[:] = from_turn_on([item for item in items if item in chosen], turn)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """With STACKCAM_UNTIL, in seconds since 1970, what has not begun by then is skipped."""
+    until = os.environ.get("STACKCAM_UNTIL")
+    if until and time.time() >= int(until):
+        pytest.skip(NO_TIME)
 
 
 def perf_maps():

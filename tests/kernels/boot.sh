@@ -9,7 +9,7 @@
 #
 # With SOAK_SECONDS a program that all sources look at runs at the end for as long. The parameter only=NAME,…, as in
 # 6.19+only=soak, has one test run. With STACKCAM_VARIANTS=N:TURN, of what is tried in many ways each N-th way is, others at
-# another turn.
+# another turn. With STACKCAM_UNTIL, in seconds since 1970, tests that have not begun by then are skipped.
 #
 # Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test, and what failed ones said to standard
 # error. Kernels are downloaded as Debian packages into BUILD/kernels and unpacked there, not installed.
@@ -71,7 +71,7 @@ make_image()
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,usr/bin,usr/lib/x86_64-linux-gnu,lib64}
 	ln -s usr/lib "$root/lib"
 	cp "$(command -v busybox)" "$root/bin/"
-	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc ifconfig cut sed tr true rm ps tail sort ls wget dmesg; do
+	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc ifconfig cut sed tr true rm ps tail sort ls wget dmesg date; do
 		ln -s busybox "$root/bin/$applet"
 	done
 	add_program "$build/src/stackcam"
@@ -110,6 +110,7 @@ boot()
 	*+*) parameters=$(echo "${1#*+}" | tr + ' ') ;;
 	esac
 	[ -z "$SOAK_SECONDS" ] || parameters="$parameters soak=$SOAK_SECONDS"
+	[ -z "${STACKCAM_UNTIL-}" ] || parameters="$parameters until=$STACKCAM_UNTIL"
 	[ -z "${STACKCAM_VARIANTS-}" ] || parameters="$parameters variants=$STACKCAM_VARIANTS"
 	timeout $((1800 + 3 * ${SOAK_SECONDS:-0})) qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
 		-kernel "$(kernel_of "${1%%+*}")" -initrd "$2" \
