@@ -29,6 +29,16 @@ EARLY = ("the language runtime was not known yet",)
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="filming needs root here")
 
 
+def skip_where_not_executed(program):
+    """Some kernels (PVM's guests) execute no 32-bit program."""
+    try:
+        process = subprocess.Popen([program], stdout=subprocess.DEVNULL)
+    except OSError as error:
+        pytest.skip(f"{program}: {error.strerror}")
+    process.kill()
+    process.wait()
+
+
 def as_from_a_terminal():
     """
     In a child before it executes: Ctrl-C ends it, also where the tests themselves were started without

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from calls import Traced, alone, has_calls, is_probed, trace
-from harness import PATIENCE, needs_root, running, wait_until
+from harness import PATIENCE, needs_root, running, skip_where_not_executed, wait_until
 
 pytestmark = needs_root
 
@@ -132,6 +132,7 @@ def test_32_bit_process_is_refused(lab):
                           capture_output=True, text=True)
     if made.returncode:
         pytest.skip(f"gcc -m32: {made.stderr}")
+    skip_where_not_executed(program)
     process = subprocess.Popen([program])
     try:
         done = lab.run("trace", "-f", "worker", "-d", 1, "-o", lab.new_film(), "-p", process.pid)
