@@ -248,7 +248,7 @@ run_e2e()
 
 # What failed while other tests ran beside it must pass three times alone, when nothing else runs; those that do are
 # named in the end. Where many fail, it is not the load.
-again_most=8 again_times=3
+again_most=24 again_times=3
 run_again()
 {
 	local failed time

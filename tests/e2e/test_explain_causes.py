@@ -172,7 +172,7 @@ def test_a_pool_that_is_too_small(lab):
     waited = [one for one in explained(lab, film, "--slowest", "20") if "handle" in work_of(film, one)[0]["stack"]]
     full = sorted(one["more_threads_why"] for one in waited if one["more_threads"] == "yes")
     assert len(waited) == 8 and len(full) >= 5, waited
-    assert all(re.fullmatch("the pool of 2 threads that ends such waits was full, and worked for [123] others? first", why)
+    assert all(re.fullmatch("the pool of 2 threads that ends such waits was full, and worked for [1-5] others? first", why)
                for why in full), full
 
 

@@ -156,11 +156,12 @@ def text_of(path):
 def film_of_staying(lab):
     """A film of waits_go from before it begins until it is over; it goes on behind that."""
     with Staying(lab, "waits_go-stripped", TURNS) as target, lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
-        assert wait_until(lambda: probes_are_set(recorder))
+        assert wait_until(lambda: film.begun() and probes_are_set(recorder))
         target.go_on()
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(timeout=PATIENCE) == 0
         assert target.process.poll() is None
+    assert stacks_of(film, "main.sleeper"), (film.recording, film.json("-e", "go-wait"))
     return film
 
 
@@ -198,7 +199,7 @@ def test_a_goroutine_that_waits_before_and_behind_the_recording_is_shown(lab):
 
 def test_a_goroutine_that_waited_before_until_its_program_ended(lab):
     with Staying(lab, "waits_go-stripped", TURNS) as target, lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
-        assert wait_until(lambda: probes_are_set(recorder))
+        assert wait_until(lambda: film.begun() and probes_are_set(recorder))
         target.go_on()
         # it is looked at once a second
         assert wait_until(lambda: film.has_samples(1) and stacks_of(film, "main.waitsForEver"))

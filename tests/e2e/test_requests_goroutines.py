@@ -141,7 +141,7 @@ func main() {
 	listener, _ := net.Listen("tcp", "127.0.0.1:0")
 	go http.Serve(listener, nil)
 	/* until the recorder has seen it, or gives up */
-	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); {
 		http.Get("http://" + listener.Addr().String())
 		if _, err := os.Stat(os.Args[1]); err == nil {
 			return
