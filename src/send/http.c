@@ -463,7 +463,8 @@ static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
-		to_do = "name the file of the authority that signed its certificate with --tls-ca";
+		to_do = "name the file of the authority that signed its certificate (--tls-ca; of "
+			"serve --bucket-ca and --sums-ca)";
 		break;
 	case CURLE_OUT_OF_MEMORY:
 		return fail_errno(why, -ENOMEM, NULL, "cannot %s %s", what, where);

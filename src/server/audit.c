@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "server/workers.h"
-
-#define SECOND UINT64_C(1000000000)
 
 enum {
 	WAITING_MAX = 4096, /* lines that wait for the disk */
@@ -24,8 +24,9 @@ enum {
 
 struct audit {
 	char *path;
+	pthread_mutex_t lock; /* of fd and is_torn */
 	int fd;
-	pthread_mutex_t lock; /* of fd */
+	bool is_torn; /* its last line has no end: the disk was full, or the machine went down */
 	struct workers *writer;
 	atomic_uint_fast64_t lost;
 };
@@ -39,28 +40,40 @@ void audit_note(struct audit_asked *asked, uint64_t from, uint64_t to, const cha
 	snprintf(asked->host, sizeof(asked->host), "%s", host ? host : "");
 }
 
-/* One write for a line, so that it is whole or not there. */
+/*
+ * One write for a line, so that it is whole or not there but for its begin. What follows such a one
+ * is a line of its own.
+ */
 static void write_line(void *context, void *item)
 {
 	struct audit *a = context;
 	char *line = item;
 	size_t size = strlen(line);
+	ssize_t written = 0;
 
 	pthread_mutex_lock(&a->lock);
-	if (write(a->fd, line, size) != (ssize_t)size)
+	if (a->is_torn && write(a->fd, "\n", 1) == 1)
+		a->is_torn = false;
+	if (!a->is_torn)
+		written = write(a->fd, line, size);
+	if (written != (ssize_t)size)
 		atomic_fetch_add(&a->lost, 1);
+	if (written > 0 && written != (ssize_t)size)
+		a->is_torn = true;
 	pthread_mutex_unlock(&a->lock);
 	free(line);
 }
 
-static int open_file(const char *path, struct fail *why)
+static int open_file(const char *path, bool *is_torn, struct fail *why)
 {
-	int fd =
-		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
+	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
 	struct stat st;
+	char last;
 
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		*is_torn = st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
 		return fd;
+	}
 	if (fd >= 0) {
 		close(fd);
 		return fail(why, -EINVAL, "name a file with --audit", "%s is not a file", path);
@@ -80,7 +93,8 @@ int audit_open(const char *path, struct audit **to, struct fail *why)
 	pthread_mutex_init(&a->lock, NULL);
 	options.context = a;
 	a->path = strdup(path);
-	a->fd = a->path ? open_file(path, why) : fail_errno(why, -ENOMEM, NULL, "cannot audit");
+	a->fd = a->path ? open_file(path, &a->is_torn, why)
+			: fail_errno(why, -ENOMEM, NULL, "cannot audit");
 	err = a->fd < 0 ? a->fd : workers_start(&options, &a->writer, why);
 	if (err) {
 		audit_close(a);
@@ -92,13 +106,15 @@ int audit_open(const char *path, struct audit **to, struct fail *why)
 
 int audit_reopen(struct audit *a, struct fail *why)
 {
-	int fd = open_file(a->path, why), before;
+	bool is_torn = false;
+	int fd = open_file(a->path, &is_torn, why), before;
 
 	if (fd < 0)
 		return fd;
 	pthread_mutex_lock(&a->lock);
 	before = a->fd;
 	a->fd = fd;
+	a->is_torn = is_torn;
 	pthread_mutex_unlock(&a->lock);
 	close(before);
 	return 0;
@@ -106,13 +122,13 @@ int audit_reopen(struct audit *a, struct fail *why)
 
 static void put_time(struct json *j, const char *key, uint64_t ns)
 {
-	time_t seconds = (time_t)(ns / SECOND);
+	time_t seconds = (time_t)(ns / SECOND_NS);
 	char words[64] = "", second[32];
 	struct tm utc;
 
 	if (gmtime_r(&seconds, &utc) && strftime(second, sizeof(second), "%Y-%m-%dT%H:%M:%S", &utc))
-		snprintf(words, sizeof(words), "%s.%03" PRIu64 "Z", second,
-			 ns / (SECOND / 1000) % 1000);
+		snprintf(words, sizeof(words), "%s.%03uZ", second,
+			 (unsigned int)(ns / MS_NS % 1000));
 	json_text(j, key, words);
 }
 
