@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "send/backlog.h"
 #include "send/small_file.h"
 #include "send/to_server.h"
 
@@ -36,6 +37,7 @@ struct collectors {
 	struct collector at[COLLECTORS_MAX];
 	size_t count, first;
 	struct fail why; /* of the last failure */
+	struct backlog_pace pace;
 };
 
 int collectors_each(const char *urls, int (*one)(void *context, const char *url, struct fail *why),
@@ -153,6 +155,27 @@ static void forget_gone(struct collectors *c)
 			c->at[i].film = 0;
 }
 
+/* How many films one of them may have, that of this number left out. */
+static uint64_t count_doubts(const struct collectors *c, uint64_t beside)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		count += c->at[i].film && c->at[i].film != beside;
+	return count;
+}
+
+/* What a collector gets to know with a film: what waits beside that one. */
+static void put_backlog(void *context, const struct spool_film *film, char *to, size_t size)
+{
+	const struct collectors *c = context;
+	struct backlog backlog;
+
+	backlog_read(c->options.spool, film->number, count_doubts(c, film->number), clock_wall(),
+		     &backlog);
+	backlog_put_header(&backlog, to, size);
+}
+
 static void note_failure(struct collectors *c, struct collector *at, uint64_t retry_after,
 			 bool is_held)
 {
@@ -268,6 +291,24 @@ static enum sent send_anywhere(struct collectors *c, const struct spool_film *fi
 	return sent;
 }
 
+/* Says now and then how much waits while a film is in doubt, or none can be sent. */
+static void log_backlog(struct collectors *c, const struct spool_film *film, enum sent sent)
+{
+	bool is_waiting = is_failure(sent) || sent == SENT_HELD;
+	uint64_t beside = is_waiting ? 0 : film->number, doubt = count_doubts(c, beside);
+	struct backlog backlog;
+	char text[160];
+
+	if (!backlog_is_due(&c->pace, clock_ns(), doubt || is_waiting, doubt))
+		return;
+	backlog_read(c->options.spool, beside, doubt, clock_wall(), &backlog);
+	snprintf(text, sizeof(text),
+		 "films in doubt (sent, not confirmed): %" PRIu64 "; films that wait: %" PRIu64
+		 ", the oldest began %" PRIu64 " s ago",
+		 backlog.doubt, backlog.films, backlog.oldest);
+	c->options.log(c->options.context, text);
+}
+
 static enum sent send_film(void *self, const struct spool_film *film, uint64_t *retry_after,
 			   struct fail *why)
 {
@@ -281,6 +322,7 @@ static enum sent send_film(void *self, const struct spool_film *film, uint64_t *
 			at = &c->at[i];
 	sent = at ? send_doubtful(c, at, film, retry_after) : send_anywhere(c, film, retry_after);
 	*why = c->why;
+	log_backlog(c, film, sent);
 	return sent;
 }
 
@@ -304,6 +346,8 @@ static int add_collector(void *context, const char *url, struct fail *why)
 		.url = url,
 		.host = c->options.host,
 		.agent = spool_agent(c->options.spool),
+		.header = put_backlog,
+		.context = c,
 	};
 
 	at->url = strdup(url);

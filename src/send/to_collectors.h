@@ -21,7 +21,10 @@ struct to_collectors_options {
 	const char *urls;    /* as collectors_each() allows */
 	const char *host;    /* the name of this machine */
 	struct spool *spool; /* which must outlive the destination */
-	/* a line for the log: one does not work, or works again; of the thread that sends */
+	/*
+	 * A line for the log: one does not work, or works again; how much waits; of the thread that
+	 * sends.
+	 */
 	void (*log)(void *context, const char *text);
 	void *context;
 };

@@ -17,6 +17,8 @@ struct server {
 	struct http *http;
 	char *url;
 	char host[320], agent[96];
+	void (*header)(void *context, const struct spool_film *film, char *to, size_t size);
+	void *context;
 	ZSTD_CCtx *zstd;
 	uint8_t *in; /* ZSTD_CStreamInSize() bytes */
 	/* of the film that is on its way */
@@ -85,13 +87,14 @@ static int begin_anew(void *context)
 static enum sent post_film(struct server *s, const struct spool_film *film, uint64_t *retry_after,
 			   struct fail *why)
 {
-	char number[64];
+	char number[64], more[128];
 	const char *headers[] = {
 		"Content-Type: application/vnd.stackcam.film",
 		"Content-Encoding: zstd",
 		s->agent,
 		s->host,
 		number,
+		s->header ? more : NULL,
 		NULL,
 	};
 	struct http_post post = {
@@ -105,6 +108,8 @@ static enum sent post_film(struct server *s, const struct spool_film *film, uint
 	enum sent sent;
 
 	snprintf(number, sizeof(number), "X-Stackcam-Number: %" PRIu64, film->number);
+	if (s->header)
+		s->header(s->context, film, more, sizeof(more));
 	begin_anew(s);
 	s->is_begun = false;
 	if (http_post(s->http, &post, &reply, why)) {
@@ -156,6 +161,8 @@ int to_server(const struct to_server_options *options, struct http *http,
 		length--;
 	if (s) {
 		s->http = http;
+		s->header = options->header;
+		s->context = options->context;
 		s->zstd = ZSTD_createCCtx();
 		s->in = malloc(ZSTD_CStreamInSize());
 		if (asprintf(&s->url, "%.*s/api/v1/films", (int)length, options->url) < 0)

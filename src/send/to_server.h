@@ -15,6 +15,12 @@ struct to_server_options {
 	const char *url;  /* "https://host:port" */
 	const char *host; /* the name of this machine */
 	const char *agent;
+	/*
+	 * Puts another header of a film, "Name: value", no line's end; called before the film is
+	 * sent. Null: there is none.
+	 */
+	void (*header)(void *context, const struct spool_film *film, char *to, size_t size);
+	void *context;
 };
 
 /* http stays the caller's, and must live as long as the destination. */

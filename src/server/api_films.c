@@ -2,9 +2,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "server/api.h"
+#include "server/internal.h"
 #include "server/sender.h"
 
 enum {
@@ -46,6 +49,16 @@ static int take_sender(const struct http_request *request, struct store_sender *
 	return 0;
 }
 
+/* A header that is wrong costs no film: it is counted. */
+static void note_backlog(const struct http_request *request, const struct store_sender *sender)
+{
+	uint64_t agent = hash_bytes(sender->agent, strlen(sender->agent));
+
+	if (*sender->agent)
+		backlogs_read(request->state->backlogs, agent ^ hash_u64(request->grant->sender),
+			      request_header(request, "X-Stackcam-Backlog"), clock_ns());
+}
+
 int api_take_film(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
@@ -57,6 +70,7 @@ int api_take_film(const struct http_request *request, struct answer *answer, str
 		err = sender_take(request, request->body_path, &sender, &again, why);
 	if (err)
 		return err;
+	note_backlog(request, &sender);
 	json_open(&j, NULL, '{');
 	json_bool(&j, "again", again);
 	json_close(&j, '}');

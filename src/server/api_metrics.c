@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/own.h"
 #include "film/loss_kinds.h"
@@ -181,6 +182,35 @@ static void put_store(FILE *out, const struct store_status *store)
 		    (double)store->sums_lost);
 }
 
+/* Of all agents together: a series for each would be thousands, and name their machines. */
+static void put_agents(FILE *out, struct backlogs *backlogs)
+{
+	struct backlogs_sum sum;
+
+	backlogs_sum(backlogs, clock_ns(), &sum);
+	put_gauge(
+		out, "stackcam_agents",
+		"Agents that sent a film here in the last 5 minutes and said what waits with them",
+		(double)sum.agents);
+	put_gauge(out, "stackcam_agents_behind",
+		  "Of these, agents with films that wait beside the one that they sent",
+		  (double)sum.behind);
+	put_gauge(out, "stackcam_agents_films_waiting", "Films that wait with these agents",
+		  (double)sum.films);
+	put_gauge(out, "stackcam_agents_films_in_doubt",
+		  "Of these, films that were sent to a collector and not confirmed",
+		  (double)sum.doubt);
+	put_gauge(out, "stackcam_agents_oldest_film_seconds",
+		  "How long ago the oldest of these began, as its agent said last; 0: none waits",
+		  (double)sum.oldest);
+	put_head(out, "counter", "stackcam_agents_unread_total",
+		 "What agents said of films that wait, and that does not count, by reason");
+	fprintf(out,
+		"stackcam_agents_unread_total{reason=\"malformed\"} %" PRIu64 "\n"
+		"stackcam_agents_unread_total{reason=\"too many agents\"} %" PRIu64 "\n",
+		sum.malformed, sum.crowded);
+}
+
 static void put_bucket(FILE *out, const struct server_state *state,
 		       const struct store_status *store)
 {
@@ -251,6 +281,7 @@ int api_metrics(const struct http_request *request, struct answer *answer, struc
 	if (state->recorder || state->camera)
 		put_losses(out, &recorder.losses, &camera.losses);
 	put_store(out, &store);
+	put_agents(out, state->backlogs);
 	put_bucket(out, state, &store);
 	put_served(out, &state->served);
 	if (state->audit)

@@ -8,6 +8,7 @@
 
 #include "server/access.h"
 #include "server/audit.h"
+#include "server/backlogs.h"
 #include "server/body.h"
 #include "server/logins.h"
 #include "server/out.h"
@@ -37,7 +38,8 @@ struct server_state {
 	pthread_mutex_t lock; /* of the tokens */
 	struct tokens tokens;
 	struct quota *quota; /* of those who send */
-	char *spool, *host;  /* spool may be null */
+	struct backlogs *backlogs;
+	char *spool, *host; /* spool may be null */
 	bool one_film;
 	unsigned int cpus;
 	uint64_t started; /* ns since 1970 */

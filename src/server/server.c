@@ -20,8 +20,6 @@
 #include "server/internal.h"
 #include "server/spent.h"
 
-#define SECOND 1000000000ull
-
 /*
  * Connections that were ended, and are not yet closed, count as well: so libmicrohttpd, which
  * refuses clients beyond its limit, gets a larger one.
@@ -423,9 +421,9 @@ static int change_certificates(struct server *server, const struct server_option
 static int start_watch(struct server *server, const struct server_limits *limits, struct fail *why)
 {
 	const struct watch_options options = {
-		.first_byte_max = limits->first_seconds * SECOND,
-		.head_max = limits->head_seconds * SECOND,
-		.request_max = limits->request_seconds * SECOND,
+		.first_byte_max = limits->first_seconds * SECOND_NS,
+		.head_max = limits->head_seconds * SECOND_NS,
+		.request_max = limits->request_seconds * SECOND_NS,
 		.connections = limits->connections,
 		.strangers = limits->connections - limits->connections / SEATS_PART,
 		.strangers_of_one = limits->strangers,
@@ -494,7 +492,8 @@ static int fill_state(struct server_state *state, const struct server_options *o
 	state->context = options->context;
 	state->host = strdup(options->host ? options->host : "");
 	state->quota = quota_new(&quota);
-	return state->host && state->quota
+	state->backlogs = backlogs_new();
+	return state->host && state->quota && state->backlogs
 		       ? 0
 		       : fail_errno(why, -ENOMEM, NULL, "cannot start the server");
 }
@@ -563,10 +562,7 @@ const char *server_address(const struct server *server)
 	return server->address;
 }
 
-/*
- * Suspended connections must go on before libmicrohttpd can end: the workers give them all back
- * first.
- */
+/* The workers give suspended connections back: libmicrohttpd cannot end before they go on. */
 void server_stop(struct server *server)
 {
 	if (!server)
@@ -591,6 +587,7 @@ void server_stop(struct server *server)
 	audit_close(server->state.audit);
 	tokens_free(&server->state.tokens);
 	quota_free(server->state.quota);
+	backlogs_free(server->state.backlogs);
 	free(server->loopback);
 	free(server->user_header);
 	free(server->state.spool);

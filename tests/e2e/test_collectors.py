@@ -3,8 +3,10 @@
 
 import contextlib
 import http.client
+import re
 import shutil
 import signal
+import urllib.request
 
 import pytest
 
@@ -19,11 +21,12 @@ COPIES = 2
 class Proxy(LocalServer):
     """
     Before a collector. answers: what it does with posts, one after the other, then it passes them on: a status, which
-    the collector never hears of, or "lost": the collector keeps the film, and its answer does not arrive.
+    the collector never hears of, or "lost": the collector keeps the film, and its answer does not arrive; or "killed":
+    the same, and kill() is called.
     """
 
     def __init__(self, url, answers=()):
-        self.numbers, self.answers = [], list(answers)
+        self.numbers, self.answers, self.kill = [], list(answers), None
         where = url.removeprefix("http://")
         proxy = self
 
@@ -33,18 +36,24 @@ class Proxy(LocalServer):
                 answer = proxy.answers.pop(0) if proxy.answers else "pass"
                 proxy.numbers.append(int(self.headers["X-Stackcam-Number"]))
                 status = answer if isinstance(answer, int) else self.passed_on(body)
-                if answer == "lost":
+                if answer == "killed":
+                    proxy.kill()
+                if answer in ("lost", "killed") or not status:
                     self.close_connection = True
                 else:
                     self.answer(status)
 
             def passed_on(self, body):
+                """Its status; None: the collector is away."""
                 connection = http.client.HTTPConnection(where, timeout=PATIENCE)
                 headers = {name: value for name, value in self.headers.items()
                            if name.startswith(("X-", "Content-", "Authorization"))}
-                connection.request("POST", self.path, body, headers)
                 with contextlib.closing(connection):
-                    return connection.getresponse().status
+                    try:
+                        connection.request("POST", self.path, body, headers)
+                        return connection.getresponse().status
+                    except OSError:
+                        return None
 
         super().__init__(Handler)
 
@@ -95,6 +104,43 @@ def test_breaks_off(lab, filmed, spool, tmp_path, tokens):
         # what one was asked first about, the other never saw
         assert not set(at_a.numbers) & set(at_b.numbers)
         assert a.end()[0] == 0 and b.end()[0] == 0
+    assert kept(lab, tmp_path, "a", "b") == samples_of(lab, *films_in(filmed))
+
+
+def agents_of(serve):
+    """What its /metrics say of agents."""
+    request = urllib.request.Request(f"{serve.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    text = urllib.request.urlopen(request, timeout=PATIENCE).read().decode()
+    return {name: float(value) for name, value in re.findall(r"^stackcam_agents(?:_(\w+))? (\S+)$", text, re.MULTILINE)}
+
+
+@needs_root
+def test_one_is_killed(lab, filmed, spool, tmp_path, tokens):
+    """The film that it may have is counted by the agent, and by the collector that gets the others, until it is confirmed."""
+    ports, count = (free_port(), free_port()), len(films_in(spool))
+    with collector(lab, tmp_path, tokens, "a", ports[0]) as a, collector(lab, tmp_path, tokens, "b", ports[1]) as b, \
+            Proxy(a.url) as at_a, Proxy(b.url) as at_b:
+        options = ["--to", f"{at_a.url},{at_b.url}", "--token-file", tokens]
+        # whichever gets the first film
+        at_a.answers = at_b.answers = ["killed"]
+        at_a.kill, at_b.kill = a.process.kill, b.process.kill
+        done = send(lab, spool, *options)
+        assert done.returncode == 1, done.stderr
+        a_is_killed = a.process.poll() is not None
+        killed, other = (0, b) if a_is_killed else (1, a)
+        assert re.findall(r"films in doubt \(sent, not confirmed\): (\d+); films that wait: (\d+), the oldest began \d+ s ago",
+                          done.stderr)[0] == ("1", str(count)), done.stderr
+        told = agents_of(other)
+        assert told.pop("oldest_film_seconds") > 0, told
+        assert told == {"": 1, "behind": 1, "films_waiting": 1, "films_in_doubt": 1}
+        assert len(films_in(spool)) == 1
+        with collector(lab, tmp_path, tokens, "ab"[killed], ports[killed]) as again:
+            done = send(lab, spool, *options)
+            assert done.returncode == 0 and films_in(spool) == [] and "in doubt" not in done.stderr, done.stderr
+            assert again.get("status", TOKEN)["store"]["again"] == 1
+            assert agents_of(again) == {"": 1, "behind": 0, "films_waiting": 0, "films_in_doubt": 0, "oldest_film_seconds": 0}
+            assert again.end()[0] == 0
+        assert other.end()[0] == 0
     assert kept(lab, tmp_path, "a", "b") == samples_of(lab, *films_in(filmed))
 
 
