@@ -134,7 +134,7 @@ _stackcam_options()
 	doctor) echo "-p --pid --bucket --bucket-keys --sums --tls-ca --json -h --help" ;;
 	serve)
 		echo "--listen --token-file --audit --user-header --trusted-proxy --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
-			--keep-size --bucket --bucket-keys --bucket-ca --bucket-cache --sender-limit --debug-dir --sums --sums-ca --camera --camera-events --camera-time --camera-memory
+			--keep-size --bucket --bucket-keys --bucket-ca --bucket-cache --sender-limit --debug-dir --debuginfod --sums --sums-ca --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
 			--camera-slow --camera-failed --camera-hourly
 			-e --event -F --frequency --markers --keep-query --no-record --label --service --user --config -h --help"

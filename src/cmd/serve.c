@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/privileges.h"
 #include "base/tokens.h"
+#include "cmd/serve_figures.h"
 #include "cmd/serve_options.h"
 #include "host/archive.h"
 #include "host/cost.h"
@@ -130,46 +131,15 @@ static int keep_flight(void *context, const char *reason, struct server_kept *to
 static void say_flight(void *context, struct server_camera *camera)
 {
 	struct serve *serve = context;
-	struct flight_state state;
 
-	flight_state(serve->flight, &state);
-	*camera = (struct server_camera){
-		.is_filming = state.is_filming,
-		.bytes = state.bytes,
-		.bytes_max = state.bytes_most,
-		.time = state.time,
-		.kept = state.kept,
-		.failed = state.failed,
-		.refused = state.refused,
-		.crowded = state.crowded,
-		.lost = state.lost,
-		.cpu_seconds = state.cpu_seconds,
-		.losses = state.losses,
-	};
+	figures_of_flight(serve->flight, camera);
 }
 
 static void say_recorder(void *context, struct server_recorder *recorder)
 {
 	struct serve *serve = context;
-	struct recorder_state state;
-	struct cost_figures cost;
 
-	recorder_state(serve->recorder, &state);
-	cost_now(serve->cost, &cost);
-	*recorder = (struct server_recorder){
-		.is_filming = state.is_filming,
-		.hung = (unsigned int)state.hung,
-		.hung_ns = state.hung_ns,
-		.still_ns = state.still_ns,
-		.samples = state.samples,
-		.lost = state.lost,
-		.cpu = cost.cpu,
-		.bpf = cost.bpf,
-		.bpf_seconds = cost.bpf_seconds,
-		.has_bpf = cost.has_bpf,
-		.frequency = state.frequency,
-		.losses = state.losses,
-	};
+	figures_of_recorder(serve->recorder, serve->cost, recorder);
 }
 
 /* The store */
@@ -238,27 +208,28 @@ static int load_archive(struct serve *serve, struct fail *why)
 static void say_bucket(void *context, struct server_bucket *bucket)
 {
 	struct serve *serve = context;
-	struct archive_state state;
-	size_t count = 0;
 
-	archive_state(serve->archive, &state);
-	*bucket = (struct server_bucket){
-		.put = state.films[ARCHIVE_PUT],
-		.put_bytes = state.bytes[ARCHIVE_PUT],
-		.got = state.films[ARCHIVE_GET],
-		.got_bytes = state.bytes[ARCHIVE_GET],
-	};
-	for (int verb = 0; verb < ARCHIVE_VERBS; verb++)
-		for (int reason = 0; reason < ARCHIVE_REASONS; reason++)
-			bucket->failures[count++] = (struct server_bucket_failure){
-				archive_verb_name(verb), archive_reason_name(reason),
-				state.failed[verb][reason]};
-	bucket->failure_count = count;
-	snprintf(bucket->trouble, sizeof(bucket->trouble), "%s", state.trouble);
+	figures_of_archive(serve->archive, bucket);
 }
 
-_Static_assert((int)ARCHIVE_VERBS *(int)ARCHIVE_REASONS <= (int)SERVER_BUCKET_FAILURES_MAX,
-	       "a reason has no room");
+/* Names */
+
+static int start_namer(struct serve *serve, struct fail *why)
+{
+	const struct serve_options *o = &serve->options;
+	const struct namer_options options = {.store = serve->store,
+					      .folder = o->debug_dir,
+					      .cached_in = o->debuginfod ? o->store : NULL};
+
+	return o->debug_dir || o->debuginfod ? namer_start(&options, &serve->namer, why) : 0;
+}
+
+static void say_names(void *context, struct server_names *names)
+{
+	struct serve *serve = context;
+
+	figures_of_namer(serve->namer, names);
+}
 
 /* The server */
 
@@ -306,6 +277,7 @@ static void server_settings(struct serve *serve, const struct serve_options *opt
 		.recorder = serve->recorder ? say_recorder : NULL,
 		.camera = serve->flight ? say_flight : NULL,
 		.bucket = serve->archive ? say_bucket : NULL,
+		.names = options->debuginfod ? say_names : NULL,
 		.keep = serve->flight ? keep_flight : NULL,
 		.say = log_line,
 		.context = serve,
@@ -416,8 +388,8 @@ static int start(struct serve *serve, struct fail *why)
 		err = keeper_start(serve->store, serve->cost, &serve->keeper, why);
 	if (!err)
 		err = sums_sender_start(serve->store, &serve->sums, why);
-	if (!err && serve->options.debug_dir)
-		err = namer_start(serve->store, serve->options.debug_dir, &serve->namer, why);
+	if (!err)
+		err = start_namer(serve, why);
 	if (!err && serve->archive)
 		err = archive_start(serve->archive, serve->store, why);
 	return err ? err : start_server(serve, why);
@@ -535,6 +507,8 @@ static int run(struct serve *serve)
 	until.signals = until_take_signals(&why);
 	if (until.signals < 0)
 		err = until.signals;
+	if (!err && serve->options.debuginfod)
+		err = debug_server_settings(serve->options.debuginfod, serve->options.store, &why);
 	if (!err)
 		err = start(serve, &why);
 	if (!err) {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cmd/verb.h"
+#include "host/debug_server.h"
 #include "send/bucket.h"
 #include "store/fleet/fleet.h"
 
@@ -65,6 +66,10 @@ static const char help[] =
 	"      --debug-dir DIR       names what was recorded without names from the debug files of "
 	"this folder\n"
 	"                            (DIR/.build-id/ab/cdef.debug)\n"
+	"      --debuginfod URL[,URL…]\n"
+	"                            and from these debuginfod servers, each build once (default: "
+	"none is\n"
+	"                            asked)\n"
 	"      --bucket ADDRESS      keeps each hour's films on object storage, too: "
 	"s3://BUCKET@HOST:PORT/PREFIX\n"
 	"      --bucket-keys FILE    its keys, in a file of mode 0600 (default: AWS_ACCESS_KEY_ID "
@@ -118,6 +123,7 @@ enum {
 	OPT_SUMS,
 	OPT_SUMS_CA,
 	OPT_DEBUG_DIR,
+	OPT_DEBUGINFOD,
 	OPT_BUCKET,
 	OPT_BUCKET_KEYS,
 	OPT_BUCKET_CA,
@@ -141,6 +147,7 @@ static const struct option long_options[] = {
 	{"sums", required_argument, NULL, OPT_SUMS},
 	{"sums-ca", required_argument, NULL, OPT_SUMS_CA},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+	{"debuginfod", required_argument, NULL, OPT_DEBUGINFOD},
 	{"bucket", required_argument, NULL, OPT_BUCKET},
 	{"bucket-keys", required_argument, NULL, OPT_BUCKET_KEYS},
 	{"bucket-ca", required_argument, NULL, OPT_BUCKET_CA},
@@ -259,6 +266,9 @@ static int take_value(void *context, int option, const char *value, struct fail 
 	case OPT_DEBUG_DIR:
 		o->debug_dir = value;
 		return 0;
+	case OPT_DEBUGINFOD:
+		o->debuginfod = value;
+		return debug_server_check_urls(value, why);
 	case OPT_STORE:
 		o->store = value;
 		return 0;
@@ -360,6 +370,7 @@ void serve_options_say_kept(const struct serve_options *a, const struct serve_op
 		{"sums", settings_differ(a->sums, b->sums)},
 		{"sums-ca", settings_differ(a->sums_ca, b->sums_ca)},
 		{"debug-dir", settings_differ(a->debug_dir, b->debug_dir)},
+		{"debuginfod", settings_differ(a->debuginfod, b->debuginfod)},
 		{"bucket", settings_differ(a->bucket, b->bucket)},
 		{"bucket-keys", settings_differ(a->bucket_keys, b->bucket_keys)},
 		{"bucket-ca", settings_differ(a->bucket_ca, b->bucket_ca)},

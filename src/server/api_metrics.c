@@ -251,6 +251,26 @@ static void put_bucket(FILE *out, const struct server_state *state,
 			bucket.failures[i].count);
 }
 
+static void put_names(FILE *out, const struct server_state *state)
+{
+	struct server_names names = {0};
+
+	if (!state->names)
+		return;
+	state->names(state->context, &names);
+	put_gauge(out, "stackcam_debuginfod_works", "0: its servers could not be asked last",
+		  names.works);
+	put_head(out, "counter", "stackcam_debuginfod_builds_total",
+		 "Builds that debuginfod servers were asked for, by their outcome");
+	for (size_t i = 0; i < names.outcome_count; i++)
+		fprintf(out, "stackcam_debuginfod_builds_total{outcome=\"%s\"} %" PRIu64 "\n",
+			names.outcomes[i].name, names.outcomes[i].builds);
+	put_gauge(out, "stackcam_debuginfod_cache_bytes", "Debug files that are kept",
+		  (double)names.cache_bytes);
+	put_counter(out, "stackcam_debuginfod_cache_removed_total",
+		    "Debug files that made room for others", (double)names.cache_removed);
+}
+
 int api_metrics(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct server_state *state = request->state;
@@ -283,6 +303,7 @@ int api_metrics(const struct http_request *request, struct answer *answer, struc
 	put_store(out, &store);
 	put_agents(out, state->backlogs);
 	put_bucket(out, state, &store);
+	put_names(out, state);
 	put_served(out, &state->served);
 	if (state->audit)
 		put_counter(out, "stackcam_server_audit_lost_total",

@@ -46,6 +46,7 @@ struct server_state {
 	void (*recorder)(void *context, struct server_recorder *recorder);
 	void (*camera)(void *context, struct server_camera *camera);
 	void (*bucket)(void *context, struct server_bucket *bucket);
+	void (*names)(void *context, struct server_names *names);
 	int (*keep)(void *context, const char *reason, struct server_kept *kept, struct fail *why);
 	void (*say)(void *context, const char *words); /* may be null */
 	void *context;

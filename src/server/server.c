@@ -487,6 +487,7 @@ static int fill_state(struct server_state *state, const struct server_options *o
 	state->recorder = options->recorder;
 	state->camera = options->camera;
 	state->bucket = options->bucket;
+	state->names = options->names;
 	state->keep = options->keep;
 	state->say = options->say;
 	state->context = options->context;

@@ -57,6 +57,20 @@ struct server_bucket {
 	char trouble[512]; /* what does not work at the moment; "": nothing */
 };
 
+/* Builds that debuginfod servers were asked for (host/debug_server.h), since the start. */
+enum {
+	SERVER_NAMES_OUTCOMES_MAX = 8
+};
+struct server_names {
+	struct server_names_outcome {
+		const char *name;
+		uint64_t builds;
+	} outcomes[SERVER_NAMES_OUTCOMES_MAX];
+	size_t outcome_count;
+	uint64_t cache_bytes, cache_removed; /* files that made room for others */
+	bool works;
+};
+
 /* A film that it has kept. */
 struct server_kept {
 	char path[4096];
@@ -117,6 +131,7 @@ struct server_options {
 	void (*recorder)(void *context, struct server_recorder *recorder);
 	void (*camera)(void *context, struct server_camera *camera);
 	void (*bucket)(void *context, struct server_bucket *bucket); /* null: there is none */
+	void (*names)(void *context, struct server_names *names);    /* null: none is asked */
 	/*
 	 * Keeps what the flight recorder has, and waits for that; any thread. Null: there is none.
 	 */

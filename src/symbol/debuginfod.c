@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/debuginfod.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
 
 #define STALL_SECONDS 10
 #define FAILURES_MAX  2
+
+/* Bytes of a build id, as the library has them; and files that one build has in the cache. */
+enum {
+	BUILD_ID_MAX = 64,
+	FILES_MAX = 64
+};
 
 /*
  * The library is opened when it is first needed: it brings 30 others (HTTP, TLS, LDAP …) and some
@@ -31,10 +46,26 @@ struct debuginfod {
 	debuginfod_client *client; /* null: the library is not here */
 	int failures;
 	struct fail last_failure;
+	struct debuginfod_bounds bounds;
 	/* of the transfer that runs */
 	long bytes;
-	time_t moved; /* when bytes last changed, by the monotonic clock */
+	time_t moved;	       /* when bytes last changed, by the monotonic clock */
+	char folder[PATH_MAX]; /* where it is written to; "": no bound */
+	bool is_too_large;
 };
+
+int debuginfod_settings(const struct debuginfod_settings *settings)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%" PRIu64, settings->bytes);
+	if (setenv("DEBUGINFOD_URLS", settings->urls, 1) ||
+	    setenv("DEBUGINFOD_CACHE_PATH", settings->cache, 1) ||
+	    setenv("DEBUGINFOD_MAXSIZE", number, 0))
+		return -ENOMEM;
+	snprintf(number, sizeof(number), "%u", settings->seconds);
+	return setenv("DEBUGINFOD_MAXTIME", number, 0) ? -ENOMEM : 0;
+}
 
 static bool open_library(struct library *l)
 {
@@ -74,14 +105,43 @@ static time_t now(void)
 	return t.tv_sec;
 }
 
+/*
+ * Bytes of the files of the build that is being fetched: a file that was compressed on its way
+ * becomes larger than what its server announced.
+ */
+static uint64_t written(const struct debuginfod *d)
+{
+	DIR *dir = *d->folder ? opendir(d->folder) : NULL;
+	uint64_t bytes = 0;
+	struct stat st;
+
+	if (!dir)
+		return 0;
+	for (int i = 0; i < FILES_MAX; i++) {
+		struct dirent *entry = readdir(dir);
+
+		if (!entry)
+			break;
+		if (!fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_size;
+	}
+	closedir(dir);
+	return bytes;
+}
+
 /* Called by libdebuginfod every now and then; other than 0 ends the transfer. */
 static int watch(debuginfod_client *client, long bytes, long total)
 {
 	struct debuginfod *d = owner_of(client);
 
 	(void)total;
-	if (!d)
+	if (!d || (d->bounds.stop && atomic_load(d->bounds.stop)))
 		return 1;
+	if (d->bounds.bytes && written(d) > d->bounds.bytes) {
+		d->is_too_large = true;
+		return 1;
+	}
 	if (bytes != d->bytes) {
 		d->bytes = bytes;
 		d->moved = now();
@@ -103,6 +163,11 @@ struct debuginfod *debuginfod_new(void)
 	return d;
 }
 
+void debuginfod_bound(struct debuginfod *d, const struct debuginfod_bounds *bounds)
+{
+	d->bounds = *bounds;
+}
+
 void debuginfod_free(struct debuginfod *d)
 {
 	if (d && d->client)
@@ -110,11 +175,43 @@ void debuginfod_free(struct debuginfod *d)
 	free(d);
 }
 
+static void begin_transfer(struct debuginfod *d, const uint8_t *build_id, size_t build_id_size)
+{
+	char digits[2 * BUILD_ID_MAX + 1];
+
+	d->bytes = 0;
+	d->moved = now();
+	d->is_too_large = false;
+	*d->folder = 0;
+	if (!d->bounds.bytes || build_id_size > BUILD_ID_MAX)
+		return;
+	text_hex(digits, sizeof(digits), build_id, build_id_size);
+	if (snprintf(d->folder, sizeof(d->folder), "%s/%s", d->bounds.cache, digits) >=
+	    (int)sizeof(d->folder))
+		*d->folder = 0;
+}
+
+static int failed(struct debuginfod *d, int err, struct fail *why)
+{
+	if (err == -ENOENT)
+		return fail(why, err, NULL, "no server of DEBUGINFOD_URLS has it");
+	if (d->bounds.stop && atomic_load(d->bounds.stop))
+		return fail(why, -ECANCELED, NULL, "asking debuginfod was stopped");
+	if (d->is_too_large || err == -EFBIG)
+		return fail(why, -EFBIG, NULL, "what a server of DEBUGINFOD_URLS has is too large");
+	d->failures++;
+	fail_errno(&d->last_failure, err, "see DEBUGINFOD_URLS", "asking debuginfod");
+	if (why)
+		*why = d->last_failure;
+	return err;
+}
+
 int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t build_id_size,
 		     bool program, struct debug_file *found, struct fail *why)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	char *path = NULL;
+	struct stat st;
 	int fd;
 
 	*found = (struct debug_file){.fd = -1};
@@ -127,19 +224,17 @@ int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t build
 			*why = d->last_failure;
 		return d->last_failure.err;
 	}
-	d->bytes = 0;
-	d->moved = now();
+	begin_transfer(d, build_id, build_id_size);
 	fd = (program ? d->library.find_executable
 		      : d->library.find_debuginfo)(d->client, build_id, (int)build_id_size, &path);
-	if (fd == -ENOENT)
-		return fail(why, fd, NULL, "no server of DEBUGINFOD_URLS has it");
-	if (fd < 0) {
-		d->failures++;
-		fail_errno(&d->last_failure, fd, "see DEBUGINFOD_URLS", "asking debuginfod");
-		if (why)
-			*why = d->last_failure;
-		return fd;
+	if (fd >= 0 && d->bounds.bytes &&
+	    (fstat(fd, &st) || (uint64_t)st.st_size > d->bounds.bytes)) {
+		close(fd);
+		free(path);
+		fd = -EFBIG;
 	}
+	if (fd < 0)
+		return failed(d, fd, why);
 	fd = debug_file_take(fd, path, build_id, build_id_size, found);
 	free(path);
 	if (fd)

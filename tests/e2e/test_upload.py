@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names found once: agents send places, stackcam upload gives the server the functions of a build."""
 
+import contextlib
+import http.server
 import json
 import re
 import shutil
+import socket
 import subprocess
 import urllib.parse
+from pathlib import Path
+
+import pytest
 
 from openapi import Api
-from harness import needs_root, running, wait_until
+from harness import PATIENCE, free_port, needs_root, running, wait_until
 from test_access import ask
-from test_agent import agent
+from test_agent import LocalServer, agent
 from test_serve import serving
 
 TOKEN, BOUND = "admin-admin-admin", "bound-bound-bound"
@@ -82,8 +88,7 @@ def test_a_name_found_later_appears_in_old_answers(lab, tmp_path):
 def test_a_folder_of_debug_files(lab, tmp_path):
     bare, debug = tmp_path / "bare", tmp_path / "debug"
     subprocess.run(["strip", "-o", bare, lab.program("split")], check=True)
-    notes = subprocess.run(["readelf", "-n", bare], check=True, capture_output=True, text=True).stdout
-    build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+    build_id = build_id_of(bare)
     film = lab.record("--", str(bare), "1")
     place = debug / ".build-id" / build_id[:2]
     place.mkdir(parents=True)
@@ -94,6 +99,107 @@ def test_a_folder_of_debug_files(lab, tmp_path):
         status, answer = ask(serve, "/api/v1/films", TOKEN, film.path.read_bytes(), {"X-Stackcam-Host": "host1"})
         assert status == 200, answer
         assert wait_until(lambda: {"f70", "f20", "main"} <= set(functions(serve))), functions(serve)
+
+
+class DebugServer(LocalServer):
+    """A stand-in for debuginfod on loopback. files: by build id and kind ("debuginfo", "executable"); asked: what was."""
+
+    def __init__(self, files, port=0):
+        self.asked = []
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                _, _, build_id, kind = self.path.split("/")
+                server.asked.append((build_id, kind))
+                content = files.get((build_id, kind))
+                self.send_response(200 if content else 404)
+                self.send_header("Content-Length", str(len(content or b"")))
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(content or b"")
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(Handler, port)
+
+
+def build_id_of(path):
+    notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True).stdout
+    return re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+
+
+def outcomes(serve):
+    """What became of builds that servers were asked for."""
+    text = ask(serve, "/metrics", TOKEN)[1]
+    return {name: int(count) for name, count in re.findall(r'^stackcam_debuginfod_builds_total\{outcome="(.+)"\} (\d+)$', text, re.M)}
+
+
+def stripped(lab, tmp_path):
+    """A program without symbols, and its film."""
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-o", bare, lab.program("split")], check=True)
+    return bare, lab.record("--", str(bare), "1").path.read_bytes()
+
+
+@needs_root
+@pytest.mark.parametrize("kind", ["debuginfo", "executable"])
+def test_a_debuginfod_server(lab, tmp_path, kind):
+    bare, film = stripped(lab, tmp_path)
+    build_id = build_id_of(bare)
+    with DebugServer({(build_id, kind): Path(lab.program("split")).read_bytes()}) as debug, \
+            start(lab, tmp_path, "--debuginfod", debug.url) as serve:
+        for host in ("host1", "host2"):
+            assert ask(serve, "/api/v1/films", TOKEN, film, {"X-Stackcam-Host": host})[0] == 200
+        assert wait_until(lambda: {"f70", "f20", "main"} <= set(functions(serve))), functions(serve)
+        assert outcomes(serve)["named"] == 1 and outcomes(serve)["not asked"] == 0
+        assert "stackcam_debuginfod_works 1\n" in ask(serve, "/metrics", TOKEN)[1]
+        # once, whatever the number of hosts
+        assert debug.asked.count((build_id, kind)) == 1
+        assert (tmp_path / "store" / "debuginfod" / build_id / kind).is_file()
+        assert serve.end()[0] == 0
+
+
+@needs_root
+def test_a_debuginfod_server_that_is_wrong(lab, tmp_path, monkeypatch):
+    """Another file, one that is too large, and no server at all: counted, said once, and nothing is believed."""
+    bare, film = stripped(lab, tmp_path)
+    build_id, port = build_id_of(bare), free_port()
+    monkeypatch.setenv("DEBUGINFOD_MAXSIZE", "1000000")
+    files = {(build_id, "debuginfo"): Path(lab.program("omit")).read_bytes()}
+    url = f"http://127.0.0.1:{port}"
+    with start(lab, tmp_path, "--debuginfod", url) as serve:
+        assert ask(serve, "/api/v1/films", TOKEN, film, {"X-Stackcam-Host": "host1"})[0] == 200
+        assert wait_until(lambda: outcomes(serve)["not asked"] >= 1)
+        assert "stackcam_debuginfod_works 0\n" in ask(serve, "/metrics", TOKEN)[1]
+        with DebugServer(files, port):
+            assert wait_until(lambda: outcomes(serve)["another file"] == 1), outcomes(serve)
+            assert "stackcam_debuginfod_works 1\n" in ask(serve, "/metrics", TOKEN)[1]
+        assert any(name.startswith("bare+0x") for name in functions(serve))
+        assert serve.end()[0] == 0
+        said = serve.process.stderr.read()
+        assert said.count(b"cannot ask debuginfod servers") == said.count(b"debuginfod servers answer again") == 1, said
+    shutil.rmtree(tmp_path / "store" / "debuginfod")
+    with DebugServer({(build_id, "debuginfo"): b"\x7fELF" + bytes(2000000)}) as debug, \
+            start(lab, tmp_path, "--debuginfod", debug.url) as serve:
+        assert wait_until(lambda: outcomes(serve)["too large"] == 1), outcomes(serve)
+        assert any(name.startswith("bare+0x") for name in functions(serve))
+        assert not list((tmp_path / "store" / "debuginfod").glob("*/debuginfo.*"))
+
+
+@needs_root
+def test_a_debuginfod_server_that_is_silent(lab, tmp_path):
+    """A transfer that stands still does not keep serve from ending."""
+    _, film = stripped(lab, tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as silent, \
+            start(lab, tmp_path, "--debuginfod", f"http://127.0.0.1:{silent.getsockname()[1]}") as serve:
+        silent.settimeout(PATIENCE)
+        assert ask(serve, "/api/v1/films", TOKEN, film, {"X-Stackcam-Host": "host1"})[0] == 200
+        connection, _ = silent.accept()
+        with connection:
+            assert connection.recv(1000).startswith(b"GET /buildid/")
+            assert serve.end()[0] == 0
 
 
 @needs_root
@@ -115,6 +221,9 @@ def test_an_agent_that_reads_no_symbols(lab, tmp_path):
 
 def test_options(lab, tmp_path):
     assert "--names server needs --to" in lab.run("agent", "--pprof-dir", str(tmp_path), "--names", "server").stderr
+    for urls in ("debuginfod.example.com", "http://a,", "http://a b", "http://a,http://a/", "file:///tmp"):
+        done = lab.run("serve", "--store", str(tmp_path / "store"), "--debuginfod", urls)
+        assert done.returncode == 2 and "Traceback" not in done.stderr, (urls, done.stderr)
     assert lab.run("upload").returncode == 2
     done = lab.run("upload", "--to", "http://127.0.0.1:9", "/nonexistent")
     assert done.returncode == 1 and "cannot open /nonexistent" in done.stderr
