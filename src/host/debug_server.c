@@ -178,7 +178,6 @@ static enum debug_server_outcome outcome_of(int err)
 	case EFBIG:
 		return DEBUG_SERVER_TOO_LARGE;
 	case ESTALE:
-	case ENOEXEC:
 		return DEBUG_SERVER_OTHER_BUILD;
 	default:
 		return DEBUG_SERVER_AWAY;

@@ -237,6 +237,9 @@ int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t build
 		return failed(d, fd, why);
 	fd = debug_file_take(fd, path, build_id, build_id_size, found);
 	free(path);
+	/* a page that a proxy answers with is another file, too */
+	if (fd && fd != -ENOMEM)
+		fd = -ESTALE;
 	if (fd)
 		fail(why, fd, NULL, "what a server of DEBUGINFOD_URLS sent is another file");
 	return fd;

@@ -185,6 +185,12 @@ def test_a_debuginfod_server_that_is_wrong(lab, tmp_path, monkeypatch):
         assert serve.end()[0] == 0
         said = serve.process.stderr.read()
         assert said.count(b"cannot ask debuginfod servers") == said.count(b"debuginfod servers answer again") == 1, said
+    # what others answer: a page, and a file that is too large
+    shutil.rmtree(tmp_path / "store" / "debuginfod")
+    with DebugServer({(build_id, "debuginfo"): b"<html>log in</html>"}) as debug, \
+            start(lab, tmp_path, "--debuginfod", debug.url) as serve:
+        assert wait_until(lambda: outcomes(serve)["another file"] == 1), outcomes(serve)
+        assert outcomes(serve)["not asked"] == 0
     shutil.rmtree(tmp_path / "store" / "debuginfod")
     with DebugServer({(build_id, "debuginfo"): b"\x7fELF" + bytes(2000000)}) as debug, \
             start(lab, tmp_path, "--debuginfod", debug.url) as serve:
