@@ -17,6 +17,9 @@ build_packages="
 deb_packages="debhelper dpkg-dev lintian"
 image_packages="skopeo libcap2-bin"
 
+# To make the pictures of the documentation, with a browser of those that tests need.
+picture_packages="chromium chromium-driver python3-selenium webp nginx postgresql python3-psycopg2"
+
 # To test it: lint and the fuzzer; compilers and tools that make what is tested; the oracles; the web
 # page in a browser; other kernels. "A|B": one of them; where none is installed, the first that there is.
 test_packages="

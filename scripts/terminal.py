@@ -1,9 +1,8 @@
-#!/usr/bin/python3 -B
 # SPDX-License-Identifier: Apache-2.0
 """
-Executes the commands of the README that lead from run.sh to the cause of a slow request, in a terminal, and writes what it
-shows to doc/pictures/cause.svg, as an animation of 20 seconds. Waits are shortened, and a line with only "…" stands for lines
-that are left out. Needs root, a build, and what examples/run needs.
+Executes the commands of the tutorial that lead from run.sh to the cause of a slow request, in a terminal, and draws what it
+shows for scripts/pictures, which makes an animation of that. Waits are shortened, and a line with only "…" stands for lines
+that are left out.
 """
 
 import html
@@ -13,16 +12,15 @@ import re
 import select
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PICTURE = ROOT / "doc/pictures/cause.svg"
-SECONDS = 20
-COLUMNS, ROW, CHARACTER = 124, 17, 7.3  # columns; px
+COLUMNS, ROW, CHARACTER = 132, 17, 7.3  # columns; px
 TYPED = 7  # characters that appear at once
+PAUSE = 0.4  # s between commands
 TIMEOUT = 120  # s
+STRESSED = "held by audit|sum_of_sales|longest cause"
 
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 from test_docs import commands_of  # noqa: E402  pylint: disable=wrong-import-position
@@ -83,68 +81,64 @@ def wrapped(text):
     yield text
 
 
-class Picture:
+class Terminal:
+    """What it shows, and from which moment on: a drawing whose texts have the time as data-at, in seconds."""
+
     def __init__(self):
-        self.texts, self.times, self.row = [], {}, 0
+        self.texts, self.commands, self.row, self.at = [], [], 0, 0.3
 
     def put(self, at, text, kind, column=0):
-        """A text in the current row, from a time on."""
-        name = self.times.setdefault(round(at / SECONDS * 100, 1), f"t{len(self.times)}")
-        self.texts.append(f'<text x="{16 + column * CHARACTER:.1f}" y="{40 + self.row * ROW}" class="{kind} {name}">{html.escape(text)}</text>')
+        """A text in the current row."""
+        self.texts.append((at, f'<text x="{16 + column * CHARACTER:.1f}" y="{40 + self.row * ROW}" class="{kind}" data-at="{at:.2f}">'
+                               f'{html.escape(text)}</text>'))
 
-    def type(self, at, seconds, command):
-        """A command as it is typed; returns when that is done."""
+    def type(self, seconds, command):
+        """A command as it is typed."""
         pieces = [(row, column, line[column:column + TYPED]) for row, line in enumerate(wrapped("$ " + command))
                   for column in range(0, len(line), TYPED)]
         for number, (row, column, piece) in enumerate(pieces):
             if number and row != pieces[number - 1][0]:
                 self.row += 1
-            self.put(at + seconds * number / len(pieces), piece, "c", column)
+            self.put(self.at + seconds * number / len(pieces), piece, "c", column)
         self.row += 1
-        return at + seconds
+        self.at += seconds
+        self.commands.append(command)
 
-    def svg(self):
-        height = 40 + self.row * ROW
-        width = 32 + COLUMNS * CHARACTER
-        moves = "".join(f"@keyframes {name}{{0%,{part - 0.1 if part else 0:.1f}%{{opacity:0}}{part:.1f}%,100%{{opacity:1}}}}"
-                        f".{name}{{animation-name:{name}}}" for part, name in self.times.items() if part)
-        body = "\n".join(self.texts)
-        return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}" role="img" xml:space="preserve">
-<!-- SPDX-License-Identifier: Apache-2.0; made by scripts/animation -->
-<title>From run.sh to the cause of a slow request</title>
-<style>text{{font:12px DejaVu Sans Mono,Menlo,Consolas,monospace;white-space:pre;animation-duration:{SECONDS}s;animation-iteration-count:infinite}}
-.c{{fill:#fff}}.o{{fill:#b6bcc6}}.k{{fill:#ffd166}}{moves}
-@media (prefers-reduced-motion:reduce){{text{{animation:none}}}}</style>
-<rect width="100%" height="100%" rx="8" fill="#1d2129"/>
-<circle cx="20" cy="14" r="5" fill="#ff5f57"/><circle cx="38" cy="14" r="5" fill="#febc2e"/><circle cx="56" cy="14" r="5" fill="#28c840"/>
-{body}
-</svg>
-"""
-
-
-def draw(steps):
-    picture, at = Picture(), 0.3
-    for step in steps:
-        at = picture.type(at, step.typed, step.command)
+    def show(self, step):
+        """A command with what it has printed."""
+        self.type(step.typed, step.command)
         for part, line in step.rows():
             for row in wrapped(line):
-                picture.put(at + part * step.runs, row, "k" if re.search("held by audit|sum_of_sales|longest cause", line) else "o")
-                picture.row += 1
-        at += step.runs + 0.4
-    return picture.svg()
+                self.put(self.at + part * step.runs, row, "k" if re.search(STRESSED, line) else "o")
+                self.row += 1
+        self.at += step.runs + PAUSE
+
+    def moments(self):
+        """Those in which something appears."""
+        return sorted({round(at, 1) for at, _ in self.texts})
+
+    def page(self, width, height):
+        """As HTML. The page's show(AT) shows a moment."""
+        body = "\n".join(text for _, text in self.texts)
+        return f"""<!DOCTYPE html><meta charset="utf-8"><style>body{{margin:0;background:#1d2129}}
+text{{font:12px DejaVu Sans Mono,monospace;white-space:pre}}.c{{fill:#fff}}.o{{fill:#b6bcc6}}.k{{fill:#ffd166}}</style>
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" xml:space="preserve">
+<circle cx="20" cy="14" r="5" fill="#ff5f57"/><circle cx="38" cy="14" r="5" fill="#febc2e"/><circle cx="56" cy="14" r="5" fill="#28c840"/>
+{body}</svg>
+<script>function show(at) {{ for (const one of document.querySelectorAll("text"))
+    one.style.display = one.dataset.at <= at + 0.05 ? "" : "none"; }}</script>"""
 
 
-def main():
+def from_run_to_cause(folder):
+    """Executes the commands in a folder, which has the film shop.film then."""
     build, record, explain = list(commands_of((ROOT / "doc/guide/tutorial.md").read_text()))[:3]
-    steps = [Step(build, 0.6, 2.2, [r"… done$", "the page is at"], until="the page is at"),
-             Step(record, 2.4, 3.4, [r"^The shop is at", r"^shop\.film: "]),
-             Step(explain, 1.0, 0.4, [r"^/orders/", r"^ {2,15}\S.*(waiting for the answer|Python lock|sum_of_sales)", "^Its longest cause"])]
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("run.sh", "examples", "build"):
-            (Path(folder) / name).symlink_to(ROOT / name)
-        for step in steps:
-            step.execute(folder)
-    PICTURE.write_text(draw(steps))
-
-
-main()
+    steps = [Step(build, 0.6, 1.8, [r"… done$", "the page is at"], until="the page is at"),
+             Step(record, 1.8, 2.6, [r"^The shop is at", r"^shop\.film: "]),
+             Step(explain, 0.8, 0.4, [r"^/orders/", r"^ {2,15}\S.*(waiting for the answer|Python lock|sum_of_sales)", "^Its longest cause"])]
+    for name in ("run.sh", "examples", "build"):
+        (Path(folder) / name).symlink_to(ROOT / name)
+    terminal = Terminal()
+    for step in steps:
+        step.execute(folder)
+        terminal.show(step)
+    return terminal
