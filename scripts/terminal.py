@@ -16,9 +16,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COLUMNS, ROW, CHARACTER = 132, 17, 7.3  # columns; px
+COLUMNS, ROW, CHARACTER = 138, 19, 8.43  # columns; px
 TYPED = 7  # characters that appear at once
-PAUSE = 0.4  # s between commands
 TIMEOUT = 120  # s
 STRESSED = "held by audit|sum_of_sales|longest cause"
 
@@ -27,10 +26,11 @@ from test_docs import commands_of  # noqa: E402  pylint: disable=wrong-import-po
 
 
 class Step:
-    """A command: how long it is typed, how long it runs in the animation, and which of its lines are shown."""
+    """A command: how long it is typed, runs and is read in the animation, in seconds, and which of its lines are shown."""
 
-    def __init__(self, command, typed, runs, shown, until=None):
-        self.command, self.typed, self.runs, self.shown, self.until = command, typed, runs, shown, until
+    def __init__(self, command, typed, runs, shown, read=0.4, until=None):
+        self.command, self.typed, self.runs, self.shown = command, typed, runs, shown
+        self.read, self.until = read, until
         self.lines = []  # (s since its start, text)
 
     def execute(self, folder):
@@ -111,7 +111,7 @@ class Terminal:
             for row in wrapped(line):
                 self.put(self.at + part * step.runs, row, "k" if re.search(STRESSED, line) else "o")
                 self.row += 1
-        self.at += step.runs + PAUSE
+        self.at += step.runs + step.read
 
     def moments(self):
         """Those in which something appears."""
@@ -121,7 +121,7 @@ class Terminal:
         """As HTML. The page's show(AT) shows a moment."""
         body = "\n".join(text for _, text in self.texts)
         return f"""<!DOCTYPE html><meta charset="utf-8"><style>body{{margin:0;background:#1d2129}}
-text{{font:12px DejaVu Sans Mono,monospace;white-space:pre}}.c{{fill:#fff}}.o{{fill:#b6bcc6}}.k{{fill:#ffd166}}</style>
+text{{font:14px DejaVu Sans Mono,monospace;white-space:pre}}.c{{fill:#fff}}.o{{fill:#b6bcc6}}.k{{fill:#ffd166}}</style>
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" xml:space="preserve">
 <circle cx="20" cy="14" r="5" fill="#ff5f57"/><circle cx="38" cy="14" r="5" fill="#febc2e"/><circle cx="56" cy="14" r="5" fill="#28c840"/>
 {body}</svg>
@@ -132,9 +132,9 @@ text{{font:12px DejaVu Sans Mono,monospace;white-space:pre}}.c{{fill:#fff}}.o{{f
 def from_run_to_cause(folder):
     """Executes the commands in a folder, which has the film shop.film then."""
     build, record, explain = list(commands_of((ROOT / "doc/guide/tutorial.md").read_text()))[:3]
-    steps = [Step(build, 0.6, 1.8, [r"… done$", "the page is at"], until="the page is at"),
-             Step(record, 1.8, 2.6, [r"^The shop is at", r"^shop\.film: "]),
-             Step(explain, 0.8, 0.4, [r"^/orders/", r"^ {2,15}\S.*(waiting for the answer|Python lock|sum_of_sales)", "^Its longest cause"])]
+    steps = [Step(build, 0.6, 1.2, [r"… done$", "the page is at"], until="the page is at"),
+             Step(record, 1.8, 2, [r"^The shop is at", r"^shop\.film: "]),
+             Step(explain, 0.8, 0.3, [r"^/orders/", r"^ {2,15}\S.*(waiting for the answer|waiting in order|on CPU, .*sum_of_sales)", "^Its longest cause"], read=2)]
     for name in ("run.sh", "examples", "build"):
         (Path(folder) / name).symlink_to(ROOT / name)
     terminal = Terminal()
