@@ -38,6 +38,13 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
  */
 uint32_t explain_peer(const struct explainer *e, const struct explain_part *part);
 
+/*
+ * Of a wait for a device what that ran meanwhile, "waiting for kernel gemm on stream 5 (4.1 of 4.3
+ * ms)", appended to words. False, and nothing: the film does not have that.
+ */
+bool explain_put_works(const struct explainer *e, const struct explain_part *part,
+		       struct buf *words);
+
 /* What was waited for, "mutex guard in app"; appended to words, nothing where it is not known. */
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words);

@@ -296,6 +296,9 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 	} else if (put_role(e, part, slice, words)) {
 		/* where in the database, or in the kernel, says no more */
 		return;
+	} else if (explain_put_works(e, part, words)) {
+		place_words(e, part->stack, words);
+		return;
 	} else if (class == WAIT_LOCK) {
 		buf_put_text(words, "waiting");
 		place_words(e, part->stack, words);

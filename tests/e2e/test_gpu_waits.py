@@ -4,23 +4,25 @@ gpu-wait of a command: what its threads waited for, against what libraries know 
 (tests/programs/cuda_driver.c, cuda_profiler.c); and the same in the waits and slices of these threads.
 """
 
+import json
 import os
 
 from harness import Film, PATIENCE, needs_root
 
 pytestmark = needs_root
 
+EVENTS = "gpu-wait,off-cpu,threads"
 ROUNDS = 20
 GEMM, REDUCE, SPIN = 4_000_000, 1_000_000, 1_000_000  # ns; the last one: of cuCtxSynchronize()
 
 
-def record(lab, **environment):
-    """The film, and how long the program has waited: for a stream, all of them, an event, and one in no stream."""
+def record(lab, events, **environment):
+    """The film's path, and how long the program has waited: for a stream, all of them, an event, and one in no stream."""
     film = lab.new_film()
-    done = lab.run("record", "-q", "-e", "gpu-wait,off-cpu,threads", "-o", film, "--", lab.program("cuda_waits"), 1, ROUNDS,
+    done = lab.run("record", "-q", "-e", events, "-o", film, "--", lab.program("cuda_waits"), 1, ROUNDS,
                    timeout=PATIENCE, env={**os.environ, "LD_LIBRARY_PATH": str(lab.programs), **environment})
     assert done.returncode == 0, done.stderr
-    return Film(lab.stackcam, film), [int(word) for word in done.stdout.splitlines()[-1].split()]
+    return film, [int(word) for word in done.stdout.splitlines()[-1].split()]
 
 
 def total(film, *wanted, event="gpu-wait", options=()):
@@ -59,14 +61,84 @@ def check_threads(film, truth):
 
 
 def test_each_wait_has_its_work(lab):
-    film, truth = record(lab)
+    path, truth = record(lab, EVENTS)
+    film = Film(lab.stackcam, path)
     check_parts(film, truth)
     check_threads(film, truth)
 
 
 def test_no_records_of_waits(lab):
     """The profiling library has none: one loss that says so, and not one for each wait."""
-    film, _ = record(lab, PROFILER_NO_COPIES="1")
+    path, _ = record(lab, EVENTS, PROFILER_NO_COPIES="1")
+    film = Film(lab.stackcam, path)
     loss = film.json("-e", "gpu-wait")["loss"]
     assert [count for reason, count in loss.items() if "waits of a process not seen" in reason] == [1], loss
     assert not [reason for reason in loss if "sampled wait" in reason] and not total(film), loss
+
+
+def explained(lab, film):
+    """All parts of the program's explanations, by the functions of their stacks."""
+    done = lab.run("explain", "--format", "json", "-n", "cuda_waits", film)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    parts = {}
+
+    def add(part):
+        for frame in part["stack"]:
+            parts.setdefault(frame, []).append(part)
+        for below in part["parts"]:
+            add(below)
+
+    for one in answer["requests"]:
+        assert sum(part["duration"] for part in one["parts"]) == one["duration"], one
+        for part in one["parts"]:
+            add(part)
+    return parts
+
+
+def worked(parts, caller):
+    """What ran in the waits of a function: ns by kind, name and stream; each within its wait."""
+    sums = {}
+    for part in parts[caller]:
+        for work in part.get("works", []):
+            assert 0 < work["duration"] <= part["duration"] and work["device"] == 0, part
+            key = work["kind"], work["name"], work["stream"]
+            sums[key] = sums.get(key, 0) + work["duration"]
+    return sums
+
+
+def check_works(parts):
+    # kernels of one stream run one after the other: each has its time, and no more
+    streams = worked(parts, "await_stream")
+    assert set(streams) == {("kernel", "gemm", 5), ("kernel", "reduce", 5)}, streams
+    assert 0.3 * ROUNDS * GEMM < streams["kernel", "gemm", 5] <= ROUNDS * GEMM, streams
+    assert 0 < streams["kernel", "reduce", 5] <= ROUNDS * REDUCE, streams
+    events = worked(parts, "await_event")
+    assert 0.3 * ROUNDS * GEMM < events["kernel", "gemm", 8] <= ROUNDS * GEMM, events
+    assert {stream for _, _, stream in events} == {8}, events
+    copies = worked(parts, "download")
+    assert 0.2 * ROUNDS * GEMM < copies["kernel", "gemm", 7] <= ROUNDS * GEMM, copies
+    assert {key for key in copies if key[0] == "copy"} <= {("copy", "[copy device to host]", 7)}, copies
+    # of an event whose stream is not known, nothing is guessed
+    assert parts["await_unknown"] and not worked(parts, "await_unknown")
+    words = max((part for part in parts["await_stream"] if part.get("works")), key=lambda part: part["duration"])["words"]
+    assert words.startswith("waiting for kernel gemm on stream 5 ("), words
+    assert "kernel reduce on stream 5 (" in words and "cuStreamSynchronize" in words, words
+
+
+def test_explain_names_what_a_thread_waited_for(lab):
+    film, _ = record(lab, "gpu-wait,gpu-lanes,threads")
+    check_works(explained(lab, film))
+    assert "waiting for kernel gemm on stream 5 (" in lab.run("explain", "-n", "cuda_waits", film).stdout
+
+
+def test_explain_without_lanes_or_waits(lab):
+    """Without gpu-lanes it is as before; without gpu-wait no stream is known."""
+    film, _ = record(lab, "gpu-wait,threads")
+    parts = explained(lab, film)
+    assert not worked(parts, "await_stream")
+    assert any("for gemm on stream 5" in part["words"] and "works" not in part for part in parts["await_stream"]), parts["await_stream"]
+    film, _ = record(lab, "gpu-lanes,threads")
+    parts = explained(lab, film)
+    assert parts["await_stream"] and not worked(parts, "await_stream")
+    assert all("stream 5" not in part["words"] for part in parts["await_stream"]), parts["await_stream"]

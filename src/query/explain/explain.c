@@ -144,6 +144,8 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 				     why);
 	if (!err)
 		err = explain_limits_load(&e->limits, film, why);
+	if (!err)
+		err = device_works_load(&e->device_works, film, e->from, e->to, why);
 	object_keys_init(&e->objects, film);
 	for (size_t i = 0; !err && i < e->histories.count && !e->is_whole_machine; i++)
 		e->is_whole_machine = is_of_the_kernel(film, &e->histories.slices[i]);
@@ -163,6 +165,7 @@ void explainer_free(struct explainer *e)
 	occupants_free(&e->occupants);
 	log_lines_free(&e->logs);
 	unlinked_free(&e->unlinked);
+	device_works_free(&e->device_works);
 	free(e->peers);
 	*e = (struct explainer){0};
 }

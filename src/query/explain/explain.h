@@ -2,6 +2,7 @@
 #ifndef QUERY_EXPLAIN_EXPLAIN_H
 #define QUERY_EXPLAIN_EXPLAIN_H
 
+#include "query/device_works.h"
 #include "query/explain/critical.h"
 #include "query/explain/limits.h"
 #include "query/explain/locks.h"
@@ -34,6 +35,13 @@ struct explain_behind {
 struct explain_function {
 	uint32_t stack; /* of which struct explain_stacks has the frame */
 	uint64_t samples;
+};
+
+/* What a device ran in a wait for it: of one name on one stream. */
+struct explain_device_work {
+	uint32_t name, device, stream; /* name: a frame, 0: not known */
+	bool is_copy;
+	uint64_t ns; /* of the wait */
 };
 
 struct explain_part {
@@ -89,6 +97,8 @@ struct explain_part {
 	 */
 	uint64_t long_count, long_ns;
 	double phase_x, phase_y;
+	/* of a wait for a device: what that ran meanwhile, longest first; ns 0: no more is known */
+	struct explain_device_work works[EXPLAIN_NAMED];
 };
 
 struct explanation {
@@ -122,6 +132,7 @@ struct explainer {
 	struct occupants occupants; /* made when they are needed */
 	struct log_lines logs;	    /* of all threads */
 	struct unlinked unlinked;
+	struct device_works device_works;
 	/* by frame: of a connection the process at its other end; 0: not known, or several */
 	uint32_t *peers;
 };

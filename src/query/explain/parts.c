@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "query/explain/asked.h"
+#include "query/explain/device.h"
 #include "query/explain/name_servers.h"
 
 struct summing {
@@ -20,6 +21,7 @@ struct summing {
 	uint32_t *behind;    /* by wait: waits for the same lock between it and the first of them */
 	vec(struct ran) ran; /* samples of parts */
 	struct explain_besides besides;
+	struct explain_workeds worked;
 };
 
 struct ran {
@@ -57,6 +59,7 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 		0,
 		0,
 	};
+	uint64_t device;
 
 	if (part->made) {
 		/* what else it waited for at that time, in an event loop say, does not matter */
@@ -89,6 +92,10 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 			key[4] = slice_is_for_condition(slice)
 					 ? explain_stack_own(&e->stacks, slice->stack)
 					 : slice->address;
+		/* different work of one stream is alike */
+		device =
+			device_works_key(&e->device_works, slice->thread, slice->start, slice->end);
+		key[4] = device ? device : key[4];
 	}
 	return hash_bytes(key, sizeof(key));
 }
@@ -142,6 +149,10 @@ static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start
 		part->stack_longest = length;
 		part->stack = slice->stack;
 	}
+	if (slice_is_wait(like->kind) && slice &&
+	    explain_device_add(s->e, slice, start, end, &s->worked,
+			       (uint32_t)(part - s->x->parts.at)))
+		return 0;
 	return (uint32_t)(part - s->x->parts.at) + 1;
 }
 
@@ -529,6 +540,7 @@ int explain_sum_up(struct explainer *e, const struct critical_path *path, uint32
 	if (!err) {
 		sum_functions(&s);
 		sum_behind(&s);
+		explain_device_sum(&s.worked, x);
 		mark_parents(&s);
 	}
 	free(s.parts_of);
@@ -536,5 +548,6 @@ int explain_sum_up(struct explainer *e, const struct critical_path *path, uint32
 	map_free(&s.known);
 	vec_free(&s.ran);
 	vec_free(&s.besides);
+	vec_free(&s.worked);
 	return err;
 }
