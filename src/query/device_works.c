@@ -183,3 +183,86 @@ int device_works_of_wait(const struct device_works *works, uint32_t thread, uint
 	}
 	return result;
 }
+
+struct adding {
+	struct device_rans *rans;
+	uint32_t of;
+};
+
+static int add_ran(void *context, const struct device_work *work)
+{
+	struct adding *adding = context;
+
+	return vec_push(adding->rans, (struct device_ran){*work, adding->of}) ? 0 : -ENOMEM;
+}
+
+int device_rans_add(struct device_rans *rans, const struct device_works *works, uint32_t thread,
+		    uint64_t start, uint64_t end, uint32_t of)
+{
+	struct adding adding = {rans, of};
+
+	return device_works_of_wait(works, thread, start, end, add_ran, &adding);
+}
+
+/* Those of one number and name lie together. */
+static int by_name(const struct device_ran *a, const struct device_ran *b)
+{
+	if (a->of != b->of)
+		return a->of < b->of ? -1 : 1;
+	if (a->work.device != b->work.device)
+		return a->work.device < b->work.device ? -1 : 1;
+	if (a->work.stream != b->work.stream)
+		return a->work.stream < b->work.stream ? -1 : 1;
+	if (a->work.is_copy != b->work.is_copy)
+		return a->work.is_copy ? 1 : -1;
+	return a->work.name < b->work.name ? -1 : a->work.name > b->work.name;
+}
+
+static int by_name_and_start(const void *left, const void *right)
+{
+	const struct device_ran *a = left, *b = right;
+	int order = by_name(a, b);
+
+	return order ? order : a->work.start < b->work.start ? -1 : a->work.start > b->work.start;
+}
+
+static void keep(struct device_share *shares, struct device_share share)
+{
+	for (size_t i = 0; i < DEVICE_SHARES; i++) {
+		struct device_share before = shares[i];
+
+		if (share.ns <= before.ns)
+			continue;
+		shares[i] = share;
+		share = before;
+	}
+}
+
+void device_rans_sum(struct device_rans *rans,
+		     struct device_share *(*shares)(void *context, uint32_t of), void *context)
+{
+	size_t i, k;
+
+	if (rans->count)
+		qsort(rans->at, rans->count, sizeof(*rans->at), by_name_and_start);
+	for (i = 0; i < rans->count; i = k) {
+		const struct device_work *first = &rans->at[i].work;
+		struct device_share sum = {.name = first->name,
+					   .device = first->device,
+					   .stream = first->stream,
+					   .is_copy = first->is_copy};
+		uint64_t until = 0;
+
+		/* a stream may run several at once, as of a graph: each ns counts once */
+		for (k = i; k < rans->count && !by_name(&rans->at[i], &rans->at[k]); k++) {
+			const struct device_work *work = &rans->at[k].work;
+			uint64_t start = work->start > until ? work->start : until;
+
+			if (work->end <= start)
+				continue;
+			sum.ns += work->end - start;
+			until = work->end;
+		}
+		keep(shares(context, rans->at[i].of), sum);
+	}
+}

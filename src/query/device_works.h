@@ -47,4 +47,36 @@ int device_works_of_wait(const struct device_works *works, uint32_t thread, uint
 			 uint64_t end, int (*take)(void *context, const struct device_work *work),
 			 void *context);
 
+/* Of a wait, or of several: for how long what has one name ran on one stream. */
+struct device_share {
+	uint32_t name, device, stream; /* name: a frame; 0: not known */
+	bool is_copy;
+	uint64_t ns; /* of the wait */
+};
+
+/* The longest ones of a wait, longest first; behind the last one ns is 0. */
+#define DEVICE_SHARES 4
+
+/* Works within waits; of: a number of the caller's, by which they are summed up. */
+struct device_ran {
+	struct device_work work;
+	uint32_t of;
+};
+
+struct device_rans {
+	struct device_ran *at;
+	size_t count, room;
+};
+
+/* Adds what device_works_of_wait() finds. 0 or -ENOMEM. */
+int device_rans_add(struct device_rans *rans, const struct device_works *works, uint32_t thread,
+		    uint64_t start, uint64_t end, uint32_t of);
+
+/*
+ * Sums them up, which sorts them: shares(context, of) is where those of a number are kept, which
+ * has room for DEVICE_SHARES.
+ */
+void device_rans_sum(struct device_rans *rans,
+		     struct device_share *(*shares)(void *context, uint32_t of), void *context);
+
 #endif

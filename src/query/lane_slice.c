@@ -2,6 +2,8 @@
 /* One slice, by the moment that was pointed at. */
 #include "query/lanes.h"
 
+#include <errno.h>
+
 #define FIRST_LOOK 1000000ull	    /* ns around the moment */
 #define WHOLE	   1000000000000ull /* beyond that a slice is cut: its ends are not looked for */
 
@@ -34,6 +36,34 @@ static bool is_whole(const struct film *film, const struct slice *slice, uint64_
 	       (!slice->goes_on || to > film->info.end);
 }
 
+static struct device_share *works_of(void *context, uint32_t unused)
+{
+	struct lane_slice *found = context;
+
+	(void)unused;
+	return found->works;
+}
+
+/* What devices ran in it, if it is a wait for one. */
+static int find_works(struct film *film, struct lane_slice *found, struct fail *why)
+{
+	const struct slice *slice = &found->slice;
+	struct device_works works;
+	struct device_rans rans = {0};
+	int err;
+
+	if (!found->is_found || !slice_is_wait(slice->kind))
+		return 0;
+	err = device_works_load(&works, film, slice->start, slice->end, why);
+	if (!err && device_rans_add(&rans, &works, slice->thread, slice->start, slice->end, 0))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot read what devices ran");
+	if (!err)
+		device_rans_sum(&rans, works_of, found);
+	vec_free(&rans);
+	device_works_free(&works);
+	return err;
+}
+
 int lanes_slice_at(struct film *film, uint32_t event, const struct lane_id *lane, uint64_t at,
 		   struct lane_slice *found, struct fail *why)
 {
@@ -47,6 +77,6 @@ int lanes_slice_at(struct film *film, uint32_t event, const struct lane_id *lane
 
 		if (err || !found->is_found || around > WHOLE ||
 		    is_whole(film, &found->slice, from, to))
-			return err;
+			return err ? err : find_works(film, found, why);
 	}
 }

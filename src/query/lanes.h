@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "query/device_works.h"
 #include "query/filter.h"
 #include "query/latency.h"
 #include "query/names.h"
@@ -163,6 +164,7 @@ const struct lane **lanes_in_order(const struct lanes *lanes);
 struct lane_slice {
 	struct slice slice;
 	struct slice_evidence evidence;
+	struct device_share works[DEVICE_SHARES]; /* that it waited for */
 	bool is_found;
 };
 

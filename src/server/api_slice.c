@@ -11,6 +11,7 @@
 #include "query/lock_words.h"
 #include "query/objects.h"
 #include "server/ask.h"
+#include "show/json_film.h"
 #include "store/lanes.h"
 
 struct putter {
@@ -153,6 +154,7 @@ static void put_evidence(struct json *j, const struct film *film, const struct l
 	json_text(j, "state", is_wait ? state : "");
 	json_text(j, "descriptor", is_wait ? descriptor_name(slice->descriptor) : "");
 	put_object(j, film, found);
+	json_put_works(j, film, found->works);
 	json_text(j, "ready_object",
 		  is_wait ? object_name(film, found->evidence.ready_object) : "");
 	json_text(j, "context", slice->kind == SLICE_HOLE ? "" : context_name(slice->context));

@@ -8,8 +8,7 @@
 /* Fewer than are in JSON: a sentence is to be read. */
 #define WORKS_SHOWN 2
 
-static void put_name(const struct explainer *e, const struct explain_device_work *work,
-		     struct buf *words)
+static void put_name(const struct explainer *e, const struct device_share *work, struct buf *words)
 {
 	const char *name = object_name(e->film, work->name);
 
@@ -40,7 +39,7 @@ static void put_share(uint64_t ns, uint64_t whole, struct buf *words)
 bool explain_put_works(const struct explainer *e, const struct explain_part *part,
 		       struct buf *words)
 {
-	const struct explain_device_work *works = part->works;
+	const struct device_share *works = part->works;
 
 	for (size_t i = 0; i < WORKS_SHOWN && works[i].ns; i++) {
 		buf_put_text(words, i ? " and " : "waiting for ");

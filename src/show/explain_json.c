@@ -120,24 +120,6 @@ static void put_behind(struct writer *w, const struct explain_part *part)
 	json_close(&w->j, ']');
 }
 
-/* Of a wait for a device: what that ran meanwhile. */
-static void put_works(struct writer *w, const struct explain_part *part)
-{
-	json_open(&w->j, "works", '[');
-	for (size_t i = 0; i < EXPLAIN_NAMED && part->works[i].ns; i++) {
-		const struct explain_device_work *work = &part->works[i];
-
-		json_open(&w->j, NULL, '{');
-		json_text(&w->j, "kind", work->is_copy ? "copy" : "kernel");
-		json_text(&w->j, "name", object_name(w->e->film, work->name));
-		json_u64(&w->j, "device", work->device);
-		json_u64(&w->j, "stream", work->stream);
-		json_u64(&w->j, "duration", work->ns);
-		json_close(&w->j, '}');
-	}
-	json_close(&w->j, ']');
-}
-
 /* Of a control group, for which the kernel freed memory. */
 static void put_limit(struct writer *w, const struct explain_limit *limit)
 {
@@ -186,7 +168,7 @@ static void put_part(struct writer *w, const struct explain_part *part)
 	if (part->kind == SLICE_ON_CPU)
 		put_functions(w, part);
 	if (part->works[0].ns)
-		put_works(w, part);
+		json_put_works(&w->j, w->e->film, part->works);
 	if (part->ended == CRITICAL_READY && part->slice != HISTORY_NONE)
 		put_behind(w, part);
 	put_parts(w, part->first);

@@ -2,6 +2,7 @@
 #include "show/json_film.h"
 
 #include "base/vec.h"
+#include "query/objects.h"
 #include "show/words.h"
 
 void json_put_film(struct json *j, const struct film *film, uint64_t from, uint64_t to)
@@ -42,5 +43,20 @@ void json_put_unlinked(struct json *j, uint32_t kinds)
 	for (unsigned int kind = 0; kind < FILM_TASK_KINDS; kind++)
 		if (kinds >> kind & 1)
 			json_text(j, NULL, film_task_kind_text(kind));
+	json_close(j, ']');
+}
+
+void json_put_works(struct json *j, const struct film *film, const struct device_share *works)
+{
+	json_open(j, "works", '[');
+	for (size_t i = 0; i < DEVICE_SHARES && works[i].ns; i++) {
+		json_open(j, NULL, '{');
+		json_text(j, "kind", works[i].is_copy ? "copy" : "kernel");
+		json_text(j, "name", object_name(film, works[i].name));
+		json_u64(j, "device", works[i].device);
+		json_u64(j, "stream", works[i].stream);
+		json_u64(j, "duration", works[i].ns);
+		json_close(j, '}');
+	}
 	json_close(j, ']');
 }

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "film/reader.h"
+#include "query/device_works.h"
 #include "query/reasons.h"
 #include "query/unlinked.h"
 
@@ -16,5 +17,8 @@ void json_put_reasons(struct json *j, const char *key, const struct view_reasons
 
 /* "not_linked": which tasks share threads; a bit for each enum film_task_kind. */
 void json_put_unlinked(struct json *j, uint32_t kinds);
+
+/* "works": what a device ran while a thread waited for it, of DEVICE_SHARES. */
+void json_put_works(struct json *j, const struct film *film, const struct device_share *works);
 
 #endif

@@ -8,6 +8,7 @@ import json
 import os
 
 from harness import Film, PATIENCE, needs_root
+from test_timeline import Played
 
 pytestmark = needs_root
 
@@ -130,6 +131,37 @@ def test_explain_names_what_a_thread_waited_for(lab):
     film, _ = record(lab, "gpu-wait,gpu-lanes,threads")
     check_works(explained(lab, film))
     assert "waiting for kernel gemm on stream 5 (" in lab.run("explain", "-n", "cuda_waits", film).stdout
+
+
+def longest_wait(played, lane, answer, wanted):
+    """The longest slice of a lane that is a wait for that."""
+    at, moments = int(answer["base"]), []
+    for gap, length, *_ in zip(*[iter(lane["runs"])] * 5):
+        moments.append((length, at + gap + length // 2))
+        at += gap + length
+    for _, moment in sorted(moments, reverse=True):
+        slice_ = played.of_timeline("slice", lane_pid=lane["pid"], lane_tid=lane["tid"],
+                                    at=f"{moment // 10**9}.{moment % 10**9:09}")["slice"]
+        if slice_["object"].endswith(wanted):
+            return slice_
+    raise AssertionError(f"no wait {wanted}")
+
+
+def test_the_timeline_names_what_a_thread_waited_for(lab):
+    film, _ = record(lab, "gpu-wait,gpu-lanes,threads")
+    played = Played(lab.stackcam, film)
+    try:
+        answer = played.of_timeline("lanes", shown=50, pixel=100_000)
+        lane = max((lane for lane in answer["lanes"] if lane["comm"] == "cuda_waits"), key=lambda lane: sum(lane["ns"]))
+        waited = longest_wait(played, lane, answer, " on stream 5")
+        unknown = longest_wait(played, lane, answer, "[an event of a stream that is not known]")
+    finally:
+        played.end()
+    works = waited["works"]
+    assert (works[0]["kind"], works[0]["name"], works[0]["device"], works[0]["stream"]) == ("kernel", "gemm", 0, 5), waited
+    assert {(work["name"], work["stream"]) for work in works} <= {("gemm", 5), ("reduce", 5)}, waited
+    assert works[0]["duration"] <= GEMM and sum(work["duration"] for work in works) <= waited["end"] - waited["start"], waited
+    assert unknown["works"] == [], unknown
 
 
 def test_explain_without_lanes_or_waits(lab):

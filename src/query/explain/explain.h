@@ -37,13 +37,6 @@ struct explain_function {
 	uint64_t samples;
 };
 
-/* What a device ran in a wait for it: of one name on one stream. */
-struct explain_device_work {
-	uint32_t name, device, stream; /* name: a frame, 0: not known */
-	bool is_copy;
-	uint64_t ns; /* of the wait */
-};
-
 struct explain_part {
 	uint32_t parent; /* place of the part that it is a part of, and 1; 0: of none */
 	uint32_t first,
@@ -97,8 +90,8 @@ struct explain_part {
 	 */
 	uint64_t long_count, long_ns;
 	double phase_x, phase_y;
-	/* of a wait for a device: what that ran meanwhile, longest first; ns 0: no more is known */
-	struct explain_device_work works[EXPLAIN_NAMED];
+	/* of a wait for a device: what that ran meanwhile */
+	struct device_share works[DEVICE_SHARES];
 };
 
 struct explanation {

@@ -7,7 +7,6 @@
 
 #include "base/map.h"
 #include "query/explain/asked.h"
-#include "query/explain/device.h"
 #include "query/explain/name_servers.h"
 
 struct summing {
@@ -21,7 +20,7 @@ struct summing {
 	uint32_t *behind;    /* by wait: waits for the same lock between it and the first of them */
 	vec(struct ran) ran; /* samples of parts */
 	struct explain_besides besides;
-	struct explain_workeds worked;
+	struct device_rans worked;
 };
 
 struct ran {
@@ -149,9 +148,9 @@ static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start
 		part->stack_longest = length;
 		part->stack = slice->stack;
 	}
-	if (slice_is_wait(like->kind) && slice &&
-	    explain_device_add(s->e, slice, start, end, &s->worked,
-			       (uint32_t)(part - s->x->parts.at)))
+	if (slice && slice_is_wait(like->kind) &&
+	    device_rans_add(&s->worked, &s->e->device_works, slice->thread, start, end,
+			    (uint32_t)(part - s->x->parts.at)))
 		return 0;
 	return (uint32_t)(part - s->x->parts.at) + 1;
 }
@@ -464,6 +463,13 @@ static void sum_behind(struct summing *s)
 	}
 }
 
+static struct device_share *works_of_part(void *context, uint32_t part)
+{
+	const struct explanation *x = context;
+
+	return x->parts.at[part].works;
+}
+
 /* Whether the thread of a wait's parts holds what was waited for. */
 static bool is_held(const struct summing *s, const struct explain_part *part)
 {
@@ -540,7 +546,7 @@ int explain_sum_up(struct explainer *e, const struct critical_path *path, uint32
 	if (!err) {
 		sum_functions(&s);
 		sum_behind(&s);
-		explain_device_sum(&s.worked, x);
+		device_rans_sum(&s.worked, works_of_part, x);
 		mark_parents(&s);
 	}
 	free(s.parts_of);

@@ -87,6 +87,7 @@ export const timeline = {
 		title: 'Slice',
 		close: 'Close (Esc)',
 		start: 'Start', end: 'End', length: 'Length', thread: 'Thread', process: 'Process', why: 'Evidence', cpu: 'CPU',
+		works: 'GPU ran meanwhile', onStream: (stream: number, device: number, time: string) => `on stream ${stream}${device ? ` of device ${device}` : ''}, ${time}`,
 		call: 'System call', descriptor: 'Descriptor', object: 'Waited for', ready: 'First ready', unknown: 'not known:', state: 'State before', waker: 'Woken by', context: 'From',
 		stack: 'Stack', none: 'The film has no slice of the thread at this moment.',
 		noStack: 'No stack was taken.',

@@ -85,6 +85,7 @@ export const timeline: TimelineText = {
 		title: '片段',
 		close: '关闭 (Esc)',
 		start: '开始', end: '结束', length: '长度', thread: '线程', process: '进程', why: '依据', cpu: 'CPU',
+		works: '期间 GPU 运行的', onStream: (stream, device, time) => `stream ${stream}${device ? `（设备 ${device}）` : ''}，${time}`,
 		call: '系统调用', descriptor: '描述符', object: '等待的对象', ready: '最先就绪的', unknown: '未知：', state: '之前的状态', waker: '唤醒者', context: '来自',
 		stack: '栈', none: '影片中此刻没有该线程的片段。',
 		noStack: '未采集栈。',

@@ -110,6 +110,8 @@ export interface SliceAnswer {
 		/** What it waited for, by name; empty: nothing that has one, or it is not known: the next says why. */
 		object: string;
 		object_unknown: string;
+		/** Of a wait for a GPU: what that ran meanwhile, longest first; duration: ns of the wait. */
+		works: { kind: 'kernel' | 'copy'; name: string; device: number; stream: number; duration: number }[];
 		ready_object: string;
 		context: string;
 		iowait: boolean;

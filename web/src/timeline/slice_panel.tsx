@@ -78,6 +78,8 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 			<Fact name={words.slice.descriptor}>{safe(slice.descriptor)}</Fact>
 			<Fact name={words.slice.object}>{slice.object ? <span class="mono">{safe(slice.object)}</span>
 				: slice.object_unknown && <i class="hint">{words.slice.unknown} {safe(slice.object_unknown)}</i>}</Fact>
+			<Fact name={words.slice.works}>{slice.works.length > 0 && <ul class="tl-works">{slice.works.map((work, i) =>
+				<li key={i}><span class="mono">{safe(work.name)}</span> {words.slice.onStream(work.stream, work.device, exactly(work.duration))}</li>)}</ul>}</Fact>
 			<Fact name={words.slice.ready}>{slice.ready_object && <span class="mono">{safe(slice.ready_object)}</span>}</Fact>
 			<Fact name={words.slice.state}>{slice.state && <>{safe(slice.state)}{slice.iowait && `, ${words.slice.iowait}`}</>}</Fact>
 			<Fact name={words.slice.holder}>{holder && <>{safe(holder.comm)} {holder.tid}, {words.slice.sure[slice.holder_sure] ?? safe(slice.holder_sure)}{' '}
