@@ -148,15 +148,45 @@ static bool fill(struct resident *resident, uint64_t address)
 	return true;
 }
 
-bool resident_word(struct resident *resident, uint64_t address, uint64_t *word)
+/* What was read at an address, as far as its page goes; null: it is not there. */
+static const uint8_t *find(struct resident *resident, uint64_t address)
 {
 	if ((address < resident->at || address - resident->at >= resident->count) &&
 	    !fill(resident, address))
+		return NULL;
+	return resident->bytes + (address - resident->at);
+}
+
+bool resident_word(struct resident *resident, uint64_t address, uint64_t *word)
+{
+	const uint8_t *at = find(resident, address);
+
+	if (!at || address % sizeof(*word))
 		return false;
-	if (address % sizeof(*word))
-		return false;
-	memcpy(word, resident->bytes + (address - resident->at), sizeof(*word));
+	memcpy(word, at, sizeof(*word));
 	return true;
+}
+
+size_t resident_piece(struct resident *resident, void *to, size_t size, uint64_t address)
+{
+	uint8_t *out = to;
+	size_t sum = 0;
+
+	while (size) {
+		const uint8_t *at = find(resident, address);
+		size_t part = RESIDENT_PAGE - address % RESIDENT_PAGE;
+
+		part = part < size ? part : size;
+		if (at)
+			memcpy(out, at, part);
+		else
+			memset(out, 0, part);
+		sum += at ? part : 0;
+		out += part;
+		address += part;
+		size -= part;
+	}
+	return sum;
 }
 
 uint64_t resident_bytes(struct resident *resident, uint64_t from, uint64_t to)

@@ -61,6 +61,9 @@ bool resident_has(struct resident *resident, uint64_t address);
 /* How many bytes between two addresses lie in pages that are there. */
 uint64_t resident_bytes(struct resident *resident, uint64_t from, uint64_t to);
 
+/* Reads a range; what is not there becomes zeros. Returns how many of its bytes are there. */
+size_t resident_piece(struct resident *resident, void *to, size_t size, uint64_t address);
+
 /* Some bytes, if the pages that they begin and end in are there. */
 bool resident_read(struct resident *resident, void *to, size_t size, uint64_t address);
 

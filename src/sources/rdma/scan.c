@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/buf.h"
 #include "base/vec.h"
 #include "process/procfs.h"
+#include "process/resident.h"
 
 #define MAPS_BYTES_MAX (16 * 1024 * 1024)
 #define PIECE	       (1u << 20)
@@ -20,6 +20,7 @@ struct scan {
 	pid_t pid;
 	bool (*found)(void *context, const struct rdma_table *table);
 	void *context;
+	struct resident memory;
 	uint64_t left; /* bytes that may be read */
 	bool is_whole;
 	uint64_t contexts[CONTEXTS_MAX]; /* their addresses */
@@ -67,28 +68,26 @@ static void look_for_pair(struct scan *scan, const uint8_t *at, uint64_t address
 	}
 }
 
-/* Reads what can be read of a range. Returns how many bytes. */
-static size_t read_range(const struct scan *scan, uint64_t address, size_t size)
+/* What begins in a piece may go on in the next one. */
+static void scan_piece(struct scan *scan, uint64_t start, size_t size)
 {
-	struct iovec here = {scan->piece, size}, there = {(void *)(uintptr_t)address, size};
-	ssize_t got = process_vm_readv(scan->pid, &here, 1, &there, 1, 0);
+	size_t there = resident_piece(&scan->memory, scan->piece, size, start);
 
-	return got > 0 ? (size_t)got : 0;
+	scan->left -= there < scan->left ? there : scan->left;
+	for (size_t i = 0; i < PIECE && i + BEHIND <= size; i += sizeof(uint64_t))
+		scan->look(scan, scan->piece + i, start + i);
 }
 
 static void scan_range(struct scan *scan, uint64_t start, uint64_t end)
 {
-	while (start < end && scan->left) {
-		size_t size = end - start < PIECE + BEHIND ? end - start : PIECE + BEHIND;
-		size_t got = read_range(scan, start, size);
+	resident_forget(&scan->memory, end);
+	for (; start < end && scan->left && !scan->memory.is_spent; start += PIECE) {
+		uint64_t next = end - start < PIECE ? end : start + PIECE;
 
-		scan->left -= size < scan->left ? size : scan->left;
-		for (size_t i = 0; i < PIECE && i + BEHIND <= got; i += sizeof(uint64_t))
-			scan->look(scan, scan->piece + i, start + i);
-		scan->is_whole &= got == size;
-		start += PIECE;
+		if (resident_bytes(&scan->memory, start, next))
+			scan_piece(scan, start, end - next < BEHIND ? end - start : PIECE + BEHIND);
 	}
-	scan->is_whole &= start >= end;
+	scan->is_whole &= start >= end && !scan->memory.is_spent;
 }
 
 /* Its own memory: what it allocates, and not what it shares or a device has. */
@@ -103,6 +102,7 @@ static void scan_all(struct scan *scan, const struct buf *maps)
 	const char *line = (const char *)maps->at;
 
 	scan->left = RDMA_SCAN_MAX;
+	resident_allow(&scan->memory, RDMA_SCAN_LOOKS, UINT64_MAX);
 	while (*line) {
 		const char *end = strchrnul(line, '\n');
 		struct procfs_mapping mapping;
@@ -118,18 +118,19 @@ static void scan_all(struct scan *scan, const struct buf *maps)
 bool rdma_scan(pid_t pid, bool (*found)(void *context, const struct rdma_table *table),
 	       void *context)
 {
-	struct scan scan = {.pid = pid, .found = found, .context = context, .is_whole = true};
+	struct scan scan = {.pid = pid, .found = found, .context = context};
 	struct buf maps = {0};
 
 	scan.piece = malloc(PIECE + BEHIND);
-	if (!scan.piece || procfs_read(pid, "maps", MAPS_BYTES_MAX, &maps)) {
-		scan.is_whole = false;
-	} else {
+	scan.is_whole = scan.piece && !procfs_read(pid, "maps", MAPS_BYTES_MAX, &maps) &&
+			!resident_open(&scan.memory, pid);
+	if (scan.is_whole) {
 		scan.look = look_for_context;
 		scan_all(&scan, &maps);
 		scan.look = look_for_pair;
 		if (scan.context_count)
 			scan_all(&scan, &maps);
+		resident_close(&scan.memory);
 	}
 	buf_free(&maps);
 	free(scan.piece);

@@ -11,10 +11,12 @@
 /*
  * Looks for contexts of devices and extended queue pairs in the memory of a process that has made
  * them before it was recorded. found() is called for each place that may be one, and says whether
- * it is. Returns whether all of its own memory was read: false where it is larger than
- * RDMA_SCAN_MAX bytes, or could not be read.
+ * it is. What is not in RAM is not read: that would bring it in, or wait for one that answers for
+ * it (userfaultfd). Returns whether all of its own memory in RAM was read: false where that is more
+ * than RDMA_SCAN_MAX bytes, or lies too far apart, or could not be read.
  */
-#define RDMA_SCAN_MAX (1ull << 30)
+#define RDMA_SCAN_MAX	(1ull << 30)
+#define RDMA_SCAN_LOOKS (1ull << 24) /* pages, there or not: of 64 GB */
 
 bool rdma_scan(pid_t pid, bool (*found)(void *context, const struct rdma_table *table),
 	       void *context);

@@ -51,6 +51,26 @@ static void test_pages_that_are_there(void **state)
 	free(resident.bytes);
 }
 
+static void test_a_piece_with_holes(void **state)
+{
+	struct memory memory = {0};
+	struct resident resident = {.context = &memory, .read = read_memory, .present = look};
+	uint64_t words[3 * RESIDENT_PAGE / sizeof(uint64_t)];
+	const size_t half = RESIDENT_PAGE / 2;
+
+	(void)state;
+	resident_forget(&resident, PAGES(3000));
+	/* half of a page, a whole one, none, half of one */
+	memset(words, 7, sizeof(words));
+	assert_int_equal(resident_piece(&resident, words, sizeof(words), half),
+			 half + RESIDENT_PAGE + half);
+	assert_int_equal(words[0], half);
+	assert_int_equal(words[(half + RESIDENT_PAGE) / 8 - 1], PAGES(2) - 8);
+	assert_int_equal(words[(half + RESIDENT_PAGE) / 8], 0);
+	assert_int_equal(words[(half + PAGES(2)) / 8], PAGES(3));
+	free(resident.bytes);
+}
+
 /* Of 20 TB that are reserved, it looks at no more than it may, and returns at once. */
 static void test_so_many_pages_are_looked_at(void **state)
 {
@@ -94,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pages_that_are_there),
+		cmocka_unit_test(test_a_piece_with_holes),
 		cmocka_unit_test(test_so_many_pages_are_looked_at),
 		cmocka_unit_test(test_so_many_pages_are_read),
 	};

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which completion is of which request; and where in a function that polls a completion has been
- * written.
+ * Which completion is of which request; where in a function that polls a completion has been
+ * written; and what was made before.
  */
 #include "../prelude.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "sources/rdma/code.h"
 #include "sources/rdma/queues.h"
+#include "sources/rdma/scan.h"
 
 enum {
 	PID = 7,
@@ -204,6 +211,76 @@ static void what_is_no_code_is_refused(void **state)
 	assert_false(rdma_code_read(&code, large, sizeof(large)));
 }
 
+enum {
+	PAGE = 4096,
+	SPAN = 3 << 20, /* several pieces */
+	POST = 0x5757575757575750,
+};
+
+/* A context as libraries have it, or a queue pair of it. */
+static void write_word(uint8_t *at, uint64_t word)
+{
+	memcpy(at, &word, sizeof(word));
+}
+
+struct found {
+	unsigned int contexts, pairs;
+};
+
+static bool count_found(void *context, const struct rdma_table *table)
+{
+	struct found *found = context;
+
+	if (table->is_pair)
+		found->pairs += table->functions[0] == POST + 1;
+	else
+		found->contexts += table->functions[RDMA_TABLE_POST_SEND] == POST;
+	return table->functions[RDMA_TABLE_POST_SEND] == POST;
+}
+
+/* Memory that nobody answers for: whoever reads it waits. False: here is no such memory. */
+static bool nobody_answers(void *at, size_t size, int *fd)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.range = {(uintptr_t)at, size},
+					.mode = UFFDIO_REGISTER_MODE_MISSING};
+
+	*fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	return *fd >= 0 && !ioctl(*fd, UFFDIO_API, &api) && !ioctl(*fd, UFFDIO_REGISTER, &range);
+}
+
+/* Both lie across the pieces that are read at once; and a scan ends where reading would not. */
+static void what_was_made_before_is_found(void **state)
+{
+	uint8_t *memory =
+		mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *context = memory + (1 << 20) - 200, *pair = memory + (2 << 20) - 96;
+	uint8_t *missing =
+		mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct found found = {0};
+	int fd;
+
+	(void)state;
+	assert_true(memory != MAP_FAILED && missing != MAP_FAILED);
+	write_word(context, (uintptr_t)memory); /* its device */
+	write_word(context + VERBS_OPS_POST_SEND, POST);
+	write_word(context + VERBS_CONTEXT_ABI, ~0ull);
+	write_word(pair, (uintptr_t)context);
+	write_word(pair + VERBS_PAIR_FUNCTIONS, POST + 1);
+	if (!nobody_answers(missing, SPAN, &fd))
+		print_message("no userfaultfd here: a scan of it is not tried\n");
+	alarm(60);
+	rdma_scan(getpid(), count_found, &found);
+	alarm(0);
+	/* what was read has them, too */
+	assert_true(found.contexts >= 1);
+	assert_true(found.pairs >= 1);
+	if (fd >= 0)
+		close(fd);
+	munmap(missing, SPAN);
+	munmap(memory, SPAN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +290,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_queue_forgets_its_oldest, setup, teardown),
 		cmocka_unit_test(place_of_completions_is_chosen),
 		cmocka_unit_test(what_is_no_code_is_refused),
+		cmocka_unit_test(what_was_made_before_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
