@@ -184,5 +184,7 @@ class OfThreads:
                       if wait and not of_goroutine else None,
             "holder_sure": "owner" if wait and not of_goroutine else "",
             "on": {"pid": 100, "tid": 102, "comm": "worker-2"} if of_goroutine else None,
+            "works": [{"kind": "kernel", "name": HOSTILE if self.server.hostile else "gemm<float>", "device": 0, "stream": 7,
+                       "duration": 4100000}] if wait and not of_goroutine else [],
             "stack": [{"name": name, "image": image, "kind": kind, "is_guess": False} for name, image, kind in
                       reversed(STACKS[4][0])] if wait else []}}

@@ -256,6 +256,7 @@ def test_a_slice_has_its_evidence(timeline):
     timeline.click("#slice-before")
     timeline.until(lambda: timeline.text("#slice-panel h2") == "lock")
     assert "worker-2 102, the owner when the wait began" in timeline.text("#slice-panel")
+    assert "gemm<float> on stream 7, 4.1" in timeline.text("#slice-panel")
     timeline.click("#to-holder")
     timeline.until(lambda: timeline.link()["lane"] == "100.102")
     timeline.open(f"?view=timeline&lane=100.100&at={START}.002&t_from={START}&t_to={START}.01")

@@ -217,7 +217,7 @@ enum {
 	POST = 0x5757575757575750,
 };
 
-/* A context as libraries have it, or a queue pair of it. */
+/* A context as libraries have it, or one of its queue pairs. */
 static void write_word(uint8_t *at, uint64_t word)
 {
 	memcpy(at, &word, sizeof(word));
@@ -238,7 +238,7 @@ static bool count_found(void *context, const struct rdma_table *table)
 	return table->functions[RDMA_TABLE_POST_SEND] == POST;
 }
 
-/* Memory that nobody answers for: whoever reads it waits. False: here is no such memory. */
+/* Memory for which nothing answers yet: a reader would wait. False: there is no userfaultfd. */
 static bool nobody_answers(void *at, size_t size, int *fd)
 {
 	struct uffdio_api api = {.api = UFFD_API};
