@@ -373,6 +373,19 @@ static int explain_launchers(struct explain_gpu_device *device, struct explainer
 	return err;
 }
 
+/* Lost records are sorted by process. */
+static void find_lost(struct dividing *d, const struct loading *l, uint32_t process)
+{
+	size_t first = 0, end;
+
+	while (first < l->lost.count && l->lost.at[first].process < process)
+		first++;
+	for (end = first; end < l->lost.count && l->lost.at[end].process == process;)
+		end++;
+	d->lost_count = end - first;
+	d->lost = d->lost_count ? &l->lost.at[first] : NULL;
+}
+
 static int make_devices(struct explain_gpu *gpu, const struct loading *l, struct explainer *e)
 {
 	size_t i, end;
@@ -386,14 +399,7 @@ static int make_devices(struct explain_gpu *gpu, const struct loading *l, struct
 			      l->works.at[end].device == first->device;)
 			end++;
 		d.count = end - i;
-		for (d.lost = l->lost.at;
-		     d.lost_count < l->lost.count && d.lost[d.lost_count].process < first->process;)
-			d.lost_count++;
-		d.lost += d.lost_count;
-		d.lost_count = 0;
-		while (d.lost + d.lost_count < l->lost.at + l->lost.count &&
-		       d.lost[d.lost_count].process == first->process)
-			d.lost_count++;
+		find_lost(&d, l, first->process);
 		if (!vec_push(&gpu->devices, (struct explain_gpu_device){.process = first->process,
 									 .device = first->device}))
 			return -ENOMEM;
