@@ -53,7 +53,7 @@ static int open_breakpoint(struct perf_event_attr *attr, pid_t tid)
 }
 
 /* Where the breakpoint of a trial is. */
-static __attribute__((noinline, noclone)) void execute_trial(void)
+static __attribute__((noinline)) void execute_trial(void)
 {
 	__asm__ volatile("");
 }
