@@ -91,7 +91,7 @@ def hostile_programs(lab, made, seconds):
 def test_peak(lab, made, tmp_path):
     path = lab.new_film()
     with serving(lab, tmp_path / "store", prefix=BOUNDED) as serve, \
-            hostile_programs(lab, made, 4 * PATIENCE):
+            hostile_programs(lab, made, 2 * PATIENCE):
         record = subprocess.Popen([*BOUNDED, lab.stackcam, "record", "-a", "-F", "199", "-d", "6", "-o", path],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         _, said = record.communicate(timeout=PATIENCE)

@@ -28,16 +28,14 @@ def test_equal_to_a_walk(lab, monkeypatch, options):
 
 
 def test_one_word_of_the_stack_tells_callers_apart(lab):
-    film = lab.record("-e", "off-cpu", "--wait-stacks", 0, "--", lab.program("alternate"), 2)
+    film = lab.record("-e", "off-cpu,run-queue", "--wait-stacks", 0, "--", lab.program("alternate"), 2)
     words = film.recording.stdout.split("ready")[-1].split()
     truth = dict(zip(words[::2], map(int, words[1::2])))
     assert set(truth) == set(FUNCTIONS)
-    seen = dict.fromkeys(FUNCTIONS, 0)
-    for stack, value in film.folded("-e", "off-cpu"):
-        for function in FUNCTIONS:
-            seen[function] += value if function in stack else 0
+    seen, ready = ({function: sum(value for stack, value in film.folded("-e", event) if function in stack) for function in FUNCTIONS}
+                   for event in ("off-cpu", "run-queue"))
     for function in FUNCTIONS:
-        # it waits for a CPU as well, which is another event
-        assert 0.5 * truth[function] < seen[function] <= truth[function], (seen, truth, film.explain())
+        # it waits for a CPU as well, on a busy machine for longer
+        assert 0.5 * truth[function] < seen[function] + ready[function] <= truth[function] and seen[function], (seen, ready, truth)
     assert film.complete("-e", "off-cpu") >= 0.99, film.explain()
     assert LOST not in losses(film)
