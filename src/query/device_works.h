@@ -32,8 +32,8 @@ int device_works_load(struct device_works *works, struct film *film, uint64_t fr
 void device_works_free(struct device_works *works);
 
 /*
- * Of a wait for a stream, or for all of them, a number that other waits for the same have, too: not
- * 0. 0: it is for no device, or for which stream is not known.
+ * A number that waits for the same stream share, or those for all streams; never 0. Returns 0 if
+ * the wait is not for a device, or its stream is not known.
  */
 uint64_t device_works_key(const struct device_works *works, uint32_t thread, uint64_t start,
 			  uint64_t end);

@@ -182,7 +182,7 @@ static void put_store(FILE *out, const struct store_status *store)
 		    (double)store->sums_lost);
 }
 
-/* Of all agents together: a series for each would be thousands, and name their machines. */
+/* Sums over all agents: a series for each would be thousands, and name their machines. */
 static void put_agents(FILE *out, struct backlogs *backlogs)
 {
 	struct backlogs_sum sum;
@@ -193,12 +193,12 @@ static void put_agents(FILE *out, struct backlogs *backlogs)
 		"Agents that sent a film here in the last 5 minutes and said what waits with them",
 		(double)sum.agents);
 	put_gauge(out, "stackcam_agents_behind",
-		  "Of these, agents with films that wait beside the one that they sent",
+		  "Agents among them with films that wait beside the one that they sent",
 		  (double)sum.behind);
 	put_gauge(out, "stackcam_agents_films_waiting", "Films that wait with these agents",
 		  (double)sum.films);
 	put_gauge(out, "stackcam_agents_films_in_doubt",
-		  "Of these, films that were sent to a collector and not confirmed",
+		  "Films with these agents that were sent to a collector and not confirmed",
 		  (double)sum.doubt);
 	put_gauge(out, "stackcam_agents_oldest_film_seconds",
 		  "How long ago the oldest of these began, as its agent said last; 0: none waits",

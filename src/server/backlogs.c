@@ -47,7 +47,7 @@ void backlogs_free(struct backlogs *b)
 }
 
 /* "name=123" at *text, which moves behind it. False: it is something else, or above most. */
-static bool take_number(const char **text, const char *name, uint64_t most, uint64_t *number)
+static bool parse_number(const char **text, const char *name, uint64_t most, uint64_t *number)
 {
 	const char *at = *text;
 	size_t length = strlen(name);
@@ -68,9 +68,9 @@ static bool take_number(const char **text, const char *name, uint64_t most, uint
 
 static bool parse(const char *header, struct said *said)
 {
-	return take_number(&header, "doubt=", FILMS_MAX, &said->doubt) &&
-	       take_number(&header, ", films=", FILMS_MAX, &said->films) &&
-	       take_number(&header, ", oldest=", OLDEST_MAX, &said->oldest) && !*header &&
+	return parse_number(&header, "doubt=", FILMS_MAX, &said->doubt) &&
+	       parse_number(&header, ", films=", FILMS_MAX, &said->films) &&
+	       parse_number(&header, ", oldest=", OLDEST_MAX, &said->oldest) && !*header &&
 	       said->doubt <= said->films && (said->films || !said->oldest);
 }
 

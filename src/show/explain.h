@@ -39,8 +39,8 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 uint32_t explain_peer(const struct explainer *e, const struct explain_part *part);
 
 /*
- * Of a wait for a device what that ran meanwhile, "waiting for kernel gemm on stream 5 (4.1 of 4.3
- * ms)", appended to words. False, and nothing: the film does not have that.
+ * Appends what a device ran while a part waited for it, "waiting for kernel gemm on stream 5 (4.1
+ * of 4.3 ms)". Returns false, and appends nothing, where the film does not know that.
  */
 bool explain_put_works(const struct explainer *e, const struct explain_part *part,
 		       struct buf *words);

@@ -46,5 +46,5 @@ bool explain_put_works(const struct explainer *e, const struct explain_part *par
 		put_name(e, &works[i], words);
 		put_share(works[i].ns, part->duration, words);
 	}
-	return works[0].ns;
+	return works[0].ns > 0;
 }

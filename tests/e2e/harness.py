@@ -110,18 +110,20 @@ class Film:
             stacks.append((Stack(frames.split(";")), int(value)))
         return stacks
 
-    def share(self, wanted, *options):
-        """The part of all time (0 to 1) in stacks for which wanted is true."""
-        stacks = self.folded(*options)
+    def share_of(self, stacks, wanted):
+        """The part of the time of these stacks (0 to 1) in those for which wanted is true."""
         total = sum(value for _, value in stacks)
         assert total > 0, "an empty film: " + self.explain()
         return sum(value for stack, value in stacks if wanted(stack)) / total
 
+    def share(self, wanted, *options):
+        """The same of all time."""
+        return self.share_of(self.folded(*options), wanted)
+
     def user_share(self, wanted, *options):
         """The same of the time outside the kernel, which on some virtual machines needs a tenth of it to start a program."""
         kernel = {function["name"] for function in self.json(*options)["functions"] if function["kind"] == "kernel"}
-        whole = self.share(lambda stack: stack[-1] not in kernel, *options)
-        return self.share(lambda stack: stack[-1] not in kernel and wanted(stack), *options) / whole
+        return self.share_of([(stack, value) for stack, value in self.folded(*options) if stack[-1] not in kernel], wanted)
 
     def self_shares(self, *options):
         """Name of a function to its own part of all time (0 to 1)."""

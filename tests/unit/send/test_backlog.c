@@ -9,50 +9,10 @@
 #include <unistd.h>
 
 #include "send/backlog.h"
+#include "spool_fixture.h"
 
 #define SECOND UINT64_C(1000000000)
 #define WALL   (1767225600 * SECOND)
-
-struct fixture {
-	char path[64];
-	struct spool *spool;
-};
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	struct fail why;
-
-	*state = f;
-	if (!f)
-		return -1;
-	strcpy(f->path, "/tmp/stackcam-backlog-XXXXXX");
-	return mkdtemp(f->path) ? spool_open(f->path, 1000000, &f->spool, &why) : -1;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	char command[128];
-
-	spool_free(f->spool);
-	snprintf(command, sizeof(command), "rm -rf %s", f->path);
-	free(f);
-	return system(command);
-}
-
-static void add_film(struct fixture *f, uint64_t wall)
-{
-	char path[4096];
-	struct fail why;
-	int fd;
-
-	assert_int_equal(spool_next(f->spool, wall, path, sizeof(path), &why), 0);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(spool_done(f->spool, path, &why), 0);
-}
 
 static void assert_backlog(struct fixture *f, uint64_t beside, uint64_t doubt, const char *wanted)
 {
@@ -69,12 +29,13 @@ static void counts(void **state)
 	const uint64_t first = WALL / 1000000, second = first + 30000, later = first + 200000;
 	struct fixture *f = *state;
 
+	open_spool(f, 1000000);
 	assert_backlog(f, 0, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0");
-	add_film(f, WALL);
+	add_film(f, WALL, 0);
 	assert_backlog(f, 0, 1, "X-Stackcam-Backlog: doubt=1, films=1, oldest=100");
 	/* what is on its way does not wait */
 	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0");
-	add_film(f, WALL + 30 * SECOND);
+	add_film(f, WALL + 30 * SECOND, 0);
 	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=70");
 	assert_backlog(f, second, 1, "X-Stackcam-Backlog: doubt=1, films=1, oldest=100");
 	assert_backlog(f, first + 1, 0, "X-Stackcam-Backlog: doubt=0, films=2, oldest=100");
@@ -82,7 +43,7 @@ static void counts(void **state)
 	spool_gone(f->spool, &(struct spool_film){.number = first});
 	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=70");
 	spool_gone(f->spool, &(struct spool_film){.number = second});
-	add_film(f, WALL + 200 * SECOND);
+	add_film(f, WALL + 200 * SECOND, 0);
 	assert_backlog(f, 0, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=0");
 	assert_backlog(f, later, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0");
 }

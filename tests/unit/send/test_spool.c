@@ -13,60 +13,10 @@
 #include "film/reader.h"
 #include "film/writer.h"
 #include "send/sender.h"
+#include "spool_fixture.h"
 
 #define SECOND 1000000000ull
 #define NOW    (1767225600 * SECOND)
-
-struct fixture {
-	char path[64];
-	struct spool *spool;
-};
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	*state = f;
-	if (!f)
-		return -1;
-	strcpy(f->path, "/tmp/stackcam-spool-XXXXXX");
-	return mkdtemp(f->path) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	char command[128];
-
-	spool_free(f->spool);
-	snprintf(command, sizeof(command), "rm -rf %s", f->path);
-	free(f);
-	return system(command);
-}
-
-static void open_spool(struct fixture *f, uint64_t limit)
-{
-	struct fail why;
-
-	spool_free(f->spool);
-	f->spool = NULL;
-	assert_int_equal(spool_open(f->path, limit, &f->spool, &why), 0);
-}
-
-/* A file of that many bytes takes the place of a film: what is in it is nothing to the spool. */
-static void add_film(struct fixture *f, uint64_t wall, size_t bytes)
-{
-	char path[4096];
-	struct fail why;
-	int fd;
-
-	assert_int_equal(spool_next(f->spool, wall, path, sizeof(path), &why), 0);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
-	close(fd);
-	assert_int_equal(spool_done(f->spool, path, &why), 0);
-}
 
 static uint64_t first_number(struct fixture *f)
 {

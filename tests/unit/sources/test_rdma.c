@@ -217,7 +217,6 @@ enum {
 	POST = 0x5757575757575750,
 };
 
-/* A context as libraries have it, or one of its queue pairs. */
 static void write_word(uint8_t *at, uint64_t word)
 {
 	memcpy(at, &word, sizeof(word));
@@ -249,7 +248,10 @@ static bool nobody_answers(void *at, size_t size, int *fd)
 	return *fd >= 0 && !ioctl(*fd, UFFDIO_API, &api) && !ioctl(*fd, UFFDIO_REGISTER, &range);
 }
 
-/* Both lie across the pieces that are read at once; and a scan ends where reading would not. */
+/*
+ * A context as libraries have it, and one of its queue pairs, both across the pieces that are read
+ * at once; and the scan ends where reading would not.
+ */
 static void what_was_made_before_is_found(void **state)
 {
 	uint8_t *memory =
