@@ -80,6 +80,11 @@ static void scan_piece(struct scan *scan, uint64_t start, size_t size)
 
 static void scan_range(struct scan *scan, uint64_t start, uint64_t end)
 {
+	/* a sanitizer's shadow of all memory: to look for what is there would leave nothing for others */
+	if ((end - start) / RESIDENT_PAGE > RDMA_SCAN_LOOKS) {
+		scan->is_whole = false;
+		return;
+	}
 	resident_forget(&scan->memory, end);
 	for (; start < end && scan->left && !scan->memory.is_spent; start += PIECE) {
 		uint64_t next = end - start < PIECE ? end : start + PIECE;
