@@ -11,9 +11,9 @@
 struct loss {
 	const char *source, *words; /* static */
 	uint64_t count;
-	uint32_t event;	      /* of the film; 0: not bound to one */
-	bool sample;	      /* a whole sample, not a part of one */
-	const uint32_t *also; /* SOURCE_ALSO_MAX other events that it befalls; null: none */
+	uint32_t event;		 /* of the film; 0: not bound to one */
+	bool sample;		 /* a whole sample, not a part of one */
+	const struct source *of; /* which lost it: all its events did; null: none */
 };
 
 /* What the kernel side counted, summed over CPUs. */
@@ -48,10 +48,14 @@ static void take(struct ledger *to, const struct loss *loss)
 	if (loss->count && film)
 		film_loss(film, loss->event, loss->words, loss->count);
 	/* a report of any of them has to show it, but it is one loss */
-	for (int i = 0; loss->also && i < SOURCE_ALSO_MAX && loss->also[i]; i++) {
+	for (int i = 0; loss->of && i < SOURCE_EVENTS_MAX; i++) {
+		const uint32_t event = loss->of->events[i];
+
+		if (!event || event == loss->event)
+			continue;
 		taken->copies += loss->count;
 		if (loss->count && film)
-			film_loss(film, loss->also[i], loss->words, loss->count);
+			film_loss(film, event, loss->words, loss->count);
 	}
 }
 
@@ -75,17 +79,17 @@ static void take_of_source(struct ledger *to, const struct losses_counts *counts
 	const char *name = sources_name(number);
 	const struct loss others[] = {
 		{name, "sample: the process was gone before its control group was known",
-		 source->undecidable, event, true, source->also},
+		 source->undecidable, event, true, source},
 		{name, "sample: its probe ran already on that CPU, and does not run twice there",
-		 sources_skipped(counts->sources, number), event, true, source->also},
+		 sources_skipped(counts->sources, number), event, true, source},
 		{name, "user stack: the process was gone before it was known",
-		 counts->samples->strangers[number], event, false, source->also},
+		 counts->samples->strangers[number], event, false, source},
 	};
 	uint32_t i;
 
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
 		take(to, &(struct loss){name, reasons[i].words, kernel_loss(counts, number, i),
-					event, reasons[i].sample, source->also});
+					event, reasons[i].sample, source});
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		take(to, &others[i]);
 }

@@ -68,14 +68,21 @@ static void turn_on_with(struct sources_settings *settings, const char *event)
 			settings->at[number].on = true;
 }
 
+/* Null: it has no more events. */
+static const char *event_name(const struct source_type *type, unsigned int event)
+{
+	return type->events && type->events[event].how ? event_type(type->events[event].id)->name
+						       : NULL;
+}
+
 bool sources_turn_on(struct sources_settings *settings, const char *event)
 {
 	turn_on_with(settings, event);
 	rows_foreach (number)
-		for (const char *const *name = rows[number].type->events; *name; name++) {
-			if (strcmp(*name, event))
+		for (unsigned int i = 0; event_name(rows[number].type, i); i++) {
+			if (strcmp(event_name(rows[number].type, i), event))
 				continue;
-			settings->at[number].events |= 1u << (name - rows[number].type->events);
+			settings->at[number].events |= 1u << i;
 			return settings->at[number].on = true;
 		}
 	return false;
@@ -439,15 +446,23 @@ struct source *sources_owner(struct sources *sources, const char *name)
 	return number == CAPTURE_SOURCE_NONE ? NULL : &sources->at[number];
 }
 
+static const char *row_name(const struct source_type *type)
+{
+	rows_foreach (number)
+		if (rows[number].type == type)
+			return rows[number].name;
+	return "";
+}
+
 void source_event_names(const struct source *source, char *to, size_t size)
 {
 	size_t length = 0;
 
-	to[0] = 0;
-	for (unsigned int i = 0; source->type->events[i] && length < size; i++)
+	snprintf(to, size, "%s", source->type->events ? "" : row_name(source->type));
+	for (unsigned int i = 0; event_name(source->type, i) && length < size; i++)
 		if (source_wants(source, i))
 			length += (size_t)snprintf(to + length, size - length, "%s%s",
-						   length ? ", " : "", source->type->events[i]);
+						   length ? ", " : "", event_name(source->type, i));
 }
 
 bool sources_leave_out(struct sources *sources, struct source *refused)
@@ -476,9 +491,13 @@ int sources_start(struct sources *sources, struct fail *why)
 {
 	int err = 0;
 
-	sources_foreach (sources, source)
-		if (!err && source->type->start)
+	sources_foreach (sources, source) {
+		if (err)
+			break;
+		source_add_events(source);
+		if (source->type->start)
 			err = source->type->start(source, why);
+	}
 	return err;
 }
 
@@ -523,9 +542,11 @@ void sources_leave(struct sources *sources, uint64_t now)
 void sources_turn(struct sources *sources, struct film_writer *film)
 {
 	sources->host.film = film;
-	sources_foreach (sources, source)
+	sources_foreach (sources, source) {
+		source_add_events(source);
 		if (source->type->turn)
 			source->type->turn(source);
+	}
 }
 
 void sources_detach(struct sources *sources)

@@ -128,20 +128,18 @@ static int attach(struct source *source, struct fail *why)
 	return err;
 }
 
-static void add_event(struct source *source)
+static void describe(const struct source *source, struct film_event *event)
 {
 	const struct on_cpu *on_cpu = source->state;
-	struct film_event event = event_from(EVENT_ON_CPU, on_cpu->name);
 
-	event.frequency = on_cpu->frequency;
-	source->event = film_add_event(source->host->film, &event);
+	event->source = on_cpu->name;
+	event->frequency = on_cpu->frequency;
 }
 
 static int start(struct source *source, struct fail *why)
 {
 	const struct on_cpu *on_cpu = source->state;
 
-	add_event(source);
 	return perf_events_start(&on_cpu->events, why);
 }
 
@@ -169,7 +167,7 @@ static void free_state(struct source *source)
 	free(source->state);
 }
 
-static const char *const events[] = {"on-cpu", NULL};
+static const struct source_event events[] = {{EVENT_ON_CPU, "samples"}, {0}};
 
 static const struct source_option options[] = {
 	{"frequency", 'F', false, "HZ", "samples per second and CPU, 1 to 10000 (default 99)", 1,
@@ -179,6 +177,7 @@ static const struct source_option options[] = {
 
 const struct source_type source_on_cpu = {
 	.events = events,
+	.describe = describe,
 	.options = options,
 	.needs = needs,
 	.rate = frequency_of,
@@ -186,7 +185,6 @@ const struct source_type source_on_cpu = {
 	.attach = attach,
 	.start = start,
 	.take = take,
-	.turn = add_event,
 	.detach = detach,
 	.free = free_state,
 };

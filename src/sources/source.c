@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/source.h"
 
-#include <string.h>
-
 #include "attach/filter.h"
 
-void source_add_events(struct source *source, const enum event_id *ids, unsigned int count,
-		       const char *how, uint32_t *of_film)
+static bool has_event(const struct source *source, unsigned int event)
 {
-	unsigned int also = 0;
+	return source->type->has_event ? source->type->has_event(source, event)
+				       : source_wants(source, event);
+}
+
+void source_add_events(struct source *source)
+{
+	const struct source_event *events = source->type->events;
 
 	source->event = 0;
-	memset(source->also, 0, sizeof(source->also));
-	for (unsigned int i = 0; i < count; i++) {
-		struct film_event event = event_from(ids[i], how);
+	for (unsigned int i = 0; events && events[i].how && i < SOURCE_EVENTS_MAX; i++) {
+		struct film_event event = event_from(events[i].id, events[i].how);
 
-		of_film[i] =
-			source_wants(source, i) ? film_add_event(source->host->film, &event) : 0;
+		if (source->type->describe)
+			source->type->describe(source, &event);
+		source->events[i] =
+			has_event(source, i) ? film_add_event(source->host->film, &event) : 0;
 		if (!source->event)
-			source->event = of_film[i];
-		else if (of_film[i] && also < SOURCE_ALSO_MAX)
-			source->also[also++] = of_film[i];
+			source->event = source->events[i];
 	}
+}
+
+void source_follow_selected(struct source *source)
+{
+	const struct selection *selection = source->host->selection;
+
+	for (size_t i = 0; i < selection->pid_count; i++)
+		samples_follow(source->host->samples, selection->pids[i]);
 }
 
 bool source_is_meant(struct source *source, const struct capture_identity *identity)

@@ -28,7 +28,7 @@
  *	command		a command will be recorded: adds variables to its environment
  *	prepare		before loading: disables unneeded programs and maps, sets constants
  *	attach		programs are loaded; there is no film yet, so no probe may fire
- *	start		the film exists: adds its events to it; probes fire from here on
+ *	start		the film exists, and has its events; probes fire from here on
  *	take		handles a record of its kinds; records come in order of time
  *	processes,	handle events of target processes, in the same order of time
  *	images
@@ -36,7 +36,7 @@
  *	tick		about once a second
  *	closing		the film is about to end, maybe with a successor; probes still fire:
  *			reports what is open up to now
- *	turn		the next film begins: adds its events to it
+ *	turn		the next film has begun, and has its events
  *	detach		detaches its probes; the last records are handled after this
  *	finish		writes what is still open at the end
  *	free		always called last, whichever calls came before
@@ -59,6 +59,15 @@ struct source_option {
 	const char *help;
 	uint64_t least, most, usual;
 };
+
+/* An event of a source. A table of them ends with one without how. */
+struct source_event {
+	enum event_id id;
+	const char *how; /* what triggers its samples, as the film says it: "uprobes" */
+};
+
+/* Most events of one source. */
+#define SOURCE_EVENTS_MAX 5
 
 /* The settings of a source. */
 struct source_settings {
@@ -96,18 +105,15 @@ struct source_host {
 	struct film_writer *film; /* from start on; another one after each turn */
 };
 
-/* Most events that share a source's losses, besides the first. */
-#define SOURCE_ALSO_MAX 3
-
 /* A source of a recording. */
 struct source {
 	const struct source_type *type; /* null: the source is off */
 	const struct source_host *host;
 	const struct source_settings *settings;
-	void *state;	/* owned by the source */
-	uint32_t event; /* film's id of its first event, to which its losses belong */
-	/* ids of other events with the same losses, ending with 0 */
-	uint32_t also[SOURCE_ALSO_MAX];
+	void *state; /* owned by the source */
+	/* the film's ids of its events, in their order; 0: not recorded */
+	uint32_t events[SOURCE_EVENTS_MAX];
+	uint32_t event; /* the first of them that is recorded; 0: none, or there is no film yet */
 	/* records of processes that ended before the filter could decide on them */
 	uint64_t undecidable;
 };
@@ -187,10 +193,15 @@ struct source_images {
 
 /* The verbs of a source's own life, and its two interfaces to targets. */
 struct source_type {
-	const char *const *events; /* names, ending with null; losses belong to the first */
+	/* they share its losses; null: no name turns it on, and it adds events by itself */
+	const struct source_event *events;
 	const char *with; /* event of another source that turns this source on, too; null: none */
 	const struct source_option *options; /* ending with one without a name; null: none */
 
+	/* Whether a film has an event of this index; null: those requested. */
+	bool (*has_event)(const struct source *source, unsigned int event);
+	/* Changes what a film says of its events; null: nothing. */
+	void (*describe)(const struct source *source, struct film_event *event);
 	int (*command)(struct source_settings *settings, struct command_environment *environment,
 		       struct fail *why);
 	int (*make)(struct source *source, struct fail *why);
@@ -227,12 +238,11 @@ static inline bool source_wants(const struct source *source, unsigned int event)
 	return !source->settings->events || source->settings->events >> event & 1;
 }
 
-/*
- * Adds the requested events of a source to the film. ids: all events of the source, in their order;
- * how: what triggers their samples; of_film: set to the film's id of each, 0 if not requested.
- */
-void source_add_events(struct source *source, const enum event_id *ids, unsigned int count,
-		       const char *how, uint32_t *of_film);
+/* Adds the events of a source to the film that begins, and sets source->events and its first. */
+void source_add_events(struct source *source);
+
+/* A film has the processes that were selected by number even if no record of them comes. */
+void source_follow_selected(struct source *source);
 
 /*
  * Whether a record's process is selected. A process that ended before this could be decided is

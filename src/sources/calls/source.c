@@ -11,6 +11,16 @@ static struct calls *calls_of(const struct source *source)
 	return source->settings->given;
 }
 
+enum of_event {
+	OF_CALLS,
+	OF_STACKS,
+};
+
+static bool has_event(const struct source *source, unsigned int event)
+{
+	return event == OF_CALLS || calls_want_stacks(calls_of(source));
+}
+
 static unsigned int needs(const struct source *source)
 {
 	const struct calls *calls = calls_of(source);
@@ -36,18 +46,15 @@ static void prepare(struct source *source)
 static int start(struct source *source, struct fail *why)
 {
 	const struct source_host *host = source->host;
-	struct film_event event = event_from(EVENT_CALLS, "uprobes");
-	struct film_event stacks = event_from(EVENT_CALL_STACKS, "uprobes");
 	struct calls_camera parts = {
 		.probes = host->probes,
 		.rings = host->rings,
 		.samples = host->samples,
 		.film = host->film,
+		.event = source->events[OF_CALLS],
+		.stack_event = source->events[OF_STACKS],
 	};
 
-	source->event = parts.event = film_add_event(host->film, &event);
-	if (calls_want_stacks(calls_of(source)))
-		parts.stack_event = film_add_event(host->film, &stacks);
 	return calls_attach(calls_of(source), &parts, why);
 }
 
@@ -114,10 +121,15 @@ static void image_unseen(struct source *source, const char *comm)
 	calls_unseen(calls_of(source), comm);
 }
 
-static const char *const events[] = {"calls", "call-stacks", NULL};
+static const struct source_event events[] = {
+	[OF_CALLS] = {EVENT_CALLS, "uprobes"},
+	[OF_STACKS] = {EVENT_CALL_STACKS, "uprobes"},
+	{0},
+};
 
 const struct source_type source_calls = {
 	.events = events,
+	.has_event = has_event,
 	.needs = needs,
 	.ring_bytes = ring_bytes,
 	.prepare = prepare,

@@ -23,7 +23,6 @@
 enum {
 	OF_ALLOC,
 	OF_INUSE,
-	EVENTS
 };
 
 /* As many samples as a CPU can have in a second, about. */
@@ -40,9 +39,8 @@ struct hbm {
 	struct waiting *calls; /* that have begun */
 	struct mem_live *live;
 	struct gpu_handles *handles;
-	uint64_t begun;		  /* when the film did */
-	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
-	uint64_t last;		  /* time of the last record */
+	uint64_t begun; /* when the film did */
+	uint64_t last;	/* time of the last record */
 	uint64_t damaged, unread, unsized, refused, stackless;
 	uint64_t before;  /* processes that ran before the recording */
 	uint64_t foreign; /* what was given back and is not known */
@@ -81,22 +79,13 @@ static int attach(struct source *source, struct fail *why)
 	return err ? fail_errno(why, err, NULL, "cannot record the memory of devices") : 0;
 }
 
-static void add_events(struct source *source)
-{
-	static const enum event_id ids[EVENTS] = {EVENT_HBM_ALLOC, EVENT_HBM_INUSE};
-	struct hbm *hbm = source->state;
-
-	source_add_events(source, ids, EVENTS, "uprobes", hbm->of_film);
-	hbm->begun = clock_ns();
-}
-
 static int start(struct source *source, struct fail *why)
 {
+	struct hbm *hbm = source->state;
+
 	(void)why;
-	add_events(source);
-	/* a process of which no record comes is one, too */
-	for (size_t i = 0; i < source->host->selection->pid_count; i++)
-		samples_follow(source->host->samples, source->host->selection->pids[i]);
+	hbm->begun = clock_ns();
+	source_follow_selected(source);
 	return 0;
 }
 
@@ -151,17 +140,17 @@ static void take_end(struct source *source, const struct hbm_end *end)
 	half.time = end->head.time;
 	half.value = bytes;
 	half.key = end->address;
-	if (hbm->of_film[OF_ALLOC])
-		samples_add(source->host->samples, hbm->of_film[OF_ALLOC], half.time, &half.place,
+	if (source->events[OF_ALLOC])
+		samples_add(source->host->samples, source->events[OF_ALLOC], half.time, &half.place,
 			    half.value);
-	if (!hbm->of_film[OF_INUSE])
+	if (!source->events[OF_INUSE])
 		return;
 	if (end->call == HBM_CALL_CREATE) {
 		gpu_handles_made(hbm->handles, end->pid, end->address);
 		half.key |= HANDLE_KEY;
 	}
 	mem_live_allocated(hbm->live, source->host->samples, source->host->film,
-			   hbm->of_film[OF_INUSE], hbm->begun, &half);
+			   source->events[OF_INUSE], hbm->begun, &half);
 }
 
 static void handle_gone(void *context, uint32_t pid, uint64_t handle)
@@ -219,7 +208,7 @@ static void take(struct source *source, const struct capture_head *head,
 	else if (head->kind == HBM_END && head->size == sizeof(struct hbm_end))
 		take_end(source, (const struct hbm_end *)head);
 	else if (head->kind == HBM_CHANGE && head->size == sizeof(struct hbm_change) &&
-		 hbm->of_film[OF_INUSE])
+		 source->events[OF_INUSE])
 		take_change(hbm, (const struct hbm_change *)head);
 	else
 		hbm->damaged += head->kind != HBM_CHANGE || head->size != sizeof(struct hbm_change);
@@ -254,9 +243,9 @@ static void process_gone(struct source *source, pid_t pid)
 		return;
 	gpu_handles_forget(hbm->handles, (uint32_t)pid);
 	waiting_forget(hbm->calls, (uint32_t)pid);
-	if (hbm->of_film[OF_INUSE] && hbm->last)
-		mem_live_ended(hbm->live, source->host->film, hbm->of_film[OF_INUSE], (uint32_t)pid,
-			       hbm->last);
+	if (source->events[OF_INUSE] && hbm->last)
+		mem_live_ended(hbm->live, source->host->film, source->events[OF_INUSE],
+			       (uint32_t)pid, hbm->last);
 }
 
 static void process_ended(struct source *source, pid_t pid)
@@ -278,8 +267,9 @@ static void image_missed(struct source *source, const char *path, uint64_t ran_n
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
-static void tell_inuse_losses(const struct hbm *hbm, struct film_writer *film)
+static void tell_inuse_losses(const struct source *source)
 {
+	const struct hbm *hbm = source->state;
 	const struct waiting_counts counts = mem_live_counts(hbm->live);
 	const struct loss_count losses[] = {
 		{"device memory of a process that ran before: what it had allocated by then is not "
@@ -295,7 +285,8 @@ static void tell_inuse_losses(const struct hbm *hbm, struct film_writer *film)
 		 counts.refused + gpu_handles_refused(hbm->handles)},
 	};
 
-	loss_counts_emit(film, hbm->of_film[OF_INUSE], losses, sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit(source->host->film, source->events[OF_INUSE], losses,
+			 sizeof(losses) / sizeof(losses[0]));
 }
 
 static void tell_losses(struct source *source)
@@ -316,8 +307,8 @@ static void tell_losses(struct source *source)
 
 	loss_counts_emit(source->host->film, source->event, losses,
 			 sizeof(losses) / sizeof(losses[0]));
-	if (hbm->of_film[OF_INUSE])
-		tell_inuse_losses(hbm, source->host->film);
+	if (source->events[OF_INUSE])
+		tell_inuse_losses(source);
 	probed_refused_tell(&hbm->drivers->refused, source->host->film, source->event,
 			    "device memory of a driver library not seen");
 }
@@ -326,16 +317,16 @@ static void tell_inuse(struct source *source, uint64_t now)
 {
 	struct hbm *hbm = source->state;
 
-	if (hbm->of_film[OF_INUSE])
-		mem_live_tell(hbm->live, source->host->film, hbm->of_film[OF_INUSE], now);
+	if (source->events[OF_INUSE])
+		mem_live_tell(hbm->live, source->host->film, source->events[OF_INUSE], now);
 }
 
 static void tick(struct source *source, uint64_t now)
 {
 	struct hbm *hbm = source->state;
 
-	if (hbm->of_film[OF_INUSE])
-		mem_live_tick(hbm->live, source->host->film, hbm->of_film[OF_INUSE], now);
+	if (source->events[OF_INUSE])
+		mem_live_tick(hbm->live, source->host->film, source->events[OF_INUSE], now);
 	tell_losses(source);
 }
 
@@ -359,9 +350,9 @@ static void turn(struct source *source)
 {
 	struct hbm *hbm = source->state;
 
-	add_events(source);
+	hbm->begun = clock_ns();
 	waiting_empty(hbm->calls, NULL, NULL);
-	if (hbm->of_film[OF_INUSE])
+	if (source->events[OF_INUSE])
 		mem_live_turn(hbm->live, source->host->samples, source_first_thread, source);
 }
 
@@ -386,7 +377,11 @@ static void free_state(struct source *source)
 	free(hbm);
 }
 
-static const char *const events[] = {"hbm-alloc", "hbm-inuse", NULL};
+static const struct source_event events[] = {
+	[OF_ALLOC] = {EVENT_HBM_ALLOC, "uprobes"},
+	[OF_INUSE] = {EVENT_HBM_INUSE, "uprobes"},
+	{0},
+};
 
 const struct source_type source_hbm = {
 	.events = events,

@@ -63,7 +63,6 @@ enum {
 	OF_COPIES,
 	OF_WAITS,
 	OF_LANES,
-	EVENTS
 };
 
 struct on_gpu {
@@ -72,7 +71,6 @@ struct on_gpu {
 	struct waiting *launches;
 	struct gpu_names names;
 	uint64_t begun;			      /* when the film did */
-	uint32_t of_film[EVENTS];	      /* 0: it was not asked for */
 	struct gpu_instructions instructions; /* without code: not sampled */
 	struct map windowed;		      /* process -> when its samples were last written */
 	struct gpu_losses losses;
@@ -180,21 +178,12 @@ static int attach(struct source *source, struct fail *why)
 				    on_gpu->library.places, on_gpu->library.count, why);
 }
 
-static void add_event(struct source *source)
-{
-	static const enum event_id ids[EVENTS] = {EVENT_ON_GPU, EVENT_GPU_INSTRUCTIONS,
-						  EVENT_GPU_COPIES, EVENT_GPU_WAIT,
-						  EVENT_GPU_LANES};
-	struct on_gpu *on_gpu = source->state;
-
-	source_add_events(source, ids, EVENTS, "records of the device", on_gpu->of_film);
-	on_gpu->begun = clock_ns();
-}
-
 static int start(struct source *source, struct fail *why)
 {
+	struct on_gpu *on_gpu = source->state;
+
 	(void)why;
-	add_event(source);
+	on_gpu->begun = clock_ns();
 	return 0;
 }
 
@@ -211,7 +200,7 @@ static void take_call(struct source *source, const struct capture_record *record
 	struct waiting_half half = {.key = record->identity.key, .pid = record->identity.pid};
 
 	if (record->head.kind == ON_GPU_WAIT) {
-		half.event = on_gpu->of_film[OF_WAITS];
+		half.event = source->events[OF_WAITS];
 		half.key |= WAIT_KEY;
 	}
 	if (!source_is_meant(source, &record->identity) ||
@@ -238,7 +227,7 @@ static void write_window(struct source *source, uint32_t pid, uint64_t time, boo
 	const struct gpu_instructions_to to = {
 		.samples = source->host->samples,
 		.film = source->host->film,
-		.event = on_gpu->of_film[OF_INSTRUCTIONS],
+		.event = source->events[OF_INSTRUCTIONS],
 		.time = time,
 		.name_of = name_of,
 		.thread_of = source_first_thread,
@@ -313,7 +302,7 @@ static void take_works(struct source *source, const struct capture_record *recor
 	const struct gpu_lanes_to to = {
 		.source = source,
 		.launches = on_gpu->launches,
-		.event = on_gpu->of_film[OF_LANES],
+		.event = source->events[OF_LANES],
 		.begun = on_gpu->begun,
 		.losses = &on_gpu->losses,
 		.name_of = work_name,
@@ -396,11 +385,11 @@ static void write_ran(struct source *source, const struct on_gpu_ran *ran,
 	if (place.stack)
 		place.stack = samples_words(source->host->samples, place.stack,
 					    name ? name : "[kernel without a name]");
-	if (on_gpu->of_film[OF_KERNELS])
-		samples_add(source->host->samples, on_gpu->of_film[OF_KERNELS], end, &place,
+	if (source->events[OF_KERNELS])
+		samples_add(source->host->samples, source->events[OF_KERNELS], end, &place,
 			    ran->ns);
-	if (on_gpu->of_film[OF_COPIES] && is_copy)
-		samples_add(source->host->samples, on_gpu->of_film[OF_COPIES], end, &place,
+	if (source->events[OF_COPIES] && is_copy)
+		samples_add(source->host->samples, source->events[OF_COPIES], end, &place,
 			    ran->bytes);
 }
 
@@ -435,7 +424,7 @@ static void take_waited(struct source *source, const struct on_gpu_waited *waite
 {
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half wait = {0};
-	uint32_t number = (uint32_t)waited->call, event = on_gpu->of_film[OF_WAITS];
+	uint32_t number = (uint32_t)waited->call, event = source->events[OF_WAITS];
 
 	if (!event)
 		return;
@@ -507,11 +496,11 @@ static void report_losses(struct source *source)
 
 	losses.not_injected = selection->pid_count ? selection->pid_count : !selection->command;
 	gpu_losses_emit(&losses, source->host->film, source->event);
-	if (on_gpu->of_film[OF_INSTRUCTIONS])
+	if (source->events[OF_INSTRUCTIONS])
 		gpu_losses_emit_instructions(&losses, &on_gpu->instructions, source->host->film,
-					     on_gpu->of_film[OF_INSTRUCTIONS]);
-	if (on_gpu->of_film[OF_WAITS])
-		gpu_losses_emit_waits(&losses, source->host->film, on_gpu->of_film[OF_WAITS]);
+					     source->events[OF_INSTRUCTIONS]);
+	if (source->events[OF_WAITS])
+		gpu_losses_emit_waits(&losses, source->host->film, source->events[OF_WAITS]);
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -540,7 +529,7 @@ static void turn(struct source *source)
 {
 	struct on_gpu *on_gpu = source->state;
 
-	add_event(source);
+	on_gpu->begun = clock_ns();
 	if (on_gpu->instructions.code)
 		gpu_instructions_next_film(&on_gpu->instructions);
 	waiting_empty(on_gpu->launches, NULL, NULL);
@@ -569,8 +558,16 @@ static void free_state(struct source *source)
 	free(on_gpu);
 }
 
-static const char *const events[] = {"on-gpu",	 "gpu-instructions", "gpu-copies",
-				     "gpu-wait", "gpu-lanes",	     NULL};
+#define RECORDS "records of the device"
+
+static const struct source_event events[] = {
+	[OF_KERNELS] = {EVENT_ON_GPU, RECORDS},
+	[OF_INSTRUCTIONS] = {EVENT_GPU_INSTRUCTIONS, RECORDS},
+	[OF_COPIES] = {EVENT_GPU_COPIES, RECORDS},
+	[OF_WAITS] = {EVENT_GPU_WAIT, RECORDS},
+	[OF_LANES] = {EVENT_GPU_LANES, RECORDS},
+	{0},
+};
 
 static const struct source_option options[] = {
 	[BUDGET] = {"gpu-budget", 0, false, "PERCENT",

@@ -473,10 +473,7 @@ static void image_unseen(struct source *source, const char *comm)
 	inspect_of(source)->statistics.late++;
 }
 
-static const char *const events[] = {"inspect", NULL};
-
 const struct source_type source_inspect = {
-	.events = events,
 	.needs = needs,
 	.ring_bytes = ring_bytes,
 	.prepare = prepare,

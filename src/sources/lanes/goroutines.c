@@ -83,27 +83,16 @@ static int attach(struct source *source, struct fail *why)
 }
 
 /* Those of waits come together. */
-static bool wants(const struct source *source, enum goroutines_event event)
+static bool has_event(const struct source *source, unsigned int event)
 {
 	return event == GOROUTINES_LANES ? goroutines_lanes_wanted(source)
 					 : source->settings->events != 1u << GOROUTINES_LANES;
 }
 
-static void add_events(struct source *source)
+static void begin_film(struct source *source)
 {
-	static const enum event_id ids[GOROUTINES_EVENTS] = {EVENT_GO_WAIT, EVENT_GO_QUEUE,
-							     EVENT_GO_IDLE, EVENT_GO_LANES};
 	struct goroutines *goroutines = source->state;
 
-	source->event = 0;
-	for (enum goroutines_event i = 0; i < GOROUTINES_EVENTS; i++) {
-		struct film_event event = event_from(ids[i], "uprobes");
-
-		goroutines->events[i] =
-			wants(source, i) ? film_add_event(source->host->film, &event) : 0;
-		if (!source->event)
-			source->event = goroutines->events[i];
-	}
 	goroutines_lanes_turn(source);
 	/* their places are the film's */
 	waiting_empty(goroutines->readiers, NULL, NULL);
@@ -115,7 +104,7 @@ static int start(struct source *source, struct fail *why)
 	struct goroutines *goroutines = source->state;
 
 	(void)why;
-	add_events(source);
+	begin_film(source);
 	goroutines->has_started = true;
 	return 0;
 }
@@ -125,19 +114,15 @@ static int start(struct source *source, struct fail *why)
 void goroutines_add(struct source *source, enum goroutines_event event,
 		    const struct film_wait *like, uint64_t end, uint64_t time)
 {
-	const struct goroutines *goroutines = source->state;
-
-	if (goroutines->events[event])
-		wait_rows_add(source, goroutines->events[event], like, end, time);
+	if (source->events[event])
+		wait_rows_add(source, source->events[event], like, end, time);
 }
 
 void goroutines_add_short(struct source *source, enum goroutines_event event,
 			  const struct film_wait *like, uint64_t end, uint64_t time, uint32_t count)
 {
-	const struct goroutines *goroutines = source->state;
-
-	if (goroutines->events[event])
-		wait_rows_add_short(source, goroutines->events[event], like, end, time, count);
+	if (source->events[event])
+		wait_rows_add_short(source, source->events[event], like, end, time, count);
 }
 
 /* What the outer frames, at most that many, of the stack that was resolved last tell of work. */
@@ -426,7 +411,13 @@ static void free_state(struct source *source)
 	free(goroutines);
 }
 
-static const char *const events[] = {"go-wait", "go-queue", "go-idle", "go-lanes", NULL};
+static const struct source_event events[] = {
+	[GOROUTINES_WAITS] = {EVENT_GO_WAIT, "uprobes"},
+	[GOROUTINES_QUEUE] = {EVENT_GO_QUEUE, "uprobes"},
+	[GOROUTINES_IDLE] = {EVENT_GO_IDLE, "uprobes"},
+	[GOROUTINES_LANES] = {EVENT_GO_LANES, "uprobes"},
+	{0},
+};
 
 static const char *const libraries[] = {NULL};
 
@@ -439,6 +430,7 @@ static const struct source_option options[] = {
 
 const struct source_type source_goroutines = {
 	.events = events,
+	.has_event = has_event,
 	.images.libraries = libraries,
 	.options = options,
 	.needs = needs,
@@ -451,7 +443,7 @@ const struct source_type source_goroutines = {
 	.drained = drained,
 	.tick = tick,
 	.closing = closing,
-	.turn = add_events,
+	.turn = begin_film,
 	.detach = detach,
 	.finish = finish,
 	.images.arrived = image_new,

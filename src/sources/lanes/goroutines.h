@@ -38,8 +38,7 @@ struct goroutines_open {
 };
 
 struct goroutines {
-	uint32_t events[GOROUTINES_EVENTS]; /* of the film; 0: not asked for */
-	int states;			    /* the map of struct goroutines_state */
+	int states; /* the map of struct goroutines_state */
 	uint64_t min_wait;
 	bool has_started;
 	struct probed_images *images;

@@ -33,7 +33,7 @@ void goroutines_lanes_turn(struct source *source)
 	struct goroutines *goroutines = source->state;
 
 	if (goroutines->film.lives)
-		lane_film_turn(&goroutines->film, goroutines->events[GOROUTINES_LANES]);
+		lane_film_turn(&goroutines->film, source->events[GOROUTINES_LANES]);
 }
 
 /* -- turns ------------------------------------------------------------------------------------- */

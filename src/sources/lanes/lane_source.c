@@ -48,9 +48,7 @@ void lane_source_turn(struct source *source)
 {
 	const struct lane_kind *kind = ((const struct lane_source *)source->state)->kind;
 	struct lane_source *lanes = source->state;
-	struct film_event event = event_from(kind->event, "uprobes");
 
-	source->event = film_add_event(source->host->film, &event);
 	lane_film_turn(&lanes->film, source->event);
 	if (kind->turned)
 		kind->turned(source);

@@ -15,7 +15,6 @@
  * lane_kind, a struct source_type with LANE_SOURCE in it, and what it alone does.
  */
 struct lane_kind {
-	enum event_id event;
 	size_t size; /* of the source's state, which begins with a struct lane_source */
 	const struct probed_kind *files;
 	lane_name *name;

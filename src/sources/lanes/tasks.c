@@ -471,7 +471,6 @@ static const enum film_go_reason reasons[TASKS_REASONS] = {
 };
 
 static const struct lane_kind kind = {
-	.event = EVENT_TASK_LANES,
 	.size = sizeof(struct tasks),
 	.files = &files,
 	.name = name_of,
@@ -523,7 +522,7 @@ static int attach(struct source *source, struct fail *why)
 				      bpf_map__fd(probes->maps.tasks_images), why);
 }
 
-static const char *const events[] = {"task-lanes", NULL};
+static const struct source_event events[] = {{EVENT_TASK_LANES, "uprobes"}, {0}};
 
 static const char *const libraries[] = {"_asyncio.", "libpython", NULL};
 

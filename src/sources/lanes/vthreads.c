@@ -305,7 +305,6 @@ static const enum film_go_reason reasons[VTHREADS_REASONS] = {
 };
 
 static const struct lane_kind kind = {
-	.event = EVENT_VTHREAD_LANES,
 	.size = sizeof(struct vthreads),
 	.files = &files,
 	.name = name_of,
@@ -373,7 +372,7 @@ static int attach(struct source *source, struct fail *why)
 	return err;
 }
 
-static const char *const events[] = {"vthread-lanes", NULL};
+static const struct source_event events[] = {{EVENT_VTHREAD_LANES, "uprobes"}, {0}};
 
 static const char *const libraries[] = {"libjvm.so", NULL};
 

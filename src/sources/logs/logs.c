@@ -102,18 +102,10 @@ static int attach(struct source *source, struct fail *why)
 		       : fail_errno(why, -ENOMEM, NULL, "cannot record logs");
 }
 
-static void add_event(struct source *source)
-{
-	struct film_event event = event_from(EVENT_LOGS, "writes");
-
-	source->event = film_add_event(source->host->film, &event);
-}
-
 static int start(struct source *source, struct fail *why)
 {
 	struct logs *logs = source->state;
 
-	add_event(source);
 	logs->link = bpf_program__attach(source->host->probes->progs.logs_written);
 	return logs->link ? 0
 			  : fail_errno(why, -errno, "see 'stackcam doctor'", "cannot record logs");
@@ -178,7 +170,6 @@ static void turn(struct source *source)
 	struct logs *logs = source->state;
 
 	objects_turn(logs->objects);
-	add_event(source);
 }
 
 static void detach(struct source *source)
@@ -212,7 +203,7 @@ static void free_state(struct source *source)
 	free(logs);
 }
 
-static const char *const events[] = {"logs", NULL};
+static const struct source_event events[] = {{EVENT_LOGS, "writes"}, {0}};
 
 static const struct source_option options[] = {
 	{

@@ -132,14 +132,11 @@ static void write_row(void *context, const struct film_gauge *row)
 		samples_count_row(source->host->samples);
 }
 
-static void add_event(struct source *source)
+/* Beside threads, and turned off: a film that says it has it would have seen nothing. */
+static bool has_event(const struct source *source, unsigned int event)
 {
-	struct film_event event = event_from(EVENT_MACHINE, "proc");
-
-	/* beside threads, and turned off: a film that says it has it would have seen nothing */
-	if (!rate_of(source) && !source->settings->events)
-		return;
-	source->event = film_add_event(source->host->film, &event);
+	(void)event;
+	return rate_of(source) || source->settings->events;
 }
 
 /* Says in the film what is not known, and why. */
@@ -371,7 +368,6 @@ static int start(struct source *source, struct fail *why)
 	};
 	int err;
 
-	add_event(source);
 	find_groups(machine);
 	err = links_attach(&machine->links, programs, sizeof(programs) / sizeof(programs[0]),
 			   "record the machine", why);
@@ -468,7 +464,6 @@ static void turn(struct source *source)
 	machine_series_turn(machine->series);
 	map_free(&machine->rows);
 	machine->has_notes = false;
-	add_event(source);
 }
 
 static void detach(struct source *source)
@@ -508,7 +503,7 @@ static void free_state(struct source *source)
 	free(machine);
 }
 
-static const char *const events[] = {"machine", NULL};
+static const struct source_event events[] = {{EVENT_MACHINE, "proc"}, {0}};
 
 static const struct source_option options[] = {
 	{
@@ -525,6 +520,7 @@ static const struct source_option options[] = {
 
 const struct source_type source_machine = {
 	.events = events,
+	.has_event = has_event,
 	.with = "threads",
 	.options = options,
 	.ring_bytes = ring_bytes,

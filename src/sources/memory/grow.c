@@ -26,12 +26,10 @@
 enum {
 	OF_MEMORY,
 	OF_FILES,
-	EVENTS
 };
 
 struct mem_grow {
 	struct perf_events events;
-	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
 };
 
 /* As many faults as a CPU can have in a second, about. */
@@ -74,7 +72,7 @@ static void prepare(struct source *source)
 	source->host->probes->rodata->mem_grow_huge = which_are_huge();
 }
 
-/* What a fault has brought is not known if that fails: add_events() says so. */
+/* What a fault has brought is not known if that fails: tell_sizes() says so. */
 static void find_page_tables(const struct source *source)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
@@ -123,12 +121,8 @@ static int attach(struct source *source, struct fail *why)
 	return err;
 }
 
-static void add_events(struct source *source)
+static void tell_sizes(struct source *source)
 {
-	static const enum event_id ids[EVENTS] = {EVENT_MEM_GROW, EVENT_FILE_FAULTS};
-	struct mem_grow *mem_grow = source->state;
-
-	source_add_events(source, ids, EVENTS, "page-faults", mem_grow->of_film);
 	if (!source->host->probes->bss->mem_grow_direct)
 		film_loss(source->host->film, source->event,
 			  "page tables cannot be read: a page of any size, or of zeros, counts as "
@@ -140,7 +134,7 @@ static int start(struct source *source, struct fail *why)
 {
 	const struct mem_grow *mem_grow = source->state;
 
-	add_events(source);
+	tell_sizes(source);
 	return perf_events_start(&mem_grow->events, why);
 }
 
@@ -166,18 +160,16 @@ static void take(struct source *source, const struct capture_head *head,
 {
 	const struct capture_record *record = (const struct capture_record *)head;
 	const struct capture_identity *identity = &record->identity;
-	const struct mem_grow *mem_grow = source->state;
 	unsigned int of = identity->key == MEM_GROW_FILE ? OF_FILES : OF_MEMORY;
 	const char *words = words_of(identity->key);
 	struct samples_place place;
 
-	if (!mem_grow->of_film[of] || !source_is_meant(source, identity))
+	if (!source->events[of] || !source_is_meant(source, identity))
 		return;
 	place = samples_resolve(source->host->samples, record, handover);
 	if (words && place.stack)
 		place.stack = samples_words(source->host->samples, place.stack, words);
-	samples_add(source->host->samples, mem_grow->of_film[of], head->time, &place,
-		    identity->value);
+	samples_add(source->host->samples, source->events[of], head->time, &place, identity->value);
 }
 
 static void detach(struct source *source)
@@ -194,7 +186,11 @@ static void free_state(struct source *source)
 	free(source->state);
 }
 
-static const char *const events[] = {"mem-grow", "file-faults", NULL};
+static const struct source_event events[] = {
+	[OF_MEMORY] = {EVENT_MEM_GROW, "page-faults"},
+	[OF_FILES] = {EVENT_FILE_FAULTS, "page-faults"},
+	{0},
+};
 
 static const struct source_option options[] = {
 	/* a prime: no loop of a program has its faults in step with it */
@@ -212,7 +208,7 @@ const struct source_type source_mem_grow = {
 	.attach = attach,
 	.start = start,
 	.take = take,
-	.turn = add_events,
+	.turn = tell_sizes,
 	.detach = detach,
 	.free = free_state,
 };

@@ -133,33 +133,22 @@ static int attach(struct source *source, struct fail *why)
 				   &heap->jvmti, why);
 }
 
-static void add_events(struct source *source)
-{
-	static const enum event_id ids[EVENTS] = {EVENT_MEM_ALLOC, EVENT_MEM_INUSE};
-	struct mem_heap *heap = source->state;
-
-	source_add_events(source, ids, EVENTS, "sampled by bytes", heap->of_film);
-}
-
 static int start(struct source *source, struct fail *why)
 {
 	struct mem_heap *heap = source->state;
 
 	(void)why;
-	add_events(source);
 	heap->begun = clock_ns();
 	heap->since = source->host->selection->command ? 0 : clock_ns();
 	mem_go_turn(heap->go);
 	mem_seen_start(heap->seen, !source->host->selection->command);
-	/* a process of which no sample comes is one, too */
-	for (size_t i = 0; i < source->host->selection->pid_count; i++)
-		samples_follow(source->host->samples, source->host->selection->pids[i]);
-	if (source->host->selection->whole_machine && heap->of_film[OF_ALLOC])
+	source_follow_selected(source);
+	if (source->host->selection->whole_machine && source->events[OF_ALLOC])
 		mem_java_find(heap->java, source->host->samples);
 	heap->is_starting = false;
 	for (size_t i = 0; heap->probes && i < source->host->selection->pid_count; i++)
 		mem_heap_start_running(source, source->host->selection->pids[i]);
-	mem_jvmti_tick(heap->jvmti, source->host->film, heap->of_film[OF_INUSE]);
+	mem_jvmti_tick(heap->jvmti, source->host->film, source->events[OF_INUSE]);
 	return 0;
 }
 
@@ -179,17 +168,17 @@ static void take_alloc(struct source *source, const struct capture_record *recor
 	half.value = mem_record_weight(identity->value & ~MEM_HEAP_UNFOLLOWED, interval);
 	half.place = samples_resolve(source->host->samples, record, handover);
 	mem_seen_record(heap->seen, source->host->samples, (pid_t)identity->pid);
-	if (heap->of_film[OF_ALLOC])
-		samples_add(source->host->samples, heap->of_film[OF_ALLOC], half.time, &half.place,
+	if (source->events[OF_ALLOC])
+		samples_add(source->host->samples, source->events[OF_ALLOC], half.time, &half.place,
 			    half.value);
 	/* of one that has probes, only that it was allocated is known */
-	if (!heap->of_film[OF_INUSE] || !identity->key)
+	if (!source->events[OF_INUSE] || !identity->key)
 		return;
 	if (identity->value & MEM_HEAP_UNFOLLOWED) {
 		heap->unfollowed++;
 	} else {
 		mem_live_allocated(heap->live, source->host->samples, source->host->film,
-				   heap->of_film[OF_INUSE], heap->begun, &half);
+				   source->events[OF_INUSE], heap->begun, &half);
 	}
 }
 
@@ -205,7 +194,7 @@ static void take_free(struct source *source, const struct mem_heap_free *record)
 		heap->damaged++;
 	else if (!record->is_kept)
 		mem_live_remove(heap->live, record->pid, record->address);
-	else if (heap->of_film[OF_INUSE])
+	else if (source->events[OF_INUSE])
 		mem_live_keep(heap->live, record->pid, record->address);
 }
 
@@ -215,7 +204,7 @@ static void take_object(struct source *source, const struct capture_record *reco
 	struct mem_heap *heap = source->state;
 
 	if (source_is_meant(source, &record->identity))
-		mem_java_take(heap->java, source->host->samples, heap->of_film[OF_ALLOC], record,
+		mem_java_take(heap->java, source->host->samples, source->events[OF_ALLOC], record,
 			      handover);
 }
 
@@ -224,7 +213,7 @@ static void take_held(struct source *source, const struct capture_record *record
 {
 	struct mem_heap *heap = source->state;
 
-	if (heap->of_film[OF_INUSE] && source_is_meant(source, &record->identity))
+	if (source->events[OF_INUSE] && source_is_meant(source, &record->identity))
 		mem_jvmti_take(heap->jvmti, source->host->samples, heap->live, record, handover);
 }
 
@@ -247,8 +236,9 @@ static void take(struct source *source, const struct capture_head *head,
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
 /* What is not known of memory in use; of allocations it is. */
-static void tell_left_out(const struct mem_heap *heap, struct film_writer *film)
+static void tell_left_out(const struct source *source)
 {
+	const struct mem_heap *heap = source->state;
 	const struct waiting_counts counts = mem_live_counts(heap->live);
 	const struct loss_count losses[] = {
 		{"memory in use left out: the program held too many samples, or its interpreter "
@@ -258,7 +248,8 @@ static void tell_left_out(const struct mem_heap *heap, struct film_writer *film)
 		{"memory in use left out: no memory", counts.refused},
 	};
 
-	loss_counts_emit(film, heap->of_film[OF_INUSE], losses, sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit(source->host->film, source->events[OF_INUSE], losses,
+			 sizeof(losses) / sizeof(losses[0]));
 }
 
 static void tell_losses(struct source *source)
@@ -273,47 +264,47 @@ static void tell_losses(struct source *source)
 
 	loss_counts_emit(source->host->film, source->event, losses,
 			 sizeof(losses) / sizeof(losses[0]));
-	if (heap->of_film[OF_INUSE])
-		tell_left_out(heap, source->host->film);
-	if (heap->is_probed && heap->of_film[OF_INUSE])
-		film_loss(source->host->film, heap->of_film[OF_INUSE],
+	if (source->events[OF_INUSE])
+		tell_left_out(source);
+	if (heap->is_probed && source->events[OF_INUSE])
+		film_loss(source->host->film, source->events[OF_INUSE],
 			  "memory in use of a process not known: its free() is not probed", 1);
 	if (heap->inject)
 		mem_inject_tell(heap->inject, source->host->film, source->event);
 	if (heap->probes)
 		mem_probes_tell(heap->probes, source->host->film, source->event);
-	if (heap->spans && heap->by_spans && heap->of_film[OF_ALLOC]) {
-		mem_probes_tell(heap->spans, source->host->film, heap->of_film[OF_ALLOC]);
+	if (heap->spans && heap->by_spans && source->events[OF_ALLOC]) {
+		mem_probes_tell(heap->spans, source->host->film, source->events[OF_ALLOC]);
 		film_loss(
-			source->host->film, heap->of_film[OF_ALLOC],
+			source->host->film, source->events[OF_ALLOC],
 			"allocations of a program of Go seen by the spans that it takes: what will "
 			"be in a span counts as its first object's",
 			heap->by_spans);
 	}
-	if (heap->of_film[OF_ALLOC])
-		mem_java_tell(heap->java, source->host->film, heap->of_film[OF_ALLOC]);
-	if (heap->of_film[OF_INUSE])
-		mem_jvmti_tell(heap->jvmti, source->host->film, heap->of_film[OF_INUSE]);
+	if (source->events[OF_ALLOC])
+		mem_java_tell(heap->java, source->host->film, source->events[OF_ALLOC]);
+	if (source->events[OF_INUSE])
+		mem_jvmti_tell(heap->jvmti, source->host->film, source->events[OF_INUSE]);
 	mem_otel_tell(heap->otel, source->host->film, source->event);
 	/* of both events */
 	mem_go_tell(heap->go, source->host->film, 0);
-	mem_seen_tell(heap->seen, source->host->film, 0, heap->of_film[OF_INUSE] != 0);
+	mem_seen_tell(heap->seen, source->host->film, 0, source->events[OF_INUSE] != 0);
 }
 
 static void tell_inuse(struct source *source, uint64_t now)
 {
 	struct mem_heap *heap = source->state;
 
-	if (heap->of_film[OF_INUSE])
-		mem_live_tell(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
+	if (source->events[OF_INUSE])
+		mem_live_tell(heap->live, source->host->film, source->events[OF_INUSE], now);
 }
 
 static void read_go(struct source *source, uint64_t now, bool all)
 {
 	struct mem_heap *heap = source->state;
 	const struct mem_go_film to = {
-		source->host->samples,	 source->host->film, heap->of_film[OF_ALLOC],
-		heap->of_film[OF_INUSE], heap->since,	     heap->begun};
+		source->host->samples,	  source->host->film, source->events[OF_ALLOC],
+		source->events[OF_INUSE], heap->since,	      heap->begun};
 
 	mem_go_read(heap->go, &to, now, all);
 }
@@ -326,9 +317,9 @@ static void tick(struct source *source, uint64_t now)
 	mem_heap_probe_spans(source);
 	if (heap->inject)
 		mem_inject_tick(heap->inject);
-	mem_jvmti_tick(heap->jvmti, source->host->film, heap->of_film[OF_INUSE]);
-	if (heap->of_film[OF_INUSE])
-		mem_live_tick(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
+	mem_jvmti_tick(heap->jvmti, source->host->film, source->events[OF_INUSE]);
+	if (source->events[OF_INUSE])
+		mem_live_tick(heap->live, source->host->film, source->events[OF_INUSE], now);
 	tell_losses(source);
 }
 
@@ -366,10 +357,9 @@ static void turn(struct source *source)
 {
 	struct mem_heap *heap = source->state;
 
-	add_events(source);
 	heap->begun = clock_ns();
 	mem_go_turn(heap->go);
-	if (heap->of_film[OF_INUSE])
+	if (source->events[OF_INUSE])
 		mem_live_turn(heap->live, source->host->samples, source_first_thread, source);
 }
 
@@ -415,7 +405,11 @@ static void free_state(struct source *source)
 	free(heap);
 }
 
-static const char *const events[] = {"mem-alloc", "mem-inuse", NULL};
+static const struct source_event events[] = {
+	[OF_ALLOC] = {EVENT_MEM_ALLOC, "sampled by bytes"},
+	[OF_INUSE] = {EVENT_MEM_INUSE, "sampled by bytes"},
+	{0},
+};
 
 static const struct source_option options[] = {
 	{"mem-interval", 0, false, "BYTES",

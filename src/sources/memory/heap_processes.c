@@ -87,7 +87,7 @@ void mem_heap_start_running(struct source *source, pid_t pid)
 			words, sizeof(words),
 			"memory in use of a process not known: the library was not put into it: %s",
 			why.what);
-		film_loss(source->host->film, heap->of_film[OF_INUSE], words, 1);
+		film_loss(source->host->film, source->events[OF_INUSE], words, 1);
 		if (err == -EBUSY)
 			return;
 	}
@@ -186,8 +186,8 @@ void mem_heap_process_gone(struct source *source, pid_t pid)
 		mem_probes_gone(heap->spans, pid);
 	if (heap && heap->inject)
 		mem_inject_gone(heap->inject, pid);
-	if (heap && heap->of_film[OF_INUSE] && heap->last)
-		mem_live_ended(heap->live, source->host->film, heap->of_film[OF_INUSE],
+	if (heap && source->events[OF_INUSE] && heap->last)
+		mem_live_ended(heap->live, source->host->film, source->events[OF_INUSE],
 			       (uint32_t)pid, heap->last);
 }
 

@@ -25,7 +25,6 @@
 enum {
 	OF_ALLOC,
 	OF_INUSE,
-	EVENTS
 };
 
 struct mem_heap {
@@ -44,7 +43,6 @@ struct mem_heap {
 	struct mem_inject *inject; /* the same with the library; null: it is not to be */
 	uint64_t since;		   /* when the recording began */
 	uint64_t begun;		   /* when the film did */
-	uint32_t of_film[EVENTS];  /* 0: it was not asked for */
 	uint64_t last;		   /* time of the last record */
 	uint64_t damaged, unfollowed;
 	uint64_t by_spans; /* processes of these */

@@ -54,7 +54,6 @@ struct ended {
 };
 
 struct rss {
-	uint32_t of_film[EVENTS];   /* 0: it was not asked for */
 	uint64_t since;		    /* when the recording began, ns */
 	uint64_t reading, counting; /* what they took of a CPU, ns */
 	struct rss_turns turns;
@@ -85,25 +84,15 @@ static int attach(struct source *source, struct fail *why)
 		       : fail_errno(why, -ENOMEM, NULL, "cannot read the memory of processes");
 }
 
-static void add_events(struct source *source)
-{
-	static const enum event_id ids[EVENTS] = {EVENT_RSS, EVENT_MEM_BESIDE};
-	struct rss *rss = source->state;
-
-	source_add_events(source, ids, EVENTS, "read from /proc", rss->of_film);
-}
-
 static int start(struct source *source, struct fail *why)
 {
 	struct rss *rss = source->state;
 
 	(void)why;
-	add_events(source);
 	/* a machine without control groups has none */
 	page_cache_open(&rss->cache);
 	rss->since = clock_ns();
-	for (size_t i = 0; i < source->host->selection->pid_count; i++)
-		samples_follow(source->host->samples, source->host->selection->pids[i]);
+	source_follow_selected(source);
 	return 0;
 }
 
@@ -112,24 +101,22 @@ static int start(struct source *source, struct fail *why)
 static void write_row(struct source *source, enum of_event event, uint64_t now, uint32_t thread,
 		      uint32_t stack, uint64_t bytes)
 {
-	const struct rss *rss = source->state;
 	const struct film_held row = {
 		.time = now, .value = bytes, .thread = thread, .stack = stack};
 
 	if (!bytes || !stack)
 		return;
-	film_held(source->host->film, rss->of_film[event], &row);
+	film_held(source->host->film, source->events[event], &row);
 	samples_count_row(source->host->samples);
 }
 
 /* Its state: it has nothing. */
 static void write_nothing(struct source *source, enum of_event event, uint64_t now, uint32_t thread)
 {
-	const struct rss *rss = source->state;
 	const struct film_held row = {.time = now, .thread = thread};
 
-	if (rss->of_film[event] && thread)
-		film_held(source->host->film, rss->of_film[event], &row);
+	if (source->events[event] && thread)
+		film_held(source->host->film, source->events[event], &row);
 }
 
 static uint32_t stack_of(struct source *source, enum rss_kind kind, const char *name)
@@ -344,7 +331,7 @@ static void count_one(struct source *source, struct rss_turn *turn)
 	turn->is_fresh = thread_of(source, turn, now);
 	if (!turn->is_fresh)
 		return;
-	if (rss->of_film[OF_BESIDE])
+	if (source->events[OF_BESIDE])
 		write_beside(source, turn, now);
 }
 
@@ -463,7 +450,7 @@ static void take_round(struct source *source, bool all)
 	struct rss *rss = source->state;
 
 	count_due(source, all);
-	if (!rss->of_film[OF_RSS])
+	if (!source->events[OF_RSS])
 		return;
 	if (all)
 		make_grown_due(rss);
@@ -520,7 +507,6 @@ static void turn(struct source *source)
 {
 	struct rss *rss = source->state;
 
-	add_events(source);
 	rss_turns_turn(&rss->turns, clock_ns());
 	vec_foreach (&rss->ended, one) {
 		one->thread = 0;
@@ -551,7 +537,11 @@ static void free_state(struct source *source)
 	free(rss);
 }
 
-static const char *const events[] = {"rss", "mem-beside", NULL};
+static const struct source_event events[] = {
+	[OF_RSS] = {EVENT_RSS, "read from /proc"},
+	[OF_BESIDE] = {EVENT_MEM_BESIDE, "read from /proc"},
+	{0},
+};
 
 const struct source_type source_rss = {
 	.events = events,

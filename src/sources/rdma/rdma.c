@@ -32,7 +32,6 @@ enum {
 	OF_BYTES,
 	OF_LATENCY,
 	OF_MEMORY,
-	EVENTS
 };
 
 /* As many samples as a CPU can have in a second, about. */
@@ -54,8 +53,7 @@ struct rdma {
 	vec(pid_t) unscanned; /* processes whose memory is to be searched */
 	uint64_t begun;	      /* when the film did */
 	uint64_t attached;    /* when the recording did */
-	uint32_t of_film[EVENTS];
-	uint64_t last; /* time of the last record */
+	uint64_t last;	      /* time of the last record */
 	uint64_t damaged, unread, stackless, failed, early, unsure, unscannable;
 	uint64_t before, foreign; /* of memory: processes and regions from before */
 	uint64_t late;		  /* processes that had run a moment without probes */
@@ -119,23 +117,13 @@ static int attach(struct source *source, struct fail *why)
 	return err ? fail_errno(why, err, NULL, "cannot record RDMA") : 0;
 }
 
-static void add_events(struct source *source)
-{
-	static const enum event_id ids[EVENTS] = {EVENT_RDMA, EVENT_RDMA_LATENCY,
-						  EVENT_RDMA_MEMORY};
-	struct rdma *rdma = source->state;
-
-	source_add_events(source, ids, EVENTS, "uprobes", rdma->of_film);
-	rdma->begun = clock_ns();
-}
-
 static int start(struct source *source, struct fail *why)
 {
+	struct rdma *rdma = source->state;
+
 	(void)why;
-	add_events(source);
-	/* a process of which no record comes is one, too */
-	for (size_t i = 0; i < source->host->selection->pid_count; i++)
-		samples_follow(source->host->samples, source->host->selection->pids[i]);
+	rdma->begun = clock_ns();
+	source_follow_selected(source);
 	return 0;
 }
 
@@ -149,10 +137,8 @@ static struct samples_place mark_place(struct source *source, struct samples_pla
 static void add_sample(struct source *source, unsigned int of, uint64_t time,
 		       const struct samples_place *place, uint64_t value)
 {
-	const struct rdma *rdma = source->state;
-
-	if (rdma->of_film[of] && place->thread)
-		samples_add(source->host->samples, rdma->of_film[of], time, place, value);
+	if (source->events[of] && place->thread)
+		samples_add(source->host->samples, source->events[of], time, place, value);
 }
 
 /* -- requests ---------------------------------------------------------------------------------- */
@@ -319,7 +305,7 @@ static void take_register(struct source *source, const struct capture_record *re
 	struct rdma *rdma = source->state;
 	struct waiting_half half = {.key = identity->key, .pid = identity->pid};
 
-	if (!rdma->of_film[OF_MEMORY] || !source_is_meant(source, identity))
+	if (!source->events[OF_MEMORY] || !source_is_meant(source, identity))
 		return;
 	half.time = record->head.time;
 	half.place = resolve(source, record, handover);
@@ -331,7 +317,7 @@ static void take_memory(struct source *source, const struct rdma_memory *memory)
 	struct rdma *rdma = source->state;
 	struct waiting_half half = {.pid = memory->pid};
 
-	if (!rdma->of_film[OF_MEMORY])
+	if (!source->events[OF_MEMORY])
 		return;
 	if (!memory->key) {
 		bool is_known = mem_live_remove(rdma->live, memory->pid, memory->region);
@@ -351,7 +337,7 @@ static void take_memory(struct source *source, const struct rdma_memory *memory)
 	half.value = memory->bytes;
 	half.key = memory->region;
 	mem_live_allocated(rdma->live, source->host->samples, source->host->film,
-			   rdma->of_film[OF_MEMORY], rdma->begun, &half);
+			   source->events[OF_MEMORY], rdma->begun, &half);
 }
 
 /* -- tables ------------------------------------------------------------------------------------ */
@@ -469,8 +455,8 @@ static void process_gone(struct source *source, pid_t pid)
 	rdma_providers_ended(&rdma->providers, pid);
 	if (rdma->calls)
 		waiting_forget(rdma->calls, (uint32_t)pid);
-	if (rdma->of_film[OF_MEMORY] && rdma->last)
-		mem_live_ended(rdma->live, source->host->film, rdma->of_film[OF_MEMORY],
+	if (source->events[OF_MEMORY] && rdma->last)
+		mem_live_ended(rdma->live, source->host->film, source->events[OF_MEMORY],
 			       (uint32_t)pid, rdma->last);
 }
 
@@ -493,8 +479,9 @@ static void image_missed(struct source *source, const char *path, uint64_t ran_n
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
-static void tell_memory_losses(const struct rdma *rdma, struct film_writer *film)
+static void tell_memory_losses(const struct source *source)
 {
+	const struct rdma *rdma = source->state;
 	const struct waiting_counts counts = mem_live_counts(rdma->live);
 	const struct loss_count losses[] = {
 		{"registered memory of a process that ran before: what it had registered by then "
@@ -506,7 +493,7 @@ static void tell_memory_losses(const struct rdma *rdma, struct film_writer *film
 		{"registered memory left out: no memory", counts.refused},
 	};
 
-	loss_counts_emit(film, rdma->of_film[OF_MEMORY], losses,
+	loss_counts_emit(source->host->film, source->events[OF_MEMORY], losses,
 			 sizeof(losses) / sizeof(losses[0]));
 }
 
@@ -554,8 +541,8 @@ static void tell_losses(struct source *source)
 
 	loss_counts_emit(source->host->film, source->event, losses,
 			 sizeof(losses) / sizeof(losses[0]));
-	if (rdma->of_film[OF_MEMORY])
-		tell_memory_losses(rdma, source->host->film);
+	if (source->events[OF_MEMORY])
+		tell_memory_losses(source);
 	tell_unlearned(source);
 	probed_refused_tell(&rdma->libraries->refused, source->host->film, source->event,
 			    "RDMA of a library of verbs not seen");
@@ -567,8 +554,8 @@ static void tick(struct source *source, uint64_t now)
 {
 	struct rdma *rdma = source->state;
 
-	if (rdma->of_film[OF_MEMORY])
-		mem_live_tick(rdma->live, source->host->film, rdma->of_film[OF_MEMORY], now);
+	if (source->events[OF_MEMORY])
+		mem_live_tick(rdma->live, source->host->film, source->events[OF_MEMORY], now);
 	tell_losses(source);
 }
 
@@ -576,8 +563,8 @@ static void tell_memory(struct source *source, uint64_t now)
 {
 	struct rdma *rdma = source->state;
 
-	if (rdma->of_film[OF_MEMORY])
-		mem_live_tell(rdma->live, source->host->film, rdma->of_film[OF_MEMORY], now);
+	if (source->events[OF_MEMORY])
+		mem_live_tell(rdma->live, source->host->film, source->events[OF_MEMORY], now);
 	tell_losses(source);
 }
 
@@ -594,10 +581,10 @@ static void turn(struct source *source)
 {
 	struct rdma *rdma = source->state;
 
-	add_events(source);
+	rdma->begun = clock_ns();
 	waiting_empty(rdma->calls, NULL, NULL);
 	rdma_queues_empty(rdma->queues);
-	if (rdma->of_film[OF_MEMORY])
+	if (source->events[OF_MEMORY])
 		mem_live_turn(rdma->live, source->host->samples, source_first_thread, source);
 }
 
@@ -628,7 +615,12 @@ static void free_state(struct source *source)
 	free(rdma);
 }
 
-static const char *const events[] = {"rdma", "rdma-latency", "rdma-memory", NULL};
+static const struct source_event events[] = {
+	{EVENT_RDMA, "uprobes"},
+	{EVENT_RDMA_LATENCY, "uprobes"},
+	[OF_MEMORY] = {EVENT_RDMA_MEMORY, "uprobes"},
+	{0},
+};
 
 const struct source_type source_rdma = {
 	.events = events,

@@ -347,13 +347,6 @@ static int attach(struct source *source, struct fail *why)
 	return err ? fail_errno(why, err, NULL, "cannot record requests") : 0;
 }
 
-static void add_event(struct source *source)
-{
-	struct film_event event = event_from(EVENT_REQUESTS, "sockets");
-
-	source->event = film_add_event(source->host->film, &event);
-}
-
 static const struct process *process_of(void *context, pid_t pid)
 {
 	const struct source *source = context;
@@ -399,7 +392,6 @@ static int start(struct source *source, struct fail *why)
 		probes->progs.requests_marked_pieces, probes->progs.requests_marked_call,
 	};
 
-	add_event(source);
 	requests_marker_say(source->host, source->settings->values[MARKERS]);
 	requests->has_started = true;
 	/* what runs already is known before its first call */
@@ -524,7 +516,6 @@ static void turn(struct source *source)
 
 	map_free(&requests->endpoints);
 	map_free(&requests->stacks);
-	add_event(source);
 	requests_track_turn(requests->track);
 }
 
@@ -624,7 +615,7 @@ static void process_gone(struct source *source, pid_t pid)
 		have_said(source);
 }
 
-static const char *const events[] = {"requests", NULL};
+static const struct source_event events[] = {{EVENT_REQUESTS, "sockets"}, {0}};
 
 static const char *const libraries[] = {"libssl", "_ssl.", "loop.", NULL};
 

@@ -47,18 +47,10 @@ static int attach(struct source *source, struct fail *why)
 	return source->state ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot record deaths");
 }
 
-static void add_event(struct source *source)
-{
-	struct film_event event = event_from(EVENT_DEATHS, "signals");
-
-	source->event = film_add_event(source->host->film, &event);
-}
-
 static int start(struct source *source, struct fail *why)
 {
 	struct deaths *deaths = source->state;
 
-	add_event(source);
 	deaths->senders = bpf_program__attach(source->host->probes->progs.deaths_generated);
 	deaths->link = bpf_program__attach(source->host->probes->progs.deaths_signal);
 	return deaths->link
@@ -209,7 +201,7 @@ static void free_state(struct source *source)
 	free(source->state);
 }
 
-static const char *const events[] = {"deaths", NULL};
+static const struct source_event events[] = {{EVENT_DEATHS, "signals"}, {0}};
 
 const struct source_type source_deaths = {
 	.events = events,
@@ -218,7 +210,6 @@ const struct source_type source_deaths = {
 	.attach = attach,
 	.start = start,
 	.take = take,
-	.turn = add_event,
 	.detach = detach,
 	.free = free_state,
 };

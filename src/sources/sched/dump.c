@@ -87,20 +87,6 @@ static int attach(struct source *source, struct fail *why)
 	return task_list_new(source->host->probes->progs.dump_tasks, &threads->list, why);
 }
 
-static void add_event(struct source *source)
-{
-	struct film_event event = event_from(EVENT_DUMP, "tasks");
-
-	source->event = film_add_event(source->host->film, &event);
-}
-
-static int start(struct source *source, struct fail *why)
-{
-	(void)why;
-	add_event(source);
-	return 0;
-}
-
 /* The place of a thread among those that are not done, new or not; null: no memory. */
 static struct listed *listed_of(struct threads *threads, const struct capture_identity *identity)
 {
@@ -287,7 +273,7 @@ static void free_state(struct source *source)
 	free(threads);
 }
 
-static const char *const events[] = {"dump", NULL};
+static const struct source_event events[] = {{EVENT_DUMP, "tasks"}, {0}};
 
 const struct source_type source_dump = {
 	.events = events,
@@ -296,8 +282,6 @@ const struct source_type source_dump = {
 	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.attach = attach,
-	.start = start,
-	.turn = add_event,
 	.closing = take_all,
 	.free = free_state,
 };

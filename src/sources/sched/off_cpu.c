@@ -38,7 +38,6 @@
 #define LIST_PAUSE_MAX 10000000000ull
 
 struct off_cpu {
-	uint32_t events[SCHED_THREADS]; /* of the film, in the order of enum sched_event */
 	struct wait_decider decider;
 	struct utsname machine;
 	/* The wakers: by the thread that is woken (in the place of a process), and when. */
@@ -78,20 +77,8 @@ static void forget_open(struct source *source)
 
 void off_cpu_begin_film(struct source *source)
 {
-	static const enum event_id ids[] = {EVENT_OFF_CPU, EVENT_RUN_QUEUE, EVENT_IDLE, EVENT_LOCK};
 	struct off_cpu *off_cpu = off_cpu_of(source);
 
-	for (int i = 0; i < SCHED_THREADS; i++) {
-		struct film_event event = event_from(ids[i], "sched");
-
-		off_cpu->events[i] = 0;
-		if (i == SCHED_LOCK ? !source_wants(source, SCHED_LOCK)
-				    : !sched_wants_waits(source))
-			continue;
-		off_cpu->events[i] = film_add_event(source->host->film, &event);
-		if (!source->event)
-			source->event = off_cpu->events[i];
-	}
 	/* their places are the film's */
 	waiting_empty(off_cpu->wakers, NULL, NULL);
 	forget_open(source);
@@ -177,8 +164,8 @@ static void tell_losses(struct source *source)
 
 	loss_counts_emit(source->host->film, source->event, losses,
 			 sizeof(losses) / sizeof(losses[0]));
-	if (off_cpu->events[SCHED_LOCK])
-		lock_losses(sched_of(source)->locks, off_cpu->events[SCHED_LOCK]);
+	if (source->events[SCHED_LOCK])
+		lock_losses(sched_of(source)->locks, source->events[SCHED_LOCK]);
 }
 
 /*
@@ -189,7 +176,6 @@ static void tell_losses(struct source *source)
 static void add_lock(struct source *source, const struct film_lock *like, uint64_t end,
 		     uint64_t time)
 {
-	const struct off_cpu *off_cpu = off_cpu_of(source);
 	struct film_lock row = *like;
 	struct wait_part part;
 
@@ -197,7 +183,7 @@ static void add_lock(struct source *source, const struct film_lock *like, uint64
 		row.end = part.end;
 		row.duration = part.duration;
 		row.flags = like->flags | part.flags;
-		film_lock(source->host->film, off_cpu->events[SCHED_LOCK], &row);
+		film_lock(source->host->film, source->events[SCHED_LOCK], &row);
 	}
 }
 
@@ -268,7 +254,7 @@ static void add_stack_and_lock(struct source *source, const struct capture_recor
 	if (record->identity.key && record->head.kind == OFF_CPU_WAIT)
 		sched_threads_add_stack(source, (uint32_t)record->identity.key, wait->in, place,
 					is_lock ? &lock : NULL, is_released(wait, &lock));
-	if (!is_lock || !off_cpu_of(source)->events[SCHED_LOCK])
+	if (!is_lock || !source->events[SCHED_LOCK])
 		return;
 	if (!lock.holder && is_released(wait, &lock)) {
 		lock.holder = lock.waker;
@@ -314,8 +300,8 @@ static void take_wait(struct source *source, const struct capture_record *record
 	add_stack_and_lock(source, record, wait, &row, &place);
 	if (!sched_wants_waits(source))
 		return;
-	of_film = off_cpu->events[event];
-	of_ready = off_cpu->events[SCHED_RUN_QUEUE];
+	of_film = source->events[event];
+	of_ready = source->events[SCHED_RUN_QUEUE];
 	wait_rows_add(source, of_film, &row, wait->woken,
 		      wait->tells & OFF_CPU_TELLS_WAIT ? waited : 0);
 	wait_rows_add(source, of_ready, &of_cpu, wait->in,
@@ -341,9 +327,9 @@ static void take_open(struct source *source, const struct capture_record *record
 		off_cpu->unknown++;
 		return;
 	}
-	wait_rows_add(source, off_cpu->events[open->event], &open->row, wait->woken,
+	wait_rows_add(source, source->events[open->event], &open->row, wait->woken,
 		      wait->woken - wait->out);
-	wait_rows_add(source, off_cpu->events[SCHED_RUN_QUEUE], &open->ready, wait->in,
+	wait_rows_add(source, source->events[SCHED_RUN_QUEUE], &open->ready, wait->in,
 		      wait->in - wait->woken);
 }
 

@@ -29,6 +29,11 @@ static bool wants_locks(const struct source *source)
 	return source_wants(source, SCHED_LOCK) || wants_slices(source);
 }
 
+static bool has_event(const struct source *source, unsigned int event)
+{
+	return event < SCHED_LOCK ? sched_wants_waits(source) : source_wants(source, event);
+}
+
 /* What off_cpu.c is for. */
 static bool wants_off_cpu(const struct source *source)
 {
@@ -143,7 +148,6 @@ static void begin_film(struct source *source)
 	if (sched->locks)
 		lock_book_turn(sched->locks);
 	objects_turn(sched->objects);
-	source->event = source->also[0] = 0;
 	if (sched->off_cpu)
 		off_cpu_begin_film(source);
 }
@@ -269,7 +273,11 @@ static void free_state(struct source *source)
 	free(sched);
 }
 
-static const char *const events[] = {"off-cpu", "run-queue", "idle", "lock", "threads", NULL};
+static const struct source_event events[] = {
+	[SCHED_OFF_CPU] = {EVENT_OFF_CPU, "sched"}, [SCHED_RUN_QUEUE] = {EVENT_RUN_QUEUE, "sched"},
+	[SCHED_IDLE] = {EVENT_IDLE, "sched"},	    [SCHED_LOCK] = {EVENT_LOCK, "sched"},
+	[SCHED_THREADS] = {EVENT_THREADS, "sched"}, {0},
+};
 
 static const struct source_option options[] = {
 	{"min-wait", 0, true, "TIME",
@@ -285,6 +293,7 @@ static const struct source_option options[] = {
 
 const struct source_type source_sched = {
 	.events = events,
+	.has_event = has_event,
 	.options = options,
 	.needs = needs,
 	.rate = rate,

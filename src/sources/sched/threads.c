@@ -42,7 +42,6 @@
 #define STACKS_MAX 65536
 
 struct threads {
-	uint32_t event; /* of the film */
 	struct threads_logs *logs;
 	struct lives *lives;
 	struct waiting *stacks; /* by the thread's number, and when it came in */
@@ -97,7 +96,7 @@ static void write_turn(void *context, const struct film_turn *turn)
 {
 	const struct source *source = context;
 
-	film_turn(source->host->film, threads_of(source)->event, turn);
+	film_turn(source->host->film, source->events[SCHED_THREADS], turn);
 }
 
 int sched_threads_new(struct source *source, struct fail *why)
@@ -277,21 +276,8 @@ void sched_threads_handle(struct source *source, const struct capture_head *head
  * -- the verbs of a source ----------------------------------------------------------------------
  */
 
-static void add_event(struct source *source)
-{
-	struct film_event event = event_from(EVENT_THREADS, "sched");
-	uint32_t id = film_add_event(source->host->film, &event);
-
-	threads_of(source)->event = id;
-	if (source->event)
-		source->also[0] = id;
-	else
-		source->event = id;
-}
-
 int sched_threads_list_before(struct source *source)
 {
-	add_event(source);
 	lives_begin(threads_of(source)->lives, UINT64_MAX);
 	return read_list(source, true);
 }
@@ -332,7 +318,7 @@ static void tell_losses(struct source *source)
 		{"threads: a record of the list is damaged", threads->damaged},
 	};
 
-	loss_counts_emit(source->host->film, threads->event, losses,
+	loss_counts_emit(source->host->film, source->events[SCHED_THREADS], losses,
 			 sizeof(losses) / sizeof(losses[0]));
 }
 
@@ -409,7 +395,6 @@ void sched_threads_begin_film(struct source *source)
 	}
 	lives_turn(threads->lives);
 	waiting_empty(threads->stacks, NULL, NULL);
-	add_event(source);
 	read_list(source, true);
 }
 
