@@ -82,6 +82,7 @@ static void take_of_source(struct ledger *to, const struct losses_counts *counts
 		 source->undecidable, event, true, source},
 		{name, "sample: its probe ran already on that CPU, and does not run twice there",
 		 sources_skipped(counts->sources, number), event, true, source},
+		{name, "sample: its record is damaged", source->damaged, event, true, source},
 		{name, "user stack: the process was gone before it was known",
 		 counts->samples->strangers[number], event, false, source},
 	};

@@ -508,7 +508,7 @@ void sources_take(struct sources *sources, const struct capture_head *head,
 	struct source *source = number < CAPTURE_SOURCE_COUNT ? &sources->at[number] : NULL;
 
 	if (source && source->type)
-		source->type->take(source, head, handover);
+		source_handle(source, head, handover);
 }
 
 void sources_drained(struct sources *sources, uint64_t now)

@@ -17,4 +17,8 @@ struct loss_count {
 void loss_counts_emit(struct film_writer *film, uint32_t event, const struct loss_count *losses,
 		      size_t count);
 
+/* The same for an array of them. */
+#define loss_counts_emit_all(film, event, losses) \
+	loss_counts_emit(film, event, losses, sizeof(losses) / sizeof((losses)[0]))
+
 #endif

@@ -143,13 +143,11 @@ static int start(struct source *source, struct fail *why)
 	return perf_events_start(&on_cpu->events, why);
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_sample(struct source *source, const struct capture_record *record,
+			  const struct capture_handover *handover)
 {
-	const struct capture_record *record = (const struct capture_record *)head;
-
 	/* of the time in which other probes were set, a film has nothing */
-	if (head->time >= source->host->since && source_is_meant(source, &record->identity))
+	if (record->head.time >= source->host->since && source_is_meant(source, &record->identity))
 		samples_take(source->host->samples, source->event, record, handover);
 }
 
@@ -166,6 +164,11 @@ static void free_state(struct source *source)
 	detach(source);
 	free(source->state);
 }
+
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(CAPTURE_ON_CPU, handle_sample),
+	{0},
+};
 
 static const struct source_event events[] = {{EVENT_ON_CPU, "samples"}, {0}};
 
@@ -184,7 +187,7 @@ const struct source_type source_on_cpu = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.detach = detach,
 	.free = free_state,
 };

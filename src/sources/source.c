@@ -26,6 +26,28 @@ void source_add_events(struct source *source)
 	}
 }
 
+void source_handle(struct source *source, const struct capture_head *head,
+		   const struct capture_handover *handover)
+{
+	const struct source_record *record = source->type->records;
+
+	source->last = head->time;
+	while (record && record->kind && record->kind != head->kind)
+		record++;
+	if (!record || !record->kind || head->size < record->least)
+		source->damaged++;
+	else if (record->with_stack)
+		record->with_stack(source, (const struct capture_record *)head, handover);
+	else
+		record->handle(source, head);
+}
+
+void source_ignore(struct source *source, const void *record)
+{
+	(void)source;
+	(void)record;
+}
+
 void source_follow_selected(struct source *source)
 {
 	const struct selection *selection = source->host->selection;

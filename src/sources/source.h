@@ -29,7 +29,7 @@
  *	prepare		before loading: disables unneeded programs and maps, sets constants
  *	attach		programs are loaded; there is no film yet, so no probe may fire
  *	start		the film exists, and has its events; probes fire from here on
- *	take		handles a record of its kinds; records come in order of time
+ *	records		handle records of their kinds, which come in order of time
  *	processes,	handle events of target processes, in the same order of time
  *	images
  *	drained		all records up to a time were handled: reads what comes in other ways
@@ -114,8 +114,10 @@ struct source {
 	/* the film's ids of its events, in their order; 0: not recorded */
 	uint32_t events[SOURCE_EVENTS_MAX];
 	uint32_t event; /* the first of them that is recorded; 0: none, or there is no film yet */
+	uint64_t last;	/* time of its last record; 0: none yet */
 	/* records of processes that ended before the filter could decide on them */
 	uint64_t undecidable;
+	uint64_t damaged; /* records that were left out: they are not what their kind has */
 };
 
 /*
@@ -129,6 +131,29 @@ static inline uint64_t source_now(const struct source *source)
 
 	return until && until < now ? until : now;
 }
+
+/* A kind of a source's records. A table of them ends with kind 0. */
+struct source_record {
+	uint32_t kind;	/* CAPTURE_KIND() */
+	uint32_t least; /* bytes; a record with less is damaged */
+	/*
+	 * Of a struct capture_record. handover: the last one from the same ring, whose memory the
+	 * source may change; null: none.
+	 */
+	void (*with_stack)(struct source *source, const struct capture_record *record,
+			   const struct capture_handover *handover);
+	/* Of any other, or where its stack does not matter; it begins with a capture_head. */
+	void (*handle)(struct source *source, const void *record);
+};
+
+#define SOURCE_RECORD_WITH_STACK(kind, f)                            \
+	{                                                            \
+		kind, sizeof(struct capture_record), .with_stack = f \
+	}
+#define SOURCE_RECORD(kind, type, f)                   \
+	{                                              \
+		kind, sizeof(struct type), .handle = f \
+	}
 
 /* What a source needs from the camera. */
 enum source_needs {
@@ -198,6 +223,7 @@ struct source_type {
 	const char *with; /* event of another source that turns this source on, too; null: none */
 	const struct source_option *options; /* ending with one without a name; null: none */
 
+	const struct source_record *records; /* null: it has none */
 	/* Whether a film has an event of this index; null: those requested. */
 	bool (*has_event)(const struct source *source, unsigned int event);
 	/* Changes what a film says of its events; null: nothing. */
@@ -213,11 +239,6 @@ struct source_type {
 	void (*prepare)(struct source *source);
 	int (*attach)(struct source *source, struct fail *why);
 	int (*start)(struct source *source, struct fail *why);
-	/*
-	 * handover: the last one from the same ring, whose memory the source may change; null: none
-	 */
-	void (*take)(struct source *source, const struct capture_head *head,
-		     const struct capture_handover *handover);
 	void (*drained)(struct source *source, uint64_t now);
 	void (*tick)(struct source *source, uint64_t now);
 	void (*closing)(struct source *source);
@@ -240,6 +261,13 @@ static inline bool source_wants(const struct source *source, unsigned int event)
 
 /* Adds the events of a source to the film that begins, and sets source->events and its first. */
 void source_add_events(struct source *source);
+
+/* Has a record of the source's handled, by its kind. */
+void source_handle(struct source *source, const struct capture_head *head,
+		   const struct capture_handover *handover);
+
+/* A source_record.handle(): of records that have nothing but their time. */
+void source_ignore(struct source *source, const void *record);
 
 /* A film has the processes that were selected by number even if no record of them comes. */
 void source_follow_selected(struct source *source);

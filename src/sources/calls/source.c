@@ -58,14 +58,15 @@ static int start(struct source *source, struct fail *why)
 	return calls_attach(calls_of(source), &parts, why);
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_call(struct source *source, const void *record)
 {
-	const struct capture_record *record = (const struct capture_record *)head;
+	calls_take(calls_of(source), record);
+}
 
-	if (head->kind != CAPTURE_CALL_STACK)
-		calls_take(calls_of(source), head);
-	else if (source_is_meant(source, &record->identity))
+static void handle_stack(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover)
+{
+	if (source_is_meant(source, &record->identity))
 		calls_take_stack(calls_of(source), record, handover);
 }
 
@@ -121,6 +122,15 @@ static void image_unseen(struct source *source, const char *comm)
 	calls_unseen(calls_of(source), comm);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD(CAPTURE_CALLS, capture_head, handle_call),
+	SOURCE_RECORD(CAPTURE_CALL, calls_record, handle_call),
+	SOURCE_RECORD(CAPTURE_CALL_ENTRY, calls_record, handle_call),
+	SOURCE_RECORD(CAPTURE_TRACK, calls_track, handle_call),
+	SOURCE_RECORD_WITH_STACK(CAPTURE_CALL_STACK, handle_stack),
+	{0},
+};
+
 static const struct source_event events[] = {
 	[OF_CALLS] = {EVENT_CALLS, "uprobes"},
 	[OF_STACKS] = {EVENT_CALL_STACKS, "uprobes"},
@@ -134,7 +144,7 @@ const struct source_type source_calls = {
 	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.start = start,
-	.take = take,
+	.records = records,
 	.tick = tick,
 	.detach = detach,
 	.finish = finish,

@@ -40,8 +40,7 @@ struct hbm {
 	struct mem_live *live;
 	struct gpu_handles *handles;
 	uint64_t begun; /* when the film did */
-	uint64_t last;	/* time of the last record */
-	uint64_t damaged, unread, unsized, refused, stackless;
+	uint64_t unread, unsized, refused, stackless;
 	uint64_t before;  /* processes that ran before the recording */
 	uint64_t foreign; /* what was given back and is not known */
 	uint64_t contexts;
@@ -91,8 +90,8 @@ static int start(struct source *source, struct fail *why)
 
 /* -- records ----------------------------------------------------------------------------------- */
 
-static void take_begin(struct source *source, const struct capture_record *record,
-		       const struct capture_handover *handover)
+static void handle_begin(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover)
 {
 	const struct capture_identity *identity = &record->identity;
 	struct hbm *hbm = source->state;
@@ -123,8 +122,9 @@ static bool find_begin(struct source *source, const struct hbm_end *end, struct 
 	return !end->undecided && half->place.thread;
 }
 
-static void take_end(struct source *source, const struct hbm_end *end)
+static void handle_end(struct source *source, const void *of)
 {
+	const struct hbm_end *end = of;
 	const uint64_t bytes = end->array.width ? gpu_array_bytes(&end->array) : end->bytes;
 	struct hbm *hbm = source->state;
 	struct waiting_half half;
@@ -161,11 +161,15 @@ static void handle_gone(void *context, uint32_t pid, uint64_t handle)
 }
 
 /* An address of 0 stands for nothing. */
-static void take_change(struct hbm *hbm, const struct hbm_change *change)
+static void handle_change(struct source *source, const void *of)
 {
+	const struct hbm_change *change = of;
+	struct hbm *hbm = source->state;
 	bool is_known = true;
 	enum gpu_handle_is is;
 
+	if (!source->events[OF_INUSE])
+		return;
 	switch (change->call) {
 	case HBM_CALL_FREE:
 		is_known = !change->address ||
@@ -192,26 +196,9 @@ static void take_change(struct hbm *hbm, const struct hbm_change *change)
 		hbm->contexts += !change->undecided;
 		break;
 	default:
-		hbm->damaged++;
+		source->damaged++;
 	}
 	hbm->foreign += !is_known && !change->undecided;
-}
-
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
-{
-	struct hbm *hbm = source->state;
-
-	hbm->last = head->time;
-	if (head->kind == HBM_BEGIN)
-		take_begin(source, (const struct capture_record *)head, handover);
-	else if (head->kind == HBM_END && head->size == sizeof(struct hbm_end))
-		take_end(source, (const struct hbm_end *)head);
-	else if (head->kind == HBM_CHANGE && head->size == sizeof(struct hbm_change) &&
-		 source->events[OF_INUSE])
-		take_change(hbm, (const struct hbm_change *)head);
-	else
-		hbm->damaged += head->kind != HBM_CHANGE || head->size != sizeof(struct hbm_change);
 }
 
 /* -- processes --------------------------------------------------------------------------------- */
@@ -243,9 +230,9 @@ static void process_gone(struct source *source, pid_t pid)
 		return;
 	gpu_handles_forget(hbm->handles, (uint32_t)pid);
 	waiting_forget(hbm->calls, (uint32_t)pid);
-	if (source->events[OF_INUSE] && hbm->last)
+	if (source->events[OF_INUSE] && source->last)
 		mem_live_ended(hbm->live, source->host->film, source->events[OF_INUSE],
-			       (uint32_t)pid, hbm->last);
+			       (uint32_t)pid, source->last);
 }
 
 static void process_ended(struct source *source, pid_t pid)
@@ -285,8 +272,7 @@ static void tell_inuse_losses(const struct source *source)
 		 counts.refused + gpu_handles_refused(hbm->handles)},
 	};
 
-	loss_counts_emit(source->host->film, source->events[OF_INUSE], losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->events[OF_INUSE], losses);
 }
 
 static void tell_losses(struct source *source)
@@ -294,7 +280,6 @@ static void tell_losses(struct source *source)
 	const struct hbm *hbm = source->state;
 	const struct waiting_counts counts = waiting_counts(hbm->calls);
 	const struct loss_count losses[] = {
-		{"allocation of device memory lost: its record is damaged", hbm->damaged},
 		{"allocation of device memory lost: where it is could not be read", hbm->unread},
 		{"allocation of device memory lost: its format is not known", hbm->unsized},
 		{"stack of an allocation of device memory not taken: too many a second",
@@ -305,8 +290,7 @@ static void tell_losses(struct source *source)
 		 hbm->late},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 	if (source->events[OF_INUSE])
 		tell_inuse_losses(source);
 	probed_refused_tell(&hbm->drivers->refused, source->host->film, source->event,
@@ -332,10 +316,8 @@ static void tick(struct source *source, uint64_t now)
 
 static void closing(struct source *source)
 {
-	struct hbm *hbm = source->state;
-
-	if (hbm->last)
-		tell_inuse(source, hbm->last);
+	if (source->last)
+		tell_inuse(source, source->last);
 	tell_losses(source);
 }
 
@@ -377,6 +359,13 @@ static void free_state(struct source *source)
 	free(hbm);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(HBM_BEGIN, handle_begin),
+	SOURCE_RECORD(HBM_END, hbm_end, handle_end),
+	SOURCE_RECORD(HBM_CHANGE, hbm_change, handle_change),
+	{0},
+};
+
 static const struct source_event events[] = {
 	[OF_ALLOC] = {EVENT_HBM_ALLOC, "uprobes"},
 	[OF_INUSE] = {EVENT_HBM_INUSE, "uprobes"},
@@ -391,7 +380,7 @@ const struct source_type source_hbm = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.tick = tick,
 	.closing = closing,
 	.turn = turn,

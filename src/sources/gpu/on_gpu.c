@@ -193,8 +193,8 @@ static int start(struct source *source, struct fail *why)
 #define WAIT_KEY (1ull << 32)
 
 /* A launch, or a wait, which has an event. */
-static void take_call(struct source *source, const struct capture_record *record,
-		      const struct capture_handover *handover)
+static void handle_call(struct source *source, const struct capture_record *record,
+			const struct capture_handover *handover)
 {
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half half = {.key = record->identity.key, .pid = record->identity.pid};
@@ -238,8 +238,9 @@ static void write_window(struct source *source, uint32_t pid, uint64_t time, boo
 		gpu_instructions_window(&on_gpu->instructions, pid, is_last, &to);
 }
 
-static void take_samples(struct source *source, const struct on_gpu_samples *samples)
+static void handle_samples(struct source *source, const void *of)
 {
+	const struct on_gpu_samples *samples = of;
 	struct on_gpu *on_gpu = source->state;
 
 	if (!samples->count || samples->count > UINT32_MAX || !on_gpu->instructions.code)
@@ -296,7 +297,7 @@ static const char *work_name(struct source *source, uint32_t pid, uint64_t work)
 	return gpu_is_copy(work) ? gpu_copy_name(work) : name_of(source, pid, work);
 }
 
-static void take_works(struct source *source, const struct capture_record *record, uint64_t lost)
+static void write_works(struct source *source, const struct capture_record *record, uint64_t lost)
 {
 	struct on_gpu *on_gpu = source->state;
 	const struct gpu_lanes_to to = {
@@ -316,8 +317,14 @@ static void take_works(struct source *source, const struct capture_record *recor
 		gpu_lanes_write_lost(&to, record, lost);
 }
 
-static void take_name(struct source *source, const struct capture_record *record)
+static void handle_works(struct source *source, const void *record)
 {
+	write_works(source, record, 0);
+}
+
+static void handle_name(struct source *source, const void *of)
+{
+	const struct capture_record *record = of;
 	struct on_gpu *on_gpu = source->state;
 	uint64_t hash = record->identity.key, words[ON_GPU_NAME_BYTES / 8];
 	char text[ON_GPU_NAME_BYTES + sizeof("…")], *name;
@@ -332,7 +339,7 @@ static void take_name(struct source *source, const struct capture_record *record
 		take_state(on_gpu, record->identity.value, words[0]);
 		take_state_of_samples(source, record, words[0]);
 		if (record->identity.value == GPU_STATE_LOST_SINCE)
-			take_works(source, record, words[0]);
+			write_works(source, record, words[0]);
 		return;
 	}
 	memcpy(text, words, sizeof(words));
@@ -393,8 +400,9 @@ static void write_ran(struct source *source, const struct on_gpu_ran *ran,
 			    ran->bytes);
 }
 
-static void take_ran(struct source *source, const struct on_gpu_ran *ran)
+static void handle_ran(struct source *source, const void *of)
 {
+	const struct on_gpu_ran *ran = of;
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half launch = {0};
 	uint64_t lost = on_gpu->losses.without_stack;
@@ -420,8 +428,9 @@ static void take_ran(struct source *source, const struct on_gpu_ran *ran)
 	write_ran(source, ran, launch.place);
 }
 
-static void take_waited(struct source *source, const struct on_gpu_waited *waited)
+static void handle_waited(struct source *source, const void *of)
 {
+	const struct on_gpu_waited *waited = of;
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half wait = {0};
 	uint32_t number = (uint32_t)waited->call, event = source->events[OF_WAITS];
@@ -442,27 +451,6 @@ static void take_waited(struct source *source, const struct on_gpu_waited *waite
 	gpu_wait_write(waited, &wait.place, source->host->samples, event,
 		       end_of(on_gpu, waited->end, waited->head.time),
 		       work_name(source, waited->pid, waited->work));
-}
-
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
-{
-	struct on_gpu *on_gpu = source->state;
-
-	if (head->kind == ON_GPU_LAUNCH || head->kind == ON_GPU_WAIT)
-		take_call(source, (const struct capture_record *)head, handover);
-	else if (head->kind == ON_GPU_WORKS_RAN)
-		take_works(source, (const struct capture_record *)head, 0);
-	else if (head->kind == ON_GPU_NAME)
-		take_name(source, (const struct capture_record *)head);
-	else if (head->kind == ON_GPU_RAN && head->size == sizeof(struct on_gpu_ran))
-		take_ran(source, (const struct on_gpu_ran *)head);
-	else if (head->kind == ON_GPU_WAITED && head->size == sizeof(struct on_gpu_waited))
-		take_waited(source, (const struct on_gpu_waited *)head);
-	else if (head->kind == ON_GPU_SAMPLES && head->size == sizeof(struct on_gpu_samples))
-		take_samples(source, (const struct on_gpu_samples *)head);
-	else
-		on_gpu->losses.damaged++;
 }
 
 static void count_launch(void *context, struct waiting_half *launch)
@@ -560,6 +548,17 @@ static void free_state(struct source *source)
 
 #define RECORDS "records of the device"
 
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(ON_GPU_LAUNCH, handle_call),
+	SOURCE_RECORD_WITH_STACK(ON_GPU_WAIT, handle_call),
+	SOURCE_RECORD(ON_GPU_RAN, on_gpu_ran, handle_ran),
+	SOURCE_RECORD(ON_GPU_WORKS_RAN, capture_record, handle_works),
+	SOURCE_RECORD(ON_GPU_WAITED, on_gpu_waited, handle_waited),
+	SOURCE_RECORD(ON_GPU_SAMPLES, on_gpu_samples, handle_samples),
+	SOURCE_RECORD(ON_GPU_NAME, capture_record, handle_name),
+	{0},
+};
+
 static const struct source_event events[] = {
 	[OF_KERNELS] = {EVENT_ON_GPU, RECORDS},
 	[OF_INSTRUCTIONS] = {EVENT_GPU_INSTRUCTIONS, RECORDS},
@@ -586,7 +585,7 @@ const struct source_type source_on_gpu = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.tick = tick,
 	.closing = closing,
 	.finish = finish,

@@ -293,8 +293,8 @@ static int start(struct source *source, struct fail *why)
 }
 
 /* Finishes the walk, if the kernel side could not, and names what it has found. */
-static void take_stack(struct source *source, const struct capture_record *record,
-		       const struct capture_handover *handover)
+static void handle_stack(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover)
 {
 	struct inspect *inspect = inspect_of(source);
 	struct samples *samples = source->host->samples;
@@ -304,6 +304,8 @@ static void take_stack(struct source *source, const struct capture_record *recor
 	const uint64_t *words;
 	uint32_t count;
 
+	if (!inspect->stacks || !source_is_meant(source, &record->identity))
+		return;
 	place = samples_resolve(samples, record, handover);
 	if (inspect->stack_event)
 		samples_add(samples, inspect->stack_event, record->head.time, &place, 1);
@@ -317,18 +319,12 @@ static void take_stack(struct source *source, const struct capture_record *recor
 	inspect_take_stack(inspect, stack);
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_call(struct source *source, const void *of)
 {
-	const struct inspect_record *record = (const struct inspect_record *)head;
-	const struct capture_record *stack = (const struct capture_record *)head;
+	const struct inspect_record *record = of;
 
-	if (head->kind == CAPTURE_INSPECT && head->size >= sizeof(*record) &&
-	    source_is_meant(source, &record->identity))
+	if (source_is_meant(source, &record->identity))
 		inspect_take(inspect_of(source), record);
-	else if (head->kind == CAPTURE_INSPECT_STACK && inspect_of(source)->stacks &&
-		 source_is_meant(source, &stack->identity))
-		take_stack(source, stack, handover);
 }
 
 static void drained(struct source *source, uint64_t now)
@@ -473,12 +469,18 @@ static void image_unseen(struct source *source, const char *comm)
 	inspect_of(source)->statistics.late++;
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD(CAPTURE_INSPECT, inspect_record, handle_call),
+	SOURCE_RECORD_WITH_STACK(CAPTURE_INSPECT_STACK, handle_stack),
+	{0},
+};
+
 const struct source_type source_inspect = {
 	.needs = needs,
 	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.start = start,
-	.take = take,
+	.records = records,
 	.drained = drained,
 	.tick = tick,
 	.detach = detach,

@@ -210,8 +210,8 @@ static const struct goroutines_wait *wait_of(const struct capture_record *record
 	return (const struct goroutines_wait *)((const uint64_t *)(record + 1) + frames);
 }
 
-static void take_readier(struct source *source, const struct capture_record *record,
-			 const struct capture_handover *handover)
+static void handle_readier(struct source *source, const struct capture_record *record,
+			   const struct capture_handover *handover)
 {
 	struct goroutines *goroutines = source->state;
 	struct waiting_half half = {
@@ -245,8 +245,8 @@ static void find_readier(struct source *source, pid_t pid, const struct goroutin
 	}
 }
 
-static void take_wait(struct source *source, const struct capture_record *record,
-		      const struct capture_handover *handover)
+static void handle_wait(struct source *source, const struct capture_record *record,
+			const struct capture_handover *handover)
 {
 	const struct goroutines_wait *wait = wait_of(record);
 	struct goroutines *goroutines = source->state;
@@ -255,7 +255,7 @@ static void take_wait(struct source *source, const struct capture_record *record
 	struct samples_place place;
 	uint64_t told, waited, ready;
 
-	goroutines->damaged += !wait;
+	source->damaged += !wait;
 	if (!wait || !source_is_meant(source, &record->identity))
 		return;
 	/* of one that went on, a part stands in the film already */
@@ -279,15 +279,6 @@ static void take_wait(struct source *source, const struct capture_record *record
 			     wait->short_waits);
 	goroutines_add_short(source, GOROUTINES_QUEUE, &rows.ready, record->head.time,
 			     wait->short_ready, wait->short_readies);
-}
-
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
-{
-	if (head->kind == GOROUTINES_WAIT)
-		take_wait(source, (const struct capture_record *)head, handover);
-	else if (head->kind == GOROUTINES_READIER)
-		take_readier(source, (const struct capture_record *)head, handover);
 }
 
 /* -- the lives of processes -------------------------------------------------------------------- */
@@ -339,7 +330,6 @@ static void tell_losses(struct source *source)
 		{"stack with which a goroutine was made ready not known: its record was lost, or "
 		 "is of the film before",
 		 goroutines->readiers_missed},
-		{"wait lost: the record of a goroutine is damaged", goroutines->damaged},
 		{"reason of a goroutine's wait not known", goroutines->unnamed},
 		{"programs of Go that ran for a moment before their goroutines were watched",
 		 goroutines->late},
@@ -349,8 +339,7 @@ static void tell_losses(struct source *source)
 		{"goroutine not followed: too many of them, or no memory", lanes.refused},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 	probed_refused_tell(&goroutines->images->refused, source->host->film, source->event,
 			    "goroutines of a program not watched");
 }
@@ -411,6 +400,12 @@ static void free_state(struct source *source)
 	free(goroutines);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(GOROUTINES_WAIT, handle_wait),
+	SOURCE_RECORD_WITH_STACK(GOROUTINES_READIER, handle_readier),
+	{0},
+};
+
 static const struct source_event events[] = {
 	[GOROUTINES_WAITS] = {EVENT_GO_WAIT, "uprobes"},
 	[GOROUTINES_QUEUE] = {EVENT_GO_QUEUE, "uprobes"},
@@ -439,7 +434,7 @@ const struct source_type source_goroutines = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.drained = drained,
 	.tick = tick,
 	.closing = closing,

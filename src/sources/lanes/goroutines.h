@@ -49,7 +49,7 @@ struct goroutines {
 	vec(struct goroutines_open) open;
 	unsigned int looks; /* that are due, for what waited before in processes that are new */
 	uint64_t list_at;   /* when they are reported the next time, of a live film */
-	uint64_t readiers_missed, damaged, unnamed, late, open_lost;
+	uint64_t readiers_missed, unnamed, late, open_lost;
 };
 
 /* Puts a wait of that time, ns, into the film; in parts, if it is long. */

@@ -79,8 +79,9 @@ static struct lane_also also_of(struct source *source, uint32_t pid, const struc
 	};
 }
 
-static void take_turn(struct source *source, const struct lane_record *record)
+void lane_source_handle(struct source *source, const void *of)
 {
+	const struct lane_record *record = of;
 	const struct lane_source *lanes = source->state;
 	uint32_t pid = record->identity.pid;
 	const struct lane_also also = also_of(source, pid, &record->turn, false);
@@ -90,18 +91,6 @@ static void take_turn(struct source *source, const struct lane_record *record)
 		lane_lives_take(lanes->film.lives, (pid_t)pid, &record->turn, record->in, &also);
 	if (lanes->kind->over)
 		lanes->kind->over(source, record);
-}
-
-void lane_source_take(struct source *source, const struct capture_head *head,
-		      const struct capture_handover *handover)
-{
-	struct lane_source *lanes = source->state;
-	const struct lane_kind *kind = lanes->kind;
-
-	if (head->kind == kind->turn && head->size == kind->record_size)
-		take_turn(source, (const struct lane_record *)head);
-	else
-		lanes->damaged += !kind->take || !kind->take(source, head, handover);
 }
 
 /* -- what goes on ------------------------------------------------------------------------------ */
@@ -208,13 +197,11 @@ static void tell_losses(struct source *source)
 	const struct lane_kind *kind = lanes->kind;
 	const struct lane_lives_counts counts = lane_lives_counts(lanes->film.lives);
 	const struct loss_count losses[] = {
-		{kind->words.damaged, lanes->damaged},
 		{kind->words.holes, counts.holes},
 		{kind->words.too_many, counts.refused},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 	probed_refused_tell(&lanes->images->refused, source->host->film, source->event,
 			    kind->words.refused);
 	if (kind->tell_losses)

@@ -19,8 +19,6 @@ struct lane_kind {
 	const struct probed_kind *files;
 	lane_name *name;
 
-	uint32_t turn;	    /* the kind of records of turns that are over: a struct lane_record; */
-	size_t record_size; /* they may have more behind that */
 	/*
 	 * of the map of what goes on, by struct lane_key: its values begin with a struct lane_turn
 	 */
@@ -33,7 +31,6 @@ struct lane_kind {
 
 	struct {
 		const char *cannot;   /* "cannot record what tasks of asyncio do" */
-		const char *damaged;  /* a record */
 		const char *holes;    /* time that is not known */
 		const char *too_many; /* some are not followed */
 		const char *refused;  /* a file, or a process, is not followed */
@@ -41,9 +38,6 @@ struct lane_kind {
 
 	/* Any of these may be null. */
 
-	/* A record of another kind. False: it is damaged. */
-	bool (*take)(struct source *source, const struct capture_head *head,
-		     const struct capture_handover *handover);
 	/* A turn is over. Its stack was asked for before, if it is meant. */
 	void (*over)(struct source *source, const struct lane_record *record);
 	/* The stack of the wait in a turn, which goes on, or is over. 0: not known. */
@@ -72,7 +66,7 @@ struct lane_source {
 	struct probed_images *images;
 	int states; /* the map of what goes on */
 	bool has_started;
-	uint64_t told_at, damaged;
+	uint64_t told_at;
 };
 
 /* Makes the source's state. 0 or a negative errno with *why filled. */
@@ -84,8 +78,8 @@ int lane_source_open(struct source *source, struct bpf_program *site, int states
 uint32_t lane_source_ring_bytes(const struct source *source, unsigned int cpus);
 int lane_source_start(struct source *source, struct fail *why);
 void lane_source_turn(struct source *source);
-void lane_source_take(struct source *source, const struct capture_head *head,
-		      const struct capture_handover *handover);
+/* Handles a record of a turn that is over: a struct lane_record, maybe with more behind it. */
+void lane_source_handle(struct source *source, const void *of);
 void lane_source_drained(struct source *source, uint64_t now);
 void lane_source_tick(struct source *source, uint64_t now);
 void lane_source_closing(struct source *source);
@@ -96,11 +90,11 @@ unsigned int lane_source_image_new(struct source *source, pid_t pid, const struc
 void lane_source_process_ended(struct source *source, pid_t pid);
 
 /* Verbs of a struct source_type. */
-#define LANE_SOURCE                                                                             \
-	.ring_bytes = lane_source_ring_bytes, .start = lane_source_start,                       \
-	.take = lane_source_take, .drained = lane_source_drained, .tick = lane_source_tick,     \
-	.closing = lane_source_closing, .turn = lane_source_turn, .detach = lane_source_detach, \
-	.finish = lane_source_finish, .free = lane_source_free,                                 \
-	.images.arrived = lane_source_image_new, .processes.ended = lane_source_process_ended
+#define LANE_SOURCE                                                                               \
+	.ring_bytes = lane_source_ring_bytes, .start = lane_source_start,                         \
+	.drained = lane_source_drained, .tick = lane_source_tick, .closing = lane_source_closing, \
+	.turn = lane_source_turn, .detach = lane_source_detach, .finish = lane_source_finish,     \
+	.free = lane_source_free, .images.arrived = lane_source_image_new,                        \
+	.processes.ended = lane_source_process_ended
 
 #endif

@@ -117,16 +117,11 @@ static void name_of(const struct source *source, uint64_t number, const char *to
 	task_names_get(&tasks->names, number, to);
 }
 
-static bool take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_named(struct source *source, const void *of)
 {
 	struct tasks *tasks = source->state;
 
-	(void)handover;
-	if (head->kind != TASKS_NAMED || head->size != sizeof(struct tasks_named))
-		return false;
-	task_names_take(&tasks->names, (const struct tasks_named *)head);
-	return true;
+	task_names_take(&tasks->names, of);
 }
 
 static void over(struct source *source, const struct lane_record *record)
@@ -452,8 +447,7 @@ static void tell_losses(const struct source *source)
 		 tasks->before.unpooled},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 }
 
 static void free_rest(struct source *source)
@@ -474,8 +468,6 @@ static const struct lane_kind kind = {
 	.size = sizeof(struct tasks),
 	.files = &files,
 	.name = name_of,
-	.turn = TASKS_TURN,
-	.record_size = sizeof(struct lane_record),
 	.state_size = sizeof(struct tasks_state),
 	.most = TASKS_MAX,
 	.reasons = reasons,
@@ -483,14 +475,12 @@ static const struct lane_kind kind = {
 	.words =
 		{
 			.cannot = "cannot record what tasks of asyncio do",
-			.damaged = "wait lost: the record of a task is damaged",
 			.holes =
 				"time of a task not known: its records were lost, or it ran as the "
 				"recording began",
 			.too_many = "task not followed: too many of them, or no memory",
 			.refused = "tasks of a program not followed",
 		},
-	.take = take,
 	.over = over,
 	.look = look,
 	.is_due = is_due,
@@ -522,12 +512,19 @@ static int attach(struct source *source, struct fail *why)
 				      bpf_map__fd(probes->maps.tasks_images), why);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD(TASKS_TURN, lane_record, lane_source_handle),
+	SOURCE_RECORD(TASKS_NAMED, tasks_named, handle_named),
+	{0},
+};
+
 static const struct source_event events[] = {{EVENT_TASK_LANES, "uprobes"}, {0}};
 
 static const char *const libraries[] = {"_asyncio.", "libpython", NULL};
 
 const struct source_type source_tasks = {
 	.events = events,
+	.records = records,
 	.images.libraries = libraries,
 	.needs = needs,
 	.prepare = prepare,

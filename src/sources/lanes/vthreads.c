@@ -205,8 +205,8 @@ static uint32_t stack(struct source *source, uint32_t pid, const struct lane_tur
 	return half.place.stack;
 }
 
-static void take_stack(struct source *source, const struct capture_record *record,
-		       const struct capture_handover *handover)
+static void handle_stack(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover)
 {
 	struct vthreads *vthreads = source->state;
 	struct waiting_half half = {
@@ -221,18 +221,12 @@ static void take_stack(struct source *source, const struct capture_record *recor
 	waiting_put(vthreads->stacks, &half);
 }
 
-static bool take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_ready(struct source *source, const void *of)
 {
 	struct vthreads *vthreads = source->state;
 
-	if (head->kind == VTHREADS_STACK)
-		take_stack(source, (const struct capture_record *)head, handover);
-	else if (head->kind == VTHREADS_READY)
-		vthreads_code_look(&vthreads->code, source->host->samples);
-	else
-		return false;
-	return true;
+	(void)of;
+	vthreads_code_look(&vthreads->code, source->host->samples);
 }
 
 static void look(struct source *source, uint64_t now, bool is_last)
@@ -279,8 +273,7 @@ static void tell_losses(const struct source *source)
 		{"stack of a virtual thread's wait lost: no memory", stacks.refused},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 }
 
 static void detach(struct source *source)
@@ -308,8 +301,6 @@ static const struct lane_kind kind = {
 	.size = sizeof(struct vthreads),
 	.files = &files,
 	.name = name_of,
-	.turn = VTHREADS_TURN,
-	.record_size = sizeof(struct vthreads_turn),
 	.state_size = sizeof(struct vthreads_state),
 	.most = VTHREADS_MAX,
 	.has_names = true,
@@ -318,12 +309,10 @@ static const struct lane_kind kind = {
 	.words =
 		{
 			.cannot = "cannot record what virtual threads do",
-			.damaged = "turn lost: the record of a virtual thread is damaged",
 			.holes = "time of a virtual thread not known: its records were lost",
 			.too_many = "virtual thread not followed: too many of them, or no memory",
 			.refused = "virtual threads of a JVM not followed",
 		},
-	.take = take,
 	.stack = stack,
 	.look = look,
 	.turned = turned,
@@ -372,12 +361,20 @@ static int attach(struct source *source, struct fail *why)
 	return err;
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD(VTHREADS_TURN, vthreads_turn, lane_source_handle),
+	SOURCE_RECORD_WITH_STACK(VTHREADS_STACK, handle_stack),
+	SOURCE_RECORD(VTHREADS_READY, capture_head, handle_ready),
+	{0},
+};
+
 static const struct source_event events[] = {{EVENT_VTHREAD_LANES, "uprobes"}, {0}};
 
 static const char *const libraries[] = {"libjvm.so", NULL};
 
 const struct source_type source_vthreads = {
 	.events = events,
+	.records = records,
 	.images.libraries = libraries,
 	.needs = needs,
 	.rate = rate,

@@ -30,7 +30,6 @@ struct logs {
 	struct logs_lines *lines;
 	struct objects *objects;
 	uint64_t number; /* of the last line */
-	uint64_t damaged;
 };
 
 static unsigned int needs(const struct source *source)
@@ -111,15 +110,15 @@ static int start(struct source *source, struct fail *why)
 			  : fail_errno(why, -errno, "see 'stackcam doctor'", "cannot record logs");
 }
 
-static void take_written(struct source *source, const struct capture_head *head)
+static void handle_written(struct source *source, const void *of)
 {
-	const struct logs_record *record = (const struct logs_record *)head;
+	const struct logs_record *record = of;
 	struct logs *logs = source->state;
 
-	if (head->size < sizeof(*record) || record->copied > head->size - sizeof(*record) ||
+	if (record->copied > record->head.size - sizeof(*record) ||
 	    record->offset > record->length || record->copied > record->length - record->offset ||
 	    !record->kind || record->kind >= FILM_LOG_KINDS) {
-		logs->damaged++;
+		source->damaged++;
 		return;
 	}
 	/* lines of processes that are not meant are never in a film */
@@ -127,18 +126,13 @@ static void take_written(struct source *source, const struct capture_head *head)
 		logs_lines_take(logs->lines, record);
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_object(struct source *source, const void *of)
 {
-	size_t before = sizeof(struct capture_record);
+	const struct capture_record *record = of;
 	struct logs *logs = source->state;
 
-	(void)handover;
-	if (head->kind == LOGS_WRITTEN)
-		take_written(source, head);
-	else if (head->kind == LOGS_OBJECT && head->size > before)
-		objects_take(logs->objects, (const void *)((const struct capture_record *)head + 1),
-			     head->size - before);
+	objects_take(logs->objects, (const void *)(record + 1),
+		     record->head.size - sizeof(*record));
 }
 
 static void tell_losses(struct source *source)
@@ -150,11 +144,11 @@ static void tell_losses(struct source *source)
 		{"logs: bytes that were not read from the memory of their program", counts.unread},
 		{"logs: calls that wrote no text: left out", counts.data},
 		{"logs: calls without room for what they wrote", counts.refused},
-		{"logs: records that are damaged", logs->damaged + objects_lost(logs->objects)},
+		{"logs: name of a file not known: its record is damaged, or there was no memory",
+		 objects_lost(logs->objects)},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -203,6 +197,12 @@ static void free_state(struct source *source)
 	free(logs);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD(LOGS_WRITTEN, logs_record, handle_written),
+	SOURCE_RECORD(LOGS_OBJECT, capture_record, handle_object),
+	{0},
+};
+
 static const struct source_event events[] = {{EVENT_LOGS, "writes"}, {0}};
 
 static const struct source_option options[] = {
@@ -226,7 +226,7 @@ const struct source_type source_logs = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.tick = tick,
 	.closing = tell_losses,
 	.turn = turn,

@@ -87,7 +87,7 @@ struct machine {
 	uint64_t tick, page; /* ns, bytes */
 	uint64_t last, next; /* reading */
 	int errors[FILES];   /* of the last reading */
-	uint64_t failed, damaged, unknown;
+	uint64_t failed, unknown;
 	bool has_notes; /* this film says what could not be read */
 };
 
@@ -311,19 +311,13 @@ static uint32_t disk_row(struct source *source, const char *name)
 	return row;
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_request(struct source *source, const void *of)
 {
-	const struct machine_request *request = (const struct machine_request *)head;
+	const struct machine_request *request = of;
 	struct machine *machine = source->state;
 	char name[MACHINE_DISK_NAME + 1] = "";
 	uint32_t thread;
 
-	(void)handover;
-	if (head->kind != MACHINE_REQUEST || head->size < sizeof(*request)) {
-		machine->damaged++;
-		return;
-	}
 	memcpy(name, request->disk, sizeof(request->disk));
 	machine->unknown += request->is_lost;
 	thread = request->is_lost ? 0 : samples_thread(source->host->samples, &request->identity);
@@ -391,11 +385,9 @@ static void tell_losses(struct source *source)
 		{"machine: round-trip times of too many connections", machine->tcp.left_out},
 		{"machine: limits of control groups not read: too many of them",
 		 machine->groups.refused},
-		{"machine: damaged records", machine->damaged},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 }
 
 /* Of each process that is known the control group. */
@@ -503,6 +495,11 @@ static void free_state(struct source *source)
 	free(machine);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD(MACHINE_REQUEST, machine_request, handle_request),
+	{0},
+};
+
 static const struct source_event events[] = {{EVENT_MACHINE, "proc"}, {0}};
 
 static const struct source_option options[] = {
@@ -527,7 +524,7 @@ const struct source_type source_machine = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.drained = drained,
 	.tick = tick,
 	.closing = closing,

@@ -362,5 +362,5 @@ void mem_go_tell(const struct mem_go *go, struct film_writer *film, uint32_t eve
 		{"allocations of a program of Go not read: too many of them", go->refused},
 	};
 
-	loss_counts_emit(film, event, losses, sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(film, event, losses);
 }

@@ -155,21 +155,21 @@ static const char *words_of(uint64_t kind)
 	}
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_fault(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover)
 {
-	const struct capture_record *record = (const struct capture_record *)head;
 	const struct capture_identity *identity = &record->identity;
-	unsigned int of = identity->key == MEM_GROW_FILE ? OF_FILES : OF_MEMORY;
+	unsigned int event = identity->key == MEM_GROW_FILE ? OF_FILES : OF_MEMORY;
 	const char *words = words_of(identity->key);
 	struct samples_place place;
 
-	if (!source->events[of] || !source_is_meant(source, identity))
+	if (!source->events[event] || !source_is_meant(source, identity))
 		return;
 	place = samples_resolve(source->host->samples, record, handover);
 	if (words && place.stack)
 		place.stack = samples_words(source->host->samples, place.stack, words);
-	samples_add(source->host->samples, source->events[of], head->time, &place, identity->value);
+	samples_add(source->host->samples, source->events[event], record->head.time, &place,
+		    identity->value);
 }
 
 static void detach(struct source *source)
@@ -185,6 +185,11 @@ static void free_state(struct source *source)
 	detach(source);
 	free(source->state);
 }
+
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(MEM_GROW_FAULT, handle_fault),
+	{0},
+};
 
 static const struct source_event events[] = {
 	[OF_MEMORY] = {EVENT_MEM_GROW, "page-faults"},
@@ -207,7 +212,7 @@ const struct source_type source_mem_grow = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.turn = tell_sizes,
 	.detach = detach,
 	.free = free_state,

@@ -152,8 +152,8 @@ static int start(struct source *source, struct fail *why)
 	return 0;
 }
 
-static void take_alloc(struct source *source, const struct capture_record *record,
-		       const struct capture_handover *handover)
+static void handle_alloc(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover)
 {
 	const struct capture_identity *identity = &record->identity;
 	uint64_t interval = 0;
@@ -161,7 +161,7 @@ static void take_alloc(struct source *source, const struct capture_record *recor
 	struct waiting_half half = {.key = identity->key, .pid = identity->pid};
 
 	if (!mem_record_words(record, &interval, 1) || !interval)
-		heap->damaged++;
+		source->damaged++;
 	if (!interval || !source_is_meant(source, identity))
 		return;
 	half.time = record->head.time;
@@ -186,20 +186,19 @@ static void take_alloc(struct source *source, const struct capture_record *recor
  * One that is not known was allocated before the recording, or by the parent of a process that was
  * forked, which still has it.
  */
-static void take_free(struct source *source, const struct mem_heap_free *record)
+static void handle_free(struct source *source, const void *of)
 {
+	const struct mem_heap_free *record = of;
 	struct mem_heap *heap = source->state;
 
-	if (record->head.size != sizeof(*record))
-		heap->damaged++;
-	else if (!record->is_kept)
+	if (!record->is_kept)
 		mem_live_remove(heap->live, record->pid, record->address);
 	else if (source->events[OF_INUSE])
 		mem_live_keep(heap->live, record->pid, record->address);
 }
 
-static void take_object(struct source *source, const struct capture_record *record,
-			const struct capture_handover *handover)
+static void handle_object(struct source *source, const struct capture_record *record,
+			  const struct capture_handover *handover)
 {
 	struct mem_heap *heap = source->state;
 
@@ -208,29 +207,13 @@ static void take_object(struct source *source, const struct capture_record *reco
 			      handover);
 }
 
-static void take_held(struct source *source, const struct capture_record *record,
-		      const struct capture_handover *handover)
+static void handle_held(struct source *source, const struct capture_record *record,
+			const struct capture_handover *handover)
 {
 	struct mem_heap *heap = source->state;
 
 	if (source->events[OF_INUSE] && source_is_meant(source, &record->identity))
 		mem_jvmti_take(heap->jvmti, source->host->samples, heap->live, record, handover);
-}
-
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
-{
-	struct mem_heap *heap = source->state;
-
-	heap->last = head->time;
-	if (head->kind == MEM_HEAP_ALLOC)
-		take_alloc(source, (const struct capture_record *)head, handover);
-	else if (head->kind == MEM_HEAP_FREE)
-		take_free(source, (const struct mem_heap_free *)head);
-	else if (head->kind == MEM_HEAP_OBJECT)
-		take_object(source, (const struct capture_record *)head, handover);
-	else if (head->kind == MEM_HEAP_HELD)
-		take_held(source, (const struct capture_record *)head, handover);
 }
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
@@ -248,22 +231,19 @@ static void tell_left_out(const struct source *source)
 		{"memory in use left out: no memory", counts.refused},
 	};
 
-	loss_counts_emit(source->host->film, source->events[OF_INUSE], losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->events[OF_INUSE], losses);
 }
 
 static void tell_losses(struct source *source)
 {
 	const struct mem_heap *heap = source->state;
 	const struct loss_count losses[] = {
-		{"allocation lost: its record is damaged", heap->damaged},
 		{"allocations of a process not seen until it had probes: it is linked statically, "
 		 "or its program brings its own malloc()",
 		 heap->late},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 	if (source->events[OF_INUSE])
 		tell_left_out(source);
 	if (heap->is_probed && source->events[OF_INUSE])
@@ -338,10 +318,8 @@ static void drained(struct source *source, uint64_t now)
 
 static void closing(struct source *source)
 {
-	struct mem_heap *heap = source->state;
-
-	if (heap->last)
-		tell_inuse(source, heap->last);
+	if (source->last)
+		tell_inuse(source, source->last);
 	read_go(source, clock_ns(), true);
 	tell_losses(source);
 }
@@ -405,6 +383,16 @@ static void free_state(struct source *source)
 	free(heap);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(MEM_HEAP_ALLOC, handle_alloc),
+	SOURCE_RECORD(MEM_HEAP_FREE, mem_heap_free, handle_free),
+	/* it wakes the recorder, which looks at the counters then */
+	SOURCE_RECORD(MEM_HEAP_SPENT, capture_head, source_ignore),
+	SOURCE_RECORD_WITH_STACK(MEM_HEAP_OBJECT, handle_object),
+	SOURCE_RECORD_WITH_STACK(MEM_HEAP_HELD, handle_held),
+	{0},
+};
+
 static const struct source_event events[] = {
 	[OF_ALLOC] = {EVENT_MEM_ALLOC, "sampled by bytes"},
 	[OF_INUSE] = {EVENT_MEM_INUSE, "sampled by bytes"},
@@ -438,7 +426,7 @@ const struct source_type source_mem_heap = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.drained = drained,
 	.tick = tick,
 	.closing = closing,

@@ -186,9 +186,9 @@ void mem_heap_process_gone(struct source *source, pid_t pid)
 		mem_probes_gone(heap->spans, pid);
 	if (heap && heap->inject)
 		mem_inject_gone(heap->inject, pid);
-	if (heap && source->events[OF_INUSE] && heap->last)
+	if (heap && source->events[OF_INUSE] && source->last)
 		mem_live_ended(heap->live, source->host->film, source->events[OF_INUSE],
-			       (uint32_t)pid, heap->last);
+			       (uint32_t)pid, source->last);
 }
 
 void mem_heap_process_ended(struct source *source, pid_t pid)

@@ -43,8 +43,7 @@ struct mem_heap {
 	struct mem_inject *inject; /* the same with the library; null: it is not to be */
 	uint64_t since;		   /* when the recording began */
 	uint64_t begun;		   /* when the film did */
-	uint64_t last;		   /* time of the last record */
-	uint64_t damaged, unfollowed;
+	uint64_t unfollowed;
 	uint64_t by_spans; /* processes of these */
 	uint64_t late;	   /* processes that have got probes when they ran */
 	bool is_probed;	   /* some process runs without the library, and has probes */

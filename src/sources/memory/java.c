@@ -262,5 +262,5 @@ void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32
 	};
 
 	mem_probes_tell(java->probes, film, alloc);
-	loss_counts_emit(film, alloc, losses, sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(film, alloc, losses);
 }

@@ -305,5 +305,5 @@ void mem_jvmti_tell(const struct mem_jvmti *jvmti, struct film_writer *film, uin
 		{"allocation lost: the JVM's record is damaged", jvmti->damaged},
 	};
 
-	loss_counts_emit(film, event, losses, sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(film, event, losses);
 }

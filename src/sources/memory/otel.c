@@ -323,5 +323,5 @@ void mem_otel_tell(const struct mem_otel *otel, struct film_writer *film, uint32
 		{"otel_memory probes not attached: too many processes have them", otel->refused},
 	};
 
-	loss_counts_emit(film, event, losses, sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(film, event, losses);
 }

@@ -288,5 +288,5 @@ void mem_probes_tell(const struct mem_probes *probes, struct film_writer *film, 
 
 	if (out >= 1000000)
 		film_unseen(film, event, words[probes->of].out, out / 1000000);
-	loss_counts_emit(film, event, losses, sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(film, event, losses);
 }

@@ -472,8 +472,7 @@ static void tell_losses(struct source *source)
 		{"classes of a runtime not looked at: there are too many", rss->uses_cut},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -516,14 +515,6 @@ static void turn(struct source *source)
 	rss->unread = 0;
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
-{
-	(void)source;
-	(void)head;
-	(void)handover;
-}
-
 static void free_state(struct source *source)
 {
 	struct rss *rss = source->state;
@@ -549,7 +540,6 @@ const struct source_type source_rss = {
 	.ring_bytes = ring_bytes,
 	.attach = attach,
 	.start = start,
-	.take = take,
 	.tick = tick,
 	.closing = closing,
 	.turn = turn,

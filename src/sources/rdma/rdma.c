@@ -53,8 +53,7 @@ struct rdma {
 	vec(pid_t) unscanned; /* processes whose memory is to be searched */
 	uint64_t begun;	      /* when the film did */
 	uint64_t attached;    /* when the recording did */
-	uint64_t last;	      /* time of the last record */
-	uint64_t damaged, unread, stackless, failed, early, unsure, unscannable;
+	uint64_t unread, stackless, failed, early, unsure, unscannable;
 	uint64_t before, foreign; /* of memory: processes and regions from before */
 	uint64_t late;		  /* processes that had run a moment without probes */
 };
@@ -180,7 +179,7 @@ static void post(struct source *source, const struct rdma_posted *posted,
 	};
 
 	if (request->bytes > BYTES_MAX) {
-		rdma->damaged++;
+		source->damaged++;
 		return;
 	}
 	if (request->opcode == RDMA_RECEIVE)
@@ -218,15 +217,15 @@ static const struct rdma_posted *posted_of(const struct capture_record *record)
 		       : NULL;
 }
 
-static void take_post(struct source *source, const struct capture_record *record,
-		      const struct capture_handover *handover)
+static void handle_post(struct source *source, const struct capture_record *record,
+			const struct capture_handover *handover)
 {
 	const struct rdma_posted *posted = posted_of(record);
 	struct rdma *rdma = source->state;
 	struct samples_place place;
 
 	if (!posted) {
-		rdma->damaged++;
+		source->damaged++;
 		return;
 	}
 	if (!source_is_meant(source, &record->identity))
@@ -265,8 +264,9 @@ static bool find_received(struct rdma *rdma, const struct rdma_done *done,
 	return rdma_queues_complete(rdma->queues, name, done->completion.id, request);
 }
 
-static void take_done(struct source *source, const struct rdma_done *done)
+static void handle_done(struct source *source, const void *of)
 {
+	const struct rdma_done *done = of;
 	const struct verbs_completion *completion = &done->completion;
 	struct rdma_queue_name name = {done->pid, completion->pair, RDMA_QUEUE_SEND};
 	struct rdma *rdma = source->state;
@@ -298,8 +298,8 @@ static void take_done(struct source *source, const struct rdma_done *done)
 
 /* -- registered memory ------------------------------------------------------------------------- */
 
-static void take_register(struct source *source, const struct capture_record *record,
-			  const struct capture_handover *handover)
+static void handle_register(struct source *source, const struct capture_record *record,
+			    const struct capture_handover *handover)
 {
 	const struct capture_identity *identity = &record->identity;
 	struct rdma *rdma = source->state;
@@ -312,8 +312,9 @@ static void take_register(struct source *source, const struct capture_record *re
 	waiting_put(rdma->calls, &half);
 }
 
-static void take_memory(struct source *source, const struct rdma_memory *memory)
+static void handle_memory(struct source *source, const void *of)
 {
+	const struct rdma_memory *memory = of;
 	struct rdma *rdma = source->state;
 	struct waiting_half half = {.pid = memory->pid};
 
@@ -359,8 +360,9 @@ static bool found_table(void *context, const struct rdma_table *table)
 	return is_one;
 }
 
-static void take_table(struct source *source, const struct rdma_table *table)
+static void handle_table(struct source *source, const void *of)
 {
+	const struct rdma_table *table = of;
 	struct capture_identity identity = {.pid = table->pid, .undecided = table->undecided != 0};
 	struct looking looking = {.source = source};
 	struct rdma *rdma = source->state;
@@ -374,6 +376,14 @@ static void take_table(struct source *source, const struct rdma_table *table)
 	rdma_learner_step(&rdma->learner, &rdma->providers, clock_ns());
 	if (table->begins && rdma_learner_sees(&rdma->learner, &rdma->providers, (pid_t)table->pid))
 		rdma_queues_open(rdma->queues, table->pid, table->begins);
+}
+
+static void handle_learned(struct source *source, const void *of)
+{
+	struct rdma *rdma = source->state;
+
+	(void)of;
+	rdma_learner_step(&rdma->learner, &rdma->providers, clock_ns());
 }
 
 /* Contexts of processes that ran before. */
@@ -396,28 +406,6 @@ static void drained(struct source *source, uint64_t now)
 	while (rdma->unscanned.count)
 		scan(source, rdma->unscanned.at[--rdma->unscanned.count]);
 	rdma_learner_step(&rdma->learner, &rdma->providers, now);
-}
-
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
-{
-	struct rdma *rdma = source->state;
-
-	rdma->last = head->time;
-	if (head->kind == RDMA_POST)
-		take_post(source, (const struct capture_record *)head, handover);
-	else if (head->kind == RDMA_REGISTER)
-		take_register(source, (const struct capture_record *)head, handover);
-	else if (head->kind == RDMA_DONE && head->size == sizeof(struct rdma_done))
-		take_done(source, (const struct rdma_done *)head);
-	else if (head->kind == RDMA_MEMORY && head->size == sizeof(struct rdma_memory))
-		take_memory(source, (const struct rdma_memory *)head);
-	else if (head->kind == RDMA_TABLE && head->size == sizeof(struct rdma_table))
-		take_table(source, (const struct rdma_table *)head);
-	else if (head->kind == RDMA_LEARNED)
-		rdma_learner_step(&rdma->learner, &rdma->providers, clock_ns());
-	else
-		rdma->damaged++;
 }
 
 /* -- processes --------------------------------------------------------------------------------- */
@@ -455,9 +443,9 @@ static void process_gone(struct source *source, pid_t pid)
 	rdma_providers_ended(&rdma->providers, pid);
 	if (rdma->calls)
 		waiting_forget(rdma->calls, (uint32_t)pid);
-	if (source->events[OF_MEMORY] && rdma->last)
+	if (source->events[OF_MEMORY] && source->last)
 		mem_live_ended(rdma->live, source->host->film, source->events[OF_MEMORY],
-			       (uint32_t)pid, rdma->last);
+			       (uint32_t)pid, source->last);
 }
 
 static void process_ended(struct source *source, pid_t pid)
@@ -493,8 +481,7 @@ static void tell_memory_losses(const struct source *source)
 		{"registered memory left out: no memory", counts.refused},
 	};
 
-	loss_counts_emit(source->host->film, source->events[OF_MEMORY], losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->events[OF_MEMORY], losses);
 }
 
 static void tell_unlearned(const struct source *source)
@@ -515,7 +502,6 @@ static void tell_losses(struct source *source)
 	const struct waiting_counts calls = waiting_counts(rdma->calls);
 	const struct rdma_providers *providers = &rdma->providers;
 	const struct loss_count losses[] = {
-		{"RDMA operation lost: its record is damaged", rdma->damaged},
 		{"RDMA operation lost: its request could not be read, or too many were posted at "
 		 "once",
 		 rdma->unread},
@@ -539,8 +525,7 @@ static void tell_losses(struct source *source)
 		 providers->uprobes ? uprobes_counts(providers->uprobes).refused : 0},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 	if (source->events[OF_MEMORY])
 		tell_memory_losses(source);
 	tell_unlearned(source);
@@ -570,10 +555,8 @@ static void tell_memory(struct source *source, uint64_t now)
 
 static void closing(struct source *source)
 {
-	const struct rdma *rdma = source->state;
-
-	if (rdma->last)
-		tell_memory(source, rdma->last);
+	if (source->last)
+		tell_memory(source, source->last);
 }
 
 /* Of what goes on, the places were of the film before. */
@@ -615,6 +598,16 @@ static void free_state(struct source *source)
 	free(rdma);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(RDMA_POST, handle_post),
+	SOURCE_RECORD(RDMA_DONE, rdma_done, handle_done),
+	SOURCE_RECORD_WITH_STACK(RDMA_REGISTER, handle_register),
+	SOURCE_RECORD(RDMA_MEMORY, rdma_memory, handle_memory),
+	SOURCE_RECORD(RDMA_TABLE, rdma_table, handle_table),
+	SOURCE_RECORD(RDMA_LEARNED, capture_head, handle_learned),
+	{0},
+};
+
 static const struct source_event events[] = {
 	{EVENT_RDMA, "uprobes"},
 	{EVENT_RDMA_LATENCY, "uprobes"},
@@ -630,7 +623,7 @@ const struct source_type source_rdma = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.drained = drained,
 	.tick = tick,
 	.closing = closing,

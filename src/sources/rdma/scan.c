@@ -80,7 +80,7 @@ static void scan_piece(struct scan *scan, uint64_t start, size_t size)
 
 static void scan_range(struct scan *scan, uint64_t start, uint64_t end)
 {
-	/* a sanitizer's shadow of all memory: to look for what is there would leave nothing for others */
+	/* a sanitizer's shadow of all memory: looking through it would leave no look for others */
 	if ((end - start) / RESIDENT_PAGE > RDMA_SCAN_LOOKS) {
 		scan->is_whole = false;
 		return;

@@ -400,30 +400,40 @@ static int start(struct source *source, struct fail *why)
 			    "record requests", why);
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_name(struct source *source, const void *record)
 {
 	struct requests *requests = source->state;
+
+	requests_names_take(&requests->names, record);
+}
+
+static void handle_started(struct source *source, const void *record)
+{
+	struct requests *requests = source->state;
+
+	requests_track_started(requests->track, record);
+}
+
+/* What a call had on a connection, in one of the forms of these records. */
+static void handle_call(struct source *source, const void *of)
+{
+	struct requests *requests = source->state;
+	const struct capture_head *head = of;
 	struct requests_read read;
 	const struct requests_record *record = &read.record;
 
-	(void)handover;
-	if (head->kind == REQUESTS_UNIX_NAME)
-		requests_names_take(&requests->names, (const struct requests_unix_record *)head);
-	if ((head->kind == REQUESTS_STARTED || head->kind == REQUESTS_HANDLES ||
-	     head->kind == REQUESTS_ASKS) &&
-	    head->size >= sizeof(struct requests_started))
-		requests_track_started(requests->track, (const struct requests_started *)head);
 	if (!requests_record_read(&read, head))
-		return;
-	if (head->kind == REQUESTS_CLOSED)
+		source->damaged++;
+	else if (head->kind == REQUESTS_CLOSED)
 		requests_track_closed(requests->track, record->connection, head->time);
-	else if (record->head.kind == REQUESTS_DATA && source_is_meant(source, &record->identity))
-		requests_track_take(requests->track, record);
-	else if (head->kind == REQUESTS_OPENED && source_is_meant(source, &record->identity))
+	else if (!source_is_meant(source, &record->identity))
+		return;
+	else if (head->kind == REQUESTS_OPENED)
 		requests_track_opened(requests->track, record);
-	else if (head->kind == REQUESTS_MARKED && source_is_meant(source, &record->identity))
+	else if (head->kind == REQUESTS_MARKED)
 		requests_marker_take(requests->marker, record);
+	else
+		requests_track_take(requests->track, record);
 }
 
 /* What user space has lost; the kernel's side is counted with that of other sources. */
@@ -489,8 +499,7 @@ static void tell_losses(struct source *source)
 		 requests->endpoints_refused},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -615,6 +624,20 @@ static void process_gone(struct source *source, pid_t pid)
 		have_said(source);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD(REQUESTS_DATA, capture_head, handle_call),
+	SOURCE_RECORD(REQUESTS_WORKS, capture_head, handle_call),
+	SOURCE_RECORD(REQUESTS_MORE, capture_head, handle_call),
+	SOURCE_RECORD(REQUESTS_OPENED, capture_head, handle_call),
+	SOURCE_RECORD(REQUESTS_CLOSED, capture_head, handle_call),
+	SOURCE_RECORD(REQUESTS_MARKED, capture_head, handle_call),
+	SOURCE_RECORD(REQUESTS_STARTED, requests_started, handle_started),
+	SOURCE_RECORD(REQUESTS_HANDLES, requests_started, handle_started),
+	SOURCE_RECORD(REQUESTS_ASKS, requests_started, handle_started),
+	SOURCE_RECORD(REQUESTS_UNIX_NAME, requests_unix_record, handle_name),
+	{0},
+};
+
 static const struct source_event events[] = {{EVENT_REQUESTS, "sockets"}, {0}};
 
 static const char *const libraries[] = {"libssl", "_ssl.", "loop.", NULL};
@@ -629,7 +652,7 @@ const struct source_type source_requests = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.tick = tick,
 	.closing = tell_losses,
 	.leave = leave,

@@ -167,20 +167,19 @@ static void tell(struct source *source, const struct capture_record *record)
 	listener->happened(listener->context, &happening);
 }
 
-static void take(struct source *source, const struct capture_head *head,
-		 const struct capture_handover *handover)
+static void handle_death(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover)
 {
-	const struct capture_record *record = (const struct capture_record *)head;
 	const struct capture_identity *identity = &record->identity;
 	struct samples_place place;
 	char words[320];
 
-	if (head->kind != DEATHS_THREAD || !source_is_meant(source, identity))
+	if (!source_is_meant(source, identity))
 		return;
 	place = samples_resolve(source->host->samples, record, handover);
 	put_words(record, words, sizeof(words));
 	place.stack = samples_words(source->host->samples, place.stack, words);
-	samples_add(source->host->samples, source->event, head->time, &place, 1);
+	samples_add(source->host->samples, source->event, record->head.time, &place, 1);
 	tell(source, record);
 }
 
@@ -201,6 +200,11 @@ static void free_state(struct source *source)
 	free(source->state);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(DEATHS_THREAD, handle_death),
+	{0},
+};
+
 static const struct source_event events[] = {{EVENT_DEATHS, "signals"}, {0}};
 
 const struct source_type source_deaths = {
@@ -209,7 +213,7 @@ const struct source_type source_deaths = {
 	.rate = rate,
 	.attach = attach,
 	.start = start,
-	.take = take,
+	.records = records,
 	.detach = detach,
 	.free = free_state,
 };

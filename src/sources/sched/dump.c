@@ -51,7 +51,7 @@ struct threads {
 	vec(struct listed) listed;
 	struct map places; /* tid: place in listed */
 	uint32_t round;
-	uint64_t lists_failed, damaged, no_memory, gone;
+	uint64_t lists_failed, no_memory, gone;
 };
 
 static unsigned int needs(const struct source *source)
@@ -182,7 +182,7 @@ static void take_listed(void *context, const struct capture_head *head,
 			    (const struct dump_thread *)((const uint64_t *)(record + 1) + frames),
 			    from);
 	else
-		((struct threads *)source->state)->damaged++;
+		source->damaged++;
 }
 
 static int read_list(struct source *source, enum dump_listing purpose)
@@ -227,13 +227,11 @@ static void tell_losses(struct source *source)
 	const struct threads *threads = source->state;
 	const struct loss_count losses[] = {
 		{"threads: the list of them could not be read", threads->lists_failed},
-		{"threads: a record of the list is damaged", threads->damaged},
 		{"thread not listed: no memory for its state", threads->no_memory},
 		{"thread not listed: it ended meanwhile", threads->gone},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 }
 
 static void take_all(struct source *source)

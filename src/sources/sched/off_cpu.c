@@ -43,7 +43,7 @@ struct off_cpu {
 	/* The wakers: by the thread that is woken (in the place of a process), and when. */
 	struct waiting *wakers;
 	struct as_before *as_before;
-	uint64_t wakers_missed, lists_failed, damaged, unknown;
+	uint64_t wakers_missed, lists_failed, unknown;
 	struct open_waits open;
 	uint64_t list_at; /* when waits that go on are reported the next time, of a live film */
 };
@@ -111,8 +111,8 @@ static struct samples_place find_place(struct source *source, const struct captu
 }
 
 /* Keeps the place of one who ended a wait until the one who had waited reports the wait. */
-static void take_waker(struct source *source, const struct capture_record *record,
-		       const struct capture_handover *handover)
+void off_cpu_handle_waker(struct source *source, const struct capture_record *record,
+			  const struct capture_handover *handover)
 {
 	struct off_cpu *off_cpu = off_cpu_of(source);
 	struct waiting_half half = {
@@ -158,12 +158,10 @@ static void tell_losses(struct source *source)
 		{"waker of a wait not known: its record was lost, or is of the film before",
 		 off_cpu->wakers_missed},
 		{"waits that go on: the list of threads could not be read", off_cpu->lists_failed},
-		{"wait lost: its record is damaged", off_cpu->damaged},
 		{"part of a wait that goes on lost: no memory for its stack", off_cpu->unknown},
 	};
 
-	loss_counts_emit(source->host->film, source->event, losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->event, losses);
 	if (source->events[SCHED_LOCK])
 		lock_losses(sched_of(source)->locks, source->events[SCHED_LOCK]);
 }
@@ -269,8 +267,8 @@ static bool is_idle(struct off_cpu *off_cpu, const struct film_wait *row)
 	return wait_class_is_idle(wait_decide(&off_cpu->decider, row, 0));
 }
 
-static void take_wait(struct source *source, const struct capture_record *record,
-		      const struct capture_handover *handover)
+void off_cpu_handle_wait(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover)
 {
 	const struct off_cpu_wait *wait = off_cpu_wait_of(record);
 	struct off_cpu *off_cpu = off_cpu_of(source);
@@ -280,7 +278,7 @@ static void take_wait(struct source *source, const struct capture_record *record
 	uint32_t of_film, of_ready;
 	int event;
 
-	off_cpu->damaged += !wait;
+	source->damaged += !wait;
 	if (!wait || !source_is_meant(source, &record->identity))
 		return;
 	waited = wait->woken - wait->out;
@@ -320,7 +318,7 @@ static void take_open(struct source *source, const struct capture_record *record
 	const struct open_wait *open =
 		open_waits_get(&off_cpu->open, record->identity.tid, record->identity.thread_start);
 
-	off_cpu->damaged += !wait;
+	source->damaged += !wait;
 	if (!wait || !source_is_meant(source, &record->identity) || !sched_wants_waits(source))
 		return;
 	if (!open) {
@@ -333,20 +331,11 @@ static void take_open(struct source *source, const struct capture_record *record
 		      wait->in - wait->woken);
 }
 
-void off_cpu_handle(struct source *source, const struct capture_head *head,
-		    const struct capture_handover *handover)
-{
-	if (head->kind == OFF_CPU_WAIT || head->kind == OFF_CPU_REST)
-		take_wait(source, (const struct capture_record *)head, handover);
-	else if (head->kind == OFF_CPU_WAKER)
-		take_waker(source, (const struct capture_record *)head, handover);
-}
-
 static void take_still(void *context, const struct capture_head *head,
 		       const struct capture_handover *from)
 {
 	if (head->kind == OFF_CPU_STILL)
-		take_wait(context, (const struct capture_record *)head, from);
+		off_cpu_handle_wait(context, (const struct capture_record *)head, from);
 	else if (head->kind == OFF_CPU_GOES_ON)
 		take_open(context, (const struct capture_record *)head);
 }

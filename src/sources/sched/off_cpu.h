@@ -10,11 +10,14 @@
 int off_cpu_new(struct source *source);
 void off_cpu_free(struct source *source); /* may be called without off_cpu_new() */
 
-/* A film begins: adds the requested events to it. */
+/* A film has begun, and has its events. */
 void off_cpu_begin_film(struct source *source);
 
-void off_cpu_handle(struct source *source, const struct capture_head *head,
-		    const struct capture_handover *handover);
+/* Handle records: of a wait that is over, and of the stack of a thread that ends one. */
+void off_cpu_handle_wait(struct source *source, const struct capture_record *record,
+			 const struct capture_handover *handover);
+void off_cpu_handle_waker(struct source *source, const struct capture_record *record,
+			  const struct capture_handover *handover);
 void off_cpu_tick(struct source *source, uint64_t now);
 
 /*

@@ -181,20 +181,12 @@ static int start(struct source *source, struct fail *why)
 	return err ? fail_errno(why, err, NULL, "cannot list threads") : 0;
 }
 
-static void handle(struct source *source, const struct capture_head *head,
-		   const struct capture_handover *handover)
+static void handle_words(struct source *source, const void *of)
 {
-	const struct sched *sched = sched_of(source);
-	size_t before = sizeof(struct capture_record);
+	const struct capture_record *record = of;
 
-	if (head->kind == SCHED_OBJECT && head->size > before)
-		objects_take(sched->objects,
-			     (const void *)((const struct capture_record *)head + 1),
-			     head->size - before);
-	else if (head->kind == THREADS_NEW || head->kind == THREADS_STACK)
-		sched_threads_handle(source, head, handover);
-	else
-		off_cpu_handle(source, head, handover);
+	objects_take(sched_of(source)->objects, (const void *)(record + 1),
+		     record->head.size - sizeof(*record));
 }
 
 static void drained(struct source *source, uint64_t now)
@@ -273,6 +265,16 @@ static void free_state(struct source *source)
 	free(sched);
 }
 
+static const struct source_record records[] = {
+	SOURCE_RECORD_WITH_STACK(OFF_CPU_WAIT, off_cpu_handle_wait),
+	SOURCE_RECORD_WITH_STACK(OFF_CPU_REST, off_cpu_handle_wait),
+	SOURCE_RECORD_WITH_STACK(OFF_CPU_WAKER, off_cpu_handle_waker),
+	SOURCE_RECORD(SCHED_OBJECT, capture_record, handle_words),
+	SOURCE_RECORD(THREADS_NEW, capture_record, sched_threads_handle_new),
+	SOURCE_RECORD_WITH_STACK(THREADS_STACK, sched_threads_handle_stack),
+	{0},
+};
+
 static const struct source_event events[] = {
 	[SCHED_OFF_CPU] = {EVENT_OFF_CPU, "sched"}, [SCHED_RUN_QUEUE] = {EVENT_RUN_QUEUE, "sched"},
 	[SCHED_IDLE] = {EVENT_IDLE, "sched"},	    [SCHED_LOCK] = {EVENT_LOCK, "sched"},
@@ -300,7 +302,7 @@ const struct source_type source_sched = {
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
-	.take = handle,
+	.records = records,
 	.drained = drained,
 	.tick = tick,
 	.finish = finish,

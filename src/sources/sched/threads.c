@@ -50,7 +50,7 @@ struct threads {
 	bool finds_pipes; /* for the list that is being read */
 	uint64_t until;	  /* all is reported up to there */
 	uint64_t lost;	  /* records of logs, when last looked at */
-	uint64_t lists_failed, damaged;
+	uint64_t lists_failed;
 	char arch[65]; /* uname -m */
 };
 
@@ -144,7 +144,7 @@ static void take_listed(void *context, const struct capture_head *head,
 	struct lives_lock lock = {0};
 	struct lives_listed row;
 
-	threads->damaged += !listed;
+	source->damaged += !listed;
 	if (!listed || !source_is_meant(source, &record->identity))
 		return;
 	lives_meet(threads->lives, listed->thread, &record->identity, true, 0);
@@ -220,8 +220,9 @@ void sched_threads_drained(struct source *source, uint64_t now)
 	threads->lost = lost;
 }
 
-static void take_new(struct source *source, const struct capture_record *record)
+void sched_threads_handle_new(struct source *source, const void *of)
 {
+	const struct capture_record *record = of;
 	struct threads *threads = threads_of(source);
 	uint64_t executed = record->identity.value;
 	bool meant = executed && source_is_meant(source, &record->identity);
@@ -245,8 +246,8 @@ void sched_threads_add_stack(struct source *source, uint32_t number, uint64_t in
 	waiting_put(threads_of(source)->stacks, &half);
 }
 
-static void take_stack(struct source *source, const struct capture_record *record,
-		       const struct capture_handover *handover)
+void sched_threads_handle_stack(struct source *source, const struct capture_record *record,
+				const struct capture_handover *handover)
 {
 	struct sched *sched = sched_of(source);
 	struct samples_place place;
@@ -261,15 +262,6 @@ static void take_stack(struct source *source, const struct capture_record *recor
 	is_lock = threads_lock_of_stack(sched->locks, record, &lock, &released);
 	sched_threads_add_stack(source, (uint32_t)record->identity.key, record->identity.value,
 				&place, is_lock ? &lock : NULL, released);
-}
-
-void sched_threads_handle(struct source *source, const struct capture_head *head,
-			  const struct capture_handover *handover)
-{
-	if (head->kind == THREADS_NEW)
-		take_new(source, (const struct capture_record *)head);
-	else
-		take_stack(source, (const struct capture_record *)head, handover);
 }
 
 /*
@@ -315,11 +307,9 @@ static void tell_losses(struct source *source)
 		{"holder of locks of a language's own not known: too many such processes",
 		 lock_unmet(sched->locks)},
 		{"threads: the list of them could not be read", threads->lists_failed},
-		{"threads: a record of the list is damaged", threads->damaged},
 	};
 
-	loss_counts_emit(source->host->film, source->events[SCHED_THREADS], losses,
-			 sizeof(losses) / sizeof(losses[0]));
+	loss_counts_emit_all(source->host->film, source->events[SCHED_THREADS], losses);
 }
 
 /* A wait that has gone on for long: is it one that should be short? */

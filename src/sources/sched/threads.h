@@ -10,13 +10,15 @@
 int sched_threads_new(struct source *source, struct fail *why);
 void sched_threads_free(struct source *source); /* may be called without sched_threads_new() */
 
-/* Before probes fire: adds the event to the film, and lists all threads. Returns 0 or -errno. */
+/* Before probes fire: lists all threads. Returns 0 or -errno. */
 int sched_threads_list_before(struct source *source);
 /* All probes are attached since a time: lists the threads again. Returns 0 or -errno. */
 int sched_threads_list_since(struct source *source, uint64_t began);
 
-void sched_threads_handle(struct source *source, const struct capture_head *head,
-			  const struct capture_handover *handover);
+/* Handle records: of a thread that is new, and of the stack of a wait. */
+void sched_threads_handle_new(struct source *source, const void *of);
+void sched_threads_handle_stack(struct source *source, const struct capture_record *record,
+				const struct capture_handover *handover);
 
 /*
  * The stack of a wait, which was resolved, after which a thread came in at a time, by its number.

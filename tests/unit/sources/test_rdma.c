@@ -263,7 +263,7 @@ static void what_was_made_before_is_found(void **state)
 	uint8_t *context = memory + (1 << 20) - 200, *pair = memory + (2 << 20) - 96;
 	uint8_t *missing =
 		mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* as sanitizers have it for their shadow: most of it is nowhere */
+	/* as sanitizers have it for their shadow, which is hardly anywhere */
 	void *vast = mmap(NULL, VAST, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	struct found found = {0};
