@@ -205,3 +205,21 @@ def test_serve_with_s3rver(lab, s3rver, store):
     with serving(lab, store, *options, env=environment) as serve:
         answer = by_films(serve)
         assert (answer["samples"], answer["films_unread"]) == (samples, 0), answer
+
+
+def test_the_index_is_lost(lab, faulty, keys, store):
+    """What serve.md says to do then: with the objects back in the store, all films and sums are there."""
+    options = ["--no-record", "--bucket", faulty.address(), "--bucket-keys", keys, "--read-open"]
+    with serving(lab, store, *options) as serve:
+        assert wait_until(lambda: serve.get("status")["bucket"]["here"] == len(HOURS)), serve.get("status")["bucket"]
+        films, sums = by_films(serve), serve.get("functions")["sum"]
+    shutil.rmtree(store)
+    with serving(lab, store, *options) as serve:
+        assert serve.get("functions")["sum"]["samples"] == 0
+    for key, (body, _) in faulty.objects.items():
+        film = store / "films" / key.removeprefix("some/prefix/")
+        film.parent.mkdir(parents=True)
+        film.write_bytes(body)
+    with serving(lab, store, *options) as serve:
+        assert wait_until(lambda: serve.get("status")["bucket"]["here"] == len(HOURS)), serve.get("status")["bucket"]
+        assert (by_films(serve), serve.get("functions")["sum"]) == (films, sums)
