@@ -299,6 +299,18 @@ static int by_interest(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Those that there may be something to do for come first. Returns how many. */
+static size_t keep_due(struct store_film **films, size_t count, bool is_tick)
+{
+	size_t due = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (films[i]->is_growing || !films[i]->is_indexed ||
+		    (is_tick && films[i]->has_side_files))
+			films[due++] = films[i];
+	return due;
+}
+
 int store_index_films(struct store *store, uint64_t deadline, bool is_tick, struct fail *why)
 {
 	size_t count;
@@ -308,6 +320,7 @@ int store_index_films(struct store *store, uint64_t deadline, bool is_tick, stru
 
 	if (!films)
 		return fail_errno(why, -ENOMEM, NULL, "cannot look at the films");
+	count = keep_due(films, count, is_tick);
 	qsort(films, count, sizeof(*films), by_interest);
 	for (size_t i = 0; i < count && clock_ns() < deadline; i++) {
 		struct fail failed = {0};

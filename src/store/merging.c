@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/database.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "film/merge.h"
 #include "store/room.h"
 
@@ -546,9 +547,30 @@ static int merge_group(struct store *store, struct store_film *const *films, siz
 	return 0;
 }
 
-static bool same_hour(const struct store_film *x, const struct store_film *y)
+static uint64_t hour_of(const struct store_film *film)
 {
-	return x->start / NS_PER_HOUR == y->start / NS_PER_HOUR && !strcmp(x->host, y->host);
+	return hash_u64(film->start / NS_PER_HOUR) ^ hash_bytes(film->host, strlen(film->host));
+}
+
+/*
+ * A host's films of an hour are looked at only while one of them is not packed: in a store of a
+ * million films, few are. Moves them to the front and returns how many there are. Two hours may
+ * have one number: then films of both are looked at.
+ */
+static size_t keep_open_hours(struct store_film **films, size_t count)
+{
+	struct map open = {0};
+	bool has_memory = true;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!films[i]->is_packed)
+			has_memory &= map_put(&open, hour_of(films[i]), 1);
+	for (size_t i = 0; i < count && (open.count || !has_memory); i++)
+		if (!has_memory || map_get(&open, hour_of(films[i])))
+			films[kept++] = films[i];
+	map_free(&open);
+	return kept;
 }
 
 /* A packed film is opened only when there is something of its hour that may have to join it. */
@@ -556,28 +578,20 @@ static void learn_kin(struct store *store, struct store_film **films, size_t cou
 {
 	char path[PATH_MAX];
 	struct film *open;
-	size_t from, n;
 
-	qsort(films, count, sizeof(*films), by_group);
-	for (from = 0; from < count; from += n) {
-		bool has_other = false;
+	for (size_t i = 0; i < count; i++) {
+		struct store_film *film = films[i];
 
-		for (n = 0; from + n < count && same_hour(films[from], films[from + n]); n++)
-			has_other |= !films[from + n]->is_packed;
-		for (size_t i = from; has_other && i < from + n; i++) {
-			struct store_film *film = films[i];
-
-			if (film->kin || !film->is_packed || film->is_refused ||
-			    store_path_of(store, film->name, path, sizeof(path)))
-				continue;
-			if (film_open_info(path, &open, NULL)) {
-				/* what is wrong with it shows when the whole film is read */
-				film->is_indexed = false;
-				continue;
-			}
-			film->kin = store_kin_of(&open->info);
-			film_free(open);
+		if (film->kin || !film->is_packed || film->is_refused ||
+		    store_path_of(store, film->name, path, sizeof(path)))
+			continue;
+		if (film_open_info(path, &open, NULL)) {
+			/* what is wrong with it shows when the whole film is read */
+			film->is_indexed = false;
+			continue;
 		}
+		film->kin = store_kin_of(&open->info);
+		film_free(open);
 	}
 }
 
@@ -589,6 +603,7 @@ int store_merge_films(struct store *store, uint64_t now, uint64_t deadline, stru
 
 	if (!films)
 		return fail_errno(why, -ENOMEM, NULL, "cannot look at the films");
+	all = keep_open_hours(films, all);
 	learn_kin(store, films, all);
 	for (from = 0; from < all; from++) {
 		if (is_ready(films[from]))

@@ -197,7 +197,6 @@ static int release_copies(struct store *store, struct store_film **films, size_t
 	return err;
 }
 
-/* films: in the order of their age. */
 static int make_room(struct store *store, struct store_film **films, size_t count, uint64_t room,
 		     struct fail *why)
 {
@@ -207,6 +206,7 @@ static int make_room(struct store *store, struct store_film **films, size_t coun
 
 	if (bytes_of(store) <= room)
 		return 0;
+	qsort(films, count, sizeof(*films), by_age);
 	err = release_copies(store, films, &count, room, why);
 	if (err || bytes_of(store) <= room)
 		return err;
@@ -281,7 +281,6 @@ int store_remove_old(struct store *store, uint64_t now, struct fail *why)
 	if (clock_ns() < store->no_age_until)
 		age_max = 0;
 	count = without_later(films, count);
-	qsort(films, count, sizeof(*films), by_age);
 	err = remove_aged(store, films, &count, now, age_max, why);
 	if (!err)
 		err = forget_aged(store, now, age_max, why);
