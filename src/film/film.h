@@ -185,6 +185,7 @@ struct film_loss {
 struct film_sample {
 	uint64_t time, value;
 	uint32_t thread, stack;
+	uint16_t cpu; /* number of the CPU that it was made on, and 1; 0: not known */
 };
 
 /* A block of samples as columns, sorted by time. */
@@ -198,6 +199,7 @@ struct film_samples {
 	const uint64_t *born;
 	/* samples that each row stands for; null: one */
 	const uint32_t *count_of;
+	const uint32_t *cpu; /* as of struct film_sample; null: not known of any */
 };
 
 /*

@@ -7,6 +7,7 @@ enum {
 	SAMPLE_THREAD,
 	SAMPLE_STACK,
 	SAMPLE_VALUE,
+	SAMPLE_CPU,
 	SAMPLE_COLUMNS
 };
 
@@ -19,6 +20,7 @@ static const struct layout_column sample_columns[] = {
 	[SAMPLE_THREAD] = SAMPLE(thread, .id_of = LAYOUT_THREAD),
 	[SAMPLE_STACK] = SAMPLE(stack, .id_of = LAYOUT_STACK),
 	[SAMPLE_VALUE] = SAMPLE(value),
+	[SAMPLE_CPU] = SAMPLE(cpu, .later = true),
 };
 
 /* Those of calls: they stand in a block in another way (calls.h). */
@@ -473,6 +475,7 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.total = &sample_columns[SAMPLE_VALUE],
 			.thread = &sample_columns[SAMPLE_THREAD],
 			.stack = &sample_columns[SAMPLE_STACK],
+			.cpu = &sample_columns[SAMPLE_CPU],
 			.sorted = true,
 			/*
 			 * When a timer fires is known no better than to about a microsecond, and

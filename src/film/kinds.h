@@ -65,6 +65,7 @@ struct film_kind {
 	const struct layout_column *thread, *stack;
 	const struct layout_column *born;  /* of memory in use; null: it has none */
 	const struct layout_column *count; /* the same: how many samples a row is */
+	const struct layout_column *cpu;   /* on which CPU, and 1; null: not known of any */
 	/* by time, and blocks by their first time; else both are in the order of writing */
 	bool sorted;
 	/*

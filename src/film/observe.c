@@ -67,9 +67,18 @@ bool film_put(struct film_writer *w, enum film_block_kind number, uint32_t event
 void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t thread,
 		 uint32_t stack, uint64_t value)
 {
-	struct film_sample sample = {time, value, thread, stack};
+	film_sample_row(w, event,
+			&(struct film_sample){
+				.time = time,
+				.value = value,
+				.thread = thread,
+				.stack = stack,
+			});
+}
 
-	film_put(w, FILM_BLOCK_SAMPLES, event, 0, 0, &sample, 1);
+void film_sample_row(struct film_writer *w, uint32_t event, const struct film_sample *sample)
+{
+	film_put(w, FILM_BLOCK_SAMPLES, event, 0, 0, sample, 1);
 }
 
 void film_call(struct film_writer *w, uint32_t event, const struct film_call *call)

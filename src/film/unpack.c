@@ -182,5 +182,6 @@ struct film_samples film_view_samples(const struct film_kind *kind, const union 
 		.value = view_column(view, kind->total),
 		.born = kind->born ? view_column(view, kind->born) : NULL,
 		.count_of = kind->count ? view_column(view, kind->count) : NULL,
+		.cpu = kind->cpu ? view_column(view, kind->cpu) : NULL,
 	};
 }

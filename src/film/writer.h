@@ -89,8 +89,12 @@ void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_na
  */
 void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t address, uint64_t start);
 
+/* Adds a sample of which it is not known on which CPU it was made. */
 void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t thread,
 		 uint32_t stack, uint64_t value);
+
+/* Adds a sample of which more may be known. */
+void film_sample_row(struct film_writer *w, uint32_t event, const struct film_sample *sample);
 
 /*
  * Adds a call of a traced function. The calls of one thread must come in the order of their ends.
