@@ -3,7 +3,9 @@
 #include "bpf/capture/event.h"
 #include "bpf/filter.h"
 
-const volatile __u64 on_cpu_period; /* ns that one sample stands for; set before loading */
+/* Set before loading. */
+const volatile __u64 on_cpu_period;    /* ns that one sample stands for */
+const volatile bool on_cpu_sample_cpu; /* samples have the number of their CPU */
 
 SEC("perf_event")
 int on_cpu(struct bpf_perf_event_data *ctx)
@@ -23,6 +25,8 @@ int on_cpu(struct bpf_perf_event_data *ctx)
 		return 0;
 	capture_identity(&scratch->record, CAPTURE_ON_CPU, task, on_cpu_period);
 	scratch->record.identity.undecided = answer == FILTER_ASK;
+	if (on_cpu_sample_cpu)
+		scratch->record.identity.cpu = bpf_get_smp_processor_id() + 1;
 	event_user_stack(ctx, scratch, task);
 	capture_walk(ctx, scratch, &walk_event, event_kernel_frames(ctx), 0, 0);
 	return 0;

@@ -75,6 +75,7 @@ static int load_recorder(struct agent *agent, struct fail *why)
 	const struct recorder_options options = {
 		.events = &agent->options.common.events,
 		.frequency = agent->options.common.frequency,
+		.sample_cpu = agent->options.common.sample_cpu,
 		.requests = agent->options.common.requests,
 		.span_ns = agent->options.span,
 		.leaves_builds = agent->options.names_by_server,

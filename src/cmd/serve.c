@@ -81,6 +81,7 @@ static int load_recorder(struct serve *serve, struct fail *why)
 	const struct recorder_options options = {
 		.events = &serve->options.common.events,
 		.frequency = serve->options.common.frequency,
+		.sample_cpu = serve->options.common.sample_cpu,
 		.requests = serve->options.common.requests,
 		.span_ns = FILM_NS,
 		.aligned = true,

@@ -80,6 +80,7 @@ static const char help[] =
 	"\n"
 	"The camera:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ        samples per second and CPU, 1 to 10000 (default 99)\n"
+	"      --sample-cpu          of on-cpu: keep the CPU of each sample, for 'by=cpu'\n"
 	"      --markers 0|1|2       requests that programs mark by lines to /dev/null; 0: none; "
 	"1\n"
 	"                            (default): where the kernel shows such writes alone; 2: all\n"

@@ -76,6 +76,7 @@ static struct sources_settings usual_sources(const struct recorder_options *opti
 		sources_set_value(&sources, "frequency", options->frequency);
 	if (options->requests.markers)
 		sources_set(&sources, "markers", options->requests.markers, NULL);
+	sources_set_value(&sources, "sample-cpu", options->sample_cpu);
 	sources_set_value(&sources, "keep-query", options->requests.keep_query);
 	sources_set_value(&sources, "wait-stacks", WAIT_STACKS);
 	sources_set_value(&sources, "fault-period", FAULT_PERIOD);

@@ -41,6 +41,7 @@ struct recorder_options {
 	const struct selection *selection; /* null: the whole machine */
 	const char *thread;		   /* its name; null: recorder */
 	unsigned int frequency;		   /* Hz; 0: the usual one */
+	bool sample_cpu;		   /* samples of on-cpu have their CPU */
 	struct recorder_requests requests;
 	uint64_t span_ns;   /* of a film */
 	bool aligned;	    /* films begin at multiples of the span in wall time, UTC */

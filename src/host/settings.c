@@ -55,6 +55,9 @@ static int take(const struct settings *settings, int option, const char *value, 
 	case SETTING_KEEP_QUERY:
 		common->requests.keep_query = true;
 		return 0;
+	case SETTING_SAMPLE_CPU:
+		common->sample_cpu = true;
+		return 0;
 	case 'e':
 		return event_list_parse_more(value, &common->events, why);
 	case 'F':
@@ -157,6 +160,7 @@ void settings_say_kept(const struct settings_common *before, const struct settin
 	const struct setting_kept common[] = {
 		{"event", !event_list_is_same(&before->events, &now->events)},
 		{"frequency", before->frequency != now->frequency},
+		{"sample-cpu", before->sample_cpu != now->sample_cpu},
 		{"markers", settings_differ(before->requests.markers, now->requests.markers)},
 		{"keep-query", before->requests.keep_query != now->requests.keep_query},
 		{"label", settings_differ(before->labels, now->labels)},

@@ -22,6 +22,7 @@ struct option;
 struct settings_common {
 	struct event_list events;	   /* -e; none: the usual one */
 	unsigned int frequency;		   /* -F */
+	bool sample_cpu;		   /* --sample-cpu */
 	struct recorder_requests requests; /* --markers, a value that it takes; --keep-query */
 	const char *token_file;		   /* null: none */
 	const char *user;	   /* whom it becomes once it films; null: it stays who it is */
@@ -39,6 +40,7 @@ enum {
 	SETTING_CONFIG,
 	SETTING_MARKERS,
 	SETTING_KEEP_QUERY,
+	SETTING_SAMPLE_CPU,
 };
 
 /* For the table of options of a verb; 'e' and 'F' are short options as well. */
@@ -48,6 +50,7 @@ enum {
 		{"frequency", required_argument, NULL, 'F'},           \
 		{"markers", required_argument, NULL, SETTING_MARKERS}, \
 		{"keep-query", no_argument, NULL, SETTING_KEEP_QUERY}, \
+		{"sample-cpu", no_argument, NULL, SETTING_SAMPLE_CPU}, \
 		{"label", required_argument, NULL, SETTING_LABEL},     \
 		{"service", required_argument, NULL, SETTING_SERVICE}, \
 		{"user", required_argument, NULL, SETTING_USER},       \

@@ -355,7 +355,14 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 {
 	struct samples_place place = samples_resolve(samples, record, handover);
 
-	samples_add(samples, event, record->head.time, &place, record->identity.value);
+	film_sample_row(samples->film, event,
+			&(struct film_sample){
+				.time = record->head.time,
+				.value = record->identity.value,
+				.thread = place.thread,
+				.stack = place.stack,
+				.cpu = record->identity.cpu,
+			});
 }
 
 uint32_t samples_thread(struct samples *samples, const struct capture_identity *identity)

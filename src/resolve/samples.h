@@ -104,7 +104,10 @@ void samples_add(struct samples *samples, uint32_t event, uint64_t time,
 /* Counts a row of the film that has no stack as a complete sample. */
 void samples_count_row(struct samples *samples);
 
-/* samples_resolve() and samples_add(), for a record that already has its value. */
+/*
+ * samples_resolve() and samples_add(), for a record that already has its value. The sample has the
+ * record's CPU.
+ */
 void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
 		  const struct capture_handover *handover);
 

@@ -23,9 +23,15 @@ struct on_cpu {
 	struct perf_events events;
 };
 
+/* The order of its options. */
+enum {
+	FREQUENCY,
+	SAMPLE_CPU,
+};
+
 static unsigned int frequency_of(const struct source *source)
 {
-	return (unsigned int)source->settings->values[0];
+	return (unsigned int)source->settings->values[FREQUENCY];
 }
 
 static struct perf_event_attr cycles_event(const struct source *source)
@@ -108,6 +114,7 @@ static uint64_t period_of(const struct source *source)
 static void prepare(struct source *source)
 {
 	source->host->probes->rodata->on_cpu_period = period_of(source);
+	source->host->probes->rodata->on_cpu_sample_cpu = source->settings->values[SAMPLE_CPU];
 }
 
 static int attach(struct source *source, struct fail *why)
@@ -173,8 +180,10 @@ static const struct source_record records[] = {
 static const struct source_event events[] = {{EVENT_ON_CPU, "samples"}, {0}};
 
 static const struct source_option options[] = {
-	{"frequency", 'F', false, "HZ", "samples per second and CPU, 1 to 10000 (default 99)", 1,
-	 10000, 99},
+	[FREQUENCY] = {"frequency", 'F', false, "HZ",
+		       "samples per second and CPU, 1 to 10000 (default 99)", 1, 10000, 99},
+	[SAMPLE_CPU] = {"sample-cpu", 0, false, NULL,
+			"of on-cpu: keep the CPU of each sample, for report --by cpu", 0, 1, 0},
 	{0},
 };
 

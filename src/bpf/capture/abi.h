@@ -131,7 +131,8 @@ struct capture_identity {
 	__u64 thread_start;
 	__u32 exec_id;	/* id of the process's execution: task->self_exec_id */
 	__u8 undecided; /* user space must decide whether the process is selected */
-	__u8 unused[3];
+	__u8 unused;
+	__u16 cpu;     /* on which a sample of on-cpu was made, and 1; 0: not known */
 	char comm[16]; /* of the thread */
 	__u64 value;   /* in the event's unit */
 	/*

@@ -292,6 +292,7 @@ static __always_inline void capture_blank(struct capture_record *record, __u32 k
 	identity->thread_start = task->start_time;
 	identity->exec_id = (__u32)task->self_exec_id;
 	identity->undecided = 0;
+	identity->cpu = 0;
 	identity->value = 0;
 	identity->key = 0;
 	record->assumed = 0;
