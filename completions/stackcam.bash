@@ -84,7 +84,7 @@ _stackcam_options()
 	record)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
 			--no-randomize-addr -e --event --min-wait --wait-stacks --machine-rate --logs --gpu-instructions --logs-rate --markers --keep-query --fault-period --mem-interval --gpu-budget --mem-budget --mem-inject --mem-java --exact --go-min-wait
-			-F --frequency -d --duration -o --output --label --kernel-only --user-only
+			-F --frequency --sample-cpu -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines --flight --flight-memory -q --quiet --verbose -h --help"
 		;;
 	trace)
@@ -137,13 +137,13 @@ _stackcam_options()
 			--keep-size --bucket --bucket-keys --bucket-ca --bucket-cache --sender-limit --debug-dir --debuginfod --sums --sums-ca --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
 			--camera-slow --camera-failed --camera-hourly
-			-e --event -F --frequency --markers --keep-query --no-record --label --service --user --config -h --help"
+			-e --event -F --frequency --sample-cpu --markers --keep-query --no-record --label --service --user --config -h --help"
 		;;
 	upload) echo "--to --token-file --tls-ca --debug-dir -h --help" ;;
 	keep) echo "--reason --pid --to --token-file --tls-ca -h --help" ;;
 	agent)
 		echo "--to --pyroscope --otlp --pprof-dir --token-file --tls-ca --tls-cert --tls-key --pyroscope-push
-			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --markers --keep-query --span --names
+			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --sample-cpu --markers --keep-query --span --names
 			-d --duration --host --label --service --camera --camera-events --camera-time
 			--camera-memory --camera-after --camera-hang --camera-queue --camera-cpu
 			--camera-pressure --camera-slow --camera-failed --camera-hourly
@@ -186,7 +186,7 @@ _stackcam_value()
 	report,--columns)
 		_stackcam_list "total self calls avg min max p50 p99 percent self-percent on-cpu inferred all"
 		;;
-	report,--by | diff,--by) _stackcam_list "process name cgroup container user service thread image label endpoint wait waker lock holder" ;;
+	report,--by | diff,--by) _stackcam_list "process name cgroup container user service thread cpu image label endpoint wait waker lock holder" ;;
 	report,--wait | diff,--wait)
 		_stackcam_list "lock poll sleep disk file page-fault socket-read socket-write connect accept
 			ipc child signal io_uring stopped ready work channel select sync

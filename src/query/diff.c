@@ -88,11 +88,15 @@ int diff_make(struct film *before, struct film *now, const struct question *q, s
 
 	*diff = (struct diff){0};
 	err = view_open(now, q, group, &diff->now, why);
+	if (!err)
+		err = view_need_cpus(&diff->now, q, why);
 	if (err)
 		return err;
 	/* where no event was named, the one of now, whichever place it has in the other film */
 	same.event = diff->now.event->name;
 	err = view_open(before, &same, group, &diff->before, why);
+	if (!err)
+		err = view_need_cpus(&diff->before, q, why);
 	if (err)
 		return err;
 	if (strcmp(diff->now.event->unit, diff->before.event->unit))

@@ -20,6 +20,8 @@ static int most_self_first(const void *x, const void *y)
 		order = compare_numbers(a->process->pid, b->process->pid);
 	if (!order && a->thread)
 		order = compare_numbers(a->thread->tid, b->thread->tid);
+	if (!order && a->cpu)
+		order = strcmp(a->cpu->name, b->cpu->name);
 	if (!order && a->endpoint)
 		order = strcmp(a->endpoint->name, b->endpoint->name);
 	if (!order && a->wait)
@@ -140,13 +142,13 @@ static const struct label *step_up(const struct tree *tree, bool wanted, uint32_
 
 static unsigned int marks_of(const struct shape *shape)
 {
-	return (unsigned int)shape->by_endpoint + shape->by_wait + shape->by_lock +
+	return (unsigned int)shape->by_cpu + shape->by_endpoint + shape->by_wait + shape->by_lock +
 	       shape->by_holder + shape->by_waker;
 }
 
 /*
- * Marks stand right below a group, or the root where there are none: first the endpoint, what waits
- * were for, then the lock, its holder, and what ended them.
+ * Marks stand right below a group, or the root where there are none: first the CPU, the endpoint,
+ * what waits were for, then the lock, its holder, and what ended them.
  */
 static int add_waits(const struct tree *tree, const struct film *film, struct groups *groups)
 {
@@ -155,7 +157,7 @@ static int add_waits(const struct tree *tree, const struct film *film, struct gr
 
 	for (uint32_t i = 1; i < tree->nodes.count; i++) {
 		const struct tree_node *node = &tree->nodes.at[i];
-		const struct label *endpoint, *wait, *lock, *holder, *waker;
+		const struct label *cpu, *endpoint, *wait, *lock, *holder, *waker;
 		struct group group;
 		uint32_t above = i;
 
@@ -166,7 +168,9 @@ static int add_waits(const struct tree *tree, const struct film *film, struct gr
 		lock = step_up(tree, shape->by_lock, &above);
 		wait = step_up(tree, shape->by_wait, &above);
 		endpoint = step_up(tree, shape->by_endpoint, &above);
+		cpu = step_up(tree, shape->by_cpu, &above);
 		group = new_group(tree, film, tree->nodes.at[above].group);
+		group.cpu = cpu;
 		group.endpoint = endpoint;
 		group.waker = waker;
 		group.holder = holder;

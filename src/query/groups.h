@@ -17,6 +17,7 @@ struct group {
 	char *versions, *environments;
 	const struct film_thread *thread;
 	const struct label *image;	   /* or a mark */
+	const struct label *cpu;	   /* a mark: "[CPU 3]", "[unknown CPU]" */
 	const struct label *endpoint;	   /* or a mark: "[no request]" */
 	const struct label *wait, *waker;  /* marks: "[lock]", "[woken by redis-server (12)]" */
 	const struct label *lock, *holder; /* marks: "[mutex guard in app]", "[owner: app (12)]" */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/names.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *name_pool_add(struct name_pool *pool, const char *s)
@@ -19,6 +21,20 @@ void name_pool_free(struct name_pool *pool)
 	vec_foreach (&pool->names, name)
 		free(*name);
 	vec_free(&pool->names);
+}
+
+const char *name_of_cpu(uint32_t cpu, char to[NAME_CPU_SIZE])
+{
+	if (cpu)
+		snprintf(to, NAME_CPU_SIZE, "[CPU %" PRIu32 "]", cpu - 1);
+	else
+		snprintf(to, NAME_CPU_SIZE, "[unknown CPU]");
+	return to;
+}
+
+bool name_cpu_number(const char *name, uint32_t *number)
+{
+	return sscanf(name, "[CPU %" SCNu32 "]", number) == 1;
 }
 
 const char *name_truncation(const char *name, size_t *length)

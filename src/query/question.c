@@ -32,7 +32,8 @@ const char question_help[] =
 	"                        that long before, or when the film began\n"
 	"      --request ID          only what threads did for that request, by its id or number\n"
 	"      --by WHAT[,WHAT…] group by process, name, cgroup, container, user or service\n"
-	"                        (of processes), thread, image, label; by endpoint of the\n"
+	"                        (of processes), thread, image, label; by cpu of samples,\n"
+	"                        recorded with --sample-cpu; by endpoint of the\n"
 	"                        request that a thread worked on; of waits by wait, waker;\n"
 	"                        of waits for locks by lock, holder; of calls with values\n"
 	"                        by arg.NAME, arg.NAME.MEMBER, result: how long they took\n"
@@ -83,6 +84,7 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		{"lock", &shape->by_lock},	 {"holder", &shape->by_holder},
 		{"cgroup", &shape->by_cgroup},	 {"container", &shape->by_container},
 		{"user", &shape->by_user},	 {"service", &shape->by_service},
+		{"cpu", &shape->by_cpu},
 	};
 	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
@@ -98,7 +100,7 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 			return fail(why, -EINVAL, NULL,
 				    "'%s' is not a list of process, name, thread, image, label, "
 				    "endpoint, wait, waker, "
-				    "lock, holder, cgroup, container, user, service",
+				    "lock, holder, cgroup, container, user, service, cpu",
 				    value);
 		*groups[i].flag = true;
 		if (!at[length])
@@ -132,7 +134,8 @@ bool shape_is_plain(const struct shape *shape)
 {
 	return !(shape->by_process || shape->by_thread || shape->by_image || shape->lines ||
 		 shape->inlines || shape->native || shape->by_wait || shape->by_waker ||
-		 shape->by_lock || shape->by_holder || shape->by_endpoint || shape->by_label);
+		 shape->by_lock || shape->by_holder || shape->by_endpoint || shape->by_label ||
+		 shape->by_cpu);
 }
 
 const char *shape_process_group(const struct shape *shape, const struct film_process *process,

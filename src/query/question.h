@@ -50,6 +50,7 @@ struct shape {
 	/* for waits, at the root: the cause, and the waker with its stack */
 	bool by_wait, by_waker;
 	bool by_lock, by_holder; /* for waits for locks, at the root: the lock, and its holder */
+	bool by_cpu;		 /* at the root: the CPU that a sample was made on */
 	/* at the root: endpoint of the request that the thread worked on */
 	bool by_endpoint;
 	bool by_label; /* at the root: the program's own labels */

@@ -144,6 +144,8 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 	asked.shape.by_label |= by_thread;
 	err = view_open(film, &asked, by_thread ? VIEW_THREAD : tree_group(&q->shape),
 			&report->view, why);
+	if (!err)
+		err = view_need_cpus(&report->view, &asked, why);
 	if (err)
 		return err;
 	shape = view_shape(&report->view, &asked.shape);

@@ -83,6 +83,10 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 static int fill_kept(struct view *view, const struct question *q, const struct filter_kept *kept,
 		     uint64_t from, uint64_t to, struct fail *why)
 {
+	int err = q->shape.by_cpu ? view_check_cpus(view, why) : 0;
+
+	if (err)
+		return err;
 	if (view_asks_of_requests(q))
 		return view_fill_requests(view, q, kept, from, to, why);
 	if (view_asks_of_locks(view, q))
@@ -91,6 +95,8 @@ static int fill_kept(struct view *view, const struct question *q, const struct f
 		return view_fill_waits(view, q, kept, from, to, why);
 	if (view_is_calls(view->event))
 		return view_fill_calls(view, q, kept, from, to, why);
+	if (q->shape.by_cpu)
+		return view_fill_cpus(view, q, kept, from, to, why);
 	return view_fill_samples(view, &q->shape, kept, from, to, why);
 }
 

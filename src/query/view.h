@@ -70,6 +70,7 @@ struct view {
 	 * meanwhile, and the film's waits of which only sums are known: they are not in total
 	 */
 	uint64_t others, unplaced;
+	bool has_cpus; /* by CPU: the CPU of at least one sample is known */
 	/*
 	 * For a question about requests: set of enum film_task_kind. Some threads alternate between
 	 * such tasks, which may not all belong to the request
@@ -103,6 +104,13 @@ int view_event(const struct film *film, const char *name, uint32_t *event, struc
  */
 int view_event_also(const struct film *film, const struct question *q, uint32_t event,
 		    uint32_t *also, struct fail *why);
+
+/*
+ * For a question about one film. Returns 0, or -EINVAL with *why filled: it groups by CPU, and the
+ * film does not have the CPU of any of the samples. Where several films are added, those without
+ * are a group.
+ */
+int view_need_cpus(const struct view *view, const struct question *q, struct fail *why);
 
 /* Whether an event consists of calls or sums of calls. */
 bool view_is_calls(const struct film_event *event);

@@ -15,12 +15,19 @@ int view_fill_waits(struct view *view, const struct question *q, const struct fi
 		    uint64_t from, uint64_t to, struct fail *why);
 int view_fill_locks(struct view *view, const struct question *q, const struct filter_kept *kept,
 		    uint64_t from, uint64_t to, struct fail *why);
+int view_fill_cpus(struct view *view, const struct question *q, const struct filter_kept *kept,
+		   uint64_t from, uint64_t to, struct fail *why);
 int view_fill_calls(struct view *view, const struct question *q, const struct filter_kept *kept,
 		    uint64_t from, uint64_t to, struct fail *why);
 
 int view_fill_requests(struct view *view, const struct question *q, const struct filter_kept *kept,
 		       uint64_t from, uint64_t to, struct fail *why);
 
+/*
+ * Whether what an event has may be grouped by CPU. Returns 0, or -EINVAL with *why filled: it is
+ * not of samples of threads that ran.
+ */
+int view_check_cpus(const struct view *view, struct fail *why);
 /* Whether a question is about requests: what their threads did. */
 bool view_asks_of_requests(const struct question *q);
 /* Whether a question needs waits. */

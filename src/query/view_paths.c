@@ -44,6 +44,21 @@ uint32_t view_paths_below_mark(struct view_paths *p, uint32_t path, const char *
 	return known ? (uint32_t)*known : add_path(p, &p->of_mark, key, step);
 }
 
+uint32_t view_paths_below_cpu(struct view_paths *p, uint32_t path, uint32_t cpu)
+{
+	uint64_t key = (uint64_t)path << 32 | cpu;
+	const uint64_t *known = map_get(&p->of_cpu, key);
+	char name[NAME_CPU_SIZE];
+
+	p->view->has_cpus |= cpu != 0;
+	if (known)
+		return (uint32_t)*known;
+	path = view_paths_below_mark(p, path, name_of_cpu(cpu, name));
+	if (path == VIEW_NO_MEMORY || !map_put(&p->of_cpu, key, path))
+		return VIEW_NO_MEMORY;
+	return path;
+}
+
 uint32_t view_paths_below_stack(struct view_paths *p, uint32_t path, uint32_t stack)
 {
 	const uint64_t *known = NULL;
@@ -181,6 +196,7 @@ int view_paths_end(struct view_paths *p)
 	p->view->path_count = (uint32_t)p->paths.count;
 	map_free(&p->of_step);
 	map_free(&p->of_mark);
+	map_free(&p->of_cpu);
 	map_free(&p->of_weight);
 	map_free(&p->of_name);
 	vec_free(&p->line);

@@ -18,6 +18,7 @@ struct view_paths {
 	struct map of_mark;   /* path << 32 | mark -> the path with that mark below it */
 	struct map of_weight; /* group << 32 | path -> index in view->weights */
 	struct map of_name;   /* hash of a mark's name -> its number */
+	struct map of_cpu;    /* path << 32 | CPU -> the path with that CPU below it */
 	vec(uint32_t) line;
 	vec(uint64_t) by_stack; /* number of observations by the film's stack */
 };
@@ -39,6 +40,9 @@ uint32_t view_paths_mark(struct view_paths *p, const char *name);
  */
 uint32_t view_paths_below_mark(struct view_paths *p, uint32_t path, const char *name);
 uint32_t view_paths_below_stack(struct view_paths *p, uint32_t path, uint32_t stack);
+
+/* The path of a CPU below another one. cpu: as of struct film_sample; 0: a mark that says so. */
+uint32_t view_paths_below_cpu(struct view_paths *p, uint32_t path, uint32_t cpu);
 
 /* The waker of a wait, as in struct film_wait. Its path is a mark, its stack, and a mark. */
 struct view_waker {

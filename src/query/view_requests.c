@@ -36,7 +36,8 @@ struct seen {
 	uint32_t thread, stack;
 	uint64_t from, to, value;
 	const char *kind;
-	bool is_sum; /* of waits of a period, not of one time */
+	bool is_sum;  /* of waits of a period, not of one time */
+	uint32_t cpu; /* as of struct film_sample */
 };
 
 static bool is_kept(const struct collector *c, uint32_t endpoint)
@@ -44,12 +45,14 @@ static bool is_kept(const struct collector *c, uint32_t endpoint)
 	return endpoint != SERVED_NONE || !c->q->filter.request;
 }
 
-static uint32_t root_of(struct collector *c, uint32_t endpoint, const char *kind)
+static uint32_t root_of(struct collector *c, uint32_t endpoint, const struct seen *seen)
 {
 	const struct film *film = c->paths.view->film;
 	const char *name;
 	uint32_t path = 0;
 
+	if (c->q->shape.by_cpu)
+		path = view_paths_below_cpu(&c->paths, path, seen->cpu);
 	if (c->q->shape.by_endpoint) {
 		if (endpoint == SERVED_SEVERAL)
 			name = "[several endpoints at once]";
@@ -61,12 +64,12 @@ static uint32_t root_of(struct collector *c, uint32_t endpoint, const char *kind
 			name = film->functions[film->frames[endpoint].function].name;
 		path = view_paths_below_mark(&c->paths, path, *name ? name : NAME_UNKNOWN);
 	}
-	return *kind ? view_paths_below_mark(&c->paths, path, kind) : path;
+	return *seen->kind ? view_paths_below_mark(&c->paths, path, seen->kind) : path;
 }
 
 static int add_part(struct collector *c, const struct seen *seen, uint32_t endpoint, uint64_t value)
 {
-	uint32_t root = root_of(c, endpoint, seen->kind);
+	uint32_t root = root_of(c, endpoint, seen);
 	if (endpoint != SERVED_NONE && endpoint != SUMMED_UP)
 		c->processes[c->paths.view->film->threads[seen->thread].process] = 1;
 	/* a slice without a stack has its kind alone */
@@ -118,6 +121,7 @@ static int take_samples(void *context, const struct film_samples *samples)
 					.to = time,
 					.value = value,
 					.kind = "",
+					.cpu = samples->cpu ? samples->cpu[i] : 0,
 				});
 	}
 	return c->err;

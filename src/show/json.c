@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/names.h"
 #include "show/call_notes.h"
 #include "show/json_film.h"
 #include "show/show.h"
@@ -131,6 +132,17 @@ static int put_processes(struct json *j, const struct view *view)
 	return 0;
 }
 
+/* Null: not known. */
+static void put_cpu(struct json *j, const char *name)
+{
+	uint32_t number;
+
+	if (name_cpu_number(name, &number))
+		json_u64(j, "cpu", number);
+	else
+		json_null(j, "cpu");
+}
+
 /* Empty where nothing was asked for by process, thread or image. */
 static void put_groups(struct json *j, const struct groups *groups)
 {
@@ -151,6 +163,8 @@ static void put_groups(struct json *j, const struct groups *groups)
 			json_u64(j, "tid", group->thread->tid);
 			json_text(j, "thread", group->thread->comm);
 		}
+		if (group->cpu)
+			put_cpu(j, group->cpu->name);
 		if (group->endpoint)
 			json_text(j, "endpoint", group->endpoint->name);
 		if (group->wait)
@@ -170,8 +184,8 @@ static void put_groups(struct json *j, const struct groups *groups)
 		if (group->image)
 			json_text(j, "image",
 				  *group->image->image ? group->image->image : group->image->name);
-		else if (!group->endpoint && !group->wait && !group->waker && !group->lock &&
-			 !group->holder)
+		else if (!group->cpu && !group->endpoint && !group->wait && !group->waker &&
+			 !group->lock && !group->holder)
 			json_u64(j, "samples", group->samples);
 		json_u64(j, "self", group->self);
 		json_u64(j, "total", group->total);

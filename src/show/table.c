@@ -57,7 +57,7 @@ struct column {
 };
 
 struct columns {
-	struct column at[13];
+	struct column at[14];
 	size_t count;
 };
 
@@ -94,6 +94,11 @@ static char *name_environments(const struct group *group)
 static char *name_thread(const struct group *group)
 {
 	return numbered(group->thread->comm, group->thread->tid);
+}
+
+static char *name_cpu(const struct group *group)
+{
+	return text_safe(group->cpu->name, "");
 }
 
 static char *name_endpoint(const struct group *group)
@@ -189,6 +194,8 @@ static void choose_columns(const struct groups *groups, struct columns *columns)
 	choose_service_columns(groups, columns);
 	if (first->thread)
 		columns->at[columns->count++] = (struct column){"Thread", name_thread, 0};
+	if (first->cpu)
+		columns->at[columns->count++] = (struct column){"CPU", name_cpu, 0};
 	if (first->endpoint)
 		columns->at[columns->count++] = (struct column){"Endpoint", name_endpoint, 0};
 	if (first->wait)
@@ -234,7 +241,8 @@ static int measure(struct columns *columns, const struct group *rows, size_t cou
 /* How many samples a mark stands for is not counted. */
 static bool is_of_marks(const struct group *group)
 {
-	return group->endpoint || group->wait || group->waker || group->lock || group->holder;
+	return group->cpu || group->endpoint || group->wait || group->waker || group->lock ||
+	       group->holder;
 }
 
 static void print_title(const struct report *report, const struct columns *columns,

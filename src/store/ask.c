@@ -208,7 +208,7 @@ static bool is_beyond_index(const struct asked *a, bool names)
 	return filter_is_set(&filter) || q->shape.by_process || q->shape.by_thread ||
 	       q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label ||
 	       q->shape.by_endpoint || q->shape.by_wait || q->shape.by_waker || q->shape.by_lock ||
-	       q->shape.by_holder;
+	       q->shape.by_holder || q->shape.by_cpu;
 }
 
 const struct sums_verbs *asked_sums(const struct asked *a, enum sums_what what, bool exact)
