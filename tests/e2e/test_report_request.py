@@ -94,8 +94,8 @@ def sum_of(film, *options):
 
 def test_the_sum_is_what_the_thread_did_in_that_time(lab, serving):
     process, port, _ = serving(lambda folder, port: [sys.executable, "-c", BURN_AND_NAP, str(port)])
-    film = lab.record("-e", "requests,threads,on-cpu,off-cpu", "-a", "--", sys.executable, "-c", BURNS_AND_NAPS, port,
-                      hz=499)
+    film = lab.record("-e", "requests,threads,on-cpu,off-cpu", "--sample-cpu", "-a", "--", sys.executable, "-c", BURNS_AND_NAPS,
+                      port, hz=499)
     answer = requests_of(lab, film)
     served, start = of_process(answer, process), monotonic_start(answer)
     assert len(served) == 6
@@ -108,6 +108,8 @@ def test_the_sum_is_what_the_thread_did_in_that_time(lab, serving):
         assert sum_of(film, "-e", "on-cpu", "--request", request["id"], "-p", str(process.pid)) == total
         # every format has the same sum
         assert sum(value for _, value in film.folded("-e", "on-cpu", *asked)) == total
+        by_cpu = film.json("-e", "on-cpu", "--by", "cpu", *asked)["groups"]
+        assert sum(group["total"] for group in by_cpu) == total and None not in [group["cpu"] for group in by_cpu]
         states = film.json("-e", "threads", "--by", "wait", *asked)
         assert sum(group["total"] for group in states["groups"]) == request["duration"]
         assert sum_of(film, "-e", "off-cpu", *asked) <= request["duration"]
@@ -119,6 +121,13 @@ def test_the_sum_is_what_the_thread_did_in_that_time(lab, serving):
     assert burnt["burn"] > 200_000_000 and rows["GET /burn/*"] == burnt["burn"], (rows, burnt)
     assert rows.get("GET /nap/*", 0) == burnt["nap"], (rows, burnt)
     assert sum(rows.values()) == sum_of(film, "-e", "on-cpu", "-p", str(process.pid))
+    by_both = dict.fromkeys(rows, 0)
+    for group in film.json("-e", "on-cpu", "--by", "cpu,endpoint", "-p", str(process.pid))["groups"]:
+        assert isinstance(group["cpu"], int)
+        by_both[group["endpoint"]] += group["total"]
+    assert by_both == rows
+    refused = film.report("-e", "off-cpu", "--by", "cpu,endpoint", check=False)
+    assert refused.returncode == 1 and "off-cpu has no samples that were made on a CPU" in refused.stderr
     # as flame graphs, too
     for name in "svg", "html", "pprof", "speedscope", "tree":
         assert film.report("-e", "on-cpu", "--request", "burn-1", "--format", name, text=False).stdout
