@@ -76,7 +76,7 @@ static int add_whole_groups(const struct tree *tree, const struct film *film, st
 struct images {
 	struct place {
 		size_t row;
-		uint32_t seen_in; /* the group, plus one, for which row holds */
+		uint32_t seen_in; /* the number of the part for which row holds */
 		uint32_t open;	  /* how often it stands on the path to the node */
 	} * of;
 	uint32_t path[TREE_DEPTH_MAX + 1];
@@ -84,15 +84,15 @@ struct images {
 };
 
 static bool add_node(struct images *images, const struct tree_node *node, const struct group *empty,
-		     uint32_t number, struct groups *groups)
+		     uint32_t part, struct groups *groups)
 {
 	struct place *place = &images->of[node->label];
 
-	if (place->seen_in != number + 1) {
+	if (place->seen_in != part) {
 		if (!vec_push(groups, *empty))
 			return false;
 		place->row = groups->count - 1;
-		place->seen_in = number + 1;
+		place->seen_in = part;
 	}
 	groups->at[place->row].self += node->self[TREE_NOW];
 	if (!place->open)
@@ -100,11 +100,22 @@ static bool add_node(struct images *images, const struct tree_node *node, const 
 	return true;
 }
 
-/* A group's nodes follow one another in a walk, so that one set of places serves all groups. */
+/* The depth of the innermost groups. */
+static uint32_t groups_depth(const struct tree *tree)
+{
+	return tree->groups.count ? tree->nodes.at[tree->groups.at[0].node].depth : 0;
+}
+
+/*
+ * The nodes of a group, and of a CPU in it, follow one another in a walk, so that one set of places
+ * serves all these parts.
+ */
 static int add_images(const struct tree *tree, const struct film *film, const struct flame *flame,
 		      struct images *images, struct groups *groups)
 {
-	uint32_t node = 0, depth = 0, number = 0;
+	const uint32_t cpu_depth = tree->shape.by_cpu ? groups_depth(tree) + 1 : UINT32_MAX;
+	uint32_t node = 0, depth = 0, number = 0, part = 1;
+	const struct label *cpu = NULL;
 
 	do {
 		const struct tree_node *at = &tree->nodes.at[node];
@@ -114,10 +125,15 @@ static int add_images(const struct tree *tree, const struct film *film, const st
 			images->of[images->path[--images->length]].open--;
 		if (at->group)
 			number = at->group;
+		if (depth == cpu_depth)
+			cpu = &tree->labels.all.at[at->label];
+		part += at->group || depth == cpu_depth;
 		group = new_group(tree, film, number);
+		group.cpu = cpu;
 		group.image = &tree->labels.all.at[at->label];
-		/* kind 0: the root and the groups, in which nothing is spent */
-		if (group.image->kind && !add_node(images, at, &group, number, groups))
+		/* kind 0: the root and the groups, in which nothing is spent, as in a CPU's mark */
+		if (group.image->kind && depth != cpu_depth &&
+		    !add_node(images, at, &group, part, groups))
 			return -ENOMEM;
 		images->of[at->label].open++;
 		images->path[images->length++] = at->label;
@@ -153,7 +169,7 @@ static unsigned int marks_of(const struct shape *shape)
 static int add_waits(const struct tree *tree, const struct film *film, struct groups *groups)
 {
 	const struct shape *shape = &tree->shape;
-	uint32_t base = tree->groups.count ? tree->nodes.at[tree->groups.at[0].node].depth : 0;
+	uint32_t base = groups_depth(tree);
 
 	for (uint32_t i = 1; i < tree->nodes.count; i++) {
 		const struct tree_node *node = &tree->nodes.at[i];

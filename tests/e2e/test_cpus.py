@@ -9,6 +9,7 @@ import pytest
 
 from asking import playing
 from harness import needs_root, running
+from test_serve import serving
 
 CPUS = sorted(os.sched_getaffinity(0))
 
@@ -60,13 +61,27 @@ def test_a_choice_of_samples(pinned):
     assert group["cpu"] == FIRST
 
 
+def totals_of(flame):
+    """Of what stands at the root of an answer of the API, by name."""
+    nodes, names = flame["nodes"], flame["labels"]["name"]
+    return {names[label]: total for label, total in zip(nodes["label"], nodes["total"])
+            if re.fullmatch(r"\[(CPU \d+|unknown CPU)\]", names[label])}
+
+
 def test_served(pinned, shared_lab):
     film, _ = pinned
     with playing(shared_lab.stackcam, film.path) as player:
-        flame = player.ask("flame", by="cpu")
-    names = (flame["labels"]["name"][label] for label in flame["nodes"]["label"])
-    totals = {name: total for name, total in zip(names, flame["nodes"]["total"]) if name.startswith("[CPU ")}
+        totals = totals_of(player.ask("flame", by="cpu"))
     assert totals == {f"[CPU {group['cpu']}]": group["total"] for group in film.json("--by", "cpu")["groups"]}
+
+
+@pytest.mark.parametrize("options, name", [(("--sample-cpu",), f"[CPU {FIRST}]"), ((), "[unknown CPU]")])
+def test_served_while_it_is_recorded(lab, tmp_path, options, name):
+    """Where films do not have it, the answer says so: there may be such films among others."""
+    with running("taskset", "-c", FIRST, lab.program("split"), 100), serving(lab, tmp_path / "store", *options) as serve:
+        serve.wait_for_function("f70", comm="split")
+        flame = serve.get("flame", by="cpu", comm="split")
+        assert totals_of(flame) == {name: flame["sum"]["total"]}
 
 
 def test_another_cpu_is_a_difference(pinned, shared_lab):

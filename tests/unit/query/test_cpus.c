@@ -120,6 +120,40 @@ static void test_within_threads(void **state)
 	film_free(film);
 }
 
+/* Each image has a row for each CPU, and CPUs themselves have none. */
+static void test_images(void **state)
+{
+	static const struct {
+		const char *cpu, *image;
+		uint64_t total;
+	} wanted[] = {{"[unknown CPU]", "server", 32},
+		      {"[CPU 0]", "[unknown]", 16},
+		      {"[CPU 11]", "server", 14},
+		      {"[CPU 0]", "server", 1}};
+	const size_t count = sizeof(wanted) / sizeof(wanted[0]);
+	struct film *film = film_of(1);
+	struct report report;
+	struct question q;
+
+	(void)state;
+	for (int by_process = 0; by_process < 2; by_process++) {
+		q = by(by_process ? "process,cpu,image" : "image,cpu");
+		assert_int_equal(report_make(film, &q, false, &report, NULL), 0);
+		assert_int_equal(report.groups.count, count);
+		for (size_t i = 0; i < count; i++) {
+			const struct group *group = &report.groups.at[i];
+
+			assert_string_equal(group->cpu->name, wanted[i].cpu);
+			assert_string_equal(group->image->name, wanted[i].image);
+			assert_int_equal(group->total, wanted[i].total);
+			assert_int_equal(group->self, wanted[i].total);
+			assert_true(by_process == !!group->process);
+		}
+		report_free(&report);
+	}
+	film_free(film);
+}
+
 static void test_some_samples(void **state)
 {
 	struct question q = by("cpu");
@@ -243,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_within_threads),
+		cmocka_unit_test(test_images),
 		cmocka_unit_test(test_some_samples),
 		cmocka_unit_test(test_films_that_do_not_say),
 		cmocka_unit_test(test_nothing_selected),
