@@ -29,6 +29,7 @@ static const char *const names[FILM_ROLE_RUNS] = {
 	[FILM_ROLE_FOR_WORK] = "for-work",
 	[FILM_ROLE_LIBRARY] = "library",
 	[FILM_ROLE_PROGRAM] = "program",
+	[FILM_ROLE_RECORDER] = "recorder",
 };
 
 /* What stands in the place of a number. */

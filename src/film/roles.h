@@ -45,7 +45,8 @@ enum film_role {
 	 * of a language's library or its runtime, not of the program: says little of what it does
 	 */
 	FILM_ROLE_LIBRARY,
-	FILM_ROLE_PROGRAM, /* though by another pattern it is of a library */
+	FILM_ROLE_PROGRAM,  /* though by another pattern it is of a library */
+	FILM_ROLE_RECORDER, /* the recorder put it into the program */
 	/* runs tasks that share its thread: plus an enum film_task_kind */
 	FILM_ROLE_RUNS,
 	FILM_ROLES = FILM_ROLE_RUNS + FILM_TASK_KINDS

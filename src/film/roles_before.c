@@ -126,6 +126,7 @@ const char film_roles_before[] =
 	"library file libasan*\n"
 	"library script */lib/python3*\n"
 	"program script *-packages/*\n"
+	"recorder file libstackcam-*\n"
 	/* what runs tasks that share threads */
 	"runs-asyncio * BaseEventLoop._run_once*\n"
 	"runs-node * node::SpinEventLoop*\n"

@@ -61,6 +61,8 @@ static const struct film_role_row functions[] = {
 	{FILM_ROLE_TAKES_WORK, FILM_FRAME_NATIVE, "tokio::runtime::blocking::pool::Inner::run*"},
 	{FILM_ROLE_RUNS + FILM_TASKS_TOKIO, FILM_FRAME_NATIVE, "tokio::runtime::*"},
 	{FILM_ROLE_RUNS + FILM_TASKS_TOKIO, FILM_ROLES_OF_THREAD, "tokio-runtime-w*"},
+	/* inject/ */
+	{FILM_ROLE_RECORDER, FILM_ROLES_OF_FILE, "libstackcam-*"},
 	/* of Rust and C++ what waits, and files whose code is on the way of every program */
 	{FILM_ROLE_LIBRARY, FILM_FRAME_NATIVE, "std::sync::*"},
 	{FILM_ROLE_LIBRARY, FILM_FRAME_NATIVE, "std::sys::*"},

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "show/explain.h"
@@ -55,17 +54,17 @@ static void thread_words(const struct film *film, uint32_t thread, struct buf *w
 }
 
 /* "cuMemcpyDtoH_v2 < download < step": the innermost functions of a launch. */
-static void stack_words(const struct film *film, uint32_t stack, struct buf *words)
+static void stack_words(const struct gpu_text *t, uint32_t stack, struct buf *words)
 {
+	const struct film *film = t->film;
 	unsigned int shown = 0;
 
 	for (; stack && shown < FRAMES_SHOWN; stack = film->stacks[stack].parent) {
 		const struct film_frame *frame = &film->frames[film->stacks[stack].frame];
 		const char *name = film->functions[frame->function].name;
 
-		/* frames of stackcam's own library are left out */
 		if (!frame->function || !*name || frame->kind == FILM_FRAME_KERNEL ||
-		    strstr(film->images[frame->image].path, "libstackcam-"))
+		    t->gpu->images[frame->image])
 			continue;
 		buf_put_text(words, shown++ ? " < " : "");
 		buf_put_text(words, name);
@@ -134,7 +133,7 @@ static void reason_words(const struct gpu_text *t, const struct explain_gpu_devi
 		buf_put_text(words, "mostly because kernels waited for copies, longest ");
 		buf_put_text(words, name_of(t->film, device->copies.at[0].name));
 		buf_put_text(words, ", by ");
-		stack_words(t->film, device->copies.at[0].stack, words);
+		stack_words(t, device->copies.at[0].stack, words);
 		break;
 	case EXPLAIN_GPU_SHORT:
 		words_value(time, sizeof(time), "ns",
@@ -260,7 +259,7 @@ static int put_copies(const struct gpu_text *t, const struct explain_gpu_device 
 		put_row(t, 1, copies->ns);
 		buf_put_text(&words, name_of(t->film, copies->name));
 		buf_printf(&words, ", %llu of them, by ", (unsigned long long)copies->count);
-		stack_words(t->film, copies->stack, &words);
+		stack_words(t, copies->stack, &words);
 		err = put_line(t, &words);
 	}
 	if (!err && rest) {

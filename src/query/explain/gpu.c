@@ -438,6 +438,8 @@ int explain_gpu_make(struct explain_gpu *gpu, struct film *film, struct explaine
 	err = filter_span(filter, &film->info, &gpu->from, &gpu->to, why);
 	if (!err)
 		err = filter_apply(filter, film, &kept, why);
+	if (!err)
+		err = roles_of_images(film, roles_bit(FILM_ROLE_RECORDER), &gpu->images);
 	if (gpu->from < film->info.start)
 		gpu->from = film->info.start;
 	if (gpu->to > film->info.end)
@@ -474,4 +476,5 @@ void explain_gpu_free(struct explain_gpu *gpu)
 		vec_free(&device->copies);
 	}
 	vec_free(&gpu->devices);
+	free(gpu->images);
 }

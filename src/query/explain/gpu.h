@@ -54,6 +54,7 @@ struct explain_gpu_device {
 struct explain_gpu {
 	uint64_t from, to;
 	vec(struct explain_gpu_device) devices; /* by process and number */
+	uint32_t *images; /* by id: whether it has FILM_ROLE_RECORDER, a set of roles */
 };
 
 /*
