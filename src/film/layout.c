@@ -247,16 +247,32 @@ static void put_column(struct columns *c, const struct layout_column *column, ui
 		columns_put(c, g->numbers, count);
 }
 
+/*
+ * How many columns a block has: the last ones that blocks of earlier versions lack are left out
+ * where they say nothing, and readers of these versions can read it.
+ */
+static unsigned int count_columns(const struct layout *layout, const struct gathered *columns)
+{
+	unsigned int count = layout->count;
+
+	while (count && layout->columns[count - 1].later && !columns[count - 1].varies &&
+	       !columns[count - 1].first)
+		count--;
+	return count;
+}
+
 void layout_put(struct columns *c, const struct layout *layout, uint64_t first, const void *rows,
 		size_t count)
 {
 	struct gathered columns[LAYOUT_COLUMNS_MAX];
+	unsigned int put;
 
 	if (!gather_rows(c, layout, rows, count, columns)) {
 		c->failed = true;
 		return;
 	}
-	for (unsigned int i = 0; i < layout->count; i++)
+	put = count_columns(layout, columns);
+	for (unsigned int i = 0; i < put; i++)
 		put_column(c, &layout->columns[i], first, &columns[i], count);
 }
 

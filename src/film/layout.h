@@ -49,7 +49,10 @@ struct layout_column {
 	enum layout_table id_of;
 	enum layout_how how;
 	bool needed; /* it is not 0 */
-	/* the last ones: blocks of earlier versions end before it, and it is 0 there */
+	/*
+	 * the last ones: blocks of earlier versions, and those in which they are all 0, end before
+	 * it, and it is 0 there
+	 */
 	bool later;
 	uint32_t most; /* 0: what its bytes can hold */
 };

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sqlite3.h>
+
 /* first: cmocka has a macro fail() */
 #include "base/buf.h"
 #include "film/column.h"
@@ -193,6 +195,45 @@ static void test_earlier_films_do_not_know(void **state)
 	remove_folder();
 }
 
+static void read_block(const char *path, struct buf *data)
+{
+	sqlite3 *db;
+	sqlite3_stmt *query;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT data FROM block", -1, &query, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+	buf_put(data, sqlite3_column_blob(query, 0), (size_t)sqlite3_column_bytes(query, 0));
+	assert_int_equal(sqlite3_step(query), SQLITE_DONE);
+	sqlite3_finalize(query);
+	sqlite3_close(db);
+}
+
+/* What is not known takes no room, and earlier versions read the film. */
+static void test_written_as_before(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create_with(path, THREADS, STACKS);
+	struct buf written = {0}, before = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < OLD; i++) {
+		struct film_sample sample = sample_number(i);
+
+		film_sample(w, 1, sample.time, sample.thread, sample.stack, sample.value);
+	}
+	close_film(w, test_info.start + OLD * STEP);
+	read_block(path, &written);
+	replace_block(path, NULL);
+	read_block(path, &before);
+	assert_int_equal(written.count, before.count);
+	assert_memory_equal(written.at, before.at, before.count);
+	buf_free(&written);
+	buf_free(&before);
+	remove_folder();
+}
+
 static void test_no_such_cpu(void **state)
 {
 	static const uint64_t most = UINT16_MAX, more = UINT16_MAX + 1ull;
@@ -223,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_read_as_written),
 		cmocka_unit_test(test_merged_as_written),
 		cmocka_unit_test(test_earlier_films_do_not_know),
+		cmocka_unit_test(test_written_as_before),
 		cmocka_unit_test(test_no_such_cpu),
 	};
 
