@@ -126,7 +126,7 @@ def test_slices_have_their_reason_their_stack_and_who_made_them_ready(made, plac
                                         "lanes": f"{lane['pid']}.g{receiver}"})
         (drawn,) = found["lanes"]
         assert drawn["goroutine"] and drawn["runs"]
-        start, end = longest(drawn["runs"])
+        start, end = longest(drawn["runs"], found["classes"].index("channel"))
         slice_ = played.of_timeline("slice", event="go-lanes", lane_pid=lane["pid"], lane_tid=receiver, lane_goroutine=1,
                             at=wall(found["base"], (start + end) // 2))["slice"]
     finally:
@@ -143,12 +143,12 @@ def wall(base, ns):
     return f"{at // 10**9}.{at % 10**9:09}"
 
 
-def longest(runs):
-    """Of numbers as the API has them, where the longest run begins and ends."""
+def longest(runs, kind):
+    """Of numbers as the API has them, where the longest run of a class begins and ends."""
     at, found = 0, (0, 0)
-    for gap, length, *_ in zip(*[iter(runs)] * 5):
+    for gap, length, of, *_ in zip(*[iter(runs)] * 5):
         at += gap
-        if length > found[1] - found[0]:
+        if of == kind and length > found[1] - found[0]:
             found = (at, at + length)
         at += length
     return found

@@ -549,7 +549,7 @@ def test_what_does_not_fit_is_counted(lab):
         assert tracer.stdout.readline() == b"ready\n", tracer.stderr.read()
         os.kill(tracer.pid, signal.SIGSTOP)
         program, = Running(tracer).children()
-        ended = wait_until(lambda: state_of(program) == "Z")
+        ended = wait_until(lambda: state_of(program) == "Z", 3 * PATIENCE)
         os.kill(tracer.pid, signal.SIGCONT)
         assert ended
         assert tracer.wait(timeout=PATIENCE) == 0, tracer.stderr.read()
