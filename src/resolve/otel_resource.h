@@ -9,20 +9,9 @@
 #include "process/targets.h"
 
 /*
- * What a program says of itself: OpenTelemetry's process context (OTEP 4719, "Process Context").
- * Its SDK makes a mapping called OTEL_CTX, which begins with
- *
- *	signature	"OTEL_CTX", written last
- *	version		u32: 2
- *	size		u32, bytes of the payload
- *	published	u64, ns; another one after each change, 0 while it is changed
- *	payload		u64, its address
- *
- * The payload is the message ProcessContext of opentelemetry-proto (process_context.proto): field 1
- * is a Resource, of which field 1 are attributes, with a key in field 1 and a value in field 2.
+ * Which service a program says it is, in its process context (process/otel_context.h).
  */
 enum {
-	OTEL_PAYLOAD_MAX = 65536,
 	OTEL_KEYS = 5,
 	/* bytes of a text of these attributes, with the zero at its end */
 	OTEL_RESOURCE_SIZE = OTEL_KEYS * (FILM_LABEL_KEY_MAX + FILM_LABEL_VALUE_MAX + 2)

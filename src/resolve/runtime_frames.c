@@ -208,6 +208,9 @@ static uint32_t without_name(struct runtime_frames *frames, const struct runtime
 	char words[64];
 
 	frames->losses[type->id][loss]++;
+	/* a sample goes without labels */
+	if (type->labels_threads)
+		return 0;
 	clear_names(frames, type);
 	snprintf(words, sizeof(words), "[unknown %s function]", type->name);
 	runtime_names_add(&frames->names, words, NULL, 0);
@@ -365,6 +368,8 @@ uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_
 	known = find_known(book, key);
 	if (!known) {
 		err = look_up(frames, type, &at, state, words);
+		if (err == -ENODATA)
+			return 0;
 		if (err)
 			return without_name(frames, type, err);
 		fresh.key = key;
@@ -395,7 +400,9 @@ void runtime_frames_tell_losses(const struct runtime_frames *frames)
 		for (loss = 0; loss < LOSSES; loss++) {
 			uint64_t count = frames->losses[type->id][loss];
 
-			snprintf(words, sizeof(words), "%s frame without a name: %s", type->name,
+			snprintf(words, sizeof(words), "%s %s: %s", type->name,
+				 type->labels_threads ? "labels of a sample lost"
+						      : "frame without a name",
 				 loss_words[loss]);
 			if (count)
 				film_loss(frames->film, 0, words, count);

@@ -161,7 +161,7 @@ static void read_image(struct runtimes *runtimes, struct image_runtimes *known,
 	}
 	/* the earliest moment: the kernel side is shown nothing that needs them before */
 	for (i = 0; runtime_types[i]; i++)
-		if (known->suspects >> i & 1)
+		if (known->suspects >> i & 1 && !runtime_types[i]->labels_threads)
 			need_steps(runtimes, runtime_types[i]);
 }
 
@@ -411,6 +411,16 @@ struct runtimes_mark runtimes_home(const struct process_runtimes *of)
 	return (struct runtimes_mark){0};
 }
 
+uint32_t runtimes_context(const struct process_runtimes *of)
+{
+	const struct attached *attached;
+
+	for (attached = of->first; attached; attached = attached->next)
+		if (attached->ready && attached->type->labels_threads)
+			return attached->data;
+	return 0;
+}
+
 static const struct runtime_type *type_of(uint32_t runtime)
 {
 	size_t i;
@@ -590,7 +600,8 @@ void runtimes_turn(struct runtimes *runtimes, struct film_writer *film)
 
 static void say_refusal(const struct refusal *refusal, char *to, size_t size)
 {
-	snprintf(to, size, "%s frames not looked for: %s", refusal->type->name, refusal->words);
+	snprintf(to, size, "%s %s not looked for: %s", refusal->type->name,
+		 refusal->type->labels_threads ? "labels" : "frames", refusal->words);
 }
 
 void runtimes_refusal(const struct runtimes *runtimes, char *to, size_t size)

@@ -67,6 +67,9 @@ struct runtimes_mark runtimes_jit(const struct process_runtimes *of);
 /* The runtime at which an interrupted walk can restart (bpf/unwind/restart.h); 0: none. */
 struct runtimes_mark runtimes_home(const struct process_runtimes *of);
 
+/* Reference to the data by which its threads' labels are found (labels_threads); 0: none. */
+uint32_t runtimes_context(const struct process_runtimes *of);
+
 /*
  * The id of a runtime's frame, named; 0: the film is full. *is_part is set if the frame belongs to
  * an adjacent frame of the runtime.

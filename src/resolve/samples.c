@@ -281,7 +281,8 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	samples->frame_count = count;
 	user = (struct stack_user){process,	    &filmed->row, &filmed->runtimes,
 				   samples->frames, count,	  record->head.time};
-	if ((end == UNWIND_END_ROOT || stack_push_mark(&samples->rows, &place.stack, end)) &&
+	if (stack_push_context(&samples->rows, &place.stack, &user, record->context) &&
+	    (end == UNWIND_END_ROOT || stack_push_mark(&samples->rows, &place.stack, end)) &&
 	    stack_push_user(&samples->rows, &place.stack, &user))
 		stack_push_kernel(&samples->rows, &place.stack, recorded + record->user_frames,
 				  record->kernel_frames);

@@ -347,7 +347,7 @@ static struct space_value value_of(const struct spaces *spaces, const struct spa
 	return (struct space_value){
 		.space = {space->mappings, space->count, space->generation, space->exec_id,
 			  space->jit.runtime, space->jit.data, space->home.runtime,
-			  space->home.data},
+			  space->home.data, space->context, 0},
 		.patience = spaces->patience,
 	};
 }
@@ -404,6 +404,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		.jit = runtimes_jit(runtimes),
 		.jit_debug = space->jit_debug,
 		.home = runtimes_home(runtimes),
+		.context = runtimes_context(runtimes),
 		.published = clock_ns(),
 		.shown = !process->end,
 	};

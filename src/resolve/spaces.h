@@ -45,6 +45,7 @@ struct space {
 	struct runtimes_mark jit;    /* for code that its runtime generates */
 	struct jit_debug *jit_debug; /* tables of code that no file backs; null: none were found */
 	struct runtimes_mark home;   /* runtimes_home() */
+	uint32_t context;	     /* runtimes_context() */
 	uint64_t published;	     /* time of publication, ns */
 	bool shown;		     /* the kernel side can see it */
 };

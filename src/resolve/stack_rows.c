@@ -121,3 +121,18 @@ bool stack_push_user(struct stack_rows *rows, uint32_t *stack, const struct stac
 	}
 	return true;
 }
+
+bool stack_push_context(struct stack_rows *rows, uint32_t *stack, const struct stack_user *user,
+			uint64_t context)
+{
+	const uint64_t words[] = {UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_OTEL, 0, 0), context};
+	const struct runtime_place place = {words, words + 2, user->time};
+	bool is_part = false;
+	uint32_t frame;
+
+	if (!context)
+		return true;
+	frame = runtimes_frame(rows->runtimes, user->runtimes, user->process, &place, &is_part);
+	/* what it has lost is counted */
+	return !frame || stack_push(rows, stack, frame, FILM_HOW_EXACT);
+}

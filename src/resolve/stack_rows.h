@@ -41,6 +41,13 @@ struct stack_user {
 	uint32_t count;	       /* number of words */
 	uint64_t time;
 };
+
+/*
+ * Pushes what the thread's program publishes of its work, as labels, if it was read (struct
+ * capture_record).
+ */
+bool stack_push_context(struct stack_rows *rows, uint32_t *stack, const struct stack_user *user,
+			uint64_t context);
 bool stack_push_user(struct stack_rows *rows, uint32_t *stack, const struct stack_user *user);
 
 #endif

@@ -7,7 +7,7 @@
 
 const struct runtime_type *const runtime_types[] = {
 	&runtime_python, &runtime_hotspot, &runtime_go, &runtime_lua,
-	&runtime_luajit, &runtime_v8,	   NULL};
+	&runtime_luajit, &runtime_v8,	   &runtime_otel, NULL};
 
 /*
  * Bytes; steps: instructions, or comparing a symbol with what is looked for. What is known takes

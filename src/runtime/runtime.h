@@ -113,6 +113,11 @@ struct runtime_type {
 	 */
 	bool restarts;
 	/*
+	 * It has no frames, and no step: what a thread shows of its work is read where a walk begins
+	 * (bpf/runtime/otel/otel.h), and name_of() makes labels of it. One type has that.
+	 */
+	bool labels_threads;
+	/*
 	 * Native frames of the runtime's own image that stand between its frames are a part of
 	 * them, and only shown on request. So are those nearer to the leaf, if this is set: what
 	 * the interpreter does for a function counts as that function's own time.
@@ -173,7 +178,8 @@ struct runtime_type {
 
 	/*
 	 * Names the frame of two words (unwind/abi.h). 0; -ESTALE: the object is gone or another
-	 * one by now; -EFAULT: its memory cannot be read; -ESRCH: the process is gone.
+	 * one by now; -EFAULT: its memory cannot be read; -ESRCH: the process is gone; -ENODATA: it
+	 * is no frame after all.
 	 */
 	int (*name_of)(const struct runtime_at *at, void *state, const uint64_t words[2],
 		       struct runtime_names *names);
@@ -222,7 +228,7 @@ void runtime_budget(struct budget *budget);
 extern const struct runtime_type *const runtime_types[];
 
 extern const struct runtime_type runtime_python, runtime_hotspot, runtime_go, runtime_lua,
-	runtime_luajit, runtime_v8;
+	runtime_luajit, runtime_v8, runtime_otel;
 
 /*
  * For the files of runtimes. Read numbers and strings of a process; each returns 0 or what read()

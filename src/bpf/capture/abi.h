@@ -164,6 +164,8 @@ struct capture_record {
 	__u8 as_before;
 	/* number by which later records of the thread may refer to this stack; 0: none will */
 	__u32 stack;
+	/* what its program publishes of the thread is kept under this key; 0: nothing */
+	__u64 context;
 };
 
 /*
@@ -230,6 +232,8 @@ struct capture_handover {
 	X(INSPECT_RATE, PART, "call not shown: --rate was reached")                                \
 	X(INSPECT_OPEN, PART, "end of a call not seen: too many calls are open")                   \
 	X(DISK_REQUESTS, PART, "thread of a request to a disk not known: too many at once")        \
+	X(CONTEXT, PART,                                                                           \
+	  "labels of a sample lost: what its program publishes of the thread is not in memory")    \
 	X(LOG_RATE, SAMPLE, "write to a log lost: --logs-rate was reached")                        \
 	X(RDMA_UNREAD, PART, "ends of RDMA operations not seen: a completion could not be read")
 

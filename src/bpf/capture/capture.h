@@ -303,6 +303,7 @@ static __always_inline void capture_blank(struct capture_record *record, __u32 k
 	record->handed_over = 0;
 	record->stack = 0;
 	record->as_before = 0;
+	record->context = 0;
 }
 
 /* Begins the record of the current thread. kind: of the source; value: in the unit of its event. */

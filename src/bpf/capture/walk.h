@@ -50,6 +50,9 @@ static __always_inline void capture_clear_walk(struct capture_scratch *scratch,
 	}
 }
 
+/* What the thread's program publishes of it (bpf/runtime/otel/otel.h). */
+int otel_thread(struct capture_scratch *s, __u32 reference);
+
 /* False: it cannot be walked here. */
 static __always_inline bool capture_find_tables(struct capture_scratch *scratch,
 						struct task_struct *task)
@@ -67,6 +70,8 @@ static __always_inline bool capture_find_tables(struct capture_scratch *scratch,
 	w->home_data = value->space.home_data;
 	w->doubted = value->doubted != 0;
 	scratch->record.generation = w->generation = value->space.generation;
+	if (value->space.context)
+		otel_thread(scratch, value->space.context);
 	return true;
 }
 

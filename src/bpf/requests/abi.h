@@ -5,6 +5,7 @@
 /* The records of requests.bpf.c about the data that programs send and receive. */
 
 #include "bpf/capture/abi.h"
+#include "bpf/capture/tls_abi.h"
 
 enum {
 	/* A socket received or sent data: a struct requests_wire. */
@@ -99,9 +100,8 @@ enum requests_tls_place {
  * Where a process publishes the trace context of its threads: a pointer, and offsets in its target.
  */
 struct requests_context {
-	__s64 offset; /* of the pointer, from the thread pointer or the module's TLS block */
-	__u32 module; /* 0: the pointer has a fixed offset from the thread pointer */
-	__u8 trace_at, span_at, valid_at, unused;
+	struct tls_place at;
+	__u8 trace_at, span_at, valid_at, unused[5];
 };
 
 /* Offsets in the structures of a Go process, and counts of the kernel side. */

@@ -10,6 +10,7 @@
  * process has the pointer (sources/requests/context.c).
  */
 #include "bpf/capture/maps.h"
+#include "bpf/capture/tls.h"
 #include "bpf/requests/abi.h"
 
 #define REQUESTS_CONTEXTS 4096
@@ -21,25 +22,6 @@ struct {
 	__type(value, struct requests_context);
 } requests_contexts SEC(".maps");
 
-/* glibc's tcbhead_t has the thread's table of modules there; an entry is two words. */
-#define DTV_FROM_FS 8
-#define DTV_ENTRY   16
-
-/* Where the current thread has the pointer; 0: nowhere yet. */
-static __always_inline __u64 requests_context_at(const struct requests_context *where)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 base = TASK_THREAD_POINTER(task), table, block;
-
-	if (!where->module)
-		return base + where->offset;
-	if (bpf_probe_read_user(&table, sizeof(table), (void *)(base + DTV_FROM_FS)) ||
-	    bpf_probe_read_user(&block, sizeof(block), (void *)(table + DTV_ENTRY * where->module)))
-		return 0;
-	/* -1: the thread has not used it */
-	return block + 1 > 1 ? block + where->offset : 0;
-}
-
 /* Puts the ids into a record, if the thread has some. */
 static __noinline int requests_context_take(struct requests_wire *wire)
 {
@@ -50,7 +32,7 @@ static __noinline int requests_context_take(struct requests_wire *wire)
 
 	if (!where)
 		return 0;
-	at = requests_context_at(where);
+	at = tls_variable_at(&where->at);
 	if (!at || bpf_probe_read_user(&context, sizeof(context), (void *)at) || !context ||
 	    bpf_probe_read_user(&valid, sizeof(valid), (void *)(context + where->valid_at)) ||
 	    valid != 1)

@@ -57,6 +57,11 @@ enum unwind_runtime {
 #define X(NAME, name) UNWIND_RUNTIME_##NAME,
 	UNWIND_RUNTIMES(X)
 #undef X
+	/*
+	 * What programs publish of their threads: labels of samples, and no frame of a stack
+	 * (runtime/otel/otel.h)
+	 */
+	UNWIND_RUNTIME_OTEL,
 	UNWIND_RUNTIME_COUNT
 };
 
@@ -209,6 +214,8 @@ struct unwind_space {
 	__u32 jit_runtime, jit_data;
 	/* The same for the runtime at which a walk can restart (restart.h); 0: none. */
 	__u32 home_runtime, home_data;
+	__u32 context; /* reference to where threads show what they work for; 0: nowhere */
+	__u32 unused;
 };
 
 /*

@@ -7,6 +7,7 @@
  * however many runtimes there are.
  */
 #include "bpf/capture/walk.h"
+#include "bpf/runtime/otel/otel.h"
 #include "bpf/unwind/runtimes.h"
 
 /*

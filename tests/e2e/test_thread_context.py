@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs publish of their threads (OTEP 4947) becomes labels of samples."""
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import filming, needs_root, running, wait_until
+
+pytestmark = needs_root
+
+SOURCE = Path(__file__).resolve().parents[1] / "programs" / "thread_context.c"
+# the models of thread-local storage: by the program itself, and of a library as each of its dialects has it
+MODELS = {
+    "program": (["-DCONTEXT_OWN", "-Wl,--export-dynamic-symbol=otel_thread_ctx_v1"], None),
+    "initial exec": ([], ["-ftls-model=initial-exec"]),
+    "global dynamic": ([], []),
+    "descriptors": ([], ["-mtls-dialect=gnu2"]),
+}
+BUY, READ, SLEEP = "http.route=/buy,user=7", "http.route=/read", "http.route=/sleep"
+
+
+def build(folder, model):
+    own, library = MODELS[model]
+    command = ["gcc", "-O1", "-g", "-D_GNU_SOURCE", "-pthread", SOURCE, "-o", folder / "thread_context", *own]
+    if library is not None:
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-DCONTEXT_LIBRARY", *library, SOURCE, "-o", folder / "libcontext.so"], check=True)
+        command += [folder / "libcontext.so", f"-Wl,-rpath,{folder}"]
+    subprocess.run(command, check=True)
+    return folder / "thread_context"
+
+
+def labels_of(stacks, function):
+    """Time by label of the stacks with the function; "": without one."""
+    found = {}
+    for stack, value in stacks:
+        if function in stack:
+            label = stack[0] if "=" in stack[0] else ""
+            found[label] = found.get(label, 0) + value
+    return found
+
+
+def has_label(film, label, *options):
+    return label in film.report("--format", "folded", "--by", "label", *options, check=False).stdout
+
+
+def most(found):
+    return max(found, key=found.get) if found else None
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_labels_are_those_of_the_work(lab, tmp_path, model):
+    program = build(tmp_path, model)
+    with running(program) as target:
+        with filming(lab, "-e", "on-cpu,off-cpu", "-p", target.process.pid) as film:
+            assert wait_until(lambda: has_label(film, BUY) and has_label(film, SLEEP, "-e", "off-cpu"))
+            # as long again, when all of it is known
+            before = film.json()["event"]["total"]
+            assert wait_until(lambda: film.json()["event"]["total"] > 2 * before + 10 ** 9)
+    stacks = film.folded("--by", "label")
+    bought, read = labels_of(stacks, "buys"), labels_of(stacks, "reads")
+    # the first samples come before it is known where the program has its context
+    assert most(bought) == BUY and set(bought) <= {BUY, ""}, bought
+    assert most(read) == READ and set(read) <= {READ, ""}, read
+    assert set(labels_of(stacks, "others")) == {""}, "a record that is not valid, or none"
+    assert 0.6 < bought[BUY] / (bought[BUY] + read[READ]) < 0.8
+    slept = labels_of(film.folded("-e", "off-cpu", "--by", "label"), "sleeps")
+    assert most(slept) == SLEEP and set(slept) <= {SLEEP, ""}, slept
+    # labels are no frames, unless they are asked for
+    assert not any("http.route" in frame for stack, _ in film.folded() for frame in stack)
