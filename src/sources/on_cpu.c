@@ -27,6 +27,7 @@ struct on_cpu {
 enum {
 	FREQUENCY,
 	SAMPLE_CPU,
+	TRACE_IDS,
 };
 
 static unsigned int frequency_of(const struct source *source)
@@ -115,6 +116,7 @@ static void prepare(struct source *source)
 {
 	source->host->probes->rodata->on_cpu_period = period_of(source);
 	source->host->probes->rodata->on_cpu_sample_cpu = source->settings->values[SAMPLE_CPU];
+	source->host->probes->rodata->otel_wants_ids = source->settings->values[TRACE_IDS];
 }
 
 static int attach(struct source *source, struct fail *why)
@@ -184,6 +186,11 @@ static const struct source_option options[] = {
 		       "samples per second and CPU, 1 to 10000 (default 99)", 1, 10000, 99},
 	[SAMPLE_CPU] = {"sample-cpu", 0, false, NULL,
 			"of on-cpu: keep the CPU of each sample, for report --by cpu", 0, 1, 0},
+	[TRACE_IDS] =
+		{"trace-ids", 0, false, NULL,
+		 "labels also have the trace and the span of a thread, where programs publish "
+		 "them",
+		 0, 1, 0},
 	{0},
 };
 

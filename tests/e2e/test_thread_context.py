@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What programs publish of their threads (OTEP 4947) becomes labels of samples."""
 
-import gzip
-import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -71,3 +70,32 @@ def test_labels_are_those_of_the_work(lab, tmp_path, model):
     assert most(slept) == SLEEP and set(slept) <= {SLEEP, ""}, slept
     # labels are no frames, unless they are asked for
     assert not any("http.route" in frame for stack, _ in film.folded() for frame in stack)
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="no reader of pprof's format but stackcam's")
+def test_labels_of_pprof(lab, tmp_path):
+    """The same as labels of samples, and by request, if that is asked for: each byte of an id is the context's number."""
+    with running(build(tmp_path, "program")) as target:
+        with filming(lab, "--trace-ids", "-p", target.process.pid) as film:
+            assert wait_until(lambda: has_label(film, BUY) and has_label(film, READ))
+    profile = tmp_path / "film.pb.gz"
+    profile.write_bytes(film.report("--format", "pprof", text=False).stdout)
+    done = subprocess.run(["go", "tool", "pprof", "-raw", profile], capture_output=True, text=True, check=True)
+    labels = {line.strip() for line in done.stdout.splitlines() if "http.route:" in line}
+    for route, user, number in (("/buy", "user:[7]", "01"), ("/read", "", "02")):
+        of_route = [line for line in labels if f"http.route:[{route}]" in line]
+        assert of_route, labels
+        assert all(f"trace_id:[{number * 16}]" in line and f"span_id:[{number * 8}]" in line and user in line for line in of_route), of_route
+
+
+def test_what_is_no_record(lab, tmp_path):
+    """Pointers to nowhere, lengths beyond all bounds, numbers without names: no label comes from them, and the film says so."""
+    lost = "labels of a sample lost: what its program publishes of the thread is not in memory"
+    with running(build(tmp_path, "program"), "hostile") as target:
+        with filming(lab, "-p", target.process.pid) as film:
+            assert wait_until(lambda: has_label(film, BUY) and film.json()["loss"].get(lost, 0) > 10)
+        assert target.process.poll() is None
+    stacks = film.folded("--by", "label")
+    assert set(labels_of(stacks, "garbles")) == {""}, labels_of(stacks, "garbles")
+    assert most(labels_of(stacks, "buys")) == BUY
+    assert film.json()["loss"][lost]

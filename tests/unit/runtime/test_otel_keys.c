@@ -3,6 +3,8 @@
 #include "../prelude.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/protobuf.h"
