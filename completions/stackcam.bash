@@ -84,7 +84,7 @@ _stackcam_options()
 	record)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
 			--no-randomize-addr -e --event --min-wait --wait-stacks --machine-rate --logs --gpu-instructions --logs-rate --markers --keep-query --fault-period --mem-interval --gpu-budget --mem-budget --mem-inject --mem-java --exact --go-min-wait
-			-F --frequency --sample-cpu -d --duration -o --output --label --kernel-only --user-only
+			-F --frequency --trace-ids --sample-cpu -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines --flight --flight-memory -q --quiet --verbose -h --help"
 		;;
 	trace)

@@ -121,7 +121,8 @@ static int read_once(const struct process *process, const struct found *context,
 	return err;
 }
 
-int otel_context_read(const struct process *process, uint8_t payload[OTEL_PAYLOAD_MAX], size_t *size)
+int otel_context_read(const struct process *process, uint8_t payload[OTEL_PAYLOAD_MAX],
+		      size_t *size)
 {
 	struct found context;
 	int err = find(process->pid, is_context, 0, &context);

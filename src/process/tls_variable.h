@@ -39,8 +39,8 @@ void tls_variable_find(const struct image *image, const char *const *names, size
 
 /*
  * Where that is in a process that has the image at the bias (address = bias + address in the
- * image). read: as in struct runtime_memory. process: its mappings show which C library it has. Returns 0; -EAGAIN: what the dynamic linker has to fill
- * in is not there yet.
+ * image). read: as in struct runtime_memory. process: its mappings show which C library it has.
+ * Returns 0; -EAGAIN: what the dynamic linker has to fill in is not there yet.
  */
 int tls_variable_place(const struct tls_variable *variable,
 		       int (*read)(void *context, void *to, size_t size, uint64_t address),

@@ -25,6 +25,12 @@
 #define NAMES_KNOWN 32768
 
 /*
+ * Different labels of a film's samples at most: each has the stacks below it for itself, and a
+ * program may have as many as it has requests.
+ */
+#define LABELS_MAX 16384
+
+/*
  * A frame that has its name. What the words point to may have been freed, and another such thing
  * may have taken its place since: so the name is looked up again, ever more seldom as long as it
  * stays the same.
@@ -48,6 +54,7 @@ enum frame_loss {
 	LOSS_UNREADABLE,
 	LOSS_GONE,
 	LOSS_UNKNOWN,
+	LOSS_FULL,
 	LOSSES
 };
 
@@ -56,6 +63,7 @@ static const char *const loss_words[LOSSES] = {
 	[LOSS_UNREADABLE] = "memory of the process could not be read",
 	[LOSS_GONE] = "the process had ended",
 	[LOSS_UNKNOWN] = "its structures were not what they should be",
+	[LOSS_FULL] = "a film has at most 16384 different ones",
 };
 
 struct runtime_frames {
@@ -68,6 +76,7 @@ struct runtime_frames {
 	struct map codes;    /* frame: enum lock_code of its functions */
 	uint64_t last_place; /* addresses of frames are just numbers */
 	uint32_t film_number;
+	uint32_t labels; /* of the film's samples, different ones */
 	/* while a frame is named */
 	struct runtime_names names;
 	uint64_t kept[2][UNWIND_KEPT_BYTES / 8];
@@ -101,6 +110,7 @@ void runtime_frames_turn(struct runtime_frames *frames, struct film_writer *film
 {
 	frames->film = film;
 	frames->film_number++;
+	frames->labels = 0;
 	known_clear(&frames->by_path);
 	known_clear(&frames->by_names);
 	map_free(&frames->codes);
@@ -179,6 +189,8 @@ static uint32_t frame_of_names(struct runtime_frames *frames, const struct runti
 	frame = known_find(&frames->by_names, &known);
 	if (frame)
 		return frame;
+	if (type->labels_threads && frames->labels++ >= LABELS_MAX)
+		return 0;
 	frame = film_frame(frames->film, image, (enum film_frame_kind)names->kind,
 			   ++frames->last_place);
 	if (!frame)
@@ -385,6 +397,7 @@ uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_
 	if (place->time < known->since)
 		return without_name(frames, type, -ESTALE);
 	*is_part = known->is_part;
+	frames->losses[type->id][LOSS_FULL] += type->labels_threads && !known->frame;
 	return known->frame;
 }
 

@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 
 const struct runtime_type *const runtime_types[] = {
-	&runtime_python, &runtime_hotspot, &runtime_go, &runtime_lua,
+	&runtime_python, &runtime_hotspot, &runtime_go,	  &runtime_lua,
 	&runtime_luajit, &runtime_v8,	   &runtime_otel, NULL};
 
 /*

@@ -113,8 +113,8 @@ struct runtime_type {
 	 */
 	bool restarts;
 	/*
-	 * It has no frames, and no step: what a thread shows of its work is read where a walk begins
-	 * (bpf/runtime/otel/otel.h), and name_of() makes labels of it. One type has that.
+	 * It has no frames, and no step: what a thread shows of its work is read where a walk
+	 * begins (bpf/runtime/otel/otel.h), and name_of() makes labels from that. One type has it.
 	 */
 	bool labels_threads;
 	/*
@@ -178,8 +178,8 @@ struct runtime_type {
 
 	/*
 	 * Names the frame of two words (unwind/abi.h). 0; -ESTALE: the object is gone or another
-	 * one by now; -EFAULT: its memory cannot be read; -ESRCH: the process is gone; -ENODATA: it
-	 * is no frame after all.
+	 * one by now; -EFAULT: its memory cannot be read; -ESRCH: the process is gone;
+	 * -ENODATA: there is nothing to name.
 	 */
 	int (*name_of)(const struct runtime_at *at, void *state, const uint64_t words[2],
 		       struct runtime_names *names);

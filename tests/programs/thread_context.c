@@ -3,7 +3,8 @@
  * Publishes what its threads work for, as OpenTelemetry's libraries do (OTEP 4947; names of
  * attributes by OTEP 4719): of each 10 ms of CPU time, 7 in buys() and 3 in reads(), each with
  * labels of its own, some in others() without, and then a sleep in sleeps(). Prints a line when it
- * is ready. With "hostile", another thread shows what no library does. Where CONTEXT_LIBRARY is defined it is the library that has the variable.
+ * is ready. With "hostile", another thread shows what no library does. Where CONTEXT_LIBRARY is
+ * defined it is the library that has the variable.
  */
 #include <stdint.h>
 #include <string.h>
@@ -181,7 +182,8 @@ static struct record make(uint8_t number, const char *route, const char *user)
 /* Records that are none: each for a while, in garbles() alone. */
 static void *garble(void *unused)
 {
-	uint8_t *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *pages =
+		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct record wrong = make(9, "/garbled", NULL), *end;
 
 	if (pages == MAP_FAILED || mprotect(pages + 4096, 4096, PROT_NONE))
@@ -207,7 +209,7 @@ static void *garble(void *unused)
 		wrong.size = 4;
 		wrong.attributes[1] = 255;
 		garbles();
-		/* nothing of it has a name */
+		/* no attribute has a name */
 		memset(wrong.attributes, 200, sizeof(wrong.attributes));
 		wrong.size = sizeof(wrong.attributes);
 		garbles();

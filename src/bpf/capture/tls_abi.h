@@ -8,7 +8,8 @@
 struct tls_place {
 	__s64 offset; /* from the thread pointer, or in the module's block */
 	__u32 module; /* 0: it has a fixed offset from the thread pointer */
-	__u32 entry;  /* bytes of an entry in a thread's table of modules, as its C library has it */
+	/* bytes of an entry in a thread's table of modules, as its C library has it */
+	__u32 entry;
 };
 
 #endif

@@ -50,7 +50,7 @@ static __always_inline void capture_clear_walk(struct capture_scratch *scratch,
 	}
 }
 
-/* What the thread's program publishes of it (bpf/runtime/otel/otel.h). */
+/* Reads what a program publishes of its current thread (bpf/runtime/otel/otel.h). */
 int otel_thread(struct capture_scratch *s, __u32 reference);
 
 /* False: it cannot be walked here. */

@@ -194,7 +194,7 @@ static __always_inline __u32 as_before_generation(const struct capture_scratch *
 	if (!regs_are_of_64_bits(&scratch->entry))
 		return 0;
 	value = capture_space(task);
-	/* what a thread publishes is no part of its stack */
+	/* what a thread publishes does not belong to its stack */
 	return value && !value->doubted && !value->space.context ? value->space.generation : 0;
 }
 
@@ -440,9 +440,9 @@ static __always_inline bool as_before_note_user(struct as_before_noting *noting)
 
 	/* only what the registers, the memory of the stack and the tables decide alone */
 	if (scratch->record.end != UNWIND_END_ROOT || scratch->record.assumed ||
-	    scratch->record.context ||
-	    !scratch->record.generation || w->asked || w->restart.asked || w->has_runtime ||
-	    w->doubted || w->leans & UNWIND_LEANS_ON_OTHERS || scratch->entry.sp & 7)
+	    scratch->record.context || !scratch->record.generation || w->asked ||
+	    w->restart.asked || w->has_runtime || w->doubted || w->leans & UNWIND_LEANS_ON_OTHERS ||
+	    scratch->entry.sp & 7)
 		return false;
 	stack->pc = scratch->entry.ip;
 	stack->sp = scratch->entry.sp;

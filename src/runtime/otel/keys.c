@@ -66,7 +66,7 @@ static void parse_names(struct bytes array, struct otel_keys *keys)
 	while (keys->count < OTEL_KEYS_MAX && proto_next(&array, &field)) {
 		if (field.number != ARRAY_VALUES || field.wire != PROTO_BYTES)
 			continue;
-		/* one that is no text has its number all the same, and no name */
+		/* one that has no text counts all the same, and has no name */
 		text = (struct bytes){0};
 		find_field(field.bytes, ANY_TEXT, &text);
 		copy_name(&text, keys->names[keys->count++]);
@@ -121,8 +121,7 @@ static int by_key(const void *a, const void *b)
 static void put_value(char *text, size_t *used, const uint8_t *value, size_t length)
 {
 	for (size_t i = 0; i < length && *used < OTEL_TEXT_MAX - 1; i++)
-		text[(*used)++] =
-			value[i] < 0x20 || value[i] == 0x7f ? ' ' : (char)value[i];
+		text[(*used)++] = value[i] < 0x20 || value[i] == 0x7f ? ' ' : (char)value[i];
 	text[*used] = 0;
 }
 

@@ -10,7 +10,7 @@
 /*
  * The names of the attributes that a program publishes of its threads, by the number that stands
  * for them there: threadlocal.attribute_key_map in its process context (process/otel_context.h;
- * OTEP 4947). All of it is hostile.
+ * OTEP 4947). The program may publish anything.
  */
 enum {
 	OTEL_KEYS_MAX = 256,  /* a number has one byte */
@@ -26,15 +26,15 @@ struct otel_keys {
 };
 
 /*
- * Reads the names from a message ProcessContext. 0; -ENOENT: the program has none, so far; -ENOTSUP:
- * its threads publish something else; -EBADMSG: it is not such a message.
+ * Reads the names from a message ProcessContext. 0; -ENOENT: the program has none, so far;
+ * -ENOTSUP: its threads publish something else; -EBADMSG: it is not such a message.
  */
 int otel_keys_parse(const void *payload, size_t size, struct otel_keys *keys);
 
 /*
  * The labels "key=value,key=value" of a record's attributes, in the order of their keys; of a key
- * that comes again the last value. An attribute without a name is left out. *unknown: that many were.
- * Control characters become spaces, so that one line is one sample's. Returns how many labels
+ * that comes again the last value. An attribute without a name is left out. *unknown: that many
+ * were. Control characters become spaces, so that one line is one sample's. Returns how many labels
  * there are.
  */
 size_t otel_labels_format(const struct otel_keys *keys, const uint8_t *attributes, size_t size,

@@ -14,7 +14,7 @@
 #include "process/tls_variable.h"
 
 enum {
-	FILES_MAX = 16384,    /* whose symbols were looked at; others are not */
+	FILES_MAX = 16384, /* whose symbols were looked at; others are not */
 	PENDING_MAX = 4096,
 	TRIES_MAX = 60, /* seconds in which the dynamic linker should have come so far */
 };
@@ -128,7 +128,8 @@ static int resolve(struct requests_contexts *contexts, const struct pending *p,
 
 		if (mapping->image->device != p->device || mapping->image->inode != p->inode)
 			continue;
-		err = tls_variable_place(&p->file, read_remote, &pid, process, mapping->bias, &place);
+		err = tls_variable_place(&p->file, read_remote, &pid, process, mapping->bias,
+					 &place);
 		if (!err)
 			publish(contexts, pid, &p->file, &place);
 		return err;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The names that a program publishes of its threads' attributes, and their records, may hold anything. */
+/*
+ * The names that a program publishes of its threads' attributes, and their records, may hold
+ * anything.
+ */
 #include <string.h>
 
 #include "../check.h"
@@ -7,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input's first byte is how much of it is a record; the rest is a process context. */
+/* The first byte is the size of a record, which follows; the rest is a process context. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct otel_keys keys;

@@ -60,7 +60,7 @@ static void test_names(void **state)
 	assert_string_equal(keys.names[1], "");
 	assert_string_equal(keys.names[2], "a_b_c_");
 	assert_string_equal(keys.names[3], "user");
-	/* each part of it, and each byte changed */
+	/* cut anywhere, and with each byte changed */
 	for (size_t i = 0; i < payload.count; i++) {
 		memcpy(copy, payload.at, payload.count);
 		otel_keys_parse(copy, i, &keys);
@@ -86,7 +86,8 @@ static void test_most_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
-		many[i] = "a name that is longer than any that a program would choose for an attribute";
+		many[i] = "a name that is longer than any that a program would choose for an "
+			  "attribute";
 	payload = make("tlsdesc_v1_dev", many, sizeof(many) / sizeof(*many));
 	assert_int_equal(otel_keys_parse(payload.at, payload.count, &keys), 0);
 	assert_int_equal(keys.count, OTEL_KEYS_MAX);
@@ -108,14 +109,24 @@ static void test_labels(void **state)
 	assert_int_equal(otel_keys_parse(payload.at, payload.count, &keys), 0);
 	buf_free(&payload);
 	/* in the order of the keys */
-	assert_int_equal(FORMAT("\3\1" "7" "\0\4/buy"), 2);
+	assert_int_equal(FORMAT("\3\1"
+				"7"
+				"\0\4/buy"),
+			 2);
 	assert_string_equal(text, "http.route=/buy,user=7");
 	/* the last value; a number without a name is left out, and one beyond all is counted */
-	assert_int_equal(FORMAT("\0\2/a" "\1\1x" "\4\1y" "\0\2/\n"), 1);
+	assert_int_equal(FORMAT("\0\2/a"
+				"\1\1x"
+				"\4\1y"
+				"\0\2/\n"),
+			 1);
 	assert_string_equal(text, "http.route=/ ");
 	assert_int_equal(unknown, 1);
 	/* what is left holds no whole attribute */
-	assert_int_equal(FORMAT("\3\1" "7" "\0\5/buy"), 1);
+	assert_int_equal(FORMAT("\3\1"
+				"7"
+				"\0\5/buy"),
+			 1);
 	assert_string_equal(text, "user=7");
 	assert_int_equal(FORMAT("\3"), 0);
 	assert_string_equal(text, "");

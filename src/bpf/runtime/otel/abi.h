@@ -2,7 +2,9 @@
 #ifndef BPF_RUNTIME_OTEL_ABI_H
 #define BPF_RUNTIME_OTEL_ABI_H
 
-/* What programs publish of their threads (OTEP 4947, "Thread Context"), as the kernel side has it. */
+/*
+ * What programs publish of their threads (OTEP 4947, "Thread Context"), as the kernel side has it.
+ */
 
 #include "bpf/capture/tls_abi.h"
 #include "bpf/unwind/abi.h"

@@ -8,7 +8,7 @@
  * the record meanwhile. It belongs to the sample, not to a frame: a walk begins with it, and the
  * sample's record has the key under which its content is kept.
  *
- * All of it is the target's memory and may hold anything. It is four reads of bounded size.
+ * The target's memory may hold anything. There are four reads, of bounded size.
  */
 #include "bpf/capture/tls.h"
 #include "bpf/runtime/kept.h"
