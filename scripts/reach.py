@@ -87,6 +87,7 @@ REACH = (
     ("src/runtime/hotspot/*", ["java", "languages"]),
     ("src/runtime/v8/*", ["node", "languages"]),
     ("src/runtime/go/*", ["go", "languages", "trace"]),
+    ("src/runtime/otel/*", ["thread_context", "requests_context"]),
     ("src/probe/values*", ["inspect"]),
     ("src/probe/abi*", ["inspect"]),
     ("src/probe/shapes*", ["inspect"]),

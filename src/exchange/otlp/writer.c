@@ -46,10 +46,10 @@ struct otlp {
 	const struct gathered *gathered;
 	struct buf tables[DICTIONARY_STACK + 1];
 	uint32_t counts[DICTIONARY_STACK + 1];
-	struct map strings, attributes, functions; /* by hash: index */
-	uint32_t *locations;			   /* by frame; 0: not yet */
-	uint32_t *mappings;			   /* by image; 0: not yet */
-	uint32_t *stacks;			   /* by stack; 0: not yet */
+	struct map strings, attributes, functions, links; /* by hash: index */
+	uint32_t *locations;				  /* by frame; 0: not yet */
+	uint32_t *mappings;				  /* by image; 0: not yet */
+	uint32_t *stacks;				  /* by stack; 0: not yet */
 	uint32_t too_deep; /* location that stands for the frames above DEPTH_MAX; 0: not yet */
 	struct buf resource, scope, profile, lines, message, inner, value; /* under construction */
 	bool failed;
@@ -259,15 +259,49 @@ static const char *labels_of(const struct film *film, uint32_t stack)
 	return NULL;
 }
 
-static size_t label_attributes(struct otlp *o, const char *name, uint32_t *to, size_t room)
+static bool parse_id(const char *text, uint8_t *to, size_t size)
 {
+	return strlen(text) == 2 * size && text_parse_hex(text, 2 * size, to);
+}
+
+/* The span that labels name by their trace_id and span_id; 0: they name none. */
+static uint32_t link_index(struct otlp *o, const char *trace, const char *span)
+{
+	uint8_t ids[24];
+	uint64_t key, *known;
+	uint32_t index;
+
+	if (!parse_id(trace, ids, 16) || !parse_id(span, ids + 16, 8))
+		return 0;
+	key = hash_bytes(ids, sizeof(ids));
+	known = map_get(&o->links, key);
+	if (known)
+		return (uint32_t)*known;
+	proto_bytes(&o->message, 1, ids, 16);
+	proto_bytes(&o->message, 2, ids + 16, 8);
+	index = add_row(o, DICTIONARY_LINK);
+	remember(o, &o->links, key, index);
+	return index;
+}
+
+/* *link: the span that they name, or 0. */
+static size_t label_attributes(struct otlp *o, const char *name, uint32_t *to, size_t room,
+			       uint32_t *link)
+{
+	const char *key, *value, *trace = "", *span = "";
 	char *text = strdup(name), *rest = text;
-	const char *key, *value;
 	size_t count = 0;
 
 	o->failed |= !text;
-	while (text && count < room && name_next_label(&rest, &key, &value))
-		to[count++] = attribute_index(o, key, value, 0);
+	while (text && name_next_label(&rest, &key, &value)) {
+		if (!strcmp(key, "trace_id"))
+			trace = value;
+		else if (!strcmp(key, "span_id"))
+			span = value;
+		if (count < room)
+			to[count++] = attribute_index(o, key, value, 0);
+	}
+	*link = link_index(o, trace, span);
 	free(text);
 	return count;
 }
@@ -278,7 +312,7 @@ static void put_sample(struct otlp *o, const struct gathered_sum *sum)
 	const struct film_thread *thread = &film->threads[sum->thread];
 	const struct film_process *process = &film->processes[thread->process];
 	const char *labels = labels_of(film, sum->stack);
-	uint32_t attributes[ATTRIBUTES_MAX], stack = stack_index(o, sum->stack);
+	uint32_t attributes[ATTRIBUTES_MAX], stack = stack_index(o, sum->stack), link = 0;
 	size_t count = 0;
 
 	attributes[count++] = attribute_index(o, "process.pid", NULL, process->pid);
@@ -289,11 +323,13 @@ static void put_sample(struct otlp *o, const struct gathered_sum *sum)
 		attributes[count++] =
 			attribute_index(o, "process.executable.path", process->exe, 0);
 	if (labels)
-		count += label_attributes(o, labels, attributes + count, ATTRIBUTES_MAX - count);
+		count += label_attributes(o, labels, attributes + count, ATTRIBUTES_MAX - count,
+					  &link);
 	proto_number(&o->message, 1, stack);
 	for (size_t i = 0; i < count; i++)
 		buf_put_varint(&o->inner, attributes[i]);
 	proto_message(&o->message, 2, &o->inner);
+	proto_number(&o->message, 3, link);
 	buf_put_varint(&o->inner, sum->value);
 	proto_message(&o->message, 4, &o->inner);
 	proto_message(&o->profile, 2, &o->message);
@@ -502,6 +538,7 @@ static void free_all(struct otlp *o)
 	map_free(&o->strings);
 	map_free(&o->attributes);
 	map_free(&o->functions);
+	map_free(&o->links);
 	free(o->locations);
 	free(o->mappings);
 	free(o->stacks);
