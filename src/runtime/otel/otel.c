@@ -20,12 +20,17 @@
 #include "runtime/otel/keys.h"
 #include "runtime/runtime.h"
 
-/* Names are read again at most that often for attributes that have none. */
-#define READ_AGAIN_NS SECOND_NS
+/*
+ * Names are read again for attributes that have none, at first after that time, and then after
+ * pauses that double as long as no name comes to it.
+ */
+#define PAUSE_FIRST_NS (SECOND_NS / 10)
+#define PAUSE_MOST_NS  (64 * SECOND_NS)
 
 struct otel_state {
 	struct otel_keys keys;
-	uint64_t again; /* when names may be read again; clock_ns() */
+	uint64_t again; /* when names may be read again, by clock_ns() */
+	uint64_t pause; /* up to that moment */
 };
 
 static const char *const exports[] = {"otel_thread_ctx_v1", NULL};
@@ -56,11 +61,17 @@ static void read_keys(const struct process *process, struct otel_state *state)
 	uint8_t *payload = malloc(OTEL_PAYLOAD_MAX);
 	size_t size = 0;
 
-	state->again = clock_ns() + READ_AGAIN_NS;
+	state->pause = state->pause ? 2 * state->pause : PAUSE_FIRST_NS;
 	/* they are only ever added to: what was known stays true, if it cannot be read now */
 	if (fresh && payload && !process->end && !otel_context_read(process, payload, &size) &&
-	    !otel_keys_parse(payload, size, fresh))
+	    !otel_keys_parse(payload, size, fresh)) {
+		if (fresh->count > state->keys.count)
+			state->pause = PAUSE_FIRST_NS;
 		state->keys = *fresh;
+	}
+	if (state->pause > PAUSE_MOST_NS)
+		state->pause = PAUSE_MOST_NS;
+	state->again = clock_ns() + state->pause;
 	free(payload);
 	free(fresh);
 }
