@@ -24,6 +24,9 @@ route_function api_series, api_heat, api_timeline, api_processes, api_losses;
 /* api_timeline.c */
 route_function api_timeline_lanes, api_timeline_slices, api_timeline_states, api_timeline_cpus;
 
+/* api_devices.c */
+route_function api_timeline_devices;
+
 /* api_mcp.c */
 route_function api_mcp;
 

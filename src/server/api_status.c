@@ -156,6 +156,7 @@ int api_status(const struct http_request *request, struct answer *answer, struct
 	json_bool(&j, "one_film", state->one_film);
 	json_bool(&j, "growing", store.is_growing);
 	json_bool(&j, "cut_off", store.is_cut_off);
+	json_bool(&j, "devices", store.has_devices);
 	json_bool(&j, "read_only", !state->spool);
 	json_u64(&j, "cpus", state->cpus);
 	put_recorder(&j, &recorder);

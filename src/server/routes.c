@@ -36,6 +36,8 @@ const struct route routes[] = {
 	{"GET", "/api/v1/timeline/slices", .shows = SHOWS_SERVICES, .answer = api_timeline_slices},
 	{"GET", "/api/v1/timeline/states", .shows = SHOWS_SERVICES, .answer = api_timeline_states},
 	{"GET", "/api/v1/timeline/cpus", .shows = SHOWS_SERVICES, .answer = api_timeline_cpus},
+	{"GET", "/api/v1/timeline/devices", .shows = SHOWS_SERVICES,
+	 .answer = api_timeline_devices},
 	{"GET", "/api/v1/timeline/slice", .shows = SHOWS_SERVICES, .answer = api_slice},
 	{"GET", "/api/v1/timeline/logs", .shows = SHOWS_SERVICES, .answer = api_timeline_logs},
 	{"GET", "/api/v1/timeline/machine", .shows = SHOWS_ALL, .answer = api_timeline_machine},

@@ -37,6 +37,17 @@ static size_t events_of(const struct index *index, struct store_event events[STO
 	return count;
 }
 
+/* Whether films have what devices ran, which is no event with samples. */
+static bool has_devices(const struct index *index)
+{
+	const char *name = event_type(EVENT_GPU_LANES)->name;
+
+	for (uint32_t i = 1; i < index->event_count; i++)
+		if (!strcmp(index->events[i].name, name))
+			return true;
+	return false;
+}
+
 /* With the store's lock held. */
 static uint64_t count_later(const struct store *store)
 {
@@ -73,6 +84,7 @@ static struct store_status look_at_films(const struct store *store)
 		.is_full = store->is_full,
 		.is_growing = store->single_grows,
 		.is_cut_off = store->single_is_cut_off,
+		.has_devices = has_devices(store->index),
 		.bucket_released = store->released,
 	};
 

@@ -153,7 +153,8 @@ struct store_status {
 	bool is_full;	 /* the disk was full when last written to */
 	/* of a store of one film, when it was last looked at: it is being recorded, */
 	bool is_growing;
-	bool is_cut_off; /* or its recorder did not come to its end */
+	bool is_cut_off;  /* or its recorder did not come to its end */
+	bool has_devices; /* films have what streams of devices ran (store/devices.h) */
 };
 /*
  * Waits for no reader, and for milliseconds at most for those who move films: then it is as it was

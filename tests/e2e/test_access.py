@@ -103,7 +103,7 @@ def questions(serve):
     whole = {"from": f"{start / 1e9:.6f}", "to": f"{end / 1e9:.6f}"}
     special = {
         "/api/v1/timeline/slices": {**whole, "lanes": f"{pid}.{tid},{shop}.{its}", "pixel": 1000000},
-        "/api/v1/timeline/cpus": {**whole, "pixel": 1000000},
+        "/api/v1/timeline/cpus": {**whole, "pixel": 1000000}, "/api/v1/timeline/devices": {**whole, "pixel": 1000000},
         "/api/v1/timeline/slice": {"lane_pid": pid, "lane_tid": tid, "at": f"{at // 10**9}.{at % 10**9:09}"},
         "/api/v1/sandwich": {"name": "read"}, "/api/v1/search": {"text": "d"}, "/api/v1/places": {"name": "read"},
         "/api/v1/export": {"format": "folded", "by": "process"}, "/api/v1/flame": {"by": "process,thread"},

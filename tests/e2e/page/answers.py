@@ -19,6 +19,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(marks=True)       a deployment and a new version 10 and 5 minutes ago
     server.behave(cut=True)         there is no room for all slices of a timeline
     server.behave(cpus=True)        lanes of CPUs, too: above all others
+    server.behave(devices=2)        lanes of so many streams of GPUs, too: below those of CPUs
     server.behave(beside=True)      what the machine did beside the lanes of threads, and what threads logged
     server.behave(summary=True)     of calls only sums were kept
     server.behave(part=True)        a profile of which only a part is sent: a search finds more
@@ -115,7 +116,7 @@ class Api(OfThreads, OfRequests):
         has = self.server.stored
         return {"version": "0.1.0", "host": "web-1", "camera": None, "now": NOW, "started": NOW - 30 * HOUR,
                 "filming": not self.server.film, "one_film": self.server.film, "cut_off": self.server.cut_off,
-                "growing": self.server.growing,
+                "growing": self.server.growing, "devices": bool(self.server.devices),
                 "read_only": self.server.film, "cpus": self.server.machine_cpus,
                 "events": self.server.events,
                 "event_types": [event_type(name) for name in self.server.events],
@@ -429,7 +430,7 @@ class AnswerServer(ThreadingHTTPServer):
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
                events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, tasks=0, unlinked=False, summary=False, many=0, marks=False, kept="", keeps=1, more_marks=0, young=0, deployed=False,
-               cut=False, cpus=False, beside=False, cut_off=False, growing=False, short=0, part=False, thin=0, idle=(), bpf=0.0011):
+               cut=False, cpus=False, devices=0, beside=False, cut_off=False, growing=False, short=0, part=False, thin=0, idle=(), bpf=0.0011):
         self.release()
         self.more_marks = more_marks
         self.kept, self.keeps = kept, keeps
@@ -437,7 +438,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
-        self.cut, self.cpus, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, beside, goroutines, tasks, unlinked
+        self.cut, self.cpus, self.devices, self.beside, self.goroutines, self.tasks, self.unlinked = cut, cpus, devices, beside, goroutines, tasks, unlinked
         self.cut_off, self.growing, self.short = cut_off, growing, short
         self.only_short = False
         self.part, self.thin, self.idle, self.bpf = part, thin, set(idle), bpf

@@ -109,6 +109,42 @@ class OfThreads:
             cpus.append({"cpu": cpu, "runs": runs})
         return answer | {"pixel": pixel, "cut": False, "threads": threads, "cpus": cpus}
 
+    def timeline_devices(self, ask):
+        """
+        Streams of a GPU, each with turns of 40 ms: gemm for 20 ms, which thread 101 launched 5 ms before, a copy for 10, and nothing for 10. Of the
+        first 40 ms nothing is known. The second stream does the same a thousand times as fast.
+        """
+        first, start, end, answer = self.of_time(ask)
+        del answer["classes"]
+        kernel = HOSTILE if self.server.hostile else "gemm"
+        names = [{"name": kernel, "kind": "kernel"}, {"name": "[copy host to device]", "kind": "copy"}, {"name": "", "kind": "unknown"}]
+        threads = [{"pid": 100, "tid": 101, "comm": "worker-1", "process": "api-server"}]
+        pixel, streams = int(ask["pixel"]), []
+        for number, turn in enumerate((4 * 10**7, 4 * 10**4)[:self.server.devices]):
+            runs, works, at = [], [], start - first
+
+            def put(begin, until, name, count, busy, copied, launcher, since):
+                nonlocal at
+                a, b = max(begin, at), min(until, end - first)
+                if b > a:
+                    runs.extend((a - at, b - a, name, count, (b - a) // max(count, 1)))
+                    works.extend((busy, copied, launcher, since + (a - begin) if since else 0))
+                    at = b
+            if start == first:
+                put(0, turn, 2, 0, 0, 0, 0, 0)
+            if turn >= pixel:
+                for begin in range(max((start - first) // turn, 1) * turn, min(end - first, start - first + 3000 * turn), turn):
+                    put(begin, begin + turn // 2, 0, 1, turn // 2, 0, 1, turn // 8)
+                    put(begin + turn // 2, begin + turn * 3 // 4, 1, 1, turn // 4, 4096, 0, 0)
+            else:
+                for begin in range(at, min(end - first, at + 12 * 10**9), pixel):
+                    put(begin, begin + pixel, 0, 2 * pixel // turn + 1, pixel * 3 // 4, 4096, 0, 0)
+            length = end - start
+            streams.append({"host": "web-1", "pid": 100, "process": "api-server", "device": 0, "stream": 7 + number, "kernels": length // turn,
+                            "copies": length // turn, "bytes": length // turn * 4096, "runs": runs, "works": works, "ns": {
+                                "kernels": length // 2, "copies": length // 4, "unknown": 0, "idle": length - length // 2 - length // 4}})
+        return answer | {"pixel": pixel, "cut": False, "left": 0, "names": names, "threads": threads, "streams": streams}
+
     def timeline_machine(self, ask):
         """A disk that is busy for a second of each four, and CPUs of which nothing is known in the first half."""
         first, start, end, answer = self.of_time(ask)

@@ -83,7 +83,7 @@ VIEWS = {
     "beside": ("?view=compare&beside=1", ".flame-pane + .flame-pane"),
     "calls": ("?view=calls", "#functions tbody tr"),
 }
-FILM = {"film": True, "events": ["on-cpu", "threads", "requests"]}
+FILM = {"film": True, "events": ["on-cpu", "threads", "requests"], "devices": 2}
 TIMELINES = {
     "lanes": ("?view=timeline", ".tl-names .lane"),
     "slice": ("?view=timeline&lane=100.100&at=1795271520.5", "#slice-panel dl"),

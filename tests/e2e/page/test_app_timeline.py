@@ -298,6 +298,44 @@ def test_who_ran_on_each_cpu(page):
     assert page.link()["fold"] == "cpus"
 
 
+def test_what_streams_of_devices_ran(page):
+    """A lane a stream, by the names of kernels; what is pointed at says who launched it, and a click leads to that thread, with an arrow."""
+    page.server.behave(**FILM, devices=2)
+    page.open(f"?view=timeline&t_from={START}&t_to={START + 0.1}&t_find=101")
+    page.until(lambda: [name.text.split("\n")[0] for name in page.all(".tl-names .stream")] ==
+               ["GPU 0 \u00b7 stream 7 75.00%", "GPU 0 \u00b7 stream 8 75.00%"])
+    page.until(lambda: drawn(page, 1) and drawn(page, 2) and drawn(page, 4))
+    title = page.find(".tl-names .stream .name").get_attribute("title")
+    assert all(word in title for word in ("api-server 100", "kernels 50.00%", "copies 25.00%", "idle 25.00%", "not known 0.00%")), title
+    width = page.run("return document.querySelector('#lanes').getBoundingClientRect().width")
+    at = lambda part, y: pixel(page, round(width * part), y)  # noqa: E731
+    # a kernel fills its lane, a copy half of it, and what is not known is hatched
+    assert at(0.5, 24)[3] and at(0.5, 36)[:3] == at(0.5, 24)[:3]
+    copy = 0.6 + 2 / width  # left of its name
+    assert not at(copy, 24)[3] and at(copy, 36)[3] and at(copy, 36)[:3] != at(0.5, 36)[:3]
+    assert not at(0.75, 36)[3], "the stream is idle"
+    assert {at(x / width, 30)[3] > 0 for x in range(10, 24)} == {True, False}
+    pointer(page, ("pointermove", width * 0.5, 30))
+    page.until(lambda: all(word in page.text(".tl-tip") for word in (
+        "GPU 0 \u00b7 stream 7", "api-server 100", "gemm", "20.000000 ms", "launched by worker-1 101 at 35.000000 ms, 5.000000 ms before")))
+    pointer(page, ("pointermove", width * 0.65, 30))
+    page.until(lambda: all(word in page.text(".tl-tip") for word in ("[copy host to device]", "4.1 kB copied", "not sampled")))
+    pointer(page, ("pointermove", width * 0.75, 30))
+    page.until(lambda: "idle" in page.text(".tl-tip"))
+    pointer(page, ("pointermove", 15, 30))
+    page.until(lambda: "not known: records were lost" in page.text(".tl-tip"))
+    pointer(page, ("pointermove", width * 0.5, 50))
+    page.until(lambda: "kernels and copies in one" in page.text(".tl-tip"))
+    # the arrow goes from the thread at 35 ms to the kernel at 40 ms, over the lane between
+    before = [at(x / width, 48) for x in range(round(width * 0.34), round(width * 0.41))]
+    pointer(page, ("pointerdown", width * 0.5, 30), ("pointerup", width * 0.5, 30))
+    page.until(lambda: page.link().get("lane") == "100.101" and page.link()["at"] == f"{START}.035")
+    page.until(lambda: [at(x / width, 48) for x in range(round(width * 0.34), round(width * 0.41))] != before)
+    page.run("document.querySelector('.tl-names .fold').click()")
+    page.until(lambda: not page.all(".tl-names .stream"))
+    assert page.link()["fold"] == "devices"
+
+
 def test_search_order_pins_and_hidden_lanes(timeline):
     timeline.find("[name=t-find]").send_keys("worker-7")
     timeline.until(lambda: lanes(timeline) == ["100.107"])

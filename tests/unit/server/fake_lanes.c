@@ -5,6 +5,7 @@
 
 #include "fake_store.h"
 #include "film/film.h"
+#include "store/devices.h"
 #include "store/lanes.h"
 #include "store/logs.h"
 #include "store/machine.h"
@@ -121,6 +122,43 @@ int store_machine(struct store *store, const struct store_ask *ask, struct machi
 	gauge.sums[0] = gauge.spans[0] = 1;
 	return vec_push(&machine->all, gauge) && vec_push(&machine->all, by) &&
 			       vec_push(&machine->notes, fake_hostile)
+		       ? 0
+		       : -ENOMEM;
+}
+
+/* A kernel with a hostile name, which a thread with such a name launched 5 ns before. */
+int store_devices(struct store *store, const struct store_ask *ask, struct device_lanes *lanes,
+		  struct store_sum *sum, struct fail *why)
+{
+	struct device_stream stream = {.host = "host1",
+				       .process = fake_hostile,
+				       .pid = 10,
+				       .stream = 7,
+				       .kernels_ns = 1000,
+				       .idle_ns = 2000,
+				       .kernels = 1};
+	int err = refuse(ask, why);
+
+	(void)store;
+	*sum = (struct store_sum){.samples = 1, .unit = "ns"};
+	lanes->from = ask->from;
+	lanes->to = ask->from + 3000;
+	if (err)
+		return err;
+	if (!vec_push(&stream.runs, (struct device_run){.start = lanes->from + 10,
+							.end = lanes->from + 1010,
+							.busy = 1000,
+							.dominant = 1000,
+							.launch = lanes->from + 5,
+							.thread = 1,
+							.count = 1}))
+		return -ENOMEM;
+	return vec_push(&lanes->streams, stream) &&
+			       vec_push(&lanes->names,
+					(struct device_name){fake_hostile, DEVICE_RUN_KERNEL}) &&
+			       vec_push(&lanes->threads, (struct device_thread){fake_hostile,
+										fake_hostile, 10,
+										11})
 		       ? 0
 		       : -ENOMEM;
 }

@@ -269,6 +269,8 @@ export interface Status {
 	growing: boolean;
 	/** Of one film: its recorder did not come to its end. */
 	cut_off: boolean;
+	/** Films have what streams of GPUs ran. */
+	devices: boolean;
 	read_only: boolean;
 	/** Of the machine that is filmed; 0: not known. */
 	cpus: number;

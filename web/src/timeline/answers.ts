@@ -88,6 +88,45 @@ export interface CpusAnswer extends OfTime {
 	cpus: { cpu: number; runs: number[] }[];
 }
 
+/** What a stream of a device ran. */
+export interface WorkName {
+	/** Empty: not known. */
+	name: string;
+	/** unknown: records were lost. */
+	kind: 'kernel' | 'copy' | 'unknown';
+}
+
+export interface StreamRow {
+	host: string;
+	pid: number;
+	process: string;
+	/** As the process numbers them. */
+	device: number;
+	stream: number;
+	kernels: number;
+	copies: number;
+	bytes: number;
+	/** They add up to the length of the answer. */
+	ns: { kernels: number; copies: number; idle: number; unknown: number };
+	/** As of lanes, but a place in names instead of the class, and kernels and copies instead of slices. */
+	runs: number[];
+	/** Of each run: ns busy, bytes, the launching thread's place in threads and 1, ns from the launch to the run's begin. */
+	works: number[];
+}
+
+export interface DevicesAnswer {
+	base: string;
+	length: number;
+	pixel: number;
+	/** There was no room for all. */
+	cut: boolean;
+	/** Kernels and copies for which there was none. */
+	left: number;
+	names: WorkName[];
+	threads: (ThreadName & { process: string })[];
+	streams: StreamRow[];
+}
+
 export interface SliceAnswer {
 	base: string;
 	/** Null: the thread has no slice then. */

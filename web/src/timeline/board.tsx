@@ -13,6 +13,7 @@ import type { LanesAnswer, SlicesAnswer } from './answers';
 import { AreaPanel } from './area_panel';
 import { useBoardKeys } from './board_keys';
 import { cpuRowsOf, type CpuThreads } from './cpus';
+import { deviceRowsOf, type DeviceWorks } from './devices';
 import { listenToPointers } from './input';
 import { laneKey, ofThreads, rowsOf } from './lanes';
 import { Legend } from './legend';
@@ -34,9 +35,10 @@ import { SpanBars, useSpans } from './spans';
 import { Tools } from './tools';
 import { useActions } from './use_actions';
 import { useCpus } from './use_cpus';
+import { useDevices } from './use_devices';
 import { useSlice } from './use_slice';
 import { useView } from './use_view';
-import type { Area, Hit } from './view';
+import type { Area, Arrow, Hit } from './view';
 import { widened } from './viewport';
 
 function useTiles(answer: LanesAnswer, level: number, origin: Origin, onChange: (failure?: unknown) => void): Tiles {
@@ -79,6 +81,14 @@ function chooseAt({ row, runs, run, moment }: Hit, threads: CpuThreads, choose: 
 		choose(laneKey(thread), moment);
 }
 
+/** From the launch of what a device's stream ran to its begin; null: nothing is there, or its launch is not known. */
+function launchAt({ row, runs, run }: Hit, works: DeviceWorks): Arrow | null {
+	const work = row.kind === 'stream' ? works.workOf(runs, run) : null;
+	const begin = work ? runs!.start[run]! : 0;
+	return work?.launcher && work.since && begin >= work.since ?
+		{ from: laneKey(work.launcher), to: row.key, at: begin - work.since, until: begin } : null;
+}
+
 /** level: of the runs that came with the answer; -1: none did. */
 export function Board({ answer, level }: { answer: LanesAnswer; level: number }) {
 	const { link, theme, status } = usePage();
@@ -89,6 +99,8 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const [failure, setFailure] = useState('');
 	const [isCut, setIsCut] = useState(false);
 	const [threads, setThreads] = useState(0); // that the lanes of CPUs named
+	const [kernels, setKernels] = useState(0); // and those of devices
+	const [launch, setLaunch] = useState<Arrow | null>(null); // of what was chosen there
 	const [hit, setHit] = useState<{ hit: Hit; x: number; y: number } | null>(null);
 	const actions = useActions(origin);
 	const placed = useView(whole, startOf(origin, whole, own.from, own.to), (range) => actions.note(range, whole));
@@ -96,14 +108,16 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const onNew = (error?: unknown) => {
 		if (error)
 			setFailure(words.failed(safe(String((error as Error).message ?? error))));
-		setIsCut(tiles.isCut || cpus.tiles.isCut);
+		setIsCut(tiles.isCut || cpus.tiles.isCut || devices.tiles.isCut);
 		setThreads(cpus.threads.all.length);
+		setKernels(devices.works.names.length);
 		view?.wake();
 	};
 	const tiles = useTiles(answer, level, origin, onNew);
 	const cpus = useCpus(answer, origin, onNew);
-	const rows = useMemo(() => [...cpuRowsOf(cpus.all, own.folded), ...rowsOf(answer.lanes, answer.classes, own, answer.length)],
-		[answer, cpus.all, own.order, own.find, own.pinned, own.hidden, own.folded, own.isApart]);
+	const devices = useDevices(answer, origin, onNew);
+	const rows = useMemo(() => [...cpuRowsOf(cpus.all, own.folded), ...deviceRowsOf(devices.all, own.folded), ...rowsOf(answer.lanes, answer.classes, own, answer.length)],
+		[answer, cpus.all, devices.all, own.order, own.find, own.pinned, own.hidden, own.folded, own.isApart]);
 	const area: Area | null = useMemo(() => {
 		const range = { from: origin.nsOf(own.areaFrom), to: origin.nsOf(own.areaTo) };
 		return range.to > range.from ? { range, lanes: own.areaLanes } : null;
@@ -116,12 +130,27 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const logs = useLogs(answer, origin, placed.range, own.logFind);
 	const spans = useSpans(answer, origin, placed.range);
 	const pointed = useRef({ choose: (_: Hit) => {}, area: (_: Area) => {} });
-	pointed.current = { choose: (at) => chooseAt(at, cpus.threads, actions.choose), area: actions.setArea };
+	pointed.current = {
+		choose: (at) => {
+			const found = launchAt(at, devices.works);
+			setLaunch(found);
+			if (found)
+				actions.choose(found.from, found.at);
+			else
+				chooseAt(at, cpus.threads, actions.choose);
+		},
+		area: actions.setArea,
+	};
 	const cpuLook = useMemo(() => cpus.threads.lookOf(theme, slice.chosen?.lane ?? ''), [cpus, threads, theme, slice.chosen?.lane]);
+	const deviceLook = useMemo(() => devices.works.lookOf(theme), [devices, kernels, theme]);
+	// as long as its slice is the chosen one
+	const arrows = useMemo(() => (launch && slice.chosen?.lane === launch.from && Math.floor(launch.at) === slice.chosen.at ?
+		[...slice.arrows, launch] : slice.arrows), [launch, slice.chosen, slice.arrows]);
 
 	useEffect(() => {
-		view?.show({ rows, classes: answer.classes, tiles, cpuTiles: cpus.tiles, cpuLook, theme, chosen: slice.chosen, area, arrows: slice.arrows, query });
-	}, [view, rows, tiles, cpus, cpuLook, theme, slice.chosen, area, slice.arrows]);
+		view?.show({ rows, classes: answer.classes, tiles, theme, chosen: slice.chosen, area, arrows, query,
+			beside: { cpu: { tiles: cpus.tiles, look: cpuLook }, stream: { tiles: devices.tiles, look: deviceLook } } });
+	}, [view, rows, tiles, cpus, cpuLook, devices, deviceLook, theme, slice.chosen, area, arrows]);
 	useEffect(() => {
 		if (!view)
 			return undefined;
@@ -136,7 +165,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	useEffect(() => setHit((now) => {
 		const at = now && view?.hovered, there = at ? view!.hitAt(at.x, at.y) : null;
 		return now && there ? { ...now, hit: there } : null;
-	}), [view, rows, placed.range, placed.first, placed.offset, cpus.all]);
+	}), [view, rows, placed.range, placed.first, placed.offset, cpus.all, devices.all]);
 	useBoardKeys({ view, rows, area, slice, actions, scroller: placed.scroller });
 
 	const begin = Number(origin.base / 1_000_000n) / 1e3;
@@ -145,7 +174,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const inSight = rows.slice(placed.first, placed.first + placed.count);
 	const shown = rows.reduce((sum, row) => sum + (row.key.startsWith('pinned ') ? 0 : lanesOf(row).length), 0);
 	return <div class="tl">
-		<Tools answer={answer} isCut={isCut} view={view} area={area} range={placed.range} actions={actions} />
+		<Tools answer={answer} isCut={isCut || devices.isCut} view={view} area={area} range={placed.range} actions={actions} />
 		<Legend theme={theme} />
 		<SumOfLosses answer={answer} />
 		{failure && <p class="warn" role="alert">{failure} <button type="button" class="quiet" onClick={() => {
@@ -183,7 +212,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 				</div>
 			</div>
 		</div>
-		{hit && <Tip {...hit} classes={answer.classes} threads={cpus.threads} origin={origin} isWall={own.isWall} />}
+		{hit && <Tip {...hit} classes={answer.classes} threads={cpus.threads} works={devices.works} origin={origin} isWall={own.isWall} />}
 		{area && <AreaPanel area={area} origin={origin} onZoom={() => view?.jump(area.range)} onNote={actions.noteArea}
 			onClose={() => actions.setArea(null)} />}
 		{slice.lane && !area && <SlicePanel asked={slice.asked} lane={slice.lane} logs={logs} origin={origin} isWall={own.isWall} actions={{

@@ -10,7 +10,7 @@ import { unpackRuns } from './runs';
 import type { LaneKey, TileAnswer } from './tiles';
 
 /** Pale ones: no state of a thread looks so. The name of a process says which is its own. */
-const HUES: Record<Theme, readonly string[]> = {
+export const HUES: Record<Theme, readonly string[]> = {
 	light: ['#f3d9c4', '#cfe3f5', '#cdeadd', '#f1e9bd', '#d9d6f2', '#f5d2d6', '#ead3ea', '#dde2e7'],
 	dark: ['#5a4433', '#2f4a61', '#2c5142', '#57512c', '#443f66', '#5f3a41', '#553c57', '#434a53'],
 };
@@ -21,13 +21,15 @@ const OF_ALL = 1;
 const MANY = 16;
 const HEADING = 'cpus';
 
-/** What painting and words need of the lanes of CPUs. */
-export interface CpuLook {
+/** What painting and words need of the lanes beside those of threads: of CPUs, and of devices. */
+export interface BesideLook {
 	look: Look;
-	/** of each thread, by its number in runs: the place of its colour and height in the look */
+	/** of each thread, or name, by its number in runs: the place of its colour and height in the look */
 	place: Uint8Array;
 	names: readonly string[];
 	ink: string;
+	/** by number: its bar is low or hatched, and its name stands above; null: none is */
+	isAbove: readonly boolean[] | null;
 }
 
 /** All threads that answers named, each with a number of its own. */
@@ -55,7 +57,7 @@ export class CpuThreads {
 	}
 
 	/** chosen: the thread of the chosen slice, or '' */
-	lookOf(theme: Theme, chosen: LaneKey): CpuLook {
+	lookOf(theme: Theme, chosen: LaneKey): BesideLook {
 		const hues = HUES[theme], process = chosen.split('.')[0];
 		const heightOf = (thread: ThreadName) => (!chosen ? OF_ALL : laneKey(thread) === chosen ? 2 : String(thread.pid) === process ? 1 : 0);
 		return {
@@ -67,6 +69,7 @@ export class CpuThreads {
 			place: Uint8Array.from(this.all, (thread) => this.hues.get(thread.pid)! * HEIGHTS.length + heightOf(thread)),
 			names: this.all.map(({ comm }) => comm),
 			ink: theme === 'light' ? '#000000' : '#0b0d10',
+			isAbove: null,
 		};
 	}
 }

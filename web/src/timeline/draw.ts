@@ -3,15 +3,15 @@
 import type { Theme } from '../flame/contract';
 import { count, safe } from '../format';
 import { className, familyOf } from './classes';
-import type { CpuLook } from './cpus';
-import { laneOf, type Row } from './lanes';
+import type { BesideLook } from './cpus';
+import { besideOf, laneOf, type Row } from './lanes';
 import { extentOf, goesOn } from './extent';
 import { lanesOf, rowAt } from './packs';
 import { firstAfter, type Runs } from './runs';
 import { ROW, STRIP } from './sizes';
 import type { Part } from './tiles';
 import type { Stretch } from './time';
-import type { Area, Arrow } from './view';
+import type { Area, Arrow, Beside } from './view';
 
 const WIDE = 46; // pixels, from which a slice has room for a word
 const WORD = 6.2; // pixels of a letter
@@ -54,7 +54,7 @@ interface Drawn {
 	chosen: { lane: string; at: number } | null;
 	area: Area | null;
 	arrows: readonly Arrow[];
-	cpuLook: CpuLook;
+	beside: Record<'cpu' | 'stream', Beside>;
 }
 
 type Context = CanvasRenderingContext2D;
@@ -71,9 +71,9 @@ export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, par
 			ctx.fillRect(0, top + ROW - 1, sight.width, 1);
 			continue;
 		}
-		const parts = partsOf(row);
+		const parts = partsOf(row), which = besideOf(row);
 		for (const [k, part] of parts.entries())
-			drawWords(ctx, sight, part, parts[k - 1], top + ROW / 2, row.kind === 'cpu' ? ofThread(shown.cpuLook) : ofClass(ink));
+			drawWords(ctx, sight, part, parts[k - 1], top + ROW / 2, which ? ofBeside(shown.beside[which].look, ink) : ofClass(ink));
 		if (!parts.length && row.kind !== 'pack') // nothing is here yet
 			drawWaiting(ctx, sight, top, ink);
 		if (shown.chosen && lanesOf(rowAt(row, shown.chosen.at)).some(({ key }) => key === shown.chosen!.lane))
@@ -96,8 +96,9 @@ function ofClass(ink: Ink): Words {
 	return { of: (runs, i) => ink.words[runs.class[i]!] ?? '', on: (runs, i) => ink.on[runs.class[i]!] ?? '', above: ink.text };
 }
 
-function ofThread({ names, ink }: CpuLook): Words {
-	return { of: (runs, i) => safe(names[runs.thread?.[i] ?? 0] ?? ''), on: () => ink, above: ink };
+function ofBeside({ names, ink, isAbove }: BesideLook, { text }: Ink): Words {
+	const numberOf = (runs: Runs, i: number) => runs.thread?.[i] ?? 0;
+	return { of: (runs, i) => safe(names[numberOf(runs, i)] ?? ''), on: (runs, i) => (isAbove?.[numberOf(runs, i)] ? '' : ink), above: text };
 }
 
 function drawWords(ctx: Context, sight: Sight, part: Part, before: Part | undefined, middle: number, words: Words): void {
@@ -160,12 +161,12 @@ function drawArea(ctx: Context, sight: Sight, { rows, area }: Drawn, ink: Ink): 
 		ctx.fillRect(x - 0.5, 0, 1, sight.height);
 }
 
-/** From the waker's lane to that of the woken one; where one is out of sight, from the edge. */
-function drawArrow(ctx: Context, sight: Sight, rows: Row[], { from, to, at }: Arrow, ink: Ink): void {
-	const x = sight.xOf(at);
-	const rowOf = (lane: string) => rows.findIndex((row) => lanesOf(row).some(({ key }) => key === lane));
+/** From the waker's lane to that of the woken one, or from a launch to what it launched; where one is out of sight, from the edge. */
+function drawArrow(ctx: Context, sight: Sight, rows: Row[], { from, to, at, until = at }: Arrow, ink: Ink): void {
+	const x1 = sight.xOf(at), x = sight.xOf(until);
+	const rowOf = (lane: string) => rows.findIndex((row) => (besideOf(row) ? row.key === lane : lanesOf(row).some(({ key }) => key === lane)));
 	const start = rowOf(from), target = rowOf(to);
-	if (x < 0 || x > sight.width || target < 0)
+	if (x < 0 || x1 > sight.width || target < 0)
 		return;
 	const yOf = (row: number) => row * ROW - sight.scrollTop + ROW / 2;
 	const y1 = start < 0 ? -4 : yOf(start), y2 = yOf(target);
@@ -173,7 +174,7 @@ function drawArrow(ctx: Context, sight: Sight, rows: Row[], { from, to, at }: Ar
 	ctx.lineWidth = 1.5;
 	ctx.setLineDash(start < 0 ? [4, 3] : []);
 	ctx.beginPath();
-	ctx.moveTo(x, y1);
+	ctx.moveTo(x1, y1);
 	ctx.lineTo(x, y2);
 	ctx.stroke();
 	ctx.setLineDash([]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the timeline: threads below their processes, in the order that was chosen.
 import type { Filters } from '../state/link';
-import type { LaneRow } from './answers';
+import type { LaneRow, StreamRow } from './answers';
 import { familyOf } from './classes';
 import { isShort, laneRow, packed } from './packs';
 import { findsLane, queryOf } from './query';
@@ -45,15 +45,35 @@ export interface CpuRow {
 	isFolded: boolean;
 }
 
-export type Row = ThreadRow | CpuRow;
+export interface DeviceRow {
+	/** all streams of devices, or one of them */
+	kind: 'devices' | 'stream';
+	key: string;
+	/** null: of all */
+	stream: StreamRow | null;
+	/** of all: how many there are */
+	count: number;
+	isFolded: boolean;
+}
+
+export type Row = ThreadRow | CpuRow | DeviceRow;
 
 export function isOfCpus(row: Row): row is CpuRow {
 	return row.kind === 'cpus' || row.kind === 'cpu';
 }
 
+export function isOfDevices(row: Row): row is DeviceRow {
+	return row.kind === 'devices' || row.kind === 'stream';
+}
+
+/** Of a row beside those of threads: which tiles and look it has. */
+export function besideOf(row: Row): 'cpu' | 'stream' | null {
+	return row.kind === 'cpu' || row.kind === 'stream' ? row.kind : null;
+}
+
 /** Of a row that has slices: what its lane, or its pack, is known by. */
 export function laneOf(row: Row): LaneKey | null {
-	return row.kind === 'lane' ? row.lane.key : row.kind === 'cpu' || row.kind === 'pack' ? row.key : null;
+	return row.kind === 'lane' ? row.lane.key : besideOf(row) || row.kind === 'pack' ? row.key : null;
 }
 
 /** What a reader chose. */

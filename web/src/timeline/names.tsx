@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names beside the lanes: of those in sight alone, as there may be thousands.
-import { count, safe } from '../format';
+import { count, percent, safe } from '../format';
 import { timelineText as words } from '../text/timeline';
-import { type CpuRow, isOfCpus, type Row, type ThreadRow } from './lanes';
+import { type CpuRow, type DeviceRow, isOfCpus, isOfDevices, type Row, type ThreadRow } from './lanes';
 import { ROW } from './sizes';
 
 export interface NameActions {
@@ -19,6 +19,7 @@ export function Names({ rows, first, offset, chosen, folded, actions }: {
 		{rows.map((row) => <li key={row.key} style={{ height: `${ROW}px` }} data-lane={row.kind === 'lane' ? row.lane.key : undefined}
 			class={classOf(row, chosen)}>
 			{isOfCpus(row) ? <CpuName row={row} actions={actions} /> :
+				isOfDevices(row) ? <StreamName row={row} actions={actions} /> :
 				row.kind === 'pack' ? <PackName row={row} /> :
 				row.kind === 'process' ? <ProcessName row={row} isFolded={folded.includes(row.key)} actions={actions} /> :
 				<LaneName row={row} isChosen={row.lane.key === chosen} actions={actions} />}
@@ -29,7 +30,7 @@ export function Names({ rows, first, offset, chosen, folded, actions }: {
 function classOf(row: Row, chosen: string): string {
 	if (row.kind === 'lane')
 		return row.lane.key === chosen ? 'lane picked' : 'lane';
-	return row.kind === 'cpu' || row.kind === 'pack' ? row.kind : 'process';
+	return row.kind === 'cpu' || row.kind === 'stream' || row.kind === 'pack' ? row.kind : 'process';
 }
 
 function CpuName({ row, actions }: { row: CpuRow; actions: NameActions }) {
@@ -40,6 +41,20 @@ function CpuName({ row, actions }: { row: CpuRow; actions: NameActions }) {
 			onClick={() => actions.fold(row.key)}>{row.isFolded ? '\u25b8' : '\u25be'}</button>
 		<span class="name"><b>{words.cpus}</b> <span class="hint">{row.count}</span></span>
 	</>;
+}
+
+/** How long the stream was busy says the whole time, not what is in sight. */
+function StreamName({ row, actions }: { row: DeviceRow; actions: NameActions }) {
+	if (!row.stream)
+		return <>
+			<button type="button" class="quiet fold" aria-expanded={!row.isFolded} aria-label={words.foldDevices}
+				onClick={() => actions.fold(row.key)}>{row.isFolded ? '\u25b8' : '\u25be'}</button>
+			<span class="name"><b>{words.devices}</b> <span class="hint">{row.count}</span></span>
+		</>;
+	const { pid, process, device, stream, ns } = row.stream;
+	const all = ns.kernels + ns.copies + ns.idle + ns.unknown, part = (spent: number) => percent(spent, all);
+	return <span class="name" title={words.streamParts(`${safe(process)} ${pid}`, part(ns.kernels), part(ns.copies), part(ns.idle), part(ns.unknown))}>
+		{words.stream(device, stream)} <span class="hint">{part(ns.kernels + ns.copies)}</span></span>;
 }
 
 function ProcessName({ row, isFolded, actions }: { row: ThreadRow; isFolded: boolean; actions: NameActions }) {

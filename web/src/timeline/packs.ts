@@ -38,7 +38,7 @@ export function packed(lanes: readonly Lane[]): Lane[][] | null {
 	return rows.length * GAIN <= lanes.length ? rows.map((row) => row.lanes) : null;
 }
 
-/** The lanes of a row; none: it has no slices, or those of a CPU. */
+/** The lanes of a row; none: it has no slices, or those of a CPU or a device. */
 export function lanesOf(row: Row): readonly Lane[] {
 	return row.kind === 'lane' ? [row.lane] : row.kind === 'pack' ? row.lanes : [];
 }

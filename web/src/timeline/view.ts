@@ -3,10 +3,10 @@
 // a frame, and only rows in sight.
 import type { Theme } from '../flame/contract';
 import { type Look, lookOf } from './classes';
-import { type CpuLook } from './cpus';
+import { type BesideLook } from './cpus';
 import { drawOver, type Ink, inkOf } from './draw';
 import { type Extent, extentOf } from './extent';
-import { laneOf, type Row } from './lanes';
+import { besideOf, laneOf, type Row } from './lanes';
 import { lanesIn, lanesOf, rowAt } from './packs';
 import { Columns, paintStrip } from './paint';
 import { isFaint, type Query } from './query';
@@ -36,20 +36,26 @@ export interface Area {
 	lanes: string[];
 }
 
-/** From the thread that woke to the one that it woke. */
+/** From the thread that woke to the one that it woke; from the thread that launched to what a device ran. */
 export interface Arrow {
 	from: string;
 	to: string;
 	at: number;
+	/** when it is there, if that is later */
+	until?: number;
+}
+
+/** The lanes beside those of threads: their tiles, and how what ran there looks. */
+export interface Beside {
+	tiles: Tiles;
+	look: BesideLook;
 }
 
 export interface Shown {
 	rows: Row[];
 	classes: readonly string[];
 	tiles: Tiles;
-	/** The tiles of CPUs' lanes, and how threads look there. */
-	cpuTiles: Tiles;
-	cpuLook: CpuLook;
+	beside: Record<'cpu' | 'stream', Beside>;
 	theme: Theme;
 	chosen: { lane: string; at: number } | null;
 	area: Area | null;
@@ -195,10 +201,10 @@ export class View {
 	/** In the order of time: of a pack one lane's behind the other's. */
 	#parts(row: Row): Part[] {
 		const level = levelOf(this.perPixel / (devicePixelRatio || 1));
-		const { tiles, cpuTiles } = this.shown!, parts: Part[] = [];
+		const { tiles, beside } = this.shown!, which = besideOf(row), parts: Part[] = [];
 		for (const tile of tilesOf(level, this.range)) {
-			const lanes = row.kind === 'cpu' ? [row.key] : lanesIn(row, stretchOf(tile)).map(({ key }) => key);
-			parts.push(...(row.kind === 'cpu' ? cpuTiles : tiles).partsOf(lanes, tile));
+			const lanes = which ? [row.key] : lanesIn(row, stretchOf(tile)).map(({ key }) => key);
+			parts.push(...(which ? beside[which].tiles : tiles).partsOf(lanes, tile));
 		}
 		return parts;
 	}
@@ -208,14 +214,16 @@ export class View {
 		const rows = this.shown?.rows.slice(first, end) ?? [];
 		const keysIn = (wanted: readonly Row[]) => [...new Set(wanted.flatMap((row) => lanesIn(row, this.range).map(({ key }) => key)))];
 		const lanes = keysIn(rows.filter(({ kind }) => kind === 'lane')), short = keysIn(rows.filter(({ kind }) => kind === 'pack'));
-		const cpus = rows.flatMap((row) => (row.kind === 'cpu' ? [row.key] : []));
+		const keysOf = (kind: string) => rows.flatMap((row) => (row.kind === kind ? [row.key] : []));
+		const cpus = keysOf('cpu'), streams = keysOf('stream');
 		const level = levelOf(this.perPixel / (devicePixelRatio || 1)), tiles = tilesOf(level, this.range);
-		const wish = JSON.stringify([level, tiles, lanes, short, cpus]);
-		if (!lanes.length && !short.length && !cpus.length || !this.width || wish === this.wanted)
+		const wish = JSON.stringify([level, tiles, lanes, short, cpus, streams]);
+		if (![lanes, short, cpus, streams].some(({ length }) => length) || !this.width || wish === this.wanted)
 			return;
 		this.wanted = wish;
 		this.shown!.tiles.want({ tiles, lanes, short });
-		this.shown!.cpuTiles.want({ tiles, lanes: cpus, short: [] });
+		this.shown!.beside.cpu.tiles.want({ tiles, lanes: cpus, short: [] });
+		this.shown!.beside.stream.tiles.want({ tiles, lanes: streams, short: [] });
 	}
 
 	/** Asks again for what failed. */
@@ -252,17 +260,17 @@ export class View {
 	}
 
 	#paintRow(row: Row, parts: Part[], i: number, ratio: number, width: number): void {
-		const { cpuLook, query, classes } = this.shown!;
-		const isCpu = row.kind === 'cpu';
+		const { beside, query, classes } = this.shown!;
+		const which = besideOf(row), own = which && beside[which].look;
 		if (!laneOf(row))
 			return;
 		const columns = new Columns(width);
 		const scale = { from: this.range.from, perColumn: this.perPixel / ratio };
 		for (const { runs, clip } of parts)
-			columns.add(runs, scale, clip, isCpu ? cpuLook.place : null, isCpu || !query ? null : (at) => isFaint(query, classes, runs, at));
+			columns.add(runs, scale, clip, own ? own.place : null, own || !query ? null : (at) => isFaint(query, classes, runs, at));
 		columns.settle();
 		paintStrip({ pixels: this.pixels, width,
 			top: Math.round((i * ROW - this.scrollTop + STRIP_TOP) * ratio), height: Math.round(STRIP * ratio),
-		}, columns, isCpu ? cpuLook.look : this.look!);
+		}, columns, own ? own.look : this.look!);
 	}
 }
