@@ -37,7 +37,7 @@ static size_t events_of(const struct index *index, struct store_event events[STO
 	return count;
 }
 
-/* Whether films have what devices ran, which is no event with samples. */
+/* Whether films have what devices ran, an event without samples. */
 static bool has_devices(const struct index *index)
 {
 	const char *name = event_type(EVENT_GPU_LANES)->name;

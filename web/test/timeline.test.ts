@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { lengthOfTime, quantile } from '../src/format';
-import type { CpusAnswer, Gauge, LaneRow } from '../src/timeline/answers';
+import type { CpusAnswer, DevicesAnswer, Gauge, LaneRow } from '../src/timeline/answers';
 import { cpuRowsOf, CpuThreads } from '../src/timeline/cpus';
+import { deviceRowsOf, DeviceWorks } from '../src/timeline/devices';
 import { extentOf, goesOn } from '../src/timeline/extent';
 import { rowsOf } from '../src/timeline/lanes';
 import { lanesIn, lanesOf, livesOf, placesOfLanes, rowAt } from '../src/timeline/packs';
@@ -193,6 +194,43 @@ test('threads of CPUs keep their numbers from one answer to the next', () => {
 	assert.deepEqual([...second.thread!], [1, 2]);
 	assert.deepEqual([...second.start], [100, 115]);
 	assert.deepEqual(threads.all.map(({ comm }) => comm), ['a', 'b', 'c']);
+});
+
+const devicesAnswer = (names: DevicesAnswer['names'], runs: number[], works: number[]): DevicesAnswer => ({
+	base: '0', length: 100, pixel: 1, cut: false, left: 0, names, threads: [{ pid: 1, tid: 2, comm: 'launcher', process: 'train' }],
+	streams: [{ host: 'h', pid: 1, process: 'train', device: 0, stream: 7, kernels: 2, copies: 0, bytes: 0,
+		ns: { kernels: 20, copies: 0, idle: 80, unknown: 0 }, runs, works }],
+});
+
+test('what a stream ran keeps its name and its launch, in each answer', () => {
+	const works = new DeviceWorks(), gemm = { name: 'gemm', kind: 'kernel' } as const, copy = { name: 'gemm', kind: 'copy' } as const;
+	const first = works.unpack(devicesAnswer([gemm], [5, 10, 0, 1, 10, 5, 10, 0, 3, 8], [10, 0, 1, 4, 9, 0, 0, 0])).lanes.get('gpu1.0.7')!(0);
+	const second = works.unpack(devicesAnswer([copy, gemm], [0, 10, 1, 1, 10, 0, 10, 0, 1, 10], [10, 0, 9, 4, 10, 64])).lanes.get('gpu1.0.7')!(100);
+	assert.deepEqual([...first.thread!, ...second.thread!], [0, 0, 0, 1]);
+	assert.deepEqual(works.workOf(first, 0), { name: gemm, busy: 10, bytes: 0, launcher: { pid: 1, tid: 2, comm: 'launcher', process: 'train' }, since: 4 });
+	assert.deepEqual(works.workOf(first, 1), { name: gemm, busy: 9, bytes: 0, launcher: null, since: 0 });
+	// of a thread that is not in the list, and of an answer that ends too soon
+	assert.equal(works.workOf(second, 0)!.launcher, null);
+	assert.deepEqual(works.workOf(second, 1), { name: copy, busy: 10, bytes: 64, launcher: null, since: 0 });
+	assert.equal(works.workOf(second, -1), null);
+});
+
+test('names have hues of their own while there are some, copies are low, and what is not known is hatched', () => {
+	const works = new DeviceWorks();
+	const names = Array.from({ length: 8 }, (_, i) => ({ name: `kernel ${i}`, kind: 'kernel' as const }));
+	works.unpack(devicesAnswer([...names, { name: 'copy', kind: 'copy' }, { name: '', kind: 'unknown' }], [], []));
+	const { look, place } = works.lookOf('dark');
+	assert.equal(new Set([...place].slice(0, 8).map((at) => look.colour[at])).size, 8);
+	assert.deepEqual([0, 8, 9].map((i) => [look.height[place[i]!], look.isHatched[place[i]!]]), [[1, 0], [0.5, 0], [1, 1]]);
+});
+
+test('many streams are folded until a reader unfolds them', () => {
+	const { streams } = devicesAnswer([], [], []), many = Array.from({ length: 17 }, (_, i) => ({ ...streams[0]!, stream: i }));
+	assert.deepEqual(deviceRowsOf(streams, []).map(({ key }) => key), ['devices', 'gpu1.0.7']);
+	assert.equal(deviceRowsOf(streams, ['devices']).length, 1);
+	assert.equal(deviceRowsOf(many, []).length, 1);
+	assert.equal(deviceRowsOf(many, ['devices']).length, 18);
+	assert.deepEqual(deviceRowsOf([], []), []);
 });
 
 test('the thread that is chosen fills the lanes of CPUs, and those of its process come next', () => {

@@ -68,7 +68,7 @@ export class CpuThreads {
 			},
 			place: Uint8Array.from(this.all, (thread) => this.hues.get(thread.pid)! * HEIGHTS.length + heightOf(thread)),
 			names: this.all.map(({ comm }) => comm),
-			ink: theme === 'light' ? '#000000' : '#0b0d10',
+			ink: theme === 'light' ? '#000000' : '#ffffff',
 			isAbove: null,
 		};
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lanes of devices' streams: which kernels and copies ran there. A kernel has the colour of its name and fills the
-// lane, a copy half of it; what is not known, because records were lost, is hatched.
+// lane, a copy half the lane; what is not known, because records were lost, is hatched.
 import type { Theme } from '../flame/contract';
 import type { DevicesAnswer, StreamRow, ThreadName, WorkName } from './answers';
 import { colourOf, type Look, pixelOf } from './classes';
@@ -31,8 +31,8 @@ export function streamKey({ pid, device, stream }: { pid: number; device: number
 	return `gpu${pid}.${device}.${stream}`;
 }
 
-/** The same each time, for the same name. */
-function hueOf(name: string): number {
+/** The same each time for the same name, as long as it is free. */
+function wishedHue(name: string): number {
 	let value = 0x811c9dc5;
 	for (let i = 0; i < name.length; i++)
 		value = Math.imul(value ^ name.charCodeAt(i), 0x01000193);
@@ -43,6 +43,8 @@ function hueOf(name: string): number {
 export class DeviceWorks {
 	readonly names: WorkName[] = [];
 	private readonly numbers = new Map<string, number>();
+	private readonly hues: number[] = [];
+	private readonly used = new Set<number>();
 	/** by the arrays of runs, which tiles keep */
 	private readonly works = new WeakMap<Runs, { of: readonly number[]; threads: DevicesAnswer['threads'] }>();
 
@@ -52,7 +54,18 @@ export class DeviceWorks {
 			return known;
 		this.numbers.set(key, this.names.length);
 		this.names.push(name);
+		this.hues.push(this.#hueOf(name));
 		return this.names.length - 1;
+	}
+
+	/** No two names have one while there are others. */
+	#hueOf({ name, kind }: WorkName): number {
+		const wished = wishedHue(name);
+		if (kind === 'unknown')
+			return 0;
+		const hue = HUES.light.map((_, i) => (wished + i) % HUES.light.length).find((free) => !this.used.has(free)) ?? wished;
+		this.used.add(hue);
+		return hue;
 	}
 
 	/** A server's answer, as tiles keep it. */
@@ -84,9 +97,9 @@ export class DeviceWorks {
 		const kindOf = (name: WorkName) => Math.max(kinds.findIndex(([kind]) => kind === name.kind), 0);
 		return {
 			look,
-			place: Uint8Array.from(this.names, (name) => kindOf(name) * hues.length + hueOf(name.name)),
+			place: Uint8Array.from(this.names, (name, i) => kindOf(name) * hues.length + this.hues[i]!),
 			names: this.names.map(({ name }) => name),
-			ink: theme === 'light' ? '#000000' : '#0b0d10',
+			ink: theme === 'light' ? '#000000' : '#ffffff',
 			isAbove: this.names.map(({ kind }) => kind !== 'kernel'),
 		};
 	}
