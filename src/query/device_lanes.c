@@ -522,13 +522,14 @@ int device_lanes_add(struct device_lanes *lanes, struct film *film, const char *
 		     const struct filter *filter, uint64_t from, uint64_t to, struct fail *why)
 {
 	const uint64_t offset = (uint64_t)film->info.wall_offset;
+	const uint64_t film_end = film->info.end + 1; /* its last moment is one of its own */
 	struct adder a = {
 		.lanes = lanes,
 		.film = film,
 		.host = host,
 		.offset = offset,
 		.start = (from > film->info.start ? from : film->info.start) + offset,
-		.end = (to < film->info.end ? to : film->info.end) + offset,
+		.end = (to < film_end ? to : film_end) + offset,
 	};
 	uint32_t event = film_find_event(film, event_type(EVENT_GPU_LANES)->name);
 	int err;

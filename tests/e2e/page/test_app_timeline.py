@@ -388,9 +388,11 @@ def test_what_is_pointed_at_goes_with_the_picture(timeline):
 
 
 def test_hostile_names(page):
-    page.server.behave(**FILM, hostile=True)
-    page.open(f"?view=timeline&lane=100.100&at={START}.002")
-    page.until(lambda: page.all("#slice-panel dl"))
+    page.server.behave(**FILM, hostile=True, devices=1)
+    page.open(f"?view=timeline&t_from={START}&t_to={START + 0.1}&lane=100.100&at={START}.002")
+    page.until(lambda: page.all("#slice-panel dl") and drawn(page, 1))
+    pointer(page, ("pointermove", page.run("return document.querySelector('#lanes').getBoundingClientRect().width") / 2, 30))
+    page.until(lambda: "launched by" in page.text(".tl-tip"))
     assert page.run("return window.hacked") is None
     assert "\u202e" not in page.text("body")
 

@@ -23,7 +23,7 @@ static void begin(void)
 	film_build_begin(&build, event_type(EVENT_GPU_LANES)->name, "ns");
 	launcher = film_build_thread(&build, 10, "train", 11, "launcher");
 	other = film_build_thread(&build, 20, "serve", 20, "serve");
-	build.end = FROM + 1000 * US;
+	build.end = FROM + 1000 * US - 1; /* its last moment */
 }
 
 static void put(uint32_t thread, uint32_t stream, uint64_t from, uint64_t to, const char *name,

@@ -156,9 +156,8 @@ int store_devices(struct store *store, const struct store_ask *ask, struct devic
 	return vec_push(&lanes->streams, stream) &&
 			       vec_push(&lanes->names,
 					(struct device_name){fake_hostile, DEVICE_RUN_KERNEL}) &&
-			       vec_push(&lanes->threads, (struct device_thread){fake_hostile,
-										fake_hostile, 10,
-										11})
+			       vec_push(&lanes->threads,
+					(struct device_thread){fake_hostile, fake_hostile, 10, 11})
 		       ? 0
 		       : -ENOMEM;
 }
