@@ -260,7 +260,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.rate = "kernels and copies",
 			.noun = "kernels and copies",
 			.about = "what every stream of GPUs ran, from when to when; for explain "
-				 "--gpu",
+				 "--gpu and the timeline",
 		},
 	[EVENT_HBM_ALLOC] =
 		{
