@@ -17,6 +17,12 @@ enum film_work_flag {
 	 * have been busy
 	 */
 	FILM_WORK_LOST = 4,
+	/*
+	 * of the event gpu-wait, which has no others: thread waited for what the stream ran, or,
+	 * with the second, for what all streams of the process ran
+	 */
+	FILM_WORK_WAIT = 8,
+	FILM_WORK_ALL_STREAMS = 16,
 };
 
 struct film_work {

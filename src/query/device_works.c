@@ -14,10 +14,47 @@ struct loading {
 	uint64_t from, to;
 };
 
-/* Which streams a wait is for. */
-struct streams {
-	uint32_t first, last;
-};
+static int add_streams(void *context, const struct film_works *rows)
+{
+	struct device_works *works = context;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const bool is_all = rows->flags[i] & FILM_WORK_ALL_STREAMS;
+		const struct device_streams new = {
+			.end = rows->end[i],
+			.thread = rows->thread[i],
+			.first = is_all ? 0 : rows->stream[i],
+			.last = is_all ? UINT32_MAX : rows->stream[i],
+		};
+
+		if (rows->flags[i] & FILM_WORK_WAIT && !vec_push(&works->streams, new))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int compare_streams(const void *left, const void *right)
+{
+	const struct device_streams *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+/* Films of older versions have none. */
+static int load_streams(struct device_works *works, struct film *film, uint64_t from,
+			struct fail *why)
+{
+	uint32_t event = film_find_event(film, event_type(EVENT_GPU_WAIT)->name);
+	int err =
+		event ? film_each_works(film, event, from, UINT64_MAX, add_streams, works, why) : 0;
+
+	if (works->streams.count)
+		qsort(works->streams.at, works->streams.count, sizeof(*works->streams.at),
+		      compare_streams);
+	return err;
+}
 
 static int add_works(void *context, const struct film_works *rows)
 {
@@ -86,7 +123,9 @@ int device_works_load(struct device_works *works, struct film *film, uint64_t fr
 	err = device_waits_load(&works->waits, film, from, why);
 	if (err || !works->waits.all.count)
 		return err;
-	err = film_each_works(film, event, from, UINT64_MAX, add_works, &loading, why);
+	err = load_streams(works, film, from, why);
+	if (!err)
+		err = film_each_works(film, event, from, UINT64_MAX, add_works, &loading, why);
 	if (err == -ENOMEM)
 		fail_errno(why, err, NULL, "cannot read what devices ran");
 	if (!err && works->all.count)
@@ -98,11 +137,12 @@ int device_works_load(struct device_works *works, struct film *film, uint64_t fr
 void device_works_free(struct device_works *works)
 {
 	device_waits_free(&works->waits);
+	vec_free(&works->streams);
 	vec_free(&works->all);
 }
 
-/* "gemm on stream 5", "gemm on any stream"; false: for which one is not known. */
-static bool streams_of(const char *words, struct streams *streams)
+/* Of older films: "gemm on stream 5", "gemm on any stream"; false: for which is not known. */
+static bool streams_of(const char *words, struct device_streams *streams)
 {
 	static const char one[] = " on stream ", any[] = " on any stream";
 	const char *at = NULL;
@@ -110,7 +150,7 @@ static bool streams_of(const char *words, struct streams *streams)
 	unsigned long long number;
 	char *end;
 
-	*streams = (struct streams){0, UINT32_MAX};
+	*streams = (struct device_streams){.last = UINT32_MAX};
 	if (length >= sizeof(any) - 1 && !strcmp(words + length - (sizeof(any) - 1), any))
 		return true;
 	/* the name of a kernel may have such words, too: the last ones are its stream */
@@ -133,20 +173,35 @@ static size_t first_of(const struct device_works *works, uint32_t process, uint6
 				    (all[i].process == process && all[i].stream < stream));
 }
 
+static bool has_streams(const struct device_works *works, const struct device_wait *wait,
+			struct device_streams *streams)
+{
+	const struct device_streams *all = works->streams.at;
+	size_t i = search_first(works->streams.count, k,
+				all[k].thread < wait->thread ||
+					(all[k].thread == wait->thread && all[k].end < wait->end));
+
+	if (i == works->streams.count || all[i].thread != wait->thread || all[i].end != wait->end)
+		return false;
+	*streams = all[i];
+	return true;
+}
+
 /* The streams for which a thread waited then; false: for none, or that is not known. */
 static bool find_streams(const struct device_works *works, uint32_t thread, uint64_t start,
-			 uint64_t end, struct streams *streams)
+			 uint64_t end, struct device_streams *streams)
 {
 	const struct device_wait *wait =
 		works->all.count ? device_waits_find(&works->waits, thread, start, end) : NULL;
 
-	return wait && streams_of(object_name(works->film, wait->frame), streams);
+	return wait && (has_streams(works, wait, streams) ||
+			streams_of(object_name(works->film, wait->frame), streams));
 }
 
 uint64_t device_works_key(const struct device_works *works, uint32_t thread, uint64_t start,
 			  uint64_t end)
 {
-	struct streams streams;
+	struct device_streams streams;
 
 	if (!find_streams(works, thread, start, end, &streams))
 		return 0;
@@ -159,7 +214,7 @@ int device_works_of_wait(const struct device_works *works, uint32_t thread, uint
 {
 	const uint32_t process = works->film->threads[thread].process;
 	const struct device_work *all = works->all.at;
-	struct streams streams;
+	struct device_streams streams;
 	int result = 0;
 
 	if (!find_streams(works, thread, start, end, &streams))

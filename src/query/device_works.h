@@ -16,10 +16,17 @@ struct device_work {
 	bool is_copy;
 };
 
+/* Which streams a wait is for: [first, last]. */
+struct device_streams {
+	uint64_t end; /* of the wait */
+	uint32_t thread, first, last;
+};
+
 struct device_works {
 	const struct film *film;
 	struct device_waits waits;
-	vec(struct device_work) all; /* sorted by process, stream, start */
+	vec(struct device_streams) streams; /* of waits; sorted by thread, then end */
+	vec(struct device_work) all;	    /* sorted by process, stream, start */
 };
 
 /*

@@ -4,8 +4,10 @@ gpu-wait of a command: what its threads waited for, against what libraries know 
 (tests/programs/cuda_driver.c, cuda_profiler.c); and the same in the waits and slices of these threads.
 """
 
+import contextlib
 import json
 import os
+import sqlite3
 
 from harness import Film, PATIENCE, needs_root
 from test_timeline import Played
@@ -50,6 +52,13 @@ def check_parts(film, truth):
     assert 0.3 * ROUNDS * GEMM < total(film, "await_event", "gemm on stream 8") <= ROUNDS * GEMM, film.report("-e", "gpu-wait").stdout
 
 
+def check_streams(film):
+    """The stream of a wait is in a row of its own (doc/film.md): of all but those for an event of a stream that is not known."""
+    with contextlib.closing(sqlite3.connect(f"file:{film.path}?mode=ro", uri=True)) as tables:
+        rows, = tables.execute("SELECT sum(n) FROM block JOIN event ON event.id = block.event WHERE kind = 14 AND name = 'gpu-wait'")
+    assert rows == (4 * ROUNDS,), rows
+
+
 def check_threads(film, truth):
     by_wait = {"event": "off-cpu", "options": ("--by", "wait")}
     asleep = total(film, "await_stream", event="off-cpu")
@@ -65,6 +74,7 @@ def test_each_wait_has_its_work(lab):
     path, truth = record(lab, EVENTS)
     film = Film(lab.stackcam, path)
     check_parts(film, truth)
+    check_streams(film)
     check_threads(film, truth)
 
 

@@ -434,6 +434,7 @@ static void handle_waited(struct source *source, const void *of)
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half wait = {0};
 	uint32_t number = (uint32_t)waited->call, event = source->events[OF_WAITS];
+	uint64_t end;
 
 	if (!event)
 		return;
@@ -448,9 +449,10 @@ static void handle_waited(struct source *source, const void *of)
 		if (waited->undecided || !wait.place.thread)
 			return;
 	}
-	gpu_wait_write(waited, &wait.place, source->host->samples, event,
-		       end_of(on_gpu, waited->end, waited->head.time),
+	end = end_of(on_gpu, waited->end, waited->head.time);
+	gpu_wait_write(waited, &wait.place, source->host->samples, event, end,
 		       work_name(source, waited->pid, waited->work));
+	gpu_wait_write_stream(waited, &wait.place, source->host->film, event, end);
 }
 
 static void count_launch(void *context, struct waiting_half *launch)

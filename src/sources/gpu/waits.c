@@ -52,3 +52,24 @@ void gpu_wait_write(const struct on_gpu_waited *waited, const struct samples_pla
 	add_part(waited, *place, samples, event, end, "[no work recorded]",
 		 waited->ns - waited->all_ns);
 }
+
+void gpu_wait_write_stream(const struct on_gpu_waited *waited, const struct samples_place *place,
+			   struct film_writer *film, uint32_t event, uint64_t end)
+{
+	const uint32_t stream = (uint32_t)(waited->call >> 32);
+	const bool is_all = stream == GPU_STREAM_ANY;
+
+	/* several waits at once, or a stream that is not known */
+	if (!(uint32_t)waited->call || !place->thread || stream == GPU_STREAM_EVENT ||
+	    stream == GPU_STREAM_COPY)
+		return;
+	film_work(film, event,
+		  &(struct film_work){
+			  .end = end,
+			  .duration = waited->ns < end ? waited->ns : end,
+			  .thread = place->thread,
+			  .stack = place->stack,
+			  .stream = is_all ? 0 : stream,
+			  .flags = FILM_WORK_WAIT | (is_all ? FILM_WORK_ALL_STREAMS : 0),
+		  });
+}

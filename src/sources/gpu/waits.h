@@ -3,6 +3,7 @@
 #define SOURCES_GPU_WAITS_H
 
 #include "bpf/gpu/on_gpu_abi.h"
+#include "film/writer.h"
 #include "resolve/samples.h"
 
 /*
@@ -20,5 +21,9 @@ bool gpu_wait_is_valid(const struct on_gpu_waited *waited);
 /* name: of what ran for the longest part; null: not known. end: within the film. */
 void gpu_wait_write(const struct on_gpu_waited *waited, const struct samples_place *place,
 		    struct samples *samples, uint32_t event, uint64_t end, const char *name);
+
+/* Writes which stream it was for (struct film_work), if that is known; end: as above. */
+void gpu_wait_write_stream(const struct on_gpu_waited *waited, const struct samples_place *place,
+			   struct film_writer *film, uint32_t event, uint64_t end);
 
 #endif

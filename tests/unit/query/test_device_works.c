@@ -37,6 +37,19 @@ static void put_wait(uint64_t from, uint64_t to, const char *what)
 		    (to - from) * US);
 }
 
+/* The row of the wait that ends then: for a stream; UINT32_MAX: for all. */
+static void put_stream(uint64_t to, uint32_t stream)
+{
+	const struct film_work row = {
+		.end = FROM + to * US,
+		.thread = waiter,
+		.stream = stream == UINT32_MAX ? 0 : stream,
+		.flags = FILM_WORK_WAIT | (stream == UINT32_MAX ? FILM_WORK_ALL_STREAMS : 0),
+	};
+
+	film_work(build.w, waits, &row);
+}
+
 static void put_work(uint32_t thread, uint32_t stream, uint64_t from, uint64_t to, const char *name,
 		     uint32_t flags)
 {
@@ -208,6 +221,30 @@ static void a_film_without_one_of_them_has_none(void **state)
 	film_free(film);
 }
 
+static void rows_of_waits_come_before_words(void **state)
+{
+	struct device_works works;
+	struct film *film;
+
+	(void)state;
+	begin();
+	put_works();
+	put_wait(100, 200, "x on stream 6");
+	put_stream(200, 5);
+	put_wait(250, 300, "x on stream 5");
+	put_stream(300, UINT32_MAX);
+	/* the row of another wait */
+	put_wait(310, 390, "gemm on stream 6");
+	put_stream(391, 5);
+	load(&works, &film);
+	assert_string_equal(ask(&works, waiter, 100, 200), "gemm 5 100-150; reduce 5 150-180");
+	assert_string_equal(ask(&works, waiter, 250, 300), "late 5 260-280; copy beside 6 250-300");
+	assert_string_equal(ask(&works, waiter, 310, 390), "copy beside 6 310-390");
+	assert_int_equal(works.all.count, 5 + 1);
+	device_works_free(&works);
+	film_free(film);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +252,7 @@ int main(void)
 		cmocka_unit_test(waits_for_one_stream_have_one_key),
 		cmocka_unit_test(names_of_kernels_may_look_like_streams),
 		cmocka_unit_test(a_film_without_one_of_them_has_none),
+		cmocka_unit_test(rows_of_waits_come_before_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
