@@ -188,8 +188,8 @@ static const struct source_option options[] = {
 			"of on-cpu: keep the CPU of each sample, for report --by cpu", 0, 1, 0},
 	[TRACE_IDS] =
 		{"trace-ids", 0, false, NULL,
-		 "labels also have the trace and the span of a thread, where programs publish "
-		 "them",
+		 "of on-cpu, and of events beside it: labels also have the trace and the span "
+		 "that programs publish of their threads",
 		 0, 1, 0},
 	{0},
 };
