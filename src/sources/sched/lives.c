@@ -104,13 +104,15 @@ static void add_releaser(const struct life *life, struct film_turn *turn)
 
 static void add_evidence(struct lives *lives, struct life *life, struct film_turn *turn)
 {
-	turn->call = life->call;
-	turn->state = life->state;
-	turn->descriptor = life->descriptor;
-	turn->flags |= life->evidence_flags;
-	turn->stack = life->stack;
-	if (life->call && life->state != FILM_WAIT_READY)
-		memcpy(turn->arguments, life->arguments, sizeof(turn->arguments));
+	const struct film_wait *evidence = &life->evidence;
+
+	turn->call = evidence->call;
+	turn->state = evidence->state;
+	turn->descriptor = evidence->descriptor;
+	turn->flags |= evidence->flags;
+	turn->stack = evidence->stack;
+	if (evidence->call && evidence->state != FILM_WAIT_READY)
+		memcpy(turn->arguments, evidence->arguments, sizeof(turn->arguments));
 	add_object(lives, life, turn);
 	add_lock(life, turn);
 }
@@ -162,7 +164,7 @@ static void miss(struct lives *lives, struct life *life, uint64_t time)
 	}
 	life->unseen = time > life->start ? time - life->start : 0;
 	life->mode = LIFE_RUNS;
-	life->stack = 0;
+	life->evidence.stack = 0;
 	life->lock = (struct lives_lock){0};
 }
 
@@ -190,22 +192,17 @@ static void take_evidence(struct life *life, const struct threads_event *event)
 		.is_kernel_thread = (record->flags & THREADS_IS_KERNEL) != 0,
 		.call = record->call - 1,
 	};
-	const struct off_cpu_told like = off_cpu_told(&wait);
 
+	life->evidence = off_cpu_evidence(&wait);
 	/* what they were the last time is not told again */
 	if (record->flags & THREADS_ARGUMENTS)
 		memcpy(life->told, event->arguments, sizeof(life->told));
-	memcpy(life->arguments, life->told, sizeof(life->arguments));
-	life->call = like.call;
-	life->state = like.state;
-	life->descriptor = like.descriptor;
-	life->evidence_flags = like.flags;
-	life->stack = 0;
+	memcpy(life->evidence.arguments, life->told, sizeof(life->told));
 	life->lock = (struct lives_lock){0};
 	life->has_evidence = true;
 	if (record->flags & THREADS_NEW_OBJECT)
 		life->object_told = event->object;
-	set_object(life, like.descriptor != FILM_FD_NONE, life->object_told);
+	set_object(life, life->evidence.descriptor != FILM_FD_NONE, life->object_told);
 }
 
 /* call: the system call in which it ended, and 1; 0: it is not known. status: of exit(2) */
@@ -281,14 +278,15 @@ static void tell_wait(struct lives *lives, struct life *life, const struct threa
 	uint64_t off = event->time - life->out;
 	struct life *waker = record->waker ? lives_table_find(lives, record->waker) : NULL;
 
-	turn.ready = event->ready < off && life->state != FILM_WAIT_READY ? event->ready : off;
+	turn.ready =
+		event->ready < off && life->evidence.state != FILM_WAIT_READY ? event->ready : off;
 	turn.waited = off - turn.ready;
 	if (record->flags & THREADS_UNWOKEN && turn.waited)
 		turn.flags |= FILM_TURN_UNWOKEN;
 	if (record->flags & THREADS_HAS_STACK) {
-		life->stack =
+		life->evidence.stack =
 			lives->to.stack(lives->to.context, life->number, event->time, &life->lock);
-		lives->counts.stacks_missed += !life->stack;
+		lives->counts.stacks_missed += !life->evidence.stack;
 	}
 	add_evidence(lives, life, &turn);
 	turn.context = off_cpu_context(record->context);
@@ -309,7 +307,7 @@ static void tell_first(struct lives *lives, struct life *life, const struct thre
 	begin(lives, life);
 	life->mode = LIFE_OFF;
 	life->has_evidence = !(life->flags & FILM_WAIT_BEFORE);
-	life->state = 0;
+	life->evidence.state = 0;
 	if (life->start > event->time)
 		life->start = event->time;
 	life->out = life->start;
@@ -431,21 +429,18 @@ static void take_listed_lock(struct life *life, const struct lives_listed *liste
 
 static void take_listed(struct life *life, const struct lives_listed *listed)
 {
-	const struct film_wait *evidence = &listed->evidence;
+	const uint8_t descriptor = life->evidence.descriptor;
 	/* a path, or a descriptor in memory, is read only as the thread goes out */
-	bool is_known = life->has_evidence && evidence->descriptor == FILM_FD_NONE;
+	bool is_known = life->has_evidence && listed->evidence.descriptor == FILM_FD_NONE;
 
-	life->call = evidence->call;
-	life->state = evidence->state;
-	life->evidence_flags = evidence->flags;
-	life->stack = evidence->stack;
+	life->evidence = listed->evidence;
 	life->lock = listed->lock;
-	memcpy(life->arguments, evidence->arguments, sizeof(life->arguments));
 	life->has_evidence = true;
-	if (is_known)
+	if (is_known) {
+		life->evidence.descriptor = descriptor;
 		return;
-	life->descriptor = evidence->descriptor;
-	set_object(life, evidence->descriptor != FILM_FD_NONE, listed->object);
+	}
+	set_object(life, life->evidence.descriptor != FILM_FD_NONE, listed->object);
 	life->ready_object = listed->ready;
 }
 
@@ -454,7 +449,7 @@ static void take_as_known(struct life *life, const struct lives_listed *listed)
 {
 	if (life->mode != LIFE_OFF || listed->runs)
 		return;
-	if (!life->has_evidence || !life->stack)
+	if (!life->has_evidence || !life->evidence.stack)
 		take_listed(life, listed);
 	else if (!life->lock.address)
 		take_listed_lock(life, listed);
@@ -530,7 +525,7 @@ static void cut(struct lives *lives, struct life *life, uint64_t time)
 	turn.flags |= FILM_WAIT_OPEN;
 	if (life->mode == LIFE_OFF) {
 		add_evidence(lives, life, &turn);
-		if (life->state == FILM_WAIT_READY)
+		if (life->evidence.state == FILM_WAIT_READY)
 			turn.ready = time - life->out;
 		else if (woken && woken < time)
 			turn.ready = time - woken;
@@ -570,8 +565,8 @@ static uint64_t known_until(const struct life *life, uint64_t time)
 {
 	uint64_t woken = life->woken;
 
-	if (life->mode != LIFE_OFF || life->state == FILM_WAIT_READY || !woken || woken >= time ||
-	    time - woken > LIVES_WOKEN_MAX_NS)
+	if (life->mode != LIFE_OFF || life->evidence.state == FILM_WAIT_READY || !woken ||
+	    woken >= time || time - woken > LIVES_WOKEN_MAX_NS)
 		return time;
 	return woken > life->out ? woken - 1 : woken;
 }

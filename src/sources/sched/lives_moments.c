@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is asked of all lives at a moment, without reporting any of them. */
-#include <string.h>
-
 #include "sources/sched/lives_table.h"
 
 void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
@@ -10,22 +8,13 @@ void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
 		     void *context)
 {
 	vec_foreach (&lives->all, life) {
-		struct film_wait evidence;
-
 		if (!life->number || !life->is_meant || life->mode != LIFE_OFF || life->woken ||
 		    life->is_long || !life->has_evidence || life->waits > time ||
 		    time - life->waits < least)
 			continue;
 		life->is_long = true;
-		evidence = (struct film_wait){
-			.call = life->call,
-			.state = life->state,
-			.descriptor = life->descriptor,
-			.flags = life->evidence_flags,
-		};
-		memcpy(evidence.arguments, life->arguments, sizeof(evidence.arguments));
 		/* as it is called now: the other name is of what it did before */
-		take(context, &life->next_identity, life->waits, &evidence);
+		take(context, &life->next_identity, life->waits, &life->evidence);
 	}
 }
 
@@ -33,7 +22,7 @@ void lives_turn(struct lives *lives)
 {
 	vec_foreach (&lives->all, life) {
 		life->thread = 0;
-		life->stack = 0;
+		life->evidence.stack = 0;
 		life->lock = (struct lives_lock){0};
 		life->object_row = 0;
 		if (life->mode != LIFE_NEW)

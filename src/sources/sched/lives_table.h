@@ -32,18 +32,17 @@ struct life {
 	uint32_t thread;		       /* of the film; 0: not asked for */
 	uint64_t since;			       /* its life begins then, or later */
 	uint64_t start, unseen, out;
-	uint64_t waits;	 /* since when, however often it was cut */
-	uint64_t woken;	 /* since out; 0: not */
-	uint64_t listed; /* when the list had it last */
-	uint64_t arguments[FILM_WAIT_ARGUMENTS], told[FILM_WAIT_ARGUMENTS];
-	uint32_t stack, flags;	      /* flags: of the next row */
+	uint64_t waits;			    /* since when, however often it was cut */
+	uint64_t woken;			    /* since out; 0: not */
+	uint64_t listed;		    /* when the list had it last */
+	struct film_wait evidence;	    /* of its wait: state, call and so on, and the stack */
+	uint64_t told[FILM_WAIT_ARGUMENTS]; /* arguments that were reported last */
+	uint32_t flags;			    /* of the next row */
 	uint32_t object, object_told; /* numbers: of its wait, and the last one that was reported */
 	uint32_t object_row;	      /* of the film; 0: not asked for */
 	uint32_t ready_object;	      /* number: what has the event that it waited for; 0 */
-	uint32_t evidence_flags;
 	struct lives_lock lock;
-	uint16_t call, cpu;
-	uint8_t state, descriptor;
+	uint16_t cpu;
 	uint8_t mode, count; /* mode: enum life_mode */
 	bool has_object, object_missed;
 	bool is_meant, is_renamed;

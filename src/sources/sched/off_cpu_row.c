@@ -77,9 +77,10 @@ static uint8_t descriptor_of(const struct off_cpu_wait *wait)
 	return wait->descriptor < sizeof(kinds) ? kinds[wait->descriptor] : FILM_FD_NONE;
 }
 
-struct off_cpu_told off_cpu_told(const struct off_cpu_wait *wait)
+struct film_wait off_cpu_evidence(const struct off_cpu_wait *wait)
 {
-	return (struct off_cpu_told){
+	return (struct film_wait){
+		.count = 1,
 		.call = wait->call >= 0 && wait->call < UINT16_MAX ? (uint16_t)(wait->call + 1) : 0,
 		.state = state_of(wait),
 		.descriptor = descriptor_of(wait),
@@ -90,17 +91,10 @@ struct off_cpu_told off_cpu_told(const struct off_cpu_wait *wait)
 
 struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place)
 {
-	const struct off_cpu_told told = off_cpu_told(wait);
-	struct film_wait row = {
-		.thread = place->thread,
-		.stack = place->stack,
-		.count = 1,
-		.call = told.call,
-		.state = told.state,
-		.descriptor = told.descriptor,
-		.flags = told.flags,
-	};
+	struct film_wait row = off_cpu_evidence(wait);
 
+	row.thread = place->thread;
+	row.stack = place->stack;
 	for (int i = 0; row.call && i < FILM_WAIT_ARGUMENTS; i++)
 		row.arguments[i] = wait->arguments[i];
 	return row;

@@ -17,13 +17,8 @@ const struct off_cpu_wait *off_cpu_wait_of(const struct capture_record *record);
 /* A row with the evidence of a wait, without its time. */
 struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place);
 
-/* What of that is not as the kernel's side says it: in a film's words. */
-struct off_cpu_told {
-	uint32_t flags; /* enum film_wait_flag */
-	uint16_t call;
-	uint8_t state, descriptor;
-};
-struct off_cpu_told off_cpu_told(const struct off_cpu_wait *wait);
+/* The same without thread, stack and arguments. */
+struct film_wait off_cpu_evidence(const struct off_cpu_wait *wait);
 
 /* enum film_wait_context: where its waker ran, an enum off_cpu_context. */
 uint8_t off_cpu_context(uint8_t waker_context);
