@@ -47,7 +47,8 @@ static bool find_thread(struct device_adder *a, uint32_t id, uint32_t *place)
 	const struct film_process *process = &a->film->processes[thread->process];
 	struct device_thread new = {.pid = process->pid, .tid = thread->tid};
 	const uint64_t key = hash_u64((uint64_t) new.pid << 32 | new.tid) ^
-			     hash_bytes(thread->comm, strlen(thread->comm));
+			     hash_bytes(thread->comm, strlen(thread->comm)) ^
+			     hash_u64(hash_bytes(a->host, strlen(a->host)));
 	const uint64_t *known = map_get(&a->lanes->known_threads, key);
 
 	*place = 0;

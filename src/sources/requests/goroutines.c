@@ -14,8 +14,8 @@
 
 /*
  * The most goroutines that are made between two ticks, and by a process that has asked others for
- * nothing yet: to note one takes about a us; and over ten in some virtual machines, where a program
- * that does nothing else makes 58,000 a second beside other load, of 644,000.
+ * nothing yet: to note one takes about a us, and several times that in virtual machines in which a
+ * breakpoint is the hypervisor's work; there a program never comes near the first if it is large.
  */
 #define STARTS_MOST	   30000
 #define STARTS_MOST_UNUSED 10000

@@ -193,6 +193,28 @@ static void what_was_lost_is_not_idle(void **state)
 	end();
 }
 
+/* The same numbers and names on two machines are two threads. */
+static void threads_of_two_hosts_are_two(void **state)
+{
+	const struct filter none = {0};
+
+	(void)state;
+	begin();
+	put(launcher, 7, 100, 200, "gemm", 0);
+	film = film_build_open(&build);
+	lanes = (struct device_lanes){.from = FROM + (uint64_t)film->info.wall_offset,
+				      .to = FROM + 1000 * US + (uint64_t)film->info.wall_offset,
+				      .pixel = US};
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(device_lanes_add(&lanes, film, i ? "host2" : "host1", &none, FROM,
+						  FROM + 1000 * US, NULL),
+				 0);
+	device_lanes_end(&lanes);
+	assert_int_equal(lanes.streams.count, 2);
+	assert_int_equal(lanes.threads.count, 2);
+	end();
+}
+
 static void a_part_of_the_time(void **state)
 {
 	uint32_t pid = 999;
@@ -222,6 +244,7 @@ int main(void)
 		cmocka_unit_test(short_ones_of_a_pixel_are_one_run),
 		cmocka_unit_test(each_ns_of_concurrent_ones_counts_once),
 		cmocka_unit_test(what_was_lost_is_not_idle),
+		cmocka_unit_test(threads_of_two_hosts_are_two),
 		cmocka_unit_test(a_part_of_the_time),
 	};
 
