@@ -182,5 +182,6 @@ def test_explain_without_lanes_or_waits(lab):
     assert any("for gemm on stream 5" in part["words"] and "works" not in part for part in parts["await_stream"]), parts["await_stream"]
     film, _ = record(lab, "gpu-lanes,threads")
     parts = explained(lab, film)
-    assert parts["await_stream"] and not worked(parts, "await_stream")
+    assert "await_stream" in parts, (sorted(parts), lab.run("report", "--format", "states-json", film).stdout)
+    assert not worked(parts, "await_stream")
     assert all("stream 5" not in part["words"] for part in parts["await_stream"]), parts["await_stream"]

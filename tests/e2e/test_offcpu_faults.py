@@ -33,9 +33,9 @@ def stolen():
 
 
 def lives(recording):
-    """Of each thread of storm.c: its life, its CPU time and how often it was switched."""
-    lines = [line.split() for line in recording.stdout.splitlines() if line.count(" ") == 3]
-    return {int(tid): (int(life), int(cpu), int(switches)) for tid, life, cpu, switches in lines}
+    """Of each thread of storm.c: its life, its CPU time, how often it was switched, and what its life may be longer."""
+    lines = [line.split() for line in recording.stdout.splitlines() if line.count(" ") == 4]
+    return {int(tid): tuple(map(int, rest)) for tid, *rest in lines}
 
 
 @pytest.mark.parametrize("how", ["stays", "migrate"])
@@ -48,16 +48,17 @@ def test_the_parts_of_each_life_add_up_in_a_storm_of_switches(lab, how):
     switches = sum(truth[2] for truth in truths.values())
     # this machine cannot do better while others use it; on a quiet one it is 200,000 and more a second
     assert switches > 2 * 5000, switches
-    for tid, (life, cpu, _) in truths.items():
+    for tid, (life, cpu, _, longer) in truths.items():
         # its CPU time has what it takes to record each wait, too; nothing is counted twice
-        assert times.get(tid, 0) <= 1.001 * life, (tid, life, cpu, times.get(tid))
-    wanted = sum(life - cpu for life, cpu, _ in truths.values())
+        assert times.get(tid, 0) <= 1.001 * life + longer, (tid, life, cpu, longer, times.get(tid))
+    wanted = sum(life - cpu for life, cpu, *_ in truths.values())
     lost = film.json("-e", "off-cpu")["loss"].get("shorter waits of threads that ended, in us: ring full", 0)
     missing = wanted - sum(times[tid] for tid in truths) - 1000 * lost
     # what is on a CPU is also the switch itself, which no thread's CPU time has; and waits of a thread that are short
     # of a period when the film ends
-    assert abs(missing) < 0.01 * sum(life for life, _, _ in truths.values()) + taken, \
-        (missing, taken, {tid: life - cpu - times[tid] for tid, (life, cpu, _) in truths.items()}, film.explain())
+    slack = 0.01 * sum(life for life, *_ in truths.values()) + taken
+    assert -slack - sum(longer for *_, longer in truths.values()) < missing < slack, \
+        (missing, taken, {tid: (life - cpu - times[tid], longer) for tid, (life, cpu, _, longer) in truths.items()}, film.explain())
 
 
 def test_ten_thousand_threads(lab):

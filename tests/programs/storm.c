@@ -2,8 +2,9 @@
 /*
  * Threads that are switched as often as can be: pairs that hand a byte to each other through pipes,
  * for the seconds that are given; then the number of pairs. "migrate" behind that: each goes to
- * another CPU before it waits. Each thread says its number, its life, its CPU time and how often it
- * waited.
+ * another CPU before it waits. A line for each thread has its number, its life, its CPU time, how
+ * often it was switched, and how much longer its life may be: it waits for a CPU before, too, and
+ * once more after it.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -21,6 +22,8 @@ static int migrate;
 struct side {
 	int from, to, first;
 	pthread_t thread;
+	long tid, switches;
+	unsigned long long made, begin, end, cpu; /* ns */
 };
 
 static unsigned long long ns(clockid_t clock)
@@ -63,13 +66,16 @@ static KEPT void hand_over(struct side *side)
 
 static void *run(void *context)
 {
-	unsigned long long begin = ns(CLOCK_MONOTONIC);
+	struct side *side = context;
 	struct rusage usage;
 
-	hand_over(context);
+	side->begin = ns(CLOCK_MONOTONIC);
+	hand_over(side);
 	getrusage(RUSAGE_THREAD, &usage);
-	printf("%ld %llu %llu %ld\n", syscall(SYS_gettid), ns(CLOCK_MONOTONIC) - begin,
-	       ns(CLOCK_THREAD_CPUTIME_ID), usage.ru_nvcsw + usage.ru_nivcsw);
+	side->switches = usage.ru_nvcsw + usage.ru_nivcsw;
+	side->tid = syscall(SYS_gettid);
+	side->cpu = ns(CLOCK_THREAD_CPUTIME_ID);
+	side->end = ns(CLOCK_MONOTONIC);
 	return NULL;
 }
 
@@ -89,13 +95,18 @@ int main(int argc, char **argv)
 
 		if (pipe(there) || pipe(back))
 			return 1;
-		sides[i] = (struct side){back[0], there[1], 1, 0};
-		sides[i + 1] = (struct side){there[0], back[1], 0, 0};
+		sides[i] = (struct side){.from = back[0], .to = there[1], .first = 1};
+		sides[i + 1] = (struct side){.from = there[0], .to = back[1]};
 	}
-	for (int i = 0; i < 2 * pairs; i++)
-		if (pthread_create(&sides[i].thread, NULL, run, &sides[i]))
+	for (struct side *side = sides; side < sides + 2 * pairs; side++) {
+		side->made = ns(CLOCK_MONOTONIC);
+		if (pthread_create(&side->thread, NULL, run, side))
 			return 1;
-	for (int i = 0; i < 2 * pairs; i++)
-		pthread_join(sides[i].thread, NULL);
+	}
+	for (struct side *side = sides; side < sides + 2 * pairs; side++) {
+		pthread_join(side->thread, NULL);
+		printf("%ld %llu %llu %ld %llu\n", side->tid, side->end - side->begin, side->cpu,
+		       side->switches, side->begin - side->made + ns(CLOCK_MONOTONIC) - side->end);
+	}
 	return 0;
 }

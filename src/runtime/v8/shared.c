@@ -16,9 +16,16 @@
 #define UNKNOWN UINT32_MAX
 
 /*
- * Adds the head of a string, which tells it from others. What is none adds nothing, as on the
- * kernel side.
+ * What cannot be read adds nothing to a checksum, as on the kernel side: the data of a function of
+ * WebAssembly is an object, so its name, a string, is read as a ScopeInfo would be. Words of its
+ * characters then refer to nowhere, and behind it there may be nothing.
  */
+static int or_nothing(int err)
+{
+	return err == -EFAULT ? 0 : err;
+}
+
+/* Adds the head of a string, which tells it from others. What is none adds nothing. */
 static int sum_string(const struct v8_reader *r, uint64_t *sum, uint64_t string)
 {
 	uint64_t head;
@@ -29,7 +36,7 @@ static int sum_string(const struct v8_reader *r, uint64_t *sum, uint64_t string)
 	err = v8_read_word(r, &head, string, V8_STRING_HEAD);
 	if (!err)
 		*sum = v8_mix(*sum, head);
-	return err;
+	return or_nothing(err);
 }
 
 /* Adds what the name is read from. */
@@ -44,20 +51,14 @@ static int sum_name(const struct v8_reader *r, uint64_t *sum, struct v8_shared *
 		return sum_string(r, sum, name);
 	err = runtime_read(r->at, shared->scope, sizeof(shared->scope), name - 1);
 	if (err)
-		return err;
+		return or_nothing(err);
 	*sum = v8_sum_scope(*sum, shared->scope);
 	at = v8_scope_name(&layout, shared->scope);
 	if (at < V8_SCOPE_WORDS)
 		name = v8_scope_named(shared->scope, at);
 	else
 		err = v8_read_word(r, &name, name, at * 8);
-	/*
-	 * the data of a function of WebAssembly is an object too, though the name is a string,
-	 * behind which there may be nothing: as on the kernel side, that adds nothing
-	 */
-	if (err)
-		return err == -EFAULT ? 0 : err;
-	return sum_string(r, sum, name);
+	return err ? or_nothing(err) : sum_string(r, sum, name);
 }
 
 int v8_shared_read(const struct v8_reader *r, uint64_t pointer, struct v8_shared *shared)
