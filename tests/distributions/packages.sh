@@ -16,8 +16,9 @@ here=$(dirname "$(readlink -f "$0")")
 project=$(readlink -f "$here/../..")
 work=$build/distributions/packages
 log=$work/log
+mkdir -p "$work/built"
 packages=$(readlink -f "${2:-$work/built}")
-mkdir -p "$work" "$packages"
+mkdir -p "$packages"
 exec 3>&2
 . "$project/dist/common.sh"
 . "$here/root.sh"

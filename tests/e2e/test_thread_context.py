@@ -68,6 +68,11 @@ def test_labels_are_those_of_the_work(lab, tmp_path, model):
     assert 0.6 < bought[BUY] / (bought[BUY] + read[READ]) < 0.8
     slept = labels_of(film.folded("-e", "off-cpu", "--by", "label"), "sleeps")
     assert most(slept) == SLEEP and set(slept) <= {SLEEP, ""}, slept
+    # one label is selected as functions are
+    whole = film.json()["event"]["total"]
+    of_buys = film.json("--focus", "http.route=/buy(,|$)")["event"]["total"]
+    assert of_buys == sum(value for stack, value in stacks if stack[0] == BUY) > 0
+    assert of_buys + film.json("--ignore", "http.route=/buy(,|$)")["event"]["total"] == whole
     # labels are no frames, unless they are asked for
     assert not any("http.route" in frame for stack, _ in film.folded() for frame in stack)
 
