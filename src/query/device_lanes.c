@@ -28,6 +28,11 @@ static void leave(struct device_adder *a, const struct device_lane_work *work)
 
 static int add_work(struct device_adder *a, struct device_lane_work work, uint32_t flags)
 {
+	/* of a hostile film: it began before time did */
+	if (work.start > work.end) {
+		a->lanes->left++;
+		return 0;
+	}
 	if (work.end <= a->lanes->from || work.start >= a->lanes->to || !a->processes[work.process])
 		return 0;
 	if (work.start < a->lanes->from)
@@ -36,12 +41,15 @@ static int add_work(struct device_adder *a, struct device_lane_work work, uint32
 		work.end = a->lanes->to;
 	if (work.end > a->end)
 		a->end = work.end;
-	if (a->works.count + a->lost.count >= DEVICE_WORKS_MAX) {
+	if (a->works.count + a->lost.all.count >= DEVICE_WORKS_MAX) {
 		leave(a, &work);
 		return 0;
 	}
 	if (flags & FILM_WORK_LOST)
-		return vec_push(&a->lost, work) ? 0 : -ENOMEM;
+		return vec_push(&a->lost.all,
+				(struct device_loss){work.start, work.end, work.process})
+			       ? 0
+			       : -ENOMEM;
 	return vec_push(&a->works, work) ? 0 : -ENOMEM;
 }
 
@@ -102,31 +110,11 @@ static bool lose_left(struct device_adder *a)
 		if (!a->left.end || (before && before->process == work->process))
 			continue;
 		a->left.process = work->process;
-		if (!vec_push(&a->lost, a->left))
+		if (!vec_push(&a->lost.all, a->left))
 			return false;
 		before = work;
 	}
 	return true;
-}
-
-/* Times that overlap become one, of each process. */
-static void join_lost(struct device_adder *a)
-{
-	size_t count = 0;
-
-	vec_foreach (&a->lost, lost)
-		lost->device = lost->stream = 0;
-	if (a->lost.count)
-		qsort(a->lost.at, a->lost.count, sizeof(*a->lost.at), by_stream_and_start);
-	vec_foreach (&a->lost, lost) {
-		struct device_lane_work *before = count ? &a->lost.at[count - 1] : NULL;
-
-		if (!before || before->process != lost->process || before->end < lost->start)
-			a->lost.at[count++] = *lost;
-		else if (before->end < lost->end)
-			before->end = lost->end;
-	}
-	a->lost.count = count;
 }
 
 /* -- streams ----------------------------------------------------------------------------------- */
@@ -157,20 +145,6 @@ static struct device_stream *find_stream(struct device_adder *a, const struct de
 	return vec_last(&lanes->streams);
 }
 
-/* Lost times are sorted by process. */
-static void find_lost(struct device_making *m, uint32_t process)
-{
-	const struct device_adder *a = m->a;
-	size_t first = 0, end;
-
-	while (first < a->lost.count && a->lost.at[first].process < process)
-		first++;
-	for (end = first; end < a->lost.count && a->lost.at[end].process == process;)
-		end++;
-	m->lost_count = end - first;
-	m->lost = m->lost_count ? &a->lost.at[first] : NULL;
-}
-
 static int make_streams(struct device_adder *a)
 {
 	bool is_done = true, left;
@@ -186,7 +160,7 @@ static int make_streams(struct device_adder *a)
 			a->lanes->left += end - i;
 			continue;
 		}
-		find_lost(&m, a->works.at[i].process);
+		m.lost = device_losses_of(&a->lost, a->works.at[i].process, &m.lost_count);
 		is_done = m.stream && device_runs_make(&m, &a->works.at[i], end - i);
 	}
 	return is_done ? 0 : -ENOMEM;
@@ -223,7 +197,7 @@ static int make(struct device_adder *a)
 		qsort(a->works.at, a->works.count, sizeof(*a->works.at), by_stream_and_start);
 	if (!filmed.host || !lose_left(a))
 		return -ENOMEM;
-	join_lost(a);
+	device_losses_join(&a->lost);
 	if (a->works.count)
 		err = make_streams(a);
 	filmed.start = a->start;
@@ -264,7 +238,7 @@ int device_lanes_add(struct device_lanes *lanes, struct film *film, const char *
 	free(a.spent);
 	vec_free(&a.touched);
 	vec_free(&a.works);
-	vec_free(&a.lost);
+	device_losses_free(&a.lost);
 	return err;
 }
 

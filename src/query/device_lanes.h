@@ -77,8 +77,9 @@ struct device_lanes {
 	vec(struct device_stream) streams; /* by host, process, device and number */
 	vec(struct device_name) names;
 	vec(struct device_thread) threads;
-	uint64_t works;	  /* kernels and copies in the answer */
-	uint64_t left;	  /* for which there was no room; their time is unknown */
+	uint64_t works; /* kernels and copies in the answer */
+	/* for which there was no room: their time is unknown; or with times that cannot be */
+	uint64_t left;
 	bool is_cut;	  /* there was no room for all runs or streams */
 	size_t run_count; /* so far */
 

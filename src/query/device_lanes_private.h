@@ -5,8 +5,9 @@
 /* What device_lanes.c, which reads, and device_runs.c, which divides the time, share. */
 
 #include "query/device_lanes.h"
+#include "query/device_losses.h"
 
-/* A kernel or copy, or a time in which records of a process were lost. ns since 1970. */
+/* A kernel or copy. ns since 1970. */
 struct device_lane_work {
 	uint64_t start, end; /* within the time that is asked for */
 	uint64_t whole;	     /* its length, also outside of that */
@@ -24,8 +25,8 @@ struct device_adder {
 	uint64_t start, end; /* what the film has of the time */
 	uint8_t *processes;  /* that are kept */
 	vec(struct device_lane_work) works;
-	vec(struct device_lane_work) lost;
-	struct device_lane_work left; /* from the first to the last one that has no room */
+	struct device_losses lost;
+	struct device_loss left; /* from the first to the last one that has no room */
 
 	/* while a run is made: ns of each name, twice the frame and 1 for a copy */
 	uint64_t *spent;
@@ -38,7 +39,7 @@ struct device_making {
 	struct device_stream *stream;
 	uint64_t until, kernels_until; /* the last end so far: of all, of kernels */
 	uint64_t all_ns;
-	const struct device_lane_work *lost; /* of its process, without overlaps */
+	const struct device_loss *lost; /* of its process */
 	size_t lost_count;
 	struct device_run open;		/* of works shorter than a pixel; count 0: none is open */
 	struct device_lane_work single; /* the first one of these */

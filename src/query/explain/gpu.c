@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/saturated.h"
 #include "film/events.h"
+#include "query/device_losses.h"
 
 /* The most works of a question: of 56 bytes each. */
 #define WORKS_MAX (64u << 20)
@@ -33,7 +34,7 @@ struct loading {
 	const struct explain_gpu *gpu;
 	const uint8_t *threads; /* that are selected */
 	vec(struct work) works;
-	vec(struct work) lost; /* times of processes, as works of any device */
+	struct device_losses lost;
 	bool is_full;
 };
 
@@ -42,7 +43,7 @@ struct dividing {
 	struct explain_gpu_device *device;
 	const struct work *works;
 	size_t count;
-	const struct work *lost; /* of its process, without overlaps */
+	const struct device_loss *lost; /* of its process */
 	size_t lost_count;
 	vec(struct explain_span) kernels; /* times in which any ran, in order */
 };
@@ -87,10 +88,13 @@ static int add_works(void *context, const struct film_works *rows)
 			new.start = l->gpu->from;
 		if (new.end > l->gpu->to)
 			new.end = l->gpu->to;
-		l->is_full |= l->works.count + l->lost.count >= WORKS_MAX;
+		l->is_full |= l->works.count + l->lost.all.count >= WORKS_MAX;
 		if (l->is_full)
 			return -E2BIG;
-		if (flags & FILM_WORK_LOST ? !vec_push(&l->lost, new) : !vec_push(&l->works, new))
+		if (flags & FILM_WORK_LOST
+			    ? !vec_push(&l->lost.all,
+					(struct device_loss){new.start, new.end, new.process})
+			    : !vec_push(&l->works, new))
 			return -ENOMEM;
 	}
 	return 0;
@@ -107,26 +111,6 @@ static int by_device_and_start(const void *left, const void *right)
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
 	return a->end < b->end ? -1 : a->end > b->end;
-}
-
-/* Times that overlap become one, of each process. */
-static void join_lost(struct loading *l)
-{
-	size_t count = 0;
-
-	vec_foreach (&l->lost, lost)
-		lost->device = 0;
-	if (l->lost.count)
-		qsort(l->lost.at, l->lost.count, sizeof(*l->lost.at), by_device_and_start);
-	vec_foreach (&l->lost, lost) {
-		struct work *before = count ? &l->lost.at[count - 1] : NULL;
-
-		if (!before || before->process != lost->process || before->end < lost->start)
-			l->lost.at[count++] = *lost;
-		else if (before->end < lost->end)
-			before->end = lost->end;
-	}
-	l->lost.count = count;
 }
 
 /* -- dividing ---------------------------------------------------------------------------------- */
@@ -203,8 +187,8 @@ static int divide_gap(struct dividing *d, const struct work *next, enum explain_
 	}
 	d->device->shorts += next && is_short;
 	for (size_t i = 0; !err && i <= d->lost_count && start < end; i++) {
-		const struct work none = {.start = end, .end = end};
-		const struct work *lost = i < d->lost_count ? &d->lost[i] : &none;
+		const struct device_loss none = {.start = end, .end = end};
+		const struct device_loss *lost = i < d->lost_count ? &d->lost[i] : &none;
 		uint64_t until = lost->start < start ? start
 				 : lost->start > end ? end
 						     : lost->start;
@@ -373,19 +357,6 @@ static int explain_launchers(struct explain_gpu_device *device, struct explainer
 	return err;
 }
 
-/* Lost records are sorted by process. */
-static void find_lost(struct dividing *d, const struct loading *l, uint32_t process)
-{
-	size_t first = 0, end;
-
-	while (first < l->lost.count && l->lost.at[first].process < process)
-		first++;
-	for (end = first; end < l->lost.count && l->lost.at[end].process == process;)
-		end++;
-	d->lost_count = end - first;
-	d->lost = d->lost_count ? &l->lost.at[first] : NULL;
-}
-
 static int make_devices(struct explain_gpu *gpu, const struct loading *l, struct explainer *e)
 {
 	size_t i, end;
@@ -399,7 +370,7 @@ static int make_devices(struct explain_gpu *gpu, const struct loading *l, struct
 			      l->works.at[end].device == first->device;)
 			end++;
 		d.count = end - i;
-		find_lost(&d, l, first->process);
+		d.lost = device_losses_of(&l->lost, first->process, &d.lost_count);
 		if (!vec_push(&gpu->devices, (struct explain_gpu_device){.process = first->process,
 									 .device = first->device}))
 			return -ENOMEM;
@@ -454,14 +425,14 @@ int explain_gpu_make(struct explain_gpu *gpu, struct film *film, struct explaine
 		err = no_works(film, why);
 	if (!err && l.works.count) {
 		qsort(l.works.at, l.works.count, sizeof(*l.works.at), by_device_and_start);
-		join_lost(&l);
+		device_losses_join(&l.lost);
 		err = make_devices(gpu, &l, e);
 	}
 	if (err == -ENOMEM)
 		fail_errno(why, err, NULL, "cannot explain GPUs");
 	filter_kept_free(&kept);
 	vec_free(&l.works);
-	vec_free(&l.lost);
+	device_losses_free(&l.lost);
 	return err;
 }
 
