@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC1091,SC2086,SC2154
 # Builds the package of Debian, checks it, and installs, uses and removes it on fresh Debians, which have nothing but
-# Debian's smallest set. Needs root, debootstrap and the packages of dist/build-deb.
+# Debian's smallest set. Needs root; what it needs of packages it installs.
 #
 #	packages.sh BUILD [PACKAGES]	PACKAGES: where those of dist/build-* are, if no source is newer
 #
@@ -99,7 +99,7 @@ runs_elsewhere()
 	return $status
 }
 
-if ! install_packages $build_packages $deb_packages $image_packages patchelf >"$log" 2>&1; then
+if ! install_packages $build_packages $deb_packages $image_packages patchelf debootstrap >"$log" 2>&1; then
 	echo "skipped packages: what builds them could not be fetched, see $log"
 	exit 0
 fi
