@@ -34,7 +34,8 @@ struct fleet_view {
 	struct sums_view view; /* the first */
 	struct fleet_client client;
 	struct dictionary *dictionary;
-	struct map function_of; /* by hash */
+	struct build_names *names; /* the collector's own; null: none */
+	struct map function_of;	   /* by hash */
 	vec(struct series_row) rows;
 	/* of stacks: their paths and values; one row */
 	vec(uint64_t) paths;
@@ -49,12 +50,6 @@ static struct fleet_view *fleet_view(struct sums_view *view)
 static int no_memory(struct fail *why)
 {
 	return fail_errno(why, -ENOMEM, NULL, "cannot ask ClickHouse");
-}
-
-static int not_understood(struct fail *why)
-{
-	return fail(why, -EBADMSG, "are its tables those that stackcam made?",
-		    "the answer of ClickHouse is not what was asked for");
 }
 
 bool fleet_answers(const struct asked *a, enum sums_what what, bool exact)
@@ -104,6 +99,7 @@ static int open_view(const struct asked *asked, struct sums_view **view, struct 
 	if (!v)
 		return no_memory(why);
 	v->view.verbs = &fleet_sums;
+	v->names = store_build_names(asked->store);
 	v->dictionary = calloc(1, sizeof(*v->dictionary));
 	err = v->dictionary && !dictionary_init(v->dictionary) ? 0 : no_memory(why);
 	if (!err)
@@ -115,18 +111,6 @@ static int open_view(const struct asked *asked, struct sums_view **view, struct 
 	v->view.dictionary = v->dictionary;
 	*view = &v->view;
 	return 0;
-}
-
-/* sql is freed. */
-static int run(struct fleet_view *v, struct buf *sql, struct buf *answer, struct fail *why)
-{
-	int err;
-
-	buf_put_u8(sql, 0);
-	err = sql->failed ? no_memory(why)
-			  : fleet_run(&v->client, (const char *)sql->at, answer, why);
-	buf_free(sql);
-	return err;
 }
 
 static struct fleet_ask ask_of(const struct asked *a)
@@ -183,13 +167,13 @@ static int read_series(struct fleet_view *v, const struct asked *a, enum sums_wh
 	int err;
 
 	fleet_sql_series(&sql, &ask, step);
-	err = run(v, &sql, &answer, why);
+	err = fleet_run_once(&v->client, &sql, &answer, why);
 	b = buf_bytes(&answer);
 	v->rows.count = 0;
 	while (!err && bytes_left(&b)) {
 		err = read_series_row(v, a, &b);
 		if (err)
-			err = err == -EBADMSG ? not_understood(why) : no_memory(why);
+			err = err == -EBADMSG ? fleet_not_understood(why) : no_memory(why);
 	}
 	buf_free(&answer);
 	return err;
@@ -197,34 +181,54 @@ static int read_series(struct fleet_view *v, const struct asked *a, enum sums_wh
 
 /* Stacks */
 
-static int read_function(struct fleet_view *v, struct bytes *b)
+/*
+ * A place keeps its own name where the collector knows what it is called, as in the folder (see
+ * build_names_apply()); else it has the name that another collector has found. found: "" for none.
+ */
+static void name_function(struct fleet_view *v, struct dictionary_function *f,
+			  const struct film_image *image, const char *found)
+{
+	char to[BUILD_NAME_SIZE];
+
+	if (!f->is_place || !*found || build_names_shown(v->names, image, f->name, to) == to)
+		return;
+	f->name = found;
+	f->is_place = false;
+}
+
+static int add_function(struct fleet_view *v, uint64_t fn, struct dictionary_function *f,
+			struct film_image *image, const char *found)
 {
 	struct dictionary *d = v->dictionary;
-	uint64_t fn = bytes_u64(b), size;
-	char *name = fleet_read_text(b), *path;
+	uint32_t id;
+
+	f->image = *image->path || image->kind ? dictionary_image(d, image) : 0;
+	name_function(v, f, image, found);
+	id = dictionary_function(d, f);
+	return id && map_put(&v->function_of, fn, id) ? 0 : -ENOMEM;
+}
+
+static int read_function(struct fleet_view *v, struct bytes *b)
+{
+	uint64_t fn = bytes_u64(b);
+	char *name = fleet_read_text(b), *path, *found;
 	struct dictionary_function function = {.name = name};
 	struct film_image image = {0};
-	const uint8_t *build;
 	int err = -EBADMSG;
-	uint32_t id;
+	bool is_build;
 
 	function.kind = bytes_u8(b);
 	function.is_place = bytes_u8(b);
 	path = fleet_read_text(b);
 	image.path = path;
 	image.kind = bytes_u8(b);
-	size = bytes_varint(b);
-	build = size <= sizeof(image.build_id) ? bytes_take(b, (size_t)size) : NULL;
-	if (!b->failed && name && path && (build || !size)) {
-		if (size)
-			memcpy(image.build_id, build, (size_t)size);
-		image.build_id_size = (uint32_t)size;
-		function.image = *path || image.kind ? dictionary_image(d, &image) : 0;
-		id = dictionary_function(d, &function);
-		err = id && map_put(&v->function_of, fn, id) ? 0 : -ENOMEM;
-	}
+	is_build = fleet_read_build(b, &image);
+	found = fleet_read_text(b);
+	if (!b->failed && is_build && name && path && found)
+		err = add_function(v, fn, &function, &image, found);
 	free(name);
 	free(path);
+	free(found);
 	return err;
 }
 
@@ -235,12 +239,12 @@ static int read_functions(struct fleet_view *v, const struct fleet_ask *ask, str
 	int err;
 
 	fleet_sql_functions(&sql, ask);
-	err = run(v, &sql, &answer, why);
+	err = fleet_run_once(&v->client, &sql, &answer, why);
 	b = buf_bytes(&answer);
 	while (!err && bytes_left(&b)) {
 		err = read_function(v, &b);
 		if (err)
-			err = err == -EBADMSG ? not_understood(why) : no_memory(why);
+			err = err == -EBADMSG ? fleet_not_understood(why) : no_memory(why);
 	}
 	buf_free(&answer);
 	return err;
@@ -289,13 +293,13 @@ static int read_stacks(struct fleet_view *v, const struct fleet_ask *ask, struct
 	int err;
 
 	fleet_sql_stacks(&sql, ask);
-	err = run(v, &sql, &answer, why);
+	err = fleet_run_once(&v->client, &sql, &answer, why);
 	b = buf_bytes(&answer);
 	v->paths.count = v->values.count = 0;
 	while (!err && bytes_left(&b)) {
 		err = read_stack(v, &b);
 		if (err)
-			err = err == -EBADMSG ? not_understood(why) : no_memory(why);
+			err = err == -EBADMSG ? fleet_not_understood(why) : no_memory(why);
 	}
 	buf_free(&answer);
 	return err;
@@ -305,17 +309,31 @@ struct function_list {
 	vec(uint64_t) all;
 };
 
-static int match_name(struct bytes *b, struct regex *regex, struct function_list *list)
+static int match_name(struct fleet_view *v, struct bytes *b, struct regex *regex,
+		      struct function_list *list)
 {
 	uint64_t fn = bytes_u64(b);
-	char *name = fleet_read_text(b);
+	char *name = fleet_read_text(b), *found;
+	struct dictionary_function function = {.name = name};
+	struct film_image image = {.path = ""};
+	char to[BUILD_NAME_SIZE];
+	bool is_build;
 	int err = 0;
 
-	if (b->failed || !name)
+	function.is_place = bytes_u8(b);
+	is_build = fleet_read_build(b, &image);
+	found = fleet_read_text(b);
+	if (b->failed || !is_build || !name || !found) {
 		err = -EBADMSG;
-	else if (regex_matches(regex, name) && !vec_push(&list->all, fn))
-		err = -ENOMEM;
+	} else {
+		name_function(v, &function, &image, found);
+		if (function.is_place)
+			function.name = build_names_shown(v->names, &image, name, to);
+		if (regex_matches(regex, function.name) && !vec_push(&list->all, fn))
+			err = -ENOMEM;
+	}
 	free(name);
+	free(found);
 	return err;
 }
 
@@ -331,12 +349,12 @@ static int find_functions(struct fleet_view *v, struct regex *regex, struct func
 	int err;
 
 	fleet_sql_names(&sql);
-	err = run(v, &sql, &answer, why);
+	err = fleet_run_once(&v->client, &sql, &answer, why);
 	b = buf_bytes(&answer);
 	while (!err && bytes_left(&b) && list->all.count <= FUNCTIONS_MAX) {
-		err = match_name(&b, regex, list);
+		err = match_name(v, &b, regex, list);
 		if (err)
-			err = err == -EBADMSG ? not_understood(why) : no_memory(why);
+			err = err == -EBADMSG ? fleet_not_understood(why) : no_memory(why);
 	}
 	buf_free(&answer);
 	*too_many = list->all.count > FUNCTIONS_MAX;
@@ -448,13 +466,13 @@ static int read_filmed(struct fleet_view *v, const struct asked *a, struct store
 	int err;
 
 	fleet_sql_filmed(&sql, &ask);
-	err = run(v, &sql, &answer, why);
+	err = fleet_run_once(&v->client, &sql, &answer, why);
 	b = buf_bytes(&answer);
 	while (!err && bytes_left(&b)) {
 		uint64_t begin = bytes_u64(&b), end = bytes_u64(&b);
 
 		if (b.failed)
-			err = not_understood(why);
+			err = fleet_not_understood(why);
 		else
 			filmed_add(&filmed, begin, end);
 	}
@@ -472,14 +490,14 @@ static int read_lost(struct fleet_view *v, const struct asked *a, struct store_s
 	int err;
 
 	fleet_sql_lost(&sql, &ask);
-	err = run(v, &sql, &answer, why);
+	err = fleet_run_once(&v->client, &sql, &answer, why);
 	b = buf_bytes(&answer);
 	while (!err && bytes_left(&b)) {
 		bool is_of_event = bytes_u8(&b), is_part = bytes_u8(&b);
 		uint64_t count = bytes_u64(&b);
 
 		if (b.failed)
-			err = not_understood(why);
+			err = fleet_not_understood(why);
 		sum->lost = add_saturated(sum->lost, count);
 		if (is_of_event && !is_part)
 			sum->lost_samples = add_saturated(sum->lost_samples, count);
@@ -499,7 +517,7 @@ static int read_until(struct fleet_view *v, struct store_sum *sum, struct fail *
 	if (until < sum->complete_until)
 		sum->complete_until = until > sum->from ? until : sum->from;
 	fleet_sql_collectors(&sql);
-	err = run(v, &sql, &answer, why);
+	err = fleet_run_once(&v->client, &sql, &answer, why);
 	for (b = buf_bytes(&answer); !err && bytes_left(&b);) {
 		until = bytes_u64(&b);
 		last = until > last ? until : last;
@@ -507,7 +525,7 @@ static int read_until(struct fleet_view *v, struct store_sum *sum, struct fail *
 	for (b = buf_bytes(&answer); !err && bytes_left(&b);) {
 		until = bytes_u64(&b);
 		if (b.failed)
-			err = not_understood(why);
+			err = fleet_not_understood(why);
 		else if (until + COLLECTOR_GONE > last && until < sum->complete_until)
 			sum->complete_until = until > sum->from ? until : sum->from;
 	}

@@ -217,6 +217,25 @@ int fleet_run(struct fleet_client *client, const char *sql, struct buf *answer, 
 	return post(client, query, sql, strlen(sql), answer, why);
 }
 
+int fleet_run_once(struct fleet_client *client, struct buf *sql, struct buf *answer,
+		   struct fail *why)
+{
+	int err;
+
+	buf_put_u8(sql, 0);
+	err = sql->failed ? fail_errno(why, -ENOMEM, NULL, "cannot ask ClickHouse")
+			  : fleet_run(client, (const char *)sql->at, answer, why);
+	buf_free(sql);
+	*sql = (struct buf){0};
+	return err;
+}
+
+int fleet_not_understood(struct fail *why)
+{
+	return fail(why, -EBADMSG, "are its tables those that stackcam made?",
+		    "the answer of ClickHouse is not what was asked for");
+}
+
 int fleet_run_outside(struct fleet_client *client, const char *sql, struct fail *why)
 {
 	return post(client, "", sql, strlen(sql), NULL, why);
@@ -267,4 +286,17 @@ char *fleet_read_text(struct bytes *b)
 		return strndup(at ? (const char *)at : "", (size_t)size);
 	b->failed = true;
 	return NULL;
+}
+
+bool fleet_read_build(struct bytes *b, struct film_image *image)
+{
+	uint64_t size = bytes_varint(b);
+	const uint8_t *at = size <= sizeof(image->build_id) ? bytes_take(b, (size_t)size) : NULL;
+
+	if (b->failed || (!at && size))
+		return false;
+	if (size)
+		memcpy(image->build_id, at, (size_t)size);
+	image->build_id_size = (uint32_t)size;
+	return true;
 }

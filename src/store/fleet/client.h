@@ -3,6 +3,7 @@
 #define STORE_FLEET_CLIENT_H
 
 #include "base/buf.h"
+#include "film/film.h"
 #include "send/http.h"
 #include "store/fleet/fleet.h"
 
@@ -37,6 +38,11 @@ void fleet_disconnect(struct fleet_client *client);
  */
 int fleet_run(struct fleet_client *client, const char *sql, struct buf *answer, struct fail *why);
 
+/* The same with a statement that is freed. */
+int fleet_run_once(struct fleet_client *client, struct buf *sql, struct buf *answer,
+		   struct fail *why);
+int fleet_not_understood(struct fail *why); /* -EBADMSG */
+
 /* Inserts rows in RowBinary into a table; none: nothing is sent. */
 int fleet_insert(struct fleet_client *client, const char *table, const struct buf *rows,
 		 struct fail *why);
@@ -65,5 +71,7 @@ void fleet_put_text(struct buf *b, const char *text);
 
 /* A string of an answer, to be freed; null: the answer is cut short, or no memory. */
 char *fleet_read_text(struct bytes *b);
+/* A build id of an answer into an image, whose other members stay. */
+bool fleet_read_build(struct bytes *b, struct film_image *image);
 
 #endif

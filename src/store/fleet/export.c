@@ -277,6 +277,8 @@ static int make_round(struct round *r, uint64_t now)
 	index_status(r->index, &status);
 	if (!status.last) {
 		err = fleet_prepare(&r->client, r->why);
+		if (!err)
+			err = round_send_names(r);
 		return err ? err : send_until(r, until);
 	}
 	first = status.first / NS_HOUR;
@@ -291,6 +293,8 @@ static int make_round(struct round *r, uint64_t now)
 		err = fleet_prepare(&r->client, r->why);
 	if (!err)
 		err = send_changes(r);
+	if (!err)
+		err = round_send_names(r);
 	if (!err)
 		err = send_until(r, until);
 	if (err)

@@ -15,6 +15,7 @@
  * collectors (answer.c). Films stay where they are.
  *
  *	functions, stacks, fn_stacks	what frames and stacks are, and which stacks have a function
+ *	names				what places are called, by who got their names later
  *	sums_hour			values by hour, service, event, stack and collector
  *	series_minute			sums by minute and series, without stacks
  *	filmed_hour, lost_hour		when hosts were filmed; what was lost

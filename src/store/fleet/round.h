@@ -6,7 +6,7 @@
 #include "store/fleet/ledger.h"
 #include "store/fleet/schema.h"
 
-/* What export.c and rows.c share: one round of what a collector sends. */
+/* What export.c, names.c and rows.c share: one round of what a collector sends. */
 
 /* An hour of a service that ClickHouse lacks. */
 struct change {
@@ -62,5 +62,11 @@ int round_no_memory(struct round *r);
  * or a negative errno with *r->why filled; where memory runs out, a buffer of rows says so.
  */
 int round_put(struct round *r, const struct change *change, bool is_first);
+
+/*
+ * names.c: sends the names that this collector has of places in ClickHouse that have none, also of
+ * hosts that others film. Returns 0 or a negative errno with *r->why filled.
+ */
+int round_send_names(struct round *r);
 
 #endif

@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 #define REPLACING(order) \
 	"ENGINE = ReplacingMergeTree(batch) PARTITION BY toYYYYMMDD(t) ORDER BY " order
 
@@ -28,6 +30,10 @@ const struct fleet_table_type fleet_tables[FLEET_TABLES] = {
 			     "CREATE TABLE IF NOT EXISTS fn_stacks (fn UInt64, service String,"
 			     " stack UInt64)"
 			     " ENGINE = ReplacingMergeTree ORDER BY (fn, service, stack)"},
+	/* of places, whose names were found after their films had come */
+	[FLEET_NAMES] = {"names", "CREATE TABLE IF NOT EXISTS names (fn UInt64, name String,"
+				  " collector String, batch UInt64)"
+				  " ENGINE = ReplacingMergeTree(batch) ORDER BY fn"},
 	[FLEET_FILMED] = {"filmed_hour",
 			  "CREATE TABLE IF NOT EXISTS filmed_hour (t DateTime, host String,"
 			  " event String, begin UInt64, until UInt64, collector String,"
@@ -140,9 +146,31 @@ static void put_functions(struct buf *sql, const struct fleet_ask *ask)
 	buf_put_text(sql, "))");
 }
 
+/* Which functions these stacks have. */
+static void put_of_stacks(struct buf *sql, const struct fleet_ask *ask)
+{
+	if (!ask->service && !ask->functions)
+		return;
+	buf_put_text(sql, " WHERE fn IN (SELECT arrayJoin(fns) FROM stacks WHERE 1");
+	put_equal(sql, "service", ask->service);
+	put_functions(sql, ask);
+	buf_put_text(sql, ")");
+}
+
+/* Functions with the names that were found later. */
+static void put_named(struct buf *sql, const char *columns, const struct fleet_ask *ask)
+{
+	buf_printf(sql, "SELECT fn, %s, found FROM (SELECT fn, %s FROM functions", columns,
+		   columns);
+	put_of_stacks(sql, ask);
+	buf_put_text(sql, ") AS a ANY LEFT JOIN (SELECT fn, name AS found FROM names FINAL");
+	put_of_stacks(sql, ask);
+	buf_put_text(sql, ") AS b USING (fn) FORMAT RowBinary");
+}
+
 void fleet_sql_names(struct buf *sql)
 {
-	buf_put_text(sql, "SELECT fn, name FROM functions FORMAT RowBinary");
+	put_named(sql, "name, place, build", &(struct fleet_ask){0});
 }
 
 void fleet_sql_stacks(struct buf *sql, const struct fleet_ask *ask)
@@ -161,14 +189,7 @@ void fleet_sql_stacks(struct buf *sql, const struct fleet_ask *ask)
 
 void fleet_sql_functions(struct buf *sql, const struct fleet_ask *ask)
 {
-	buf_put_text(sql, "SELECT fn, name, kind, place, image, image_kind, build FROM functions");
-	if (ask->service || ask->functions) {
-		buf_put_text(sql, " WHERE fn IN (SELECT arrayJoin(fns) FROM stacks WHERE 1");
-		put_equal(sql, "service", ask->service);
-		put_functions(sql, ask);
-		buf_put_text(sql, ")");
-	}
-	buf_put_text(sql, " FORMAT RowBinary");
+	put_named(sql, "name, kind, place, image, image_kind, build", ask);
 }
 
 void fleet_sql_series(struct buf *sql, const struct fleet_ask *ask, enum fleet_step step)
@@ -231,4 +252,25 @@ void fleet_sql_lost(struct buf *sql, const struct fleet_ask *ask)
 void fleet_sql_collectors(struct buf *sql)
 {
 	buf_put_text(sql, "SELECT until FROM collectors FINAL FORMAT RowBinary");
+}
+
+#define UNNAMED                                                         \
+	" FROM functions WHERE place = 1 AND kind = %d AND build != ''" \
+	" AND fn NOT IN (SELECT fn FROM names)"
+
+void fleet_sql_unnamed_builds(struct buf *sql)
+{
+	buf_printf(sql, "SELECT DISTINCT build" UNNAMED " FORMAT RowBinary", FILM_FRAME_NATIVE);
+}
+
+void fleet_sql_unnamed(struct buf *sql, const struct film_image *builds, size_t count)
+{
+	char hex[2 * FILM_BUILD_ID_MAX + 1];
+
+	buf_printf(sql, "SELECT fn, any(name), any(build)" UNNAMED " AND build IN (''",
+		   FILM_FRAME_NATIVE);
+	for (size_t i = 0; i < count; i++)
+		buf_printf(sql, ", unhex('%s')",
+			   text_hex(hex, sizeof(hex), builds[i].build_id, builds[i].build_id_size));
+	buf_put_text(sql, ") GROUP BY fn FORMAT RowBinary");
 }

@@ -2,6 +2,7 @@
 #ifndef STORE_FLEET_SCHEMA_H
 #define STORE_FLEET_SCHEMA_H
 
+#include "film/reader.h"
 #include "store/fleet/client.h"
 
 /* The tables, in the order in which rows are inserted: what others name comes first. */
@@ -9,6 +10,7 @@ enum fleet_table {
 	FLEET_FUNCTIONS,
 	FLEET_STACKS,
 	FLEET_FN_STACKS,
+	FLEET_NAMES,
 	FLEET_FILMED,
 	FLEET_LOST,
 	FLEET_SUMS,
@@ -38,11 +40,11 @@ struct fleet_ask {
 };
 
 /* Append one SELECT each, which answers in RowBinary. */
-/* fn, name: of all functions */
+/* fn, name, place, build, found: of all functions; found: its name found later, or "" */
 void fleet_sql_names(struct buf *sql);
 /* value, fns, marks: by stack, of whole hours */
 void fleet_sql_stacks(struct buf *sql, const struct fleet_ask *ask);
-/* fn, name, kind, place, image, image_kind, build: of all functions of these stacks */
+/* fn, name, kind, place, image, image_kind, build, found: of all functions of these stacks */
 void fleet_sql_functions(struct buf *sql, const struct fleet_ask *ask);
 /*
  * host, service, version, labels, begin (s), samples, total, truncated, guessed: by series, and by
@@ -60,5 +62,9 @@ void fleet_sql_filmed(struct buf *sql, const struct fleet_ask *ask);
 void fleet_sql_lost(struct buf *sql, const struct fleet_ask *ask);
 /* until: by collector */
 void fleet_sql_collectors(struct buf *sql);
+/* build: of programs and libraries with places that have no name */
+void fleet_sql_unnamed_builds(struct buf *sql);
+/* fn, name, build: the places without names of these builds, of which there is one at least */
+void fleet_sql_unnamed(struct buf *sql, const struct film_image *builds, size_t count);
 
 #endif

@@ -44,9 +44,9 @@ static void put_dictionary(enum fleet_table table, struct buf *b)
 	switch (table) {
 	case FLEET_FUNCTIONS:
 		fleet_put_u64(b, FUNCTION);
-		fleet_put_text(b, "work");
+		fleet_put_text(b, "web+0x10");
+		buf_put_u8(b, FILM_FRAME_NATIVE);
 		buf_put_u8(b, 1);
-		buf_put_u8(b, 0);
 		fleet_put_text(b, "/bin/web");
 		buf_put_u8(b, 0);
 		fleet_put_bytes(b, "\0\1", 2);
@@ -110,6 +110,11 @@ static void put_row(enum fleet_table table, struct buf *b, uint64_t batch)
 	case FLEET_SERIES:
 		put_sums(table, b, batch, batch == 1 ? 1 : VALUE);
 		break;
+	case FLEET_NAMES:
+		fleet_put_u64(b, FUNCTION);
+		fleet_put_text(b, batch == 1 ? "work" : "work_later");
+		put_end(b, batch);
+		break;
 	case FLEET_COLLECTORS:
 		fleet_put_text(b, collector);
 		fleet_put_u64(b, HOUR_NS + batch);
@@ -121,25 +126,22 @@ static void put_row(enum fleet_table table, struct buf *b, uint64_t batch)
 	}
 }
 
-static void try_tables(struct trial *t)
+static void try_table(struct trial *t, enum fleet_table table)
 {
+	const char *name = fleet_tables[table].name;
+	struct fail why = {0};
 	char what[128];
+	int err = 0;
 
-	for (int i = 0; i < FLEET_TABLES; i++) {
-		const char *name = fleet_tables[i].name;
-		struct fail why = {0};
-		int err = 0;
+	for (int k = 0; !err && k < 3; k++) {
+		struct buf row = {0};
 
-		for (int k = 0; !err && k < 3; k++) {
-			struct buf row = {0};
-
-			put_row((enum fleet_table)i, &row, k ? 2 : 1);
-			err = fleet_insert(&t->client, name, &row, &why);
-			buf_free(&row);
-		}
-		snprintf(what, sizeof(what), "insert into %s", name);
-		report(t, what, err, &why);
+		put_row(table, &row, k ? 2 : 1);
+		err = fleet_insert(&t->client, name, &row, &why);
+		buf_free(&row);
 	}
+	snprintf(what, sizeof(what), "insert into %s", name);
+	report(t, what, err, &why);
 }
 
 static int wrong(struct fail *why)
@@ -160,19 +162,30 @@ static bool is_text(struct bytes *b, const char *text)
 	uint64_t size = bytes_varint(b);
 	const uint8_t *at = size == strlen(text) ? bytes_take(b, (size_t)size) : NULL;
 
-	return !size || (at && !memcmp(at, text, (size_t)size));
+	return size == strlen(text) && (!size || (at && !memcmp(at, text, (size_t)size)));
+}
+
+static bool is_build(struct bytes *b)
+{
+	return bytes_varint(b) == 2 && bytes_u16(b) == 0x100;
 }
 
 static bool is_function(struct bytes *b)
 {
-	return bytes_u64(b) == FUNCTION && is_text(b, "work") && bytes_u8(b) == 1 &&
-	       bytes_u8(b) == 0 && is_text(b, "/bin/web") && bytes_u8(b) == 0 &&
-	       bytes_varint(b) == 2 && bytes_u16(b) == 0x100;
+	return bytes_u64(b) == FUNCTION && is_text(b, "web+0x10") &&
+	       bytes_u8(b) == FILM_FRAME_NATIVE && bytes_u8(b) == 1 && is_text(b, "/bin/web") &&
+	       bytes_u8(b) == 0 && is_build(b) && is_text(b, "work_later");
 }
 
 static bool is_name(struct bytes *b)
 {
-	return bytes_u64(b) == FUNCTION && is_text(b, "work");
+	return bytes_u64(b) == FUNCTION && is_text(b, "web+0x10") && bytes_u8(b) == 1 &&
+	       is_build(b) && is_text(b, "work_later");
+}
+
+static bool is_unnamed(struct bytes *b)
+{
+	return bytes_u64(b) == FUNCTION && is_text(b, "web+0x10") && is_build(b);
 }
 
 static bool is_series(struct bytes *b, uint32_t t)
@@ -217,9 +230,7 @@ static void ask(struct trial *t, const char *what, struct buf *sql,
 	struct bytes b;
 	int err;
 
-	buf_put_u8(sql, 0);
-	err = sql->failed ? fail_errno(&why, -ENOMEM, NULL, "cannot ask")
-			  : fleet_run(&t->client, (const char *)sql->at, &answer, &why);
+	err = fleet_run_once(&t->client, sql, &answer, &why);
 	b = buf_bytes(&answer);
 	do
 		right = !err && is_right(&b) && !b.failed;
@@ -228,8 +239,27 @@ static void ask(struct trial *t, const char *what, struct buf *sql,
 		err = wrong(&why);
 	report(t, what, err, &why);
 	buf_free(&answer);
-	buf_free(sql);
-	*sql = (struct buf){0};
+}
+
+/* While no place has a name. */
+static void try_unnamed(struct trial *t)
+{
+	const struct film_image image = {.build_id = {0, 1}, .build_id_size = 2};
+	struct buf sql = {0};
+
+	fleet_sql_unnamed_builds(&sql);
+	ask(t, "builds without names", &sql, is_build);
+	fleet_sql_unnamed(&sql, &image, 1);
+	ask(t, "places without names", &sql, is_unnamed);
+}
+
+static void try_tables(struct trial *t)
+{
+	for (int i = 0; i < FLEET_TABLES; i++) {
+		if (i == FLEET_NAMES)
+			try_unnamed(t);
+		try_table(t, (enum fleet_table)i);
+	}
 }
 
 static void try_questions(struct trial *t)
@@ -253,7 +283,7 @@ static void try_questions(struct trial *t)
 	fleet_sql_functions(&sql, &all);
 	ask(t, "all functions", &sql, is_function);
 	fleet_sql_names(&sql);
-	ask(t, "names of functions", &sql, is_name);
+	ask(t, "names of functions, those found later among them", &sql, is_name);
 	fleet_sql_series(&sql, &of, FLEET_WHOLE);
 	ask(t, "series", &sql, is_whole);
 	fleet_sql_series(&sql, &of, FLEET_HOUR);
