@@ -131,10 +131,10 @@ _stackcam_options()
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -e --event -F --frequency
 			-d --delay --count -b --batch -h --help"
 		;;
-	doctor) echo "-p --pid --bucket --bucket-keys --sums --tls-ca --json -h --help" ;;
+	doctor) echo "-p --pid --bucket --bucket-keys --sums --sums-cluster --tls-ca --json -h --help" ;;
 	serve)
 		echo "--listen --token-file --audit --user-header --trusted-proxy --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
-			--keep-size --bucket --bucket-keys --bucket-ca --bucket-cache --sender-limit --debug-dir --debuginfod --sums --sums-ca --camera --camera-events --camera-time --camera-memory
+			--keep-size --bucket --bucket-keys --bucket-ca --bucket-cache --sender-limit --debug-dir --debuginfod --sums --sums-cluster --sums-ca --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
 			--camera-slow --camera-failed --camera-hourly
 			-e --event -F --frequency --sample-cpu --markers --keep-query --no-record --label --service --user --config -h --help"
@@ -206,7 +206,7 @@ _stackcam_value()
 	keep,--reason) ;;
 	serve,--user) _stackcam_reply -u ;;
 	serve,--listen) _stackcam_reply -W "127.0.0.1:7171 0.0.0.0:7171" ;;
-	serve,--keep-age | serve,--keep-size | serve,--bucket-cache | serve,--sender-limit | serve,--user-header | serve,--trusted-proxy | serve,--sums | serve,--label | serve,--service) ;;
+	serve,--keep-age | serve,--keep-size | serve,--bucket-cache | serve,--sender-limit | serve,--user-header | serve,--trusted-proxy | serve,--sums | serve,--sums-cluster | serve,--label | serve,--service) ;;
 	agent,--spool | agent,--pprof-dir) _stackcam_files -d ;;
 	agent,--token-file | agent,--tls-ca | agent,--tls-cert | agent,--tls-key | agent,--config) _stackcam_files -f ;;
 	agent,--names) _stackcam_reply -W "agent server" ;;

@@ -34,6 +34,7 @@ static const char help[] =
 	"                          AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)\n"
 	"      --sums URL[,URL…]   of a ClickHouse for sums instead: runs each statement of\n"
 	"                          serve in a database of its own, and says what fails\n"
+	"      --sums-cluster NAME these are servers of that cluster of ClickHouse\n"
 	"      --tls-ca FILE       the authority that signed the server's certificate\n"
 	"      --json              print one JSON object\n"
 	"  -h, --help              this text\n"
@@ -46,10 +47,15 @@ static const char help[] =
 	"  stackcam doctor --json | jq '.features[] | select(.state == \"missing\")'\n";
 
 static const struct option long_options[] = {
-	{"json", no_argument, NULL, 'j'},	  {"pid", required_argument, NULL, 'p'},
-	{"bucket", required_argument, NULL, 'b'}, {"bucket-keys", required_argument, NULL, 'k'},
-	{"sums", required_argument, NULL, 's'},	  {"tls-ca", required_argument, NULL, 'c'},
-	{"help", no_argument, NULL, 'h'},	  {0},
+	{"json", no_argument, NULL, 'j'},
+	{"pid", required_argument, NULL, 'p'},
+	{"bucket", required_argument, NULL, 'b'},
+	{"bucket-keys", required_argument, NULL, 'k'},
+	{"sums", required_argument, NULL, 's'},
+	{"tls-ca", required_argument, NULL, 'c'},
+	{"sums-cluster", required_argument, NULL, 'l'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 static const struct feature *first_obstacle(const struct feature *features)
@@ -193,7 +199,7 @@ static int doctor_process(pid_t pid, bool as_json)
 struct doctor_options {
 	bool as_json;
 	uint64_t pid; /* 0: none */
-	const char *bucket, *bucket_keys, *sums, *tls_ca;
+	const char *bucket, *bucket_keys, *sums, *sums_cluster, *tls_ca;
 };
 
 static int check_options(const struct doctor_options *o)
@@ -204,9 +210,13 @@ static int check_options(const struct doctor_options *o)
 		return cmd_usage("doctor", "--bucket-keys needs --bucket");
 	if (!o->bucket && !o->sums && o->tls_ca)
 		return cmd_usage("doctor", "--tls-ca needs --bucket or --sums");
+	if (!o->sums && o->sums_cluster)
+		return cmd_usage("doctor", "--sums-cluster needs --sums");
 	if (!!o->bucket + !!o->sums + !!o->pid > 1)
 		return cmd_usage("doctor", "--bucket, --sums and --pid are questions of their own");
 	if (o->sums && fleet_check_urls(o->sums, &why))
+		return cmd_usage("doctor", "%s; %s", why.what, why.to_do);
+	if (o->sums_cluster && fleet_check_cluster(o->sums_cluster, &why))
 		return cmd_usage("doctor", "%s; %s", why.what, why.to_do);
 	if (o->bucket && bucket_check_address(o->bucket, &why))
 		return cmd_usage("doctor", "%s; %s", why.what, why.to_do);
@@ -232,6 +242,8 @@ static int read_options(int argc, char **argv, struct doctor_options *o)
 			o->bucket_keys = optarg;
 		else if (option == 's')
 			o->sums = optarg;
+		else if (option == 'l')
+			o->sums_cluster = optarg;
 		else if (option == 'c')
 			o->tls_ca = optarg;
 		else if (option != 'j' && option != 'p')
@@ -255,7 +267,8 @@ int cmd_doctor(int argc, char **argv)
 	if (o.bucket)
 		return doctor_bucket(o.bucket, o.bucket_keys, o.tls_ca, o.as_json);
 	if (o.sums)
-		return doctor_sums(o.sums, o.tls_ca, o.as_json);
+		return doctor_sums(&(struct fleet_options){o.sums, o.sums_cluster, o.tls_ca},
+				   o.as_json);
 	if (o.pid)
 		return doctor_process((pid_t)o.pid, o.as_json);
 	features_probe(features, feature_try_programs);

@@ -50,12 +50,11 @@ static int try_as_json(struct fleet *fleet, struct fail *why)
 	return failures;
 }
 
-int doctor_sums(const char *urls, const char *ca, bool as_json)
+int doctor_sums(const struct fleet_options *options, bool as_json)
 {
-	const struct fleet_options options = {.urls = urls, .ca = ca};
 	struct fail why = {0};
 	struct fleet *fleet;
-	int failures = fleet_new(&options, &fleet, &why);
+	int failures = fleet_new(options, &fleet, &why);
 
 	if (!failures) {
 		failures = as_json ? try_as_json(fleet, &why)

@@ -170,6 +170,7 @@ static void store_settings(struct serve *serve, const struct serve_options *opti
 		.age_max = options->keep_age,
 		.identity = options->common.identity,
 		.sums = options->sums,
+		.sums_cluster = options->sums_cluster,
 		.sums_ca = options->sums_ca,
 		.tell = tell_store,
 		.fetch = serve->archive ? fetch_film : NULL,

@@ -62,6 +62,9 @@ static const char help[] =
 	"                            questions about hours: http://HOST:8123/DATABASE; several "
 	"addresses\n"
 	"                            lead to the same tables\n"
+	"      --sums-cluster NAME   those are servers of this cluster of ClickHouse: tables are "
+	"made\n"
+	"                            on all servers of the cluster, in shards and replicas\n"
 	"      --sums-ca FILE        the authority that signed its certificate\n"
 	"      --debug-dir DIR       names what was recorded without names from the debug files of "
 	"this folder\n"
@@ -123,6 +126,7 @@ enum {
 	OPT_TRUSTED_PROXY,
 	OPT_SUMS,
 	OPT_SUMS_CA,
+	OPT_SUMS_CLUSTER,
 	OPT_DEBUG_DIR,
 	OPT_DEBUGINFOD,
 	OPT_BUCKET,
@@ -146,6 +150,7 @@ static const struct option long_options[] = {
 	{"user-header", required_argument, NULL, OPT_USER_HEADER},
 	{"trusted-proxy", required_argument, NULL, OPT_TRUSTED_PROXY},
 	{"sums", required_argument, NULL, OPT_SUMS},
+	{"sums-cluster", required_argument, NULL, OPT_SUMS_CLUSTER},
 	{"sums-ca", required_argument, NULL, OPT_SUMS_CA},
 	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
 	{"debuginfod", required_argument, NULL, OPT_DEBUGINFOD},
@@ -276,6 +281,9 @@ static int take_value(void *context, int option, const char *value, struct fail 
 	case OPT_SUMS:
 		o->sums = value;
 		return fleet_check_urls(value, why);
+	case OPT_SUMS_CLUSTER:
+		o->sums_cluster = value;
+		return fleet_check_cluster(value, why);
 	case OPT_SUMS_CA:
 		o->sums_ca = value;
 		return 0;
@@ -311,8 +319,8 @@ static int check(const struct serve_options *o)
 		return cmd_usage("serve", "--user-header is for --audit");
 	if (o->no_record && o->camera.programs.name_count)
 		return cmd_usage("serve", "--camera films, and --no-record films nothing");
-	if (o->sums_ca && !o->sums)
-		return cmd_usage("serve", "--sums-ca needs --sums");
+	if ((o->sums_ca || o->sums_cluster) && !o->sums)
+		return cmd_usage("serve", "--sums-ca and --sums-cluster need --sums");
 	if (!o->bucket && (o->bucket_keys || o->bucket_ca))
 		return cmd_usage("serve", "--bucket-keys and --bucket-ca need --bucket");
 	if (!*o->store)
@@ -369,6 +377,7 @@ void serve_options_say_kept(const struct serve_options *a, const struct serve_op
 		{"listen", a->port != b->port || settings_differ(a->address, b->address)},
 		{"store", settings_differ(a->store, b->store)},
 		{"sums", settings_differ(a->sums, b->sums)},
+		{"sums-cluster", settings_differ(a->sums_cluster, b->sums_cluster)},
 		{"sums-ca", settings_differ(a->sums_ca, b->sums_ca)},
 		{"debug-dir", settings_differ(a->debug_dir, b->debug_dir)},
 		{"debuginfod", settings_differ(a->debuginfod, b->debuginfod)},

@@ -13,12 +13,13 @@ struct serve_options {
 	char address[64]; /* as a number: "127.0.0.1", "::1" */
 	uint16_t port;
 	const char *store;
-	const char *debug_dir;	/* null: none */
-	const char *debuginfod; /* URL[,URL...] of servers; null: none */
-	uint64_t keep_age;	/* ns; 0: for ever */
-	uint64_t keep_bytes;	/* 0: no limit; SERVE_KEEP_DEFAULT: as the disk allows */
-	const char *sums;	/* ClickHouse (store/fleet/fleet.h); null: none */
-	const char *sums_ca;	/* the authority that signed its certificate; null: the system's */
+	const char *debug_dir;	  /* null: none */
+	const char *debuginfod;	  /* URL[,URL...] of servers; null: none */
+	uint64_t keep_age;	  /* ns; 0: for ever */
+	uint64_t keep_bytes;	  /* 0: no limit; SERVE_KEEP_DEFAULT: as the disk allows */
+	const char *sums;	  /* ClickHouse (store/fleet/fleet.h); null: none */
+	const char *sums_cluster; /* the name of its cluster; null: one server */
+	const char *sums_ca; /* the authority that signed its certificate; null: the system's */
 	bool no_record, read_open;
 	uint64_t sender_bytes; /* that a token may send in an hour; 0: no limit */
 	const char *bucket, *bucket_keys, *bucket_ca;	   /* null: none */

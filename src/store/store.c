@@ -190,7 +190,7 @@ static struct store *new_store(const struct store_options *options)
 
 static int open_fleet(struct store *store, const struct store_options *options, struct fail *why)
 {
-	const struct fleet_options fleet = {options->sums, options->sums_ca};
+	const struct fleet_options fleet = {options->sums, options->sums_cluster, options->sums_ca};
 
 	return options->sums ? fleet_new(&fleet, &store->fleet, why) : 0;
 }

@@ -39,7 +39,7 @@ struct store_options {
 	uint64_t age_max;   /* ns; films that ended longer ago go; 0: no limit */
 	const struct identity *identity; /* how services get their names; copied */
 	/* ClickHouse with the sums of many collectors (store/fleet/fleet.h); null: none */
-	const char *sums, *sums_ca;
+	const char *sums, *sums_cluster, *sums_ca;
 	/*
 	 * Is given a sentence about each file that is set aside, passed over or removed from
 	 * aside/; may be null. Any thread.

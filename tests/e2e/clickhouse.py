@@ -23,9 +23,10 @@ CONFIG = """<yandex>
 <path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><mark_cache_size>67108864</mark_cache_size>
 <users_config>{folder}/users.xml</users_config><timezone>UTC</timezone>
 <default_profile>default</default_profile><default_database>default</default_database>
-</yandex>"""
+{more}</yandex>"""
 
 USERS = """<yandex><profiles><default><max_memory_usage>1000000000</max_memory_usage><max_threads>2</max_threads>
+<connect_timeout_with_failover_ms>5000</connect_timeout_with_failover_ms>
 </default></profiles>
 <users><default><password></password><profile>default</profile><quota>default</quota>
 <networks><ip>127.0.0.1</ip></networks></default></users>
@@ -33,11 +34,13 @@ USERS = """<yandex><profiles><default><max_memory_usage>1000000000</max_memory_u
 
 
 class ClickHouse:
-    def __init__(self, root, folder):
+    """more: of its configuration, as of a cluster."""
+
+    def __init__(self, root, folder, tcp=None, more=""):
         self.root, self.folder = root, folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        (folder / "config.xml").write_text(CONFIG.format(folder=folder, port=self.port, tcp=free_port()))
+        (folder / "config.xml").write_text(CONFIG.format(folder=folder, port=self.port, tcp=tcp or free_port(), more=more))
         (folder / "users.xml").write_text(USERS)
         self.start()
 
@@ -54,10 +57,14 @@ class ClickHouse:
             return urllib.request.urlopen(f"{self.url}/ping", timeout=5).read() == b"Ok.\n"
         return False
 
-    def ask(self, sql):
+    def ask(self, sql, database="stackcam"):
         """The answer, without its last end of a line."""
-        with urllib.request.urlopen(f"{self.url}/?database=stackcam", data=sql.encode(), timeout=30) as answer:
+        with urllib.request.urlopen(f"{self.url}/?database={database}", data=sql.encode(), timeout=30) as answer:
             return answer.read().decode().rstrip("\n")
+
+    def ask_any(self, sql):
+        """The same of what names its database."""
+        return self.ask(sql, "default")
 
     def number(self, sql):
         return int(self.ask(sql))

@@ -15,12 +15,19 @@ enum {
 	RUN_SECONDS = 60,
 };
 
-static bool is_database(const char *name)
-{
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
-	return *name && strlen(name) <= FLEET_DATABASE_MAX && strspn(name, letters) == strlen(name);
+static bool is_name(const char *name, const char *letters, size_t max)
+{
+	return *name && strlen(name) <= max && strspn(name, letters) == strlen(name);
+}
+
+int fleet_check_cluster(const char *name, struct fail *why)
+{
+	if (is_name(name, LETTERS "-.", FLEET_CLUSTER_MAX))
+		return 0;
+	return fail(why, -EINVAL, "name one of remote_servers in ClickHouse's configuration",
+		    "'%.80s' is not the name of a cluster", name);
 }
 
 /*
@@ -50,7 +57,7 @@ static int add_url(struct fleet *fleet, char *url, struct fail *why)
 	path = strchr(user, '/');
 	if (path) {
 		*path++ = 0;
-		if (*path && !is_database(path))
+		if (*path && !is_name(path, LETTERS, FLEET_DATABASE_MAX))
 			return fail(why, -EINVAL, to_do,
 				    "the path in address %zu of --sums is not the name of a "
 				    "database",
@@ -79,6 +86,11 @@ int fleet_new(const struct fleet_options *options, struct fleet **result, struct
 	strcpy(fleet->database, "stackcam");
 	while (!err && (url = strsep(&rest, ",")))
 		err = add_url(fleet, url, why);
+	if (!err && options->cluster) {
+		err = fleet_check_cluster(options->cluster, why);
+		if (!err)
+			snprintf(fleet->cluster, sizeof(fleet->cluster), "%s", options->cluster);
+	}
 	if (!err && options->ca) {
 		fleet->ca = strdup(options->ca);
 		if (!fleet->ca)
@@ -170,7 +182,36 @@ static int refused(const char *url, struct http_reply *reply, struct fail *why)
 		    http_shown(url), reply->status, *reply->words ? reply->words : "nothing");
 }
 
-/* The first address that can be reached, from the one that answered last on. */
+/*
+ * Whether another server may do better: this one has lost its ZooKeeper, or another server that it
+ * asks. A statement may be run twice without harm.
+ */
+static bool is_of_server(const struct http_reply *reply)
+{
+	/*
+	 * the end of what another server says, no answer in time, a network's error, a table that
+	 * is only read, no server of a shard, an unknown end of an insert, ZooKeeper's error
+	 */
+	static const long codes[] = {32, 209, 210, 242, 279, 319, 999};
+	const char *code = strstr(reply->words, "Code: ");
+	long number = code ? strtol(code + strlen("Code: "), NULL, 10) : 0;
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (number == codes[i])
+			return true;
+	return false;
+}
+
+/*
+ * On a cluster an insert is done when the shards have its rows, not when the server that was asked
+ * has put them aside; and a table is made within the time of a statement, or not.
+ */
+static const char *settings_of(const struct fleet *fleet)
+{
+	return *fleet->cluster ? "&insert_distributed_sync=1&distributed_ddl_task_timeout=50" : "";
+}
+
+/* The first address that can be reached and works, from the one that answered last on. */
 static int post(struct fleet_client *client, const char *query, const void *body, size_t size,
 		struct buf *answer, struct fail *why)
 {
@@ -194,7 +235,8 @@ static int post(struct fleet_client *client, const char *query, const void *body
 
 		if (answer)
 			answer->count = 0;
-		snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s", fleet->urls[at], query);
+		snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s%s", fleet->urls[at],
+			 settings_of(fleet), query);
 		err = http_post(client->http, &request, &reply, why);
 		unread = answer_unread(&reader, why);
 		if (unread)
@@ -203,8 +245,13 @@ static int post(struct fleet_client *client, const char *query, const void *body
 			return err;
 		if (err)
 			continue;
+		if (reply.status / 100 != 2) {
+			err = refused(fleet->urls[at], &reply, why);
+			if (is_of_server(&reply))
+				continue;
+		}
 		fleet->good = (unsigned int)at;
-		return reply.status / 100 == 2 ? 0 : refused(fleet->urls[at], &reply, why);
+		return err;
 	}
 	return err;
 }
@@ -236,9 +283,10 @@ int fleet_not_understood(struct fail *why)
 		    "the answer of ClickHouse is not what was asked for");
 }
 
-int fleet_run_outside(struct fleet_client *client, const char *sql, struct fail *why)
+int fleet_run_outside(struct fleet_client *client, const char *sql, struct buf *answer,
+		      struct fail *why)
 {
-	return post(client, "", sql, strlen(sql), NULL, why);
+	return post(client, "", sql, strlen(sql), answer, why);
 }
 
 int fleet_insert(struct fleet_client *client, const char *table, const struct buf *rows,

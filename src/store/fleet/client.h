@@ -10,6 +10,7 @@
 enum {
 	FLEET_URLS_MAX = 32,
 	FLEET_DATABASE_MAX = 64,
+	FLEET_CLUSTER_MAX = 64,
 };
 
 struct fleet {
@@ -17,6 +18,7 @@ struct fleet {
 	size_t url_count;
 	atomic_uint good; /* the address that answered last */
 	char database[FLEET_DATABASE_MAX + 1];
+	char cluster[FLEET_CLUSTER_MAX + 1]; /* "": one server */
 	char *ca;
 	_Atomic uint64_t until, lost; /* as struct fleet_sent has them */
 };
@@ -47,8 +49,9 @@ int fleet_not_understood(struct fail *why); /* -EBADMSG */
 int fleet_insert(struct fleet_client *client, const char *table, const struct buf *rows,
 		 struct fail *why);
 
-/* CREATE DATABASE and DROP DATABASE: outside of the database. */
-int fleet_run_outside(struct fleet_client *client, const char *sql, struct fail *why);
+/* Of databases and tables, which may not be there yet. answer: may be null. */
+int fleet_run_outside(struct fleet_client *client, const char *sql, struct buf *answer,
+		      struct fail *why);
 
 /* Appends a string of SQL, with its quotes. */
 void fleet_quote(struct buf *sql, const char *text);

@@ -35,11 +35,16 @@ struct fleet;
 struct fleet_options {
 	/* "http://a:8123,http://b:8123/DATABASE": several addresses of the same tables */
 	const char *urls;
+	/* the name of the cluster whose servers these are; null: one server has the tables */
+	const char *cluster;
 	const char *ca; /* file in PEM of who signs their certificates; null: the system's */
 };
 
 /* Whether urls is well-formed: 0, or -EINVAL with *why filled. Nothing is sent. */
 int fleet_check_urls(const char *urls, struct fail *why);
+
+/* The same of the name of a cluster. */
+int fleet_check_cluster(const char *name, struct fail *why);
 
 /* Strings are copied. Nothing is sent. Returns 0 or a negative errno with *why filled. */
 int fleet_new(const struct fleet_options *options, struct fleet **fleet, struct fail *why);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * All SQL that is sent to ClickHouse. Both ends of the years that are supported take it: the server
- * 18.16 and the engine 26.7. So there are no codecs, no LowCardinality, no TTL and no
- * parameters; what a user's own tables have of that stays, as a table that is there is not made.
+ * The questions that are asked of ClickHouse. Both ends of the years that are supported take them:
+ * the server 18.16 and the engine 26.7. GLOBAL: on a cluster what is in brackets is asked once, of
+ * all shards; elsewhere it says nothing.
  */
 #include "store/fleet/schema.h"
 
@@ -11,100 +11,6 @@
 #include <stdio.h>
 
 #include "base/text.h"
-
-#define REPLACING(order) \
-	"ENGINE = ReplacingMergeTree(batch) PARTITION BY toYYYYMMDD(t) ORDER BY " order
-
-const struct fleet_table_type fleet_tables[FLEET_TABLES] = {
-	/* fn: a hash of the rest, the same in all collectors */
-	[FLEET_FUNCTIONS] = {"functions",
-			     "CREATE TABLE IF NOT EXISTS functions (fn UInt64, name String,"
-			     " kind UInt8, place UInt8, image String, image_kind UInt8,"
-			     " build String) ENGINE = ReplacingMergeTree ORDER BY fn"},
-	/* stack: a hash of the rest; fns: outermost first; marks: a byte for each, PATH_GUESS … */
-	[FLEET_STACKS] = {"stacks",
-			  "CREATE TABLE IF NOT EXISTS stacks (service String, stack UInt64,"
-			  " fns Array(UInt64), marks String)"
-			  " ENGINE = ReplacingMergeTree ORDER BY (service, stack)"},
-	[FLEET_FN_STACKS] = {"fn_stacks",
-			     "CREATE TABLE IF NOT EXISTS fn_stacks (fn UInt64, service String,"
-			     " stack UInt64)"
-			     " ENGINE = ReplacingMergeTree ORDER BY (fn, service, stack)"},
-	/* of places, whose names were found after their films had come */
-	[FLEET_NAMES] = {"names", "CREATE TABLE IF NOT EXISTS names (fn UInt64, name String,"
-				  " collector String, batch UInt64)"
-				  " ENGINE = ReplacingMergeTree(batch) ORDER BY fn"},
-	[FLEET_FILMED] = {"filmed_hour",
-			  "CREATE TABLE IF NOT EXISTS filmed_hour (t DateTime, host String,"
-			  " event String, begin UInt64, until UInt64, collector String,"
-			  " batch UInt64) " REPLACING("(event, t, host, begin, collector)")},
-	/* event: '', of what no event is known for */
-	[FLEET_LOST] = {"lost_hour",
-			"CREATE TABLE IF NOT EXISTS lost_hour (t DateTime, host String,"
-			" event String, part UInt8, count UInt64, collector String,"
-			" batch UInt64) " REPLACING("(event, t, host, part, collector)")},
-	[FLEET_SUMS] = {"sums_hour",
-			"CREATE TABLE IF NOT EXISTS sums_hour (t DateTime, service String,"
-			" event String, stack UInt64, value UInt64, collector String,"
-			" batch UInt64) " REPLACING("(service, event, t, stack, collector)")},
-	[FLEET_SERIES] = {"series_minute",
-			  "CREATE TABLE IF NOT EXISTS series_minute (t DateTime, host String,"
-			  " service String, version String, labels String, event String,"
-			  " samples UInt64, total UInt64, truncated UInt64, guessed UInt64,"
-			  " collector String, batch UInt64) " REPLACING(
-				  "(service, event, t, host, version, labels, collector)")},
-	[FLEET_COLLECTORS] = {"collectors",
-			      "CREATE TABLE IF NOT EXISTS collectors (collector String,"
-			      " until UInt64, batch UInt64)"
-			      " ENGINE = ReplacingMergeTree(batch) ORDER BY collector"},
-};
-
-#define STRINGIFY(x) #x
-#define NUMBER(x)    STRINGIFY(x)
-
-static const char create_version[] = "CREATE TABLE IF NOT EXISTS stackcam_schema (version UInt32)"
-				     " ENGINE = ReplacingMergeTree ORDER BY version";
-static const char insert_version[] =
-	"INSERT INTO stackcam_schema VALUES (" NUMBER(FLEET_SCHEMA_VERSION) ")";
-static const char select_version[] =
-	"SELECT toUInt64(max(version)) FROM stackcam_schema FORMAT RowBinary";
-
-/* The first start writes the version down; 0 is that of an empty table. */
-static int check_version(struct fleet_client *client, struct fail *why)
-{
-	struct buf answer = {0};
-	int err = fleet_run(client, select_version, &answer, why);
-	struct bytes b = buf_bytes(&answer);
-	uint64_t version = err ? 0 : bytes_u64(&b);
-
-	buf_free(&answer);
-	if (err)
-		return err;
-	if (!version)
-		return fleet_run(client, insert_version, NULL, why);
-	if (version != FLEET_SCHEMA_VERSION)
-		return fail(why, -EPROTONOSUPPORT, "name another database in --sums",
-			    "the tables of database %s are of version %" PRIu64
-			    ", and this stackcam knows version %d",
-			    client->fleet->database, version, FLEET_SCHEMA_VERSION);
-	return 0;
-}
-
-int fleet_prepare(struct fleet_client *client, struct fail *why)
-{
-	char sql[FLEET_DATABASE_MAX + 64];
-	int err;
-
-	snprintf(sql, sizeof(sql), "CREATE DATABASE IF NOT EXISTS %s", client->fleet->database);
-	err = fleet_run_outside(client, sql, why);
-	if (!err)
-		err = fleet_run(client, create_version, NULL, why);
-	if (!err)
-		err = check_version(client, why);
-	for (int i = 0; !err && i < FLEET_TABLES; i++)
-		err = fleet_run(client, fleet_tables[i].create, NULL, why);
-	return err;
-}
 
 static void put_equal(struct buf *sql, const char *column, const char *value)
 {
@@ -140,7 +46,7 @@ static void put_functions(struct buf *sql, const struct fleet_ask *ask)
 	if (!ask->functions)
 		return;
 	/* an empty list is not SQL: no stack has the hash 0 of no function */
-	buf_put_text(sql, " AND stack IN (SELECT stack FROM fn_stacks WHERE fn IN (0");
+	buf_put_text(sql, " AND stack GLOBAL IN (SELECT stack FROM fn_stacks WHERE fn IN (0");
 	for (size_t i = 0; i < ask->function_count; i++)
 		buf_printf(sql, ", %" PRIu64, ask->functions[i]);
 	buf_put_text(sql, "))");
@@ -151,7 +57,7 @@ static void put_of_stacks(struct buf *sql, const struct fleet_ask *ask)
 {
 	if (!ask->service && !ask->functions)
 		return;
-	buf_put_text(sql, " WHERE fn IN (SELECT arrayJoin(fns) FROM stacks WHERE 1");
+	buf_put_text(sql, " WHERE fn GLOBAL IN (SELECT arrayJoin(fns) FROM stacks WHERE 1");
 	put_equal(sql, "service", ask->service);
 	put_functions(sql, ask);
 	buf_put_text(sql, ")");
@@ -256,7 +162,7 @@ void fleet_sql_collectors(struct buf *sql)
 
 #define UNNAMED                                                         \
 	" FROM functions WHERE place = 1 AND kind = %d AND build != ''" \
-	" AND fn NOT IN (SELECT fn FROM names)"
+	" AND fn GLOBAL NOT IN (SELECT fn FROM names)"
 
 void fleet_sql_unnamed_builds(struct buf *sql)
 {

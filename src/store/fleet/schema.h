@@ -19,8 +19,17 @@ enum fleet_table {
 	FLEET_TABLES,
 };
 
+enum fleet_replaced {
+	FLEET_SAME,   /* all rows of a key are the same */
+	FLEET_LATEST, /* that of the latest batch counts */
+	FLEET_DAYS,   /* the same; t is their time, and a partition is a day */
+};
+
 struct fleet_table_type {
-	const char *name, *create;
+	const char *name, *columns;
+	const char *order; /* a row replaces those with the same of these */
+	const char *shard; /* a number: the same for rows that replace each other */
+	enum fleet_replaced kind;
 };
 extern const struct fleet_table_type fleet_tables[FLEET_TABLES];
 
@@ -29,6 +38,8 @@ extern const struct fleet_table_type fleet_tables[FLEET_TABLES];
  * are. Fails where they are of another version.
  */
 int fleet_prepare(struct fleet_client *client, struct fail *why);
+/* Drops the database with its tables. */
+int fleet_drop(struct fleet_client *client, struct fail *why);
 
 /* A question to the tables. Null: all. */
 struct fleet_ask {

@@ -303,7 +303,6 @@ int fleet_try(struct fleet *fleet,
 	      void *context, struct fail *why)
 {
 	struct trial t = {.line = line, .context = context};
-	char sql[FLEET_DATABASE_MAX + 32];
 	struct fail failed = {0};
 	int err = fleet_connect(fleet, NULL, &t.client, why);
 
@@ -321,8 +320,7 @@ int fleet_try(struct fleet *fleet,
 		try_tables(&t);
 		try_questions(&t);
 	}
-	snprintf(sql, sizeof(sql), "DROP DATABASE IF EXISTS %s", fleet->database);
-	err = fleet_run_outside(&t.client, sql, &failed);
+	err = fleet_drop(&t.client, &failed);
 	report(&t, "drop that database", err, &failed);
 	fleet_disconnect(&t.client);
 	return t.failures;
