@@ -13,6 +13,7 @@ struct backlog {
 	/* films that were sent and not confirmed: a collector may have each of them, or not */
 	uint64_t doubt;
 	uint64_t films;	 /* that wait in the spool, those in doubt included */
+	uint64_t bytes;	 /* of these */
 	uint64_t oldest; /* s since the oldest of them began; 0: none waits */
 };
 
@@ -24,7 +25,9 @@ struct backlog {
 void backlog_read(struct spool *spool, uint64_t beside, uint64_t doubt, uint64_t wall,
 		  struct backlog *backlog);
 
-/* The header of a film on its way, "X-Stackcam-Backlog: doubt=1, films=12, oldest=93". */
+/*
+ * The header of a film on its way, "X-Stackcam-Backlog: doubt=1, films=12, oldest=93, bytes=4096".
+ */
 void backlog_put_header(const struct backlog *backlog, char *to, size_t size);
 
 /*

@@ -56,7 +56,8 @@ static void note_backlog(const struct http_request *request, const struct store_
 
 	if (*sender->agent)
 		backlogs_read(request->state->backlogs, agent ^ hash_u64(request->grant->sender),
-			      request_header(request, "X-Stackcam-Backlog"), clock_ns());
+			      sender->agent, request_header(request, "X-Stackcam-Backlog"),
+			      clock_ns());
 }
 
 int api_take_film(const struct http_request *request, struct answer *answer, struct fail *why)

@@ -182,7 +182,27 @@ static void put_store(FILE *out, const struct store_status *store)
 		    (double)store->sums_lost);
 }
 
-/* Sums over all agents: a series for each would be thousands, and name their machines. */
+/* A series for each agent would be thousands: those that are behind most have one, by their id. */
+static void put_worst_agents(FILE *out, struct backlogs *backlogs)
+{
+	struct backlogs_agent worst[BACKLOGS_WORST];
+	size_t count = backlogs_worst(backlogs, clock_ns(), worst);
+
+	if (!count)
+		return;
+	put_head(out, "gauge", "stackcam_agent_waiting_bytes",
+		 "Bytes of the films that wait, of the agents with the oldest ones");
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "stackcam_agent_waiting_bytes{agent=\"%s\"} %" PRIu64 "\n",
+			worst[i].name, worst[i].bytes);
+	put_head(out, "gauge", "stackcam_agent_oldest_film_seconds",
+		 "How long ago the oldest of these began, as its agent said last");
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "stackcam_agent_oldest_film_seconds{agent=\"%s\"} %" PRIu64 "\n",
+			worst[i].name, worst[i].oldest);
+}
+
+/* Sums over all agents. */
 static void put_agents(FILE *out, struct backlogs *backlogs)
 {
 	struct backlogs_sum sum;
@@ -197,6 +217,8 @@ static void put_agents(FILE *out, struct backlogs *backlogs)
 		  (double)sum.behind);
 	put_gauge(out, "stackcam_agents_films_waiting", "Films that wait with these agents",
 		  (double)sum.films);
+	put_gauge(out, "stackcam_agents_bytes_waiting",
+		  "Bytes of these; agents of before do not say them", (double)sum.bytes);
 	put_gauge(out, "stackcam_agents_films_in_doubt",
 		  "Films with these agents that were sent to a collector and not confirmed",
 		  (double)sum.doubt);
@@ -209,6 +231,7 @@ static void put_agents(FILE *out, struct backlogs *backlogs)
 		"stackcam_agents_unread_total{reason=\"malformed\"} %" PRIu64 "\n"
 		"stackcam_agents_unread_total{reason=\"too many agents\"} %" PRIu64 "\n",
 		sum.malformed, sum.crowded);
+	put_worst_agents(out, backlogs);
 }
 
 static void put_bucket(FILE *out, const struct server_state *state,

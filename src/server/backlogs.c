@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +15,12 @@
 /* More than a spool holds, and than a collector is away: so no sum overflows. */
 #define FILMS_MAX  1000000u
 #define OLDEST_MAX (100u * 365 * 86400)
+#define BYTES_MAX  (UINT64_C(1) << 48)
 
 struct said {
 	uint64_t agent, heard; /* ns */
-	uint64_t doubt, films, oldest;
+	uint64_t doubt, films, oldest, bytes;
+	char name[BACKLOGS_NAME_MAX + 1];
 };
 
 struct backlogs {
@@ -70,8 +73,10 @@ static bool parse(const char *header, struct said *said)
 {
 	return parse_number(&header, "doubt=", FILMS_MAX, &said->doubt) &&
 	       parse_number(&header, ", films=", FILMS_MAX, &said->films) &&
-	       parse_number(&header, ", oldest=", OLDEST_MAX, &said->oldest) && !*header &&
-	       said->doubt <= said->films && (said->films || !said->oldest);
+	       parse_number(&header, ", oldest=", OLDEST_MAX, &said->oldest) &&
+	       (!*header || parse_number(&header, ", bytes=", BYTES_MAX, &said->bytes)) &&
+	       !*header && said->doubt <= said->films &&
+	       (said->films || (!said->oldest && !said->bytes));
 }
 
 static bool is_fresh(const struct said *said, uint64_t now)
@@ -117,12 +122,14 @@ static void keep(struct backlogs *b, const struct said *said)
 	}
 }
 
-void backlogs_read(struct backlogs *b, uint64_t agent, const char *header, uint64_t now)
+void backlogs_read(struct backlogs *b, uint64_t agent, const char *name, const char *header,
+		   uint64_t now)
 {
 	struct said said = {.agent = agent, .heard = now};
 
 	if (!header)
 		return;
+	snprintf(said.name, sizeof(said.name), "%s", name);
 	pthread_mutex_lock(&b->lock);
 	if (parse(header, &said))
 		keep(b, &said);
@@ -142,10 +149,48 @@ void backlogs_sum(struct backlogs *b, uint64_t now, struct backlogs_sum *sum)
 		sum->behind += said->films > 0;
 		sum->films += said->films;
 		sum->doubt += said->doubt;
+		sum->bytes += said->bytes;
 		if (said->oldest > sum->oldest)
 			sum->oldest = said->oldest;
 	}
 	sum->malformed = b->malformed;
 	sum->crowded = b->crowded;
 	pthread_mutex_unlock(&b->lock);
+}
+
+/* Puts an agent into the list of the worst, which is sorted, and has room for all of them. */
+static size_t put_worst(struct backlogs_agent *worst, size_t count, const struct said *said)
+{
+	size_t at;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(worst[i].name, said->name) != 0)
+			continue;
+		if (worst[i].oldest >= said->oldest)
+			return count;
+		memmove(worst + i, worst + i + 1, (--count - i) * sizeof(*worst));
+		break;
+	}
+	for (at = 0; at < count && worst[at].oldest >= said->oldest; at++)
+		;
+	if (at == BACKLOGS_WORST)
+		return count;
+	count += count < BACKLOGS_WORST;
+	memmove(worst + at + 1, worst + at, (count - at - 1) * sizeof(*worst));
+	worst[at] = (struct backlogs_agent){
+		.films = said->films, .bytes = said->bytes, .oldest = said->oldest};
+	memcpy(worst[at].name, said->name, sizeof(said->name));
+	return count;
+}
+
+size_t backlogs_worst(struct backlogs *b, uint64_t now, struct backlogs_agent worst[BACKLOGS_WORST])
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&b->lock);
+	vec_foreach (&b->said, said)
+		if (said->films && is_fresh(said, now))
+			count = put_worst(worst, count, said);
+	pthread_mutex_unlock(&b->lock);
+	return count;
 }

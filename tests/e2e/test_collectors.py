@@ -107,11 +107,20 @@ def test_breaks_off(lab, filmed, spool, tmp_path, tokens):
     assert kept(lab, tmp_path, "a", "b") == samples_of(lab, *films_in(filmed))
 
 
+def metrics(serve):
+    request = urllib.request.Request(f"{serve.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    return urllib.request.urlopen(request, timeout=PATIENCE).read().decode()
+
+
 def agents_of(serve):
     """What its /metrics say of agents."""
-    request = urllib.request.Request(f"{serve.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-    text = urllib.request.urlopen(request, timeout=PATIENCE).read().decode()
-    return {name: float(value) for name, value in re.findall(r"^stackcam_agents(?:_(\w+))? (\S+)$", text, re.MULTILINE)}
+    return {name: float(value) for name, value in re.findall(r"^stackcam_agents(?:_(\w+))? (\S+)$", metrics(serve), re.MULTILINE)}
+
+
+def series_of_agents(serve):
+    """Those of agents that are behind: ids and bytes."""
+    found = re.findall(r'^stackcam_agent_waiting_bytes\{agent="(.+)"\} (\d+)$', metrics(serve), re.MULTILINE)
+    return {(agent, int(count)) for agent, count in found}
 
 
 @needs_root
@@ -132,13 +141,17 @@ def test_one_is_killed(lab, filmed, spool, tmp_path, tokens):
                           done.stderr)[0] == ("1", str(count)), done.stderr
         told = agents_of(other)
         assert told.pop("oldest_film_seconds") > 0, told
-        assert told == {"": 1, "behind": 1, "films_waiting": 1, "films_in_doubt": 1}
         assert len(films_in(spool)) == 1
+        waiting = films_in(spool)[0].stat().st_size
+        assert told == {"": 1, "behind": 1, "films_waiting": 1, "films_in_doubt": 1, "bytes_waiting": waiting}
+        assert series_of_agents(other) == {((spool / "agent").read_text().strip(), waiting)}
         with collector(lab, tmp_path, tokens, "ab"[killed], ports[killed]) as again:
             done = send(lab, spool, *options)
             assert done.returncode == 0 and films_in(spool) == [] and "in doubt" not in done.stderr, done.stderr
             assert again.get("status", TOKEN)["store"]["again"] == 1
-            assert agents_of(again) == {"": 1, "behind": 0, "films_waiting": 0, "films_in_doubt": 0, "oldest_film_seconds": 0}
+            assert agents_of(again) == {"": 1, "behind": 0, "films_waiting": 0, "films_in_doubt": 0, "bytes_waiting": 0,
+                                        "oldest_film_seconds": 0}
+            assert series_of_agents(again) == set()
             assert again.end()[0] == 0
         assert other.end()[0] == 0
     assert kept(lab, tmp_path, "a", "b") == samples_of(lab, *films_in(filmed))

@@ -407,12 +407,14 @@ def test_films(start, tmp_path):
                               capture_output=True, check=True).stdout
         assert send_film(server, bomb, headers)[0] == 413
     # what waits with an agent: a header that is wrong costs no film
-    for number, header in enumerate(["doubt=1, films=12, oldest=93", "doubt=1, films=0, oldest=1", "x" * 3000, "doubt=9" * 300]):
+    for number, header in enumerate(["doubt=1, films=12, oldest=93, bytes=4096", "doubt=1, films=0, oldest=1", "x" * 3000, "doubt=9" * 300]):
         headers = {"X-Stackcam-Number": str(10 + number), "X-Stackcam-Backlog": header}
         assert send_film(server, headers=headers)[0] == 200
     told = server.request("/metrics")[2].decode()
     for line in ("agents 1", "agents_behind 1", "agents_films_waiting 12", "agents_films_in_doubt 1",
-                 "agents_oldest_film_seconds 93", 'agents_unread_total{reason="malformed"} 3'):
+                 "agents_oldest_film_seconds 93", "agents_bytes_waiting 4096",
+                 'agent_waiting_bytes{agent="agent-1"} 4096', 'agent_oldest_film_seconds{agent="agent-1"} 93',
+                 'agents_unread_total{reason="malformed"} 3'):
         assert f"\nstackcam_{line}\n" in told, told
     assert not os.listdir(tmp_path / "spool"), "nothing stays"
 

@@ -24,28 +24,40 @@ static void assert_backlog(struct fixture *f, uint64_t beside, uint64_t doubt, c
 	assert_string_equal(header, wanted);
 }
 
+/* One that the spool removed to make room, or whose file is not there. */
+static void leave(struct fixture *f, uint64_t number)
+{
+	struct spool_film film;
+
+	assert_true(spool_after(f->spool, number - 1, &film) && film.number == number);
+	unlink(film.path);
+	spool_gone(f->spool, &film);
+}
+
 static void counts(void **state)
 {
 	const uint64_t first = WALL / 1000000, second = first + 30000, later = first + 200000;
 	struct fixture *f = *state;
 
 	open_spool(f, 1000000);
-	assert_backlog(f, 0, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0");
-	add_film(f, WALL, 0);
-	assert_backlog(f, 0, 1, "X-Stackcam-Backlog: doubt=1, films=1, oldest=100");
+	assert_backlog(f, 0, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0, bytes=0");
+	add_film(f, WALL, 1000);
+	assert_backlog(f, 0, 1, "X-Stackcam-Backlog: doubt=1, films=1, oldest=100, bytes=1000");
 	/* what is on its way does not wait */
-	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0");
-	add_film(f, WALL + 30 * SECOND, 0);
-	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=70");
-	assert_backlog(f, second, 1, "X-Stackcam-Backlog: doubt=1, films=1, oldest=100");
-	assert_backlog(f, first + 1, 0, "X-Stackcam-Backlog: doubt=0, films=2, oldest=100");
+	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0, bytes=0");
+	add_film(f, WALL + 30 * SECOND, 20);
+	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=70, bytes=20");
+	assert_backlog(f, second, 1,
+		       "X-Stackcam-Backlog: doubt=1, films=1, oldest=100, bytes=1000");
+	assert_backlog(f, first + 1, 0,
+		       "X-Stackcam-Backlog: doubt=0, films=2, oldest=100, bytes=1020");
 	/* one that made room for others meanwhile, and a clock that went back */
-	spool_gone(f->spool, &(struct spool_film){.number = first});
-	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=70");
-	spool_gone(f->spool, &(struct spool_film){.number = second});
-	add_film(f, WALL + 200 * SECOND, 0);
-	assert_backlog(f, 0, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=0");
-	assert_backlog(f, later, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0");
+	leave(f, first);
+	assert_backlog(f, first, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=70, bytes=20");
+	leave(f, second);
+	add_film(f, WALL + 200 * SECOND, 3);
+	assert_backlog(f, 0, 0, "X-Stackcam-Backlog: doubt=0, films=1, oldest=0, bytes=3");
+	assert_backlog(f, later, 0, "X-Stackcam-Backlog: doubt=0, films=0, oldest=0, bytes=0");
 }
 
 /* How many lines a time has in which a film is sent each second. */
