@@ -287,6 +287,24 @@ def test_garbage(shared_lab, tmp_path):
             assert json.loads(ask(serve, QUESTIONS[8]))["sum"]["samples"] == 0
 
 
+def test_a_server_that_is_not_well(lab, server, store, tmp_path):
+    """The next address is asked where a server has lost its ZooKeeper; not where a statement is refused, as all would."""
+    with garbage() as stand_in:
+        stand_in.to, stand_in.status = b"", 500
+        addresses = f"http://127.0.0.1:{stand_in.server_port},{server.url}"
+        for code, database in ((242, "well"), (999, "also_well")):
+            stand_in.garbage = f"Code: {code}, e.displayText() = DB::Exception: Table is in readonly mode\n".encode()
+            copy = tmp_path / database
+            shutil.copytree(store, copy, ignore=shutil.ignore_patterns("collector", "sums.db*"))
+            with serving(lab, copy, *options("--sums", f"{addresses}/{database}")) as serve:
+                serve.hear(ALL_SENT)
+            assert server.ask_any(f"SELECT sum(samples) FROM {database}.series_minute FINAL") == "30000"
+        stand_in.garbage = b"Code: 497, e.displayText() = DB::Exception: not enough privileges\n"
+        with serving(lab, tmp_path / "refused", *options("--sums", f"{addresses}/refused")) as serve:
+            serve.hear(r"status 500: Code: 497.*; sums wait until it works")
+    assert "refused" not in server.ask_any("SHOW DATABASES")
+
+
 def test_doctor(lab, server):
     done = lab.run("doctor", "--sums", server.url, "--json")
     answer = json.loads(done.stdout)
