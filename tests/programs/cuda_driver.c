@@ -2,8 +2,8 @@
 /*
  * Stands for the driver library of a GPU, libcuda.so.1, with entries of the real one's shape: each
  * exported function is "cmpl; je; jmp *WORD(%rip)", and WORD, in writable memory, has the address
- * of a function that no symbol names (the library is stripped). What is allocated stands in a table
- * of its own, by the tag that the caller has set: that is the truth.
+ * of a function that no symbol names (the library is stripped). What it runs is added up by the
+ * tag that the caller has set: that is the truth. Its memory is in cuda_driver_memory.c.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -14,102 +14,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda_driver.h"
+#include "cuda_driver_own.h"
 #include "program.h"
 
-#define EXPORTED   __attribute__((visibility("default"), used))
-#define HIDDEN	   __attribute__((visibility("hidden"), used))
-#define DONE	   0
-#define INVALID	   1
-#define NO_ROOM	   2
-
-#define BLOCKS_MAX 8192
-
-struct block {
-	uint64_t key; /* address or handle; 0: free */
-	uint64_t bytes;
-	int tag;
-	int is_handle, is_released, maps;
-};
-
-struct mapping {
-	uint64_t address, handle;
-};
-
 HIDDEN unsigned int driver_state;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct block blocks[BLOCKS_MAX];
-static struct mapping mappings[BLOCKS_MAX];
-static struct driver_truth truth;
-static uint64_t next_address = 0x7f0000000000, next_handle = 0x1000;
-static __thread int tag;
+HIDDEN pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
+HIDDEN struct driver_truth driver_truth;
+HIDDEN __thread int driver_own_tag;
 static struct driver_hooks hooks;
 
 EXPORTED void driver_tag(int to)
 {
-	tag = to;
+	driver_own_tag = to;
 }
 
 EXPORTED void driver_truth_of(struct driver_truth *to)
 {
-	pthread_mutex_lock(&lock);
-	*to = truth;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&driver_lock);
+	*to = driver_truth;
+	pthread_mutex_unlock(&driver_lock);
 	if (hooks.truth)
 		hooks.truth(to);
-}
-
-/* -- the table --------------------------------------------------------------------------------- */
-
-static struct block *block_of(uint64_t key)
-{
-	for (int i = 0; i < BLOCKS_MAX; i++)
-		if (blocks[i].key == key)
-			return &blocks[i];
-	return NULL;
-}
-
-static int allocate(uint64_t *to, uint64_t bytes, int is_handle)
-{
-	struct block *block;
-	int result = NO_ROOM;
-
-	pthread_mutex_lock(&lock);
-	block = bytes <= DRIVER_LARGEST ? block_of(0) : NULL;
-	if (block) {
-		*block = (struct block){.bytes = bytes, .tag = tag, .is_handle = is_handle};
-		if (is_handle)
-			block->key = next_handle++;
-		else
-			block->key = next_address;
-		next_address += is_handle ? 0 : (bytes + 511) & ~511ull;
-		*to = block->key;
-		truth.allocated[tag] += bytes;
-		truth.in_use[tag] += bytes;
-		result = DONE;
-	}
-	pthread_mutex_unlock(&lock);
-	return result;
-}
-
-static void drop(struct block *block)
-{
-	truth.in_use[block->tag] -= block->bytes;
-	block->key = 0;
-}
-
-static int release(uint64_t key)
-{
-	struct block *block;
-
-	pthread_mutex_lock(&lock);
-	block = key ? block_of(key) : NULL;
-	if (block && block->is_handle)
-		block->is_released = 1;
-	if (block && !block->maps)
-		drop(block);
-	pthread_mutex_unlock(&lock);
-	return block || !key ? DONE : INVALID;
 }
 
 /* -- kernels ----------------------------------------------------------------------------------- */
@@ -159,24 +84,21 @@ static void run(struct driver_ran *ran, uint64_t ns)
 
 	ran->begin = now() + launch_ns;
 	ran->device = ran->stream >= DRIVER_SECOND_DEVICE;
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&driver_lock);
 	if (ran->begin < *until + gap_ns)
 		ran->begin = *until + gap_ns;
 	*until = ran->end = ran->begin + ns;
-	truth.kernels_ns[tag] += ns;
-	truth.copied[tag] += ran->bytes;
-	pthread_mutex_unlock(&lock);
+	driver_truth.kernels_ns[driver_own_tag] += ns;
+	driver_truth.copied[driver_own_tag] += ran->bytes;
+	pthread_mutex_unlock(&driver_lock);
 	if (hooks.ran)
 		hooks.ran(ran);
 }
 
-static void run_kernel(const struct driver_kernel *kernel, uint32_t number, uint32_t graph,
-		       const void *stream)
+static void run_kernel(const struct driver_kernel *kernel, uint32_t number, const void *stream)
 {
-	struct driver_ran ran = {.name = kernel->name,
-				 .number = number,
-				 .graph = graph,
-				 .stream = stream_of(stream)};
+	struct driver_ran ran = {
+		.name = kernel->name, .number = number, .stream = stream_of(stream)};
 
 	run(&ran, kernel->ns);
 }
@@ -245,6 +167,37 @@ static int do_cuModuleLoad(void **module, const char *path)
 	return size ? DONE : INVALID;
 }
 
+/* -- graphs ------------------------------------------------------------------------------------ */
+
+/* Callbacks (CUpti_CallbackIdResource). */
+enum {
+	NODE_CREATED = 13,
+	NODE_ENDS = 14,
+	NODE_CLONED = 20,
+};
+
+static __thread struct driver_graph *captured; /* by this thread, now */
+
+static uint64_t new_node(void)
+{
+	static uint64_t last;
+	uint64_t node = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+
+	if (hooks.node)
+		hooks.node(NODE_CREATED, node, 0);
+	return node;
+}
+
+static void capture(const struct driver_kernel *kernel)
+{
+	if (captured->count == DRIVER_NODES)
+		abort();
+	captured->kernels[captured->count] = kernel;
+	captured->tags[captured->count] = driver_own_tag;
+	captured->nodes[captured->count] = new_node();
+	captured->count++;
+}
+
 static int do_cuLaunchKernel(const struct driver_kernel *kernel, unsigned int grid_x,
 			     unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
 			     unsigned int block_y, unsigned int block_z, unsigned int shared,
@@ -254,7 +207,58 @@ static int do_cuLaunchKernel(const struct driver_kernel *kernel, unsigned int gr
 
 	(void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
 	(void)shared, (void)parameters, (void)extra;
-	run_kernel(kernel, number, 0, stream);
+	if (captured)
+		capture(kernel);
+	else
+		run_kernel(kernel, number, stream);
+	NO_TAIL_CALL();
+	return DONE;
+}
+
+static int do_cuStreamBeginCapture_v2(void *stream, int mode)
+{
+	(void)stream, (void)mode;
+	captured = calloc(1, sizeof(*captured));
+	return captured ? DONE : NO_ROOM;
+}
+
+static int do_cuStreamEndCapture(void *stream, struct driver_graph **graph)
+{
+	(void)stream;
+	*graph = captured;
+	captured = NULL;
+	return *graph ? DONE : INVALID;
+}
+
+/* As of the real one, each node of the copy is made, and then said to be a copy. */
+static int do_cuGraphInstantiateWithFlags(struct driver_graph **to,
+					  const struct driver_graph *graph,
+					  unsigned long long flags)
+{
+	struct driver_graph *copy = malloc(sizeof(*copy));
+	uint32_t number = launch(643);
+
+	(void)flags;
+	if (!copy)
+		return NO_ROOM;
+	*copy = *graph;
+	for (int i = 0; i < copy->count; i++) {
+		copy->nodes[i] = new_node();
+		if (hooks.node)
+			hooks.node(NODE_CLONED, copy->nodes[i], graph->nodes[i]);
+	}
+	*to = copy;
+	if (hooks.end)
+		hooks.end(643, number);
+	return DONE;
+}
+
+static int do_cuGraphExecDestroy(struct driver_graph *graph)
+{
+	for (int i = 0; i < graph->count; i++)
+		if (hooks.node)
+			hooks.node(NODE_ENDS, graph->nodes[i], 0);
+	free(graph);
 	NO_TAIL_CALL();
 	return DONE;
 }
@@ -263,8 +267,17 @@ static int do_cuGraphLaunch(const struct driver_graph *graph, void *stream)
 {
 	uint32_t number = launch(514), id = __atomic_add_fetch(&last_graph, 1, __ATOMIC_RELAXED);
 
-	for (int i = 0; i < graph->count; i++)
-		run_kernel(graph->kernels[i], number, id, stream);
+	for (int i = 0; i < graph->count; i++) {
+		struct driver_ran ran = {.name = graph->kernels[i]->name,
+					 .number = number,
+					 .graph = id,
+					 .node = graph->nodes[i],
+					 .stream = stream_of(stream)};
+
+		run(&ran, graph->kernels[i]->ns);
+		__atomic_add_fetch(&driver_truth.captured_ns[graph->tags[i]], graph->kernels[i]->ns,
+				   __ATOMIC_RELAXED);
+	}
 	NO_TAIL_CALL();
 	return DONE;
 }
@@ -323,9 +336,9 @@ static int do_cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, vo
 static void end_wait(struct driver_waited *waited)
 {
 	waited->end = now();
-	pthread_mutex_lock(&lock);
-	truth.waited_ns[tag] += waited->end - waited->begin;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&driver_lock);
+	driver_truth.waited_ns[driver_own_tag] += waited->end - waited->begin;
+	pthread_mutex_unlock(&driver_lock);
 	if (hooks.waited)
 		hooks.waited(waited);
 }
@@ -398,133 +411,16 @@ static int do_cuEventSynchronize(void *event)
 	return DONE;
 }
 
-static int do_cuMemAlloc_v2(uint64_t *to, size_t bytes)
-{
-	return allocate(to, bytes, 0);
-}
-
-static int do_cuMemAllocManaged(uint64_t *to, size_t bytes, unsigned int flags)
-{
-	(void)flags;
-	return allocate(to, bytes, 0);
-}
-
-static int do_cuMemAllocPitch_v2(uint64_t *to, size_t *pitch, size_t width, size_t height,
-				 unsigned int element)
-{
-	(void)element;
-	*pitch = (width + 511) & ~(size_t)511;
-	return allocate(to, *pitch * height, 0);
-}
-
-extern int cuMemAlloc_v2(uint64_t *to, size_t bytes);
-
-/* One function of the interface calls another one: that is one allocation. */
-static int do_cuMemAllocAsync(uint64_t *to, size_t bytes, void *stream)
-{
-	int result = cuMemAlloc_v2(to, bytes);
-
-	(void)stream;
-	NO_TAIL_CALL();
-	return result;
-}
-
-static int do_cuMemAllocFromPoolAsync(uint64_t *to, size_t bytes, void *pool, void *stream)
-{
-	(void)pool;
-	(void)stream;
-	return allocate(to, bytes, 0);
-}
-
-static int do_cuMemFree_v2(uint64_t address)
-{
-	return release(address);
-}
-
-static int do_cuMemFreeAsync(uint64_t address, void *stream)
-{
-	(void)stream;
-	return release(address);
-}
-
-static int do_cuArrayCreate_v2(uint64_t *to, const struct driver_array *array)
-{
-	/* a row of height 0 is an array of one dimension; four channels of 32 bits have 16 bytes */
-	size_t height = array->height ? array->height : 1;
-
-	return allocate(to, array->width * height * array->channels * 4, 0);
-}
-
-static int do_cuArrayDestroy(uint64_t array)
-{
-	return release(array);
-}
-
-static int do_cuMemCreate(uint64_t *to, size_t bytes, const void *properties, uint64_t flags)
-{
-	(void)properties;
-	(void)flags;
-	return allocate(to, bytes, 1);
-}
-
-static int do_cuMemRelease(uint64_t handle)
-{
-	return release(handle);
-}
-
-static int do_cuMemMap(uint64_t address, size_t bytes, size_t offset, uint64_t handle,
-		       uint64_t flags)
-{
-	struct block *block;
-
-	(void)bytes;
-	(void)offset;
-	(void)flags;
-	pthread_mutex_lock(&lock);
-	block = block_of(handle);
-	for (int i = 0; block && i < BLOCKS_MAX; i++)
-		if (!mappings[i].address) {
-			mappings[i] = (struct mapping){address, handle};
-			block->maps++;
-			break;
-		}
-	pthread_mutex_unlock(&lock);
-	return block ? DONE : INVALID;
-}
-
-static int do_cuMemUnmap(uint64_t address, size_t bytes)
-{
-	pthread_mutex_lock(&lock);
-	for (int i = 0; i < BLOCKS_MAX; i++) {
-		struct block *block;
-
-		if (!mappings[i].address || mappings[i].address - address >= bytes)
-			continue;
-		block = block_of(mappings[i].handle);
-		if (block && !--block->maps && block->is_released)
-			drop(block);
-		mappings[i].address = 0;
-	}
-	pthread_mutex_unlock(&lock);
-	return DONE;
-}
-
 /* -- entries ----------------------------------------------------------------------------------- */
-
-#define ENTRY(name)                                                                              \
-	HIDDEN void *word_##name = (void *)do_##name;                                            \
-	__asm__(".text\n.p2align 5\n"                                                            \
-		".globl " #name "\n.type " #name ", @function\n" #name ":\n\t.cfi_startproc\n\t" \
-		"cmpl $0x321cba00, driver_state(%rip)\n\t"                                       \
-		"je 1f\n\t"                                                                      \
-		"jmp *word_" #name "(%rip)\n\t"                                                  \
-		".p2align 3\n1:\tmov $4, %eax\n\tret\n\t.cfi_endproc\n\t"                        \
-		".size " #name ", . - " #name "\n")
 
 ENTRY(cuInit);
 ENTRY(cuCtxCreate_v2);
 ENTRY(cuModuleLoad);
 ENTRY(cuLaunchKernel);
+ENTRY(cuStreamBeginCapture_v2);
+ENTRY(cuStreamEndCapture);
+ENTRY(cuGraphInstantiateWithFlags);
+ENTRY(cuGraphExecDestroy);
 ENTRY(cuGraphLaunch);
 ENTRY(cuMemcpyHtoDAsync_v2);
 ENTRY(cuMemcpyDtoH_v2);
@@ -534,16 +430,3 @@ ENTRY(cuCtxSynchronize);
 ENTRY(cuEventRecord);
 ENTRY(cuEventSynchronize);
 ENTRY(cuStreamSynchronize);
-ENTRY(cuMemAlloc_v2);
-ENTRY(cuMemAllocManaged);
-ENTRY(cuMemAllocPitch_v2);
-ENTRY(cuMemAllocAsync);
-ENTRY(cuMemAllocFromPoolAsync);
-ENTRY(cuMemFree_v2);
-ENTRY(cuMemFreeAsync);
-ENTRY(cuArrayCreate_v2);
-ENTRY(cuArrayDestroy);
-ENTRY(cuMemCreate);
-ENTRY(cuMemRelease);
-ENTRY(cuMemMap);
-ENTRY(cuMemUnmap);

@@ -16,7 +16,8 @@
 /* Bytes, by the tag that their caller had set. */
 struct driver_truth {
 	uint64_t allocated[DRIVER_TAGS], in_use[DRIVER_TAGS];
-	uint64_t kernels_ns[DRIVER_TAGS]; /* and copies */
+	uint64_t kernels_ns[DRIVER_TAGS];  /* and copies */
+	uint64_t captured_ns[DRIVER_TAGS]; /* of graphs, by the tag at their capture */
 	uint64_t copied[DRIVER_TAGS];
 	uint64_t waited_ns[DRIVER_TAGS]; /* in synchronisations */
 	/*
@@ -45,7 +46,7 @@ struct driver_ran {
 	uint8_t direction,
 		from; /* of a copy: CUpti_ActivityMemcpyKind and …MemoryKind; 15: memset */
 	uint32_t number, graph, stream, device;
-	uint64_t bytes, begin, end;
+	uint64_t node, bytes, begin, end;
 };
 
 /* A thread has waited; type: CUpti_ActivitySynchronizationType. */
@@ -59,19 +60,26 @@ struct driver_event {
 	uint32_t number, stream, event;
 };
 
+/* One that is captured, or one that can be launched: its nodes are copies then. */
+#define DRIVER_NODES 64
 struct driver_graph {
 	int count;
-	const struct driver_kernel *kernels[4];
+	const struct driver_kernel *kernels[DRIVER_NODES];
+	uint64_t nodes[DRIVER_NODES]; /* their handles; 0: made before anybody looked */
+	int tags[DRIVER_NODES];
 };
 
 /* What the library that stands for the profiling one (cuda_profiler.c) hears of. */
 struct driver_hooks {
 	void (*launch)(uint32_t callback,
 		       uint32_t number); /* before it; callback: of cupti_driver_cbid.h */
-	void (*end)(uint32_t callback, uint32_t number); /* of a call that copies and waits */
+	/* of a call that copies and waits, or that makes a graph */
+	void (*end)(uint32_t callback, uint32_t number);
 	void (*ran)(const struct driver_ran *ran);
 	void (*waited)(const struct driver_waited *waited);
 	void (*event)(const struct driver_event *event);
+	/* of a graph; callback: CUpti_CallbackIdResource */
+	void (*node)(uint32_t callback, uint64_t node, uint64_t original);
 	uint64_t (*now)(void); /* its clock; null: any */
 	void (*context)(void *context, int begins);
 	void (*module)(void *context, const void *code, size_t size);
@@ -97,6 +105,11 @@ int cuLaunchKernel(const struct driver_kernel *kernel, unsigned int grid_x, unsi
 		   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
 		   unsigned int block_z, unsigned int shared, void *stream, void **parameters,
 		   void **extra);
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, struct driver_graph **graph);
+int cuGraphInstantiateWithFlags(struct driver_graph **to, const struct driver_graph *graph,
+				unsigned long long flags);
+int cuGraphExecDestroy(struct driver_graph *graph);
 int cuGraphLaunch(const struct driver_graph *graph, void *stream);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);

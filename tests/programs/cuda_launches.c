@@ -26,7 +26,7 @@ enum tag {
 };
 
 static const struct driver_kernel saxpy = {"_Z5saxpyPfPKffi", 20000}, reduce = {"reduce", 7000};
-static const struct driver_graph graph = {3, {&saxpy, &reduce, &reduce}};
+static const struct driver_graph graph = {.count = 3, .kernels = {&saxpy, &reduce, &reduce}};
 static int rounds;
 
 #define NAMES 200

@@ -11,6 +11,8 @@
  *	PROFILER_DROPS		that many records had no room
  *	PROFILER_NO_SAMPLES	it samples no instructions, as the user may not
  *	PROFILER_DROPS_SAMPLES	that many samples of instructions were dropped in each reading
+ *	PROFILER_LATE_NODES	the first that many nodes of graphs were made before it looked
+ *	PROFILER_NO_NODES	it does not say when nodes of graphs are made
  *	PROFILER_VERSION	of its interface: below 22, structs of samples are smaller
  *
  * Each microsecond of a kernel is a sample of an instruction: of the first 13 of its code, in turn,
@@ -48,7 +50,8 @@ static void *subscriber_user;
 static uint8_t is_enabled[CALLBACKS];
 static request *on_request;
 static complete *on_complete;
-static int has_kernels, has_copies, has_waits, has_events, has_resources;
+static int has_kernels, has_copies, has_waits, has_events;
+static uint32_t resources; /* callbacks of that domain that are enabled, as bits */
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used, dropped, handed_over;
 static int is_second;
@@ -169,6 +172,7 @@ static void put_kernel(const struct driver_ran *ran)
 		put(record, 48, &ran->stream, sizeof(ran->stream));
 		put(record, 92, &ran->number, sizeof(ran->number));
 		put(record, 104, &ran->name, sizeof(ran->name));
+		put(record, 144, &ran->node, sizeof(ran->node));
 		put(record, 156, &ran->graph, sizeof(ran->graph));
 	}
 }
@@ -190,6 +194,7 @@ static void put_copy(const struct driver_ran *ran)
 	put(record, 32, &ran->device, sizeof(ran->device));
 	put(record, 40, &ran->stream, sizeof(ran->stream));
 	put(record, kind == PEERS ? 60 : 44, &ran->number, sizeof(ran->number));
+	put(record, kind == PEERS ? 72 : 64, &ran->node, sizeof(ran->node));
 	put(record, kind == PEERS ? 80 : 72, &ran->graph, sizeof(ran->graph));
 }
 
@@ -317,13 +322,18 @@ static void add_truth(struct driver_truth *truth)
 	pthread_mutex_unlock(&lock);
 }
 
+static void resource(uint32_t id, const uint8_t *data)
+{
+	if (subscriber && resources >> id & 1)
+		subscriber(subscriber_user, 3, id, data);
+}
+
 static void context(void *of, int begins)
 {
 	uint8_t data[24] = {0};
 
 	put(data, 0, &of, sizeof(of));
-	if (subscriber && has_resources)
-		subscriber(subscriber_user, 3, begins ? 1 : 2, data);
+	resource(begins ? 1 : 2, data);
 }
 
 static void module(void *of, const void *code, size_t size)
@@ -337,8 +347,29 @@ static void module(void *of, const void *code, size_t size)
 	put(data, 16, &at, sizeof(at));
 	if (on_hash)
 		on_hash(code, size, &code_hash);
-	if (subscriber && has_resources)
-		subscriber(subscriber_user, 3, 6, data);
+	resource(6, data);
+}
+
+/* CUpti_ResourceData, and in it CUpti_GraphData. */
+static void node(uint32_t callback, uint64_t of, uint64_t original)
+{
+	const char *late = getenv("PROFILER_LATE_NODES");
+	uint8_t described[56] = {0}, data[24] = {0};
+	const void *at = described;
+
+	if (late && of <= strtoull(late, NULL, 10))
+		return;
+	put(described, 16, &of, sizeof(of));
+	put(described, 24, &original, sizeof(original));
+	put(data, 16, &at, sizeof(at));
+	resource(callback, data);
+}
+
+/* A node's handle is its number. */
+EXPORTED int cuptiGetGraphNodeId(void *of, uint64_t *id)
+{
+	*id = (uintptr_t)of;
+	return !of;
 }
 
 EXPORTED int cuptiGetVersion(uint32_t *version)
@@ -457,6 +488,7 @@ EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 	hooks.ran = add_ran;
 	hooks.waited = add_waited;
 	hooks.event = add_event;
+	hooks.node = node;
 	hooks.context = context;
 	hooks.module = module;
 	hooks.truth = add_truth;
@@ -474,9 +506,12 @@ EXPORTED int cuptiUnsubscribe(void *of)
 EXPORTED int cuptiEnableCallback(uint32_t on, void *of, int domain, uint32_t id)
 {
 	(void)of;
-	has_resources |= domain == 3;
-	if (domain == 3)
+	if (domain == 3 && id > 12 && getenv("PROFILER_NO_NODES"))
+		return REFUSED;
+	if (domain == 3 && id < 32) {
+		resources |= 1u << id;
 		return 0;
+	}
 	if (domain != 1 || id >= CALLBACKS)
 		return 1;
 	is_enabled[id] = (uint8_t)on;
