@@ -46,6 +46,7 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".quad stackcam_gpu_wait - " MEMORY_PLACES_SYMBOL ", 6\n"
 	".quad stackcam_gpu_waited - " MEMORY_PLACES_SYMBOL ", 7\n"
 	".quad stackcam_gpu_works - " MEMORY_PLACES_SYMBOL ", 8\n"
+	".quad stackcam_gpu_capture - " MEMORY_PLACES_SYMBOL ", 9\n"
 	".quad 0, 0\n"
 	".size " MEMORY_PLACES_SYMBOL ", . - " MEMORY_PLACES_SYMBOL "\n"
 	".globl " MEMORY_ENTRIES_SYMBOL "\n"
@@ -55,7 +56,7 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".popsection");
 _Static_assert(GPU_PLACE_LAUNCH == 1 && GPU_PLACE_KERNEL == 2 && GPU_PLACE_REST == 3 &&
 		       GPU_PLACE_NAME == 4 && GPU_PLACE_SAMPLES == 5 && GPU_PLACE_WAIT == 6 &&
-		       GPU_PLACE_WAITED == 7 && GPU_PLACE_WORKS == 8,
+		       GPU_PLACE_WAITED == 7 && GPU_PLACE_WORKS == 8 && GPU_PLACE_CAPTURE == 9,
 	       "the numbers above");
 
 static __attribute__((noinline)) void report_launch(uint64_t number)
@@ -76,18 +77,6 @@ static __attribute__((noinline)) void report_kernel(uint64_t number, uint64_t be
 	__asm__ volatile("stackcam_gpu_kernel: nop"
 			 :
 			 : "D"(number), "S"(begin), "d"(end), "c"(work), "r"(r8)
-			 : "memory");
-}
-
-static __attribute__((noinline)) void report_rest(uint64_t work, uint64_t ns, uint64_t count,
-						  uint64_t end, uint64_t number, uint64_t bytes)
-{
-	register uint64_t r8 __asm__("r8") = number;
-	register uint64_t r9 __asm__("r9") = bytes;
-
-	__asm__ volatile("stackcam_gpu_rest: nop"
-			 :
-			 : "D"(work), "S"(ns), "d"(count), "c"(end), "r"(r8), "r"(r9)
 			 : "memory");
 }
 
@@ -155,12 +144,13 @@ enum {
 /* Where kinds of records differ. */
 static const struct layout {
 	uint8_t kind, number, graph;
+	uint8_t node;	 /* of the graph */
 	uint8_t context; /* before it the device, and behind it the stream */
 } layouts[] = {
-	{RECORD_KERNEL, 92, 156, 44},
-	{RECORD_COPY, 44, 72, 36},
-	{RECORD_SET, 44, 72, 36},
-	{RECORD_PEERS, 60, 80, 36},
+	{RECORD_KERNEL, 92, 156, 144, 44},
+	{RECORD_COPY, 44, 72, 64, 36},
+	{RECORD_SET, 44, 72, 64, 36},
+	{RECORD_PEERS, 60, 80, 72, 36},
 };
 
 uint64_t gpu_clock(int clock)
@@ -187,7 +177,13 @@ static bool is_told(uint32_t number)
 	return number && __atomic_load_n(&told[number % TOLD], __ATOMIC_RELAXED) == number;
 }
 
-static struct gpu_sampler of_launches = {.every = 1}, of_waits = {.every = 1};
+static struct gpu_sampler of_launches = {.every = 1}, of_waits = {.every = 1},
+			  of_graphs = {.every = 1};
+
+static struct gpu_sampler *sampler_of(uint32_t id)
+{
+	return is_wait(id) ? &of_waits : is_graph_launch(id) ? &of_graphs : &of_launches;
+}
 
 static bool is_waiting; /* waits are recorded */
 
@@ -202,10 +198,14 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 	bool waits_in_copy;
 
 	(void)user;
-	if (domain == GPU_DOMAIN_RESOURCE && getpid() == begun)
+	if (domain == GPU_DOMAIN_RESOURCE && getpid() == begun && !gpu_graphs_resource(id, data))
 		gpu_instructions_resource(id, data);
 	if (domain != DOMAIN_DRIVER)
 		return;
+	if (gpu_graphs_is_copying(id)) {
+		gpu_graphs_copies(read_32(data + DATA_SITE) == SITE_ENTER);
+		return;
+	}
 	number = read_32(data + DATA_NUMBER);
 	waits_in_copy = is_waiting && is_copy_that_waits(id);
 	if (read_32(data + DATA_SITE) != SITE_ENTER) {
@@ -213,7 +213,7 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 			gpu_waits_copy_ends(number, is_told(number));
 		return;
 	}
-	sampler = is_wait(id) ? &of_waits : &of_launches;
+	sampler = sampler_of(id);
 	count = __atomic_fetch_add(&sampler->calls, 1, __ATOMIC_RELAXED);
 	if (waits_in_copy)
 		gpu_waits_copy_begins(number);
@@ -223,7 +223,7 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 	__atomic_store_n(&told[number % TOLD], number, __ATOMIC_RELAXED);
 	if (sampler == &of_waits || waits_in_copy)
 		report_wait(number);
-	if (sampler == &of_launches)
+	if (sampler != &of_waits)
 		report_launch(number);
 	gpu_sampler_plan(sampler, count);
 	gpu_budget_end(begin);
@@ -238,20 +238,12 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 static uint8_t buffers[BUFFERS][BUFFER_BYTES] __attribute__((aligned(64)));
 static uint32_t in_use;
 
-/* How many places one has in the two tables below: a framework has hundreds of kernels. */
+/* How many places one has in the table below: a framework has hundreds of kernels. */
 #define PLACES 8
 
 /* Hashes of names that were told. */
 #define NAMES 4096
 static uint64_t reported_names[NAMES];
-
-/* What the kernels and copies of a buffer took that are told in sums. */
-#define SUMS 256
-struct sum {
-	uint64_t work; /* hash of a kernel's name, or gpu_copy_work() */
-	uint64_t ns, count, end, bytes;
-	uint64_t number; /* of the launch; 0: none that was told */
-};
 
 static void request(uint8_t **buffer, size_t *size, size_t *most)
 {
@@ -304,42 +296,6 @@ static uint64_t work_of(const uint8_t *record)
 	return hash;
 }
 
-static void report_sum(struct sum *sum)
-{
-	report_rest(sum->work, sum->ns, sum->count, sum->end, sum->number, sum->bytes);
-	sum->ns = sum->count = sum->bytes = 0;
-}
-
-/* The sum of a work and a launch, or the place for one: another one there is told first. */
-static struct sum *sum_of(struct sum sums[SUMS], uint64_t work, uint64_t number)
-{
-	uint64_t first = work / 2 + number;
-	struct sum *sum = &sums[first % SUMS];
-
-	for (uint64_t i = 0; i < PLACES; i++) {
-		struct sum *next = &sums[(first + i) % SUMS];
-
-		if (!next->count || (next->work == work && next->number == number))
-			return next;
-	}
-	report_sum(sum);
-	return sum;
-}
-
-static void add_rest(struct sum sums[SUMS], const uint8_t *record, uint64_t work, uint64_t bytes,
-		     uint64_t number)
-{
-	struct sum *sum = sum_of(sums, work, number);
-	uint64_t end = read_64(record + RECORD_END);
-
-	sum->work = work;
-	sum->number = number;
-	sum->ns += end - read_64(record + RECORD_BEGIN);
-	sum->count++;
-	sum->end = end;
-	sum->bytes += bytes;
-}
-
 static const struct layout *layout_of(const uint8_t *record)
 {
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
@@ -348,11 +304,29 @@ static const struct layout *layout_of(const uint8_t *record)
 	return NULL;
 }
 
+/* As many kernels of a graph cost about as much as the sample of a launch. */
+#define KERNELS_OF_SAMPLE 8
+
+static uint64_t graph_records; /* kernels and copies of graphs */
+
+/* Those of a launch that was reported go by launch and site; the others by their node. */
+static void add_of_graph(struct gpu_sums *sums, const struct gpu_ran *ran, uint64_t node)
+{
+	struct gpu_ran of = *ran;
+
+	__atomic_fetch_add(&graph_records, 1, __ATOMIC_RELAXED);
+	if (ran->number || !gpu_graphs_add(ran, node)) {
+		of.site = gpu_graphs_site(node);
+		gpu_sums_add(sums, &of);
+	}
+}
+
 /* False: when it ran is not known, for which the profiling library has zeroes. */
-static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_waits)
+static bool add_record(struct gpu_sums *sums, const uint8_t *record, bool has_waits)
 {
 	const struct layout *layout = layout_of(record);
-	uint64_t begin, end, work, bytes;
+	struct gpu_ran ran = {.site = 0};
+	uint64_t begin;
 	uint32_t number;
 
 	if (read_32(record) == RECORD_EVENT && has_waits)
@@ -362,18 +336,23 @@ static bool add_record(struct sum sums[SUMS], const uint8_t *record, bool has_wa
 	if (!layout)
 		return true;
 	begin = read_64(record + RECORD_BEGIN);
-	end = read_64(record + RECORD_END);
-	if (!begin || end < begin)
+	ran.end = read_64(record + RECORD_END);
+	if (!begin || ran.end < begin)
 		return false;
+	ran.ns = ran.end - begin;
 	number = read_32(record + layout->number);
-	work = work_of(record);
+	ran.number = is_told(number) ? number : 0;
+	ran.work = work_of(record);
 	if (has_waits)
-		gpu_waits_add_work(work, number, record + RECORD_BEGIN, record + layout->context);
-	bytes = gpu_is_copy(work) ? read_64(record + COPY_BYTES) : 0;
-	if (is_told(number) && !read_32(record + layout->graph))
-		report_kernel(number, begin, end, work, bytes);
+		gpu_waits_add_work(ran.work, number, record + RECORD_BEGIN,
+				   record + layout->context);
+	ran.bytes = gpu_is_copy(ran.work) ? read_64(record + COPY_BYTES) : 0;
+	if (read_32(record + layout->graph))
+		add_of_graph(sums, &ran, read_64(record + layout->node));
+	else if (ran.number)
+		report_kernel(number, begin, ran.end, ran.work, ran.bytes);
 	else
-		add_rest(sums, record, work, bytes, is_told(number) ? number : 0);
+		gpu_sums_add(sums, &ran);
 	return true;
 }
 
@@ -400,9 +379,23 @@ static void report_lanes(uint8_t *buffer, size_t valid)
 
 static bool has_lanes; /* the user wants them */
 
+/*
+ * All kernels of a graph's launch that is a sample are reported: the more it has, the fewer
+ * launches of graphs are. With lanes, all kernels are reported anyway.
+ */
+static void weigh_graphs(void)
+{
+	uint64_t calls = __atomic_load_n(&of_graphs.calls, __ATOMIC_RELAXED);
+	uint64_t records = __atomic_load_n(&graph_records, __ATOMIC_RELAXED);
+
+	if (calls && !has_lanes)
+		__atomic_store_n(&of_graphs.weight, records / calls / KERNELS_OF_SAMPLE,
+				 __ATOMIC_RELAXED);
+}
+
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
-	struct sum sums[SUMS];
+	struct gpu_sums sums;
 	uint8_t *record = NULL;
 	size_t dropped = 0, untimed = 0, i;
 	uint64_t begin = gpu_budget_begin();
@@ -411,17 +404,16 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	(void)size;
 	if (has_lanes && buffer && valid)
 		report_lanes(buffer, valid);
-	for (i = 0; i < SUMS; i++)
-		sums[i].count = sums[i].ns = sums[i].bytes = 0;
+	gpu_sums_begin(&sums);
 	while (buffer && valid && !cupti.next_record(buffer, valid, &record))
-		untimed += !add_record(sums, record, has_waits);
+		untimed += !add_record(&sums, record, has_waits);
 	if (has_waits)
 		gpu_waits_end();
 	else if (is_waiting)
 		gpu_report_state(GPU_STATE_NO_WAITS, 0);
-	for (i = 0; i < SUMS; i++)
-		if (sums[i].count)
-			report_sum(&sums[i]);
+	gpu_sums_report(&sums);
+	gpu_graphs_report(false);
+	weigh_graphs();
 	if (untimed)
 		gpu_report_state(GPU_STATE_UNTIMED, untimed);
 	if (!cupti.dropped(context, stream, &dropped) && dropped)
@@ -452,6 +444,7 @@ static void at_exit(void *argument)
 	cupti.flush(1);
 	if (is_locked)
 		gpu_unlock(&flush_lock);
+	gpu_graphs_report(true);
 	gpu_instructions_end();
 	/* after the last buffer */
 	if (is_waiting)
@@ -537,6 +530,7 @@ static void *flush_each_second(void *unused)
 		if (!is_over)
 			cupti.flush(0);
 		gpu_unlock(&flush_lock);
+		gpu_graphs_report(false);
 	}
 	return unused;
 }
@@ -571,6 +565,7 @@ static int start(void *library)
 		gpu_budget_start(has_instructions);
 		start_copies(subscriber);
 		start_waits(subscriber);
+		gpu_graphs_start(library, cupti.enable_callback, subscriber);
 	}
 	if (!err && has_instructions)
 		gpu_instructions_start(cupti.flush);

@@ -74,6 +74,7 @@ uint64_t gpu_budget_pause(uint64_t usual);
 /* Calls of one kind; every is 1 at first. The call that makes it more than due is a sample. */
 struct gpu_sampler {
 	uint64_t calls, due, every, window, taken;
+	uint64_t weight; /* a sample counts as that many more */
 };
 
 /* Behind a sample: how many calls are passed over, and how many there shall be. */
@@ -102,6 +103,55 @@ void gpu_instructions_resource(uint32_t id, const uint8_t *data);
 
 /* Reads all that is left. */
 void gpu_instructions_end(void);
+
+/* -- gpu_sums.c -------------------------------------------------------------------------------- */
+
+/* A kernel or copy that has run. */
+struct gpu_ran {
+	uint64_t work, ns, end, bytes; /* work: hash of a name, or gpu_copy_work() */
+	uint32_t number;	       /* of its launch; 0: that was not reported */
+	uint32_t site;		       /* of its capture (GPU_SITE_UNKNOWN); 0: it is of no graph */
+};
+
+/* Reports a sum of several; its end is the last one's. */
+void gpu_report_rest(const struct gpu_ran *sum, uint64_t count);
+
+/* What the kernels and copies of a buffer took that are reported in sums. */
+#define GPU_SUMS 256
+struct gpu_sums {
+	struct gpu_sum {
+		struct gpu_ran of;
+		uint64_t count;
+	} at[GPU_SUMS];
+};
+void gpu_sums_begin(struct gpu_sums *sums);
+
+/* Adds one to the sum of its work, launch and site; where all places have others, that is reported. */
+void gpu_sums_add(struct gpu_sums *sums, const struct gpu_ran *ran);
+void gpu_sums_report(struct gpu_sums *sums);
+
+/* -- gpu_graphs.c ------------------------------------------------------------------------------ */
+
+/* Has the profiling library call when nodes of graphs are made; without that, no site is known. */
+void gpu_graphs_start(void *library,
+		      int (*enable)(uint32_t on, void *subscriber, int domain, uint32_t id),
+		      void *subscriber);
+
+/* Handles a callback of the domain of resources, if it is of a node. False: it is not. */
+bool gpu_graphs_resource(uint32_t id, const uint8_t *data);
+
+/* Whether a call of the driver copies graphs; and it begins, or ends. */
+bool gpu_graphs_is_copying(uint32_t id);
+void gpu_graphs_copies(bool begins);
+
+/* The site of a node, by the number that its records have; GPU_SITE_UNKNOWN: not known. */
+uint32_t gpu_graphs_site(uint64_t node);
+
+/* Adds what has run to the sum of its node. False: it could not. */
+bool gpu_graphs_add(const struct gpu_ran *ran, uint64_t node);
+
+/* Reports the sums of all nodes: once a second at most, unless it must be now. */
+void gpu_graphs_report(bool is_now);
 
 /* -- gpu_lanes.c -------------------------------------------------------------------------------- */
 

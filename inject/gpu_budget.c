@@ -86,8 +86,9 @@ static uint32_t samples_most(void)
 
 void gpu_sampler_plan(struct gpu_sampler *sampler, uint64_t count)
 {
-	uint64_t time = gpu_now(), most = __atomic_add_fetch(&sampler->taken, 1, __ATOMIC_RELAXED),
-		 random = time;
+	uint64_t weight = 1 + __atomic_load_n(&sampler->weight, __ATOMIC_RELAXED);
+	uint64_t most = __atomic_add_fetch(&sampler->taken, weight, __ATOMIC_RELAXED);
+	uint64_t time = gpu_now(), random = time;
 	uint64_t elapsed = time - __atomic_load_n(&sampler->window, __ATOMIC_RELAXED);
 	uint64_t mean = __atomic_load_n(&sampler->every, __ATOMIC_RELAXED);
 	uint32_t limit = samples_most();

@@ -14,6 +14,11 @@
 /* cuLaunchKernel, cuLaunchCooperativeKernel, cuGraphLaunch, cuLaunchKernelEx (cupti_driver_cbid.h) */
 static const uint32_t launches[] = {307, 442, 477, 478, 514, 515, 652, 653};
 
+static inline bool is_graph_launch(uint32_t id)
+{
+	return id == 514 || id == 515;
+}
+
 /* All of cuMemcpy… and cuMemset…, from the first id to the last one of each block. */
 static const uint32_t copies[][2] = {{43, 82},	 {216, 227}, {248, 254}, {276, 293}, {305, 306},
 				     {318, 321}, {397, 416}, {418, 433}, {776, 779}, {796, 799}};

@@ -381,6 +381,8 @@ static void read_all(bool is_last)
 	if (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
 		flush_kernels(0);
 		begin = gpu_budget_begin();
+		/* the samples of a window go to what ran in it */
+		gpu_graphs_report(true);
 		for (size_t i = 0; i < CONTEXTS; i++)
 			if (contexts[i].context && read_context(&contexts[i]) && is_last)
 				gpu_report_state(GPU_STATE_NOT_READ, 0);

@@ -25,7 +25,8 @@
 #define GPU_PLACE_KERNEL 2
 /*
  * The same of all others of a name up to then. rdi: the hash; rsi: ns; rdx: how many; rcx: end; r8:
- * the number of a launch that they are all of, and others may follow; 0: theirs were not told; r9:
+ * the number of a launch that they are all of, and others may follow; 0: theirs were not told; and
+ * above its 32 bits the number of the site at which they were captured, if they are of a graph; r9:
  * bytes, of copies
  */
 #define GPU_PLACE_REST 3
@@ -67,6 +68,15 @@ struct gpu_work {
 /* The environment, if it is set: the library reports when each kernel and copy ran. */
 #define GPU_LANES_VARIABLE "STACKCAM_GPU_LANES"
 
+/* A node of a graph is made: captured, or added. rdi: the number of its site, the program's place */
+#define GPU_PLACE_CAPTURE 9
+
+/*
+ * In place of a site's number: of a node that was made before the library came, or for which there
+ * was no room. Others are higher.
+ */
+#define GPU_SITE_UNKNOWN 1
+
 /* In place of a stream's number. */
 enum gpu_stream {
 	GPU_STREAM_COPY = 0xfffffffdu,	/* of a copy that has no record */
@@ -92,6 +102,9 @@ enum gpu_state {
 	GPU_STATE_FEWER,	     /* ms with fewer samples than usual, to keep the budget */
 	GPU_STATE_LOST_SINCE,  /* from that time (ns, CLOCK_MONOTONIC) on, some were dropped */
 	GPU_STATE_OVER_BUDGET, /* ms with more than that, and nothing left to reduce */
+	GPU_STATE_NO_GRAPHS,   /* it does not say which nodes are made: its error */
+	GPU_STATE_NODES_LOST,  /* sites of that many nodes more are not known, for want of room; */
+	GPU_STATE_NODES_UNSAMPLED, /* or as too many were made at once */
 };
 
 /* FNV-1a of a name. */

@@ -289,6 +289,28 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	return place;
 }
 
+struct samples_place samples_resolve_frames(struct samples *samples,
+					    const struct capture_record *record,
+					    const struct capture_handover *handover,
+					    struct stack_frames *frames)
+{
+	struct samples_place place;
+
+	samples->rows.pushed = frames;
+	place = samples_resolve(samples, record, handover);
+	samples->rows.pushed = NULL;
+	return place;
+}
+
+uint32_t samples_push_frames(struct samples *samples, uint32_t stack,
+			     const struct stack_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		if (!stack_push(&samples->rows, &stack, frames->at[i].frame, frames->at[i].how))
+			break;
+	return stack;
+}
+
 struct samples_place samples_resolve_known(struct samples *samples,
 					   const struct capture_record *record,
 					   const struct capture_handover *handover,

@@ -69,6 +69,20 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 				     const struct capture_handover *handover);
 
 /*
+ * The same, and appends the frames of the stack: they may be pushed on other stacks of the film. An
+ * error (no memory) makes the stack 0.
+ */
+struct stack_frames;
+struct samples_place samples_resolve_frames(struct samples *samples,
+					    const struct capture_record *record,
+					    const struct capture_handover *handover,
+					    struct stack_frames *frames);
+
+/* Pushes frames of this film towards the leaf of a stack. 0: the film is full. */
+uint32_t samples_push_frames(struct samples *samples, uint32_t stack,
+			     const struct stack_frames *frames);
+
+/*
  * A resolved stack and everything that it depends on; all zero: none. Not for stacks with frames of
  * a language runtime, whose code moves.
  */

@@ -8,6 +8,9 @@
 bool stack_push(struct stack_rows *rows, uint32_t *stack, uint32_t frame, enum film_how how)
 {
 	*stack = frame ? film_stack(rows->film, *stack, frame, how) : 0;
+	if (*stack && rows->pushed &&
+	    !vec_push(rows->pushed, (struct stack_frame){.frame = frame, .how = how}))
+		*stack = 0;
 	return *stack;
 }
 

@@ -8,7 +8,20 @@
 #include "bpf/capture/abi.h"
 #include "resolve/catalogue.h"
 #include "resolve/runtimes.h"
+#include "base/vec.h"
 #include "film/writer.h"
+
+/* A frame of a stack. */
+struct stack_frame {
+	uint32_t frame;
+	enum film_how how;
+};
+
+/* Root first; all zero: empty. */
+struct stack_frames {
+	struct stack_frame *at;
+	size_t count, room;
+};
 
 /*
  * Builds the film's rows for a stack from the words of a walk: each function pushes frames towards
@@ -19,6 +32,7 @@ struct stack_rows {
 	struct catalogue *catalogue;
 	struct runtimes *runtimes;
 	bool keeps_codes;
+	struct stack_frames *pushed;	    /* gets a copy of all that is pushed; null: none does */
 	struct lock_frames codes;	    /* of the last user stack, if they are kept */
 	uint32_t places[UNWIND_FRAMES_MAX]; /* index of each frame's first word in a user stack */
 };

@@ -27,7 +27,8 @@ static __noinline void send_ran(struct probe_regs *ctx, bool is_one, __u32 undec
 		record.ns = REGS_ARG2(ctx);
 		record.count = REGS_ARG3(ctx);
 		record.end = REGS_ARG4(ctx);
-		record.number = REGS_ARG5(ctx);
+		record.number = (__u32)REGS_ARG5(ctx);
+		record.site = REGS_ARG5(ctx) >> 32;
 		record.bytes = REGS_ARG6(ctx);
 		record.more = record.number != 0;
 	}
@@ -74,6 +75,8 @@ static __always_inline __u32 kind_of(__u64 place)
 		return ON_GPU_NAME;
 	if (place == ON_GPU_PLACE_WORKS)
 		return ON_GPU_WORKS_RAN;
+	if (place == ON_GPU_PLACE_CAPTURE)
+		return ON_GPU_CAPTURE;
 	return place == ON_GPU_PLACE_WAIT ? ON_GPU_WAIT : ON_GPU_LAUNCH;
 }
 

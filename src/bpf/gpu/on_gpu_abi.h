@@ -26,6 +26,8 @@ enum {
 	 * ON_GPU_WORKS of struct gpu_work (inject/gpu_places.h).
 	 */
 	ON_GPU_WORKS_RAN = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 6),
+	/* A node of a graph is made: as a launch, with the number of its site. */
+	ON_GPU_CAPTURE = CAPTURE_KIND(CAPTURE_SOURCE_ON_GPU, 7),
 };
 
 #define ON_GPU_NAME_BYTES 512
@@ -42,6 +44,7 @@ enum on_gpu_place {
 	ON_GPU_PLACE_WAIT,
 	ON_GPU_PLACE_WAITED,
 	ON_GPU_PLACE_WORKS,
+	ON_GPU_PLACE_CAPTURE,
 };
 
 /* One kernel or copy has run, or several of one name have. */
@@ -56,7 +59,7 @@ struct on_gpu_ran {
 	__u32 pid;
 	__u32 more; /* others of the same launch may follow */
 	__u32 undecided;
-	__u32 unused;
+	__u32 site; /* of its capture, if it is of a graph; else 0 */
 };
 
 /* A thread has waited: as inject/gpu_places.h has it. */

@@ -3,7 +3,39 @@
 
 #include <stdio.h>
 
+#include "../inject/gpu_places.h"
+#include "base/saturated.h"
 #include "sources/loss_counts.h"
+
+void gpu_losses_count_state(struct gpu_losses *losses, uint64_t state, uint64_t number)
+{
+	/* each is one process or module; of the others, the number says how many */
+	uint64_t *const ones[] = {
+		[GPU_STATE_NO_PROFILER] = &losses->no_profiler,
+		[GPU_STATE_TAKEN] = &losses->taken,
+		[GPU_STATE_NO_COPIES] = &losses->without_copies,
+		[GPU_STATE_NO_WAITS] = &losses->without_waits,
+		[GPU_STATE_NO_GRAPHS] = &losses->without_graphs,
+		[GPU_STATE_NOT_SAMPLED] = &losses->not_sampled,
+		[GPU_STATE_NOT_READ] = &losses->not_read,
+		[GPU_STATE_CODE_LOST] = &losses->code_lost,
+	};
+	uint64_t *const sums[] = {
+		[GPU_STATE_DROPPED] = &losses->dropped,
+		[GPU_STATE_UNTIMED] = &losses->untimed,
+		[GPU_STATE_FEWER] = &losses->fewer_ms,
+		[GPU_STATE_OVER_BUDGET] = &losses->over_budget_ms,
+		[GPU_STATE_SAMPLES_DROPPED] = &losses->samples_dropped,
+		[GPU_STATE_SAMPLES_OF_DRIVER] = &losses->samples_of_driver,
+		[GPU_STATE_NODES_LOST] = &losses->nodes_lost,
+		[GPU_STATE_NODES_UNSAMPLED] = &losses->nodes_unsampled,
+	};
+
+	if (state < sizeof(ones) / sizeof(ones[0]) && ones[state])
+		*ones[state] = add_saturated(*ones[state], 1);
+	if (state < sizeof(sums) / sizeof(sums[0]) && sums[state])
+		*sums[state] = add_saturated(*sums[state], number);
+}
 
 void gpu_losses_emit(const struct gpu_losses *losses, struct film_writer *film, uint32_t event)
 {
@@ -11,6 +43,15 @@ void gpu_losses_emit(const struct gpu_losses *losses, struct film_writer *film, 
 		{"record of a kernel or copy lost: it is damaged", losses->damaged},
 		{"stack of a kernel or copy not recorded: its launch is none of the samples",
 		 losses->without_stack},
+		{"place not known at which a kernel or copy of a graph was captured: it was before "
+		 "the film, or there were too many",
+		 losses->without_capture},
+		{"places not known at which a process captured graphs: the profiling library "
+		 "refuses, or is too old",
+		 losses->without_graphs},
+		{"node of a graph forgotten: there are too many", losses->nodes_lost},
+		{"node of a graph not recorded: too many were captured at once",
+		 losses->nodes_unsampled},
 		{"name of a kernel not known: too many of them, or no memory", losses->unnamed},
 		{"kernels or copies lost: the profiling library had no room for their records",
 		 losses->dropped},

@@ -11,6 +11,8 @@
 struct gpu_losses {
 	uint64_t damaged, unnamed, no_profiler, taken, dropped, untimed, without_copies;
 	uint64_t without_stack;
+	/* of graphs */
+	uint64_t without_capture, without_graphs, nodes_lost, nodes_unsampled;
 	uint64_t without_process; /* of gpu-lanes */
 	uint64_t without_kernel;  /* launches of processes that are gone, or of all at the end */
 	uint64_t not_injected;
@@ -21,6 +23,9 @@ struct gpu_losses {
 	uint64_t waits_without_stack, without_waits;
 	uint64_t without_end; /* as without_kernel */
 };
+
+/* Adds what the library says of itself: an enum gpu_state (inject/gpu_places.h), and its number. */
+void gpu_losses_count_state(struct gpu_losses *losses, uint64_t state, uint64_t number);
 
 /* Each writes those of one event. */
 void gpu_losses_emit(const struct gpu_losses *losses, struct film_writer *film, uint32_t event);

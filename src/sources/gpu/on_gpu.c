@@ -16,11 +16,11 @@
 
 #include "../inject/gpu_places.h"
 #include "base/map.h"
-#include "base/saturated.h"
 #include "bpf/gpu/on_gpu_abi.h"
 #include "film/events.h"
 #include "bpf/probes.skel.h"
 #include "sources/gpu/copies.h"
+#include "sources/gpu/graphs.h"
 #include "sources/gpu/instructions.h"
 #include "sources/gpu/lanes.h"
 #include "sources/gpu/losses.h"
@@ -36,7 +36,8 @@ _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL ==
 		       ON_GPU_PLACE_SAMPLES == GPU_PLACE_SAMPLES &&
 		       ON_GPU_PLACE_WAIT == GPU_PLACE_WAIT &&
 		       ON_GPU_PLACE_WAITED == GPU_PLACE_WAITED &&
-		       ON_GPU_PLACE_WORKS == GPU_PLACE_WORKS,
+		       ON_GPU_PLACE_WORKS == GPU_PLACE_WORKS &&
+		       ON_GPU_PLACE_CAPTURE == GPU_PLACE_CAPTURE,
 	       "the library's places are cookies of its probes");
 
 /* As many samples as a CPU can have in a second, about. */
@@ -70,6 +71,7 @@ struct on_gpu {
 	struct uprobes *uprobes;
 	struct waiting *launches;
 	struct gpu_names names;
+	struct gpu_graphs graphs;	      /* where they were captured */
 	uint64_t begun;			      /* when the film did */
 	struct gpu_instructions instructions; /* without code: not sampled */
 	struct map windowed;		      /* process -> when its samples were last written */
@@ -211,6 +213,15 @@ static void handle_call(struct source *source, const struct capture_record *reco
 	waiting_put(on_gpu->launches, &half);
 }
 
+static void handle_capture(struct source *source, const struct capture_record *record,
+			   const struct capture_handover *handover)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	if (source_is_meant(source, &record->identity))
+		gpu_graphs_captured(&on_gpu->graphs, source->host->samples, record, handover);
+}
+
 /* The name of a hash, as reports show it; null: not known. */
 static const char *name_of(void *context, uint32_t pid, uint64_t hash)
 {
@@ -251,46 +262,6 @@ static void handle_samples(struct source *source, const void *of)
 		gpu_instructions_add(&on_gpu->instructions, samples);
 }
 
-static void take_state_of_samples(struct source *source, const struct capture_record *record,
-				  uint64_t number)
-{
-	struct on_gpu *on_gpu = source->state;
-	uint64_t state = record->identity.value, time = record->head.time;
-	const uint32_t pid = record->identity.pid;
-	const uint64_t *before = map_get(&on_gpu->windowed, pid);
-
-	/* however often a process says so: what comes too early waits for the next one */
-	if (state == GPU_STATE_WINDOW && (!before || time - *before > WINDOW_LEAST_NS) &&
-	    map_put(&on_gpu->windowed, pid, time))
-		write_window(source, pid, time, false);
-	on_gpu->losses.not_sampled += state == GPU_STATE_NOT_SAMPLED;
-	on_gpu->losses.not_read += state == GPU_STATE_NOT_READ;
-	on_gpu->losses.code_lost += state == GPU_STATE_CODE_LOST;
-	if (state == GPU_STATE_SAMPLES_DROPPED)
-		on_gpu->losses.samples_dropped =
-			add_saturated(on_gpu->losses.samples_dropped, number);
-	if (state == GPU_STATE_SAMPLES_OF_DRIVER)
-		on_gpu->losses.samples_of_driver =
-			add_saturated(on_gpu->losses.samples_of_driver, number);
-}
-
-static void take_state(struct on_gpu *on_gpu, uint64_t state, uint64_t number)
-{
-	on_gpu->losses.no_profiler += state == GPU_STATE_NO_PROFILER;
-	on_gpu->losses.taken += state == GPU_STATE_TAKEN;
-	on_gpu->losses.without_copies += state == GPU_STATE_NO_COPIES;
-	on_gpu->losses.without_waits += state == GPU_STATE_NO_WAITS;
-	if (state == GPU_STATE_FEWER)
-		on_gpu->losses.fewer_ms = add_saturated(on_gpu->losses.fewer_ms, number);
-	if (state == GPU_STATE_OVER_BUDGET)
-		on_gpu->losses.over_budget_ms =
-			add_saturated(on_gpu->losses.over_budget_ms, number);
-	if (state == GPU_STATE_DROPPED)
-		on_gpu->losses.dropped = add_saturated(on_gpu->losses.dropped, number);
-	if (state == GPU_STATE_UNTIMED)
-		on_gpu->losses.untimed = add_saturated(on_gpu->losses.untimed, number);
-}
-
 /* Null: not known. */
 static const char *work_name(struct source *source, uint32_t pid, uint64_t work)
 {
@@ -322,6 +293,23 @@ static void handle_works(struct source *source, const void *record)
 	write_works(source, record, 0);
 }
 
+static void handle_state(struct source *source, const struct capture_record *record,
+			 uint64_t number)
+{
+	struct on_gpu *on_gpu = source->state;
+	uint64_t state = record->identity.value, time = record->head.time;
+	const uint32_t pid = record->identity.pid;
+	const uint64_t *before = map_get(&on_gpu->windowed, pid);
+
+	/* however often a process says so: what comes too early waits for the next one */
+	if (state == GPU_STATE_WINDOW && (!before || time - *before > WINDOW_LEAST_NS) &&
+	    map_put(&on_gpu->windowed, pid, time))
+		write_window(source, pid, time, false);
+	if (state == GPU_STATE_LOST_SINCE)
+		write_works(source, record, number);
+	gpu_losses_count_state(&on_gpu->losses, state, number);
+}
+
 static void handle_name(struct source *source, const void *of)
 {
 	const struct capture_record *record = of;
@@ -336,10 +324,7 @@ static void handle_name(struct source *source, const void *of)
 	if (!source_is_meant(source, &record->identity))
 		return;
 	if (!hash) {
-		take_state(on_gpu, record->identity.value, words[0]);
-		take_state_of_samples(source, record, words[0]);
-		if (record->identity.value == GPU_STATE_LOST_SINCE)
-			write_works(source, record, words[0]);
+		handle_state(source, record, words[0]);
 		return;
 	}
 	memcpy(text, words, sizeof(words));
@@ -415,6 +400,9 @@ static void handle_ran(struct source *source, const void *of)
 	}
 	if (!find_launch(source, ran, &launch))
 		return;
+	if (ran->site)
+		launch.place.stack = gpu_graphs_stack(&on_gpu->graphs, source->host->samples, ran,
+						      launch.place.stack);
 	if (on_gpu->instructions.code && !gpu_is_copy(ran->work)) {
 		const struct gpu_launches launches = {.pid = ran->pid,
 						      .is_sampled =
@@ -474,6 +462,7 @@ static void process_gone(struct source *source, pid_t pid)
 	waiting_each(on_gpu->launches, (uint32_t)pid, count_launch, on_gpu);
 	waiting_forget(on_gpu->launches, (uint32_t)pid);
 	gpu_names_forget(&on_gpu->names, (uint32_t)pid);
+	gpu_graphs_forget(&on_gpu->graphs, (uint32_t)pid);
 }
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
@@ -484,6 +473,7 @@ static void report_losses(struct source *source)
 	const struct selection *selection = source->host->selection;
 	struct gpu_losses losses = on_gpu->losses;
 
+	losses.without_capture = on_gpu->graphs.unknown;
 	losses.not_injected = selection->pid_count ? selection->pid_count : !selection->command;
 	gpu_losses_emit(&losses, source->host->film, source->event);
 	if (source->events[OF_INSTRUCTIONS])
@@ -514,7 +504,10 @@ static void closing(struct source *source)
 	write_window(source, 0, source_now(source), true);
 }
 
-/* Launches have their places in the film before: kernels of theirs that come later have none. */
+/*
+ * Launches and captures have their places in the film before: kernels of theirs that come later
+ * have none.
+ */
 static void turn(struct source *source)
 {
 	struct on_gpu *on_gpu = source->state;
@@ -522,6 +515,7 @@ static void turn(struct source *source)
 	on_gpu->begun = clock_ns();
 	if (on_gpu->instructions.code)
 		gpu_instructions_next_film(&on_gpu->instructions);
+	gpu_graphs_empty(&on_gpu->graphs);
 	waiting_empty(on_gpu->launches, NULL, NULL);
 }
 
@@ -545,6 +539,7 @@ static void free_state(struct source *source)
 	gpu_instructions_free(&on_gpu->instructions);
 	map_free(&on_gpu->windowed);
 	gpu_names_free(&on_gpu->names);
+	gpu_graphs_empty(&on_gpu->graphs);
 	free(on_gpu);
 }
 
@@ -553,6 +548,7 @@ static void free_state(struct source *source)
 static const struct source_record records[] = {
 	SOURCE_RECORD_WITH_STACK(ON_GPU_LAUNCH, handle_call),
 	SOURCE_RECORD_WITH_STACK(ON_GPU_WAIT, handle_call),
+	SOURCE_RECORD_WITH_STACK(ON_GPU_CAPTURE, handle_capture),
 	SOURCE_RECORD(ON_GPU_RAN, on_gpu_ran, handle_ran),
 	SOURCE_RECORD(ON_GPU_WORKS_RAN, capture_record, handle_works),
 	SOURCE_RECORD(ON_GPU_WAITED, on_gpu_waited, handle_waited),

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+on-gpu of graphs: what each place that captured a part of one took, against libraries that stand for the driver's and its profiling one
+(tests/programs/cuda_driver.c, cuda_profiler.c), which say what ran. Sums are exact, whatever launches are sampled.
+"""
+
+import pytest
+
+from harness import needs_root
+from test_gpu_kernels import lost, record_command, total
+
+pytestmark = needs_root
+
+GEMM, NORM = 7000, 3000
+AT, UNKNOWN = "[captured at]", "[graph capture not known]"
+
+
+def record(lab, *arguments, options=(), events="on-gpu", **environment):
+    """Returns the film, and what the kernels of both places took."""
+    film, said = record_command(lab, (lab.program("cuda_graphs"), *arguments), environment, events, options)
+    return film, *map(int, said.split())
+
+
+def captured(film, by):
+    """What those took that a function captured."""
+    return total(film, lambda stack: AT in stack and by in stack[stack.index(AT):])
+
+
+def check_places(film, forward, backward):
+    assert captured(film, "forward") == forward and captured(film, "backward") == backward, film.report("-e", "on-gpu").stdout
+    assert total(film, lambda stack: True) == forward + backward
+    # the kernel is on top, above the call that captured it
+    assert total(film, lambda stack: "forward" in stack and "cuLaunchKernel" in stack and stack[-1] == "gemm") == forward
+    assert total(film, lambda stack: "backward" in stack and "cuLaunchKernel" in stack and stack[-1] == "norm") == backward
+    # nothing stands where a copy of a node was made
+    assert not total(film, lambda stack: "cuGraphInstantiateWithFlags" in stack)
+
+
+def test_each_kernel_has_its_launch_and_its_capture(lab):
+    film, forward, backward = record(lab, 50)
+    assert (forward, backward) == (50 * GEMM, 50 * NORM)
+    check_places(film, forward, backward)
+    for stack, _ in film.folded("-e", "on-gpu"):
+        assert stack.index("replay") < stack.index("cuGraphLaunch") < stack.index(AT) < stack.index("capture"), stack
+    # calls that were captured have no kernel of their own
+    assert set(film.json("-e", "on-gpu")["loss"]) == {reason for reason in film.json("-e", "on-gpu")["loss"] if "without a kernel" in reason}
+
+
+@pytest.mark.parametrize("how", ["renews", "wide"])
+def test_sums_of_many_launches(lab, how):
+    """Of a few the launch is known; of all the place that captured them."""
+    film, forward, backward = record(lab, 2000, 8, how)
+    assert forward * NORM == backward * GEMM
+    check_places(film, forward, backward)
+    assert not lost(film, "graph"), film.json("-e", "on-gpu")["loss"]
+
+
+def test_a_graph_that_was_captured_before(lab):
+    film, forward, backward = record(lab, 50, PROFILER_LATE_NODES="1")
+    assert captured(film, "backward") == backward and total(film, lambda stack: True) == forward + backward
+    assert total(film, lambda stack: "replay" in stack and UNKNOWN in stack and stack[-1] == "gemm") == forward
+    assert lost(film, "of a graph was captured") == 50
+    film, forward, backward = record(lab, 50, PROFILER_NO_NODES="1")
+    assert total(film, lambda stack: UNKNOWN in stack) == forward + backward
+    assert lost(film, "refuses, or is too old") == 1
+
+
+def test_more_nodes_than_there_is_room_for(lab):
+    """Nodes that are gone make room; others are forgotten, counted, and what they ran later has a mark."""
+    film, forward, backward = record(lab, 40_000, 1, "renews")
+    check_places(film, forward, backward)
+    assert not lost(film, "forgotten")
+    film, forward, backward = record(lab, 40_000, 1, "keeps")
+    known = captured(film, "forward") + captured(film, "backward")
+    assert known + total(film, lambda stack: UNKNOWN in stack) == forward + backward == total(film, lambda stack: True)
+    # nodes of copies need no stacks
+    assert lost(film, "forgotten") > 10_000 and not lost(film, "at once"), film.json("-e", "on-gpu")["loss"]
