@@ -65,7 +65,7 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 _Static_assert(MEMORY_PLACE_OBJECT == 5 && MEMORY_PLACE_FREE == 2 && MEMORY_ENTRY_STATE == 2,
 	       "the numbers above");
 
-static __attribute__((noinline)) void tell_object(uint64_t tag, uint64_t interval, uint64_t bytes,
+static __attribute__((noinline)) void send_object(uint64_t tag, uint64_t interval, uint64_t bytes,
 						  const char *name)
 {
 	__asm__ volatile("stackcam_java_object: nop"
@@ -74,7 +74,7 @@ static __attribute__((noinline)) void tell_object(uint64_t tag, uint64_t interva
 			 : "memory");
 }
 
-static __attribute__((noinline)) void tell_free(uint64_t tag)
+static __attribute__((noinline)) void send_free(uint64_t tag)
 {
 	__asm__ volatile("stackcam_java_free: nop" : : "D"(tag) : "memory");
 }
@@ -85,7 +85,7 @@ static void on_free(jvmti env, int64_t tag)
 {
 	(void)env;
 	__atomic_fetch_sub(&stackcam_java_state.held, 1, __ATOMIC_RELAXED);
-	tell_free((uint64_t)tag);
+	send_free((uint64_t)tag);
 }
 
 /* The clock is the JVM's, as the recorder may live in another namespace of time. */
@@ -123,7 +123,7 @@ static void on_object(jvmti env, void *jni, void *thread, void *object, void *kl
 	if (CALL(env, jvmti_get_class_signature, klass, &name, NULL))
 		name = NULL;
 	/* told before it can be freed: the caller has the object */
-	tell_object(tag, stackcam_java_state.interval, (uint64_t)bytes, name);
+	send_object(tag, stackcam_java_state.interval, (uint64_t)bytes, name);
 	if (CALL(env, jvmti_set_tag, object, (int64_t)tag))
 		on_free(env, (int64_t)tag);
 	if (name)

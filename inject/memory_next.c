@@ -48,7 +48,7 @@ static size_t early_used;
 /* -- before they are found --------------------------------------------------------------------- */
 
 /* Its size stands before it. It is all zero. */
-static void *early_take(size_t size)
+static void *early_alloc(size_t size)
 {
 	size_t room = (size + 16 + 15) & ~(size_t)15, at;
 
@@ -274,14 +274,14 @@ void memory_find_operators(void)
 
 static void *first_malloc(size_t size)
 {
-	return search() ? memory_next_malloc(size) : early_take(size);
+	return search() ? memory_next_malloc(size) : early_alloc(size);
 }
 
 static void *first_calloc(size_t count, size_t size)
 {
 	if (search())
 		return memory_next_calloc(count, size);
-	return size && count > EARLY_BYTES / size ? NULL : early_take(count * size);
+	return size && count > EARLY_BYTES / size ? NULL : early_alloc(count * size);
 }
 
 static void *first_valloc(size_t size)
@@ -313,7 +313,7 @@ static void *first_realloc(void *address, size_t size)
 {
 	if (search())
 		return memory_next_realloc(address, size);
-	return address ? NULL : early_take(size);
+	return address ? NULL : early_alloc(size);
 }
 
 static void *first_reallocarray(void *address, size_t count, size_t size)

@@ -168,7 +168,7 @@ static bool put(struct memory_table *table, uint64_t address)
 }
 
 /* Returns whether it was there; twice, if two threads have put it there at the same moment. */
-static bool take(struct memory_table *table, uint64_t address)
+static bool remove_address(struct memory_table *table, uint64_t address)
 {
 	uint64_t *slots = slots_of(table, address);
 	uint64_t taken = 0;
@@ -302,7 +302,7 @@ bool memory_table_remove(uint64_t address)
 	if (address == EMPTY || table == &all.table)
 		return false;
 	for (; table; table = larger_than(table))
-		was_there |= take(table, address);
+		was_there |= remove_address(table, address);
 	return was_there;
 }
 

@@ -24,7 +24,7 @@ size_t arch_go_moves_fp(const uint8_t *code, size_t left, enum arch_go_move move
 /* Whether the instruction before code pushes the frame pointer. */
 bool arch_go_pushed_fp(const uint8_t *code);
 /* Whether what follows makes the stack pointer the frame pointer. */
-bool arch_go_takes_fp(const uint8_t *code, size_t left);
+bool arch_go_sets_fp(const uint8_t *code, size_t left);
 
 /* Whether an instruction at code, of which 4 bytes are there, loads the stack pointer. */
 bool arch_go_switches_stack(const uint8_t code[4]);

@@ -28,7 +28,7 @@ bool shape_begins_stubs(const uint8_t *code, size_t size);
  * The length of an instruction that takes the address of what lies at a distance behind it; 0: it
  * is another one.
  */
-static inline size_t shape_takes_address(const uint8_t *code, size_t size, int32_t *distance);
+static inline size_t shape_loads_address(const uint8_t *code, size_t size, int32_t *distance);
 
 /* Whether the last byte before code is one of a return. */
 bool shape_returned(const uint8_t *code);

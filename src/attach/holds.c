@@ -186,7 +186,8 @@ void holds_stop(struct holds *holds)
 	free(holds);
 }
 
-static void take(struct holds *holds, struct hold_slot *slot, const struct holds_listener *listener)
+static void handle_slot(struct holds *holds, struct hold_slot *slot,
+			const struct holds_listener *listener)
 {
 	/* the slot can belong to another process as soon as this one is let go */
 	struct hold_slot copy = *slot;
@@ -224,7 +225,7 @@ static void take(struct holds *holds, struct hold_slot *slot, const struct holds
 		listener->released(listener->context, &held, ran);
 }
 
-void holds_take(struct holds *holds, const struct holds_listener *listener)
+void holds_handle(struct holds *holds, const struct holds_listener *listener)
 {
 	size_t i;
 
@@ -232,7 +233,7 @@ void holds_take(struct holds *holds, const struct holds_listener *listener)
 		uint32_t state = __atomic_load_n(&holds->slots[i].state, __ATOMIC_SEQ_CST);
 
 		if (state == HOLD_WAITING || state == HOLD_EXPIRED)
-			take(holds, &holds->slots[i], listener);
+			handle_slot(holds, &holds->slots[i], listener);
 	}
 }
 

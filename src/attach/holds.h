@@ -32,7 +32,7 @@ void holds_prepare(struct probes *probes, const struct selection *selection,
 /* Call it instead for a recording without probes in programs. */
 void holds_leave_out(struct probes *probes);
 
-/* Starts to hold: call holds_take() whenever camera_fd() is readable. */
+/* Starts to hold: call holds_handle() whenever camera_fd() is readable. */
 int holds_start(struct probes *probes, struct holds **holds, struct fail *why);
 
 /* From now on also holds new children, which need probes of their own. */
@@ -72,7 +72,7 @@ struct holds_listener {
 };
 
 /* Prepares and releases each held process. */
-void holds_take(struct holds *holds, const struct holds_listener *listener);
+void holds_handle(struct holds *holds, const struct holds_listener *listener);
 
 struct holds_counts {
 	uint64_t count;	  /* number of processes that were held until their probes were attached */

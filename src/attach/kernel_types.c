@@ -142,19 +142,19 @@ static void choose(struct chosen *chosen, uint32_t id)
  * What a type is made of. Where pointers point to does not matter: a program reads the pointer, and
  * then a field of a type that it names.
  */
-static void each_part(struct btf_type *type, void (*take)(void *context, uint32_t *id),
+static void each_part(struct btf_type *type, void (*emit)(void *context, uint32_t *id),
 		      void *context)
 {
 	uint16_t i;
 
 	if (btf_is_composite(type)) {
 		for (i = 0; i < btf_vlen(type); i++)
-			take(context, &btf_members(type)[i].type);
+			emit(context, &btf_members(type)[i].type);
 	} else if (btf_is_array(type)) {
-		take(context, &btf_array(type)->type);
-		take(context, &btf_array(type)->index_type);
+		emit(context, &btf_array(type)->type);
+		emit(context, &btf_array(type)->index_type);
 	} else if (btf_is_mod(type) || btf_is_typedef(type)) {
-		take(context, &type->type);
+		emit(context, &type->type);
 	}
 }
 

@@ -67,7 +67,7 @@ struct matching {
 	struct parts *parts;
 };
 
-static void take_matching(void *context, pid_t pid)
+static void add_matching(void *context, pid_t pid)
 {
 	struct matching *matching = context;
 
@@ -111,7 +111,7 @@ int parts_find(const struct selection *s, struct parts *parts, struct fail *why)
 		err = parts_of_process(matching.targets, parts_process_of_thread(s->tids[i]), parts,
 				       why);
 	if (!err && (s->name_count || s->cgroup_count))
-		err = targets_each_pid(take_matching, &matching, why);
+		err = targets_each_pid(add_matching, &matching, why);
 	targets_free(matching.targets);
 	return err;
 }

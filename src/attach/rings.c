@@ -229,10 +229,10 @@ int rings_fd(const struct rings *rings)
 }
 
 /*
- * Gives what was taken back to the kernel, of many records at once: each probe looks at the
+ * Releases what was read to the kernel, of many records at once: each probe looks at the
  * position, which has to come from this CPU's cache if it has changed.
  */
-static void give_back(struct ring *ring)
+static void release(struct ring *ring)
 {
 	if (ring->done)
 		__atomic_store_n(ring->consumer, *ring->consumer + ring->done, __ATOMIC_RELEASE);
@@ -377,7 +377,7 @@ const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsig
 		pthread_mutex_lock(&rings->lock);
 		lend_more(rings, until);
 		vec_foreach (&rings->all, ring)
-			give_back(ring);
+			release(ring);
 		pthread_mutex_unlock(&rings->lock);
 		if (!lent->used)
 			return NULL;
@@ -420,9 +420,9 @@ static void relieve(struct rings *rings, struct ring *ring)
 		}
 		ring->done += whole;
 		if (ring->done >= LENT_BYTES)
-			give_back(ring);
+			release(ring);
 	}
-	give_back(ring);
+	release(ring);
 }
 
 void rings_relieve(struct rings *rings)

@@ -462,13 +462,13 @@ static int attach_places(struct uprobes *uprobes, const char *path, pid_t pid,
 }
 
 /* Groups refused since there were before of them: what is attached of them goes. */
-static int take_out_refused(struct uprobes *uprobes, size_t before)
+static int remove_refused(struct uprobes *uprobes, size_t before)
 {
 	size_t i;
 	int err = 0;
 
 	for (i = before; i < uprobes->refused_list.count && !err; i++)
-		err = uprobes_take_out(uprobes, uprobes->refused_list.at[i]);
+		err = uprobes_remove_group(uprobes, uprobes->refused_list.at[i]);
 	return err;
 }
 
@@ -492,7 +492,7 @@ int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
 	int err = attach_places(uprobes, path, pid, places, count);
 
 	if (!err)
-		err = take_out_refused(uprobes, refused);
+		err = remove_refused(uprobes, refused);
 	if (err) {
 		drop_chunks(uprobes, first);
 		if (err == -ESRCH)
@@ -520,7 +520,7 @@ static bool forget_places(struct chunk *chunk, uint32_t group)
 	return kept != before;
 }
 
-int uprobes_take_out(struct uprobes *uprobes, uint32_t group)
+int uprobes_remove_group(struct uprobes *uprobes, uint32_t group)
 {
 	int err = 0, failed = 0;
 

@@ -105,7 +105,7 @@ void uprobes_wait_detached(struct uprobes *uprobes);
  * kernel forgets their pending returns: their open calls end when a later event shows that. Returns
  * 0, or a negative errno: then the other places of the chunk are removed, too.
  */
-int uprobes_take_out(struct uprobes *uprobes, uint32_t group);
+int uprobes_remove_group(struct uprobes *uprobes, uint32_t group);
 
 struct uprobes_counts {
 	size_t attached, refused; /* places */

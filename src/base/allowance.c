@@ -47,7 +47,7 @@ bool allowance_ask(struct allowance *allowance, bool is_of_root, uint64_t now)
 	return allowance->left > 0;
 }
 
-void allowance_take(struct allowance *allowance, bool is_of_root, uint64_t ns)
+void allowance_spend(struct allowance *allowance, bool is_of_root, uint64_t ns)
 {
 	allowance->left -= (int64_t)ns;
 	if (is_of_root)
@@ -82,5 +82,5 @@ bool allowance_start(struct allowance *allowance, bool is_of_root, uint64_t *beg
 
 void allowance_end(struct allowance *allowance, bool is_of_root, uint64_t begin)
 {
-	allowance_take(allowance, is_of_root, used_ns() - begin);
+	allowance_spend(allowance, is_of_root, used_ns() - begin);
 }

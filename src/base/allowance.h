@@ -43,7 +43,7 @@ void allowance_next_round(struct allowance *allowance, bool is_last);
 bool allowance_ask(struct allowance *allowance, bool is_of_root, uint64_t now);
 
 /* Subtracts the CPU time that reading a file took, in ns. */
-void allowance_take(struct allowance *allowance, bool is_of_root, uint64_t ns);
+void allowance_spend(struct allowance *allowance, bool is_of_root, uint64_t ns);
 
 /*
  * Call both around a read by this thread. allowance_start() returns whether the read may begin now.

@@ -73,7 +73,7 @@ void buf_free(struct buf *b)
 	*b = (struct buf){0};
 }
 
-const uint8_t *bytes_take(struct bytes *b, size_t count)
+const uint8_t *bytes_read(struct bytes *b, size_t count)
 {
 	const uint8_t *at = b->at;
 
@@ -88,7 +88,7 @@ const uint8_t *bytes_take(struct bytes *b, size_t count)
 
 static uint64_t little_endian(struct bytes *b, size_t count)
 {
-	const uint8_t *at = bytes_take(b, count);
+	const uint8_t *at = bytes_read(b, count);
 	uint64_t value = 0;
 	size_t i;
 
@@ -123,7 +123,7 @@ uint64_t bytes_varint(struct bytes *b)
 	unsigned int shift;
 
 	for (shift = 0; shift < 64; shift += 7) {
-		const uint8_t *at = bytes_take(b, 1);
+		const uint8_t *at = bytes_read(b, 1);
 
 		if (!at)
 			return 0;
@@ -144,7 +144,7 @@ int64_t bytes_svarint(struct bytes *b)
 	const uint8_t *at;
 
 	do {
-		at = bytes_take(b, 1);
+		at = bytes_read(b, 1);
 		if (!at)
 			return 0;
 		if (shift < 64)
@@ -170,7 +170,7 @@ const char *bytes_text(struct bytes *b)
 	return s;
 }
 
-char *buf_take_text(struct buf *b)
+char *buf_steal_text(struct buf *b)
 {
 	buf_put_u8(b, 0);
 	if (!b->failed)

@@ -39,7 +39,7 @@ static inline int64_t unzigzag(uint64_t v)
  * Returns the bytes of b with a zero byte appended. The caller frees them, and must neither use nor
  * free b afterwards. Null: no memory; b is empty then.
  */
-char *buf_take_text(struct buf *b);
+char *buf_steal_text(struct buf *b);
 
 /* Bytes to parse. Reads never go beyond end; a read that would sets failed, which stays set. */
 struct bytes {
@@ -55,7 +55,7 @@ uint64_t bytes_varint(struct bytes *b);	 /* ULEB128; more than 64 bits fail */
 int64_t bytes_svarint(struct bytes *b);	 /* SLEB128 */
 const char *bytes_text(struct bytes *b); /* up to its zero byte; "" if that is missing */
 /* Skips count bytes and returns the first of them, or null. */
-const uint8_t *bytes_take(struct bytes *b, size_t count);
+const uint8_t *bytes_read(struct bytes *b, size_t count);
 
 /* All bytes of a buffer, which may be empty and have no memory. */
 static inline struct bytes buf_bytes(const struct buf *b)

@@ -40,7 +40,7 @@ static int say_where(const char *path, unsigned int line, int err, struct fail *
 	return err;
 }
 
-static int take_line(char *line, config_take *take, void *context, struct fail *why)
+static int parse_line(char *line, config_handler *handle, void *context, struct fail *why)
 {
 	char *name = trim(line), *value, *end;
 
@@ -51,12 +51,12 @@ static int take_line(char *line, config_take *take, void *context, struct fail *
 	if (end == name || (*value && *value != '='))
 		return fail(why, -EINVAL, to_do, "this is not a line 'name = value'");
 	if (!*value)
-		return take(context, name, NULL, why);
+		return handle(context, name, NULL, why);
 	*end = 0;
-	return take(context, name, trim(value + 1), why);
+	return handle(context, name, trim(value + 1), why);
 }
 
-int config_parse(char *text, size_t length, const char *path, config_take *take, void *context,
+int config_parse(char *text, size_t length, const char *path, config_handler *handle, void *context,
 		 struct fail *why)
 {
 	unsigned int number = 0;
@@ -69,14 +69,15 @@ int config_parse(char *text, size_t length, const char *path, config_take *take,
 	}
 	while ((line = strsep(&rest, "\n"))) {
 		number++;
-		err = take_line(line, take, context, why);
+		err = parse_line(line, handle, context, why);
 		if (err)
 			return say_where(path, number, err, why);
 	}
 	return 0;
 }
 
-int config_read(const char *path, char **text, config_take *take, void *context, struct fail *why)
+int config_read(const char *path, char **text, config_handler *handle, void *context,
+		struct fail *why)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err = 0;
 	struct stat st;
@@ -100,7 +101,7 @@ int config_read(const char *path, char **text, config_take *take, void *context,
 		goto out;
 	}
 	(*text)[st.st_size] = 0;
-	err = config_parse(*text, (size_t)st.st_size, path, take, context, why);
+	err = config_parse(*text, (size_t)st.st_size, path, handle, context, why);
 out:
 	if (fd >= 0)
 		close(fd);

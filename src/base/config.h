@@ -23,19 +23,20 @@
  * Called for each setting in order. value is null for an option without one ("no-record"). Returns
  * 0, or a negative errno with *why filled, to which the parser prepends file and line.
  */
-typedef int config_take(void *context, const char *name, const char *value, struct fail *why);
+typedef int config_handler(void *context, const char *name, const char *value, struct fail *why);
 
 /*
  * Parses length bytes of text, and modifies them. path is the name for error messages. The strings
- * that take() gets point into the text. Returns 0 or a negative errno with *why filled.
+ * that handle() gets point into the text. Returns 0 or a negative errno with *why filled.
  */
-int config_parse(char *text, size_t length, const char *path, config_take *take, void *context,
+int config_parse(char *text, size_t length, const char *path, config_handler *handle, void *context,
 		 struct fail *why);
 
 /*
  * The same for a file. *text is the memory of the strings; the caller frees it, also after an
  * error.
  */
-int config_read(const char *path, char **text, config_take *take, void *context, struct fail *why);
+int config_read(const char *path, char **text, config_handler *handle, void *context,
+		struct fail *why);
 
 #endif

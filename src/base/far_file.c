@@ -86,7 +86,7 @@ ssize_t far_receive(int socket, const struct iovec *parts, size_t part_count, in
  * A helper that does not answer in time, or has ended (0: the socket's end), is asked no more:
  * another one opens the file again.
  */
-static int give_up(int fd, ssize_t err)
+static int close_helper(int fd, ssize_t err)
 {
 	shutdown(fd, SHUT_RDWR);
 	return err == -EAGAIN ? -ETIMEDOUT : err == -ENOTSOCK ? -ENOTSOCK : -EIO;
@@ -108,11 +108,11 @@ ssize_t far_file_ask(int fd, enum far_verb verb, uint64_t offset, void *to, size
 	ssize_t got = far_send(fd, &asked, 1, NULL, 0);
 
 	if (got < 0)
-		return give_up(fd, got);
+		return close_helper(fd, got);
 	do {
 		got = far_receive(fd, answered, 2, fds, 1, &fd_count);
 		if (got < (ssize_t)sizeof(answer))
-			return give_up(fd, got < 0 ? got : 0);
+			return close_helper(fd, got < 0 ? got : 0);
 		if (fd_count && (!passed || answer.number != request.number))
 			close(*fds);
 		/* an answer to a process that did not wait for it */

@@ -28,7 +28,7 @@ static void deflate_all(struct gzip *z, int flush)
 	} while (!z->stream.avail_out);
 }
 
-void gzip_take(struct gzip *z, struct buf *b)
+void gzip_add(struct gzip *z, struct buf *b)
 {
 	size_t done = 0;
 

@@ -17,7 +17,7 @@ struct gzip {
 void gzip_start(struct gzip *z, FILE *out);
 
 /* Compresses the content of b and empties b. */
-void gzip_take(struct gzip *z, struct buf *b);
+void gzip_add(struct gzip *z, struct buf *b);
 
 /*
  * Ends the stream and frees its memory. Returns 0 or the first error, a negative errno; out stays

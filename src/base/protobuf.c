@@ -68,7 +68,7 @@ bool proto_next(struct bytes *message, struct proto_field *field)
 		break;
 	case PROTO_BYTES:
 		size = bytes_varint(message);
-		field->bytes.at = bytes_take(message, size);
+		field->bytes.at = bytes_read(message, size);
 		field->bytes.end = field->bytes.at ? field->bytes.at + size : NULL;
 		break;
 	default: /* groups are of a time before all formats that are read here */

@@ -37,12 +37,12 @@ struct proto_field {
 };
 
 /*
- * Takes the next field. False at the end, or where no field follows: then message->failed is set.
+ * Reads the next field. False at the end, or where no field follows: then message->failed is set.
  */
 bool proto_next(struct bytes *message, struct proto_field *field);
 
 /*
- * Takes the next number of a repeated field, whether it stands alone or with others; false: there
+ * Reads the next number of a repeated field, whether it stands alone or with others; false: there
  * is none, or (field->bytes.failed) what follows is none.
  */
 bool proto_next_number(struct proto_field *field, uint64_t *number);

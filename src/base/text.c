@@ -339,7 +339,7 @@ char *text_safe(const char *s, const char *these)
 	struct buf b = {0};
 
 	put_safe(&b, s, these);
-	return buf_take_text(&b);
+	return buf_steal_text(&b);
 }
 
 char *text_place(const char *name, const char *file, uint32_t line, const char *these)
@@ -352,5 +352,5 @@ char *text_place(const char *name, const char *file, uint32_t line, const char *
 		put_safe(&b, file, these);
 		buf_printf(&b, ":%" PRIu32, line);
 	}
-	return buf_take_text(&b);
+	return buf_steal_text(&b);
 }

@@ -22,7 +22,7 @@ int thread_spawn(pthread_t *thread, void *(*run)(void *context), void *context)
 #define CPUS_MAX 8192u
 
 /* Walks a list such as "0-3,8". */
-static int each_of(const char *list, int (*take)(void *context, unsigned int cpu, struct fail *why),
+static int each_of(const char *list, int (*emit)(void *context, unsigned int cpu, struct fail *why),
 		   void *context, struct fail *why)
 {
 	while (*list >= '0' && *list <= '9') {
@@ -32,7 +32,7 @@ static int each_of(const char *list, int (*take)(void *context, unsigned int cpu
 		if (*end == '-')
 			last = strtoul(end + 1, &end, 10);
 		for (; first <= last && first < CPUS_MAX; first++) {
-			int err = take(context, (unsigned int)first, why);
+			int err = emit(context, (unsigned int)first, why);
 
 			if (err)
 				return err;
@@ -42,7 +42,7 @@ static int each_of(const char *list, int (*take)(void *context, unsigned int cpu
 	return 0;
 }
 
-int cpus_each_online(int (*take)(void *context, unsigned int cpu, struct fail *why), void *context,
+int cpus_each_online(int (*emit)(void *context, unsigned int cpu, struct fail *why), void *context,
 		     struct fail *why)
 {
 	static const char path[] = "/sys/devices/system/cpu/online";
@@ -54,7 +54,7 @@ int cpus_each_online(int (*take)(void *context, unsigned int cpu, struct fail *w
 	if (!file || getline(&list, &room, file) < 0)
 		err = fail_errno(why, errno ? -errno : -EIO, "mount /sys", "cannot read %s", path);
 	else
-		err = each_of(list, take, context, why);
+		err = each_of(list, emit, context, why);
 	if (file)
 		fclose(file);
 	free(list);

@@ -13,11 +13,11 @@
 int thread_spawn(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /*
- * Calls take() with the number of each online CPU (/sys/devices/system/cpu/online), in ascending
+ * Calls emit() with the number of each online CPU (/sys/devices/system/cpu/online), in ascending
  * order, until a call returns a value other than 0. Returns that value, 0, or a negative errno with
  * *why filled.
  */
-int cpus_each_online(int (*take)(void *context, unsigned int cpu, struct fail *why), void *context,
+int cpus_each_online(int (*emit)(void *context, unsigned int cpu, struct fail *why), void *context,
 		     struct fail *why);
 
 /* Number of CPUs on which this process may run, limited to most. */

@@ -44,8 +44,8 @@ static int check_text(const char *text, const struct place *at, struct fail *why
 #define WORDS "'read', 'upload', 'record', 'admin', 'write' or 'write host=NAME'"
 
 /* Keeps the value of "KEY=VALUE", where none was given before. */
-static int take_text(char **to, const char *value, bool is_valid, const struct place *at,
-		     struct fail *why)
+static int parse_text(char **to, const char *value, bool is_valid, const struct place *at,
+		      struct fail *why)
 {
 	if (!is_valid || *to)
 		return fail(why, -EINVAL,
@@ -67,7 +67,7 @@ static bool is_name(const char *name)
 }
 
 /* Whether it is a right; then the token has it from now on. */
-static bool take_right(struct token *token, const char *word)
+static bool parse_right(struct token *token, const char *word)
 {
 	static const struct {
 		const char *word;
@@ -89,22 +89,22 @@ static bool take_right(struct token *token, const char *word)
 }
 
 /* One word behind a token. */
-static int take_word(struct token *token, const char *word, const struct place *at,
-		     struct fail *why)
+static int parse_word(struct token *token, const char *word, const struct place *at,
+		      struct fail *why)
 {
 	const char *equals = strchr(word, '='), *value = equals ? equals + 1 : word;
 	size_t key = (size_t)(value - word), length = strlen(value);
 	uint64_t number;
 
-	if (take_right(token, word))
+	if (parse_right(token, word))
 		return 0;
 	if (key == 5 && !strncmp(word, "host=", key))
-		return take_text(&token->host, value, length && length <= TOKEN_HOST_MAX, at, why);
+		return parse_text(&token->host, value, length && length <= TOKEN_HOST_MAX, at, why);
 	if (key == 5 && !strncmp(word, "name=", key))
-		return take_text(&token->name, value, is_name(value), at, why);
+		return parse_text(&token->name, value, is_name(value), at, why);
 	if (key == 9 && !strncmp(word, "services=", key))
-		return take_text(&token->services, value,
-				 length <= TOKEN_SERVICES_MAX && globs_are_valid(value), at, why);
+		return parse_text(&token->services, value,
+				  length <= TOKEN_SERVICES_MAX && globs_are_valid(value), at, why);
 	if (key != 10 || strncmp(word, "questions=", key) || token->questions ||
 	    text_parse_u64(value, 1, TOKEN_QUESTIONS_MAX, &number))
 		return fail(why, -EINVAL, "behind a token stand " WORDS,
@@ -169,8 +169,8 @@ static int finish_token(struct tokens *tokens, struct token *token, const struct
 }
 
 /* The token itself, or its digest. */
-static int take_secret(struct token *token, const char *word, const struct place *at,
-		       struct fail *why)
+static int parse_secret(struct token *token, const char *word, const struct place *at,
+			struct fail *why)
 {
 	static const char before[] = "sha256:";
 	const char *digits = word + sizeof(before) - 1;
@@ -192,7 +192,7 @@ static int take_secret(struct token *token, const char *word, const struct place
 }
 
 /* A line, which is changed. */
-static int take_line(struct tokens *tokens, char *line, const struct place *at, struct fail *why)
+static int parse_line(struct tokens *tokens, char *line, const struct place *at, struct fail *why)
 {
 	char *rest = NULL, *word = strtok_r(line, blanks, &rest);
 	struct token token = {0};
@@ -200,9 +200,9 @@ static int take_line(struct tokens *tokens, char *line, const struct place *at, 
 
 	if (!word || *word == '#')
 		return 0;
-	err = take_secret(&token, word, at, why);
+	err = parse_secret(&token, word, at, why);
 	while (!err && (word = strtok_r(NULL, blanks, &rest)))
-		err = take_word(&token, word, at, why);
+		err = parse_word(&token, word, at, why);
 	if (!err)
 		err = finish_token(tokens, &token, at, why);
 	if (err)
@@ -221,7 +221,7 @@ int tokens_parse(const char *text, const char *name, struct tokens *tokens, stru
 
 		at.line++;
 		line = strndup(text, length);
-		err = line ? take_line(tokens, line, &at, why)
+		err = line ? parse_line(tokens, line, &at, why)
 			   : fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
 		if (line)
 			explicit_bzero(line, length);

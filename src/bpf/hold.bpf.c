@@ -226,7 +226,8 @@ static __always_inline enum waits maps_elf(struct task_struct *task, __u64 addre
 }
 
 /* Fills in the rest of a slot, and wakes the recorder to look at it. */
-static __always_inline bool tell(struct hold_slot *slot, enum filter_answer answer, __u32 state)
+static __always_inline bool notify_recorder(struct hold_slot *slot, enum filter_answer answer,
+					    __u32 state)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	void *ring = bpf_map_lookup_elem(&capture_rings, &cpu);
@@ -300,7 +301,7 @@ static __always_inline enum waits has_to_wait(struct task_struct *task, struct h
 		waits = maps_elf(task, slot->address, &slot->file);
 	if (waits != WAITS)
 		return waits;
-	return tell(slot, answer, HOLD_WAITING) ? WAITS : WAITS_NOT;
+	return notify_recorder(slot, answer, HOLD_WAITING) ? WAITS : WAITS_NOT;
 }
 
 static int hold_begin(struct bpf_map *map, void *key, void *value)
@@ -325,41 +326,41 @@ static int hold_begin(struct bpf_map *map, void *key, void *value)
 	return 0;
 }
 
-struct taking {
+struct slot_search {
 	__u32 kind, number; /* number: of the slot; HOLD_SLOTS: none is free */
 	__u64 address;
 };
 
 static long try_slot(__u32 i, void *context)
 {
-	struct taking *taking = context;
+	struct slot_search *slot_search = context;
 	struct hold_slot *slot = bpf_map_lookup_elem(&hold_slots, &i);
 
 	if (!slot || slot->state != HOLD_FREE ||
 	    __sync_val_compare_and_swap(&slot->state, HOLD_FREE, HOLD_TAKEN) != HOLD_FREE)
 		return 0;
-	taking->number = i;
-	slot->kind = taking->kind;
-	slot->address = taking->address;
+	slot_search->number = i;
+	slot->kind = slot_search->kind;
+	slot->address = slot_search->address;
 	slot->by_thread = 0;
 	slot->began = bpf_ktime_get_ns();
 	return 1;
 }
 
-/* Takes a slot for the thread; null: none is free. file: null: not known yet */
-static __always_inline struct hold_slot *take_slot(__u32 kind, __u64 address,
-						   const struct hold_file *file, __u32 *number)
+/* Gets a slot for the thread; null: none is free. file: null: not known yet */
+static __always_inline struct hold_slot *get_slot(__u32 kind, __u64 address,
+						  const struct hold_file *file, __u32 *number)
 {
-	struct taking taking = {.kind = kind, .number = HOLD_SLOTS, .address = address};
+	struct slot_search slot_search = {.kind = kind, .number = HOLD_SLOTS, .address = address};
 	struct hold_slot *slot;
 
-	bpf_loop(HOLD_SLOTS, try_slot, &taking, 0);
-	slot = bpf_map_lookup_elem(&hold_slots, &taking.number);
+	bpf_loop(HOLD_SLOTS, try_slot, &slot_search, 0);
+	slot = bpf_map_lookup_elem(&hold_slots, &slot_search.number);
 	if (!slot)
 		capture_count_loss(CAPTURE_SOURCE_NONE, CAPTURE_LOSS_HOLD);
 	else if (file)
 		slot->file = *file;
-	*number = taking.number;
+	*number = slot_search.number;
 	return slot;
 }
 
@@ -368,7 +369,7 @@ static __always_inline void hold(struct task_struct *task, __u32 kind, __u64 add
 				 const struct hold_file *file, bool by_thread)
 {
 	__u32 number;
-	struct hold_slot *slot = take_slot(kind, address, file, &number);
+	struct hold_slot *slot = get_slot(kind, address, file, &number);
 
 	if (slot)
 		slot->by_thread = by_thread;
@@ -416,10 +417,10 @@ int BPF_PROG(hold_tell_exec, struct task_struct *task, int old_pid)
 
 	if (!is_new_program(task, &file))
 		return 0;
-	slot = take_slot(HOLD_EXEC, BPF_CORE_READ(task, mm, start_code), &file, &number);
+	slot = get_slot(HOLD_EXEC, BPF_CORE_READ(task, mm, start_code), &file, &number);
 	if (slot)
 		slot->by_thread = old_pid != task->pid;
-	if (slot && !tell(slot, filter_current(), HOLD_EXPIRED))
+	if (slot && !notify_recorder(slot, filter_current(), HOLD_EXPIRED))
 		free_slot(slot);
 	return 0;
 }

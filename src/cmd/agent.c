@@ -139,25 +139,25 @@ static void say_flight_ended(void *context)
 
 /* The sender */
 
-static void tell_trouble(void *context, const struct fail *why)
+static void report_trouble(void *context, const struct fail *why)
 {
 	(void)context;
 	host_say_fail(why, "; films wait in the spool");
 }
 
-static void tell_works(void *context, uint64_t films)
+static void report_works(void *context, uint64_t films)
 {
 	(void)context;
 	host_say("sending works again; films that wait: %llu", (unsigned long long)films);
 }
 
-static void tell_almost(void *context, const struct fail *why)
+static void report_almost(void *context, const struct fail *why)
 {
 	(void)context;
 	host_say_fail(why, "");
 }
 
-static void tell_useless(void *context, const struct spool_film *film, const struct fail *why)
+static void report_useless(void *context, const struct spool_film *film, const struct fail *why)
 {
 	(void)context;
 	(void)film;
@@ -224,10 +224,10 @@ static int start_sender(struct agent *agent, struct fail *why)
 		.spool = agent->spool,
 		.destination = agent->destination,
 		.stop = &agent->stop,
-		.trouble = tell_trouble,
-		.works = tell_works,
-		.almost = tell_almost,
-		.useless = tell_useless,
+		.trouble = report_trouble,
+		.works = report_works,
+		.almost = report_almost,
+		.useless = report_useless,
 		.context = agent,
 	};
 
@@ -399,7 +399,7 @@ static int film_and_send(struct agent *agent, struct fail *why)
 		strcpy(agent->host, "localhost");
 	/* while the spool is being emptied, a signal ends it as any other program */
 	if (!agent->options.send_only) {
-		signals = until_take_signals(why);
+		signals = until_block_signals(why);
 		err = signals < 0 ? signals : 0;
 	}
 	if (!err)

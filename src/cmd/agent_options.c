@@ -132,8 +132,7 @@ static const struct option long_options[] = {
 	{0},
 };
 
-static int take_where(struct agent_options *o, enum agent_to to, const char *value,
-		      struct fail *why)
+static int set_where(struct agent_options *o, enum agent_to to, const char *value, struct fail *why)
 {
 	if (o->to != AGENT_NOWHERE && o->to != to)
 		return fail(
@@ -144,7 +143,7 @@ static int take_where(struct agent_options *o, enum agent_to to, const char *val
 	return 0;
 }
 
-static int take_size(const char *option, const char *value, uint64_t *to, struct fail *why)
+static int parse_size(const char *option, const char *value, uint64_t *to, struct fail *why)
 {
 	if (text_parse_bytes(value, to) || *to < BYTES_MIN)
 		return fail(why, -EINVAL, NULL,
@@ -153,8 +152,8 @@ static int take_size(const char *option, const char *value, uint64_t *to, struct
 	return 0;
 }
 
-static int take_time(const char *option, const char *value, uint64_t max, uint64_t *to,
-		     struct fail *why)
+static int parse_time(const char *option, const char *value, uint64_t max, uint64_t *to,
+		      struct fail *why)
 {
 	if (text_parse_time(value, SECOND_NS, to) || *to < SPAN_MIN || *to > max)
 		return fail(why, -EINVAL, NULL, "%s takes a time such as 10s or 1m, not '%s'",
@@ -163,7 +162,7 @@ static int take_time(const char *option, const char *value, uint64_t max, uint64
 }
 
 /* It stands in a header. */
-static int take_host(struct agent_options *o, const char *value, struct fail *why)
+static int set_host(struct agent_options *o, const char *value, struct fail *why)
 {
 	if (strlen(value) > 255 || !*value)
 		return fail(why, -EINVAL, NULL, "--host takes a name of 1 to 255 characters");
@@ -175,7 +174,7 @@ static int take_host(struct agent_options *o, const char *value, struct fail *wh
 	return 0;
 }
 
-static int take_names(struct agent_options *o, const char *value, struct fail *why)
+static int parse_names(struct agent_options *o, const char *value, struct fail *why)
 {
 	o->names_by_server = !strcmp(value, "server");
 	if (o->names_by_server || !strcmp(value, "agent"))
@@ -183,7 +182,7 @@ static int take_names(struct agent_options *o, const char *value, struct fail *w
 	return fail(why, -EINVAL, NULL, "--names takes agent or server, not '%s'", value);
 }
 
-static int take_text(struct agent_options *o, int option, const char *value)
+static int set_text(struct agent_options *o, int option, const char *value)
 {
 	const struct {
 		int option;
@@ -201,22 +200,22 @@ static int take_text(struct agent_options *o, int option, const char *value)
 	return 0;
 }
 
-static int take_value(void *context, int option, const char *value, struct fail *why)
+static int parse_value(void *context, int option, const char *value, struct fail *why)
 {
 	struct agent_options *o = context;
-	int taken = camera_take_option(&o->camera, option, value, why);
+	int taken = camera_parse_option(&o->camera, option, value, why);
 
 	if (taken <= 0)
 		return taken;
 	switch (option) {
 	case OPT_TO:
-		return take_where(o, AGENT_TO_SERVER, value, why);
+		return set_where(o, AGENT_TO_SERVER, value, why);
 	case OPT_PYROSCOPE:
-		return take_where(o, AGENT_TO_PYROSCOPE, value, why);
+		return set_where(o, AGENT_TO_PYROSCOPE, value, why);
 	case OPT_OTLP:
-		return take_where(o, AGENT_TO_OTLP, value, why);
+		return set_where(o, AGENT_TO_OTLP, value, why);
 	case OPT_PPROF_DIR:
-		return take_where(o, AGENT_TO_PPROF, value, why);
+		return set_where(o, AGENT_TO_PPROF, value, why);
 	case OPT_PYROSCOPE_PUSH:
 		o->push = true;
 		return 0;
@@ -224,19 +223,19 @@ static int take_value(void *context, int option, const char *value, struct fail 
 		o->send_only = true;
 		return 0;
 	case OPT_SPOOL_LIMIT:
-		return take_size("spool-limit", value, &o->spool_limit, why);
+		return parse_size("spool-limit", value, &o->spool_limit, why);
 	case OPT_PPROF_LIMIT:
-		return take_size("pprof-limit", value, &o->pprof_limit, why);
+		return parse_size("pprof-limit", value, &o->pprof_limit, why);
 	case OPT_SPAN:
-		return take_time("--span", value, SPAN_MAX, &o->span, why);
+		return parse_time("--span", value, SPAN_MAX, &o->span, why);
 	case 'd':
-		return take_time("-d", value, UINT64_MAX, &o->duration, why);
+		return parse_time("-d", value, UINT64_MAX, &o->duration, why);
 	case OPT_NAMES:
-		return take_names(o, value, why);
+		return parse_names(o, value, why);
 	case OPT_HOST:
-		return take_host(o, value, why);
+		return set_host(o, value, why);
 	default:
-		return take_text(o, option, value);
+		return set_text(o, option, value);
 	}
 }
 
@@ -294,14 +293,14 @@ static int check(struct agent_options *o)
 }
 
 /* Where to is one thing: what the command line says counts, not both. */
-static void file_taken(void *context)
+static void file_read(void *context)
 {
 	struct agent_options *o = context;
 
 	o->to_of_file = o->to;
 	o->where_of_file = o->where;
 	o->to = AGENT_NOWHERE;
-	camera_file_taken(&o->camera);
+	camera_file_read(&o->camera);
 }
 
 int agent_options_read(int argc, char **argv, struct agent_options *o)
@@ -312,8 +311,8 @@ int agent_options_read(int argc, char **argv, struct agent_options *o)
 		.short_options = "+:e:F:d:h",
 		.options = long_options,
 		.common = &o->common,
-		.take = take_value,
-		.file_taken = file_taken,
+		.parse_own = parse_value,
+		.file_read = file_read,
 		.context = o,
 	};
 	int status;

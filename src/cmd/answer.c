@@ -14,7 +14,7 @@ enum {
 	NAME_WIDTH_MAX = 120
 };
 
-int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, const char *value)
+int cmd_parse_answer(const char *verb, struct answer_arguments *a, int option, const char *value)
 {
 	struct fail why = {0};
 	int err;
@@ -43,7 +43,7 @@ int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, co
 		err = question_add_service(&a->question, value, &why);
 		return err ? cmd_usage(verb, "%s; %s", why.what, why.to_do) : 0;
 	}
-	err = question_take(&a->question, option, value, &why);
+	err = question_parse(&a->question, option, value, &why);
 	return err ? cmd_usage(verb, "%s", why.what) : 0;
 }
 

@@ -43,10 +43,10 @@ enum answer_option {
 /* clang-format on */
 
 /*
- * Takes one option, that of the question too. value must live as long as a. Returns 0 or an exit
+ * Parses one option, that of the question too. value must live as long as a. Returns 0 or an exit
  * status.
  */
-int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, const char *value);
+int cmd_parse_answer(const char *verb, struct answer_arguments *a, int option, const char *value);
 
 /*
  * The format that a verb writes: the one called name, or, where that is null, the one that the name

@@ -57,8 +57,8 @@ bool camera_flight_is_same(const struct camera_flight *a, const struct camera_fl
 	       (!a->events.count || !b->events.count || event_list_is_same(&a->events, &b->events));
 }
 
-static int take_time(const char *option, const char *value, uint64_t least, uint64_t most,
-		     uint64_t *to, struct fail *why)
+static int parse_time(const char *option, const char *value, uint64_t least, uint64_t most,
+		      uint64_t *to, struct fail *why)
 {
 	uint64_t ns;
 
@@ -70,7 +70,7 @@ static int take_time(const char *option, const char *value, uint64_t least, uint
 	return 0;
 }
 
-static int take_slow(const char *value, struct happening_limits *limits, struct fail *why)
+static int parse_slow(const char *value, struct happening_limits *limits, struct fail *why)
 {
 	uint64_t ns;
 
@@ -86,8 +86,8 @@ static int take_slow(const char *value, struct happening_limits *limits, struct 
 	return 0;
 }
 
-int camera_take_option(struct camera_flight *flight, int option, const char *value,
-		       struct fail *why)
+int camera_parse_option(struct camera_flight *flight, int option, const char *value,
+			struct fail *why)
 {
 	uint64_t number;
 
@@ -97,13 +97,13 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 	case OPTION_CAMERA_EVENTS:
 		return event_list_parse_more(value, &flight->events, why);
 	case OPTION_CAMERA_TIME:
-		return take_time("--camera-time", value, TIME_MIN, TIME_MAX, &flight->time, why);
+		return parse_time("--camera-time", value, TIME_MIN, TIME_MAX, &flight->time, why);
 	case OPTION_CAMERA_AFTER:
-		return take_time("--camera-after", value, 0, AFTER_MAX, &flight->after, why);
+		return parse_time("--camera-after", value, 0, AFTER_MAX, &flight->after, why);
 	case OPTION_CAMERA_HANG:
-		return take_time("--camera-hang", value, 0, TIME_MAX, &flight->limits.hang, why);
+		return parse_time("--camera-hang", value, 0, TIME_MAX, &flight->limits.hang, why);
 	case OPTION_CAMERA_QUEUE:
-		return take_time("--camera-queue", value, 0, TIME_MAX, &flight->queue, why);
+		return parse_time("--camera-queue", value, 0, TIME_MAX, &flight->queue, why);
 	case OPTION_CAMERA_MEMORY:
 		if (text_parse_bytes(value, &number) || number < BYTES_MIN || number > BYTES_MAX)
 			return fail(why, -EINVAL, NULL,
@@ -125,7 +125,7 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 		flight->pressure = (uint32_t)number;
 		return 0;
 	case OPTION_CAMERA_SLOW:
-		return take_slow(value, &flight->limits, why);
+		return parse_slow(value, &flight->limits, why);
 	case OPTION_CAMERA_FAILED:
 		flight->limits.failed = true;
 		return 0;
@@ -141,7 +141,7 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 	}
 }
 
-void camera_file_taken(struct camera_flight *flight)
+void camera_file_read(struct camera_flight *flight)
 {
 	flight->events.yields = true;
 }

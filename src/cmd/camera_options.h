@@ -102,11 +102,11 @@ void camera_flight_free(struct camera_flight *flight);
 bool camera_flight_is_same(const struct camera_flight *a, const struct camera_flight *b);
 
 /* 0, a negative errno with *why filled, or 1: it is none of these options. Strings are copied. */
-int camera_take_option(struct camera_flight *flight, int option, const char *value,
-		       struct fail *why);
+int camera_parse_option(struct camera_flight *flight, int option, const char *value,
+			struct fail *why);
 
 /* What was taken so far stood in the file of settings: the command line counts more. */
-void camera_file_taken(struct camera_flight *flight);
+void camera_file_read(struct camera_flight *flight);
 
 struct flight;
 

@@ -73,7 +73,7 @@ static int parse_points(const char *s, double *part)
 }
 
 /* Returns 0 or an exit status. */
-static int take_option(struct arguments *a, int option)
+static int parse_option(struct arguments *a, int option)
 {
 	switch (option) {
 	case OPTION_FAIL_ABOVE:
@@ -88,7 +88,7 @@ static int take_option(struct arguments *a, int option)
 		a->gate_total = !strcmp(optarg, "total");
 		return 0;
 	default:
-		return cmd_take_answer("diff", &a->answer, option, optarg);
+		return cmd_parse_answer("diff", &a->answer, option, optarg);
 	}
 }
 
@@ -101,7 +101,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, ANSWER_SHORT_OPTIONS, long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return cmd_usage_option("diff", argv, long_options);
-		status = take_option(a, option);
+		status = parse_option(a, option);
 		if (status)
 			return status;
 	}

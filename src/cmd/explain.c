@@ -99,32 +99,32 @@ static const char help[] =
 	"  stackcam explain --format json x.film | jq '.requests[0].parts[0].words'\n";
 
 /* Returns 0 or an exit status. */
-static int take_question(struct arguments *a, int option, const char *value)
+static int parse_question(struct arguments *a, int option, const char *value)
 {
 	struct question q = {.filter = a->filter};
 	struct fail why = {0};
-	int err = question_take(&q, option, value, &why);
+	int err = question_parse(&q, option, value, &why);
 
 	a->filter = q.filter;
 	return err ? cmd_usage("explain", "%s", why.what) : 0;
 }
 
 /* Returns 0 or an exit status. */
-static int take_option(struct arguments *a, int option, char **argv)
+static int parse_option(struct arguments *a, int option, char **argv)
 {
 	uint64_t slowest;
 
 	switch (option) {
 	case 'p':
-		return take_question(a, QUESTION_PID, optarg);
+		return parse_question(a, QUESTION_PID, optarg);
 	case 't':
-		return take_question(a, QUESTION_TID, optarg);
+		return parse_question(a, QUESTION_TID, optarg);
 	case 'n':
-		return take_question(a, QUESTION_COMM, optarg);
+		return parse_question(a, QUESTION_COMM, optarg);
 	case OPTION_FROM:
-		return take_question(a, QUESTION_FROM, optarg);
+		return parse_question(a, QUESTION_FROM, optarg);
 	case OPTION_TO:
-		return take_question(a, QUESTION_TO, optarg);
+		return parse_question(a, QUESTION_TO, optarg);
 	case OPTION_SLOWEST:
 		if (text_parse_u64(optarg, 1, EXPLAINED_MAX, &slowest))
 			return cmd_usage("explain", "'%s' is not a number from 1 to %d", optarg,
@@ -168,7 +168,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "p:t:n:o:h", long_options, NULL)) != -1) {
-		status = take_option(a, option, argv);
+		status = parse_option(a, option, argv);
 		if (status || a->help)
 			return status;
 	}

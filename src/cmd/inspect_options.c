@@ -149,7 +149,7 @@ static const struct option long_options[] = {
 	{0},
 };
 
-static int take_number(const char *option, uint64_t min, uint64_t max, uint64_t *number)
+static int parse_number(const char *option, uint64_t min, uint64_t max, uint64_t *number)
 {
 	if (!text_parse_u64(optarg, min, max, number))
 		return 0;
@@ -157,10 +157,10 @@ static int take_number(const char *option, uint64_t min, uint64_t max, uint64_t 
 			 (unsigned long long)min, (unsigned long long)max, optarg);
 }
 
-static int take_small(const char *option, uint32_t max, uint32_t *number)
+static int parse_small(const char *option, uint32_t max, uint32_t *number)
 {
 	uint64_t value;
-	int status = take_number(option, 1, max, &value);
+	int status = parse_number(option, 1, max, &value);
 
 	if (!status)
 		*number = (uint32_t)value;
@@ -168,7 +168,7 @@ static int take_small(const char *option, uint32_t max, uint32_t *number)
 }
 
 /* "order.id,total": a comma stands in no expression. */
-static int take_parts(struct inspect_verb *o)
+static int parse_parts(struct inspect_verb *o)
 {
 	const char *at = optarg;
 
@@ -195,7 +195,7 @@ static int take_parts(struct inspect_verb *o)
 	return 0;
 }
 
-static int take_exit(struct inspect_verb *o)
+static int parse_exit(struct inspect_verb *o)
 {
 	o->returns = !strcmp(optarg, "return");
 	return o->returns || !strcmp(optarg, "ret")
@@ -203,9 +203,9 @@ static int take_exit(struct inspect_verb *o)
 		       : cmd_usage("inspect", "--exit takes ret or return, not '%s'", optarg);
 }
 
-static int take_option(int option, char **argv, struct inspect_verb *o)
+static int parse_option(int option, char **argv, struct inspect_verb *o)
 {
-	int status = recording_take_option("inspect", option, &o->common);
+	int status = recording_parse_option("inspect", option, &o->common);
 	struct fail why = {0};
 
 	if (status >= 0)
@@ -215,7 +215,7 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 		o->list = true;
 		return 0;
 	case OPT_LIMIT:
-		return take_number("limit", 1, UINT64_MAX, &o->inspect.calls);
+		return parse_number("limit", 1, UINT64_MAX, &o->inspect.calls);
 	case OPT_WHEN:
 		o->inspect.condition = optarg;
 		return 0;
@@ -223,7 +223,7 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 		o->inspect.stacks = true;
 		return 0;
 	case OPT_SHOW:
-		return take_parts(o);
+		return parse_parts(o);
 	case OPT_NO_END:
 		o->inspect.no_end = true;
 		return 0;
@@ -232,15 +232,15 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 			       ? cmd_usage("inspect", "%s", why.what)
 			       : 0;
 	case OPT_EXIT:
-		return take_exit(o);
+		return parse_exit(o);
 	case OPT_RATE:
-		return take_small("rate", 1000000000, &o->inspect.rate);
+		return parse_small("rate", 1000000000, &o->inspect.rate);
 	case OPT_STRING:
-		return take_small("string", TEXT_MOST, &o->inspect.limits.text);
+		return parse_small("string", TEXT_MOST, &o->inspect.limits.text);
 	case OPT_ELEMENTS:
-		return take_small("elements", ELEMENTS_MOST, &o->inspect.limits.elements);
+		return parse_small("elements", ELEMENTS_MOST, &o->inspect.limits.elements);
 	case OPT_DEPTH:
-		return take_small("depth", DEPTH_MOST, &o->inspect.limits.depth);
+		return parse_small("depth", DEPTH_MOST, &o->inspect.limits.depth);
 	case OPT_REDACT:
 		return vec_push(&o->redacted, optarg) ? 0 : cmd_usage("inspect", "too many names");
 	case OPT_INSIDE:
@@ -374,7 +374,7 @@ int inspect_verb_parse(int argc, char **argv, struct inspect_verb *o)
 			fputs(help, stdout);
 			exit(0);
 		}
-		status = take_option(option, argv, o);
+		status = parse_option(option, argv, o);
 		if (status)
 			return status;
 	}

@@ -204,7 +204,7 @@ struct look {
 };
 
 /* All whose signals wait_for_end() takes. */
-static void take_signals(sigset_t *signals)
+static void block_signals(sigset_t *signals)
 {
 	sigemptyset(signals);
 	sigaddset(signals, SIGINT);
@@ -262,7 +262,7 @@ static int serve(const struct arguments *a, const struct look *look, struct stor
 	if (err)
 		return fail_errno(why, err, NULL, "cannot make a token");
 	snprintf(tokens, sizeof(tokens), "%s read", token);
-	take_signals(&signals);
+	block_signals(&signals);
 	err = server_start(&options, &server, why);
 	if (err)
 		return err;

@@ -127,12 +127,12 @@ static const struct option long_options[] = {
 	{0},
 };
 
-/* Takes one option. Returns 0, or an exit status with all said. */
-static int take_option(int option, char **argv, struct record_options *o)
+/* Parses one option. Returns 0, or an exit status with all said. */
+static int parse_option(int option, char **argv, struct record_options *o)
 {
 	struct fail why;
 	const char *of_source = source_options_name(&o->options, option);
-	int status = recording_take_option("record", option, &o->common);
+	int status = recording_parse_option("record", option, &o->common);
 
 	if (status >= 0)
 		return status;
@@ -209,7 +209,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 			cmd_print_help(help);
 			exit(0);
 		}
-		status = take_option(option, argv, o);
+		status = parse_option(option, argv, o);
 		if (status)
 			return status;
 	}
@@ -359,7 +359,7 @@ static int record_flight(const struct record_options *options, int argc, char **
 
 	gethostname(host, sizeof(host) - 1);
 	cmd_put_command(&command, argc, argv);
-	signals = until_take_signals(&why);
+	signals = until_block_signals(&why);
 	err = signals < 0 ? signals : 0;
 	if (!err)
 		err = load(&flying, host, command.failed ? "" : (const char *)command.at, &why);

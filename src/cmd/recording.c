@@ -17,7 +17,7 @@
 #include "process/program.h"
 
 /* Returns 1; 0: it is none of these options; a negative errno with *why filled. */
-static int take_target(int option, struct selection *selection, struct fail *why)
+static int parse_target(int option, struct selection *selection, struct fail *why)
 {
 	int err = 0;
 
@@ -52,10 +52,10 @@ static int say(const struct fail *why)
 	return why->err == -EINVAL ? EXIT_USAGE : fail_exit_status(why);
 }
 
-int recording_take_option(const char *verb, int option, struct recording_options *options)
+int recording_parse_option(const char *verb, int option, struct recording_options *options)
 {
 	struct fail why = {0};
-	int taken = take_target(option, &options->selection, &why);
+	int taken = parse_target(option, &options->selection, &why);
 	uint64_t ns;
 
 	if (taken)
@@ -178,16 +178,16 @@ static bool never_ran(const struct session *session)
 }
 
 /* A caller listens at a socket (sd_notify(3)), or reads standard error. */
-static void tell_quietly(void *context)
+static void notify_begun(void *context)
 {
 	(void)context;
 	notify("READY=1");
 }
 
-static void tell_begun(void *context)
+static void report_begun(void *context)
 {
 	host_say("recording; Ctrl-C, or 'kill -INT %d', ends it", (int)getpid());
-	tell_quietly(context);
+	notify_begun(context);
 }
 
 int recording_run(struct recording *recording, struct fail *why)
@@ -201,8 +201,8 @@ int recording_run(struct recording *recording, struct fail *why)
 	/* a terminal shows its progress */
 	if (!recording->session.command)
 		recording->session.begun = recording->options->quiet || isatty(STDERR_FILENO)
-						   ? tell_quietly
-						   : tell_begun;
+						   ? notify_begun
+						   : report_begun;
 	err = session_run(&recording->session, why);
 	end = recording->session.ended;
 	/* the film is closed in any case; the first error is the one that tells why */

@@ -58,10 +58,10 @@ struct recording_options {
 void recording_options_free(struct recording_options *options);
 
 /*
- * Takes optarg of one of these options. Returns 0, an exit status with all said, or -1: it is none
+ * Parses optarg of one of these options. Returns 0, an exit status with all said, or -1: it is none
  * of them.
  */
-int recording_take_option(const char *verb, int option, struct recording_options *options);
+int recording_parse_option(const char *verb, int option, struct recording_options *options);
 
 /* Whether the targets go together. Returns 0, or an exit status with all said. */
 int recording_check_options(const char *verb, struct recording_options *options);

@@ -134,7 +134,7 @@ struct arguments {
 };
 
 /* Options that need no value. */
-static bool take_switch(struct arguments *a, int option)
+static bool parse_switch(struct arguments *a, int option)
 {
 	const struct {
 		int option;
@@ -161,13 +161,13 @@ static bool take_switch(struct arguments *a, int option)
 }
 
 /* Returns 0 or an exit status. */
-static int take_option(struct arguments *a, int option)
+static int parse_option(struct arguments *a, int option)
 {
 	struct fail why = {0};
 	uint64_t number;
 	int err;
 
-	if (take_switch(a, option))
+	if (parse_switch(a, option))
 		return 0;
 	switch (option) {
 	case OPTION_FORMAT:
@@ -194,7 +194,7 @@ static int take_option(struct arguments *a, int option)
 					 optarg);
 		return 0;
 	default:
-		err = question_take(&a->shared, option, optarg, &why);
+		err = question_parse(&a->shared, option, optarg, &why);
 	}
 	return err ? cmd_usage("replay", "%s", err == -ENOMEM ? "out of memory" : why.what) : 0;
 }
@@ -238,7 +238,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, ":o:hf:e:p:t:n:", long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return cmd_usage_option("replay", argv, long_options);
-		status = take_option(a, option);
+		status = parse_option(a, option);
 		if (status)
 			return status;
 	}
@@ -276,8 +276,8 @@ static int show(struct arguments *a, struct film *film, struct output *output,
 }
 
 /* What was lost belongs to the answer, but not into its columns. */
-static void tell_losses(const struct film *film, const struct arguments *a,
-			const struct replay_sums *sums)
+static void report_losses(const struct film *film, const struct arguments *a,
+			  const struct replay_sums *sums)
 {
 	const char *name = a->question.event ? a->question.event : event_type(EVENT_CALLS)->name;
 	uint32_t event = film_find_event(film, name);
@@ -305,7 +305,7 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 	shown = show(a, film, &output, &sums, why);
 	err = output_close(&output, !shown, shown ? NULL : why);
 	if (!shown && !err)
-		tell_losses(film, a, &sums);
+		report_losses(film, a, &sums);
 	return shown ? shown : err;
 }
 

@@ -129,7 +129,7 @@ static int parse_percent(const char *s, double *percent)
 }
 
 /* Returns 0 or an exit status. */
-static int take_option(struct arguments *a, int option)
+static int parse_option(struct arguments *a, int option)
 {
 	struct show_options *show = &a->answer.show;
 	struct fail why = {0};
@@ -140,11 +140,11 @@ static int take_option(struct arguments *a, int option)
 			return cmd_usage("report", "'%s' is not a percentage", optarg);
 		return 0;
 	case OPTION_COLUMNS:
-		if (show_take_columns(show, optarg, &why))
+		if (show_parse_columns(show, optarg, &why))
 			return cmd_usage("report", "%s", why.what);
 		return 0;
 	case OPTION_SORT:
-		if (show_take_order(show, optarg, &why))
+		if (show_parse_order(show, optarg, &why))
 			return cmd_usage("report", "%s", why.what);
 		return 0;
 	case OPTION_JSON:
@@ -158,7 +158,7 @@ static int take_option(struct arguments *a, int option)
 		a->wants_callees = option == OPTION_CALLEES;
 		return 0;
 	default:
-		return cmd_take_answer("report", &a->answer, option, optarg);
+		return cmd_parse_answer("report", &a->answer, option, optarg);
 	}
 }
 
@@ -218,7 +218,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, ANSWER_SHORT_OPTIONS, long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return cmd_usage_option("report", argv, long_options);
-		status = take_option(a, option);
+		status = parse_option(a, option);
 		if (status)
 			return status;
 	}
@@ -283,7 +283,8 @@ static int show(struct arguments *a, struct film *film, struct output *output, s
 }
 
 /* Shows the calls as they happened; 0 or a negative errno with *why filled. */
-static int tell(struct arguments *a, struct film *film, struct output *output, struct fail *why)
+static int report_calls(struct arguments *a, struct film *film, struct output *output,
+			struct fail *why)
 {
 	const struct question *q = &a->answer.question;
 	/* what is said where nothing is left needs of a view no more than this */
@@ -437,7 +438,7 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 	format = a->answer.format;
 	if (!shown)
 		shown = cmd_check_terminal(format, &output, why);
-	if (!shown && show_tells_slices(format, film, a->answer.question.event))
+	if (!shown && show_has_slices(format, film, a->answer.question.event))
 		shown = show_slices(a, film, &output, why);
 	else if (!shown && format->slices && !format->story)
 		shown = fail(why, -EINVAL, "'stackcam record -e threads' records them",
@@ -445,8 +446,8 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 			     a->answer.question.event ? "this event has none"
 						      : "the film has none");
 	else if (!shown)
-		shown = show_tells_story(format, film, a->answer.question.event)
-				? tell(a, film, &output, why)
+		shown = show_has_story(format, film, a->answer.question.event)
+				? report_calls(a, film, &output, why)
 			: format->times ? show_times(a, film, &output, why)
 					: show(a, film, &output, why);
 	err = output_close(&output, !shown, shown ? NULL : why);

@@ -179,7 +179,7 @@ static bool find_wanted(struct naming *n)
 	return true;
 }
 
-static void take_names(void *context, size_t index, const struct symbol_name *names, size_t count)
+static void add_names(void *context, size_t index, const struct symbol_name *names, size_t count)
 {
 	struct naming *n = context;
 	uint32_t id = n->part[index].frame;
@@ -249,7 +249,7 @@ static void ask_cubins(struct naming *n, const uint64_t *addresses, size_t count
 
 		if (cubin_names_find(&names, &found->lines, &found->cubin, addresses[i],
 				     film->functions[frame->function].name))
-			take_names(n, i, names.at, names.count);
+			add_names(n, i, names.at, names.count);
 		cubin_names_free(&names);
 	}
 }
@@ -278,7 +278,7 @@ static int ask_image(struct naming *n, const uint64_t *addresses, size_t count, 
 		return fail(why, 0, NULL,
 			    "it has no build id that a file could be known by; --force uses the "
 			    "file of that path");
-	err = symbols_of_image(n->symbols, &asked, addresses, count, take_names, n, why);
+	err = symbols_of_image(n->symbols, &asked, addresses, count, add_names, n, why);
 	if (!err)
 		fail(why, 0, NULL, "%s",
 		     asked.fd == -ESTALE ? "the file at that path is another build, with another "
@@ -286,7 +286,7 @@ static int ask_image(struct naming *n, const uint64_t *addresses, size_t count, 
 					 : symbols_missing(n->symbols));
 	n->another_build |= asked.fd == -ESTALE;
 	if (!err)
-		err = symbols_of_starts(n->symbols, &asked, addresses, n->starts, count, take_names,
+		err = symbols_of_starts(n->symbols, &asked, addresses, n->starts, count, add_names,
 					n, NULL);
 	if (asked.fd >= 0)
 		close(asked.fd);

@@ -145,7 +145,7 @@ static void say_recorder(void *context, struct server_recorder *recorder)
 
 /* The store */
 
-static void tell_store(void *context, const char *words)
+static void log_store(void *context, const char *words)
 {
 	(void)context;
 	host_say("%s", words);
@@ -172,7 +172,7 @@ static void store_settings(struct serve *serve, const struct serve_options *opti
 		.sums = options->sums,
 		.sums_cluster = options->sums_cluster,
 		.sums_ca = options->sums_ca,
-		.tell = tell_store,
+		.log = log_store,
 		.fetch = serve->archive ? fetch_film : NULL,
 		.cache_max = options->bucket_cache,
 		.context = serve,
@@ -506,7 +506,7 @@ static int run(struct serve *serve)
 	struct fail why = {0}, ended = {0};
 	int err = 0;
 
-	until.signals = until_take_signals(&why);
+	until.signals = until_block_signals(&why);
 	if (until.signals < 0)
 		err = until.signals;
 	if (!err && serve->options.debuginfod)

@@ -164,7 +164,7 @@ static const struct option long_options[] = {
 };
 
 /* "127.0.0.1:7171", "[::1]:7171", "localhost:80"; the port may be missing. */
-static int take_listen(struct serve_options *o, const char *value, struct fail *why)
+static int parse_listen(struct serve_options *o, const char *value, struct fail *why)
 {
 	const char *colon = strrchr(value, ':'), *port = NULL;
 	size_t length = strlen(value);
@@ -198,7 +198,7 @@ bad:
 		    "--listen takes an address and a port such as 127.0.0.1:7171 or [::]:7171");
 }
 
-static int take_number(struct serve_options *o, int option, const char *value, struct fail *why)
+static int parse_number(struct serve_options *o, int option, const char *value, struct fail *why)
 {
 	uint64_t number;
 
@@ -241,16 +241,16 @@ static int take_number(struct serve_options *o, int option, const char *value, s
 	return 0;
 }
 
-static int take_value(void *context, int option, const char *value, struct fail *why)
+static int parse_value(void *context, int option, const char *value, struct fail *why)
 {
 	struct serve_options *o = context;
-	int taken = camera_take_option(&o->camera, option, value, why);
+	int taken = camera_parse_option(&o->camera, option, value, why);
 
 	if (taken <= 0)
 		return taken;
 	switch (option) {
 	case OPT_LISTEN:
-		return take_listen(o, value, why);
+		return parse_listen(o, value, why);
 	case OPT_TLS_CERT:
 		o->tls_certificate = value;
 		return 0;
@@ -303,7 +303,7 @@ static int take_value(void *context, int option, const char *value, struct fail 
 		o->read_open = true;
 		return 0;
 	default:
-		return take_number(o, option, value, why);
+		return parse_number(o, option, value, why);
 	}
 }
 
@@ -328,11 +328,11 @@ static int check(const struct serve_options *o)
 	return 0;
 }
 
-static void file_taken(void *context)
+static void file_read(void *context)
 {
 	struct serve_options *o = context;
 
-	camera_file_taken(&o->camera);
+	camera_file_read(&o->camera);
 }
 
 int serve_options_read(int argc, char **argv, struct serve_options *o)
@@ -343,8 +343,8 @@ int serve_options_read(int argc, char **argv, struct serve_options *o)
 		.short_options = "+:e:F:h",
 		.options = long_options,
 		.common = &o->common,
-		.take = take_value,
-		.file_taken = file_taken,
+		.parse_own = parse_value,
+		.file_read = file_read,
 		.context = o,
 	};
 	int status;

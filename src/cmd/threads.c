@@ -83,9 +83,9 @@ static const struct option long_options[] = {
 };
 
 /* Returns 0 or an exit status. */
-static int take_option(struct arguments *a, int option, char **argv)
+static int parse_option(struct arguments *a, int option, char **argv)
 {
-	int status = recording_take_option("threads", option, &a->common);
+	int status = recording_parse_option("threads", option, &a->common);
 
 	if (status >= 0)
 		return status;
@@ -130,7 +130,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, RECORDING_SHORT_TARGETS "h", long_options,
 				     NULL)) != -1) {
-		status = take_option(a, option, argv);
+		status = parse_option(a, option, argv);
 		if (status || a->help)
 			return status;
 	}

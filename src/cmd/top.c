@@ -126,12 +126,12 @@ struct top {
 	uint64_t drawn;
 };
 
-/* Takes one option. Returns 0, or an exit status with all said. */
-static int take_option(int option, char **argv, struct top *top)
+/* Parses one option. Returns 0, or an exit status with all said. */
+static int parse_option(int option, char **argv, struct top *top)
 {
 	struct fail why;
 	/* -d is a delay here */
-	int status = option == 'd' ? -1 : recording_take_option("top", option, &top->common);
+	int status = option == 'd' ? -1 : recording_parse_option("top", option, &top->common);
 
 	if (status >= 0)
 		return status;
@@ -173,7 +173,7 @@ static int parse(int argc, char **argv, struct top *top)
 			cmd_print_help(help);
 			exit(0);
 		}
-		status = take_option(option, argv, top);
+		status = parse_option(option, argv, top);
 		if (status)
 			return status;
 	}
@@ -194,7 +194,7 @@ static int parse(int argc, char **argv, struct top *top)
 /* -- films ------------------------------------------------------------------------------------- */
 
 /* By the thread that closes films. */
-static void film_closed(void *context, const struct reel_taken *taken)
+static void film_closed(void *context, const struct reel_closed_film *taken)
 {
 	struct top *top = context;
 
@@ -529,7 +529,7 @@ int cmd_top(int argc, char **argv)
 		goto out;
 	gethostname(host, sizeof(host) - 1);
 	cmd_put_command(&command, argc, argv);
-	signals = until_take_signals(&why);
+	signals = until_block_signals(&why);
 	err = signals < 0 ? signals : 0;
 	top.closed = eventfd(0, EFD_CLOEXEC);
 	if (!err && top.closed < 0)

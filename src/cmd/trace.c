@@ -80,9 +80,9 @@ static void print_call(void *context, const struct call_heard *heard)
 		struct call_line gap = line;
 
 		gap.kind = CALL_GAP;
-		call_long_take(context, &gap);
+		call_long_add(context, &gap);
 	}
-	call_long_take(context, &line);
+	call_long_add(context, &line);
 	free(values);
 }
 
@@ -124,7 +124,7 @@ static int inspect_calls(struct trace_options *o, struct calls *calls,
 	options.redaction = (struct inspect_redaction){o->redacted.at, o->redacted.count};
 	err = inspect_new(&options, inspect, why);
 	if (!err)
-		calls_take_args_of(calls, *inspect);
+		calls_set_inspect(calls, *inspect);
 	return err;
 }
 
@@ -308,7 +308,7 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 	struct call_lines *lines = NULL;
 	struct call_long *filter = NULL;
 	struct command_options start = recording_command(&o->common);
-	struct inspect_traced traced = {.first = calls_first_function(), .take = calls_args_take};
+	struct inspect_traced traced = {.first = calls_first_function(), .emit = calls_args_add};
 	struct inspect *inspect = NULL;
 	struct calls *calls = NULL;
 	FILE *out = NULL;

@@ -183,7 +183,7 @@ static int add_pattern(struct trace_options *o, bool include, bool is_library)
 }
 
 /* A time such as 10us as nanoseconds. Returns 0 or an exit status with all said. */
-static int take_time(const char *option, uint64_t *ns)
+static int parse_time(const char *option, uint64_t *ns)
 {
 	if (!text_parse_time(optarg, 1000000000, ns) && *ns)
 		return 0;
@@ -191,7 +191,7 @@ static int take_time(const char *option, uint64_t *ns)
 			 optarg);
 }
 
-static int take_number(const char *option, uint64_t min, uint64_t max, uint64_t *number)
+static int parse_number(const char *option, uint64_t min, uint64_t max, uint64_t *number)
 {
 	if (!text_parse_u64(optarg, min, max, number))
 		return 0;
@@ -199,7 +199,7 @@ static int take_number(const char *option, uint64_t min, uint64_t max, uint64_t 
 			 (unsigned long long)min, (unsigned long long)max, optarg);
 }
 
-static int take_exit(struct trace_options *o)
+static int parse_exit(struct trace_options *o)
 {
 	static const char *const names[] = {
 		[PROBE_WISH_AUTO] = "auto",
@@ -219,7 +219,7 @@ static int take_exit(struct trace_options *o)
 }
 
 /* Options of the live tree. Returns 1: it was none of them. */
-static int take_line_option(int option, struct trace_options *o)
+static int parse_line_option(int option, struct trace_options *o)
 {
 	uint64_t number;
 	int status;
@@ -253,7 +253,7 @@ static int take_line_option(int option, struct trace_options *o)
 		o->no_color = true;
 		return 0;
 	case OPT_MAX_DEPTH:
-		status = take_number("max-depth", 1, 65535, &number);
+		status = parse_number("max-depth", 1, 65535, &number);
 		o->lines.max_depth = status ? 0 : (unsigned int)number;
 		return status;
 	default:
@@ -264,7 +264,7 @@ static int take_line_option(int option, struct trace_options *o)
 /*
  * Options of what is traced. Returns 0, or an exit status with all said; -1: it was none of them.
  */
-static int take_call_option(int option, struct trace_options *o)
+static int parse_call_option(int option, struct trace_options *o)
 {
 	struct fail why = {0};
 	uint64_t number;
@@ -286,19 +286,19 @@ static int take_call_option(int option, struct trace_options *o)
 	case OPT_INSIDE:
 		return vec_push(&o->inside, optarg) ? 0 : cmd_usage("trace", "too many libraries");
 	case OPT_LIMIT:
-		status = take_number("limit", 1, 1000000, &number);
+		status = parse_number("limit", 1, 1000000, &number);
 		o->calls.plan.limit = status ? 0 : number;
 		return status;
 	case OPT_EXIT:
-		return take_exit(o);
+		return parse_exit(o);
 	case OPT_DEPTH:
-		status = take_number("depth", 1, 65535, &number);
+		status = parse_number("depth", 1, 65535, &number);
 		o->calls.depth = status ? 0 : (uint32_t)number;
 		return status;
 	case OPT_MIN_TIME:
-		return take_time("min-time", &o->calls.shortest);
+		return parse_time("min-time", &o->calls.shortest);
 	case OPT_SLOWER:
-		return take_time("slower", &o->calls.slower);
+		return parse_time("slower", &o->calls.slower);
 	case OPT_UNDER:
 		o->calls.plan.under = optarg;
 		return 0;
@@ -320,22 +320,22 @@ static int take_call_option(int option, struct trace_options *o)
 		o->calls.summary = true;
 		return 0;
 	case OPT_MAX_RATE:
-		return take_number("max-rate", 0, 1000000000, &o->calls.max_rate);
+		return parse_number("max-rate", 0, 1000000000, &o->calls.max_rate);
 	default:
 		return -1;
 	}
 }
 
-static int take_option(int option, char **argv, struct trace_options *o)
+static int parse_option(int option, char **argv, struct trace_options *o)
 {
-	int status = recording_take_option("trace", option, &o->common);
+	int status = recording_parse_option("trace", option, &o->common);
 
 	if (status >= 0)
 		return status;
-	status = take_call_option(option, o);
+	status = parse_call_option(option, o);
 	if (status >= 0)
 		return status;
-	status = take_line_option(option, o);
+	status = parse_line_option(option, o);
 	if (status != 1)
 		return status;
 	switch (option) {
@@ -395,7 +395,7 @@ int trace_options_parse(int argc, char **argv, struct trace_options *o)
 			fputs(help, stdout);
 			exit(0);
 		}
-		status = take_option(option, argv, o);
+		status = parse_option(option, argv, o);
 		if (status)
 			return status;
 	}

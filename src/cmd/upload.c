@@ -123,7 +123,7 @@ static int pack(struct buf *lines, char **packed, size_t *size)
 	if (!out)
 		return -ENOMEM;
 	gzip_start(&z, out);
-	gzip_take(&z, lines);
+	gzip_add(&z, lines);
 	err = gzip_finish(&z);
 	return fclose(out) && !err ? -ENOMEM : err;
 }

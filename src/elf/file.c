@@ -42,7 +42,7 @@ static size_t segment_size(const struct elf_file *f)
 	return f->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
 }
 
-static void take_header(struct elf_file *f, const Elf64_Ehdr *e, struct header *h)
+static void set_header(struct elf_file *f, const Elf64_Ehdr *e, struct header *h)
 {
 	f->type = e->e_type;
 	f->machine = e->e_machine;
@@ -86,7 +86,7 @@ static bool read_header(struct elf_file *f, struct header *h, bool *is_cut)
 		};
 	}
 	*is_cut = false;
-	take_header(f, &wide, h);
+	set_header(f, &wide, h);
 	return true;
 }
 
@@ -95,7 +95,7 @@ static size_t section_size(const struct elf_file *f)
 	return f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
 }
 
-static void take_section(const struct elf_file *f, const uint8_t *header, struct elf_section *s)
+static void read_section(const struct elf_file *f, const uint8_t *header, struct elf_section *s)
 {
 	Elf64_Shdr h;
 	Elf32_Shdr h32;
@@ -124,7 +124,7 @@ static bool read_first_section(const struct elf_file *f, uint64_t offset, struct
 
 	if (!elf_file_read(f, offset, header, section_size(f)))
 		return false;
-	take_section(f, header, first);
+	read_section(f, header, first);
 	return true;
 }
 
@@ -146,7 +146,7 @@ static int read_section_headers(struct elf_file *f, uint64_t offset, uint32_t co
 	if (elf_file_read(f, offset, headers, count * section_size(f)))
 		f->section_count = count;
 	for (i = 0; i < f->section_count; i++)
-		take_section(f, headers + i * section_size(f), &f->sections[i]);
+		read_section(f, headers + i * section_size(f), &f->sections[i]);
 	free(headers);
 	return 0;
 }
@@ -202,7 +202,7 @@ const struct elf_section *elf_file_section(const struct elf_file *f, const char 
 	return NULL;
 }
 
-bool elf_file_take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, uint64_t align,
+bool elf_file_read_build_id(struct elf_file *f, uint64_t offset, uint64_t size, uint64_t align,
 			    int *left)
 {
 	const uint64_t mask = align == 8 ? 7 : 3;
@@ -263,17 +263,17 @@ static void find_build_id(struct elf_file *f)
 	Elf64_Phdr segment;
 	uint32_t i;
 
-	if (usual && elf_file_take_build_id(f, usual->offset, usual->size, 4, &left))
+	if (usual && elf_file_read_build_id(f, usual->offset, usual->size, 4, &left))
 		return;
 	for (i = 0; i < f->section_count; i++)
 		if (f->sections[i].type == SHT_NOTE &&
-		    elf_file_take_build_id(f, f->sections[i].offset, f->sections[i].size, 4, &left))
+		    elf_file_read_build_id(f, f->sections[i].offset, f->sections[i].size, 4, &left))
 			return;
 	if (f->section_count)
 		return;
 	for (i = 0; i < PROGRAM_HEADER_MAX && elf_file_segment(f, i, &segment); i++)
 		if (segment.p_type == PT_NOTE &&
-		    elf_file_take_build_id(f, segment.p_offset, segment.p_filesz, 4, &left))
+		    elf_file_read_build_id(f, segment.p_offset, segment.p_filesz, 4, &left))
 			return;
 }
 
@@ -510,7 +510,7 @@ const char *elf_strings_get(struct elf_strings *s, uint64_t at)
 }
 
 int elf_each_symbol(const struct elf_file *f, uint32_t type, uint64_t most,
-		    bool (*take)(void *context, const Elf64_Sym *symbol, struct elf_strings *names),
+		    bool (*emit)(void *context, const Elf64_Sym *symbol, struct elf_strings *names),
 		    void *context)
 {
 	const struct elf_section *table = elf_file_section_of_type(f, type);
@@ -527,7 +527,7 @@ int elf_each_symbol(const struct elf_file *f, uint32_t type, uint64_t most,
 		elf_strings_begin(names, f, &f->sections[table->link]);
 		elf_walk_begin(walk, f, table);
 		while (most-- > 0 && elf_walk_symbol(walk, &symbol) &&
-		       take(context, &symbol, names))
+		       emit(context, &symbol, names))
 			;
 	} else {
 		err = -ENOMEM;

@@ -61,7 +61,7 @@ bool elf_file_segment(const struct elf_file *f, uint32_t number, Elf64_Phdr *seg
  * Reads the build id from size bytes of notes at offset, in a section or segment of that alignment,
  * if it is among them. *left: number of notes that may still be read.
  */
-bool elf_file_take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, uint64_t align,
+bool elf_file_read_build_id(struct elf_file *f, uint64_t offset, uint64_t size, uint64_t align,
 			    int *left);
 #define ELF_NOTES_MAX 1024 /* most notes that are read in a file */
 
@@ -133,12 +133,12 @@ void elf_strings_begin(struct elf_strings *s, const struct elf_file *f,
 const char *elf_strings_get(struct elf_strings *s, uint64_t at);
 
 /*
- * Calls take() for at most `most` symbols of the table with a type (SHT_SYMTAB or SHT_DYNSYM),
+ * Calls emit() for at most `most` symbols of the table with a type (SHT_SYMTAB or SHT_DYNSYM),
  * until it returns false. names has the symbol's name at st_name. Returns 0, also without such a
  * table, or -ENOMEM.
  */
 int elf_each_symbol(const struct elf_file *f, uint32_t type, uint64_t most,
-		    bool (*take)(void *context, const Elf64_Sym *symbol, struct elf_strings *names),
+		    bool (*emit)(void *context, const Elf64_Sym *symbol, struct elf_strings *names),
 		    void *context);
 
 #endif

@@ -535,9 +535,9 @@ static bool find_relocations(const struct elf_image *image, uint64_t *offset, ui
 	return true;
 }
 
-/* Calls take() for each relative relocation until it returns false. */
+/* Calls emit() for each relative relocation until it returns false. */
 static int each_relative(const struct elf_image *image,
-			 bool (*take)(void *context, const Elf64_Rela *relocation), void *context)
+			 bool (*emit)(void *context, const Elf64_Rela *relocation), void *context)
 {
 	uint64_t offset, count, n, i;
 	Elf64_Rela *chunk;
@@ -554,7 +554,7 @@ static int each_relative(const struct elf_image *image,
 			break;
 		for (i = 0; more && i < n; i++)
 			if (ELF64_R_TYPE(chunk[i].r_info) == ARCH_RELOCATION_RELATIVE)
-				more = take(context, &chunk[i]);
+				more = emit(context, &chunk[i]);
 	}
 	free(chunk);
 	return 0;

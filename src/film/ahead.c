@@ -9,7 +9,7 @@
 /* What is taken is more work than what is made: two make enough for several that take. */
 #define MAKERS_MAX 2
 
-struct taker {
+struct consumer {
 	struct run *run;
 	pthread_t thread;
 	unsigned int number;
@@ -25,17 +25,17 @@ struct run {
 	size_t made_as[AHEAD_PLACES]; /* the number that a place has, and 1 */
 	bool stop;
 	pthread_t makers[MAKERS_MAX];
-	unsigned int makers_started, takers_started;
-	struct taker takers[AHEAD_TAKERS_MAX];
+	unsigned int makers_started, consumers_started;
+	struct consumer consumers[AHEAD_CONSUMERS_MAX];
 };
 
-/* How many all takers have taken. */
+/* How many all consumers are done with. */
 static size_t taken_by_all(const struct run *r)
 {
-	size_t taken = r->takers[0].taken;
+	size_t taken = r->consumers[0].taken;
 
-	for (unsigned int i = 1; i < r->ahead->takers; i++)
-		taken = r->takers[i].taken < taken ? r->takers[i].taken : taken;
+	for (unsigned int i = 1; i < r->ahead->consumers; i++)
+		taken = r->consumers[i].taken < taken ? r->consumers[i].taken : taken;
 	return taken;
 }
 
@@ -69,7 +69,7 @@ static void *make_all(void *context)
 	return NULL;
 }
 
-/* False: another taker has ended it. */
+/* False: another consumer has ended it. */
 static bool await_made(struct run *r, size_t i)
 {
 	bool is_wanted;
@@ -91,27 +91,27 @@ static void stop(struct run *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void give_place(struct run *r, struct taker *taker)
+static void release_place(struct run *r, struct consumer *consumer)
 {
 	pthread_mutex_lock(&r->lock);
-	taker->taken++;
+	consumer->taken++;
 	pthread_cond_broadcast(&r->place);
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void *take_all(void *context)
+static void *consume_all(void *context)
 {
-	struct taker *taker = context;
-	struct run *r = taker->run;
+	struct consumer *consumer = context;
+	struct run *r = consumer->run;
 	const struct ahead *ahead = r->ahead;
 
 	for (size_t i = 0; i < ahead->count && await_made(r, i); i++) {
-		taker->err = ahead->take(ahead->context, taker->number, i);
-		if (taker->err) {
+		consumer->err = ahead->emit(ahead->context, consumer->number, i);
+		if (consumer->err) {
 			stop(r);
 			break;
 		}
-		give_place(r, taker);
+		release_place(r, consumer);
 	}
 	return NULL;
 }
@@ -122,8 +122,8 @@ static int run_alone(const struct ahead *ahead)
 
 	for (size_t i = 0; !err && i < ahead->count; i++) {
 		ahead->make(ahead->context, i);
-		for (unsigned int taker = 0; !err && taker < ahead->takers; taker++)
-			err = ahead->take(ahead->context, taker, i);
+		for (unsigned int consumer = 0; !err && consumer < ahead->consumers; consumer++)
+			err = ahead->emit(ahead->context, consumer, i);
 	}
 	return err;
 }
@@ -139,21 +139,21 @@ static void start_makers(struct run *r)
 }
 
 /* Nothing is made yet. False: not all of them could be started. */
-static bool start_takers(struct run *r)
+static bool start_consumers(struct run *r)
 {
-	for (unsigned int i = 0; i < r->ahead->takers; i++)
-		r->takers[i] = (struct taker){.run = r, .number = i};
-	for (unsigned int i = 1; i < r->ahead->takers; i++, r->takers_started++)
-		if (thread_spawn(&r->takers[i].thread, take_all, &r->takers[i]))
+	for (unsigned int i = 0; i < r->ahead->consumers; i++)
+		r->consumers[i] = (struct consumer){.run = r, .number = i};
+	for (unsigned int i = 1; i < r->ahead->consumers; i++, r->consumers_started++)
+		if (thread_spawn(&r->consumers[i].thread, consume_all, &r->consumers[i]))
 			return false;
 	return true;
 }
 
 static void join_all(struct run *r)
 {
-	while (r->takers_started) {
-		pthread_join(r->takers[r->takers_started].thread, NULL);
-		r->takers_started--;
+	while (r->consumers_started) {
+		pthread_join(r->consumers[r->consumers_started].thread, NULL);
+		r->consumers_started--;
 	}
 	while (r->makers_started)
 		pthread_join(r->makers[--r->makers_started], NULL);
@@ -163,17 +163,17 @@ static int run_together(struct run *r)
 {
 	int err = 0;
 
-	if (start_takers(r))
+	if (start_consumers(r))
 		start_makers(r);
 	if (!r->makers_started) {
 		stop(r);
 		join_all(r);
 		return run_alone(r->ahead);
 	}
-	take_all(&r->takers[0]);
+	consume_all(&r->consumers[0]);
 	join_all(r);
-	for (unsigned int i = 0; !err && i < r->ahead->takers; i++)
-		err = r->takers[i].err;
+	for (unsigned int i = 0; !err && i < r->ahead->consumers; i++)
+		err = r->consumers[i].err;
 	return err;
 }
 

@@ -77,8 +77,8 @@ static struct film_rows *begin_rows(struct film_pile *pile, uint64_t from, uint6
 }
 
 /* What is sorted is so as a whole, and cut into blocks then; else a list is a block. */
-static bool takes_more(const struct film_kind *kind, const struct film_rows *rows, uint64_t from,
-		       uint64_t to)
+static bool has_room(const struct film_kind *kind, const struct film_rows *rows, uint64_t from,
+		     uint64_t to)
 {
 	return kind->sorted ||
 	       (rows->count < FILM_BLOCK_MAX && rows->from == from && rows->to == to);
@@ -123,7 +123,7 @@ void *film_batch_rows(struct film_batch *batch, enum film_block_kind number, uin
 	struct film_rows *rows = pile->last;
 	size_t size = kind->layout.row_size, first, left;
 
-	if (!rows || !takes_more(kind, rows, from, to))
+	if (!rows || !has_room(kind, rows, from, to))
 		rows = begin_rows(pile, from, to);
 	if (!rows || (rows->count == rows->room && !grow(batch, kind, rows)))
 		return NULL;
@@ -139,7 +139,7 @@ void *film_batch_rows(struct film_batch *batch, enum film_block_kind number, uin
 	return rows->at + first * size;
 }
 
-struct film_spare film_batch_take_spare(struct film_batch *batch)
+struct film_spare film_batch_steal_spare(struct film_batch *batch)
 {
 	struct film_spare spare = {0};
 	struct film_rows *of = NULL;

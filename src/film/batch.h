@@ -122,10 +122,10 @@ uint64_t film_batch_samples(const struct film_batch *batch);
 size_t film_batch_size(const struct film_batch *batch);
 
 /*
- * Takes the largest memory of rows out of a batch that was written, if it is worth being used
+ * Steals the largest memory of rows of a batch that was written, if it is worth being used
  * again, and not too much to be kept: null if there is none. The batch can only be freed then.
  */
-struct film_spare film_batch_take_spare(struct film_batch *batch);
+struct film_spare film_batch_steal_spare(struct film_batch *batch);
 
 void film_batch_free(struct film_batch *batch);
 

@@ -138,8 +138,8 @@ struct times {
 	size_t leaves, inner;
 };
 
-static bool take_time(struct calls_packer *p, struct times *t, const struct film_call *call,
-		      uint64_t before)
+static bool add_time(struct calls_packer *p, struct times *t, const struct film_call *call,
+		     uint64_t before)
 {
 	uint64_t start = call->end - call->duration;
 	struct call_run inner;
@@ -155,7 +155,7 @@ static bool take_time(struct calls_packer *p, struct times *t, const struct film
 	return call_runs_add(&p->runs, call->depth, start, call->waited);
 }
 
-static bool take_times(struct calls_packer *p, struct times *t, const struct film_call *calls)
+static bool add_times(struct calls_packer *p, struct times *t, const struct film_call *calls)
 {
 	const uint32_t *next = p->order.at;
 
@@ -165,7 +165,7 @@ static bool take_times(struct calls_packer *p, struct times *t, const struct fil
 
 		p->runs.open.count = 0;
 		for (i = 0; i < track->count; i++, next++) {
-			if (!take_time(p, t, &calls[*next], before))
+			if (!add_time(p, t, &calls[*next], before))
 				return false;
 			before = calls[*next].end;
 		}
@@ -185,7 +185,7 @@ static bool put_times(struct calls_packer *p, struct columns *c, const struct fi
 		.head = waited + 4 * count,
 	};
 
-	if (!take_times(p, &t, calls))
+	if (!add_times(p, &t, calls))
 		return false;
 	columns_put_numbers(c, waited, count);
 	if (t.leaves) {

@@ -83,7 +83,7 @@ int functions_pack(struct columns *c, const struct film_function *functions, siz
 	return columns_end(c);
 }
 
-static int take_names(struct column_reader *r, struct arena *texts, struct film_function *functions,
+static int read_names(struct column_reader *r, struct arena *texts, struct film_function *functions,
 		      uint64_t *lengths, size_t count)
 {
 	if (column_reader_get(r, lengths, count))
@@ -121,9 +121,9 @@ int functions_unpack(struct column_reader *r, const void *data, size_t size, uin
 	err = column_reader_begin(r, data, size, count, layout->count + 1,
 				  FILM_BLOCK_TEXT_MAX + FILM_TEXT_MAX);
 	if (!err)
-		err = layout_take(r, layout, &limits, 0, cells, count, numbers);
+		err = layout_read(r, layout, &limits, 0, cells, count, numbers);
 	if (!err)
-		err = take_names(r, texts, functions, numbers, count);
+		err = read_names(r, texts, functions, numbers, count);
 	free(numbers);
 	return err ? err : column_reader_end(r);
 }

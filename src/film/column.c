@@ -396,7 +396,7 @@ static int get_planes(struct bytes *b, uint64_t base, uint64_t *values, size_t c
 
 	if (width > 8)
 		return -EBADMSG;
-	planes = bytes_take(b, width * count);
+	planes = bytes_read(b, width * count);
 	if (!planes || b->failed)
 		return -EBADMSG;
 	for (size_t from = 0; from < count; from += NUMBERS_AT_ONCE) {
@@ -477,7 +477,7 @@ int column_reader_get(struct column_reader *r, uint64_t *values, size_t count)
 
 const void *column_reader_bytes(struct column_reader *r, size_t count)
 {
-	return bytes_take(&r->left, count);
+	return bytes_read(&r->left, count);
 }
 
 int column_reader_end(const struct column_reader *r)

@@ -76,7 +76,7 @@ static int write_row(struct film_disk *d, struct bytes *rows)
 			rc = sqlite3_bind_int64(statement, i, (sqlite3_int64)value);
 			continue;
 		}
-		bytes = bytes_take(rows, (size_t)value);
+		bytes = bytes_read(rows, (size_t)value);
 		if (*parameter == 't')
 			rc = sqlite3_bind_text(statement, i, bytes, (int)value, SQLITE_STATIC);
 		else
@@ -251,7 +251,7 @@ static struct film_batch *next_batch(struct film_disk *d)
 static void batch_done(struct film_disk *d, struct film_batch *batch, const struct fail *why)
 {
 	size_t size = film_batch_size(batch);
-	struct film_spare spare = film_batch_take_spare(batch), old;
+	struct film_spare spare = film_batch_steal_spare(batch), old;
 
 	pthread_mutex_lock(&d->lock);
 	old = d->spare;
@@ -283,7 +283,7 @@ static void *write_batches(void *context)
 	return NULL;
 }
 
-int film_disk_give(struct film_disk *d, struct film_batch *batch, bool wait, struct fail *why)
+int film_disk_queue(struct film_disk *d, struct film_batch *batch, bool wait, struct fail *why)
 {
 	size_t size = film_batch_size(batch);
 	uint64_t number;
@@ -509,7 +509,7 @@ void film_bytes_free(struct film_bytes *bytes)
 	*bytes = (struct film_bytes){0};
 }
 
-int film_disk_close_taking(struct film_disk *d, struct film_bytes *bytes, struct fail *why)
+int film_disk_close_in_memory(struct film_disk *d, struct film_bytes *bytes, struct fail *why)
 {
 	sqlite3_int64 size = 0;
 	int err;

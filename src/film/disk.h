@@ -31,7 +31,7 @@ int film_disk_start_in_memory(struct film_disk **disk, struct fail *why);
  * queued already that memory would grow without bound. Returns the error of an earlier batch (this
  * one when waiting); then nothing more is written.
  */
-int film_disk_give(struct film_disk *disk, struct film_batch *batch, bool wait, struct fail *why);
+int film_disk_queue(struct film_disk *disk, struct film_batch *batch, bool wait, struct fail *why);
 
 /* Memory for the rows of the next batch, which the caller owns; null: there is none. */
 struct film_spare film_disk_spare(struct film_disk *disk);
@@ -46,7 +46,7 @@ void film_disk_keep_aside(struct film_disk *disk);
 int film_disk_close(struct film_disk *disk, uint64_t *samples, struct fail *why);
 
 /* The same of one in memory: *bytes gets what the file would hold. */
-int film_disk_close_taking(struct film_disk *disk, struct film_bytes *bytes, struct fail *why);
+int film_disk_close_in_memory(struct film_disk *disk, struct film_bytes *bytes, struct fail *why);
 
 /*
  * film_disk_close() will remove the film, if it holds nothing that was observed, or in any case.

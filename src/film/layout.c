@@ -292,7 +292,7 @@ static void fill(const struct layout_cells *cells, uint64_t value, size_t count)
 	}
 }
 
-int layout_take(struct column_reader *r, const struct layout *layout,
+int layout_read(struct column_reader *r, const struct layout *layout,
 		const struct layout_limits *limits, uint64_t first,
 		const struct layout_cells *cells, size_t count, uint64_t *scratch)
 {
@@ -349,7 +349,7 @@ int layout_unpack(struct column_reader *r, const struct layout *layout,
 		cells[i] = layout_of_rows(layout, i, rows);
 	err = column_reader_begin(r, data, size, count, layout->count, 0);
 	if (!err)
-		err = layout_take(r, layout, limits, first, cells, count, scratch);
+		err = layout_read(r, layout, limits, first, cells, count, scratch);
 	free(scratch);
 	return err ? err : column_reader_end(r);
 }

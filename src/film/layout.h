@@ -132,10 +132,10 @@ void layout_put(struct columns *c, const struct layout *layout, uint64_t first, 
 		size_t count);
 
 /*
- * Takes the same apart into cells, one entry for each column. -EBADMSG: a number is not what it may
+ * Reads the same into cells, one entry for each column. -EBADMSG: a number is not what it may
  * be.
  */
-int layout_take(struct column_reader *r, const struct layout *layout,
+int layout_read(struct column_reader *r, const struct layout *layout,
 		const struct layout_limits *limits, uint64_t first,
 		const struct layout_cells *cells, size_t count, uint64_t *scratch);
 

@@ -20,7 +20,7 @@
 #define META_ROWS_MAX 96
 
 /* A row that holds a label: rows come in the order of their names, so the keys are sorted. */
-static void take_label(struct film_row *r, const char *key)
+static void read_label(struct film_row *r, const char *key)
 {
 	struct loader *l = r->context;
 	const char *value = row_text(r, 1);
@@ -37,20 +37,20 @@ static void take_label(struct film_row *r, const char *key)
 }
 
 /* One that not all films have. */
-static void take_settled(struct film_row *r)
+static void read_settled(struct film_row *r)
 {
 	loader_of(r)->film->settled = row_number(r, 1, UINT64_MAX);
 	loader_of(r)->meta_known--;
 }
 
 /* Films of earlier versions do not tell. */
-static void take_open(struct film_row *r)
+static void read_is_open(struct film_row *r)
 {
 	loader_of(r)->film->is_open = row_number(r, 1, UINT64_MAX) != 0;
 	loader_of(r)->meta_known--;
 }
 
-static void take_meta(struct film_row *r)
+static void read_meta(struct film_row *r)
 {
 	struct film_info *info = &loader_of(r)->film->info;
 	const char *name = (const char *)sqlite3_column_text(r->at, 0);
@@ -77,18 +77,18 @@ static void take_meta(struct film_row *r)
 	else if (!strcmp(name, "wall_offset"))
 		info->wall_offset = (int64_t)row_number(r, 1, UINT64_MAX);
 	else if (!strcmp(name, "settled"))
-		take_settled(r);
+		read_settled(r);
 	else if (!strcmp(name, "open"))
-		take_open(r);
+		read_is_open(r);
 	else
 		loader_of(r)->meta_known--;
 	if (name && !r->err && !strcmp(name, FILM_ROLES_ROW))
 		info->roles = row_text(r, 1);
 	if (name && !r->err && !strncmp(name, FILM_LABEL_ROW, strlen(FILM_LABEL_ROW)))
-		take_label(r, name + strlen(FILM_LABEL_ROW));
+		read_label(r, name + strlen(FILM_LABEL_ROW));
 }
 
-static void take_event(struct film_row *r)
+static void read_event(struct film_row *r)
 {
 	struct film_event event = {
 		.name = row_text(r, 1),
@@ -101,7 +101,7 @@ static void take_event(struct film_row *r)
 	push(r, events, event);
 }
 
-static void take_process(struct film_row *r)
+static void read_process(struct film_row *r)
 {
 	struct film_process process = {
 		.pid = row_number32(r, 1, UINT32_MAX),
@@ -126,7 +126,7 @@ static void take_process(struct film_row *r)
 	push(r, processes, process);
 }
 
-static void take_thread(struct film_row *r)
+static void read_thread(struct film_row *r)
 {
 	struct film_thread thread = {
 		.process = row_id(r, 1, loader_of(r)->processes.count),
@@ -140,7 +140,7 @@ static void take_thread(struct film_row *r)
 }
 
 /* The blocks of packed rows come before the rows: nothing is there yet but the unused entry. */
-static void take_processes(struct film_row *r)
+static void read_processes(struct film_row *r)
 {
 	struct loader *l = r->context;
 	const struct processes_texts texts = {l->replaced, &l->words_left, l->version};
@@ -159,7 +159,7 @@ static void take_processes(struct film_row *r)
 		l->processes.count += count;
 }
 
-static void take_threads(struct film_row *r)
+static void read_threads(struct film_row *r)
 {
 	struct loader *l = r->context;
 	const struct processes_texts texts = {l->replaced, &l->words_left, l->version};
@@ -178,7 +178,7 @@ static void take_threads(struct film_row *r)
 		l->threads.count += count;
 }
 
-static void take_image(struct film_row *r)
+static void read_image(struct film_row *r)
 {
 	struct film_image image = {
 		.kind = (enum film_image_kind)row_number32(r, 1, UINT8_MAX),
@@ -196,7 +196,7 @@ static void take_image(struct film_row *r)
 	push(r, images, image);
 }
 
-static void take_file(struct film_row *r)
+static void read_file(struct film_row *r)
 {
 	const char *path = row_text(r, 1);
 
@@ -204,7 +204,7 @@ static void take_file(struct film_row *r)
 	push(r, files, path);
 }
 
-static void take_loss(struct film_row *r)
+static void read_loss(struct film_row *r)
 {
 	struct film_loss loss = {
 		.event = row_id(r, 1, loader_of(r)->events.count),
@@ -216,7 +216,7 @@ static void take_loss(struct film_row *r)
 	push(r, losses, loss);
 }
 
-static void take_block(struct film_row *r)
+static void read_block(struct film_row *r)
 {
 	struct film_block block = {0};
 	uint64_t kind = row_number(r, 2, INT64_MAX);
@@ -245,32 +245,32 @@ static void take_block(struct film_row *r)
 
 static const struct load {
 	const char *table, *sql;
-	void (*take)(struct film_row *r);
+	void (*read)(struct film_row *r);
 	enum film_part part; /* the smallest that it belongs to */
 	int since;	     /* the version that it came with; 0: the first */
 	size_t next;	     /* place in struct loader; 0: it is read again */
 } loads[] = {
 	/* each before those that refer to it */
-	{AGAIN("meta", "name"), take_meta, FILM_PART_INFO},
-	{AGAIN("event", "id"), take_event, FILM_PART_LOSSES},
-	{AGAIN("processes", "id"), take_processes, .since = 2},
-	{AGAIN("process", "id"), take_process},
-	{AGAIN("threads", "id"), take_threads, .since = 2},
-	{AGAIN("thread", "id"), take_thread},
-	{ROWS("image", "*"), take_image, NEXT(images.count)},
-	{ROWS("file", "*"), take_file, NEXT(files.count)},
+	{AGAIN("meta", "name"), read_meta, FILM_PART_INFO},
+	{AGAIN("event", "id"), read_event, FILM_PART_LOSSES},
+	{AGAIN("processes", "id"), read_processes, .since = 2},
+	{AGAIN("process", "id"), read_process},
+	{AGAIN("threads", "id"), read_threads, .since = 2},
+	{AGAIN("thread", "id"), read_thread},
+	{ROWS("image", "*"), read_image, NEXT(images.count)},
+	{ROWS("file", "*"), read_file, NEXT(files.count)},
 	{ROWS("function", "*"), load_functions, NEXT(functions.count)},
 	{ROWS("frame", "*"), load_frames, NEXT(frames.count)},
 	{ROWS("name", "*"), load_names, NEXT(reading.next_name)},
 	{ROWS("start", "*"), load_starts, NEXT(reading.next_start)},
 	{ROWS("stack", "*"), load_stacks, NEXT(stacks.count)},
-	{AGAIN("loss", "id"), take_loss, FILM_PART_LOSSES},
+	{AGAIN("loss", "id"), read_loss, FILM_PART_LOSSES},
 	/* not data: it would be read from the disk with it */
-	{ROWS("block", "id, event, kind, t0, t1, n, total"), take_block, NEXT(reading.next_block)},
+	{ROWS("block", "id, event, kind, t0, t1, n, total"), read_block, NEXT(reading.next_block)},
 };
 
 /*
- * Takes the rows of a table that are not taken yet: take() pushes one and sets r->err if it cannot.
+ * Reads the rows of a table that are not read yet: read() pushes one and sets r->err if it cannot.
  */
 static int load_table(struct loader *l, const struct load *load)
 {
@@ -285,7 +285,7 @@ static int load_table(struct loader *l, const struct load *load)
 		rc = sqlite3_bind_int64(r.at, 1, (sqlite3_int64)*next);
 	if (rc == SQLITE_OK) {
 		while (!r.err && (rc = sqlite3_step(r.at)) == SQLITE_ROW)
-			load->take(&r);
+			load->read(&r);
 	}
 	if (!r.err && rc != SQLITE_DONE) {
 		film_read_failed(l->db, rc, l->path, l->why);
@@ -339,24 +339,24 @@ static int in_order(const void *a, const void *b)
 }
 
 /* Its arrays, to go on with them: those of a film of which nothing was loaded yet are empty. */
-#define TAKE_OVER(vec, from, n) ((vec)->at = (from), (vec)->count = (vec)->room = (n))
+#define MOVE_TABLE(vec, from, n) ((vec)->at = (from), (vec)->count = (vec)->room = (n))
 
-static void take_over(struct loader *l)
+static void move_tables(struct loader *l)
 {
 	struct film *film = l->film;
 	struct film_private *p = film->private;
 
-	TAKE_OVER(&l->events, film->events, film->event_count);
-	TAKE_OVER(&l->processes, film->processes, film->process_count);
-	TAKE_OVER(&l->threads, film->threads, film->thread_count);
-	TAKE_OVER(&l->images, film->images, film->image_count);
-	TAKE_OVER(&l->functions, film->functions, film->function_count);
-	TAKE_OVER(&l->frames, film->frames, film->frame_count);
-	TAKE_OVER(&l->stacks, film->stacks, film->stack_count);
-	TAKE_OVER(&l->inlines, film->inlines, film->inline_count);
-	TAKE_OVER(&l->losses, film->losses, film->loss_count);
-	TAKE_OVER(&l->files, p->files, p->file_count);
-	TAKE_OVER(&l->blocks, p->blocks, p->block_count);
+	MOVE_TABLE(&l->events, film->events, film->event_count);
+	MOVE_TABLE(&l->processes, film->processes, film->process_count);
+	MOVE_TABLE(&l->threads, film->threads, film->thread_count);
+	MOVE_TABLE(&l->images, film->images, film->image_count);
+	MOVE_TABLE(&l->functions, film->functions, film->function_count);
+	MOVE_TABLE(&l->frames, film->frames, film->frame_count);
+	MOVE_TABLE(&l->stacks, film->stacks, film->stack_count);
+	MOVE_TABLE(&l->inlines, film->inlines, film->inline_count);
+	MOVE_TABLE(&l->losses, film->losses, film->loss_count);
+	MOVE_TABLE(&l->files, p->files, p->file_count);
+	MOVE_TABLE(&l->blocks, p->blocks, p->block_count);
 	l->reading = p->reading;
 	p->reading = (struct film_reading){0};
 	/* all that is read from its first row */
@@ -466,7 +466,7 @@ int film_load(sqlite3 *db, const char *path, enum film_part part, struct film *f
 			   .replaced = &film->private->replaced};
 	int rc, err;
 
-	take_over(&l);
+	move_tables(&l);
 	/* one transaction: all tables as they were at one moment, also while the film is written */
 	rc = film_sql_run(db, "BEGIN");
 	err = rc == SQLITE_OK ? film_check_schema(db, path, &l.version, why)

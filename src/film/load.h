@@ -19,7 +19,7 @@ struct film_block {
 };
 
 /* An inlined call, and the number of the block of names that gave it. */
-struct film_given {
+struct film_inline_row {
 	struct film_inline call;
 	uint32_t block;
 };
@@ -28,8 +28,9 @@ struct film_given {
 struct film_reading {
 	/* the next row of tables whose rows are not numbered as what is in them */
 	size_t next_name, next_start, next_block;
-	vec(uint32_t) named_by;	      /* the block that names it, by frame */
-	vec(struct film_given) given; /* inlined calls, also those that a later block replaced */
+	vec(uint32_t) named_by; /* the block that names it, by frame */
+	vec(struct film_inline_row)
+		given; /* inlined calls, also those that a later block replaced */
 	/*
 	 * Bytes of text so far. In a sound file they are all different bytes of the file; rows that
 	 * share the same bytes could ask for any amount of memory. The next one: of function names,
@@ -77,11 +78,11 @@ int film_enter(struct film_private *p, struct fail *why);
 void film_leave(struct film_private *p);
 
 /*
- * Calls take() with each block of what was given as one kind, as film_each_calls() does: with the
+ * Calls emit() with each block of what was given as one kind, as film_each_calls() does: with the
  * its columns or rows. For callers that have them all, and ask kinds.h what they are.
  */
 int film_each_block(struct film *film, uint32_t event, enum film_block_kind kind,
-		    int (*take)(void *context, const struct film_unpacked *block), void *context,
+		    int (*emit)(void *context, const struct film_unpacked *block), void *context,
 		    struct fail *why);
 
 #endif

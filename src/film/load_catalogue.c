@@ -88,7 +88,7 @@ static void apply_name(struct film_row *r, const struct film_naming *naming)
 {
 	struct loader *l = r->context;
 	struct film_frame *frame = &l->frames.at[naming->frame];
-	struct film_given given = {
+	struct film_inline_row given = {
 		.call = {naming->frame, naming->depth, naming->function, l->files.at[naming->file],
 			 naming->line},
 		.block = (uint32_t)l->reading.next_name,

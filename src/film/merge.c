@@ -240,7 +240,7 @@ static int move_column(struct film_merge *merge, const struct film_unpacked *blo
 	return 0;
 }
 
-static int take_block(void *context, const struct film_unpacked *block)
+static int merge_block(void *context, const struct film_unpacked *block)
 {
 	struct film_merge *merge = context;
 	const struct film_kind *kind = block->kind;
@@ -274,7 +274,7 @@ static int add_events(struct film_merge *merge, struct film *film)
 		for (merge->kind = FILM_BLOCK_SAMPLES; !err && merge->kind < FILM_BLOCK_KINDS;
 		     merge->kind++) {
 			if (!film_kind(merge->kind)->beside)
-				err = film_each_block(film, event, merge->kind, take_block, merge,
+				err = film_each_block(film, event, merge->kind, merge_block, merge,
 						      merge->why);
 		}
 	}

@@ -306,7 +306,7 @@ static void add_name(const struct film *film, struct frame_names *names, uint32_
 	names->hash = hash_text(hash_text(names->hash + names->count, name), file) + line;
 }
 
-static void take_names(const struct film *film, uint32_t i, struct frame_names *names)
+static void read_names(const struct film *film, uint32_t i, struct frame_names *names)
 {
 	const struct film_frame *frame = &film->frames[i];
 	const struct film_inline *inlines;
@@ -401,7 +401,7 @@ static int map_frame(struct merge_ids *ids, uint32_t i, struct frame_names *name
 
 	if (frame->kind == FILM_FRAME_MARK)
 		return map_mark(ids, i);
-	take_names(ids->from, i, names);
+	read_names(ids->from, i, names);
 	if (ids->to->all_is_new) {
 		copy_frame(ids, i, names);
 		return 0;

@@ -174,8 +174,8 @@ static void put_turn(struct film_writer *w, uint32_t event, const struct film_tu
 		lost(w, LOST_PAUSE);
 }
 
-/* Takes at most *left of one of the times of a turn. */
-static uint64_t take_time(uint64_t *time, uint64_t *left)
+/* Cuts at most *left off one of the times of a turn. */
+static uint64_t cut_time(uint64_t *time, uint64_t *left)
 {
 	uint64_t part = *time < *left ? *time : *left;
 
@@ -195,10 +195,10 @@ static void put_parts(struct film_writer *w, uint32_t event, const struct film_t
 		uint64_t left = FILM_TURN_MAX;
 
 		part.end = start += FILM_TURN_MAX;
-		part.unseen = take_time(&rest.unseen, &left);
-		part.ran = take_time(&rest.ran, &left);
-		part.waited = take_time(&rest.waited, &left);
-		part.ready = take_time(&rest.ready, &left);
+		part.unseen = cut_time(&rest.unseen, &left);
+		part.ran = cut_time(&rest.ran, &left);
+		part.waited = cut_time(&rest.waited, &left);
+		part.ready = cut_time(&rest.ready, &left);
 		part.flags = (rest.flags | FILM_WAIT_OPEN) &
 			     ~(uint32_t)(FILM_TURN_ENDS | FILM_TURN_EXITS);
 		rest.flags &= ~(uint32_t)(FILM_TURN_BEGINS | FILM_WAIT_BEFORE);
@@ -212,10 +212,10 @@ static uint64_t cut_beginning(struct film_turn *turn, uint64_t time)
 {
 	uint64_t left = time;
 
-	take_time(&turn->unseen, &left);
-	take_time(&turn->ran, &left);
-	take_time(&turn->waited, &left);
-	take_time(&turn->ready, &left);
+	cut_time(&turn->unseen, &left);
+	cut_time(&turn->ran, &left);
+	cut_time(&turn->waited, &left);
+	cut_time(&turn->ready, &left);
 	return time - left;
 }
 

@@ -166,7 +166,7 @@ static void unpacked_free(struct unpacked *u)
 	free(u->words);
 }
 
-static int take_words(struct column_reader *r, const uint64_t *lengths,
+static int read_words(struct column_reader *r, const uint64_t *lengths,
 		      const struct processes_texts *texts, struct unpacked *u)
 {
 	for (size_t i = 0; i < u->word_count; i++) {
@@ -215,7 +215,7 @@ static int unpack(struct column_reader *r, const void *data, size_t size, size_t
 	for (size_t i = 0; !err && i < columns; i++)
 		err = column_reader_get(r, u->numbers + i * count, count);
 	if (!err)
-		err = take_words(r, lengths, texts, u);
+		err = read_words(r, lengths, texts, u);
 	free(lengths);
 	return err;
 }

@@ -96,18 +96,18 @@ uint32_t film_find_event(const struct film *film, const char *name);
 const struct film_inline *film_inlines_of(const struct film *film, uint32_t frame, size_t *count);
 
 /*
- * Calls take() with each block of samples of one event, in order of time. Blocks outside [from, to)
- * are not decompressed, and blocks that extend beyond it are cut. If take() returns a value other
+ * Calls emit() with each block of samples of one event, in order of time. Blocks outside [from, to)
+ * are not decompressed, and blocks that extend beyond it are cut. If emit() returns a value other
  * than 0, the walk ends and returns that value. Otherwise returns 0 or a negative errno with *why
- * filled. What take() gets is valid only until it returns.
+ * filled. What emit() gets is valid only until it returns.
  *
  * Waits can be read as samples, too: time is the wait's end, value its duration.
  *
- * While take() runs, another thread of the reader already reads the next block. Therefore take(),
+ * While emit() runs, another thread of the reader already reads the next block. Therefore emit(),
  * here and below, must not start another walk over the same film.
  */
 int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		      int (*take)(void *context, const struct film_samples *samples), void *context,
+		      int (*emit)(void *context, const struct film_samples *samples), void *context,
 		      struct fail *why);
 
 /*
@@ -116,7 +116,7 @@ int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t
  * whose frames may still get names.
  */
 int film_each_new_samples(struct film *film, uint32_t event, uint64_t after, uint64_t to,
-			  int (*take)(void *context, const struct film_samples *samples),
+			  int (*emit)(void *context, const struct film_samples *samples),
 			  void *context, struct fail *why);
 uint64_t film_block_count(const struct film *film);
 uint64_t film_settled_count(const struct film *film);
@@ -131,22 +131,22 @@ uint64_t film_event_until(const struct film *film, uint32_t event, uint64_t bloc
  * block are sorted by end in both cases.
  */
 int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t to, bool backwards,
-		    int (*take)(void *context, const struct film_calls *calls), void *context,
+		    int (*emit)(void *context, const struct film_calls *calls), void *context,
 		    struct fail *why);
 
 /* The same for waits that end in [from, to), with all of their columns, sorted by end. */
 int film_each_waits(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct film_waits *waits), void *context,
+		    int (*emit)(void *context, const struct film_waits *waits), void *context,
 		    struct fail *why);
 
 /* The same for waits for locks. */
 int film_each_locks(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct film_locks *locks), void *context,
+		    int (*emit)(void *context, const struct film_locks *locks), void *context,
 		    struct fail *why);
 
 /* The same for turns. */
 int film_each_turns(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct film_turns *turns), void *context,
+		    int (*emit)(void *context, const struct film_turns *turns), void *context,
 		    struct fail *why);
 
 enum {
@@ -155,36 +155,36 @@ enum {
 
 /*
  * Runs count walks over the turns at once, 1 to FILM_AT_ONCE_MAX: each has a context and a thread
- * of its own, which calls take() with all turns in order. If take() returns a value other than 0,
+ * of its own, which calls emit() with all turns in order. If emit() returns a value other than 0,
  * all walks end.
  */
 int film_each_turns_at_once(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-			    int (*take)(void *context, const struct film_turns *turns),
+			    int (*emit)(void *context, const struct film_turns *turns),
 			    void *const *contexts, unsigned int count, struct fail *why);
 
 /* The same for requests that end in [from, to), sorted by end. */
 int film_each_requests(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		       int (*take)(void *context, const struct film_requests *requests),
+		       int (*emit)(void *context, const struct film_requests *requests),
 		       void *context, struct fail *why);
 
 /* The same for the arguments and results of calls that end in [from, to). */
 int film_each_values(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		     int (*take)(void *context, const struct film_values *values), void *context,
+		     int (*emit)(void *context, const struct film_values *values), void *context,
 		     struct fail *why);
 
 /* The same for gauges of the machine whose intervals end in [from, to). */
 int film_each_gauges(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		     int (*take)(void *context, const struct film_gauges *gauges), void *context,
+		     int (*emit)(void *context, const struct film_gauges *gauges), void *context,
 		     struct fail *why);
 
 /* The same for parts of log lines; the parts of one line may come in any order. */
 int film_each_logs(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		   int (*take)(void *context, const struct film_logs *logs), void *context,
+		   int (*emit)(void *context, const struct film_logs *logs), void *context,
 		   struct fail *why);
 
 /* The same for kernels and copies of devices that end in [from, to), sorted by end. */
 int film_each_works(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct film_works *works), void *context,
+		    int (*emit)(void *context, const struct film_works *works), void *context,
 		    struct fail *why);
 
 /* The end of an event's last turn, without decompressing blocks; 0: none. */
@@ -219,14 +219,14 @@ uint64_t film_turn_count(struct film *film, uint32_t event);
 uint64_t film_sum_count(struct film *film, uint32_t event);
 
 /*
- * Call take() with each cost of a probe, and with each sum, in the order of writing. Sums are not
- * cut: take() gets all sums that overlap [from, to).
+ * Call emit() with each cost of a probe, and with each sum, in the order of writing. Sums are not
+ * cut: emit() gets all sums that overlap [from, to).
  */
 int film_each_probe(struct film *film, uint32_t event,
-		    int (*take)(void *context, const struct film_probe *probe), void *context,
+		    int (*emit)(void *context, const struct film_probe *probe), void *context,
 		    struct fail *why);
 int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		  int (*take)(void *context, const struct film_sum *sum), void *context,
+		  int (*emit)(void *context, const struct film_sum *sum), void *context,
 		  struct fail *why);
 
 /* Number and total value of all samples of an event, without decompressing blocks. */

@@ -34,7 +34,7 @@ enum film_role {
 	FILM_ROLE_TIMED_WAIT,	 /* sleeps by a condition that nothing signals */
 	FILM_ROLE_AWAITS,	 /* awaits a condition, and no lock */
 	/* takes the next piece of work, and does none: a condition that it awaits is for work */
-	FILM_ROLE_TAKES_WORK,
+	FILM_ROLE_GETS_WORK,
 	/* takes work and does it: what it awaits itself is for work, not what it calls does */
 	FILM_ROLE_WORK_LOOP,
 	/* the same, but what awaits has no name: what calls no function of its language is idle */

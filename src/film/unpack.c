@@ -54,8 +54,8 @@ static int make_room(struct film_unpacker *u, const struct film_kind *kind, size
 	return 0;
 }
 
-static int take(struct film_unpacker *u, const struct layout_limits *limits, const void *data,
-		size_t size, struct film_unpacked *unpacked)
+static int read_columns(struct film_unpacker *u, const struct layout_limits *limits,
+			const void *data, size_t size, struct film_unpacked *unpacked)
 {
 	const struct film_kind *kind = unpacked->kind;
 	const struct layout *layout = &kind->layout;
@@ -72,7 +72,7 @@ static int take(struct film_unpacker *u, const struct layout_limits *limits, con
 		cells[i] = film_unpacked_cells(unpacked, i);
 	err = column_reader_begin(&u->columns, data, size, count, layout->count, 0);
 	if (!err)
-		err = layout_take(&u->columns, layout, limits, 0, cells, count, u->scratch.at);
+		err = layout_read(&u->columns, layout, limits, 0, cells, count, u->scratch.at);
 	return err ? err : column_reader_end(&u->columns);
 }
 
@@ -124,7 +124,7 @@ int film_unpack(struct film_unpacker *u, const struct film_kind *kind,
 	*unpacked = (struct film_unpacked){.kind = kind, .span = *span};
 	if (!span->count)
 		return -EBADMSG;
-	err = take(u, limits, data, size, unpacked);
+	err = read_columns(u, limits, data, size, unpacked);
 	if (!err && kind->span == FILM_SPAN_TIMES && !times_ok(kind, &unpacked->view, span))
 		err = -EBADMSG;
 	if (!err && kind->total && total_of(unpacked) != span->total)

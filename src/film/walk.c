@@ -26,8 +26,9 @@ struct walk {
 	uint64_t from, to;
 	int64_t after, up_to; /* of ids: those above the first; up_to 0: all of these */
 	bool backwards;
-	/* Gives what is wanted of a block to the caller; returns what the caller's function did. */
-	int (*give)(const struct walk *walk, void *context, const struct film_unpacked *block);
+	/* Emits what is wanted of a block to the caller; returns what the caller's function did. */
+	int (*emit_block)(const struct walk *walk, void *context,
+			  const struct film_unpacked *block);
 	vec(const struct film_block *) wanted; /* in the order of walking */
 	struct got got[AHEAD_PLACES]; /* the next ones are taken apart while the caller has one */
 	union {
@@ -44,15 +45,15 @@ struct walk {
 		int (*probe)(void *context, const struct film_probe *probe);
 		int (*sum)(void *context, const struct film_sum *sum);
 		int (*block)(void *context, const struct film_unpacked *block);
-	} take;
+	} emit;
 	void *context;
-	void *const *contexts; /* of several takers, each in a thread; null: there is one */
-	unsigned int takers;
+	void *const *contexts; /* of several consumers, each in a thread; null: there is one */
+	unsigned int consumers;
 	struct fail *why;
 };
 
 /* Words for a block that could not be taken apart. */
-static int cannot_take(const struct walk *walk, int err, struct fail *why)
+static int fail_block(const struct walk *walk, int err, struct fail *why)
 {
 	char what[64];
 	const char *path = walk->film->private->path ? walk->film->private->path : "the film";
@@ -97,7 +98,7 @@ static int read_block(const struct walk *walk, const struct film_block *block, s
 	else if (rc == SQLITE_DONE)
 		wrong = -EBADMSG;
 	if (wrong)
-		err = cannot_take(walk, wrong, &got->why);
+		err = fail_block(walk, wrong, &got->why);
 	/* no lock is held while nothing is read, however long the caller takes */
 	sqlite3_reset(query);
 	return err;
@@ -142,13 +143,13 @@ static void make_block(void *context, size_t i)
 		film_view_cut(walk->kind, &got->block.view, walk->from, walk->to);
 }
 
-static int take_block(void *context, unsigned int taker, size_t i)
+static int consume_block(void *context, unsigned int consumer, size_t i)
 {
 	struct walk *walk = context;
 	struct got *got = &walk->got[i % AHEAD_PLACES];
 
 	/* all see it: the first one ends it, and says why */
-	if (got->err && taker)
+	if (got->err && consumer)
 		return 0;
 	if (got->err && walk->why)
 		*walk->why = got->why;
@@ -156,8 +157,8 @@ static int take_block(void *context, unsigned int taker, size_t i)
 		return got->err;
 	if (walk->kind->time && !got->block.view.count)
 		return 0;
-	return walk->give(walk, walk->contexts ? walk->contexts[taker] : walk->context,
-			  &got->block);
+	return walk->emit_block(walk, walk->contexts ? walk->contexts[consumer] : walk->context,
+				&got->block);
 }
 
 static int prepare_places(struct walk *walk)
@@ -185,15 +186,15 @@ static int walk_blocks(struct walk *walk)
 		[LAYOUT_FRAME] = walk->film->frame_count,
 	}};
 	if (!err && !list_wanted(walk))
-		err = cannot_take(walk, -ENOMEM, walk->why);
+		err = fail_block(walk, -ENOMEM, walk->why);
 	if (!err)
 		err = prepare_places(walk);
 	if (!err) {
 		struct ahead ahead = {
 			.count = walk->wanted.count,
 			.make = make_block,
-			.take = take_block,
-			.takers = walk->contexts ? walk->takers : 1,
+			.emit = consume_block,
+			.consumers = walk->contexts ? walk->consumers : 1,
 			.context = walk,
 		};
 
@@ -216,11 +217,11 @@ static bool has_blocks(const struct film *film, uint32_t event, uint32_t number)
 	return false;
 }
 
-static int give_samples(const struct walk *walk, void *context, const struct film_unpacked *block)
+static int emit_samples(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
 	struct film_samples samples = film_view_samples(walk->kind, &block->view);
 
-	return walk->take.samples(context, &samples);
+	return walk->emit.samples(context, &samples);
 }
 
 /* All that is a sample, kind by kind. */
@@ -232,7 +233,7 @@ static int each_samples(const struct walk *asked)
 		struct walk walk = *asked;
 
 		walk.number = number;
-		walk.give = give_samples;
+		walk.emit_block = emit_samples;
 		if (film_kind(number)->stack &&
 		    (number == FILM_BLOCK_SAMPLES || has_blocks(walk.film, walk.event, number)))
 			err = walk_blocks(&walk);
@@ -241,7 +242,7 @@ static int each_samples(const struct walk *asked)
 }
 
 int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		      int (*take)(void *context, const struct film_samples *samples), void *context,
+		      int (*emit)(void *context, const struct film_samples *samples), void *context,
 		      struct fail *why)
 {
 	return each_samples(&(struct walk){
@@ -249,14 +250,14 @@ int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t
 		.event = event,
 		.from = from,
 		.to = to,
-		.take.samples = take,
+		.emit.samples = emit,
 		.context = context,
 		.why = why,
 	});
 }
 
 int film_each_new_samples(struct film *film, uint32_t event, uint64_t after, uint64_t to,
-			  int (*take)(void *context, const struct film_samples *samples),
+			  int (*emit)(void *context, const struct film_samples *samples),
 			  void *context, struct fail *why)
 {
 	if (to <= after)
@@ -267,7 +268,7 @@ int film_each_new_samples(struct film *film, uint32_t event, uint64_t after, uin
 		.to = UINT64_MAX,
 		.after = (int64_t)after,
 		.up_to = to > INT64_MAX ? INT64_MAX : (int64_t)to,
-		.take.samples = take,
+		.emit.samples = emit,
 		.context = context,
 		.why = why,
 	});
@@ -328,13 +329,13 @@ uint64_t film_event_until(const struct film *film, uint32_t event, uint64_t bloc
 	return has > until ? has : until;
 }
 
-static int give_calls(const struct walk *walk, void *context, const struct film_unpacked *block)
+static int emit_calls(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
-	return walk->take.calls(context, &block->view.calls);
+	return walk->emit.calls(context, &block->view.calls);
 }
 
 int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t to, bool backwards,
-		    int (*take)(void *context, const struct film_calls *calls), void *context,
+		    int (*emit)(void *context, const struct film_calls *calls), void *context,
 		    struct fail *why)
 {
 	struct walk walk = {
@@ -344,8 +345,8 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
 		.from = from,
 		.to = to,
 		.backwards = backwards,
-		.give = give_calls,
-		.take.calls = take,
+		.emit_block = emit_calls,
+		.emit.calls = emit,
 		.context = context,
 		.why = why,
 	};
@@ -358,13 +359,13 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
  * event has any.
  */
 #define DEFINE_EACH(name, its_number)                                                       \
-	static int give_##name(const struct walk *walk, void *context,                      \
+	static int emit_##name(const struct walk *walk, void *context,                      \
 			       const struct film_unpacked *block)                           \
 	{                                                                                   \
-		return walk->take.name(context, &block->view.name);                         \
+		return walk->emit.name(context, &block->view.name);                         \
 	}                                                                                   \
 	int film_each_##name(struct film *film, uint32_t event, uint64_t from, uint64_t to, \
-			     int (*take)(void *context, const struct film_##name *name),    \
+			     int (*emit)(void *context, const struct film_##name *name),    \
 			     void *context, struct fail *why)                               \
 	{                                                                                   \
 		struct walk walk = {                                                        \
@@ -373,8 +374,8 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
 			.event = event,                                                     \
 			.from = from,                                                       \
 			.to = to,                                                           \
-			.give = give_##name,                                                \
-			.take.name = take,                                                  \
+			.emit_block = emit_##name,                                          \
+			.emit.name = emit,                                                  \
 			.context = context,                                                 \
 			.why = why,                                                         \
 		};                                                                          \
@@ -396,7 +397,7 @@ DEFINE_EACH(logs, FILM_BLOCK_LOGS)
 DEFINE_EACH(works, FILM_BLOCK_WORKS)
 
 int film_each_turns_at_once(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-			    int (*take)(void *context, const struct film_turns *turns),
+			    int (*emit)(void *context, const struct film_turns *turns),
 			    void *const *contexts, unsigned int count, struct fail *why)
 {
 	struct walk walk = {
@@ -405,10 +406,10 @@ int film_each_turns_at_once(struct film *film, uint32_t event, uint64_t from, ui
 		.event = event,
 		.from = from,
 		.to = to,
-		.give = give_turns,
-		.take.turns = take,
+		.emit_block = emit_turns,
+		.emit.turns = emit,
 		.contexts = contexts,
-		.takers = count,
+		.consumers = count,
 		.why = why,
 	};
 
@@ -440,13 +441,13 @@ uint64_t film_turns_end(const struct film *film, uint32_t event)
 	return end;
 }
 
-static int give_probes(const struct walk *walk, void *context, const struct film_unpacked *block)
+static int emit_probes(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
 	const struct film_probe *probe = block->rows;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < block->row_count; i++)
-		err = walk->take.probe(context, &probe[i]);
+		err = walk->emit.probe(context, &probe[i]);
 	return err;
 }
 
@@ -461,15 +462,15 @@ static uint32_t kind_to_read(const struct film *film, uint32_t event, uint32_t n
 }
 
 int film_each_probe(struct film *film, uint32_t event,
-		    int (*take)(void *context, const struct film_probe *probe), void *context,
+		    int (*emit)(void *context, const struct film_probe *probe), void *context,
 		    struct fail *why)
 {
 	struct walk walk = {
 		.film = film,
 		.number = kind_to_read(film, event, FILM_BLOCK_PROBES),
 		.event = event,
-		.give = give_probes,
-		.take.probe = take,
+		.emit_block = emit_probes,
+		.emit.probe = emit,
 		.context = context,
 		.why = why,
 	};
@@ -477,18 +478,18 @@ int film_each_probe(struct film *film, uint32_t event,
 	return walk_blocks(&walk);
 }
 
-static int give_sums(const struct walk *walk, void *context, const struct film_unpacked *block)
+static int emit_sums(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
 	const struct film_sum *sum = block->rows;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < block->row_count; i++)
-		err = walk->take.sum(context, &sum[i]);
+		err = walk->emit.sum(context, &sum[i]);
 	return err;
 }
 
 int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		  int (*take)(void *context, const struct film_sum *sum), void *context,
+		  int (*emit)(void *context, const struct film_sum *sum), void *context,
 		  struct fail *why)
 {
 	struct walk walk = {
@@ -497,8 +498,8 @@ int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		.event = event,
 		.from = from,
 		.to = to,
-		.give = give_sums,
-		.take.sum = take,
+		.emit_block = emit_sums,
+		.emit.sum = emit,
 		.context = context,
 		.why = why,
 	};
@@ -506,13 +507,13 @@ int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 	return walk_blocks(&walk);
 }
 
-static int give_block(const struct walk *walk, void *context, const struct film_unpacked *block)
+static int emit_unpacked(const struct walk *walk, void *context, const struct film_unpacked *block)
 {
-	return walk->take.block(context, block);
+	return walk->emit.block(context, block);
 }
 
 int film_each_block(struct film *film, uint32_t event, enum film_block_kind kind,
-		    int (*take)(void *context, const struct film_unpacked *block), void *context,
+		    int (*emit)(void *context, const struct film_unpacked *block), void *context,
 		    struct fail *why)
 {
 	struct walk walk = {
@@ -520,8 +521,8 @@ int film_each_block(struct film *film, uint32_t event, enum film_block_kind kind
 		.number = kind_to_read(film, event, kind),
 		.event = event,
 		.to = UINT64_MAX,
-		.give = give_block,
-		.take.block = take,
+		.emit_block = emit_unpacked,
+		.emit.block = emit,
 		.context = context,
 		.why = why,
 	};

@@ -89,7 +89,7 @@ int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why
 		return 0;
 	}
 	next->spare = film_disk_spare(w->disk);
-	return film_disk_give(w->disk, batch, wait, why);
+	return film_disk_queue(w->disk, batch, wait, why);
 }
 
 bool film_continue(struct film_writer *w, const struct film_writer *before)
@@ -135,11 +135,11 @@ static int last_commit(struct film_writer *w, uint64_t now, struct fail *why)
 	return film_commit(w, now, true, why);
 }
 
-int film_close_taking(struct film_writer *w, uint64_t now, struct film_bytes *bytes,
-		      struct fail *why)
+int film_close_in_memory(struct film_writer *w, uint64_t now, struct film_bytes *bytes,
+			 struct fail *why)
 {
 	int err = last_commit(w, now, why);
-	int closed = film_disk_close_taking(w->disk, bytes, err ? NULL : why);
+	int closed = film_disk_close_in_memory(w->disk, bytes, err ? NULL : why);
 
 	free_writer(w);
 	return err ? err : closed;

@@ -29,7 +29,7 @@ int film_create(const char *path, const struct film_info *info, struct film_writ
 		struct fail *why);
 
 /*
- * Creates a film in memory. film_close_taking() returns the bytes that its file would have;
+ * Creates a film in memory. film_close_in_memory() returns the bytes that its file would have;
  * film_size() is their present number.
  */
 int film_create_in_memory(const struct film_info *info, struct film_writer **w, struct fail *why);
@@ -229,8 +229,8 @@ void film_bytes_free(struct film_bytes *bytes); /* a struct that is all zero is 
 /*
  * As film_close(), for a film in memory. The caller owns *bytes, which is all zero after an error.
  */
-int film_close_taking(struct film_writer *w, uint64_t now, struct film_bytes *bytes,
-		      struct fail *why);
+int film_close_in_memory(struct film_writer *w, uint64_t now, struct film_bytes *bytes,
+			 struct fail *why);
 
 /* Size of the film at the last commit, in bytes. */
 uint64_t film_size(const struct film_writer *w);

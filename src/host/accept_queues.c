@@ -64,8 +64,8 @@ void accept_queues_free(struct accept_queues *queues)
 }
 
 /* A listening socket: what its queue has is in rqueue, and what it takes in wqueue. */
-static int take_socket(void *context, const struct inet_diag_msg *socket,
-		       const struct tcp_info *tcp)
+static int check_socket(void *context, const struct inet_diag_msg *socket,
+			const struct tcp_info *tcp)
 {
 	struct accept_queues *queues = context;
 	struct queue *queue = queues->queues;
@@ -143,8 +143,8 @@ static void put_address(const struct inet_diag_msg *socket, char *to, size_t siz
 	snprintf(to, size, is_v6 ? "[%s]:%u" : "%s:%u", host, ntohs(socket->id.idiag_sport));
 }
 
-static void tell(const struct accept_queues *queues, const struct queue *queue, uint64_t now,
-		 const struct happening_listener *listener)
+static void notify_listener(const struct accept_queues *queues, const struct queue *queue,
+			    uint64_t now, const struct happening_listener *listener)
 {
 	struct happening happening = {
 		.kind = HAPPENING_QUEUE,
@@ -174,7 +174,7 @@ int accept_queues_look(struct accept_queues *queues, uint64_t now,
 	for (size_t i = 0; i < queues->count; i++)
 		queues->queues[i].is_seen = false;
 	queues->now = now;
-	err = tcp_list_each(queues->sockets, 1u << TCP_LISTEN, false, take_socket, queues);
+	err = tcp_list_each(queues->sockets, 1u << TCP_LISTEN, false, check_socket, queues);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot look at accept queues");
 	if (queues->left_out && !queues->said_left_out)
@@ -188,7 +188,7 @@ int accept_queues_look(struct accept_queues *queues, uint64_t now,
 			continue;
 		if (!queue->is_told && now - queue->since >= queues->full) {
 			queue->is_told = true;
-			tell(queues, queue, now, listener);
+			notify_listener(queues, queue, now, listener);
 		}
 		queues->queues[left++] = *queue;
 	}

@@ -19,7 +19,7 @@
 	(privilege(CAP_BPF) | privilege(CAP_SYS_PTRACE) | privilege(CAP_DAC_READ_SEARCH) | \
 	 privilege(CAP_CHECKPOINT_RESTORE) | privilege(CAP_SYSLOG))
 
-static int give_folder(const struct passwd *user, const struct drop_folder *folder,
+static int make_folder(const struct passwd *user, const struct drop_folder *folder,
 		       struct fail *why)
 {
 	if (mkdir(folder->path, 0700)) {
@@ -49,7 +49,7 @@ int drop_to_user(const char *name, const struct drop_folder *folders, unsigned i
 	if (user->pw_uid == geteuid())
 		return 0;
 	for (unsigned int i = 0; i < count; i++) {
-		int err = give_folder(user, &folders[i], why);
+		int err = make_folder(user, &folders[i], why);
 
 		if (err)
 			return err;

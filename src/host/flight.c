@@ -64,7 +64,7 @@ struct flight {
 
 	pthread_mutex_t lock; /* of all that follows */
 	pthread_cond_t changed;
-	vec(struct reel_taken) films; /* in order; closed, and not kept */
+	vec(struct reel_closed_film) films; /* in order; closed, and not kept */
 	struct want wants[WANTS_MAX];
 	size_t want_count;
 	uint64_t bytes, growing; /* of films; of the one that is recorded */
@@ -102,7 +102,7 @@ static void make_room(struct flight *flight)
 		flight->counts.bytes_most = flight->bytes + flight->growing;
 }
 
-static void take_film(void *context, const struct reel_taken *taken)
+static void keep_film(void *context, const struct reel_closed_film *taken)
 {
 	struct flight *flight = context;
 	struct film_bytes film = taken->film;
@@ -181,9 +181,9 @@ static uint64_t wall_of(uint64_t time)
 }
 
 /* With the lock released. Frees the films. */
-static int give_to_place(const struct flight *flight, const struct want *want,
-			 const struct reel_taken *taken, size_t count, struct flight_kept *kept,
-			 struct fail *why)
+static int deliver(const struct flight *flight, const struct want *want,
+		   const struct reel_closed_film *taken, size_t count, struct flight_kept *kept,
+		   struct fail *why)
 {
 	struct film_bytes *films = calloc(count + 1, sizeof(*films));
 	const struct event_list recorded =
@@ -247,8 +247,8 @@ static void answer(struct flight *flight, const struct want *want, int err,
 	pthread_cond_broadcast(&flight->changed);
 }
 
-/* Takes those out that the films have all of, in their order. Returns how many. */
-static size_t take_due(struct flight *flight, bool all, struct want due[WANTS_MAX])
+/* Pops those that the films have all of, in their order. Returns how many. */
+static size_t pop_due(struct flight *flight, bool all, struct want due[WANTS_MAX])
 {
 	size_t count = 0, left = 0;
 
@@ -286,11 +286,11 @@ static void say_due(const struct want *due, size_t count, bool are_marks,
 
 /* The first is why the film is kept, the others are marks in it. */
 static int keep_due(struct flight *flight, const struct want *due, size_t count,
-		    const struct reel_taken *films, size_t film_count, struct flight_kept *kept,
-		    struct fail *why)
+		    const struct reel_closed_film *films, size_t film_count,
+		    struct flight_kept *kept, struct fail *why)
 {
 	const struct flight_place *place = &flight->place;
-	int err = give_to_place(flight, &due[0], films, film_count, kept, why);
+	int err = deliver(flight, &due[0], films, film_count, kept, why);
 	struct fail ignored = {0};
 
 	for (size_t i = 1; i < count && !err && place->mark; i++)
@@ -307,8 +307,8 @@ static void keep_films(struct flight *flight)
 	struct flight_kept kept = {0};
 	struct fail why = {0};
 	int err = await_films(flight, &why);
-	size_t count = take_due(flight, err || flight->is_over, due), film_count = 0;
-	struct reel_taken *films = NULL;
+	size_t count = pop_due(flight, err || flight->is_over, due), film_count = 0;
+	struct reel_closed_film *films = NULL;
 	uint64_t bytes = 0;
 
 	if (!count)
@@ -466,7 +466,7 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 		.command = options->command,
 		.in_memory = true,
 		.bytes_max = options->bytes / FILM_PARTS,
-		.taken = take_film,
+		.taken = keep_film,
 		.grows = film_grows,
 		.happened = happened,
 		.limits = options->limits,

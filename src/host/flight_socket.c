@@ -146,8 +146,8 @@ void flight_socket_free(struct flight_socket *socket)
 	free(socket);
 }
 
-/* Takes the answer apart. */
-static int take_answer(const char *words, pid_t pid, char *path, size_t size, struct fail *why)
+/* Parses the answer. */
+static int parse_answer(const char *words, pid_t pid, char *path, size_t size, struct fail *why)
 {
 	if (!strncmp(words, "film ", 5) && (size_t)snprintf(path, size, "%s", words + 5) < size)
 		return 0;
@@ -168,5 +168,5 @@ int flight_socket_ask(pid_t pid, const char *reason, char *path, size_t size, st
 	if (!read_all(fd, words, sizeof(words), -1))
 		err = fail(why, -EIO, NULL, "process %d gave no answer", (int)pid);
 	close(fd);
-	return err ? err : take_answer(words, pid, path, size, why);
+	return err ? err : parse_answer(words, pid, path, size, why);
 }

@@ -52,13 +52,13 @@ struct recorder {
 	struct fail failed;
 };
 
-static void tell_trouble(void *context, const struct fail *why)
+static void report_trouble(void *context, const struct fail *why)
 {
 	(void)context;
 	host_say_fail(why, "; tried again until it works");
 }
 
-static void tell_works(void *context, uint64_t unwritten)
+static void report_works(void *context, uint64_t unwritten)
 {
 	char samples[32];
 
@@ -100,8 +100,8 @@ static int load(struct recorder *recorder, struct fail *why)
 		.bytes_max = options->bytes_max,
 		.taken = options->taken,
 		.grows = options->grows,
-		.trouble = tell_trouble,
-		.works = tell_works,
+		.trouble = report_trouble,
+		.works = report_works,
 		.context = options->context,
 	};
 

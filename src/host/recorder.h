@@ -54,7 +54,7 @@ struct recorder_options {
 	/* films in memory: as in struct reel_options */
 	bool in_memory;
 	uint64_t bytes_max;
-	void (*taken)(void *context, const struct reel_taken *taken);
+	void (*taken)(void *context, const struct reel_closed_film *taken);
 	void (*grows)(void *context, uint64_t bytes);
 	/* what happens: as in struct camera_options; with the same context */
 	void (*happened)(void *context, const struct happening *happening);

@@ -14,7 +14,7 @@
 #include "film/labels.h"
 #include "host/say.h"
 
-static int take_label(struct settings_common *common, const char *value, struct fail *why)
+static int parse_label(struct settings_common *common, const char *value, struct fail *why)
 {
 	if (!common->labels)
 		common->labels = calloc(1, FILM_LABELS_SIZE);
@@ -23,7 +23,7 @@ static int take_label(struct settings_common *common, const char *value, struct 
 	return film_labels_add(common->labels, FILM_LABELS_SIZE, value, why);
 }
 
-static int take_markers(struct settings_common *common, const char *value, struct fail *why)
+static int parse_markers(struct settings_common *common, const char *value, struct fail *why)
 {
 	struct sources_settings tried = sources_settings_usual();
 
@@ -31,7 +31,7 @@ static int take_markers(struct settings_common *common, const char *value, struc
 	return sources_set(&tried, "markers", value, why);
 }
 
-static int take(const struct settings *settings, int option, const char *value, struct fail *why)
+static int parse(const struct settings *settings, int option, const char *value, struct fail *why)
 {
 	struct settings_common *common = settings->common;
 	uint64_t number;
@@ -47,11 +47,11 @@ static int take(const struct settings *settings, int option, const char *value, 
 		common->config = value;
 		return 0;
 	case SETTING_LABEL:
-		return take_label(common, value, why);
+		return parse_label(common, value, why);
 	case SETTING_SERVICE:
 		return identity_add(common->identity, value, why);
 	case SETTING_MARKERS:
-		return take_markers(common, value, why);
+		return parse_markers(common, value, why);
 	case SETTING_KEEP_QUERY:
 		common->requests.keep_query = true;
 		return 0;
@@ -67,11 +67,11 @@ static int take(const struct settings *settings, int option, const char *value, 
 		common->frequency = (unsigned int)number;
 		return 0;
 	default:
-		return settings->take(settings->context, option, value, why);
+		return settings->parse_own(settings->context, option, value, why);
 	}
 }
 
-static int take_of_file(void *context, const char *name, const char *value, struct fail *why)
+static int parse_of_file(void *context, const char *name, const char *value, struct fail *why)
 {
 	const struct settings *settings = context;
 	const struct option *option = settings->options;
@@ -87,14 +87,14 @@ static int take_of_file(void *context, const char *name, const char *value, stru
 		return fail(why, -EINVAL, to_do, "'%s' needs a value", name);
 	if (option->has_arg == no_argument && value)
 		return fail(why, -EINVAL, to_do, "'%s' takes no value", name);
-	err = take(settings, option->val, value, why);
+	err = parse(settings, option->val, value, why);
 	if (err && why && !why->to_do[0])
 		snprintf(why->to_do, sizeof(why->to_do), "%s", to_do);
 	return err;
 }
 
-static enum settings_read take_command_line(const struct settings *settings, int argc, char **argv,
-					    bool before_file, struct fail *why)
+static enum settings_read parse_command_line(const struct settings *settings, int argc, char **argv,
+					     bool before_file, struct fail *why)
 {
 	int option;
 
@@ -109,7 +109,7 @@ static enum settings_read take_command_line(const struct settings *settings, int
 			return SETTINGS_HELP;
 		if (option == '?' || option == ':')
 			return SETTINGS_OPTION;
-		if (is_first == before_file && take(settings, option, optarg, why))
+		if (is_first == before_file && parse(settings, option, optarg, why))
 			return SETTINGS_USAGE;
 	}
 	if (optind >= argc)
@@ -128,17 +128,17 @@ enum settings_read settings_read(const struct settings *settings, int argc, char
 	common->events.yields = true;
 	if (identity_new(&common->identity, why))
 		return SETTINGS_FAILED;
-	done = take_command_line(settings, argc, argv, true, why);
+	done = parse_command_line(settings, argc, argv, true, why);
 	if (done != SETTINGS_READ)
 		return done;
 	if (common->config &&
-	    config_read(common->config, &common->text, take_of_file, (void *)settings, why))
+	    config_read(common->config, &common->text, parse_of_file, (void *)settings, why))
 		return SETTINGS_FAILED;
 	/* what the command line says counts more */
 	common->events.yields = true;
-	if (settings->file_taken)
-		settings->file_taken(settings->context);
-	return take_command_line(settings, argc, argv, false, why);
+	if (settings->file_read)
+		settings->file_read(settings->context);
+	return parse_command_line(settings, argc, argv, false, why);
 }
 
 void settings_free(struct settings_common *common)

@@ -67,9 +67,9 @@ struct settings {
 	 * All others. Returns 0 or a negative errno with *why filled. value lives as long as the
 	 * command line, or the file's text.
 	 */
-	int (*take)(void *context, int option, const char *value, struct fail *why);
+	int (*parse_own)(void *context, int option, const char *value, struct fail *why);
 	/* Called between the file and the command line that counts more; may be null. */
-	void (*file_taken)(void *context);
+	void (*file_read)(void *context);
 	void *context;
 };
 
@@ -83,7 +83,7 @@ enum settings_read {
 
 /*
  * Reads the command line and the file that it names into *common, whose numbers are set already,
- * and what take() fills. Called again (SIGHUP) it reads the file anew. The strings live as long as
+ * and what emit() fills. Called again (SIGHUP) it reads the file anew. The strings live as long as
  * argv and *common, which is to be freed in every case.
  */
 enum settings_read settings_read(const struct settings *settings, int argc, char **argv,

@@ -14,7 +14,7 @@
 
 #define MILLISECOND_NS 1000000u
 
-int until_take_signals(struct fail *why)
+int until_block_signals(struct fail *why)
 {
 	sigset_t set;
 	int fd;

@@ -14,13 +14,13 @@
  * are blocked in this one and all that it starts; SIGPIPE is ignored. Returns the descriptor that
  * they are read from, or a negative errno with *why filled.
  */
-int until_take_signals(struct fail *why);
+int until_block_signals(struct fail *why);
 
 /* From here on a second signal ends the process at once: its sender does not want to wait. */
 void until_let_signals_end(void);
 
 struct until {
-	int signals;		   /* of until_take_signals() */
+	int signals;		   /* of until_block_signals() */
 	uint64_t duration;	   /* ns; 0: any */
 	struct recorder *recorder; /* null: nothing is filmed */
 	/* Something beside it that may end, and what is to be done then, once, as all goes on. */

@@ -74,8 +74,8 @@ static int refuse_unknown(const char *name, uint32_t taken, struct fail *why)
 	return fail(why, -EINVAL, NULL, "unknown argument '%.64s'", name);
 }
 
-static int take_number(int i, const json_t *value, struct mcp_arguments *arguments,
-		       struct fail *why)
+static int parse_number(int i, const json_t *value, struct mcp_arguments *arguments,
+			struct fail *why)
 {
 	const struct row *row = &rows[i];
 	json_int_t number = json_integer_value(value);
@@ -91,7 +91,7 @@ static int take_number(int i, const json_t *value, struct mcp_arguments *argumen
 	return 0;
 }
 
-static int take_text(int i, const json_t *value, struct mcp_arguments *arguments, struct fail *why)
+static int parse_text(int i, const json_t *value, struct mcp_arguments *arguments, struct fail *why)
 {
 	const struct row *row = &rows[i];
 
@@ -104,8 +104,8 @@ static int take_text(int i, const json_t *value, struct mcp_arguments *arguments
 	return 0;
 }
 
-int mcp_arguments_take(const json_t *object, uint32_t taken, uint32_t needed,
-		       struct mcp_arguments *arguments, struct fail *why)
+int mcp_arguments_parse(const json_t *object, uint32_t taken, uint32_t needed,
+			struct mcp_arguments *arguments, struct fail *why)
 {
 	const char *name;
 	json_t *value;
@@ -119,8 +119,8 @@ int mcp_arguments_take(const json_t *object, uint32_t taken, uint32_t needed,
 
 		if (i < 0)
 			return refuse_unknown(name, taken, why);
-		err = rows[i].most ? take_number(i, value, arguments, why)
-				   : take_text(i, value, arguments, why);
+		err = rows[i].most ? parse_number(i, value, arguments, why)
+				   : parse_text(i, value, arguments, why);
 		if (err)
 			return err;
 	}
@@ -183,7 +183,7 @@ int mcp_arguments_question(const struct mcp_arguments *arguments, struct questio
 		const char *text = arguments->texts[options[i].argument];
 
 		if (text)
-			err = question_take(q, options[i].option, text, why);
+			err = question_parse(q, options[i].option, text, why);
 	}
 	return err;
 }

@@ -47,12 +47,12 @@ struct mcp_arguments {
 };
 
 /*
- * Takes the arguments of a tool: taken and needed are bits of those that it has, and that it cannot
- * do without. object: null: none were given. The strings are the object's. 0 or -EINVAL with *why
- * filled: one is unknown, of another type, too long, out of its range, or not there.
+ * Parses the arguments of a tool: taken and needed are bits of those that it has, and that it
+ * cannot do without. object: null: none were given. The strings are the object's. 0 or -EINVAL with
+ * *why filled: one is unknown, of another type, too long, out of its range, or not there.
  */
-int mcp_arguments_take(const json_t *object, uint32_t taken, uint32_t needed,
-		       struct mcp_arguments *arguments, struct fail *why);
+int mcp_arguments_parse(const json_t *object, uint32_t taken, uint32_t needed,
+			struct mcp_arguments *arguments, struct fail *why);
 
 /* The JSON schema of them, a value of that key. */
 void mcp_arguments_describe(struct json *j, const char *key, uint32_t taken, uint32_t needed);

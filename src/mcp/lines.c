@@ -34,21 +34,21 @@ static bool is_blank(const struct mcp_lines *lines)
 }
 
 static int end_line(struct mcp_lines *lines,
-		    int (*take)(void *context, const char *line, size_t size), void *context)
+		    int (*emit)(void *context, const char *line, size_t size), void *context)
 {
 	int err = 0;
 
 	if (lines->is_passing)
-		err = take(context, NULL, 0);
+		err = emit(context, NULL, 0);
 	else if (!is_blank(lines))
-		err = take(context, lines->at, lines->count);
+		err = emit(context, lines->at, lines->count);
 	lines->is_passing = false;
 	lines->count = 0;
 	return err;
 }
 
 int mcp_lines_add(struct mcp_lines *lines, const char *bytes, size_t size,
-		  int (*take)(void *context, const char *line, size_t size), void *context)
+		  int (*emit)(void *context, const char *line, size_t size), void *context)
 {
 	while (size) {
 		const char *end = memchr(bytes, '\n', size);
@@ -56,7 +56,7 @@ int mcp_lines_add(struct mcp_lines *lines, const char *bytes, size_t size,
 		int err = keep(lines, bytes, length);
 
 		if (!err && end)
-			err = end_line(lines, take, context);
+			err = end_line(lines, emit, context);
 		if (err)
 			return err;
 		length += end != NULL;

@@ -16,12 +16,12 @@ struct mcp_lines {
 };
 
 /*
- * Adds bytes, and calls take() with each line that ends in them, without its end; with a null line
- * for one that was too long. A blank line is none. A value of take() other than 0 ends it and is
+ * Adds bytes, and calls emit() with each line that ends in them, without its end; with a null line
+ * for one that was too long. A blank line is none. A value of emit() other than 0 ends it and is
  * returned. 0 or -ENOMEM.
  */
 int mcp_lines_add(struct mcp_lines *lines, const char *bytes, size_t size,
-		  int (*take)(void *context, const char *line, size_t size), void *context);
+		  int (*emit)(void *context, const char *line, size_t size), void *context);
 void mcp_lines_free(struct mcp_lines *lines);
 
 #endif

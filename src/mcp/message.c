@@ -284,7 +284,7 @@ static int refuse_revision(const struct message *m, const char *requested)
 }
 
 /* Which revision a request says that it is of; false: one that is unknown. */
-static bool take_revision(struct message *m, const char **requested)
+static bool parse_revision(struct message *m, const char **requested)
 {
 	const json_t *meta = json_object_get(m->params, "_meta");
 
@@ -321,7 +321,7 @@ static int answer(struct message *m)
 		return refuse(m->out, m->id, RPC_REQUEST, "method must be a string");
 	if (m->params && !json_is_object(m->params))
 		return refuse(m->out, m->id, RPC_PARAMS, "params must be an object");
-	if (!take_revision(m, &requested))
+	if (!parse_revision(m, &requested))
 		return refuse_revision(m, requested);
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 		if (!strcmp(methods[i].name, m->method))

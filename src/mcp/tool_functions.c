@@ -108,7 +108,7 @@ int mcp_tool_functions(struct mcp_call *call)
 	int err = mcp_ask(call, ROWS_USUAL, &asked);
 
 	if (!err && sort)
-		err = show_take_order(&options, sort, call->why);
+		err = show_parse_order(&options, sort, call->why);
 	if (!err)
 		err = report_make(asked.film, &asked.question, false, &report, call->why);
 	if (!err)

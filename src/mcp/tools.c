@@ -157,7 +157,7 @@ int mcp_tool_call(const struct mcp_tool *tool, const struct mcp_host *host, cons
 	int err;
 
 	*text = NULL;
-	err = mcp_arguments_take(arguments, tool->taken, tool->needed, &call.arguments, &why);
+	err = mcp_arguments_parse(arguments, tool->taken, tool->needed, &call.arguments, &why);
 	if (!err) {
 		call.out = open_memstream(text, &size);
 		if (!call.out)

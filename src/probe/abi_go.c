@@ -32,7 +32,7 @@ struct assign {
 	unsigned int integers, floats;
 };
 
-static bool take_register(struct assign *a, uint64_t offset, uint64_t size, bool is_float)
+static bool assign_register(struct assign *a, uint64_t offset, uint64_t size, bool is_float)
 {
 	struct value_param *p = a->param;
 	uint8_t reg = VALUE_REGISTER_FLOAT;
@@ -73,15 +73,15 @@ static bool assign(struct assign *a, uint32_t number, uint64_t at, int depth)
 	case VALUE_GO_STRING:
 	case VALUE_GO_INTERFACE:
 	case VALUE_GO_ANY:
-		return take_register(a, at, 8, false) && take_register(a, at + 8, 8, false);
+		return assign_register(a, at, 8, false) && assign_register(a, at + 8, 8, false);
 	case VALUE_GO_SLICE:
-		return take_register(a, at, 8, false) && take_register(a, at + 8, 8, false) &&
-		       take_register(a, at + 16, 8, false);
+		return assign_register(a, at, 8, false) && assign_register(a, at + 8, 8, false) &&
+		       assign_register(a, at + 16, 8, false);
 	case VALUE_FLOAT:
-		return take_register(a, at, type->size, true);
+		return assign_register(a, at, type->size, true);
 	case VALUE_COMPLEX:
-		return take_register(a, at, type->size / 2, true) &&
-		       take_register(a, at + type->size / 2, type->size / 2, true);
+		return assign_register(a, at, type->size / 2, true) &&
+		       assign_register(a, at + type->size / 2, type->size / 2, true);
 	case VALUE_INT:
 	case VALUE_UINT:
 	case VALUE_BOOL:
@@ -90,7 +90,7 @@ static bool assign(struct assign *a, uint32_t number, uint64_t at, int depth)
 	case VALUE_FUNCTION:
 	case VALUE_GO_MAP:
 	case VALUE_GO_CHAN:
-		return type->size <= 8 && take_register(a, at, type->size, false);
+		return type->size <= 8 && assign_register(a, at, type->size, false);
 	default:
 		return false;
 	}
@@ -157,7 +157,7 @@ static void place_dictionary(struct assign *a, struct list *l)
 	bool is_register;
 
 	a->param = &ignored;
-	is_register = l->has_registers && take_register(a, 0, 8, false);
+	is_register = l->has_registers && assign_register(a, 0, 8, false);
 	if (is_register)
 		to = &l->spilled;
 	*to = round_up(*to, 8) + 8;

@@ -131,7 +131,7 @@ static bool is_colons(const char *at)
 	return at[0] == ':' && at[1] == ':';
 }
 
-static void glob_sign_take(struct glob_sign *sign, const char *glob)
+static void glob_sign_init(struct glob_sign *sign, const char *glob)
 {
 	size_t size;
 
@@ -177,7 +177,7 @@ static int set_glob(struct pattern *p, const char *text, struct fail *why)
 		if (!p->library)
 			return fail_errno(why, -ENOMEM, NULL, "pattern \"%s\"", text);
 	}
-	glob_sign_take(&p->sign, p->name);
+	glob_sign_init(&p->sign, p->name);
 	p->is_all = !strcmp(p->name, "*");
 	p->is_plain = !strpbrk(p->name, "*?[\\");
 	return 0;

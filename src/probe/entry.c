@@ -82,8 +82,8 @@ static bool is_landed_on(const struct body *b, uint32_t probe, const struct isa_
 }
 
 /* Fills *found if the instruction at that place is better than the first one. */
-static bool take(const struct entry_wish *wish, uint32_t at, const struct isa_insn *insn,
-		 int32_t sp, struct entry *found)
+static bool choose_insn(const struct entry_wish *wish, uint32_t at, const struct isa_insn *insn,
+			int32_t sp, struct entry *found)
 {
 	if (isa_cost(insn) != ISA_COST_EMULATED || sp < 0 || sp % 8 || sp / 8 > UINT16_MAX ||
 	    at >= wish->limit)
@@ -106,7 +106,7 @@ static bool slide(const struct body *b, const struct entry_wish *wish, size_t at
 		if (!isa_read(&insn, b->code + at, b->size - at) ||
 		    isa_cost(&insn) == ISA_COST_REFUSED)
 			return false;
-		if (take(wish, (uint32_t)at, &insn, stack.sp, found))
+		if (choose_insn(wish, (uint32_t)at, &insn, stack.sp, found))
 			return !at || !is_landed_on(b, (uint32_t)at, &insn);
 		if (!isa_is_light(&insn))
 			return false;
@@ -133,8 +133,8 @@ static bool may_go_first(const struct entry_wish *wish, const struct isa_insn *i
  * The first instruction from there on that a probe may replace, at any cost. False: there is
  * none, or another way leads to it.
  */
-static bool take_slow(const struct body *b, const struct entry_wish *wish, size_t at,
-		      struct entry *found)
+static bool choose_slow(const struct body *b, const struct entry_wish *wish, size_t at,
+			struct entry *found)
 {
 	struct isa_stack stack = {.sp = 0, .fp = ISA_STACK_UNKNOWN};
 	size_t first = at;
@@ -169,12 +169,12 @@ static bool stay(const struct body *b, const struct entry_wish *wish, size_t at,
 
 	if (landing && behind < b->size && behind < wish->limit &&
 	    isa_read(&insn, b->code + behind, b->size - behind) && isa_is_push(&insn) &&
-	    take(wish, (uint32_t)behind, &insn, 0, found))
+	    choose_insn(wish, (uint32_t)behind, &insn, 0, found))
 		return true;
 	if (isa_read(&insn, b->code + at, b->size - at) &&
-	    take(wish, (uint32_t)at, &insn, 0, found))
+	    choose_insn(wish, (uint32_t)at, &insn, 0, found))
 		return true;
-	return take_slow(b, wish, at, found);
+	return choose_slow(b, wish, at, found);
 }
 
 /*
@@ -189,7 +189,7 @@ static bool skip_stack_check(const struct body *b, const struct entry_wish *wish
 	if (at && at < b->size && at < wish->limit && wish->stays)
 		return stay(b, wish, at, found);
 	return at && at < b->size && at < wish->limit &&
-	       (slide(b, wish, at, found) || take_slow(b, wish, at, found));
+	       (slide(b, wish, at, found) || choose_slow(b, wish, at, found));
 }
 
 bool place_entry(const struct body *b, const struct entry_wish *wish, struct entry *entry)
@@ -197,5 +197,5 @@ bool place_entry(const struct body *b, const struct entry_wish *wish, struct ent
 	if (wish->stays)
 		return (wish->is_go && skip_stack_check(b, wish, entry)) || stay(b, wish, 0, entry);
 	return (wish->is_go && skip_stack_check(b, wish, entry)) || slide(b, wish, 0, entry) ||
-	       take_slow(b, wish, 0, entry);
+	       choose_slow(b, wish, 0, entry);
 }

@@ -250,7 +250,7 @@ static bool is_sound(const struct search *s)
 }
 
 /* Remembers what holds where a jump leads to. */
-static void tell_target(struct search *s, uint64_t target, const struct isa_stack *stack)
+static void set_target(struct search *s, uint64_t target, const struct isa_stack *stack)
 {
 	struct piece *to = piece_of(s, target);
 	struct depth *depth;
@@ -330,7 +330,7 @@ static int judge_piece(struct search *s, size_t number)
 		flow = isa_flow(&insn);
 		if (flow == ISA_FLOW_JUMP || flow == ISA_FLOW_BRANCH) {
 			going = judge_jump(s, address, &insn, &stack);
-			tell_target(s, isa_target(&insn, address), &stack);
+			set_target(s, isa_target(&insn, address), &stack);
 		} else if (flow == ISA_FLOW_JUMP_INDIRECT) {
 			going = judge_indirect(s, address, &insn, &recent, &stack);
 			table = stack;

@@ -324,7 +324,7 @@ static int leave_out(struct probing *p, const struct probe_function *f, const st
 }
 
 /* Places a function that is meant, and lists it. */
-static int take(struct probing *p, struct span *span, const struct chosen *chosen)
+static int place_function(struct probing *p, struct span *span, const struct chosen *chosen)
 {
 	struct probe_function f = {
 		.address = span->address,
@@ -383,7 +383,7 @@ static int choose_all(struct probing *p)
 	return err;
 }
 
-static int take_all(struct probing *p)
+static int place_all(struct probing *p)
 {
 	int err = 0;
 
@@ -393,7 +393,7 @@ static int take_all(struct probing *p)
 		if (span->kind == SYMBOL_FUNCTION_LABEL || span->kind == SYMBOL_FUNCTION_OWN_STUB)
 			continue;
 		if (span->chosen)
-			err = take(p, span, &p->chosen.at[span->chosen - 1]);
+			err = place_function(p, span, &p->chosen.at[span->chosen - 1]);
 		if (!is_called(span->kind) && span->size <= BODY_MAX &&
 		    span->address + span->size > p->covered)
 			p->covered = span->address + span->size;
@@ -476,7 +476,7 @@ int probe_functions_of(const struct probe_question *question, struct probe_funct
 		if (!err)
 			err = add_unnamed(&p.spans, question->image, unnamed_of(&p));
 		if (!err)
-			err = take_all(&p);
+			err = place_all(&p);
 		if (err)
 			fail_errno(why, err, NULL, "choosing functions");
 		else

@@ -27,7 +27,7 @@ static bool is_eight(const struct value_type *array)
 	return array && array->kind == VALUE_ARRAY && array->count == GO_MAP_SLOTS;
 }
 
-static bool take_buckets(const struct values *values, const struct value_type *header,
+static bool find_buckets(const struct values *values, const struct value_type *header,
 			 struct go_map *to)
 {
 	const struct value_type *bucket =
@@ -51,7 +51,7 @@ static bool take_buckets(const struct values *values, const struct value_type *h
 	return key && value;
 }
 
-static bool take_tables(const struct values *values, const struct value_type *header,
+static bool find_tables(const struct values *values, const struct value_type *header,
 			struct go_map *to)
 {
 	const struct value_type *directory = member_of(values, header, "dirPtr", &to->pointer_at);
@@ -92,9 +92,9 @@ bool go_map_of(const struct values *values, const struct value_type *map, struct
 	*to = (struct go_map){0};
 	if (!header || header->kind != VALUE_STRUCT)
 		return false;
-	if (!take_buckets(values, header, to)) {
+	if (!find_buckets(values, header, to)) {
 		*to = (struct go_map){0};
-		if (!take_tables(values, header, to))
+		if (!find_tables(values, header, to))
 			return false;
 	}
 	return to->size && to->size <= 4096 && to->table_size <= 1024 &&

@@ -224,8 +224,8 @@ static bool add_part(struct values *values, struct value_shape *shape, uint64_t 
 }
 
 /* What lies at the place of the value is one of the types that are the template's arguments. */
-static bool take_choice(struct values *values, const struct value_type *type,
-			struct value_shape *shape)
+static bool add_choice(struct values *values, const struct value_type *type,
+		       struct value_shape *shape)
 {
 	if (!type->arguments || !shape->length_size)
 		return false;
@@ -249,8 +249,8 @@ static const struct value_member *base_of(const struct values *values,
 }
 
 /* libc++'s tuple: a base for each part, which holds it, or is derived from it if it is empty. */
-static bool take_leaves(struct values *values, const struct value_member *all,
-			struct value_shape *shape)
+static bool add_leaves(struct values *values, const struct value_member *all,
+		       struct value_shape *shape)
 {
 	const struct value_type *type = values_type(values, all->type);
 
@@ -273,15 +273,15 @@ static bool take_leaves(struct values *values, const struct value_member *all,
  * libstdc++'s tuple: a chain of bases, of which each has a part and the chain of those behind it.
  * Only an empty tuple has none.
  */
-static bool take_tuple(struct values *values, const struct value_type *type,
-		       struct value_shape *shape)
+static bool add_tuple(struct values *values, const struct value_type *type,
+		      struct value_shape *shape)
 {
 	const struct value_member *chain = base_of(values, type, "_Tuple_impl<");
 	const struct value_type *level = type;
 	uint64_t offset = 0;
 
 	if (!chain && values_member(values, type, "__base_"))
-		return take_leaves(values, values_member(values, type, "__base_"), shape);
+		return add_leaves(values, values_member(values, type, "__base_"), shape);
 	if (!chain)
 		return !type->members && type->size == 1;
 	while (chain) {
@@ -302,7 +302,7 @@ static bool take_tuple(struct values *values, const struct value_type *type,
 }
 
 /* Rust: what a node consists of is known, and has its own order. */
-static bool take_described(const struct values *values, struct value_shape *shape)
+static bool find_described(const struct values *values, struct value_shape *shape)
 {
 	const struct value_type *node = values_type(values, shape->leaf);
 	const struct value_member *element = node ? values_member(values, node, "element") : NULL,
@@ -317,8 +317,8 @@ static bool take_described(const struct values *values, struct value_shape *shap
 }
 
 /* Where the elements of a node begin, behind its pointers. */
-static bool take_node(const struct values *values, const struct shape_row *row,
-		      struct value_shape *shape)
+static bool find_elements(const struct values *values, const struct shape_row *row,
+			  struct value_shape *shape)
 {
 	const struct value_type *element = values_type(values, shape->element);
 	uint64_t align = align_of(values, element, 0);
@@ -333,13 +333,13 @@ static bool take_node(const struct values *values, const struct shape_row *row,
 	shape->behind = (uint32_t)((row->behind + align - 1) / align * align);
 	shape->next = row->next;
 	shape->above = row->above;
-	if (row->flags & SHAPE_NODE && !take_described(values, shape))
+	if (row->flags & SHAPE_NODE && !find_described(values, shape))
 		return false;
 	return element && element->size && element->size <= NODE_MAX;
 }
 
 /* Rust: the value is a member of what the pointer leads to, and not what counts its owners. */
-static bool take_behind(const struct values *values, struct value_shape *shape)
+static bool find_value(const struct values *values, struct value_shape *shape)
 {
 	const struct value_type *target = values_type(values, shape->element);
 	const struct value_member *member = target && target->kind == VALUE_STRUCT
@@ -355,8 +355,8 @@ static bool take_behind(const struct values *values, struct value_shape *shape)
 	return true;
 }
 
-static bool take_pointer(const struct values *values, const struct value_type *type,
-			 const struct shape_row *row, struct value_shape *shape)
+static bool set_pointer(const struct values *values, const struct value_type *type,
+			const struct shape_row *row, struct value_shape *shape)
 {
 	const struct value_argument *first = argument_of(values, type, 0);
 	const struct value_type *argument = first ? values_type(values, first->type) : NULL;
@@ -364,12 +364,12 @@ static bool take_pointer(const struct values *values, const struct value_type *t
 	/* how many elements an array has, its pointer does not know */
 	if (argument && argument->kind == VALUE_ARRAY)
 		shape->element = VALUE_NO_TYPE;
-	return !(row->flags & SHAPE_BEHIND) || take_behind(values, shape);
+	return !(row->flags & SHAPE_BEHIND) || find_value(values, shape);
 }
 
 /* Where the owners of what a weak pointer leads to are counted. */
-static bool take_counted(const struct values *values, const struct value_type *type,
-			 const struct shape_row *row, struct value_shape *shape)
+static bool find_counts(const struct values *values, const struct value_type *type,
+			const struct shape_row *row, struct value_shape *shape)
 {
 	struct place pointer, count;
 	const struct value_type *counts, *number;
@@ -388,7 +388,7 @@ static bool take_counted(const struct values *values, const struct value_type *t
 }
 
 /* A leaf has arrays of its keys and its values (alloc::collections::btree::node::LeafNode). */
-static bool take_leaf(const struct values *values, const struct value_type *type,
+static bool find_leaf(const struct values *values, const struct value_type *type,
 		      struct value_shape *shape)
 {
 	const struct value_argument *key = argument_of(values, type, 0),
@@ -415,7 +415,7 @@ static bool take_leaf(const struct values *values, const struct value_type *type
 }
 
 /* A bucket is a pair; a set's has nothing in its second half. */
-static bool take_bucket(const struct values *values, struct value_shape *shape)
+static bool find_bucket(const struct values *values, struct value_shape *shape)
 {
 	const struct value_type *bucket = values_type(values, shape->element);
 	const struct value_member *key = bucket ? values_member(values, bucket, "__0") : NULL;
@@ -431,7 +431,7 @@ static bool take_bucket(const struct values *values, struct value_shape *shape)
 }
 
 /* A list without a length of its own: the type says it. */
-static bool take_count(const struct values *values, const struct value_type *type,
+static bool find_count(const struct values *values, const struct value_type *type,
 		       struct value_shape *shape)
 {
 	const struct value_argument *count = argument_of(values, type, 1);
@@ -445,7 +445,7 @@ static bool take_count(const struct values *values, const struct value_type *typ
 }
 
 /* What a kind of shapes needs beside the members that the row names. */
-static bool take_rest(struct values *values, const struct value_type *type,
+static bool find_rest(struct values *values, const struct value_type *type,
 		      const struct shape_row *row, struct value_shape *shape)
 {
 	switch (row->kind) {
@@ -458,29 +458,29 @@ static bool take_rest(struct values *values, const struct value_type *type,
 		return shape->length_size == 8 &&
 		       (!(row->flags & SHAPE_OPAQUE) || shape->length_at == shape->pointer_at + 8);
 	case SHAPE_LIST:
-		return take_count(values, type, shape) &&
+		return find_count(values, type, shape) &&
 		       (!shape->has_length || shape->length_size == 8);
 	case SHAPE_POINTER:
-		return take_pointer(values, type, row, shape);
+		return set_pointer(values, type, row, shape);
 	case SHAPE_WEAK:
-		return take_counted(values, type, row, shape) &&
-		       take_pointer(values, type, row, shape);
+		return find_counts(values, type, row, shape) &&
+		       set_pointer(values, type, row, shape);
 	case SHAPE_OPTIONAL:
 		return shape->length_size == 1;
 	case SHAPE_CHOICE:
-		return take_choice(values, type, shape);
+		return add_choice(values, type, shape);
 	case SHAPE_TUPLE:
-		return take_tuple(values, type, shape);
+		return add_tuple(values, type, shape);
 	case SHAPE_CHAIN:
 	case SHAPE_TREE:
-		return take_node(values, row, shape) &&
+		return find_elements(values, row, shape) &&
 		       (!shape->has_length || shape->length_size == 8);
 	case SHAPE_BTREE:
-		return take_leaf(values, type, shape);
+		return find_leaf(values, type, shape);
 	case SHAPE_BITS:
 		return shape->length_size == (row->first ? 4 : 8);
 	case SHAPE_TABLE:
-		return take_bucket(values, shape);
+		return find_bucket(values, shape);
 	default:
 		return true;
 	}
@@ -538,7 +538,7 @@ static bool follow(struct values *values, const struct value_type *type,
 	return find_word(values, type, row->room, &shape->room_at) &&
 	       find_word(values, type, row->end, &shape->end_at) &&
 	       find_word(values, type, row->last, &shape->last_at) &&
-	       take_rest(values, type, row, shape);
+	       find_rest(values, type, row, shape);
 }
 
 static struct value_shape find_shape(struct values *values, const struct value_type *type)

@@ -62,7 +62,7 @@ struct value_shape {
 const struct value_shape *value_shape_of(const struct values *values,
 					 const struct value_type *type);
 
-/* Finds the shapes of all types (values_take()). 0 or -ENOMEM. */
+/* Finds the shapes of all types (values_parse()). 0 or -ENOMEM. */
 int values_find_shapes(struct values *values);
 
 /* -- the table --------------------------------------------------------------------------------- */

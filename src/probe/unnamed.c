@@ -69,7 +69,7 @@ static void sort_targets(struct unnamed *u)
 	u->targets.count = kept;
 }
 
-static void take_found(void *context, size_t index, uint64_t start, uint64_t size)
+static void add_found(void *context, size_t index, uint64_t start, uint64_t size)
 {
 	struct unnamed *u = context;
 	struct span *span;
@@ -157,10 +157,10 @@ static int look_up(struct unnamed *u, const struct symbol_image *image)
 		return 0;
 	if (image->memory)
 		err = unwind_functions_of_memory(image->memory, image->memory_size, u->targets.at,
-						 u->targets.count, take_found, u, NULL);
+						 u->targets.count, add_found, u, NULL);
 	else
 		err = unwind_functions_of_file(image->fd, u->targets.at, u->targets.count,
-					       take_found, u, NULL);
+					       add_found, u, NULL);
 	return u->no_memory || err == -ENOMEM ? -ENOMEM : 0;
 }
 

@@ -17,7 +17,7 @@ static const struct sandbox_limits limits = {(size_t)2 << 30, 60};
 /* Of one template. */
 #define ARGUMENTS_MAX 64u
 
-static bool take_member(struct values *values, struct bytes *b)
+static bool read_member(struct values *values, struct bytes *b)
 {
 	struct value_member member = {.name = bytes_text(b)};
 	uint64_t type;
@@ -34,7 +34,7 @@ static bool take_member(struct values *values, struct bytes *b)
 	       vec_push(&values->members, member);
 }
 
-static bool take_argument(struct values *values, struct bytes *b)
+static bool read_argument(struct values *values, struct bytes *b)
 {
 	uint64_t type = bytes_varint(b);
 	struct value_argument argument = {.number = bytes_svarint(b)};
@@ -45,7 +45,7 @@ static bool take_argument(struct values *values, struct bytes *b)
 	return vec_push(&values->arguments, argument);
 }
 
-static bool take_type(struct values *values, struct bytes *b)
+static bool read_type(struct values *values, struct bytes *b)
 {
 	struct value_type type = {0};
 	uint64_t kind = bytes_varint(b), target, flags, members, arguments;
@@ -68,7 +68,7 @@ static bool take_type(struct values *values, struct bytes *b)
 	type.first_member = (uint32_t)values->members.count;
 	type.members = (uint32_t)members;
 	for (uint64_t i = 0; i < members; i++)
-		if (!take_member(values, b))
+		if (!read_member(values, b))
 			return false;
 	arguments = bytes_varint(b);
 	if (b->failed || arguments > ARGUMENTS_MAX)
@@ -76,7 +76,7 @@ static bool take_type(struct values *values, struct bytes *b)
 	type.first_argument = (uint32_t)values->arguments.count;
 	type.arguments = (uint32_t)arguments;
 	for (uint64_t i = 0; i < arguments; i++)
-		if (!take_argument(values, b))
+		if (!read_argument(values, b))
 			return false;
 	return vec_push(&values->types, type);
 }
@@ -103,7 +103,7 @@ static bool is_displacement(uint64_t place, int64_t displacement)
 	       (displacement >= INT32_MIN && displacement <= INT32_MAX);
 }
 
-static bool take_param(struct values *values, struct bytes *b)
+static bool read_param(struct values *values, struct bytes *b)
 {
 	struct value_param param = {.name = bytes_text(b)};
 	uint64_t type = bytes_varint(b), place, count;
@@ -135,7 +135,7 @@ static bool take_param(struct values *values, struct bytes *b)
 	return values->params.count < PARAMS_MAX && vec_push(&values->params, param);
 }
 
-static bool take_function(struct values *values, struct bytes *b)
+static bool read_function(struct values *values, struct bytes *b)
 {
 	uint64_t index = bytes_varint(b), language = bytes_varint(b), params;
 	struct value_function function = {.is_known = true};
@@ -162,13 +162,13 @@ static bool take_function(struct values *values, struct bytes *b)
 	function.first_param = (uint32_t)values->params.count;
 	function.params = (uint32_t)params;
 	for (uint64_t i = 0; i < params; i++)
-		if (!take_param(values, b))
+		if (!read_param(values, b))
 			return false;
 	values->functions[index] = function;
 	return true;
 }
 
-static bool take_site(struct values *values, size_t lines, struct bytes *b)
+static bool read_site(struct values *values, size_t lines, struct bytes *b)
 {
 	uint64_t line = bytes_varint(b), language = bytes_varint(b), params;
 	struct value_site site = {0};
@@ -195,12 +195,12 @@ static bool take_site(struct values *values, size_t lines, struct bytes *b)
 	site.first_param = (uint32_t)values->params.count;
 	site.params = (uint32_t)params;
 	for (uint64_t i = 0; i < params; i++)
-		if (!take_param(values, b))
+		if (!read_param(values, b))
 			return false;
 	return vec_push(&values->sites, site);
 }
 
-static bool take_near(struct values *values, size_t lines, struct bytes *b)
+static bool read_near(struct values *values, size_t lines, struct bytes *b)
 {
 	uint64_t line = bytes_varint(b);
 	struct value_near near = {.line = (uint32_t)line, .has_file = bytes_u8(b)};
@@ -319,7 +319,7 @@ static int compare_sites(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-int values_take(struct values *values, size_t count, size_t lines, struct fail *why)
+int values_parse(struct values *values, size_t count, size_t lines, struct fail *why)
 {
 	struct bytes b = buf_bytes(&values->text);
 	int err = -ECHILD;
@@ -332,16 +332,16 @@ int values_take(struct values *values, size_t count, size_t lines, struct fail *
 	while (good && bytes_left(&b)) {
 		switch (bytes_u8(&b)) {
 		case VALUES_SAID_TYPE:
-			good = take_type(values, &b);
+			good = read_type(values, &b);
 			break;
 		case VALUES_SAID_FUNCTION:
-			good = take_function(values, &b);
+			good = read_function(values, &b);
 			break;
 		case VALUES_SAID_SITE:
-			good = take_site(values, lines, &b);
+			good = read_site(values, lines, &b);
 			break;
 		case VALUES_SAID_NEAR:
-			good = take_near(values, lines, &b);
+			good = read_near(values, lines, &b);
 			break;
 		case VALUES_SAID_END:
 			err = -(int)(bytes_varint(&b) & 4095);
@@ -388,7 +388,7 @@ int values_of_image(struct symbols *symbols, const struct symbol_image *image,
 	if (err)
 		return fail_errno(why, err, NULL, "reading the DWARF of %s",
 				  image->path ? image->path : "an image");
-	return values_take(values, wanted->count, wanted->line_count, why);
+	return values_parse(values, wanted->count, wanted->line_count, why);
 }
 
 void values_free(struct values *values)

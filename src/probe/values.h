@@ -239,10 +239,10 @@ int values_of_image(struct symbols *symbols, const struct symbol_image *image,
 void values_free(struct values *values);
 
 /*
- * Takes what the child has said, when that many functions and lines were asked for: for
+ * Parses what the child has said, when that many functions and lines were asked for: for
  * values_of_image(), and for tests of what it could say.
  */
-int values_take(struct values *values, size_t functions, size_t lines, struct fail *why);
+int values_parse(struct values *values, size_t functions, size_t lines, struct fail *why);
 
 static inline const struct value_type *values_type(const struct values *values, uint32_t type)
 {

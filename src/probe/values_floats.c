@@ -56,7 +56,7 @@ static bool is_float(Dwarf_Die *type, unsigned int depth)
 	}
 }
 
-bool values_takes_floats(Dwarf_Die *function)
+bool values_has_floats(Dwarf_Die *function)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die die, type;

@@ -73,7 +73,7 @@ static const char *keep_file(struct values_lines *lines, const char *path)
 }
 
 /* The rows of one unit that are of a wanted line: those at which its code begins. */
-static int take_unit(struct values_reader *r, struct values_lines *lines, Dwarf_Die *unit,
+static int read_unit(struct values_reader *r, struct values_lines *lines, Dwarf_Die *unit,
 		     const uint32_t *bits, size_t files)
 {
 	const struct values_wanted *wanted = &r->question->wanted;
@@ -169,7 +169,7 @@ int values_find_lines(struct values_reader *r, struct values_lines *lines)
 			continue;
 		bits = lines_of_files(wanted, files, count);
 		if (bits)
-			err = take_unit(r, lines, &unit, bits, count);
+			err = read_unit(r, lines, &unit, bits, count);
 		free(bits);
 		if (!err)
 			err = go_on(r, &cu, dwarf_dieoffset(&unit));

@@ -297,7 +297,7 @@ static bool needs_settling(struct values_place *place, const struct value_param 
 		if (params[i].place != VALUE_HOME && params[i].place != VALUE_LATE &&
 		    params[i].place != VALUE_MEMORY)
 			return false;
-	return values_takes_floats(place->function);
+	return values_has_floats(place->function);
 }
 
 /*

@@ -69,7 +69,7 @@ bool values_put_piece(struct value_param *param, uint64_t offset, uint64_t size,
  * -- values_floats.c: does a function take what can be in vector registers? ---------------------
  */
 
-bool values_takes_floats(Dwarf_Die *function);
+bool values_has_floats(Dwarf_Die *function);
 
 /* -- values_within.c: the same for any address of a function ----------------------------------- */
 

@@ -288,8 +288,8 @@ static struct value_param *named(struct value_param *variables, size_t count, co
 }
 
 /* One of an inner scope hides that of an outer one, as soon as it is there. */
-static size_t take_variable(struct values_reader *r, const struct scopes_question *q,
-			    Dwarf_Die *die, struct value_param *variables, size_t count)
+static size_t add_variable(struct values_reader *r, const struct scopes_question *q, Dwarf_Die *die,
+			   struct value_param *variables, size_t count)
 {
 	struct values_place place = {.function = (Dwarf_Die *)&q->scopes->at[0],
 				     .address = q->address,
@@ -309,8 +309,8 @@ static size_t take_variable(struct values_reader *r, const struct scopes_questio
 	return count + 1;
 }
 
-static size_t take_scope(struct values_reader *r, const struct scopes_question *q, Dwarf_Die *scope,
-			 struct value_param *variables, size_t count)
+static size_t add_scope(struct values_reader *r, const struct scopes_question *q, Dwarf_Die *scope,
+			struct value_param *variables, size_t count)
 {
 	static const int order[] = {DW_TAG_formal_parameter, DW_TAG_variable};
 
@@ -321,15 +321,15 @@ static size_t take_scope(struct values_reader *r, const struct scopes_question *
 			break;
 		do
 			if (dwarf_tag(&die) == order[i] && is_shown(&die))
-				count = take_variable(r, q, &die, variables, count);
+				count = add_variable(r, q, &die, variables, count);
 		while (dwarf_next_sibling(&die));
 	}
 	return count;
 }
 
 /* Those of which nothing is left in this copy of the function are optimised out. */
-static size_t take_lost(struct values_reader *r, Dwarf_Die *scope, struct value_param *variables,
-			size_t count)
+static size_t add_lost(struct values_reader *r, Dwarf_Die *scope, struct value_param *variables,
+		       size_t count)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die origin, die;
@@ -356,14 +356,14 @@ size_t scopes_variables(struct values_reader *r, const struct scopes_question *q
 {
 	unsigned int i = q->scopes->function;
 	Dwarf_Die scope = q->scopes->at[i];
-	size_t count = take_scope(r, q, &scope, variables, 0);
+	size_t count = add_scope(r, q, &scope, variables, 0);
 
 	for (i++; i < q->scopes->count; i++) {
 		Dwarf_Die inner = q->scopes->at[i];
 
 		if (is_function(&inner))
 			break;
-		count = take_scope(r, q, &inner, variables, count);
+		count = add_scope(r, q, &inner, variables, count);
 	}
-	return take_lost(r, &scope, variables, count);
+	return add_lost(r, &scope, variables, count);
 }

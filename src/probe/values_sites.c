@@ -284,7 +284,7 @@ static const struct line_row *row_of(const struct sites *s, const struct dwarf_a
 	return &s->lines->rows.at[asked->index];
 }
 
-static void take_row(struct sites *s, Dwarf_Die *unit, const struct dwarf_asked *asked)
+static void read_row(struct sites *s, Dwarf_Die *unit, const struct dwarf_asked *asked)
 {
 	const struct line_row *row = row_of(s, asked);
 	Dwarf_Die function = asked->function;
@@ -319,7 +319,7 @@ static uint64_t key_of(const struct sites *s, const struct dwarf_asked *asked)
 }
 
 /* The rows of one unit, sorted by address. */
-static int take_unit(struct sites *s, struct dwarf_asked *asked, size_t count)
+static int read_unit(struct sites *s, struct dwarf_asked *asked, size_t count)
 {
 	struct map beginnings = {0};
 	Dwarf_Die unit;
@@ -336,7 +336,7 @@ static int take_unit(struct sites *s, struct dwarf_asked *asked, size_t count)
 	for (size_t i = 0; i < count && !err; i++)
 		if (asked[i].has_function &&
 		    (row_of(s, &asked[i])->begins || !map_get(&beginnings, key_of(s, &asked[i]))))
-			take_row(s, &unit, &asked[i]);
+			read_row(s, &unit, &asked[i]);
 	map_free(&beginnings);
 	return err;
 }
@@ -379,7 +379,7 @@ int values_say_lines(struct values_reader *r, const struct values_lines *lines)
 		     end++)
 			;
 		memset(s.kept, 0, sizeof(s.kept));
-		err = take_unit(&s, &s.find.asked[i], end - i);
+		err = read_unit(&s, &s.find.asked[i], end - i);
 	}
 	/* a part of the places would look like all of them */
 	if (!err && s.count > VALUES_SITES_MAX)

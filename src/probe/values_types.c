@@ -174,7 +174,7 @@ static void kind_of_go(struct types *types, Dwarf_Die *outer, Dwarf_Die *die,
 }
 
 /* Is a constructor's first argument a reference to an object of its own class? */
-static bool takes_own(Dwarf_Die *function, Dwarf_Die *of)
+static bool has_own(Dwarf_Die *function, Dwarf_Die *of)
 {
 	Dwarf_Die param, type;
 
@@ -221,7 +221,7 @@ static uint32_t convention_of_functions(Dwarf_Die *die)
 		if (tag == DW_TAG_inheritance || !own)
 			continue;
 		if (*own != '~' && (!length || strncmp(own, name, length) ||
-				    (own[length] && own[length] != '<') || !takes_own(&child, die)))
+				    (own[length] && own[length] != '<') || !has_own(&child, die)))
 			continue;
 		if (dwarf_hasattr(&child, DW_AT_deleted))
 			flags |= VALUE_FLAG_UNCLEAR;

@@ -191,13 +191,13 @@ static void finish(struct far_helper *helper, size_t number)
 }
 
 /* Its question is answered without it, and its file system is asked no more until it is back. */
-static void give_up(struct far_helper *helper, size_t number)
+static void abandon(struct far_helper *helper, size_t number)
 {
 	struct far_worker *worker = helper->workers.at[number];
 	struct far_slot *slot = &helper->board->slots[number];
 	struct far_job *job = &worker->job;
 
-	if (!far_worker_give_up(worker))
+	if (!far_worker_abandon(worker))
 		return;
 	slot->device = job->order.device;
 	snprintf(slot->path, sizeof(slot->path), "%.*s", (int)sizeof(slot->path) - 1, path_of(job));
@@ -240,7 +240,7 @@ static void close_files(struct far_helper *helper)
 
 /* -- questions -------------------------------------------------------------------------------- */
 
-static void take_open(struct far_helper *helper, const struct far_order *order, const int *fds)
+static void handle_open(struct far_helper *helper, const struct far_order *order, const int *fds)
 {
 	struct far_file *file = calloc(1, sizeof(*file));
 	struct far_worker *worker = NULL;
@@ -264,8 +264,8 @@ static void take_open(struct far_helper *helper, const struct far_order *order, 
 	far_worker_start(worker);
 }
 
-static void take_other(struct far_helper *helper, enum far_job_kind kind,
-		       const struct far_order *order, int fd)
+static void handle_other(struct far_helper *helper, enum far_job_kind kind,
+			 const struct far_order *order, int fd)
 {
 	int64_t refusal;
 	struct far_worker *worker = begin(helper, kind, order->device, &refusal);
@@ -283,7 +283,7 @@ static void take_other(struct far_helper *helper, enum far_job_kind kind,
 }
 
 /* A question of the control socket; when that is closed, the recorder has ended. */
-static void take_order(struct far_helper *helper)
+static void handle_order(struct far_helper *helper)
 {
 	struct far_order order;
 	const struct iovec part = {&order, sizeof(order)};
@@ -295,17 +295,17 @@ static void take_order(struct far_helper *helper)
 		_exit(0);
 	((char *)&order)[got - 1] = 0;
 	if (order.verb == FAR_OPEN && count == 2)
-		take_open(helper, &order, fds);
+		handle_open(helper, &order, fds);
 	else if (order.verb == FAR_WALK && count == 1)
-		take_other(helper, FAR_JOB_WALK, &order, fds[0]);
+		handle_other(helper, FAR_JOB_WALK, &order, fds[0]);
 	else if (order.verb == FAR_MEMORY && !count)
-		take_other(helper, FAR_JOB_MEMORY, &order, -1);
+		handle_other(helper, FAR_JOB_MEMORY, &order, -1);
 	else
 		_exit(1);
 }
 
-static void take_request(struct far_helper *helper, struct far_file *file,
-			 const struct far_request *request)
+static void handle_file_request(struct far_helper *helper, struct far_file *file,
+				const struct far_request *request)
 {
 	static const enum far_job_kind kinds[] = {
 		[FAR_READ] = FAR_JOB_READ,
@@ -333,7 +333,7 @@ static void take_request(struct far_helper *helper, struct far_file *file,
 	far_worker_start(worker);
 }
 
-static void take_from(struct far_helper *helper, struct far_file *file)
+static void handle_file(struct far_helper *helper, struct far_file *file)
 {
 	struct far_request request;
 	const struct iovec part = {&request, sizeof(request)};
@@ -341,7 +341,7 @@ static void take_from(struct far_helper *helper, struct far_file *file)
 	ssize_t got = far_receive(file->socket, &part, 1, NULL, 0, &count);
 
 	if (got == sizeof(request))
-		take_request(helper, file, &request);
+		handle_file_request(helper, file, &request);
 	else
 		put_away(helper, file);
 }
@@ -377,17 +377,17 @@ static void look_at_workers(struct far_helper *helper)
 		if (far_worker_is_done(worker))
 			finish(helper, i);
 		else if (!worker->given_up && now >= worker->job.deadline)
-			give_up(helper, i);
+			abandon(helper, i);
 	}
 }
 
-static void take_events(struct far_helper *helper, const struct epoll_event *events, int count)
+static void handle_events(struct far_helper *helper, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.ptr == helper)
-			take_order(helper);
+			handle_order(helper);
 		else if (events[i].data.ptr)
-			take_from(helper, events[i].data.ptr);
+			handle_file(helper, events[i].data.ptr);
 	}
 }
 
@@ -408,7 +408,7 @@ void far_helper_run(int control, struct far_board *board)
 
 		if (count < 0 && errno != EINTR)
 			_exit(1);
-		take_events(&helper, events, count);
+		handle_events(&helper, events, count);
 		look_at_workers(&helper);
 		close_files(&helper);
 	}

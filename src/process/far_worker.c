@@ -188,7 +188,7 @@ bool far_worker_is_done(struct far_worker *worker)
 	return is_done;
 }
 
-bool far_worker_give_up(struct far_worker *worker)
+bool far_worker_abandon(struct far_worker *worker)
 {
 	bool is_late;
 

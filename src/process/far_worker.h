@@ -62,7 +62,7 @@ void far_worker_start(struct far_worker *worker);
 bool far_worker_is_done(struct far_worker *worker);
 
 /* False: it has done its job meanwhile. */
-bool far_worker_give_up(struct far_worker *worker);
+bool far_worker_abandon(struct far_worker *worker);
 
 /*
  * Opens the file at a place (a descriptor of O_PATH), in this thread, which waits as long as the

@@ -130,7 +130,7 @@ int image_read_elf(struct image *image)
 		if (!elf_file_segment(&file, i, &s))
 			break;
 		if (s.p_type == PT_NOTE && !file.build_id_size)
-			elf_file_take_build_id(&file, s.p_offset,
+			elf_file_read_build_id(&file, s.p_offset,
 					       s.p_filesz < NOTE_BYTES_MAX ? s.p_filesz
 									   : NOTE_BYTES_MAX,
 					       s.p_align, &notes);

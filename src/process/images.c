@@ -395,7 +395,7 @@ static struct entry *find(struct images *images, const struct image_question *q,
 	return e;
 }
 
-static struct image *take_existing(struct images *images, struct entry *e)
+static struct image *get_existing(struct images *images, struct entry *e)
 {
 	if (!e->image.users)
 		unlink_unused(images, e);
@@ -424,7 +424,7 @@ struct image *images_get(struct images *images, const struct image_question *q)
 
 	/* in use: so it is not what is dropped to make room for itself */
 	if (e)
-		existing = take_existing(images, e);
+		existing = get_existing(images, e);
 	if (e && !may_open_now(e))
 		return existing;
 	if (images->count < IMAGES_MAX || drop_oldest_unused(images))

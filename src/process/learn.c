@@ -23,7 +23,7 @@ static bool find_line(char *text, uint64_t address, struct procfs_mapping *found
 }
 
 static void learn_at(struct targets *targets, uint64_t address,
-		     void (*take)(void *context, const struct image *image), void *context)
+		     void (*emit)(void *context, const struct image *image), void *context)
 {
 	struct procfs_mapping found;
 	struct buf text = {0};
@@ -35,14 +35,14 @@ static void learn_at(struct targets *targets, uint64_t address,
 				   &(struct image_question){getpid(), found.start, found.end,
 							    found.device, found.inode, found.path});
 	if (image) {
-		take(context, image);
+		emit(context, image);
 		images_release(targets->images, image, procfs_now());
 	}
 	buf_free(&text);
 }
 
 void targets_learn(struct targets *targets, const char *path,
-		   void (*take)(void *context, const struct image *image), void *context)
+		   void (*emit)(void *context, const struct image *image), void *context)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -53,7 +53,7 @@ void targets_learn(struct targets *targets, const char *path,
 	 * another one than stat() says.
 	 */
 	if (at != MAP_FAILED) {
-		learn_at(targets, (uint64_t)(uintptr_t)at, take, context);
+		learn_at(targets, (uint64_t)(uintptr_t)at, emit, context);
 		munmap(at, size);
 	}
 	if (fd >= 0)

@@ -11,9 +11,9 @@
 
 #define MAPS_BYTES_MAX (16 * 1024 * 1024)
 
-/* Calls take() for each line of a text until it returns false. The text is changed. */
+/* Calls emit() for each line of a text until it returns false. The text is changed. */
 static void each_line(struct buf *text,
-		      bool (*take)(void *context, const struct procfs_mapping *mapping),
+		      bool (*emit)(void *context, const struct procfs_mapping *mapping),
 		      void *context)
 {
 	struct procfs_mapping mapping;
@@ -22,7 +22,7 @@ static void each_line(struct buf *text,
 	for (line = (char *)text->at; line && *line; line = next) {
 		next = strchr(line, '\n');
 		next = next ? next + 1 : line + strlen(line);
-		if (procfs_parse_mapping(line, &mapping) && !take(context, &mapping))
+		if (procfs_parse_mapping(line, &mapping) && !emit(context, &mapping))
 			return;
 	}
 }
@@ -33,7 +33,7 @@ struct own {
 	bool found;
 };
 
-static bool take_own(void *context, const struct procfs_mapping *mapping)
+static bool match_own(void *context, const struct procfs_mapping *mapping)
 {
 	struct own *own = context;
 
@@ -59,7 +59,7 @@ bool mapped_file_of(int fd, struct mapped_file *file)
 	if (place == MAP_FAILED)
 		return false;
 	if (!procfs_read_file("/proc/self/maps", MAPS_BYTES_MAX, &text))
-		each_line(&text, take_own, &own);
+		each_line(&text, match_own, &own);
 	buf_free(&text);
 	munmap(place, size);
 	*file = own.file;
@@ -69,7 +69,7 @@ bool mapped_file_of(int fd, struct mapped_file *file)
 struct search {
 	const struct mapped_file *files;
 	size_t count;
-	void (*take)(void *context, pid_t pid, size_t number);
+	void (*emit)(void *context, pid_t pid, size_t number);
 	void *context;
 	pid_t pid;
 	struct buf text;
@@ -85,7 +85,7 @@ static bool compare(void *context, const struct procfs_mapping *mapping)
 	for (size_t i = 0; i < search->count; i++)
 		if (search->files[i].inode == mapping->inode &&
 		    search->files[i].device == mapping->device)
-			search->take(search->context, search->pid, i);
+			search->emit(search->context, search->pid, i);
 	return true;
 }
 
@@ -99,9 +99,9 @@ static void search_process(void *context, pid_t pid)
 }
 
 int mappers_find(const struct mapped_file *files, size_t count,
-		 void (*take)(void *context, pid_t pid, size_t number), void *context)
+		 void (*emit)(void *context, pid_t pid, size_t number), void *context)
 {
-	struct search search = {.files = files, .count = count, .take = take, .context = context};
+	struct search search = {.files = files, .count = count, .emit = emit, .context = context};
 	int err = procfs_each_number("/proc", search_process, &search);
 
 	buf_free(&search.text);

@@ -16,11 +16,11 @@ struct mapped_file {
 bool mapped_file_of(int fd, struct mapped_file *file);
 
 /*
- * Reads the mappings of all processes, and calls take() for each that has one of the files mapped
+ * Reads the mappings of all processes, and calls emit() for each that has one of the files mapped
  * as code; number: which of them. Once or more often for a process and a file. Processes that may
  * not be read are passed over. Returns 0 or a negative errno.
  */
 int mappers_find(const struct mapped_file *files, size_t count,
-		 void (*take)(void *context, pid_t pid, size_t number), void *context);
+		 void (*emit)(void *context, pid_t pid, size_t number), void *context);
 
 #endif

@@ -161,7 +161,7 @@ static void judge_stacked(struct mounts *mounts, const struct mounts *hosts)
 	}
 }
 
-int mounts_take(struct mounts *mounts, char *text, const struct mounts *hosts)
+int mounts_parse(struct mounts *mounts, char *text, const struct mounts *hosts)
 {
 	struct mount_line parsed;
 	char *line, *next;
@@ -189,7 +189,7 @@ int mounts_read(struct mounts *mounts, pid_t pid, const struct mounts *hosts)
 	if (err)
 		mounts_free(mounts);
 	else
-		err = mounts_take(mounts, (char *)text.at, hosts);
+		err = mounts_parse(mounts, (char *)text.at, hosts);
 	buf_free(&text);
 	return err;
 }

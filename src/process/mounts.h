@@ -47,7 +47,7 @@ struct mounts {
  */
 int mounts_read(struct mounts *mounts, pid_t pid, const struct mounts *hosts);
 /* The same from the text of mountinfo, which is changed. */
-int mounts_take(struct mounts *mounts, char *text, const struct mounts *hosts);
+int mounts_parse(struct mounts *mounts, char *text, const struct mounts *hosts);
 void mounts_free(struct mounts *mounts);
 
 /* Null: there is none. Of a path, as it is written: links may lead elsewhere. */

@@ -32,7 +32,7 @@ static bool has_item(const char *list, const char *item)
 }
 
 /* Version 1 counts memory wherever its hierarchy is mounted: version 2 does not, then. */
-static int take_mount(struct page_cache *cache, const struct cgroup_mount *mount)
+static int add_mount(struct page_cache *cache, const struct cgroup_mount *mount)
 {
 	char *point, *root;
 
@@ -64,7 +64,7 @@ int page_cache_open(struct page_cache *cache)
 		struct cgroup_mount mount;
 
 		if (cgroup_parse_mount(line, &mount))
-			err = take_mount(cache, &mount);
+			err = add_mount(cache, &mount);
 	}
 	buf_free(&text);
 	if (!err && !cache->point)

@@ -10,7 +10,7 @@
 /* pid, tid, time, cpu and a reserved word at the end of each record */
 #define SAMPLE_ID_BYTES 24
 
-static void take_task(struct bytes *body, struct target_event *event)
+static void read_task(struct bytes *body, struct target_event *event)
 {
 	event->pid = (pid_t)bytes_u32(body);
 	event->parent_pid = (pid_t)bytes_u32(body);
@@ -19,14 +19,14 @@ static void take_task(struct bytes *body, struct target_event *event)
 	event->time = bytes_u64(body);
 }
 
-static void take_comm(struct bytes *body, struct target_event *event)
+static void read_comm(struct bytes *body, struct target_event *event)
 {
 	event->pid = (pid_t)bytes_u32(body);
 	event->tid = (pid_t)bytes_u32(body);
 	snprintf(event->comm, sizeof(event->comm), "%s", bytes_text(body));
 }
 
-static bool take_mmap(struct bytes *body, struct target_event *event)
+static bool read_mmap(struct bytes *body, struct target_event *event)
 {
 	uint32_t major_number, minor_number;
 
@@ -54,7 +54,7 @@ bool perf_record_parse(const void *record, size_t size, struct target_event *eve
 	const uint8_t *at;
 	bool known = true;
 
-	at = bytes_take(&body, sizeof(header));
+	at = bytes_read(&body, sizeof(header));
 	if (!at || bytes_left(&body) < SAMPLE_ID_BYTES)
 		return false;
 	memcpy(&header, at, sizeof(header));
@@ -64,19 +64,19 @@ bool perf_record_parse(const void *record, size_t size, struct target_event *eve
 	switch (header.type) {
 	case PERF_RECORD_FORK:
 		event->kind = TARGET_FORK;
-		take_task(&body, event);
+		read_task(&body, event);
 		break;
 	case PERF_RECORD_EXIT:
 		event->kind = TARGET_EXIT;
-		take_task(&body, event);
+		read_task(&body, event);
 		break;
 	case PERF_RECORD_COMM:
 		event->kind = header.misc & PERF_RECORD_MISC_COMM_EXEC ? TARGET_EXEC : TARGET_COMM;
-		take_comm(&body, event);
+		read_comm(&body, event);
 		break;
 	case PERF_RECORD_MMAP2:
 		event->kind = TARGET_MMAP;
-		known = take_mmap(&body, event);
+		known = read_mmap(&body, event);
 		break;
 	default:
 		return false;

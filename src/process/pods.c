@@ -87,7 +87,7 @@ static bool ends(const char *name, size_t *length, const char *end)
 }
 
 /* Of a link: "POD_NAMESPACE_CONTAINER-ID.log". */
-static bool take_link(const char *name, const char *id, char *to)
+static bool parse_link(const char *name, const char *id, char *to)
 {
 	size_t length = strlen(name);
 	struct piece rest = {name, 0}, pod, namespace;
@@ -122,7 +122,7 @@ static bool by_link(const char *root, const char *id, char *to)
 	bool found = false;
 
 	for (int i = 0; dir && !found && i < ENTRIES_MAX && (entry = readdir(dir)); i++)
-		found = take_link(entry->d_name, id, to);
+		found = parse_link(entry->d_name, id, to);
 	if (dir)
 		closedir(dir);
 	return found;

@@ -230,9 +230,9 @@ out:
 	return err ? err : refused;
 }
 
-int targets_each_pid(void (*take)(void *context, pid_t pid), void *context, struct fail *why)
+int targets_each_pid(void (*emit)(void *context, pid_t pid), void *context, struct fail *why)
 {
-	int err = procfs_each_number("/proc", take, context);
+	int err = procfs_each_number("/proc", emit, context);
 
 	return err ? fail_errno(why, err, "mount /proc", "cannot read /proc") : 0;
 }

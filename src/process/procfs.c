@@ -19,7 +19,7 @@
 #define STAT_BYTES_MAX 4096
 
 /* Eats a number of the given base and the character behind it; behind 0: a space, or the end. */
-static bool take_number(char **at, int base, char behind, uint64_t *value)
+static bool parse_number(char **at, int base, char behind, uint64_t *value)
 {
 	uint64_t v = 0;
 	char *s = *at;
@@ -70,8 +70,8 @@ bool procfs_parse_mapping(char *line, struct procfs_mapping *mapping)
 	char *at = line;
 
 	line[strcspn(line, "\n")] = 0;
-	if (!take_number(&at, 16, '-', &mapping->start) ||
-	    !take_number(&at, 16, ' ', &mapping->end) || mapping->start >= mapping->end)
+	if (!parse_number(&at, 16, '-', &mapping->start) ||
+	    !parse_number(&at, 16, ' ', &mapping->end) || mapping->start >= mapping->end)
 		return false;
 	if (strnlen(at, 5) < 5 || at[4] != ' ')
 		return false;
@@ -80,10 +80,10 @@ bool procfs_parse_mapping(char *line, struct procfs_mapping *mapping)
 	mapping->executable = at[2] == 'x';
 	mapping->shared = at[3] == 's';
 	at += 5;
-	if (!take_number(&at, 16, ' ', &mapping->offset) ||
-	    !take_number(&at, 16, ':', &major_number) ||
-	    !take_number(&at, 16, ' ', &minor_number) || major_number > UINT32_MAX ||
-	    minor_number > UINT32_MAX || !take_number(&at, 10, 0, &inode))
+	if (!parse_number(&at, 16, ' ', &mapping->offset) ||
+	    !parse_number(&at, 16, ':', &major_number) ||
+	    !parse_number(&at, 16, ' ', &minor_number) || major_number > UINT32_MAX ||
+	    minor_number > UINT32_MAX || !parse_number(&at, 10, 0, &inode))
 		return false;
 	mapping->device = makedev((unsigned int)major_number, (unsigned int)minor_number);
 	mapping->inode = inode;
@@ -270,7 +270,7 @@ bool procfs_link(pid_t pid, const char *name, char *to, size_t size)
 	return n > 0;
 }
 
-int procfs_each_number(const char *path, void (*take)(void *context, pid_t number), void *context)
+int procfs_each_number(const char *path, void (*emit)(void *context, pid_t number), void *context)
 {
 	DIR *directory = opendir(path);
 	struct dirent *entry;
@@ -281,7 +281,7 @@ int procfs_each_number(const char *path, void (*take)(void *context, pid_t numbe
 		uint64_t number;
 
 		if (!text_parse_u64(entry->d_name, 1, INT_MAX, &number))
-			take(context, (pid_t)number);
+			emit(context, (pid_t)number);
 	}
 	closedir(directory);
 	return 0;

@@ -92,10 +92,10 @@ int procfs_read_file(const char *path, size_t limit, struct buf *text);
 bool procfs_link(pid_t pid, const char *name, char *to, size_t size);
 
 /*
- * Calls take() for each entry of a directory whose name is a number, such as in /proc or
+ * Calls emit() for each entry of a directory whose name is a number, such as in /proc or
  * /proc/PID/task. Returns 0 or a negative errno.
  */
-int procfs_each_number(const char *path, void (*take)(void *context, pid_t number), void *context);
+int procfs_each_number(const char *path, void (*emit)(void *context, pid_t number), void *context);
 
 /*
  * Converts ticks since boot to nanoseconds of CLOCK_MONOTONIC. The clocks differ by the time that

@@ -202,7 +202,7 @@ static void list_libraries(const char *loader, const char *path, struct buf *lis
 }
 
 /* "\tlibc.so.6 => /lib/libc.so.6 (0x7f…)" or "\t/lib64/ld-linux.so.2 (0x7f…)" */
-static void take_libraries(struct program *program, char *list)
+static void parse_libraries(struct program *program, char *list)
 {
 	vec(char *) libraries = {0};
 	char *line, *next, *at, *end;
@@ -253,7 +253,7 @@ int program_find(char *const *argv, struct program *program, struct fail *why)
 		return 0;
 	list_libraries(loader, program->path, &list);
 	if (list.count && !list.failed)
-		take_libraries(program, (char *)list.at);
+		parse_libraries(program, (char *)list.at);
 	buf_free(&list);
 	return 0;
 }

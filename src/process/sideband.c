@@ -180,9 +180,9 @@ void sideband_close(struct sideband *sideband)
 }
 
 /*
- * Takes in the records that stand in s->records from offset on. False: some are lost, for memory.
+ * Handles the records that stand in s->records from offset on. False: some are lost, for memory.
  */
-static bool take_in(struct sideband *s, size_t offset)
+static bool handle_records(struct sideband *s, size_t offset)
 {
 	bool all = true;
 
@@ -248,8 +248,8 @@ void sideband_relieve(struct sideband *sideband)
 	pthread_mutex_unlock(&sideband->lock);
 }
 
-/* Takes over what was set aside. False: it is still there, for want of memory. */
-static bool take_aside(struct sideband *s)
+/* Steals what was set aside. False: it is still there, for want of memory. */
+static bool steal_aside(struct sideband *s)
 {
 	bool is_full;
 
@@ -275,14 +275,14 @@ static int read_all(struct sideband *s)
 	bool all, damaged;
 
 	pthread_mutex_lock(&s->lock);
-	all = !s->aside.count || take_aside(s);
+	all = !s->aside.count || steal_aside(s);
 	/* those behind what could not be taken over would come too early */
 	vec_foreach (&s->rings, ring)
 		all = all && empty_ring(s, ring, &s->records);
 	damaged = s->is_damaged;
 	s->is_damaged = false;
 	pthread_mutex_unlock(&s->lock);
-	if (!take_in(s, before) || !all)
+	if (!handle_records(s, before) || !all)
 		return -ENOMEM;
 	return damaged ? -EIO : 0;
 }
@@ -329,7 +329,7 @@ static bool drop_done(struct sideband *s, size_t done)
 }
 
 int sideband_read(struct sideband *sideband, uint64_t until,
-		  void (*take)(void *context, const struct target_event *event), void *context,
+		  void (*emit)(void *context, const struct target_event *event), void *context,
 		  struct fail *why)
 {
 	size_t done = 0;
@@ -343,7 +343,7 @@ int sideband_read(struct sideband *sideband, uint64_t until,
 		struct target_event event;
 
 		if (perf_record_parse(sideband->records.at + p->offset, p->size, &event))
-			take(context, &event);
+			emit(context, &event);
 	}
 	if (!drop_done(sideband, done))
 		err = -ENOMEM;

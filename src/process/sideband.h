@@ -18,9 +18,9 @@ void sideband_close(struct sideband *sideband);
 
 /*
  * Reads what the rings hold at the time of the call, sorts it by time over all CPUs and calls
- * take() for each event. Events that carry a time later than `until` stay for the next call, so
+ * emit() for each event. Events that carry a time later than `until` stay for the next call, so
  * that a caller can merge with another source of records. path and all in the event live until
- * take() returns.
+ * emit() returns.
  *
  * A CPU may still be writing an event of some microseconds ago while another's later one is read.
  * Order over calls therefore holds when `until` lies some milliseconds back; UINT64_MAX takes all
@@ -28,7 +28,7 @@ void sideband_close(struct sideband *sideband);
  * counts as one lost.
  */
 int sideband_read(struct sideband *sideband, uint64_t until,
-		  void (*take)(void *context, const struct target_event *event), void *context,
+		  void (*emit)(void *context, const struct target_event *event), void *context,
 		  struct fail *why);
 
 /*

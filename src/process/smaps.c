@@ -12,7 +12,7 @@
 #define TEXT_MAX (16u << 20)
 
 /* The number behind "NAME:" where the line begins with it. */
-static bool take_field(const char *line, const char *name, uint64_t *bytes)
+static bool parse_field(const char *line, const char *name, uint64_t *bytes)
 {
 	size_t length = strlen(name);
 	unsigned long long kb;
@@ -30,7 +30,7 @@ uint64_t procfs_kb(const char *text, const char *name)
 
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (take_field(line, name, &bytes))
+		if (parse_field(line, name, &bytes))
 			return bytes;
 	}
 	return 0;
@@ -42,8 +42,9 @@ static bool is_field(const char *line)
 	return *line >= 'A' && *line <= 'Z';
 }
 
-static void give(const struct smaps_mapping *mapping,
-		 void (*take)(void *context, const struct smaps_mapping *mapping), void *context)
+static void emit_mapping(const struct smaps_mapping *mapping,
+			 void (*emit)(void *context, const struct smaps_mapping *mapping),
+			 void *context)
 {
 	struct smaps_mapping sane = *mapping;
 	uint64_t size = sane.at.end - sane.at.start;
@@ -51,10 +52,10 @@ static void give(const struct smaps_mapping *mapping,
 	/* a page is there once */
 	sane.rss = sane.rss > size ? size : sane.rss;
 	sane.anonymous = sane.anonymous > sane.rss ? sane.rss : sane.anonymous;
-	take(context, &sane);
+	emit(context, &sane);
 }
 
-void smaps_parse(char *text, void (*take)(void *context, const struct smaps_mapping *mapping),
+void smaps_parse(char *text, void (*emit)(void *context, const struct smaps_mapping *mapping),
 		 void *context)
 {
 	struct smaps_mapping mapping = {0};
@@ -65,27 +66,27 @@ void smaps_parse(char *text, void (*take)(void *context, const struct smaps_mapp
 		next = line + strcspn(line, "\n");
 		next += *next == '\n';
 		if (is_field(line)) {
-			if (!take_field(line, "Rss", &mapping.rss))
-				take_field(line, "Anonymous", &mapping.anonymous);
+			if (!parse_field(line, "Rss", &mapping.rss))
+				parse_field(line, "Anonymous", &mapping.anonymous);
 			continue;
 		}
 		if (is_open)
-			give(&mapping, take, context);
+			emit_mapping(&mapping, emit, context);
 		mapping = (struct smaps_mapping){0};
 		is_open = procfs_parse_mapping(line, &mapping.at);
 	}
 	if (is_open)
-		give(&mapping, take, context);
+		emit_mapping(&mapping, emit, context);
 }
 
-int smaps_read(pid_t pid, void (*take)(void *context, const struct smaps_mapping *mapping),
+int smaps_read(pid_t pid, void (*emit)(void *context, const struct smaps_mapping *mapping),
 	       void *context)
 {
 	struct buf text = {0};
 	int err = procfs_read(pid, "smaps", TEXT_MAX, &text);
 
 	if (!err || err == -EFBIG)
-		smaps_parse((char *)text.at, take, context);
+		smaps_parse((char *)text.at, emit, context);
 	buf_free(&text);
 	return err;
 }

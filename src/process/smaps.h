@@ -16,10 +16,10 @@ struct smaps_mapping {
 };
 
 /*
- * Parses the text of smaps, which is changed, and calls take() for each mapping in order of their
+ * Parses the text of smaps, which is changed, and calls emit() for each mapping in order of their
  * addresses. Its path lies in the text.
  */
-void smaps_parse(char *text, void (*take)(void *context, const struct smaps_mapping *mapping),
+void smaps_parse(char *text, void (*emit)(void *context, const struct smaps_mapping *mapping),
 		 void *context);
 
 /*
@@ -27,7 +27,7 @@ void smaps_parse(char *text, void (*take)(void *context, const struct smaps_mapp
  * -EFBIG: it has more mappings than are read, and those that come first were given; other negative
  * errnos.
  */
-int smaps_read(pid_t pid, void (*take)(void *context, const struct smaps_mapping *mapping),
+int smaps_read(pid_t pid, void (*emit)(void *context, const struct smaps_mapping *mapping),
 	       void *context);
 
 /* A size in kB that a line "NAME:  N kB" of status or smaps has, in bytes; 0: there is none. */

@@ -30,7 +30,7 @@ static struct tracked *subject(struct targets *targets, const struct target_even
 	t->exe_unknown = true;
 	if (!thread_add(&targets->threads, t, event->tid))
 		targets->counts.refused_threads++;
-	tell(targets, process_new, &t->process, NULL);
+	notify_listener(targets, process_new, &t->process, NULL);
 	return t;
 }
 
@@ -44,7 +44,7 @@ static void name_thread(struct targets *targets, struct tracked *t, pid_t tid, c
 	} else {
 		targets->counts.refused_threads++;
 	}
-	tell(targets, thread_named, &t->process, tid, comm);
+	notify_listener(targets, thread_named, &t->process, tid, comm);
 }
 
 /* A new thread bears the name of the one that made it. */
@@ -71,7 +71,7 @@ static bool is_same_birth(const struct tracked *t, uint64_t time)
 	return start < time ? time - start < TICKS_NS : start - time < TICKS_NS;
 }
 
-static void take_new_process(struct targets *targets, const struct target_event *event)
+static void add_new_process(struct targets *targets, const struct target_event *event)
 {
 	struct tracked *t = targets_lookup(targets, event->pid), *parent;
 	char comm[16];
@@ -104,17 +104,17 @@ static void take_new_process(struct targets *targets, const struct target_event 
 	}
 	name_of_newborn(targets, event, parent, comm);
 	memcpy(t->process.comm, comm, sizeof(comm));
-	tell(targets, process_new, &t->process, parent ? &parent->process : NULL);
+	notify_listener(targets, process_new, &t->process, parent ? &parent->process : NULL);
 	name_thread(targets, t, event->tid, comm);
 }
 
-static void take_fork(struct targets *targets, const struct target_event *event)
+static void handle_fork(struct targets *targets, const struct target_event *event)
 {
 	struct tracked *t;
 	char comm[16];
 
 	if (event->pid != event->parent_pid) {
-		take_new_process(targets, event);
+		add_new_process(targets, event);
 		return;
 	}
 	t = subject(targets, event);
@@ -124,7 +124,7 @@ static void take_fork(struct targets *targets, const struct target_event *event)
 	name_thread(targets, t, event->tid, comm);
 }
 
-static void take_exec(struct targets *targets, const struct target_event *event)
+static void handle_exec(struct targets *targets, const struct target_event *event)
 {
 	struct tracked *t = subject(targets, event);
 	struct thread *thread;
@@ -132,7 +132,8 @@ static void take_exec(struct targets *targets, const struct target_event *event)
 	if (!t)
 		return;
 	if (t->mappings.count)
-		tell(targets, mappings_replaced, &t->process, event->time, 0, UINT64_MAX);
+		notify_listener(targets, mappings_replaced, &t->process, event->time, 0,
+				UINT64_MAX);
 	mappings_clear(&t->mappings, targets->images, event->time, true);
 	tracked_publish(t);
 	t->complete = true;
@@ -147,12 +148,12 @@ static void take_exec(struct targets *targets, const struct target_event *event)
 		thread = thread_add(&targets->threads, t, event->pid);
 		threads_clear(&targets->threads, t, thread);
 	}
-	tell(targets, process_executed, &t->process);
+	notify_listener(targets, process_executed, &t->process);
 	if (!t->process.end)
 		name_thread(targets, t, event->pid, t->process.comm);
 }
 
-static void take_comm(struct targets *targets, const struct target_event *event)
+static void handle_comm(struct targets *targets, const struct target_event *event)
 {
 	struct tracked *t = subject(targets, event);
 	char comm[16];
@@ -162,7 +163,7 @@ static void take_comm(struct targets *targets, const struct target_event *event)
 	snprintf(comm, sizeof(comm), "%.15s", event->comm);
 	if (event->tid == event->pid && strcmp(comm, t->process.comm)) {
 		memcpy(t->process.comm, comm, sizeof(comm));
-		tell(targets, process_changed, &t->process);
+		notify_listener(targets, process_changed, &t->process);
 	}
 	name_thread(targets, t, event->tid, comm);
 }
@@ -180,10 +181,10 @@ static void learn_exe(struct targets *targets, struct tracked *t, const struct i
 	free(t->process.exe);
 	t->process.exe = path;
 	t->exe_unknown = false;
-	tell(targets, process_changed, &t->process);
+	notify_listener(targets, process_changed, &t->process);
 }
 
-static void take_mmap(struct targets *targets, const struct target_event *event)
+static void handle_mmap(struct targets *targets, const struct target_event *event)
 {
 	struct tracked *t = subject(targets, event);
 	struct mapping m = {.start = event->start, .offset = event->offset};
@@ -206,12 +207,12 @@ static void take_mmap(struct targets *targets, const struct target_event *event)
 	m.bias = images_bias(m.image, m.start, m.offset);
 	learn_exe(targets, t, m.image);
 	if (mappings_conflict(&t->mappings, &m, &start, &end))
-		tell(targets, mappings_replaced, &t->process, event->time, start, end);
+		notify_listener(targets, mappings_replaced, &t->process, event->time, start, end);
 	changed = mappings_put(&t->mappings, &m, targets->images, event->time);
 	if (changed > 0)
 		tracked_publish(t);
 	if (changed >= 0)
-		tell(targets, image_mapped, &t->process, m.image);
+		notify_listener(targets, image_mapped, &t->process, m.image);
 	/*
 	 * the kernel does not report unmapped memory: a runtime that compiles leaves more and more
 	 * behind
@@ -224,7 +225,7 @@ static void take_mmap(struct targets *targets, const struct target_event *event)
 	}
 }
 
-static void take_exit(struct targets *targets, const struct target_event *event)
+static void handle_exit(struct targets *targets, const struct target_event *event)
 {
 	struct tracked *t = targets_lookup(targets, event->pid);
 	struct thread *thread = thread_find(&targets->threads, event->tid);
@@ -252,26 +253,26 @@ static void take_exit(struct targets *targets, const struct target_event *event)
 	targets_end(targets, t, event->time);
 }
 
-void targets_take(struct targets *targets, const struct target_event *event)
+void targets_handle(struct targets *targets, const struct target_event *event)
 {
 	/* 0 and -1: a process of another pid namespace, or one that is gone */
 	if (event->pid <= 0 || event->tid <= 0)
 		return;
 	switch (event->kind) {
 	case TARGET_FORK:
-		take_fork(targets, event);
+		handle_fork(targets, event);
 		break;
 	case TARGET_EXEC:
-		take_exec(targets, event);
+		handle_exec(targets, event);
 		break;
 	case TARGET_COMM:
-		take_comm(targets, event);
+		handle_comm(targets, event);
 		break;
 	case TARGET_MMAP:
-		take_mmap(targets, event);
+		handle_mmap(targets, event);
 		break;
 	case TARGET_EXIT:
-		take_exit(targets, event);
+		handle_exit(targets, event);
 		break;
 	}
 }

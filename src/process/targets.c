@@ -78,7 +78,7 @@ void targets_end(struct targets *targets, struct tracked *t, uint64_t time)
 	threads_clear(&targets->threads, t, NULL);
 	vec_push(&targets->ended, t);
 	targets->living--;
-	tell(targets, process_gone, &t->process);
+	notify_listener(targets, process_gone, &t->process);
 }
 
 bool targets_is_over(const struct procfs_stat *stat)
@@ -131,7 +131,7 @@ static void read_mappings(struct targets *targets, struct tracked *t)
 		return;
 	}
 	if (mappings_lost(&t->mappings, &now, &start, &end))
-		tell(targets, mappings_replaced, &t->process, time, start, end);
+		notify_listener(targets, mappings_replaced, &t->process, time, start, end);
 	mappings_free(&t->mappings, targets->images, time);
 	t->mappings = now;
 	tracked_publish(t);
@@ -152,7 +152,7 @@ struct tracked *targets_meet(struct targets *targets, pid_t pid)
 		t->read_at = procfs_now();
 	else
 		read_mappings(targets, t);
-	tell(targets, process_new, &t->process, NULL);
+	notify_listener(targets, process_new, &t->process, NULL);
 	if (targets_is_over(&stat))
 		targets_end(targets, t, t->read_at);
 	return t;
@@ -229,12 +229,12 @@ bool targets_reread(struct targets *targets, struct process *process)
 }
 
 void targets_each(const struct targets *targets,
-		  void (*take)(void *context, const struct process *process), void *context)
+		  void (*emit)(void *context, const struct process *process), void *context)
 {
 	uint64_t pid, at;
 
 	for (size_t i = 0; map_next(&targets->processes, &i, &pid, &at);)
-		take(context, &((const struct tracked *)(uintptr_t)at)->process);
+		emit(context, &((const struct tracked *)(uintptr_t)at)->process);
 }
 
 struct process *targets_find(struct targets *targets, pid_t pid)
@@ -296,7 +296,7 @@ static void check_distrusted(struct targets *targets)
 static void forget(struct targets *targets, struct tracked *t)
 {
 	if (t->process.owner)
-		tell(targets, process_gone, &t->process);
+		notify_listener(targets, process_gone, &t->process);
 }
 
 void targets_forget_before(struct targets *targets, uint64_t time)
@@ -333,7 +333,7 @@ static void end_all(struct targets *targets)
 		if (t->process.end)
 			continue;
 		threads_clear(&targets->threads, t, NULL);
-		tell(targets, process_gone, &t->process);
+		notify_listener(targets, process_gone, &t->process);
 	}
 	vec_foreach (&targets->ended, t)
 		forget(targets, *t);

@@ -12,7 +12,7 @@
 
 /*
  * The processes known to a recording, with their executable mappings, as of the last event
- * (targets_take()). Processes that started before are read from /proc when they are first
+ * (targets_handle()). Processes that started before are read from /proc when they are first
  * requested.
  *
  * Threads of a process are known by tid only. A process that executes another file keeps its struct
@@ -122,14 +122,14 @@ struct target_event {
 	ino_t inode;
 	const char *path; /* for TARGET_MMAP; "//anon", "[vdso]" … for memory without a file */
 };
-void targets_take(struct targets *targets, const struct target_event *event);
+void targets_handle(struct targets *targets, const struct target_event *event);
 
 /* A process that is already known; else null. */
 struct process *targets_known(struct targets *targets, pid_t pid);
 
-/* Calls take() for each known process; some have ended. */
+/* Calls emit() for each known process; some have ended. */
 void targets_each(const struct targets *targets,
-		  void (*take)(void *context, const struct process *process), void *context);
+		  void (*emit)(void *context, const struct process *process), void *context);
 
 /* A process, read from /proc if it is not known yet; null: it does not exist. */
 struct process *targets_find(struct targets *targets, pid_t pid);
@@ -142,11 +142,11 @@ bool targets_has_thread(const struct targets *targets, const struct process *pro
 			uint64_t since, char comm[16]);
 
 /*
- * Calls take() with the image of a file that a process will map soon. Like an image that no process
+ * Calls emit() with the image of a file that a process will map soon. Like an image that no process
  * maps any more, it is kept for some seconds.
  */
 void targets_learn(struct targets *targets, const char *path,
-		   void (*take)(void *context, const struct image *image), void *context);
+		   void (*emit)(void *context, const struct image *image), void *context);
 
 /*
  * Reads the mappings of a running process again, and reports changes to the listener. False: the
@@ -207,7 +207,7 @@ struct mapping *process_mapping(const struct process *process, uint64_t pc);
  */
 void target_thread_of(pid_t pid, pid_t tid, char comm[16], uint64_t *start);
 
-/* Calls take() for each process of this machine. */
-int targets_each_pid(void (*take)(void *context, pid_t pid), void *context, struct fail *why);
+/* Calls emit() for each process of this machine. */
+int targets_each_pid(void (*emit)(void *context, pid_t pid), void *context, struct fail *why);
 
 #endif

@@ -35,7 +35,7 @@ struct targets {
 };
 
 /* Calls what the listener has for it, if anything. */
-#define tell(targets, what, ...)                                                            \
+#define notify_listener(targets, what, ...)                                                 \
 	do {                                                                                \
 		if ((targets)->listener.what)                                               \
 			(targets)->listener.what((targets)->listener.context, __VA_ARGS__); \

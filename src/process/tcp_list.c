@@ -52,8 +52,8 @@ void tcp_list_close(struct tcp_list *list)
 	free(list);
 }
 
-struct taker {
-	int (*take)(void *context, const struct inet_diag_msg *socket, const struct tcp_info *tcp);
+struct listener {
+	int (*emit)(void *context, const struct inet_diag_msg *socket, const struct tcp_info *tcp);
 	void *context;
 };
 
@@ -76,7 +76,7 @@ static bool figures_of(const struct nlmsghdr *message, struct tcp_info *tcp)
 	return false;
 }
 
-static int take_error(const struct nlmsghdr *message)
+static int read_error(const struct nlmsghdr *message)
 {
 	const struct nlmsgerr *error = NLMSG_DATA(message);
 
@@ -84,8 +84,8 @@ static int take_error(const struct nlmsghdr *message)
 										  : -EPROTO;
 }
 
-/* *more: another answer is to come. Returns 0, what take() did, or a negative errno. */
-static int take_answer(struct tcp_list *list, size_t length, const struct taker *to, bool *more)
+/* *more: another answer is to come. Returns 0, what emit() did, or a negative errno. */
+static int read_answer(struct tcp_list *list, size_t length, const struct listener *to, bool *more)
 {
 	const struct nlmsghdr *message = (const struct nlmsghdr *)list->answer;
 	struct tcp_info tcp;
@@ -99,17 +99,17 @@ static int take_answer(struct tcp_list *list, size_t length, const struct taker 
 			return 0;
 		}
 		if (message->nlmsg_type == NLMSG_ERROR)
-			return take_error(message);
+			return read_error(message);
 		if (message->nlmsg_type == SOCK_DIAG_BY_FAMILY &&
 		    message->nlmsg_len >= NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
-			err = to->take(to->context, NLMSG_DATA(message),
+			err = to->emit(to->context, NLMSG_DATA(message),
 				       figures_of(message, &tcp) ? &tcp : NULL);
 	}
 	return err;
 }
 
 static int list_family(struct tcp_list *list, uint8_t family, uint32_t states, bool wants_figures,
-		       const struct taker *to)
+		       const struct listener *to)
 {
 	struct {
 		struct nlmsghdr head;
@@ -136,18 +136,18 @@ static int list_family(struct tcp_list *list, uint8_t family, uint32_t states, b
 			continue;
 		if (length < 0)
 			return -errno;
-		err = take_answer(list, (size_t)length, to, &more);
+		err = read_answer(list, (size_t)length, to, &more);
 	}
 	return err;
 }
 
 int tcp_list_each(struct tcp_list *list, uint32_t states, bool wants_figures,
-		  int (*take)(void *context, const struct inet_diag_msg *socket,
+		  int (*emit)(void *context, const struct inet_diag_msg *socket,
 			      const struct tcp_info *tcp),
 		  void *context)
 {
 	static const uint8_t families[] = {AF_INET, AF_INET6};
-	const struct taker to = {take, context};
+	const struct listener to = {emit, context};
 
 	for (size_t i = 0; i < sizeof(families); i++) {
 		int err = list_family(list, families[i], states, wants_figures, &to);

@@ -17,12 +17,12 @@ int tcp_list_open(const char *what, struct tcp_list **list, struct fail *why);
 void tcp_list_close(struct tcp_list *list); /* null is allowed */
 
 /*
- * Calls take() with each socket in one of the states (bits, 1 << TCP_LISTEN), and, where they are
- * wanted, its figures; tcp is null where the kernel says none. A value of take() other than 0 ends
+ * Calls emit() with each socket in one of the states (bits, 1 << TCP_LISTEN), and, where they are
+ * wanted, its figures; tcp is null where the kernel says none. A value of emit() other than 0 ends
  * the list and is returned. Returns 0 or a negative errno.
  */
 int tcp_list_each(struct tcp_list *list, uint32_t states, bool wants_figures,
-		  int (*take)(void *context, const struct inet_diag_msg *socket,
+		  int (*emit)(void *context, const struct inet_diag_msg *socket,
 			      const struct tcp_info *tcp),
 		  void *context);
 

@@ -99,7 +99,7 @@ struct reading {
 	uint64_t refused;
 };
 
-static void take_tid(void *context, pid_t tid)
+static void add_tid(void *context, pid_t tid)
 {
 	struct reading *reading = context;
 	struct thread *thread = thread_add(reading->threads, reading->t, tid);
@@ -119,7 +119,7 @@ uint64_t threads_read(struct threads *threads, struct tracked *t)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)t->process.pid);
 	for (struct thread *thread = t->threads; thread; thread = thread->next)
 		thread->seen = false;
-	if (procfs_each_number(path, take_tid, &reading))
+	if (procfs_each_number(path, add_tid, &reading))
 		return 0;
 	for (struct thread *thread = t->threads; thread; thread = next) {
 		next = thread->next;

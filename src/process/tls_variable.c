@@ -25,7 +25,7 @@ struct look {
 	bool is_found;
 };
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool match_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	struct look *look = context;
 
@@ -51,7 +51,7 @@ static bool find_segment(const struct elf_file *file, Elf64_Phdr *tls)
 	return false;
 }
 
-static void take_relocation(const Elf64_Rela *relocation, struct tls_variable *found)
+static void match_relocation(const Elf64_Rela *relocation, struct tls_variable *found)
 {
 	switch (ELF64_R_TYPE(relocation->r_info)) {
 	case ARCH_RELOCATION_TLS_OFFSET:
@@ -83,7 +83,7 @@ static void find_relocation(const struct elf_file *file, uint32_t symbol,
 		elf_walk_begin(walk, file, &file->sections[i]);
 		while (!found->model && left-- && elf_walk_relocation(walk, &relocation))
 			if (ELF64_R_SYM(relocation.r_info) == symbol)
-				take_relocation(&relocation, found);
+				match_relocation(&relocation, found);
 	}
 	free(walk);
 }
@@ -116,7 +116,7 @@ void tls_variable_find(const struct image *image, const char *const *names, size
 		return;
 	/* few files have such storage, and the symbols of those alone are read */
 	if (file.is_64 && file.machine == ARCH_ELF_MACHINE && find_segment(&file, &tls))
-		elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, &look);
+		elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, match_symbol, &look);
 	if (look.is_found && look.symbol.st_size == sizeof(uint64_t)) {
 		found->which = look.which;
 		find_relocation(&file, look.number, found);

@@ -111,7 +111,7 @@ struct params {
 };
 
 /* A length of one byte, or of four. */
-static bool take_length(struct text *rest, size_t *length)
+static bool read_length(struct text *rest, size_t *length)
 {
 	const uint8_t *at = (const uint8_t *)rest->at;
 	size_t size = rest->size && *at & 0x80 ? 4 : 1;
@@ -127,7 +127,7 @@ static bool take_length(struct text *rest, size_t *length)
 }
 
 /* Of a value that is cut, what is there. */
-static struct text take_text(struct text *rest, size_t length)
+static struct text read_text(struct text *rest, size_t length)
 {
 	struct text text = {rest->at, length < rest->size ? length : rest->size};
 
@@ -137,8 +137,8 @@ static struct text take_text(struct text *rest, size_t length)
 }
 
 /* "HTTP_X_REQUEST_ID" is the header "X-Request-Id". */
-static void take_header(struct protocol_request *request, const struct text *name,
-			const struct text *value)
+static void handle_header(struct protocol_request *request, const struct text *name,
+			  const struct text *value)
 {
 	static const char prefix[] = "HTTP_";
 	size_t skip = sizeof(prefix) - 1, size = name->size - skip;
@@ -148,7 +148,7 @@ static void take_header(struct protocol_request *request, const struct text *nam
 		return;
 	for (size_t i = 0; i < size; i++)
 		header[i] = (char)(name->at[skip + i] == '_' ? '-' : name->at[skip + i]);
-	http_take_id(request, header, size, value->at, value->size);
+	http_parse_id(request, header, size, value->at, value->size);
 }
 
 static void read_params(const struct fastcgi *fastcgi, struct params *params,
@@ -166,15 +166,15 @@ static void read_params(const struct fastcgi *fastcgi, struct params *params,
 	struct text rest = {(const char *)fastcgi->params, fastcgi->params_size};
 	size_t name_size, value_size;
 
-	while (take_length(&rest, &name_size) && take_length(&rest, &value_size)) {
-		struct text name = take_text(&rest, name_size);
-		struct text value = take_text(&rest, value_size);
+	while (read_length(&rest, &name_size) && read_length(&rest, &value_size)) {
+		struct text name = read_text(&rest, name_size);
+		struct text value = read_text(&rest, value_size);
 
 		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 			if (name.size == strlen(known[i].name) &&
 			    !memcmp(name.at, known[i].name, name.size))
 				*known[i].value = value;
-		take_header(request, &name, &value);
+		handle_header(request, &name, &value);
 	}
 }
 
@@ -194,7 +194,7 @@ static void put_method(char method[METHOD_MAX + 1], const struct text *text)
 	method[size] = 0;
 }
 
-static void tell_request(struct reading *r)
+static void emit_request(struct reading *r)
 {
 	struct fastcgi *fastcgi = r->fastcgi;
 	struct protocol_request request = {0};
@@ -291,7 +291,7 @@ static void end_answer(struct fastcgi *fastcgi, const struct protocol_sink *sink
 }
 
 /* Bytes of a message that goes on in the next piece, or has ended. */
-static void tell_bytes(struct reading *r)
+static void emit_bytes(struct reading *r)
 {
 	struct fastcgi *fastcgi = r->fastcgi;
 
@@ -314,7 +314,7 @@ static void end_request(struct reading *r)
 	begin_answer(fastcgi, r->sink, 0);
 	if (fastcgi->is_answering && r->side->body[PROTOCOL_STATUS])
 		r->sink->failed(r->sink->context);
-	tell_bytes(r);
+	emit_bytes(r);
 	end_answer(fastcgi, r->sink, true);
 }
 
@@ -328,7 +328,7 @@ static void lose(struct reading *r, bool strange)
 	r->side->left = r->side->padding = r->side->head_size = 0;
 	/* what there is of its parameters says enough */
 	if (r->fastcgi->has_begun && r->fastcgi->params_size && r->number == SIDE_REQUESTS)
-		tell_request(r);
+		emit_request(r);
 	r->fastcgi->has_begun &= r->number != SIDE_REQUESTS;
 }
 
@@ -364,12 +364,12 @@ static void begin_record(struct reading *r)
 	if (head[1] == BEGIN_REQUEST)
 		begin_request(r);
 	if (head[1] == PARAMS && !side->left && r->fastcgi->has_begun)
-		tell_request(r);
+		emit_request(r);
 	if (head[1] == END_REQUEST && side->left != END_BODY)
 		lose(r, true);
 }
 
-static void take_content(struct reading *r)
+static void read_content(struct reading *r)
 {
 	struct records *side = r->side;
 	uint32_t rest = r->piece->length - r->at, n = side->left < rest ? side->left : rest;
@@ -400,7 +400,7 @@ static void take_content(struct reading *r)
 		end_request(r);
 }
 
-static void take_padding(struct reading *r)
+static void read_padding(struct reading *r)
 {
 	uint32_t rest = r->piece->length - r->at;
 	uint32_t n = r->side->padding < rest ? r->side->padding : rest;
@@ -429,7 +429,7 @@ static bool ends_by_tail(struct reading *r)
 	return true;
 }
 
-static void take_head(struct reading *r)
+static void read_head(struct reading *r)
 {
 	struct records *side = r->side;
 
@@ -463,8 +463,8 @@ static void ended(void *state, const struct protocol_sink *sink)
 	end_answer(state, sink, false);
 }
 
-static void take(void *state, enum side number, const struct piece *piece,
-		 const struct protocol_sink *sink)
+static void parse(void *state, enum side number, const struct piece *piece,
+		  const struct protocol_sink *sink)
 {
 	struct fastcgi *fastcgi = state;
 	struct reading r = {fastcgi, &fastcgi->sides[number], number, piece, sink, 0};
@@ -474,15 +474,15 @@ static void take(void *state, enum side number, const struct piece *piece,
 	} else {
 		while (r.at < piece->length && !r.side->is_lost) {
 			if (r.side->left)
-				take_content(&r);
+				read_content(&r);
 			else if (r.side->padding)
-				take_padding(&r);
+				read_padding(&r);
 			else
-				take_head(&r);
+				read_head(&r);
 		}
 		r.side->bytes += piece->length - r.at;
 	}
-	tell_bytes(&r);
+	emit_bytes(&r);
 }
 
 static void free_params(void *state)
@@ -495,7 +495,7 @@ const struct protocol protocol_fastcgi = {
 	.kernel = KERNEL_FASTCGI,
 	.size = sizeof(struct fastcgi),
 	.side_of = side_of,
-	.take = take,
+	.parse = parse,
 	.ended = ended,
 	.free = free_params,
 };

@@ -23,7 +23,7 @@ struct hpack {
 	nghttp2_hd_inflater *inflater;
 };
 
-static void take_nothing(void *context, const char *name, size_t name_size, const char *value,
+static void ignore_field(void *context, const char *name, size_t name_size, const char *value,
 			 size_t value_size)
 {
 	(void)context;
@@ -41,7 +41,7 @@ static bool fill(struct hpack *hpack)
 
 	for (size_t at = 0; at < sizeof(block); at += sizeof(entry))
 		memcpy(block + at, entry, sizeof(entry));
-	return hpack_read(hpack, block, sizeof(block), take_nothing, NULL);
+	return hpack_read(hpack, block, sizeof(block), ignore_field, NULL);
 }
 
 struct hpack *hpack_new(bool from_middle)

@@ -126,7 +126,7 @@ static void end_answer(struct http *http, const struct protocol_sink *sink)
 	sink->done(sink->context, false);
 }
 
-static void take_request(struct reading *r, const struct http_head *head, bool complete)
+static void begin_request(struct reading *r, const struct http_head *head, bool complete)
 {
 	if (!r->http->waiting.count)
 		end_answer(r->http, r->sink);
@@ -165,10 +165,10 @@ static void read_tunnel(const struct reading *r)
 	rest.length -= r->at;
 	rest.data += rest.copied < r->at ? rest.copied : r->at;
 	rest.copied -= rest.copied < r->at ? rest.copied : r->at;
-	protocol_http2.take(r->http->http2, r->number, &rest, r->sink);
+	protocol_http2.parse(r->http->http2, r->number, &rest, r->sink);
 }
 
-static void take_answer(struct reading *r, struct http_head *head, bool complete)
+static void handle_answer(struct reading *r, struct http_head *head, bool complete)
 {
 	const struct protocol_answer answer = {.status = head->status,
 					       .failed = head->status >= 500};
@@ -177,7 +177,7 @@ static void take_answer(struct reading *r, struct http_head *head, bool complete
 	/* others follow it; 101 is the last one of HTTP */
 	if (head->status < 200 && head->status != 101)
 		return;
-	waiting = waiting_answers_take(&r->http->waiting);
+	waiting = waiting_answers_pop(&r->http->waiting);
 	if (head->status == 101 && head->is_h2c && go_over(r))
 		return;
 	r->side->in_message = true;
@@ -196,7 +196,7 @@ static void take_answer(struct reading *r, struct http_head *head, bool complete
 }
 
 /* A head of which no more will come. */
-static void take_head(struct reading *r, const uint8_t *data, size_t size, bool complete)
+static void handle_head(struct reading *r, const uint8_t *data, size_t size, bool complete)
 {
 	struct http_head head;
 
@@ -209,9 +209,9 @@ static void take_head(struct reading *r, const uint8_t *data, size_t size, bool 
 	}
 	r->sink->losses->long_heads += !complete;
 	if (head.is_request)
-		take_request(r, &head, complete);
+		begin_request(r, &head, complete);
 	else
-		take_answer(r, &head, complete);
+		handle_answer(r, &head, complete);
 }
 
 /* Adds to a head that came in several pieces. False: it is too long, or there is no memory. */
@@ -263,7 +263,7 @@ static void read_head(struct reading *r)
 		data = side->head;
 		size = side->head_size;
 	}
-	take_head(r, data, end ? end : size, end);
+	handle_head(r, data, end ? end : size, end);
 	/* how much of this piece was the head */
 	end = end ? end - had : r->piece->copied - r->at;
 	if (side->where != UNTIL_HEAD || r->side->in_message)
@@ -406,8 +406,8 @@ static bool needs_bytes(enum where where)
 	return where == AT_HEAD || where == IN_CHUNK_SIZE || where == IN_TRAILER;
 }
 
-static void take(void *state, enum side number, const struct piece *piece,
-		 const struct protocol_sink *sink)
+static void parse(void *state, enum side number, const struct piece *piece,
+		  const struct protocol_sink *sink)
 {
 	struct http *http = state;
 	struct reading r = {http, &http->sides[number], number, piece, sink, 0};
@@ -463,7 +463,7 @@ const struct protocol protocol_http1 = {
 	.kernel = KERNEL_HTTP,
 	.size = sizeof(struct http),
 	.side_of = side_of,
-	.take = take,
+	.parse = parse,
 	.ended = ended,
 	.free = free_http,
 };

@@ -117,7 +117,7 @@ static void reset(const struct reading *r, uint32_t id, uint32_t code)
 }
 
 /* More are open than any server allows: ends of some were not seen. */
-static void give_up_oldest(const struct reading *r)
+static void drop_oldest(const struct reading *r)
 {
 	struct stream *oldest = r->http->streams.at;
 
@@ -161,8 +161,8 @@ static bool read_number(const char *text, size_t size, size_t digits, uint32_t *
 	return true;
 }
 
-static void take_field(void *context, const char *name, size_t name_size, const char *value,
-		       size_t value_size)
+static void handle_field(void *context, const char *name, size_t name_size, const char *value,
+			 size_t value_size)
 {
 	struct fields *fields = context;
 
@@ -180,12 +180,12 @@ static void take_field(void *context, const char *name, size_t name_size, const 
 	} else if (is_named(name, name_size, "content-type")) {
 		fields->is_grpc = value_size >= 16 && !memcmp(value, "application/grpc", 16);
 	} else {
-		http_take_id(&fields->request, name, name_size, value, value_size);
+		http_parse_id(&fields->request, name, name_size, value, value_size);
 	}
 	http_say_header(&fields->request, name, name_size, value, value_size);
 }
 
-static void take_asked(struct reading *r, struct fields *fields, uint32_t id)
+static void begin_request(struct reading *r, struct fields *fields, uint32_t id)
 {
 	struct stream stream = {.id = id, .is_grpc = fields->is_grpc};
 	struct protocol_request *request = &fields->request;
@@ -194,7 +194,7 @@ static void take_asked(struct reading *r, struct fields *fields, uint32_t id)
 	if (find(r->http, id))
 		return;
 	if (r->http->streams.count >= STREAMS_MAX)
-		give_up_oldest(r);
+		drop_oldest(r);
 	if (!vec_push(&r->http->streams, stream)) {
 		r->sink->losses->unseen++;
 		return;
@@ -217,7 +217,7 @@ static void take_asked(struct reading *r, struct fields *fields, uint32_t id)
 }
 
 /* The numbers of gRPC's states go with the answer's last headers, which may be its first. */
-static void take_grpc_status(const struct reading *r, const struct fields *fields)
+static void handle_grpc_status(const struct reading *r, const struct fields *fields)
 {
 	if (!fields->has_grpc_status)
 		return;
@@ -226,7 +226,7 @@ static void take_grpc_status(const struct reading *r, const struct fields *field
 		r->sink->failed(r->sink->context);
 }
 
-static void take_answered(struct reading *r, const struct fields *fields, uint32_t id)
+static void begin_answer(struct reading *r, const struct fields *fields, uint32_t id)
 {
 	struct stream *stream = find(r->http, id);
 	bool is_grpc = fields->is_grpc || (stream && stream->is_grpc);
@@ -249,7 +249,7 @@ static void take_answered(struct reading *r, const struct fields *fields, uint32
 		return;
 	stream->is_answered = true;
 	stream->is_grpc = is_grpc;
-	take_grpc_status(r, fields);
+	handle_grpc_status(r, fields);
 }
 
 static void lose_block(struct frame_side *side)
@@ -260,7 +260,7 @@ static void lose_block(struct frame_side *side)
 }
 
 /* The block is whole, or the part that there is. */
-static void take_block(struct reading *r)
+static void handle_block(struct reading *r)
 {
 	struct frame_side *side = r->side;
 	const uint8_t *data = side->block;
@@ -271,7 +271,7 @@ static void take_block(struct reading *r)
 	if (!side->hpack)
 		side->hpack = hpack_new(side->needs_middle || !r->http->from_beginning);
 	known = side->hpack && !side->is_cut && size &&
-		hpack_read(side->hpack, data, size, take_field, &fields);
+		hpack_read(side->hpack, data, size, handle_field, &fields);
 	if (!known) {
 		r->sink->losses->strange += !side->is_cut;
 		r->sink->losses->long_heads += side->is_cut;
@@ -281,9 +281,9 @@ static void take_block(struct reading *r)
 		return;
 	/* of one that could not be read, it is still known that it is a request */
 	if (r->number == SIDE_REQUESTS)
-		take_asked(r, &fields, side->stream);
+		begin_request(r, &fields, side->stream);
 	else
-		take_answered(r, &fields, side->stream);
+		begin_answer(r, &fields, side->stream);
 	count(r, side->stream, side->bytes);
 	if (side->of_flags & END_STREAM)
 		end_stream(r, side->stream);
@@ -340,7 +340,7 @@ static void end_frame(struct reading *r)
 		side->in_block = !(side->flags & END_HEADERS);
 		if (side->in_block)
 			return;
-		take_block(r);
+		handle_block(r);
 	}
 	drop_block(side);
 }
@@ -391,7 +391,7 @@ static void begin_payload(struct reading *r)
 		end_frame(r);
 }
 
-static void take_header(struct reading *r)
+static void read_header(struct reading *r)
 {
 	struct frame_side *side = r->side;
 
@@ -430,7 +430,7 @@ static void keep(struct reading *r, uint32_t bytes)
 	side->kept += bytes;
 }
 
-static void take_payload(struct reading *r)
+static void read_payload(struct reading *r)
 {
 	struct frame_side *side = r->side;
 	uint32_t rest = r->piece->length - r->at, n = side->left < rest ? side->left : rest;
@@ -464,7 +464,7 @@ static bool find_place(struct reading *r)
 	return side->in_place;
 }
 
-static void take_preface(struct reading *r)
+static void read_preface(struct reading *r)
 {
 	uint32_t at = PREFACE - r->side->preface_left;
 
@@ -474,8 +474,8 @@ static void take_preface(struct reading *r)
 		r->side->preface_left--;
 }
 
-static void take(void *state, enum side number, const struct piece *piece,
-		 const struct protocol_sink *sink)
+static void parse(void *state, enum side number, const struct piece *piece,
+		  const struct protocol_sink *sink)
 {
 	struct http2 *http = state;
 	struct reading r = {http, &http->sides[number], number, piece, sink, 0};
@@ -484,13 +484,13 @@ static void take(void *state, enum side number, const struct piece *piece,
 		if (!r.side->in_place && !find_place(&r))
 			break;
 		if (r.side->left)
-			take_payload(&r);
+			read_payload(&r);
 		else if (r.at >= piece->copied)
 			lose(&r, false);
 		else if (r.side->preface_left)
-			take_preface(&r);
+			read_preface(&r);
 		else
-			take_header(&r);
+			read_header(&r);
 	}
 }
 
@@ -527,6 +527,6 @@ const struct protocol protocol_http2 = {
 	.kernel = KERNEL_HTTP2,
 	.size = sizeof(struct http2),
 	.side_of = http2_side_of,
-	.take = take,
+	.parse = parse,
 	.free = free_http2,
 };

@@ -76,7 +76,7 @@ static void skip_string(struct bytes *block)
 {
 	int64_t size = read_integer(block, 7);
 
-	if (size < 0 || !bytes_take(block, (size_t)size))
+	if (size < 0 || !bytes_read(block, (size_t)size))
 		block->failed = true;
 }
 

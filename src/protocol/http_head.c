@@ -79,7 +79,7 @@ static bool has_word(const struct part *value, const char *word)
 }
 
 /* Two lengths that differ, or none that is a number, make a message that cannot be followed. */
-static bool take_length(struct http_head *head, const struct part *value)
+static bool parse_length(struct http_head *head, const struct part *value)
 {
 	uint64_t count = 0;
 
@@ -158,8 +158,8 @@ static const struct {
 	{"x-request-id", FILM_REQUEST_ID_REQUEST_ID, whole},
 };
 
-void http_take_id(struct protocol_request *request, const char *name_at, size_t name_size,
-		  const char *value_at, size_t value_size)
+void http_parse_id(struct protocol_request *request, const char *name_at, size_t name_size,
+		   const char *value_at, size_t value_size)
 {
 	const struct part whole_name = {name_at, name_size}, *name = &whole_name;
 	const struct part whole_value = {value_at, value_size}, *value = &whole_value;
@@ -198,7 +198,7 @@ void http_say_header(struct protocol_request *request, const char *name_at, size
 }
 
 /* False: the message cannot be followed any further. */
-static bool take_header(struct http_head *head, const struct part *line)
+static bool parse_header(struct http_head *head, const struct part *line)
 {
 	const char *colon = line->size ? memchr(line->at, ':', line->size) : NULL;
 	struct part name, value;
@@ -214,13 +214,13 @@ static bool take_header(struct http_head *head, const struct part *line)
 	if (head->is_request)
 		http_say_header(&head->request, name.at, name.size, value.at, value.size);
 	if (is_named(&name, "content-length"))
-		return take_length(head, &value);
+		return parse_length(head, &value);
 	if (is_named(&name, "transfer-encoding") && has_word(&value, "chunked"))
 		head->length = HTTP_CHUNKED;
 	else if (!head->is_request && is_named(&name, "upgrade") && has_word(&value, "h2c"))
 		head->is_h2c = true;
 	else if (head->is_request)
-		http_take_id(&head->request, name.at, name.size, value.at, value.size);
+		http_parse_id(&head->request, name.at, name.size, value.at, value.size);
 	return true;
 }
 
@@ -328,7 +328,7 @@ bool http_head_read(const uint8_t *data, size_t size, bool keep_query, struct ht
 	if (!head->is_request)
 		head->length = HTTP_UNTIL_CLOSE;
 	while (next_line(&rest, &line) && line.size)
-		if (!take_header(head, &line))
+		if (!parse_header(head, &line))
 			return false;
 	/* what is missing may say something else */
 	if (!http_head_end(data, size))

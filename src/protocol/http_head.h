@@ -35,8 +35,8 @@ size_t http_head_end(const uint8_t *data, size_t size);
 bool http_head_read(const uint8_t *data, size_t size, bool keep_query, struct http_head *head);
 
 /* Keeps the id of a header that carries one, if the request has none that says more. */
-void http_take_id(struct protocol_request *request, const char *name, size_t name_size,
-		  const char *value, size_t value_size);
+void http_parse_id(struct protocol_request *request, const char *name, size_t name_size,
+		   const char *value, size_t value_size);
 
 /*
  * What a request says by a header (struct protocol_request, says): of those that the client alone

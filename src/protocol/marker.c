@@ -23,7 +23,7 @@ static void skip_blanks(struct line *line)
 }
 
 /* A word up to a blank, or to that character. Returns its length. */
-static size_t take_word(struct line *line, char until)
+static size_t parse_word(struct line *line, char until)
 {
 	const char *from = line->at;
 
@@ -33,7 +33,7 @@ static size_t take_word(struct line *line, char until)
 }
 
 /* False: it does not end, or is too long. */
-static bool take_quoted(struct line *line, char value[MARKER_VALUE_MAX], size_t *size)
+static bool parse_quoted(struct line *line, char value[MARKER_VALUE_MAX], size_t *size)
 {
 	for (line->at++; line->at < line->end; line->at++) {
 		char c = *line->at;
@@ -51,18 +51,18 @@ static bool take_quoted(struct line *line, char value[MARKER_VALUE_MAX], size_t 
 	return false;
 }
 
-static bool take_value(struct line *line, char to[MARKER_VALUE_MAX])
+static bool parse_value(struct line *line, char to[MARKER_VALUE_MAX])
 {
 	char value[MARKER_VALUE_MAX];
 	const char *from = line->at;
 	size_t size = 0;
 
 	if (line->at < line->end && *line->at == '"') {
-		if (!take_quoted(line, value, &size))
+		if (!parse_quoted(line, value, &size))
 			return false;
 		from = value;
 	} else {
-		size = take_word(line, 0);
+		size = parse_word(line, 0);
 	}
 	/* a zero within it would make two ids one */
 	return size && size < MARKER_VALUE_MAX &&
@@ -91,16 +91,16 @@ static bool is_word(const char *word, size_t size, const char *wanted)
 }
 
 /* KEY=VALUE. False: it is none, or its value cannot be. */
-static bool take_field(struct line *line, struct marker *marker)
+static bool parse_field(struct line *line, struct marker *marker)
 {
 	char value[MARKER_VALUE_MAX], *to = NULL;
 	const char *key = line->at;
-	size_t size = take_word(line, '=');
+	size_t size = parse_word(line, '=');
 
 	if (!size || line->at == line->end || *line->at != '=')
 		return false;
 	line->at++;
-	if (!take_value(line, value))
+	if (!parse_value(line, value))
 		return false;
 	if (is_word(key, size, "status"))
 		return read_status(value, marker);
@@ -130,13 +130,13 @@ static enum marker_verb read_line(struct line *line, struct marker *marker)
 	line->at += length;
 	skip_blanks(line);
 	word = line->at;
-	size = take_word(line, 0);
+	size = parse_word(line, 0);
 	if (is_word(word, size, "begin"))
 		verb = MARKER_BEGIN;
 	else if (is_word(word, size, "end"))
 		verb = MARKER_END;
 	for (skip_blanks(line); line->at < line->end; skip_blanks(line))
-		if (!take_field(line, marker))
+		if (!parse_field(line, marker))
 			return MARKER_STRANGE;
 	return *marker->id ? verb : MARKER_STRANGE;
 }

@@ -155,7 +155,7 @@ static uint64_t statement_of(const struct packet_side *side)
 	return side->kept >= 5 ? little_at(side->body + 1, 4) : 0;
 }
 
-static void tell_request(struct reading *r, const char *words, const char *text)
+static void emit_request(struct reading *r, const char *words, const char *text)
 {
 	struct protocol_request request = {0};
 	size_t length = strlen(words);
@@ -166,7 +166,7 @@ static void tell_request(struct reading *r, const char *words, const char *text)
 	r->sink->request(r->sink->context, &request);
 }
 
-static void take_command(struct reading *r)
+static void handle_command(struct reading *r)
 {
 	struct mysql *mysql = r->mysql;
 	const struct packet_side *side = r->side;
@@ -191,16 +191,16 @@ static void take_command(struct reading *r)
 		return;
 	case COM_QUERY:
 		put_statement(sql, sizeof(sql), side);
-		tell_request(r, "", sql);
+		emit_request(r, "", sql);
 		break;
 	case COM_STMT_PREPARE:
 		put_statement(mysql->prepared, sizeof(mysql->prepared), side);
-		tell_request(r, "PREPARE ", mysql->prepared);
+		emit_request(r, "PREPARE ", mysql->prepared);
 		break;
 	case COM_STMT_EXECUTE:
 	case COM_STMT_BULK_EXECUTE:
 		/* MariaDB has a number for the one that was prepared last */
-		tell_request(r, "",
+		emit_request(r, "",
 			     statement_of(side) == UINT32_MAX
 				     ? mysql->prepared
 				     : statements_find(&mysql->statements, statement_of(side)));
@@ -210,7 +210,7 @@ static void take_command(struct reading *r)
 			r->sink->losses->strange++;
 			return;
 		}
-		tell_request(r, names[command], "");
+		emit_request(r, names[command], "");
 	}
 	mysql->is_asked = true;
 	mysql->expected = command == COM_STMT_FETCH || command == COM_FIELD_LIST ? ENDS : FIRST;
@@ -218,7 +218,7 @@ static void take_command(struct reading *r)
 }
 
 /* The answer to the server's greeting says what the client wants. */
-static void take_greeting(struct mysql *mysql, const struct packet_side *side)
+static void handle_greeting(struct mysql *mysql, const struct packet_side *side)
 {
 	uint32_t wants = little_at(side->body, 4);
 
@@ -230,14 +230,14 @@ static void take_greeting(struct mysql *mysql, const struct packet_side *side)
 	mysql->is_greeted = true;
 }
 
-static void take_asked(struct reading *r)
+static void handle_client_packet(struct reading *r)
 {
 	const struct packet_side *side = r->side;
 
 	if (!side->header[3] && side->kept)
-		take_command(r);
+		handle_command(r);
 	else if (!r->mysql->is_asked && side->kept >= 4 && !side->goes_on && !r->mysql->packed)
-		take_greeting(r->mysql, side);
+		handle_greeting(r->mysql, side);
 	if (r->mysql->is_asked)
 		r->sink->sent(r->sink->context, side->bytes);
 }
@@ -277,7 +277,7 @@ static void end_result(struct reading *r)
 }
 
 /* The number of a statement, and how much is said of its columns and parameters. */
-static void take_prepared(struct reading *r)
+static void handle_prepared(struct reading *r)
 {
 	struct mysql *mysql = r->mysql;
 	const struct packet_side *side = r->side;
@@ -296,7 +296,7 @@ static void take_prepared(struct reading *r)
 		end_answer(mysql, r->sink, true);
 }
 
-static void take_first(struct reading *r)
+static void handle_first(struct reading *r)
 {
 	struct mysql *mysql = r->mysql;
 	uint8_t first = *r->side->body;
@@ -306,7 +306,7 @@ static void take_first(struct reading *r)
 	} else if (first == 0xfb) {
 		/* it wants a file of the client's, and says then how it went */
 	} else if (!first && mysql->command == COM_STMT_PREPARE) {
-		take_prepared(r);
+		handle_prepared(r);
 	} else if (!first || first == 0xfe) {
 		end_result(r);
 	} else {
@@ -321,7 +321,7 @@ static bool is_end(const struct mysql *mysql, const struct packet_side *side)
 	       (side->size < 9 || (mysql->no_ends && side->size < PACKET_MAX));
 }
 
-static void take_packet(struct reading *r)
+static void handle_packet(struct reading *r)
 {
 	struct mysql *mysql = r->mysql;
 
@@ -329,7 +329,7 @@ static void take_packet(struct reading *r)
 	case NOTHING:
 		break;
 	case FIRST:
-		take_first(r);
+		handle_first(r);
 		break;
 	case ENDS:
 		if (!is_end(mysql, r->side))
@@ -364,7 +364,7 @@ static void pack(struct mysql *mysql)
 }
 
 /* What a server offers (its capabilities stand behind its version), and that a client is let in. */
-static void take_welcome(struct mysql *mysql, const struct packet_side *side)
+static void handle_welcome(struct mysql *mysql, const struct packet_side *side)
 {
 	const uint8_t *end = side->kept ? memchr(side->body, 0, side->kept) : NULL;
 	/* behind the version: a number, eight bytes, and one */
@@ -382,14 +382,14 @@ static void take_welcome(struct mysql *mysql, const struct packet_side *side)
 	}
 }
 
-static void take_answered(struct reading *r)
+static void handle_server_packet(struct reading *r)
 {
 	struct packet_side *side = r->side;
 	struct mysql *mysql = r->mysql;
 
 	if (!mysql->is_asked) {
 		if (!mysql->packed)
-			take_welcome(mysql, side);
+			handle_welcome(mysql, side);
 		return;
 	}
 	begin_answer(r);
@@ -400,7 +400,7 @@ static void take_answered(struct reading *r)
 		r->sink->failed(r->sink->context);
 		end_answer(mysql, r->sink, true);
 	} else {
-		take_packet(r);
+		handle_packet(r);
 	}
 }
 
@@ -411,15 +411,15 @@ static void end_packet(struct reading *r)
 	struct packet_side *side = r->side;
 
 	if (r->number == SIDE_ANSWERS)
-		take_answered(r);
+		handle_server_packet(r);
 	else
-		take_asked(r);
+		handle_client_packet(r);
 	side->goes_on = side->size == PACKET_MAX;
 	side->have = side->kept = 0;
 	side->bytes = 0;
 }
 
-static void take_header(struct reading *r)
+static void read_header(struct reading *r)
 {
 	struct packet_side *side = r->side;
 
@@ -432,7 +432,7 @@ static void take_header(struct reading *r)
 		end_packet(r);
 }
 
-static void take_body(struct reading *r)
+static void read_body(struct reading *r)
 {
 	struct packet_side *side = r->side;
 	uint32_t rest = r->piece->length - r->at, n = side->left < rest ? side->left : rest;
@@ -483,8 +483,8 @@ static bool ends_rows(const struct mysql *mysql, const struct piece *piece)
 }
 
 /* A piece of packets as they are. */
-static void take_packets(struct mysql *mysql, enum side number, const struct piece *piece,
-			 const struct protocol_sink *sink)
+static void parse_packets(struct mysql *mysql, enum side number, const struct piece *piece,
+			  const struct protocol_sink *sink)
 {
 	const struct mysql_packed *packed = mysql->packed;
 	struct reading r = {mysql, &mysql->sides[number], number, piece, sink, 0};
@@ -494,11 +494,11 @@ static void take_packets(struct mysql *mysql, enum side number, const struct pie
 	while (r.at < piece->length && !r.side->is_lost && !mysql->is_tunnel &&
 	       mysql->packed == packed) {
 		if (r.side->left)
-			take_body(&r);
+			read_body(&r);
 		else if (r.at >= piece->copied)
 			lose(&r);
 		else
-			take_header(&r);
+			read_header(&r);
 	}
 	if (!r.side->is_lost || number != SIDE_ANSWERS || !mysql->is_asked)
 		return;
@@ -524,19 +524,19 @@ static void ignore(void *context, uint64_t bytes)
 	(void)bytes;
 }
 
-static void take_unpacked(void *context, const struct piece *piece, uint32_t bytes)
+static void handle_unpacked(void *context, const struct piece *piece, uint32_t bytes)
 {
 	const struct unpacking *u = context;
 	struct protocol_sink inner = *u->sink;
 
 	inner.sent = inner.answered = ignore;
-	take_packets(u->mysql, u->number, piece, &inner);
+	parse_packets(u->mysql, u->number, piece, &inner);
 	if (u->number == SIDE_REQUESTS && u->mysql->is_asked)
 		u->sink->sent(u->sink->context, bytes);
 }
 
-static void take_packed(struct mysql *mysql, enum side number, const struct piece *piece,
-			const struct protocol_sink *sink)
+static void parse_packed(struct mysql *mysql, enum side number, const struct piece *piece,
+			 const struct protocol_sink *sink)
 {
 	struct reading r = {mysql, &mysql->sides[number], number, piece, sink, 0};
 	struct mysql_packed *packed = &mysql->packed[number];
@@ -550,7 +550,7 @@ static void take_packed(struct mysql *mysql, enum side number, const struct piec
 	}
 	if (packed->is_lost)
 		return;
-	mysql_packed_take(packed, piece, &sink->losses->strange, take_unpacked, &u);
+	mysql_packed_parse(packed, piece, &sink->losses->strange, handle_unpacked, &u);
 	if (packed->is_lost)
 		lose(&r);
 }
@@ -570,8 +570,8 @@ static bool is_packed(const struct mysql *mysql, const struct piece *piece)
 		mysql_packed_begins(piece));
 }
 
-static void take(void *state, enum side number, const struct piece *piece,
-		 const struct protocol_sink *sink)
+static void parse(void *state, enum side number, const struct piece *piece,
+		  const struct protocol_sink *sink)
 {
 	struct mysql *mysql = state;
 
@@ -582,9 +582,9 @@ static void take(void *state, enum side number, const struct piece *piece,
 	if (mysql->is_tunnel)
 		return;
 	if (mysql->packed)
-		take_packed(mysql, number, piece, sink);
+		parse_packed(mysql, number, piece, sink);
 	else
-		take_packets(mysql, number, piece, sink);
+		parse_packets(mysql, number, piece, sink);
 }
 
 /* The connection is quiet, or has ended: so has an answer. */
@@ -609,7 +609,7 @@ const struct protocol protocol_mysql = {
 	.kernel = KERNEL_MYSQL,
 	.size = sizeof(struct mysql),
 	.side_of = side_of,
-	.take = take,
+	.parse = parse,
 	.ended = ended,
 	.free = free_mysql,
 };

@@ -118,7 +118,7 @@ struct packing {
 	const struct piece *piece;
 	uint32_t at;
 	uint64_t *strange;
-	void (*take)(void *context, const struct piece *piece, uint32_t bytes);
+	void (*emit)(void *context, const struct piece *piece, uint32_t bytes);
 	void *context;
 };
 
@@ -137,10 +137,10 @@ static void end_packet(struct packing *p)
 	packed->have = 0;
 	packed->kept = 0;
 	if (piece.length)
-		p->take(p->context, &piece, packed->size + MYSQL_PACKED_HEADER);
+		p->emit(p->context, &piece, packed->size + MYSQL_PACKED_HEADER);
 }
 
-static void take_header(struct packing *p)
+static void read_header(struct packing *p)
 {
 	struct mysql_packed *packed = p->packed;
 
@@ -153,7 +153,7 @@ static void take_header(struct packing *p)
 		packed->have = 0;
 }
 
-static void take_body(struct packing *p)
+static void read_body(struct packing *p)
 {
 	struct mysql_packed *packed = p->packed;
 	const struct piece *piece = p->piece;
@@ -175,19 +175,19 @@ static void take_body(struct packing *p)
 		end_packet(p);
 }
 
-void mysql_packed_take(struct mysql_packed *packed, const struct piece *piece, uint64_t *strange,
-		       void (*take)(void *context, const struct piece *piece, uint32_t bytes),
-		       void *context)
+void mysql_packed_parse(struct mysql_packed *packed, const struct piece *piece, uint64_t *strange,
+			void (*emit)(void *context, const struct piece *piece, uint32_t bytes),
+			void *context)
 {
-	struct packing p = {packed, piece, 0, strange, take, context};
+	struct packing p = {packed, piece, 0, strange, emit, context};
 
 	while (p.at < piece->length && !packed->is_lost) {
 		if (packed->left)
-			take_body(&p);
+			read_body(&p);
 		else if (p.at >= piece->copied)
 			packed->is_lost = true;
 		else
-			take_header(&p);
+			read_header(&p);
 	}
 	if (packed->is_lost)
 		packed->have = packed->kept = packed->left = 0;

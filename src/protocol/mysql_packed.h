@@ -31,11 +31,11 @@ bool mysql_packed_is_command(const struct piece *piece);
 bool mysql_packed_begins(const struct piece *piece);
 
 /*
- * Takes a piece. For each packet that ended with it, take() gets what was packed, and how many
+ * Parses a piece. For each packet that ended with it, emit() gets what was packed, and how many
  * bytes the packet had; strange counts those that cannot be unpacked.
  */
-void mysql_packed_take(struct mysql_packed *packed, const struct piece *piece, uint64_t *strange,
-		       void (*take)(void *context, const struct piece *piece, uint32_t bytes),
-		       void *context);
+void mysql_packed_parse(struct mysql_packed *packed, const struct piece *piece, uint64_t *strange,
+			void (*emit)(void *context, const struct piece *piece, uint32_t bytes),
+			void *context);
 
 #endif

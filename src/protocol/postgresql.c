@@ -89,7 +89,7 @@ static const char *next_text(const struct message_side *side, uint32_t *at, size
 
 /* -- what the client says ---------------------------------------------------------------------- */
 
-static void tell_request(struct reading *r, const char *sql)
+static void emit_request(struct reading *r, const char *sql)
 {
 	struct protocol_request request = {0};
 
@@ -97,7 +97,7 @@ static void tell_request(struct reading *r, const char *sql)
 	r->sink->request(r->sink->context, &request);
 }
 
-static void take_query(struct reading *r)
+static void handle_query(struct reading *r)
 {
 	char sql[PROTOCOL_ENDPOINT_MAX];
 	uint32_t at = 0;
@@ -105,11 +105,11 @@ static void take_query(struct reading *r)
 	const char *text = next_text(r->side, &at, &size);
 
 	protocol_put_sql(sql, sizeof(sql), text, size);
-	tell_request(r, sql);
+	emit_request(r, sql);
 	waiting_answers_add(&r->pg->waiting, ENDS_REQUEST);
 }
 
-static void take_parse(struct reading *r)
+static void handle_parse(struct reading *r)
 {
 	char sql[PROTOCOL_ENDPOINT_MAX];
 	uint32_t at = 0;
@@ -120,11 +120,11 @@ static void take_parse(struct reading *r)
 	protocol_put_sql(sql, sizeof(sql), text, size);
 	statements_keep(&r->pg->statements, hash_bytes(name, name_size), sql);
 	if (!r->pg->in_batch)
-		tell_request(r, sql);
+		emit_request(r, sql);
 	r->pg->in_batch = true;
 }
 
-static void take_bind(struct reading *r)
+static void handle_bind(struct reading *r)
 {
 	uint32_t at = 0;
 	size_t size;
@@ -134,23 +134,23 @@ static void take_bind(struct reading *r)
 		return;
 	next_text(r->side, &at, &size);
 	name = next_text(r->side, &at, &size);
-	tell_request(r, statements_find(&r->pg->statements, hash_bytes(name, size)));
+	emit_request(r, statements_find(&r->pg->statements, hash_bytes(name, size)));
 	r->pg->in_batch = true;
 }
 
-static void take_asked(struct reading *r)
+static void handle_client_message(struct reading *r)
 {
 	struct postgresql *pg = r->pg;
 
 	switch (*r->side->header) {
 	case 'Q':
-		take_query(r);
+		handle_query(r);
 		break;
 	case 'P':
-		take_parse(r);
+		handle_parse(r);
 		break;
 	case 'B':
-		take_bind(r);
+		handle_bind(r);
 		break;
 	case 'S':
 		waiting_answers_add(&pg->waiting, pg->in_batch ? ENDS_REQUEST : 0);
@@ -161,7 +161,7 @@ static void take_asked(struct reading *r)
 }
 
 /* The first message has no letter: a length, and a version. */
-static void take_first(struct reading *r)
+static void handle_first(struct reading *r)
 {
 	uint32_t version = r->side->kept >= 4 ? big_at(r->side->body) : 0;
 
@@ -197,13 +197,13 @@ static void begin_answer(struct reading *r)
 
 static void end_answer(struct postgresql *pg, const struct protocol_sink *sink, bool sure)
 {
-	waiting_answers_take(&pg->waiting);
+	waiting_answers_pop(&pg->waiting);
 	if (pg->is_answering)
 		sink->done(sink->context, sure);
 	pg->is_answering = false;
 }
 
-static void take_answered(struct reading *r)
+static void handle_server_message(struct reading *r)
 {
 	struct postgresql *pg = r->pg;
 
@@ -222,11 +222,11 @@ static void end_message(struct reading *r)
 	struct message_side *side = r->side;
 
 	if (r->number == SIDE_ANSWERS)
-		take_answered(r);
+		handle_server_message(r);
 	else if (!r->pg->has_begun)
-		take_first(r);
+		handle_first(r);
 	else
-		take_asked(r);
+		handle_client_message(r);
 	side->have = side->kept = 0;
 	side->is_cut = false;
 	side->bytes = 0;
@@ -258,7 +258,7 @@ static void begin_body(struct reading *r)
 		end_message(r);
 }
 
-static void take_header(struct reading *r)
+static void read_header(struct reading *r)
 {
 	struct message_side *side = r->side;
 
@@ -271,7 +271,7 @@ static void take_header(struct reading *r)
 		begin_body(r);
 }
 
-static void take_body(struct reading *r)
+static void read_body(struct reading *r)
 {
 	struct message_side *side = r->side;
 	uint64_t rest = r->piece->length - r->at, n = side->left < rest ? side->left : rest;
@@ -293,7 +293,7 @@ static void take_body(struct reading *r)
 }
 
 /* The letter with which the server says whether it will speak TLS. */
-static void take_letter(struct reading *r)
+static void read_letter(struct reading *r)
 {
 	char letter = (char)r->piece->data[r->at++];
 
@@ -321,8 +321,8 @@ static void find_place(struct reading *r)
 		r->side->is_lost = false;
 }
 
-static void take(void *state, enum side number, const struct piece *piece,
-		 const struct protocol_sink *sink)
+static void parse(void *state, enum side number, const struct piece *piece,
+		  const struct protocol_sink *sink)
 {
 	struct postgresql *pg = state;
 	struct reading r = {pg, &pg->sides[number], number, piece, sink, 0};
@@ -337,13 +337,13 @@ static void take(void *state, enum side number, const struct piece *piece,
 		find_place(&r);
 	while (r.at < piece->length && !r.side->is_lost) {
 		if (r.side->left)
-			take_body(&r);
+			read_body(&r);
 		else if (r.at >= piece->copied)
 			lose(&r, false);
 		else if (number == SIDE_ANSWERS && pg->asks_for_tls)
-			take_letter(&r);
+			read_letter(&r);
 		else
-			take_header(&r);
+			read_header(&r);
 	}
 	if (!r.side->is_lost || number != SIDE_ANSWERS)
 		return;
@@ -368,6 +368,6 @@ const struct protocol protocol_postgresql = {
 	.kernel = KERNEL_POSTGRESQL,
 	.size = sizeof(struct postgresql),
 	.side_of = side_of,
-	.take = take,
+	.parse = parse,
 	.free = free_postgresql,
 };

@@ -99,8 +99,8 @@ struct protocol {
 	 * Which side a piece is of, if it is the first that is seen: SIDES: it cannot be said.
 	 */
 	enum side (*side_of)(const struct piece *piece);
-	void (*take)(void *state, enum side side, const struct piece *piece,
-		     const struct protocol_sink *sink);
+	void (*parse)(void *state, enum side side, const struct piece *piece,
+		      const struct protocol_sink *sink);
 	/* The server will send nothing more. */
 	void (*ended)(void *state, const struct protocol_sink *sink); /* may be null */
 	void (*free)(void *state);				      /* may be null */

@@ -172,7 +172,7 @@ static enum side side_of(const struct piece *piece)
 
 /* -- requests and answers ---------------------------------------------------------------------- */
 
-static void tell_request(struct reading *r)
+static void emit_request(struct reading *r)
 {
 	struct resp_side *side = r->side;
 	struct protocol_request request = {0};
@@ -222,7 +222,7 @@ static void end_answer(struct redis *redis, const struct protocol_sink *sink, bo
 }
 
 /* Bytes of a message that goes on in the next piece, or has ended. */
-static void tell_bytes(struct reading *r)
+static void emit_bytes(struct reading *r)
 {
 	if (r->number == SIDE_ANSWERS && r->redis->is_answering && !r->side->is_push)
 		r->sink->answered(r->sink->context, r->side->bytes);
@@ -235,9 +235,9 @@ static void end_message(struct reading *r)
 	struct resp_side *side = r->side;
 
 	if (r->number == SIDE_REQUESTS) {
-		tell_request(r);
+		emit_request(r);
 	} else {
-		tell_bytes(r);
+		emit_bytes(r);
 		if (!side->is_push)
 			end_answer(r->redis, r->sink, true);
 	}
@@ -269,7 +269,7 @@ static void lose(struct reading *r, bool strange)
 }
 
 /* A command as a person types it: words in a line. */
-static void take_inline(struct reading *r)
+static void parse_inline(struct reading *r)
 {
 	struct resp_side *side = r->side;
 	uint32_t at = 0;
@@ -287,7 +287,7 @@ static void take_inline(struct reading *r)
 }
 
 /* Room for elements: each stands for a message. */
-static void take_many(struct reading *r, int64_t count)
+static void add_elements(struct reading *r, int64_t count)
 {
 	struct resp_side *side = r->side;
 
@@ -302,7 +302,7 @@ static void take_many(struct reading *r, int64_t count)
 		end_message(r);
 }
 
-static void take_bulk(struct reading *r, int64_t size)
+static void handle_bulk(struct reading *r, int64_t size)
 {
 	if (size > BULK_MAX)
 		lose(r, true);
@@ -331,7 +331,7 @@ static bool is_published(const struct reading *r, int64_t count)
 	       IS_AMONG(published, head + used, (size_t)length);
 }
 
-static void take_line(struct reading *r)
+static void handle_line(struct reading *r)
 {
 	struct resp_side *side = r->side;
 	bool is_first = !side->pending;
@@ -351,17 +351,17 @@ static void take_line(struct reading *r)
 	case '$':
 	case '=':
 	case '!':
-		take_bulk(r, number);
+		handle_bulk(r, number);
 		break;
 	case '%':
 	case '|':
 		/* an attribute stands before what it is of */
-		take_many(r, number > ELEMENTS_MAX ? number : 2 * number + (type == '|'));
+		add_elements(r, number > ELEMENTS_MAX ? number : 2 * number + (type == '|'));
 		break;
 	case '*':
 	case '~':
 	case '>':
-		take_many(r, number);
+		add_elements(r, number);
 		break;
 	case '+':
 	case '-':
@@ -374,7 +374,7 @@ static void take_line(struct reading *r)
 		break;
 	default:
 		if (is_first && r->number == SIDE_REQUESTS && isalpha((unsigned char)type))
-			take_inline(r);
+			parse_inline(r);
 		else
 			lose(r, true);
 	}
@@ -382,7 +382,7 @@ static void take_line(struct reading *r)
 }
 
 /* Bytes of a value: those of a command's first words are kept. */
-static void take_value(struct reading *r)
+static void read_value(struct reading *r)
 {
 	struct resp_side *side = r->side;
 	uint64_t rest = r->piece->length - r->at, n = side->left < rest ? side->left : rest;
@@ -401,7 +401,7 @@ static void take_value(struct reading *r)
 		end_element(r);
 }
 
-static void take_byte(struct reading *r)
+static void read_byte(struct reading *r)
 {
 	struct resp_side *side = r->side;
 	char c = (char)r->piece->data[r->at++];
@@ -409,7 +409,7 @@ static void take_byte(struct reading *r)
 	side->bytes++;
 	if (c == '\n') {
 		if (side->line_size)
-			take_line(r);
+			handle_line(r);
 	} else if (c != '\r' && side->line_size < LINE_MAX_BYTES) {
 		side->line[side->line_size++] = c;
 	}
@@ -455,8 +455,8 @@ static void ended(void *state, const struct protocol_sink *sink)
 		end_answer(redis, sink, false);
 }
 
-static void take(void *state, enum side number, const struct piece *piece,
-		 const struct protocol_sink *sink)
+static void parse(void *state, enum side number, const struct piece *piece,
+		  const struct protocol_sink *sink)
 {
 	struct redis *redis = state;
 	struct reading r = {redis, &redis->sides[number], number, piece, sink, 0};
@@ -467,17 +467,17 @@ static void take(void *state, enum side number, const struct piece *piece,
 		return;
 	while (r.at < piece->length) {
 		if (r.side->left) {
-			take_value(&r);
+			read_value(&r);
 		} else if (r.at >= piece->copied) {
 			lose(&r, false);
 			break;
 		} else {
-			take_byte(&r);
+			read_byte(&r);
 		}
 		if (r.side->is_lost)
 			break;
 	}
-	tell_bytes(&r);
+	emit_bytes(&r);
 }
 
 #define FOR_WORK FILM_ROLE_FOR_WORK, FILM_FRAME_MARK
@@ -510,7 +510,7 @@ const struct protocol protocol_redis = {
 	.kernel = KERNEL_REDIS,
 	.size = sizeof(struct redis),
 	.side_of = side_of,
-	.take = take,
+	.parse = parse,
 	.ended = ended,
 	.roles = roles,
 };

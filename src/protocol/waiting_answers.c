@@ -4,11 +4,11 @@
 void waiting_answers_add(struct waiting_answers *waiting, uint8_t flags)
 {
 	if (waiting->count == WAITING_ANSWERS_MAX)
-		waiting_answers_take(waiting);
+		waiting_answers_pop(waiting);
 	waiting->flags[(waiting->first + waiting->count++) % WAITING_ANSWERS_MAX] = flags;
 }
 
-uint8_t waiting_answers_take(struct waiting_answers *waiting)
+uint8_t waiting_answers_pop(struct waiting_answers *waiting)
 {
 	uint8_t flags = waiting_answers_first(waiting);
 

@@ -16,8 +16,8 @@ struct waiting_answers {
 /* Adds one; if there are too many, the oldest is forgotten. */
 void waiting_answers_add(struct waiting_answers *waiting, uint8_t flags);
 
-/* Takes the oldest; 0: there is none. */
-uint8_t waiting_answers_take(struct waiting_answers *waiting);
+/* Pops the oldest; 0: there is none. */
+uint8_t waiting_answers_pop(struct waiting_answers *waiting);
 
 /* Looks at it. */
 static inline uint8_t waiting_answers_first(const struct waiting_answers *waiting)

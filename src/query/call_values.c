@@ -42,7 +42,7 @@ static void put_text(struct buf *texts, const struct shown_tree *tree)
 	free(text);
 }
 
-static int take(void *context, const struct valued_call *call)
+static int add_call(void *context, const struct valued_call *call)
 {
 	struct call_values *values = context;
 	uint64_t key = key_of(call->end, call->duration, call->thread, call->frame);
@@ -66,7 +66,7 @@ int call_values_read(struct film *film, const struct replay_question *q, struct 
 	int err;
 
 	question.filter.to = (struct when){0};
-	err = values_each(film, &question, take, values, &broken, why);
+	err = values_each(film, &question, add_call, values, &broken, why);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot show the values of calls") : err;
 }
 
@@ -83,7 +83,7 @@ void call_values_free(struct call_values *values)
 	buf_free(&values->texts);
 }
 
-const char *call_values_given(const struct call_values *values, const struct film_call *call)
+const char *call_values_text(const struct call_values *values, const struct film_call *call)
 {
 	const uint64_t *at = map_get(&values->of_call,
 				     key_of(call->end, call->duration, call->thread, call->frame));
@@ -93,7 +93,7 @@ const char *call_values_given(const struct call_values *values, const struct fil
 
 const char *call_values_returned(const struct call_values *values, const struct film_call *call)
 {
-	const char *given = call_values_given(values, call);
+	const char *given = call_values_text(values, call);
 
 	return given ? given + strlen(given) + 1 : NULL;
 }

@@ -30,7 +30,7 @@ void call_values_warn(const struct call_values *values);
  * The arguments of a call, "a=1, b=2", and its results; "": none. Null: the film has no values of
  * that call. The text is escaped, and valid as long as values.
  */
-const char *call_values_given(const struct call_values *values, const struct film_call *call);
+const char *call_values_text(const struct call_values *values, const struct film_call *call);
 const char *call_values_returned(const struct call_values *values, const struct film_call *call);
 
 /* Caches the names of a film's frames. */

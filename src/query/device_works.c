@@ -209,7 +209,7 @@ uint64_t device_works_key(const struct device_works *works, uint32_t thread, uin
 }
 
 int device_works_of_wait(const struct device_works *works, uint32_t thread, uint64_t start,
-			 uint64_t end, int (*take)(void *context, const struct device_work *work),
+			 uint64_t end, int (*emit)(void *context, const struct device_work *work),
 			 void *context)
 {
 	const uint32_t process = works->film->threads[thread].process;
@@ -232,7 +232,7 @@ int device_works_of_wait(const struct device_works *works, uint32_t thread, uint
 				continue;
 			work.start = work.start > start ? work.start : start;
 			work.end = work.end < end ? work.end : end;
-			result = take(context, &work);
+			result = emit(context, &work);
 		}
 		i = next;
 	}

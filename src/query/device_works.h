@@ -46,12 +46,12 @@ uint64_t device_works_key(const struct device_works *works, uint32_t thread, uin
 			  uint64_t end);
 
 /*
- * Calls take() with each work that ran in [start, end), which its times are cut to, if a thread
+ * Calls emit() with each work that ran in [start, end), which its times are cut to, if a thread
  * waited for its stream then: no part of a wait for what is not known has any. A value other than 0
  * ends it and is returned.
  */
 int device_works_of_wait(const struct device_works *works, uint32_t thread, uint64_t start,
-			 uint64_t end, int (*take)(void *context, const struct device_work *work),
+			 uint64_t end, int (*emit)(void *context, const struct device_work *work),
 			 void *context);
 
 /* Of a wait, or of several: for how long what has one name ran on one stream. */

@@ -66,9 +66,9 @@ static int merge(struct diff *diff, const struct question *q)
 	    functions_of(&diff->tree, &diff->flame, &diff->functions))
 		err = -ENOMEM;
 	if (!err) {
-		call_functions_give(&now, &diff->tree, &diff->now, TREE_NOW, &diff->functions);
-		call_functions_give(&before, &diff->tree, &diff->before, TREE_BEFORE,
-				    &diff->functions);
+		call_functions_add_to(&now, &diff->tree, &diff->now, TREE_NOW, &diff->functions);
+		call_functions_add_to(&before, &diff->tree, &diff->before, TREE_BEFORE,
+				      &diff->functions);
 	}
 	call_functions_free(&now);
 	call_functions_free(&before);

@@ -48,7 +48,7 @@ static int compile(struct frame_pattern *pattern, const char *text, bool any_cas
 }
 
 /* Whether it is /expression/ or /expression/i, which is left in text without its slashes. */
-static bool take_slashes(char *text, bool *any_case)
+static bool strip_slashes(char *text, bool *any_case)
 {
 	size_t length = strlen(text);
 
@@ -61,7 +61,7 @@ static bool take_slashes(char *text, bool *any_case)
 	return true;
 }
 
-static bool take_quotes(char *text)
+static bool strip_quotes(char *text)
 {
 	size_t length = strlen(text);
 
@@ -73,8 +73,8 @@ static bool take_quotes(char *text)
 }
 
 /* After an error, too, pattern_free() is needed. */
-static int take_pattern(struct frame_pattern *pattern, const char *text, bool is_regex,
-			struct fail *why)
+static int parse_pattern(struct frame_pattern *pattern, const char *text, bool is_regex,
+			 struct fail *why)
 {
 	static const char *const prefixes[] = {[FIELD_IMAGE] = "image:", [FIELD_PLACE] = "file:"};
 	bool any_case, is_slashed;
@@ -89,10 +89,10 @@ static int take_pattern(struct frame_pattern *pattern, const char *text, bool is
 	pattern->text = strdup(text);
 	if (!pattern->text)
 		return -ENOMEM;
-	is_slashed = take_slashes(pattern->text, &any_case);
+	is_slashed = strip_slashes(pattern->text, &any_case);
 	if (is_slashed || is_regex)
 		return compile(pattern, pattern->text, !is_slashed || any_case, why);
-	pattern->is_whole = take_quotes(pattern->text);
+	pattern->is_whole = strip_quotes(pattern->text);
 	return 0;
 }
 
@@ -166,14 +166,14 @@ static bool means(const struct frame_pattern *pattern, const struct label *label
 }
 
 /* One a line. */
-static int take_hidden(struct frame_search *search, const char *lines, struct fail *why)
+static int parse_hidden(struct frame_search *search, const char *lines, struct fail *why)
 {
 	while (lines && *lines) {
 		struct frame_pattern pattern = {0};
 		size_t length = strcspn(lines, "\n");
 		char *text = strndup(lines, length);
 		struct fail ignored;
-		int err = text ? take_pattern(&pattern, text, false, &ignored) : -ENOMEM;
+		int err = text ? parse_pattern(&pattern, text, false, &ignored) : -ENOMEM;
 
 		free(text);
 		if (err || !length) {
@@ -197,10 +197,10 @@ int frame_search_new(const char *text, bool is_regex, const char *hidden,
 		     struct frame_search **result, struct fail *why)
 {
 	struct frame_search *search = calloc(1, sizeof(*search));
-	int err = search ? take_pattern(&search->wanted, text, is_regex, why) : -ENOMEM;
+	int err = search ? parse_pattern(&search->wanted, text, is_regex, why) : -ENOMEM;
 
 	if (!err)
-		err = take_hidden(search, hidden, why);
+		err = parse_hidden(search, hidden, why);
 	if (err) {
 		frame_search_free(search);
 		search = NULL;
@@ -247,8 +247,8 @@ static void add_nodes(const struct tree *tree, const struct flame *flame, const 
 	}
 }
 
-static int take_functions(const struct tree *tree, const struct functions *functions,
-			  const uint8_t *wanted, struct functions *to)
+static int match_functions(const struct tree *tree, const struct functions *functions,
+			   const uint8_t *wanted, struct functions *to)
 {
 	to->at = calloc(functions->count + 1, sizeof(*to->at));
 	if (!to->at)
@@ -290,7 +290,7 @@ int frame_search_run(const struct frame_search *search, const struct tree *tree,
 		err = check(search, why);
 	if (!err) {
 		add_nodes(tree, flame, wanted, inside, matches);
-		err = take_functions(tree, functions, wanted, &matches->of);
+		err = match_functions(tree, functions, wanted, &matches->of);
 	}
 	free(wanted);
 	free(inside);

@@ -49,6 +49,6 @@ void groups_free(struct groups *groups);
 int groups_add_services(struct groups *groups, const struct tree *tree, const struct view *view);
 
 /* Fills the members on locks: waits, longest, holders. Returns 0 or -ENOMEM. */
-int groups_take_locks(struct groups *groups, const struct view *view);
+int groups_add_locks(struct groups *groups, const struct view *view);
 
 #endif

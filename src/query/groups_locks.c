@@ -42,7 +42,7 @@ static uint32_t group_id(const struct group *group, const struct film *film)
 	return group->process ? (uint32_t)(group->process - film->processes) : 0;
 }
 
-static void take_holder(struct holders *holders, const struct lock_row *row)
+static void add_holder(struct holders *holders, const struct lock_row *row)
 {
 	struct named named = {row->total, row->holder};
 
@@ -87,7 +87,7 @@ static int name_holders(struct group *group, const struct view *view, const stru
 	return 0;
 }
 
-int groups_take_locks(struct groups *groups, const struct view *view)
+int groups_add_locks(struct groups *groups, const struct view *view)
 {
 	const struct group *first = groups->count ? groups->at : NULL;
 	bool by_lock = first && first->lock, by_holder = first && first->holder;
@@ -123,7 +123,7 @@ int groups_take_locks(struct groups *groups, const struct view *view)
 		group->waits += row->waits;
 		if (row->longest > group->longest)
 			group->longest = row->longest;
-		take_holder(&holders[*found], row);
+		add_holder(&holders[*found], row);
 	}
 	for (size_t i = 0; !err && by_lock && !by_holder && i < groups->count; i++)
 		err = name_holders(&groups->at[i], view, &holders[i]);

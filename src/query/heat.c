@@ -66,7 +66,7 @@ static void add_sample(struct heat *heat, bool lasts, uint64_t time, uint64_t va
 	}
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int add_samples(void *context, const struct film_samples *samples)
 {
 	struct adding *a = context;
 	const struct film *film = a->film;
@@ -97,7 +97,7 @@ int heat_add(struct heat *heat, struct film *film, uint32_t event, const struct 
 
 	err = filter_apply(filter, film, &a.kept, why);
 	if (!err)
-		err = film_each_samples(film, event, from, to, take_samples, &a, why);
+		err = film_each_samples(film, event, from, to, add_samples, &a, why);
 	filter_kept_free(&a.kept);
 	return err;
 }

@@ -65,7 +65,8 @@ static void open_end(struct slice *slice)
 	slice->context = FILM_WAIT_BY_NONE;
 }
 
-static int take(void *context, const struct slice *slice, const struct slice_evidence *evidence)
+static int add_slice(void *context, const struct slice *slice,
+		     const struct slice_evidence *evidence)
 {
 	struct loading *loading = context;
 	struct slice of = *slice;
@@ -255,7 +256,7 @@ static int load(struct histories *histories, struct loading *loading, struct fil
 			return -ENOMEM;
 		loading->lanes = histories->lanes;
 	}
-	return slices_each(film, event, histories->from, histories->to, take, loading, why);
+	return slices_each(film, event, histories->from, histories->to, add_slice, loading, why);
 }
 
 int histories_load(struct histories *histories, struct film *film, uint32_t event, uint64_t from,

@@ -7,7 +7,7 @@
 #include "film/frame_kinds.h"
 #include "film/wait_rules.h"
 
-#define TAKES	   (1u << FILM_ROLE_TAKES_WORK)
+#define GETS_WORK  (1u << FILM_ROLE_GETS_WORK)
 #define LOOPS	   (1u << FILM_ROLE_WORK_LOOP)
 #define BARE_LOOPS (1u << FILM_ROLE_BARE_WORK_LOOP)
 #define AWAITS	   (1u << FILM_ROLE_AWAITS)
@@ -20,12 +20,12 @@
 static uint32_t go_on(const struct film *film, uint32_t frame, uint32_t roles, uint32_t below,
 		      uint32_t before, uint8_t *has)
 {
-	uint32_t on = (before | roles) & (TAKES | BARE_LOOPS);
+	uint32_t on = (before | roles) & (GETS_WORK | BARE_LOOPS);
 
 	/* another function of the language does work */
 	if (film_frame_kind_of(film->frames[frame].kind)->is_language && !(roles & BARE_LOOPS))
 		on &= ~BARE_LOOPS;
-	if (roles & AWAITS && (on & TAKES || (roles | below) & LOOPS))
+	if (roles & AWAITS && (on & GETS_WORK || (roles | below) & LOOPS))
 		*has |= WAIT_HAS_NO_WORK;
 	if (on & BARE_LOOPS)
 		*has |= WAIT_HAS_NO_WORK_UNTIMED;

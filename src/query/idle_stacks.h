@@ -13,8 +13,8 @@
  */
 
 /* The roles that are needed for that. */
-#define IDLE_STACKS_ROLES                                                                          \
-	(1u << FILM_ROLE_TAKES_WORK | 1u << FILM_ROLE_WORK_LOOP | 1u << FILM_ROLE_BARE_WORK_LOOP | \
+#define IDLE_STACKS_ROLES                                                                         \
+	(1u << FILM_ROLE_GETS_WORK | 1u << FILM_ROLE_WORK_LOOP | 1u << FILM_ROLE_BARE_WORK_LOOP | \
 	 1u << FILM_ROLE_AWAITS)
 
 /*

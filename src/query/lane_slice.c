@@ -14,8 +14,8 @@ struct looker {
 	struct lane_slice *found;
 };
 
-static int take_slice(void *context, const struct slice *slice,
-		      const struct slice_evidence *evidence)
+static int match_slice(void *context, const struct slice *slice,
+		       const struct slice_evidence *evidence)
 {
 	const struct looker *l = context;
 	const struct film_thread *thread = &l->film->threads[slice->thread];
@@ -73,7 +73,7 @@ int lanes_slice_at(struct film *film, uint32_t event, const struct lane_id *lane
 	for (uint64_t around = FIRST_LOOK;; around *= 32) {
 		uint64_t from = at > around ? at - around : 0;
 		uint64_t to = at < UINT64_MAX - around ? at + around : UINT64_MAX;
-		int err = slices_each(film, event, from, to, take_slice, &l, why);
+		int err = slices_each(film, event, from, to, match_slice, &l, why);
 
 		if (err || !found->is_found || around > WHOLE ||
 		    is_whole(film, &found->slice, from, to))

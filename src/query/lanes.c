@@ -130,8 +130,8 @@ static int add_run(struct lanes *lanes, struct lane *lane, const struct slice *s
 	return 0;
 }
 
-static int take_slice(void *context, const struct slice *slice,
-		      const struct slice_evidence *evidence)
+static int add_slice(void *context, const struct slice *slice,
+		     const struct slice_evidence *evidence)
 {
 	struct adder *a = context;
 	struct lanes *lanes = a->lanes;
@@ -206,7 +206,7 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 	if (!err)
 		err = filter_apply(filter, film, &a.kept, why);
 	if (!err)
-		err = slices_each(film, event, from, to, take_slice, &a, why);
+		err = slices_each(film, event, from, to, add_slice, &a, why);
 	if (!err && !a.are_lanes)
 		add_unlinked(&a);
 	/* a run does not reach from one film into the next */

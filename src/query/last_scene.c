@@ -55,7 +55,7 @@ static struct scene *scene_of(struct last_scenes *scenes, uint32_t process, uint
 		       : NULL;
 }
 
-static int take(void *context, const struct film_samples *samples)
+static int add_threads(void *context, const struct film_samples *samples)
 {
 	struct loader *l = context;
 
@@ -117,7 +117,7 @@ int last_scenes_load(struct last_scenes *scenes, struct explainer *e, const stru
 		return 0;
 	err = filter_apply(filter, e->film, &kept, why);
 	if (!err)
-		err = film_each_samples(e->film, event, e->from, UINT64_MAX, take, &l, why);
+		err = film_each_samples(e->film, event, e->from, UINT64_MAX, add_threads, &l, why);
 	if (err == -ENOMEM)
 		fail_errno(why, err, NULL, "cannot explain");
 	filter_kept_free(&kept);

@@ -56,7 +56,7 @@ static bool share(struct looking *l)
 	return true;
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int add_samples(void *context, const struct film_samples *samples)
 {
 	struct looking *l = context;
 
@@ -81,7 +81,7 @@ uint64_t *level_last(struct film *film, uint32_t event, uint64_t from, uint64_t 
 		fail_errno(why, -ENOMEM, NULL, "cannot look for the last state");
 		return NULL;
 	}
-	err = film_each_samples(film, event, from, to, take_samples, &l, why);
+	err = film_each_samples(film, event, from, to, add_samples, &l, why);
 	if (!err && !share(&l))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot look for the last state");
 	if (!err)

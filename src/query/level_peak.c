@@ -44,7 +44,7 @@ static struct state *state_of(struct peaks *p, uint32_t process, uint64_t time)
 	return vec_last(&p->states);
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int add_samples(void *context, const struct film_samples *samples)
 {
 	struct peaks *p = context;
 
@@ -100,7 +100,7 @@ int level_peak(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 
 	*peak = (struct level_peak){0};
 	if (firsts && held)
-		err = film_each_samples(film, event, from, to, take_samples, &p, why);
+		err = film_each_samples(film, event, from, to, add_samples, &p, why);
 	if (!err && !p.err)
 		*peak = highest(&p, held);
 	free(firsts);

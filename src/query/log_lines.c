@@ -64,7 +64,7 @@ struct log_shown log_shown_of(const struct film *film, const struct log_line *li
 	};
 }
 
-static int take_parts(void *context, const struct film_logs *logs)
+static int add_parts(void *context, const struct film_logs *logs)
 {
 	struct reading *r = context;
 
@@ -275,7 +275,7 @@ struct owners {
 	int err;
 };
 
-static int take_request(void *context, const struct request *request)
+static int add_request(void *context, const struct request *request)
 {
 	struct owners *o = context;
 	size_t length = strlen(request->id);
@@ -393,7 +393,7 @@ static int log_owners_find(struct log_lines *lines, struct film *film, struct fa
 
 	if (!lines->all.count)
 		return 0;
-	err = requests_each(film, 0, UINT64_MAX, take_request, &o, why);
+	err = requests_each(film, 0, UINT64_MAX, add_request, &o, why);
 	if (!err && !o.err)
 		o.err = set_owners(&o, lines);
 	if (o.err)
@@ -416,7 +416,7 @@ int log_lines_read(struct log_lines *lines, struct film *film, const struct filt
 		return 0;
 	err = filter_apply(filter, film, &kept, why);
 	if (!err)
-		err = film_each_logs(film, event, from, to, take_parts, &r, why);
+		err = film_each_logs(film, event, from, to, add_parts, &r, why);
 	if (!err && r.parts.count)
 		qsort(r.parts.at, r.parts.count, sizeof(*r.parts.at), in_order);
 	for (size_t at = 0; !err && !r.err && at < r.parts.count;)

@@ -144,7 +144,7 @@ static void add_row(struct machine *machine, struct machine_gauge *gauge,
 		gauge->count = row->count;
 }
 
-static int take_row(struct adder *a, const struct film_gauge *row)
+static int handle_row(struct adder *a, const struct film_gauge *row)
 {
 	struct machine *machine = a->machine;
 	uint64_t offset = (uint64_t)a->film->info.wall_offset;
@@ -171,7 +171,7 @@ static int take_row(struct adder *a, const struct film_gauge *row)
 	return a->err;
 }
 
-static int take_rows(void *context, const struct film_gauges *rows)
+static int handle_rows(void *context, const struct film_gauges *rows)
 {
 	struct adder *a = context;
 
@@ -188,7 +188,7 @@ static int take_rows(void *context, const struct film_gauges *rows)
 			.kind = (uint16_t)rows->kind[i],
 		};
 
-		a->err = take_row(a, &row);
+		a->err = handle_row(a, &row);
 	}
 	return a->err;
 }
@@ -205,7 +205,7 @@ int machine_add(struct machine *machine, struct film *film, const char *host, st
 	if (machine->steps)
 		machine->step = (machine->to - machine->from + machine->steps - 1) / machine->steps;
 	err = film_each_gauges(film, event, machine->from - offset,
-			       machine->to - offset + ROW_NS_MAX, take_rows, &a, why);
+			       machine->to - offset + ROW_NS_MAX, handle_rows, &a, why);
 	return a.err ? fail_errno(why, a.err, NULL, "cannot tell what the machine did") : err;
 }
 

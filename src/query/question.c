@@ -42,7 +42,7 @@ const char question_help[] =
 	"      --native          show the interpreter's own frames that run those of a language\n"
 	"      --raw             of calls: durations as measured, the tracer's own cost in them\n";
 
-static int take_numbers(struct question *q, int option, const char *value, struct fail *why)
+static int parse_numbers(struct question *q, int option, const char *value, struct fail *why)
 {
 	const char *at = value;
 
@@ -64,14 +64,14 @@ static int take_numbers(struct question *q, int option, const char *value, struc
 	}
 }
 
-static int take_regex(struct regex **regex, const char *value, struct fail *why)
+static int parse_regex(struct regex **regex, const char *value, struct fail *why)
 {
 	regex_free(*regex);
 	*regex = NULL;
 	return regex_compile(value, regex, why);
 }
 
-static int take_groups(struct shape *shape, const char *value, struct fail *why)
+static int parse_groups(struct shape *shape, const char *value, struct fail *why)
 {
 	const struct {
 		const char *name;
@@ -167,7 +167,7 @@ static bool is_value(const char *by)
 	       !strncmp(by, "result ", 7) || !strncmp(by, "result.", 7);
 }
 
-static int take_waits(struct filter *f, const char *value, struct fail *why)
+static int parse_waits(struct filter *f, const char *value, struct fail *why)
 {
 	for (const char *at = value;; at++) {
 		size_t length = strcspn(at, ",");
@@ -184,8 +184,8 @@ static int take_waits(struct filter *f, const char *value, struct fail *why)
 }
 
 /* A time of an option, ns; its text stays the caller's. */
-static int take_time(const char *option, const char *value, uint64_t *time, const char **text,
-		     struct fail *why)
+static int parse_time(const char *option, const char *value, uint64_t *time, const char **text,
+		      struct fail *why)
 {
 	if (text_parse_time(value, 1000000000, time) || !*time)
 		return fail(why, -EINVAL, NULL, "%s takes a time such as 60s or 500ms, not '%s'",
@@ -207,14 +207,14 @@ static int fail_span(const struct filter *f, struct fail *why)
 		    f->to.text);
 }
 
-static int take_span(struct filter *f, int option, const char *value, struct fail *why)
+static int parse_span(struct filter *f, int option, const char *value, struct fail *why)
 {
 	int err = when_parse(value, option == QUESTION_FROM ? &f->from : &f->to, why);
 
 	return !err && ends_too_early(f) ? fail_span(f, why) : err;
 }
 
-int question_take(struct question *q, int option, const char *value, struct fail *why)
+int question_parse(struct question *q, int option, const char *value, struct fail *why)
 {
 	struct filter *f = &q->filter;
 
@@ -224,38 +224,38 @@ int question_take(struct question *q, int option, const char *value, struct fail
 		return 0;
 	case QUESTION_PID:
 	case QUESTION_TID:
-		return take_numbers(q, option, value, why);
+		return parse_numbers(q, option, value, why);
 	case QUESTION_COMM:
 		return vec_push(&f->comms, value) ? 0 : -ENOMEM;
 	case QUESTION_FOCUS:
 		f->focus_text = value;
-		return take_regex(&f->focus, value, why);
+		return parse_regex(&f->focus, value, why);
 	case QUESTION_IGNORE:
 		f->ignore_text = value;
-		return take_regex(&f->ignore, value, why);
+		return parse_regex(&f->ignore, value, why);
 	case QUESTION_FROM:
 	case QUESTION_TO:
-		return take_span(f, option, value, why);
+		return parse_span(f, option, value, why);
 	case QUESTION_BY:
 		if (is_value(value)) {
 			q->by_value = value;
 			return 0;
 		}
-		return take_groups(&q->shape, value, why);
+		return parse_groups(&q->shape, value, why);
 	case QUESTION_IDLE:
 		q->idle = true;
 		return 0;
 	case QUESTION_LEAKS:
-		return take_time("--leaks", value, &f->leaks, &f->leaks_text, why);
+		return parse_time("--leaks", value, &f->leaks, &f->leaks_text, why);
 	case QUESTION_GROWN:
-		return take_time("--grown", value, &f->grown, &f->grown_text, why);
+		return parse_time("--grown", value, &f->grown, &f->grown_text, why);
 	case QUESTION_REQUEST:
 		if (!*value)
 			return fail(why, -EINVAL, NULL, "--request takes an id, not nothing");
 		f->request = value;
 		return 0;
 	case QUESTION_WAIT:
-		return take_waits(f, value, why);
+		return parse_waits(f, value, why);
 	case QUESTION_LINES:
 		q->shape.lines = true;
 		return 0;

@@ -141,7 +141,7 @@ extern const char question_help[];
  * Handles one option. value must outlive the question. Returns 0, -EINVAL with *why filled,
  * -ENOMEM, or -ENOENT: not an option of a question.
  */
-int question_take(struct question *q, int option, const char *value, struct fail *why);
+int question_parse(struct question *q, int option, const char *value, struct fail *why);
 
 /*
  * Adds a rule that names services for --by service, as query/identity.h has it. Returns 0, or a

@@ -54,7 +54,7 @@ struct replay {
 	vec(struct place) places;
 	struct call_walk *walk;
 	struct replay_sums *sums;
-	int (*take)(void *context, const struct call_event *event);
+	int (*emit)(void *context, const struct call_event *event);
 	void *context;
 	int err; /* why a walk over the film was ended from within */
 };
@@ -120,7 +120,7 @@ static bool mark_gap(struct replay *r, struct film_call *call)
 }
 
 /* First pass: the film is cut into windows that hold about as many calls as shall be in memory. */
-static int take_bounds(void *context, const struct film_calls *calls)
+static int add_bounds(void *context, const struct film_calls *calls)
 {
 	struct replay *r = context;
 
@@ -145,7 +145,7 @@ static uint32_t window_of(const struct replay *r, uint64_t time)
 	return (uint32_t)search_first(r->bounds.count, i, r->bounds.at[i] <= time);
 }
 
-static int take_crossing(void *context, const struct film_calls *calls)
+static int add_crossing_calls(void *context, const struct film_calls *calls)
 {
 	struct replay *r = context;
 
@@ -170,7 +170,7 @@ static int take_crossing(void *context, const struct film_calls *calls)
 	return 0;
 }
 
-static int take_window(void *context, const struct film_calls *calls)
+static int add_calls(void *context, const struct film_calls *calls)
 {
 	struct replay *r = context;
 
@@ -228,12 +228,12 @@ static int add_crossing(struct replay *r)
 }
 
 static int each_calls(struct replay *r, uint64_t from, uint64_t to,
-		      int (*take)(void *context, const struct film_calls *calls), struct fail *why)
+		      int (*emit)(void *context, const struct film_calls *calls), struct fail *why)
 {
 	int err;
 
 	r->err = 0;
-	err = film_each_calls(r->film, r->event, from, to, false, take, r, why);
+	err = film_each_calls(r->film, r->event, from, to, false, emit, r, why);
 	if (r->err == -ENOMEM)
 		return fail_errno(why, r->err, NULL, "cannot replay the film");
 	if (r->err == -E2BIG)
@@ -242,12 +242,12 @@ static int each_calls(struct replay *r, uint64_t from, uint64_t to,
 	return err;
 }
 
-static int tell_window(struct replay *r, uint64_t from, uint64_t to, struct fail *why)
+static int emit_window(struct replay *r, uint64_t from, uint64_t to, struct fail *why)
 {
 	int err;
 
 	r->calls.count = r->places.count = 0;
-	err = each_calls(r, from, to, take_window, why);
+	err = each_calls(r, from, to, add_calls, why);
 	if (err)
 		return err;
 	err = add_crossing(r);
@@ -256,19 +256,19 @@ static int tell_window(struct replay *r, uint64_t from, uint64_t to, struct fail
 	vec_foreach (&r->places, place) {
 		if (err)
 			break;
-		err = call_walk_take(r->walk, &r->calls.at[place->index]);
+		err = call_walk_add(r->walk, &r->calls.at[place->index]);
 	}
 	if (!err)
 		err = call_walk_until(r->walk, to);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot replay the film") : err;
 }
 
-static int take_event(void *context, const struct call_event *event)
+static int count_event(void *context, const struct call_event *event)
 {
 	struct replay *r = context;
 
 	r->sums->told += event->kind != CALL_EVENT_GAP;
-	return r->take(r->context, event);
+	return r->emit(r->context, event);
 }
 
 static int start_walk(struct replay *r)
@@ -284,13 +284,13 @@ static int start_walk(struct replay *r)
 			.to = r->to,
 			.costs = r->costs,
 			.has_gaps = r->has_gaps,
-			.take = take_event,
+			.emit = count_event,
 			.context = r,
 		},
 		&r->walk);
 }
 
-static int tell_windows(struct replay *r, uint64_t first, struct fail *why)
+static int emit_windows(struct replay *r, uint64_t first, struct fail *why)
 {
 	uint64_t from = first;
 	int err = start_walk(r);
@@ -298,7 +298,7 @@ static int tell_windows(struct replay *r, uint64_t first, struct fail *why)
 	if (err)
 		return fail_errno(why, err, NULL, "cannot replay the film");
 	for (r->current = 0; !err && r->current < r->bounds.count; r->current++) {
-		err = tell_window(r, from, r->bounds.at[r->current], why);
+		err = emit_window(r, from, r->bounds.at[r->current], why);
 		from = r->bounds.at[r->current];
 	}
 	if (!err)
@@ -307,7 +307,7 @@ static int tell_windows(struct replay *r, uint64_t first, struct fail *why)
 }
 
 /* The tracer's own cost of the frames of which it is known. */
-static int take_probe(void *context, const struct film_probe *probe)
+static int add_probe(void *context, const struct film_probe *probe)
 {
 	struct replay *r = context;
 
@@ -354,7 +354,7 @@ static int prepare(struct replay *r, struct fail *why)
 	if (!r->has_gaps)
 		return fail_errno(why, -ENOMEM, NULL, "cannot replay the film");
 	if (!r->q->raw)
-		err = film_each_probe(r->film, r->event, take_probe, r, why);
+		err = film_each_probe(r->film, r->event, add_probe, r, why);
 	return r->err ? fail_errno(why, r->err, NULL, "cannot replay the film") : err;
 }
 
@@ -364,12 +364,12 @@ static int cut(struct replay *r, uint64_t first, struct fail *why)
 	int err = 0;
 
 	if (r->sums->film_calls > r->window)
-		err = each_calls(r, first, r->to, take_bounds, why);
+		err = each_calls(r, first, r->to, add_bounds, why);
 	if (!err && !vec_push(&r->bounds, r->to))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot replay the film");
 	if (err || (r->bounds.count == 1 && r->to == UINT64_MAX))
 		return err;
-	err = each_calls(r, first, UINT64_MAX, take_crossing, why);
+	err = each_calls(r, first, UINT64_MAX, add_crossing_calls, why);
 	if (!err && r->crossing.count)
 		qsort(r->crossing.at, r->crossing.count, sizeof(*r->crossing.at), by_window);
 	map_free(&r->ended);
@@ -377,14 +377,14 @@ static int cut(struct replay *r, uint64_t first, struct fail *why)
 }
 
 int replay_film(struct film *film, const struct replay_question *q,
-		int (*take)(void *context, const struct call_event *event), void *context,
+		int (*emit)(void *context, const struct call_event *event), void *context,
 		struct replay_sums *sums, struct fail *why)
 {
 	struct replay r = {.film = film,
 			   .q = q,
 			   .window = q->window ? q->window : WINDOW,
 			   .sums = sums,
-			   .take = take,
+			   .emit = emit,
 			   .context = context};
 	uint64_t first;
 	int err;
@@ -396,7 +396,7 @@ int replay_film(struct film *film, const struct replay_question *q,
 	if (!err)
 		err = cut(&r, first, why);
 	if (!err)
-		err = tell_windows(&r, first, why);
+		err = emit_windows(&r, first, why);
 	call_walk_free(r.walk);
 	filter_kept_free(&r.kept);
 	free(r.frames);

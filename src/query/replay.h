@@ -27,17 +27,17 @@ void replay_question_free(struct replay_question *q);
 
 struct replay_sums {
 	uint64_t film_calls; /* calls of the event, before filtering */
-	uint64_t told;	     /* calls of which take() got an entry or exit */
+	uint64_t told;	     /* calls of which emit() got an entry or exit */
 };
 
 /*
- * Calls take() with each selected entry and exit. A film with more calls than q->window is read
+ * Calls emit() with each selected entry and exit. A film with more calls than q->window is read
  * three times, one window at a time: memory then holds the calls of a window, and those that span
- * windows. Returns 0, the result of take() if that is not 0, or a negative errno with *why filled;
+ * windows. Returns 0, the result of emit() if that is not 0, or a negative errno with *why filled;
  * -ENOENT: the film has no calls.
  */
 int replay_film(struct film *film, const struct replay_question *q,
-		int (*take)(void *context, const struct call_event *event), void *context,
+		int (*emit)(void *context, const struct call_event *event), void *context,
 		struct replay_sums *sums, struct fail *why);
 
 /* The name of a frame. place: a buffer of at least 256 bytes for the name of an unnamed frame. */

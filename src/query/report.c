@@ -157,11 +157,11 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 	    functions_of(&report->tree, &report->flame, &report->functions) ||
 	    groups_of(&report->tree, film, &report->flame, &report->groups) ||
 	    groups_add_services(&report->groups, &report->tree, &report->view) ||
-	    groups_take_locks(&report->groups, &report->view))
+	    groups_add_locks(&report->groups, &report->view))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
 	functions_sort(&report->functions);
-	call_functions_give(&report->calls, &report->tree, &report->view, TREE_NOW,
-			    &report->functions);
+	call_functions_add_to(&report->calls, &report->tree, &report->view, TREE_NOW,
+			      &report->functions);
 	view_title(&report->view, report->title, sizeof(report->title));
 	report->flame.title = report->title;
 	return mark_focus(&q->filter, &report->functions, why);

@@ -139,7 +139,7 @@ static bool add_served(struct summing *s, uint32_t process, uint64_t ns)
 }
 
 /* Only at the end is known how much a program served: one process, or all of that name. */
-static void give_served(struct summing *s)
+static void set_served(struct summing *s)
 {
 	const struct film *film = s->sums->film;
 
@@ -168,7 +168,7 @@ static void find_servers(struct summing *s)
 	}
 }
 
-static int take(void *context, const struct request *request)
+static int add_request(void *context, const struct request *request)
 {
 	struct summing *s = context;
 	struct request_sums *sums = s->sums;
@@ -229,11 +229,11 @@ int request_sums_make(struct film *film, const struct filter *filter, size_t slo
 	err = filter_apply(filter, film, &s.kept, why);
 	/* its last ns belongs to the film */
 	if (!err)
-		err = requests_each(film, sums->from, sums->to + (sums->to < UINT64_MAX), take, &s,
-				    why);
+		err = requests_each(film, sums->from, sums->to + (sums->to < UINT64_MAX),
+				    add_request, &s, why);
 	if (!err)
 		err = view_count_losses(&sums->losses, film, requests_event(film), 0);
-	give_served(&s);
+	set_served(&s);
 	find_servers(&s);
 	sort(&sums->endpoints, most_first);
 	sort(&sums->peers, most_first);

@@ -19,7 +19,7 @@ uint32_t requests_event(const struct film *film)
 
 struct walk {
 	const struct film *film;
-	int (*take)(void *context, const struct request *request);
+	int (*emit)(void *context, const struct request *request);
 	void *context;
 	struct map last; /* of requests that outlive a part of the film: the end of the last row */
 };
@@ -40,7 +40,7 @@ static void fill_texts(const struct film_requests *rows, size_t i, struct reques
 	request->path[FILM_REQUEST_PATH] = request->id[FILM_REQUEST_ID] = 0;
 }
 
-static int take_rows(void *context, const struct film_requests *rows)
+static int emit_rows(void *context, const struct film_requests *rows)
 {
 	const struct walk *walk = context;
 	int err = 0;
@@ -84,7 +84,7 @@ static int take_rows(void *context, const struct film_requests *rows)
 		if (last && *last != rows->end[i])
 			continue;
 		fill_texts(rows, i, &request);
-		err = walk->take(walk->context, &request);
+		err = walk->emit(walk->context, &request);
 	}
 	return err;
 }
@@ -104,7 +104,7 @@ static bool has_not_over(const struct film *film)
 	return false;
 }
 
-static int take_last(void *context, const struct film_requests *rows)
+static int add_last(void *context, const struct film_requests *rows)
 {
 	struct map *last = context;
 
@@ -116,17 +116,17 @@ static int take_last(void *context, const struct film_requests *rows)
 }
 
 int requests_each(struct film *film, uint64_t from, uint64_t to,
-		  int (*take)(void *context, const struct request *request), void *context,
+		  int (*emit)(void *context, const struct request *request), void *context,
 		  struct fail *why)
 {
-	struct walk walk = {film, take, context};
+	struct walk walk = {film, emit, context};
 	uint32_t event = requests_event(film);
 	int err = 0;
 
 	if (event && has_not_over(film))
-		err = film_each_requests(film, event, from, UINT64_MAX, take_last, &walk.last, why);
+		err = film_each_requests(film, event, from, UINT64_MAX, add_last, &walk.last, why);
 	if (event && !err)
-		err = film_each_requests(film, event, from, to, take_rows, &walk, why);
+		err = film_each_requests(film, event, from, to, emit_rows, &walk, why);
 	map_free(&walk.last);
 	return err;
 }

@@ -25,13 +25,13 @@ static inline uint64_t request_start(const struct request *request)
 uint32_t requests_event(const struct film *film);
 
 /*
- * Calls take() with each request that ends in [from, to), sorted by end; once also for a request
- * that spans several of the films from which this one was merged. If take() returns a value other
- * than 0, the walk ends and returns that value. take() must not walk through the same film.
+ * Calls emit() with each request that ends in [from, to), sorted by end; once also for a request
+ * that spans several of the films from which this one was merged. If emit() returns a value other
+ * than 0, the walk ends and returns that value. emit() must not walk through the same film.
  * Otherwise returns 0, also if the film has none, or a negative errno with *why filled.
  */
 int requests_each(struct film *film, uint64_t from, uint64_t to,
-		  int (*take)(void *context, const struct request *request), void *context,
+		  int (*emit)(void *context, const struct request *request), void *context,
 		  struct fail *why);
 
 /* "served" or "made" */

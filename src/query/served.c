@@ -71,7 +71,7 @@ static bool add_each(struct loading *l, const struct request *request, struct wo
 	return vec_push(&l->served->each, one);
 }
 
-static int take(void *context, const struct request *request)
+static int add_request(void *context, const struct request *request)
 {
 	struct loading *l = context;
 	const struct film_request *row = &request->row;
@@ -210,7 +210,7 @@ static int load(struct served *served, struct film *film, const char *id, bool e
 			    "the film has no requests");
 	err = served_lanes_load(&l.lanes, film, why);
 	if (!err)
-		err = requests_each(film, 0, UINT64_MAX, take, &l, why);
+		err = requests_each(film, 0, UINT64_MAX, add_request, &l, why);
 	served->has_goroutines = l.lanes.processes;
 	if (!err && id && !served->requests)
 		err = fail(why, -ENOENT, "'stackcam report --format requests' lists the slowest",

@@ -7,7 +7,7 @@
 #include "film/events.h"
 #include "query/slices.h"
 
-static int take(void *context, const struct slice *slice, const struct slice_evidence *evidence)
+static int add_run(void *context, const struct slice *slice, const struct slice_evidence *evidence)
 {
 	struct served_lanes *lanes = context;
 	const struct served_run run = {
@@ -70,7 +70,7 @@ int served_lanes_load(struct served_lanes *lanes, struct film *film, struct fail
 
 	*lanes = (struct served_lanes){.film = film};
 	for (uint32_t event = 0; !err && (event = slices_beside(film, 0, event));)
-		err = slices_each(film, event, 0, UINT64_MAX, take, lanes, why);
+		err = slices_each(film, event, 0, UINT64_MAX, add_run, lanes, why);
 	if (err)
 		return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the goroutines")
 				      : err;

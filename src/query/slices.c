@@ -38,7 +38,7 @@ struct walk {
 	struct device_waits devices;
 	uint64_t from, to;
 	enum slice_kind run;
-	slice_taker *take;
+	slice_emit *emit;
 	unsigned int parts;
 };
 
@@ -129,7 +129,7 @@ static void name_device(const struct walk *walk, struct life *life)
 }
 
 /* Hands out what is complete of a life, as far as it was asked for. */
-static int give(struct walker *w, struct life *life)
+static int emit_slice(struct walker *w, struct life *life)
 {
 	struct slice *slice = &life->slice;
 
@@ -148,7 +148,7 @@ static int give(struct walker *w, struct life *life)
 	if (slice->end <= slice->start)
 		return 0;
 	name_device(w->walk, life);
-	return w->walk->take(w->context, slice, &life->evidence);
+	return w->walk->emit(w->context, slice, &life->evidence);
 }
 
 /*
@@ -233,7 +233,7 @@ static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t 
 		slice->kind = (uint8_t)kind;
 		lengthen(life, end, turn);
 	} else {
-		err = give(w, life);
+		err = emit_slice(w, life);
 		if (err)
 			return err;
 		if (!turn->is_filled)
@@ -261,7 +261,7 @@ static int add_hole(struct walker *w, struct life *life, uint32_t thread, uint64
 	if (end <= life->until)
 		return 0;
 	if (!life->has_slice || !life->is_open || slice->kind != SLICE_HOLE) {
-		err = give(w, life);
+		err = emit_slice(w, life);
 		*slice = (struct slice){.thread = thread, .kind = SLICE_HOLE, .start = life->until};
 		life->evidence = (struct slice_evidence){0};
 	}
@@ -324,7 +324,7 @@ static uint64_t before(uint64_t time, uint64_t ns)
 	return ns < time ? time - ns : 0;
 }
 
-static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
+static int handle_turn(struct walker *w, const struct film_turns *turns, size_t i)
 {
 	uint32_t flags = turns->flags[i];
 	uint64_t end = turns->end[i];
@@ -361,7 +361,7 @@ static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
 	life->is_open = flags & FILM_WAIT_OPEN;
 	life->has_ended = flags & FILM_TURN_ENDS;
 	life->slice.is_last = life->has_ended;
-	return life->has_ended ? give(w, life) : 0;
+	return life->has_ended ? emit_slice(w, life) : 0;
 }
 
 /* A thread that is new goes to the part that had the least to do up to then. */
@@ -388,14 +388,14 @@ static bool is_own(struct walker *w, uint32_t thread)
 	return part == w->part;
 }
 
-static int take_turns(void *context, const struct film_turns *turns)
+static int handle_turns(void *context, const struct film_turns *turns)
 {
 	struct walker *w = context;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < turns->count; i++)
 		if (turns->thread[i] && is_own(w, turns->thread[i]))
-			err = take_turn(w, turns, i);
+			err = handle_turn(w, turns, i);
 	return err;
 }
 
@@ -417,7 +417,7 @@ static int finish(struct walker *w, uint64_t last)
 			err = add_hole(w, life, thread, last < walk->to ? last : walk->to);
 		}
 		if (!err)
-			err = give(w, life);
+			err = emit_slice(w, life);
 	}
 	return err;
 }
@@ -447,9 +447,9 @@ unsigned int slices_parts(struct film *film, uint32_t event)
 }
 
 int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		     slice_taker *take, unsigned int parts, void *const *contexts, struct fail *why)
+		     slice_emit *emit, unsigned int parts, void *const *contexts, struct fail *why)
 {
-	struct walk walk = {.film = film, .from = from, .to = to, .take = take, .parts = parts};
+	struct walk walk = {.film = film, .from = from, .to = to, .emit = emit, .parts = parts};
 	struct walker walkers[PARTS_MAX] = {0};
 	void *each[PARTS_MAX];
 	int err = wait_classes_init(&walk.classes, film);
@@ -464,7 +464,7 @@ int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t 
 	/* a turn that covers to ends at most so far behind it */
 	if (!err)
 		err = film_each_turns_at_once(film, event, from,
-					      add_saturated(to, FILM_TURN_MAX + 1), take_turns,
+					      add_saturated(to, FILM_TURN_MAX + 1), handle_turns,
 					      each, parts, why);
 	for (unsigned int i = 0; !err && i < parts; i++)
 		err = finish(&walkers[i], film_turns_end(film, event));
@@ -477,8 +477,8 @@ int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t 
 	return err;
 }
 
-int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to, slice_taker *take,
+int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to, slice_emit *emit,
 		void *context, struct fail *why)
 {
-	return slices_each_part(film, event, from, to, take, 1, &context, why);
+	return slices_each_part(film, event, from, to, emit, 1, &context, why);
 }

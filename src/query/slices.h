@@ -77,8 +77,8 @@ struct slice_evidence {
 };
 
 /* Of a slice that is read: evidence is valid during the call. Not 0 ends the walk. */
-typedef int slice_taker(void *context, const struct slice *slice,
-			const struct slice_evidence *evidence);
+typedef int slice_emit(void *context, const struct slice *slice,
+		       const struct slice_evidence *evidence);
 
 /* Whether a wait for a lock is one for a condition, as its system call says. */
 static inline bool slice_is_for_condition(const struct slice *slice)
@@ -88,12 +88,12 @@ static inline bool slice_is_for_condition(const struct slice *slice)
 }
 
 /*
- * Calls take() with each slice of an event of turns that overlaps [from, to), in order of time for
- * each thread. Turns that the writer has cut are joined into one slice. If take() returns a value
- * other than 0, the walk ends and returns that value. take() must not walk through the same film.
+ * Calls emit() with each slice of an event of turns that overlaps [from, to), in order of time for
+ * each thread. Turns that the writer has cut are joined into one slice. If emit() returns a value
+ * other than 0, the walk ends and returns that value. emit() must not walk through the same film.
  * Otherwise returns 0 or a negative errno with *why filled.
  */
-int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to, slice_taker *take,
+int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to, slice_emit *emit,
 		void *context, struct fail *why);
 
 /* More parts do not help: unpacking the film then takes the longest. */
@@ -101,11 +101,10 @@ int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to, s
 
 /*
  * The same with several threads of ours: the film's threads are divided into parts, 1 to
- * SLICES_PARTS_MAX, each with its own context. Only one thread at a time calls take() for a part.
+ * SLICES_PARTS_MAX, each with its own context. Only one thread at a time calls emit() for a part.
  */
 int slices_each_part(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		     slice_taker *take, unsigned int parts, void *const *contexts,
-		     struct fail *why);
+		     slice_emit *emit, unsigned int parts, void *const *contexts, struct fail *why);
 
 /* The number of parts that is fastest here: 1 if there are few turns, or one CPU. */
 unsigned int slices_parts(struct film *film, uint32_t event);

@@ -149,7 +149,8 @@ static struct state_list *list_of(struct part *part, uint32_t thread)
 	return place ? &part->threads.at[place - 1] : new_list(part, thread);
 }
 
-static int take(void *context, const struct slice *slice, const struct slice_evidence *evidence)
+static int add_slice(void *context, const struct slice *slice,
+		     const struct slice_evidence *evidence)
 {
 	uint64_t time = slice->end - slice->start;
 	struct part *part = context;
@@ -363,8 +364,8 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 	if (!err)
 		err = unlinked_begin(film, &states->unlinked);
 	if (!err)
-		err = slices_each_part(film, event, states->from, states->to, take, s.part_count,
-				       s.contexts, why);
+		err = slices_each_part(film, event, states->from, states->to, add_slice,
+				       s.part_count, s.contexts, why);
 	if (!err)
 		err = merge_parts(&s);
 	if (!err)

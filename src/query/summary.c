@@ -24,7 +24,7 @@ static int most_first(const void *a, const void *b)
 }
 
 /* Which processes an event's total is of. 0 or -ENOMEM. */
-static int take_processes(struct summary *s, const struct view *view)
+static int add_processes(struct summary *s, const struct view *view)
 {
 	for (uint32_t i = 1; i < s->film->process_count; i++)
 		if (view->processes && view->processes[i] &&
@@ -63,7 +63,7 @@ static int look_at_stacks(struct summary *s, const struct question *q, struct su
 		row->complete = report.view.stacks.complete;
 		row->has_stacks = !report.view.calls;
 		/* the first event that has them is on-cpu, as a rule */
-		if ((!s->measure && take_processes(s, &report.view)) ||
+		if ((!s->measure && add_processes(s, &report.view)) ||
 		    (!is_idle(s, row->event) && summary_find_stacks(s, row->event, &report)))
 			err = fail_errno(why, -ENOMEM, NULL, "cannot sum up the film");
 	}

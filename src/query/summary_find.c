@@ -48,7 +48,7 @@ static char *summary_stack_words(const struct flame *flame, uint32_t node)
 		buf_printf(&words, "%s%s", frames ? " < " : "", nodes[node].name);
 	if (node)
 		buf_put_text(&words, " < …");
-	return buf_take_text(&words);
+	return buf_steal_text(&words);
 }
 
 /* The innermost function that is not of the kernel of each node, and what was spent there. */
@@ -255,11 +255,11 @@ static char *object_detail(const struct states *states, const struct state_objec
 
 		buf_printf(&words, ", held by %s (%u)", thread->comm, thread->tid);
 	}
-	return buf_take_text(&words);
+	return buf_steal_text(&words);
 }
 
 /* Whether a wait for something tells why its thread was slow: not one for work or for a child. */
-static bool tells_why(const struct state_object *object)
+static bool explains_wait(const struct state_object *object)
 {
 	enum wait_class class = slice_wait_class(object->like.kind);
 
@@ -282,7 +282,7 @@ static int find_objects(struct summary *s, uint32_t event, const struct states *
 
 		if (slice_object(s->film, &object->like, &object->evidence, name, sizeof(name)) !=
 			    OBJECT_KNOWN ||
-		    !tells_why(object))
+		    !explains_wait(object))
 			continue;
 		state_words_of(s->film, object, state, sizeof(state));
 		snprintf(subject, sizeof(subject), "%s: %s", state, name);
@@ -343,7 +343,7 @@ static int find_endpoint(struct summary *s, uint32_t event, const struct request
 			      .kind = SUMMARY_ENDPOINT,
 			      .event = event,
 			      .subject = strdup(sum->example.endpoint),
-			      .detail = buf_take_text(&who),
+			      .detail = buf_steal_text(&who),
 			      .value = all->total,
 			      .count = all->count,
 			      .longest = all->longest,
@@ -383,7 +383,7 @@ static int find_request(struct summary *s, uint32_t event, const struct request 
 			      .kind = SUMMARY_REQUEST,
 			      .event = event,
 			      .subject = strdup(*request->path ? request->path : request->endpoint),
-			      .detail = buf_take_text(&who),
+			      .detail = buf_steal_text(&who),
 			      .id = strdup(name),
 			      .value = request->row.duration,
 		      });

@@ -29,7 +29,7 @@ static bool runs(const struct thread_state *state)
 	return state->state == FILM_WAIT_RUNS;
 }
 
-static int take_state(struct gathering *g, const struct film_waits *waits, size_t i)
+static int add_state(struct gathering *g, const struct film_waits *waits, size_t i)
 {
 	uint32_t call = waits->call[i];
 	const char *name = call ? syscall_name(g->film->info.arch, call - 1) : NULL;
@@ -60,17 +60,17 @@ static int take_state(struct gathering *g, const struct film_waits *waits, size_
 	return 0;
 }
 
-static int take_states(void *context, const struct film_waits *waits)
+static int add_states(void *context, const struct film_waits *waits)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < waits->count; i++)
-		err = take_state(context, waits, i);
+		err = add_state(context, waits, i);
 	return err;
 }
 
 /* The stacks of those that ran: the sample next to the moment. */
-static int take_samples(void *context, const struct film_samples *samples)
+static int match_samples(void *context, const struct film_samples *samples)
 {
 	struct gathering *g = context;
 
@@ -200,9 +200,9 @@ static int gather(struct gathering *g, const struct thread_dump *dump, struct fa
 	int err = wait_classes_init(&g->classes, g->film);
 
 	if (!err)
-		err = film_each_waits(g->film, dump->event, 0, UINT64_MAX, take_states, g, why);
+		err = film_each_waits(g->film, dump->event, 0, UINT64_MAX, add_states, g, why);
 	if (!err && cpus && g->running.count)
-		err = film_each_samples(g->film, cpus, 0, UINT64_MAX, take_samples, g, why);
+		err = film_each_samples(g->film, cpus, 0, UINT64_MAX, match_samples, g, why);
 	if (err)
 		return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot list the threads") : err;
 	fold_states(g, &dump->fold);
@@ -285,7 +285,7 @@ static void put_object(const struct explainer *e, const struct slice *slice,
 		*words = 0;
 }
 
-static int take(const struct explainer *e, uint32_t thread, struct thread_wait *wait)
+static int add_wait(const struct explainer *e, uint32_t thread, struct thread_wait *wait)
 {
 	const struct slice *slice = last_wait(&e->histories, thread);
 	const struct slice_lock *lock = slice ? lock_of(e, slice) : NULL;
@@ -325,7 +325,7 @@ int thread_waits_load(struct film *film, struct thread_waits *waits, struct fail
 		waits->all = calloc(waits->count + 1ull, sizeof(*waits->all));
 		err = waits->all ? 0 : -ENOMEM;
 		for (uint32_t thread = 1; !err && thread < waits->count; thread++)
-			err = take(&e, thread, &waits->all[thread]);
+			err = add_wait(&e, thread, &waits->all[thread]);
 		if (err)
 			fail_errno(why, err, NULL, "cannot list the threads");
 	} else if (err == -ENOENT) {

@@ -18,7 +18,7 @@ struct walk {
 	vec(struct film_value) rows; /* of calls that have ended at the same time */
 	struct valued_call call;
 	struct buf text; /* of its values */
-	int (*take)(void *context, const struct valued_call *call);
+	int (*emit)(void *context, const struct valued_call *call);
 	void *context;
 	uint64_t broken;
 };
@@ -38,7 +38,7 @@ static const char *mark_name(const struct film *film, uint32_t frame)
 }
 
 /* Bytes that the rows from there on have of a text. False: there are fewer than they say. */
-static bool take_text(struct walk *w, const struct film_value *row, const struct film_value *end)
+static bool read_text(struct walk *w, const struct film_value *row, const struct film_value *end)
 {
 	size_t left = row->size;
 
@@ -53,7 +53,7 @@ static bool take_text(struct walk *w, const struct film_value *row, const struct
 	return true;
 }
 
-static bool take_node(struct walk *w, const struct film_value *row, const struct film_value *end,
+static bool read_node(struct walk *w, const struct film_value *row, const struct film_value *end,
 		      struct shown_tree *tree)
 {
 	struct shown node = {
@@ -72,7 +72,7 @@ static bool take_node(struct walk *w, const struct film_value *row, const struct
 		node.status = SHOWN_NOT_KNOWN;
 	if (node.kind == SHOWN_REAL)
 		memcpy(&node.real, &row->number, sizeof(node.real));
-	return take_text(w, row, end) && vec_push(&tree->nodes, node);
+	return read_text(w, row, end) && vec_push(&tree->nodes, node);
 }
 
 /* Has each node as many children as it says, and no more above each other than can be shown? */
@@ -121,7 +121,7 @@ static bool make_trees(struct walk *w, const struct film_value *row, const struc
 		if (row->part == FILM_VALUE_MORE || row->part == FILM_VALUE_NONE)
 			continue;
 		if (row->part > FILM_VALUE_MORE ||
-		    !take_node(w, row, end, is_result ? &call->results : &call->arguments))
+		    !read_node(w, row, end, is_result ? &call->results : &call->arguments))
 			return false;
 	}
 	place_texts(&call->arguments, &w->text, &at);
@@ -156,7 +156,7 @@ static int compare_rows(const void *a, const void *b)
 	return order ? order : compare_u64(x->place, y->place);
 }
 
-static int give_call(struct walk *w, const struct film_value *row, const struct film_value *end)
+static int emit_call(struct walk *w, const struct film_value *row, const struct film_value *end)
 {
 	bool done;
 
@@ -173,12 +173,12 @@ static int give_call(struct walk *w, const struct film_value *row, const struct 
 	if (w->text.failed)
 		return -ENOMEM;
 	if (done)
-		return w->take(w->context, &w->call);
+		return w->emit(w->context, &w->call);
 	w->broken++;
 	return 0;
 }
 
-static int give_calls(struct walk *w)
+static int emit_calls(struct walk *w)
 {
 	const struct film_value *row = w->rows.at, *end = row + w->rows.count, *next;
 	int err = 0;
@@ -189,7 +189,7 @@ static int give_calls(struct walk *w)
 	for (; row < end && !err; row = next) {
 		for (next = row + 1; next < end && !compare_calls(row, next);)
 			next++;
-		err = give_call(w, row, next);
+		err = emit_call(w, row, next);
 	}
 	w->rows.count = 0;
 	return err;
@@ -221,7 +221,7 @@ static struct film_value row_at(const struct film_values *rows, size_t i)
 	return row;
 }
 
-static int take_rows(void *context, const struct film_values *rows)
+static int handle_rows(void *context, const struct film_values *rows)
 {
 	struct walk *w = context;
 	int err = 0;
@@ -229,21 +229,21 @@ static int take_rows(void *context, const struct film_values *rows)
 	for (size_t i = 0; i < rows->count && !err; i++) {
 		if (w->rows.count &&
 		    (w->rows.at[0].end != rows->end[i] || w->rows.count == ROWS_MAX))
-			err = give_calls(w);
+			err = emit_calls(w);
 		if (!err && !vec_push(&w->rows, row_at(rows, i)))
 			err = -ENOMEM;
 	}
 	/*
 	 * a block has all rows of a call; those of others of the same time may be in the next one
 	 */
-	return err ? err : give_calls(w);
+	return err ? err : emit_calls(w);
 }
 
 int values_each(struct film *film, const struct question *q,
-		int (*take)(void *context, const struct valued_call *call), void *context,
+		int (*emit)(void *context, const struct valued_call *call), void *context,
 		uint64_t *broken, struct fail *why)
 {
-	struct walk w = {.film = film, .take = take, .context = context};
+	struct walk w = {.film = film, .emit = emit, .context = context};
 	uint32_t event = values_event(film, q->event);
 	uint64_t from, to;
 	int err = filter_span(&q->filter, &film->info, &from, &to, why);
@@ -253,7 +253,7 @@ int values_each(struct film *film, const struct question *q,
 		return err;
 	err = filter_apply(&q->filter, film, &w.kept, why);
 	if (!err)
-		err = film_each_values(film, event, from, to, take_rows, &w, why);
+		err = film_each_values(film, event, from, to, handle_rows, &w, why);
 	*broken = w.broken;
 	filter_kept_free(&w.kept);
 	vec_free(&w.rows);

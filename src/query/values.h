@@ -32,14 +32,14 @@ static inline bool valued_call_has_end(const struct valued_call *call)
 uint32_t values_event(const struct film *film, const char *name);
 
 /*
- * Calls take() with each call with values that the question's filter keeps, sorted by end. The call
- * is valid until take() returns. If take() returns a value other than 0, the walk ends and returns
- * that value. take() must not walk through the same film. *broken: number of calls whose rows do
+ * Calls emit() with each call with values that the question's filter keeps, sorted by end. The call
+ * is valid until emit() returns. If emit() returns a value other than 0, the walk ends and returns
+ * that value. emit() must not walk through the same film. *broken: number of calls whose rows do
  * not form trees. Otherwise returns 0, also if the film has none, or a negative errno with *why
  * filled.
  */
 int values_each(struct film *film, const struct question *q,
-		int (*take)(void *context, const struct valued_call *call), void *context,
+		int (*emit)(void *context, const struct valued_call *call), void *context,
 		uint64_t *broken, struct fail *why);
 
 #endif

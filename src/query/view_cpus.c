@@ -12,7 +12,7 @@ struct collector {
 	int err;
 };
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int add_samples(void *context, const struct film_samples *samples)
 {
 	struct collector *c = context;
 
@@ -50,7 +50,7 @@ int view_fill_cpus(struct view *view, const struct question *q, const struct fil
 	int err;
 
 	c.err = view_paths_begin(&c.paths, view, &q->shape);
-	err = c.err ? c.err : film_each_samples(view->film, event, from, to, take_samples, &c, why);
+	err = c.err ? c.err : film_each_samples(view->film, event, from, to, add_samples, &c, why);
 	if (view_paths_end(&c.paths) && !err)
 		err = c.err = -ENOMEM;
 	if (c.err == -EOVERFLOW)

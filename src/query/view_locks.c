@@ -112,7 +112,7 @@ static int count(struct collector *c, const struct film_locks *locks, size_t i, 
 	return c->err;
 }
 
-static int take_lock(struct collector *c, const struct film_locks *locks, size_t i)
+static int add_lock(struct collector *c, const struct film_locks *locks, size_t i)
 {
 	const struct film *film = c->paths.view->film;
 	const struct shape *shape = &c->q->shape;
@@ -142,7 +142,7 @@ static int take_lock(struct collector *c, const struct film_locks *locks, size_t
 			      locks->duration[i]);
 }
 
-static int take_locks(void *context, const struct film_locks *locks)
+static int add_locks(void *context, const struct film_locks *locks)
 {
 	struct collector *c = context;
 	uint64_t classes = c->q->filter.waits;
@@ -151,7 +151,7 @@ static int take_locks(void *context, const struct film_locks *locks)
 		return 0;
 	for (size_t i = 0; !c->err && i < locks->count; i++)
 		if (c->kept->threads[locks->thread[i]] && c->kept->stacks[locks->stack[i]])
-			c->err = take_lock(c, locks, i);
+			c->err = add_lock(c, locks, i);
 	return c->err;
 }
 
@@ -178,7 +178,7 @@ int view_fill_locks(struct view *view, const struct question *q, const struct fi
 			view->event->name);
 	err = c.err = view_paths_begin(&c.paths, view, &q->shape);
 	if (!err)
-		err = film_each_locks(view->film, event, from, to, take_locks, &c, why);
+		err = film_each_locks(view->film, event, from, to, add_locks, &c, why);
 	if (view_paths_end(&c.paths) && !err)
 		err = c.err = -ENOMEM;
 	map_free(&c.of_row);

@@ -107,7 +107,7 @@ static int add(struct collector *c, const struct seen *seen)
 	return c->err;
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int add_samples(void *context, const struct film_samples *samples)
 {
 	struct collector *c = context;
 
@@ -127,7 +127,7 @@ static int take_samples(void *context, const struct film_samples *samples)
 	return c->err;
 }
 
-static int take_waits(void *context, const struct film_waits *waits)
+static int add_waits(void *context, const struct film_waits *waits)
 {
 	struct collector *c = context;
 	uint64_t classes = c->q->filter.waits;
@@ -155,8 +155,8 @@ static int take_waits(void *context, const struct film_waits *waits)
 }
 
 /* Without --by wait only what waits, as a view of slices has it otherwise. */
-static int take_slice(void *context, const struct slice *slice,
-		      const struct slice_evidence *evidence)
+static int add_slice(void *context, const struct slice *slice,
+		     const struct slice_evidence *evidence)
 {
 	struct collector *c = context;
 	bool by_wait = c->q->shape.by_wait, is_wait = slice_is_wait(slice->kind);
@@ -181,16 +181,16 @@ static int take_slice(void *context, const struct slice *slice,
 			       });
 }
 
-static int take_all(struct collector *c, uint32_t event, uint64_t from, uint64_t to,
-		    struct fail *why)
+static int add_all(struct collector *c, uint32_t event, uint64_t from, uint64_t to,
+		   struct fail *why)
 {
 	struct film *film = c->paths.view->film;
 
 	if (film_has_turns(film, event))
-		return slices_each(film, event, from, to, take_slice, c, why);
+		return slices_each(film, event, from, to, add_slice, c, why);
 	if (film_has_waits(film, event))
-		return film_each_waits(film, event, from, to, take_waits, c, why);
-	return film_each_samples(film, event, from, to, take_samples, c, why);
+		return film_each_waits(film, event, from, to, add_waits, c, why);
+	return film_each_samples(film, event, from, to, add_samples, c, why);
 }
 
 bool view_asks_of_requests(const struct question *q)
@@ -272,9 +272,9 @@ int view_fill_requests(struct view *view, const struct question *q, const struct
 	if (!c.err && (!c.processes || unlinked_begin(view->film, &c.unlinked)))
 		c.err = -ENOMEM;
 	if (!c.err)
-		err = take_all(&c, event, from, to, why);
+		err = add_all(&c, event, from, to, why);
 	if (!err && !c.err && view->also)
-		err = take_all(&c, view->also, from, to, why);
+		err = add_all(&c, view->also, from, to, why);
 	if (!err && !c.err)
 		find_unlinked(&c, event);
 	if (view_paths_end(&c.paths) && !c.err)

@@ -17,7 +17,7 @@ struct collector {
 	struct map of_pair;
 	uint64_t *last; /* of a level: by process, when its state is taken */
 	uint64_t leaks; /* what must have been there for so long before, ns; 0: all */
-	int err;	/* why take_samples() ended the walk */
+	int err;	/* why add_samples() ended the walk */
 };
 
 static struct weight *weight_of(struct collector *c, uint32_t group, uint32_t stack)
@@ -80,7 +80,7 @@ static int add(struct collector *c, uint32_t thread, uint32_t stack, uint64_t va
 	return 0;
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int add_samples(void *context, const struct film_samples *samples)
 {
 	struct collector *c = context;
 	const struct view *view = c->view;
@@ -103,8 +103,8 @@ static int take_samples(void *context, const struct film_samples *samples)
 }
 
 /* The rows of a wait that lasts are several, and only the last of them has its stack. */
-static int take_slice(void *context, const struct slice *slice,
-		      const struct slice_evidence *evidence)
+static int add_slice(void *context, const struct slice *slice,
+		     const struct slice_evidence *evidence)
 {
 	struct collector *c = context;
 	uint32_t stack = slice->stack;
@@ -116,25 +116,25 @@ static int take_slice(void *context, const struct slice *slice,
 	return add(c, slice->thread, stack, slice->end - slice->start, 1);
 }
 
-static int take_all(struct collector *c, uint32_t event, uint64_t from, uint64_t to,
-		    struct fail *why)
+static int add_all(struct collector *c, uint32_t event, uint64_t from, uint64_t to,
+		   struct fail *why)
 {
 	struct film *film = c->view->film;
 
 	return film_has_turns(film, event)
-		       ? slices_each(film, event, from, to, take_slice, c, why)
-		       : film_each_samples(film, event, from, to, take_samples, c, why);
+		       ? slices_each(film, event, from, to, add_slice, c, why)
+		       : film_each_samples(film, event, from, to, add_samples, c, why);
 }
 
 /* -- growth ------------------------------------------------------------------------------------ */
 
-static void take_off(uint64_t *from, uint64_t value)
+static void subtract(uint64_t *from, uint64_t value)
 {
 	*from -= value < *from ? value : *from;
 }
 
-/* The same samples as of take_samples(), of an earlier state. */
-static int take_off_samples(void *context, const struct film_samples *samples)
+/* The same samples as of add_samples(), of an earlier state. */
+static int subtract_samples(void *context, const struct film_samples *samples)
 {
 	struct collector *c = context;
 	struct view *view = c->view;
@@ -150,14 +150,14 @@ static int take_off_samples(void *context, const struct film_samples *samples)
 		weight = weight_of_sample(c, thread, stack);
 		if (!weight)
 			return c->err = -ENOMEM;
-		take_off(&weight->value, samples->value[i]);
-		take_off(&view->processes[process], samples->value[i]);
+		subtract(&weight->value, samples->value[i]);
+		subtract(&view->processes[process], samples->value[i]);
 	}
 	return 0;
 }
 
 /* The first state of each process that lived before the film and has none from then. */
-static int take_first(void *context, const struct film_samples *samples)
+static int add_first(void *context, const struct film_samples *samples)
 {
 	struct collector *c = context;
 	const struct film *film = c->view->film;
@@ -173,7 +173,7 @@ static int take_first(void *context, const struct film_samples *samples)
 }
 
 /*
- * Takes off what stacks had so long before the last state. If that was before the film, what they
+ * Subtracts what stacks had so long before the last state. If that was before the film, what they
  * had at its beginning: a process that began later had nothing.
  */
 static int keep_growth(struct collector *c, uint32_t event, uint64_t grown, struct fail *why)
@@ -187,10 +187,10 @@ static int keep_growth(struct collector *c, uint32_t event, uint64_t grown, stru
 		end = now[i] > end ? now[i] : end;
 	end = end > grown ? end - grown + 1 : 0;
 	c->last = level_last(view->film, event, 0, end, why);
-	err = c->last ? film_each_samples(view->film, event, 0, UINT64_MAX, take_first, c, why)
+	err = c->last ? film_each_samples(view->film, event, 0, UINT64_MAX, add_first, c, why)
 		      : -EIO;
 	if (!err)
-		err = film_each_samples(view->film, event, 0, UINT64_MAX, take_off_samples, c, why);
+		err = film_each_samples(view->film, event, 0, UINT64_MAX, subtract_samples, c, why);
 	free(c->last);
 	c->last = now;
 	view->total = 0;
@@ -330,13 +330,13 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 	if (!view->processes || (view->group == VIEW_WHOLE && !c.of_stack))
 		c.err = err;
 	else
-		err = take_all(&c, event, from, to, why);
+		err = add_all(&c, event, from, to, why);
 	if (!err && !c.err && c.last && !kept->leaks && !kept->grown)
 		err = level_peak(film, event, from, to, kept, &view->peak, why);
 	if (!err && !c.err && kept->grown)
 		err = keep_growth(&c, event, kept->grown, why);
 	if (!err && !c.err && view->also)
-		err = film_each_samples(film, view->also, from, to, take_samples, &c, why);
+		err = film_each_samples(film, view->also, from, to, add_samples, &c, why);
 	free(c.last);
 	free(c.of_stack);
 	map_free(&c.of_pair);

@@ -58,7 +58,7 @@ static uint32_t path_of(struct collector *c, const struct film_waits *waits, siz
 	return view_paths_below_stack(&c->paths, path, waits->stack[i]);
 }
 
-static int take_waits(void *context, const struct film_waits *waits)
+static int add_waits(void *context, const struct film_waits *waits)
 {
 	struct collector *c = context;
 	uint64_t classes = c->q->filter.waits;
@@ -104,9 +104,9 @@ int view_fill_waits(struct view *view, const struct question *q, const struct fi
 	if (!err)
 		err = device_waits_load(&c.devices, view->film, from, why);
 	if (!err)
-		err = film_each_waits(view->film, event, from, to, take_waits, &c, why);
+		err = film_each_waits(view->film, event, from, to, add_waits, &c, why);
 	if (!err && view->also)
-		err = film_each_waits(view->film, view->also, from, to, take_waits, &c, why);
+		err = film_each_waits(view->film, view->also, from, to, add_waits, &c, why);
 	if (view_paths_end(&c.paths) && !err)
 		err = c.err = -ENOMEM;
 	wait_classes_free(&c.classes);

@@ -48,7 +48,7 @@ struct choice_of_arrivals {
 	uint64_t ready_until;
 };
 
-static void tell_missed(struct source *source, const char *path, uint64_t ran_ns)
+static void notify_missed(struct source *source, const char *path, uint64_t ran_ns)
 {
 	if (source->type->images.missed)
 		source->type->images.missed(source, path, ran_ns);
@@ -74,10 +74,10 @@ static void settle_late(struct arrivals *arrivals, const struct choice_of_arriva
 			arrivals->all.at[kept++] = *arrival;
 			continue;
 		}
-		tell_missed(arrival->source, arrival->path,
-			    ran_ns	      ? ran_ns
-			    : arrival->mapped ? arrival->ready - arrival->mapped
-					      : 0);
+		notify_missed(arrival->source, arrival->path,
+			      ran_ns		? ran_ns
+			      : arrival->mapped ? arrival->ready - arrival->mapped
+						: 0);
 		free(arrival->path);
 	}
 	arrivals->all.count = kept;
@@ -126,7 +126,7 @@ static void keep(struct arrivals *arrivals, struct source *source, pid_t pid,
 	arrival.path = strdup(image->path);
 	if (arrival.path && vec_push(&arrivals->all, arrival))
 		return;
-	tell_missed(source, image->path, 0);
+	notify_missed(source, image->path, 0);
 	free(arrival.path);
 }
 
@@ -145,7 +145,7 @@ void arrivals_image(struct arrivals *arrivals, pid_t pid, const struct image *im
 	}
 }
 
-static void take_image(void *context, pid_t pid, const struct image *image)
+static void add_image(void *context, pid_t pid, const struct image *image)
 {
 	arrivals_image(context, pid, image);
 }
@@ -157,7 +157,7 @@ static void set_probes(struct arrivals *arrivals, const struct held *held)
 	struct image image;
 
 	if (held->is_child) {
-		samples_each_image(arrivals->parts.samples, held->pid, take_image, arrivals);
+		samples_each_image(arrivals->parts.samples, held->pid, add_image, arrivals);
 		return;
 	}
 	if (held->by_thread)
@@ -191,7 +191,7 @@ static bool prepare(void *context, const struct held *held, bool *each)
 }
 
 /* It could not be looked at, and may be one that has its probes. */
-static void tell_unseen(struct arrivals *arrivals, const struct held *held)
+static void notify_unseen(struct arrivals *arrivals, const struct held *held)
 {
 	sources_foreach (arrivals->parts.sources, source)
 		if (source->type->images.has_probes &&
@@ -205,7 +205,7 @@ static void released(void *context, const struct held *held, uint64_t ran_ns)
 	struct choice_of_arrivals its = {held->pid, arrivals->held_path, UINT64_MAX};
 
 	if (!its.path && !held->is_child && ran_ns)
-		tell_unseen(arrivals, held);
+		notify_unseen(arrivals, held);
 	else if (its.path || held->is_child)
 		ran_ns ? settle_late(arrivals, &its, ran_ns) : settle_in_time(arrivals, &its);
 	free(arrivals->held_path);
@@ -228,12 +228,12 @@ int arrivals_new(const struct arrivals_parts *parts, struct arrivals **result, s
 	return err;
 }
 
-void arrivals_take(struct arrivals *arrivals)
+void arrivals_handle(struct arrivals *arrivals)
 {
 	struct holds_listener listener = {prepare, released, arrivals};
 
 	if (arrivals && arrivals->holds)
-		holds_take(arrivals->holds, &listener);
+		holds_handle(arrivals->holds, &listener);
 }
 
 void arrivals_stop(struct arrivals *arrivals)
@@ -242,7 +242,7 @@ void arrivals_stop(struct arrivals *arrivals)
 
 	if (!arrivals)
 		return;
-	arrivals_take(arrivals);
+	arrivals_handle(arrivals);
 	arrivals->counts = arrivals_held(arrivals);
 	holds_stop(arrivals->holds);
 	arrivals->holds = NULL;

@@ -44,7 +44,7 @@ void arrivals_free(struct arrivals *arrivals);
  * Attaches the probes of all processes that are held, and releases them. Call it as soon and as
  * often as possible.
  */
-void arrivals_take(struct arrivals *arrivals);
+void arrivals_handle(struct arrivals *arrivals);
 
 /*
  * Sets the event that samples handle next: the images that they report belong to its process. Null:

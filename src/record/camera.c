@@ -367,7 +367,7 @@ int camera_fd(const struct camera *camera)
 	return camera->epoll;
 }
 
-static struct losses_taken take_losses(struct camera *camera, struct film_writer *film)
+static struct losses_sums write_losses(struct camera *camera, struct film_writer *film)
 {
 	struct samples_statistics samples = camera->final;
 	struct losses_counts counts = {
@@ -381,7 +381,7 @@ static struct losses_taken take_losses(struct camera *camera, struct film_writer
 
 	if (camera->samples)
 		samples_statistics(camera->samples, &samples);
-	return losses_take(&counts, film, &camera->losses);
+	return losses_write(&counts, film, &camera->losses);
 }
 
 /* Files whose file system did not answer are opened when it does again. */
@@ -410,7 +410,7 @@ static int drain(struct camera *camera, uint64_t now, struct fail *why)
 	int err;
 
 	samples_next_round(camera->samples);
-	err = drain_take(camera->drain, now, why);
+	err = drain_step(camera->drain, now, why);
 	/* the rest is for camera_stop(), which first takes the probes out */
 	if (err || (!camera->stopped && time_now(camera) == *camera->sources.host.until))
 		return err;
@@ -422,7 +422,7 @@ static int drain(struct camera *camera, uint64_t now, struct fail *why)
 	samples_tidy(camera->samples, now);
 	sources_tick(&camera->sources, now);
 	arrivals_tick(camera->arrivals, now);
-	take_losses(camera, camera->film);
+	write_losses(camera, camera->film);
 	if (camera->options.names_soon && samples_settle_names(camera->samples, now))
 		film_names_settled(camera->film);
 	return film_commit(camera->film, now, false, why);
@@ -462,14 +462,14 @@ int camera_turn(struct camera *camera, struct film_writer *film, uint64_t *turne
 	int err;
 
 	relief_expect(camera->relief, DRAIN_MOST_NS);
-	err = drain_take(camera->drain, clock_ns(), why);
+	err = drain_step(camera->drain, clock_ns(), why);
 	sources_closing(&camera->sources);
 	*turned = now = clock_ns();
 	camera_await_probes();
 	if (!err)
-		err = drain_take(camera->drain, now, why);
+		err = drain_step(camera->drain, now, why);
 	sources_leave(&camera->sources, now);
-	take_losses(camera, camera->film);
+	write_losses(camera, camera->film);
 	samples_name_all(camera->samples);
 	if (!film_continue(film, camera->film) && !err)
 		err = fail_errno(why, -ENOMEM, NULL, "cannot go on with another film");
@@ -520,10 +520,10 @@ int camera_stop(struct camera *camera, struct fail *why)
 	 */
 	err = camera->drain ? drain(camera, camera->stopped, why) : 0;
 	sources_finish(&camera->sources, camera->stopped);
-	take_losses(camera, camera->film);
+	write_losses(camera, camera->film);
 	samples_name_last(camera->samples);
 	/* what was lost when names were looked for, too */
-	take_losses(camera, camera->film);
+	write_losses(camera, camera->film);
 	look_at_files(camera, clock_ns());
 	samples_statistics(camera->samples, &camera->final);
 	/* it writes to the film until its end, and the film's owner is about to close that */
@@ -543,7 +543,7 @@ size_t camera_hung(const struct camera *camera, uint64_t *since)
 void camera_statistics(struct camera *camera, struct camera_statistics *statistics)
 {
 	struct samples_statistics samples = camera->final;
-	struct losses_taken losses = take_losses(camera, NULL);
+	struct losses_sums losses = write_losses(camera, NULL);
 	uint64_t known = losses.samples + losses.copies, told;
 	struct holds_counts held = arrivals_held(camera->arrivals);
 

@@ -75,10 +75,10 @@ void drain_free(struct drain *drain)
 }
 
 /* Where much is taken at a time, another thread may come to wait meanwhile. */
-static void take_arrivals(struct drain *drain)
+static void handle_arrivals(struct drain *drain)
 {
 	if (!(++drain->turns % TURNS))
-		arrivals_take(drain->arrivals);
+		arrivals_handle(drain->arrivals);
 }
 
 static void keep_event(void *context, const struct target_event *event)
@@ -86,7 +86,7 @@ static void keep_event(void *context, const struct target_event *event)
 	struct drain *drain = context;
 	struct target_event copy = *event;
 
-	take_arrivals(drain);
+	handle_arrivals(drain);
 	copy.path = event->path ? strdup(event->path) : NULL;
 	if ((event->path && !copy.path) || !vec_push(&drain->events, copy)) {
 		drain->events_dropped++;
@@ -95,14 +95,14 @@ static void keep_event(void *context, const struct target_event *event)
 	}
 }
 
-/* Gives in all events up to time. */
-static void give_events(struct drain *drain, uint64_t time)
+/* Handles all events up to time. */
+static void handle_events(struct drain *drain, uint64_t time)
 {
 	while (drain->next_event < drain->events.count &&
 	       drain->events.at[drain->next_event].time <= time) {
 		const struct target_event *event = &drain->events.at[drain->next_event++];
 
-		take_arrivals(drain);
+		handle_arrivals(drain);
 		arrivals_event(drain->arrivals, event);
 		samples_event(drain->parts.samples, event);
 		arrivals_event(drain->arrivals, NULL);
@@ -123,7 +123,7 @@ static void keep_handover(struct handover_slot *slot, const struct capture_hando
 		memcpy(slot->at, handover, size);
 }
 
-static void take_record(struct drain *drain, unsigned int ring, const struct capture_head *head)
+static void handle_record(struct drain *drain, unsigned int ring, const struct capture_head *head)
 {
 	struct handover_slot *slot = &drain->handovers[ring];
 
@@ -131,7 +131,7 @@ static void take_record(struct drain *drain, unsigned int ring, const struct cap
 	if (head->kind == CAPTURE_HANDOVER)
 		keep_handover(slot, (const struct capture_handover *)head);
 	else
-		sources_take(drain->parts.sources, head, slot->at);
+		sources_handle(drain->parts.sources, head, slot->at);
 }
 
 /* The recording is over, and was not when that round began. */
@@ -142,7 +142,7 @@ static bool is_over(const struct drain *drain, uint64_t now)
 	return until && now < until && clock_ns() >= until;
 }
 
-int drain_take(struct drain *drain, uint64_t now, struct fail *why)
+int drain_step(struct drain *drain, uint64_t now, struct fail *why)
 {
 	const struct drain_parts *parts = &drain->parts;
 	uint64_t lost = sideband_lost(parts->sideband);
@@ -151,7 +151,7 @@ int drain_take(struct drain *drain, uint64_t now, struct fail *why)
 	int err;
 
 	/* another thread waits for that */
-	arrivals_take(drain->arrivals);
+	arrivals_handle(drain->arrivals);
 	if (lost != drain->sideband_lost)
 		samples_events_lost(parts->samples);
 	drain->sideband_lost = lost;
@@ -160,13 +160,13 @@ int drain_take(struct drain *drain, uint64_t now, struct fail *why)
 	if (err && err != -EIO)
 		return err;
 	while ((head = rings_next(parts->rings, now, &ring))) {
-		take_arrivals(drain);
-		give_events(drain, head->time);
-		take_record(drain, ring, head);
+		handle_arrivals(drain);
+		handle_events(drain, head->time);
+		handle_record(drain, ring, head);
 		if (is_over(drain, now))
 			return 0;
 	}
-	give_events(drain, now);
+	handle_events(drain, now);
 	forget_events(drain);
 	sources_drained(parts->sources, now);
 	return 0;

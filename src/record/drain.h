@@ -40,7 +40,7 @@ void drain_for(struct drain *drain, struct arrivals *arrivals);
  * Handles everything up to the time now. If the recording ends meanwhile, the rest is left for the
  * next call, so that the caller can detach the probes first.
  */
-int drain_take(struct drain *drain, uint64_t now, struct fail *why);
+int drain_step(struct drain *drain, uint64_t now, struct fail *why);
 
 /* Number of lost process events since the start; 0 for null. */
 uint64_t drain_events_lost(const struct drain *drain);

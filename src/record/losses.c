@@ -32,14 +32,14 @@ static uint64_t kernel_loss(const struct losses_counts *counts, uint32_t source,
 
 /* Where losses go. */
 struct ledger {
-	struct losses_taken taken;
+	struct losses_sums taken;
 	struct film_writer *film; /* null: none */
 	struct loss_table *table;
 };
 
-static void take(struct ledger *to, const struct loss *loss)
+static void write_loss(struct ledger *to, const struct loss *loss)
 {
-	struct losses_taken *taken = &to->taken;
+	struct losses_sums *taken = &to->taken;
 	struct film_writer *film = to->film;
 
 	loss_table_set(to->table, loss->source, loss->words, loss->count);
@@ -60,7 +60,7 @@ static void take(struct ledger *to, const struct loss *loss)
 }
 
 /* Of one source, or of what all of them share. */
-static void take_of_source(struct ledger *to, const struct losses_counts *counts, uint32_t number)
+static void write_of_source(struct ledger *to, const struct losses_counts *counts, uint32_t number)
 {
 	enum {
 		PART,
@@ -89,13 +89,14 @@ static void take_of_source(struct ledger *to, const struct losses_counts *counts
 	uint32_t i;
 
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
-		take(to, &(struct loss){name, reasons[i].words, kernel_loss(counts, number, i),
-					event, reasons[i].sample, source});
+		write_loss(to,
+			   &(struct loss){name, reasons[i].words, kernel_loss(counts, number, i),
+					  event, reasons[i].sample, source});
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		take(to, &others[i]);
+		write_loss(to, &others[i]);
 }
 
-struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film,
+struct losses_sums losses_write(const struct losses_counts *counts, struct film_writer *film,
 				struct loss_table *table)
 {
 	const struct samples_statistics *samples = counts->samples;
@@ -122,8 +123,8 @@ struct losses_taken losses_take(const struct losses_counts *counts, struct film_
 	loss_table_begin(table);
 	for (i = 0; i < CAPTURE_SOURCE_COUNT; i++)
 		if (i == CAPTURE_SOURCE_NONE || counts->sources->at[i].type)
-			take_of_source(&to, counts, i);
+			write_of_source(&to, counts, i);
 	for (i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		take(&to, &shared[i]);
+		write_loss(&to, &shared[i]);
 	return to.taken;
 }

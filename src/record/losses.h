@@ -20,14 +20,14 @@ struct losses_counts {
 };
 
 /* Sums of the losses so far. */
-struct losses_taken {
+struct losses_sums {
 	uint64_t samples; /* samples that are not in the film */
 	/* losses that the film has more than once, because several events share them */
 	uint64_t copies;
 };
 
 /* Writes each loss to film, unless that is null, and sets table, which is of no film. */
-struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film,
+struct losses_sums losses_write(const struct losses_counts *counts, struct film_writer *film,
 				struct loss_table *table);
 
 #endif

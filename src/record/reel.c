@@ -217,12 +217,12 @@ static void add_unwritten(struct reel *reel, uint64_t samples)
 	pthread_mutex_unlock(&reel->lock);
 }
 
-/* Gives a film in memory away; what is not known about it is a loss of the next one. */
-static void take_film(struct closing *closing)
+/* Emits a film in memory; what is not known about it is a loss of the next one. */
+static void emit_film(struct closing *closing)
 {
 	struct reel *reel = closing->reel;
-	struct reel_taken taken = {.from = closing->from, .to = closing->now};
-	int err = film_close_taking(closing->film, closing->now, &taken.film, &taken.why);
+	struct reel_closed_film taken = {.from = closing->from, .to = closing->now};
+	int err = film_close_in_memory(closing->film, closing->now, &taken.film, &taken.why);
 
 	if (err)
 		add_unwritten(reel, closing->samples);
@@ -239,7 +239,7 @@ static void *close_film(void *context)
 	int err;
 
 	if (reel->options.in_memory) {
-		take_film(closing);
+		emit_film(closing);
 		return NULL;
 	}
 	err = film_close_counted(closing->film, closing->now, &written, &why);
@@ -302,7 +302,7 @@ static void end_film(struct reel *reel, const struct reel_film *film, uint64_t e
 		reel->is_closing = true;
 }
 
-static void tell_trouble(struct reel *reel, const struct fail *why)
+static void report_trouble(struct reel *reel, const struct fail *why)
 {
 	if (!reel->is_told) {
 		reel->told_unwritten = unwritten(reel);
@@ -406,7 +406,7 @@ static int begin_film(struct reel *reel, struct reel_film *film)
 	if (!err)
 		err = make_film(reel, film, &why);
 	if (err) {
-		tell_trouble(reel, &why);
+		report_trouble(reel, &why);
 		return err;
 	}
 	pthread_mutex_lock(&reel->lock);
@@ -422,8 +422,8 @@ static int begin_without(struct reel *reel, struct reel_film *film, struct fail 
 	return make_film(reel, film, why);
 }
 
-/* Tells the film, and who asks, how it stands. Returns the number of samples so far. */
-static uint64_t tell(struct reel *reel)
+/* Reports to the film, and to who asks, how it stands. Returns the number of samples so far. */
+static uint64_t report_status(struct reel *reel)
 {
 	struct reel_statistics *shown = &reel->shown;
 	struct camera_statistics camera;
@@ -462,9 +462,9 @@ static void turn(struct reel *reel, struct reel_film *next, const struct fail *e
 
 	camera_turn(reel->camera, next->writer, &next->start, &ignored);
 	reel->film = *next;
-	reel->film.samples = tell(reel);
+	reel->film.samples = report_status(reel);
 	end_film(reel, &before, next->start, reel->film.samples, early);
-	tell(reel);
+	report_status(reel);
 }
 
 /* The film's time is over. */
@@ -490,7 +490,7 @@ static int abandon(struct reel *reel, const struct fail *early, struct fail *why
 
 	if (err)
 		return err;
-	tell_trouble(reel, early);
+	report_trouble(reel, early);
 	retry_later(reel, clock_ns());
 	turn(reel, &next, early);
 	return 0;
@@ -547,7 +547,7 @@ static bool is_enough(struct reel *reel, uint64_t now)
 
 static int each_second(struct reel *reel, uint64_t now, struct fail *why)
 {
-	tell(reel);
+	report_status(reel);
 	if (!reel->film.is_kept)
 		return now >= reel->retry_at ? retry(reel, now, why) : 0;
 	look_if_it_works(reel, now);
@@ -556,7 +556,7 @@ static int each_second(struct reel *reel, uint64_t now, struct fail *why)
 		       : 0;
 }
 
-static int take(struct reel *reel, struct fail *why)
+static int step(struct reel *reel, struct fail *why)
 {
 	struct fail early = {0};
 	int err = camera_drain(reel->camera, &early);
@@ -623,10 +623,11 @@ int reel_run(struct reel *reel, struct fail *why)
 	reel->begin_err = err;
 	sem_post(&reel->begun);
 	while (!err && await(reel))
-		err = take(reel, why);
+		err = step(reel, why);
 	camera_stop(reel->camera, &ignored);
 	if (reel->film.writer)
-		end_film(reel, &reel->film, camera_stopped(reel->camera), tell(reel), NULL);
+		end_film(reel, &reel->film, camera_stopped(reel->camera), report_status(reel),
+			 NULL);
 	await_closer(reel);
 	reel->film.writer = NULL;
 	return err;

@@ -30,7 +30,7 @@
 struct reel;
 
 /* A closed film in memory. */
-struct reel_taken {
+struct reel_closed_film {
 	struct film_bytes film;
 	uint64_t from, to; /* time that the film covers, ns of the monotonic clock */
 	/* why.err: 0, or why the film could not be completed; then film is all zero */
@@ -58,7 +58,7 @@ struct reel_options {
 	 */
 	bool in_memory;
 	uint64_t bytes_max;
-	void (*taken)(void *context, const struct reel_taken *taken);
+	void (*taken)(void *context, const struct reel_closed_film *taken);
 	/* Called about once a second with the size of the present film in bytes. May be null. */
 	void (*grows)(void *context, uint64_t bytes);
 	/*

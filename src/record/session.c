@@ -183,7 +183,7 @@ static void watch_close(struct watch *watch)
 	ender_stop(&watch->ender);
 }
 
-static void take_end(struct session *session, struct watch *watch)
+static void end_session(struct session *session, struct watch *watch)
 {
 	session->stopped_by = watch->ender.signal;
 	watch->end = true;
@@ -195,7 +195,7 @@ static void take_end(struct session *session, struct watch *watch)
 		kill(session->command->pid, session->stopped_by);
 }
 
-static void take_wake(struct session *session, struct watch *watch, uint64_t data)
+static void handle_wake(struct session *session, struct watch *watch, uint64_t data)
 {
 	uint64_t ticks;
 
@@ -205,7 +205,7 @@ static void take_wake(struct session *session, struct watch *watch, uint64_t dat
 			watch->end = true;
 		break;
 	case WAKE_END:
-		take_end(session, watch);
+		end_session(session, watch);
 		break;
 	case WAKE_TARGET:
 		epoll_ctl(watch->epoll, EPOLL_CTL_DEL, (int)(data >> 32), NULL);
@@ -241,7 +241,7 @@ static int wait_and_drain(struct session *session, struct watch *watch, struct f
 		return fail_errno(why, -errno, NULL, "cannot wait for samples");
 	watch->woken = false;
 	for (i = 0; i < n; i++)
-		take_wake(session, watch, events[i].data.u64);
+		handle_wake(session, watch, events[i].data.u64);
 	now = clock_ns();
 	err = camera_drain(session->camera, why);
 	watch->read = now;

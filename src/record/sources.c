@@ -501,8 +501,8 @@ int sources_start(struct sources *sources, struct fail *why)
 	return err;
 }
 
-void sources_take(struct sources *sources, const struct capture_head *head,
-		  const struct capture_handover *handover)
+void sources_handle(struct sources *sources, const struct capture_head *head,
+		    const struct capture_handover *handover)
 {
 	uint32_t number = CAPTURE_KIND_SOURCE(head->kind);
 	struct source *source = number < CAPTURE_SOURCE_COUNT ? &sources->at[number] : NULL;

@@ -109,8 +109,8 @@ bool sources_leave_out(struct sources *sources, struct source *refused);
 
 int sources_attach(struct sources *sources, struct fail *why);
 int sources_start(struct sources *sources, struct fail *why);
-void sources_take(struct sources *sources, const struct capture_head *head,
-		  const struct capture_handover *handover);
+void sources_handle(struct sources *sources, const struct capture_head *head,
+		    const struct capture_handover *handover);
 void sources_drained(struct sources *sources, uint64_t now);
 void sources_tick(struct sources *sources, uint64_t now);
 void sources_closing(struct sources *sources);

@@ -58,7 +58,7 @@ static const struct film_role_row functions[] = {
 	{FILM_ROLE_TIMED_WAIT, FILM_FRAME_NATIVE, "rb_f_sleep"},
 	{FILM_ROLE_WORK_LOOP, FILM_FRAME_NATIVE, "ngx_thread_pool_cycle"},
 	{FILM_ROLE_AWAITS, FILM_FRAME_NATIVE, "ngx_thread_cond_wait"},
-	{FILM_ROLE_TAKES_WORK, FILM_FRAME_NATIVE, "tokio::runtime::blocking::pool::Inner::run*"},
+	{FILM_ROLE_GETS_WORK, FILM_FRAME_NATIVE, "tokio::runtime::blocking::pool::Inner::run*"},
 	{FILM_ROLE_RUNS + FILM_TASKS_TOKIO, FILM_FRAME_NATIVE, "tokio::runtime::*"},
 	{FILM_ROLE_RUNS + FILM_TASKS_TOKIO, FILM_ROLES_OF_THREAD, "tokio-runtime-w*"},
 	/* inject/ */

@@ -15,8 +15,8 @@ static bool holds(const struct far_hang *hangs, size_t count, const struct far_h
 	return false;
 }
 
-static void tell(const struct far_hang *hang, bool is_back, uint64_t now,
-		 void (*say)(void *context, const char *words), void *context)
+static void report_hang(const struct far_hang *hang, bool is_back, uint64_t now,
+			void (*say)(void *context, const char *words), void *context)
 {
 	char mount[400] = "its file system", words[1000];
 	uint64_t seconds = (now - hang->since) / SECOND_NS;
@@ -44,11 +44,11 @@ void hung_files_look(struct hung_files *hung, struct far_files *far, uint64_t no
 
 	for (size_t i = 0; say && i < hung->count; i++)
 		if (!holds(hangs, count, &hung->said[i]))
-			tell(&hung->said[i], true, now, say, context);
+			report_hang(&hung->said[i], true, now, say, context);
 	hung->since = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (say && !holds(hung->said, hung->count, &hangs[i]))
-			tell(&hangs[i], false, now, say, context);
+			report_hang(&hangs[i], false, now, say, context);
 		if (!hung->since || hangs[i].since < hung->since)
 			hung->since = hangs[i].since;
 	}

@@ -59,7 +59,7 @@ struct jit_code {
 	int dump_err;		   /* of the last look */
 };
 
-static int take_status_line(void *context, char *line)
+static int parse_status_line(void *context, char *line)
 {
 	struct owner *owner = context;
 	unsigned int u[4];
@@ -87,7 +87,7 @@ static bool read_owner(pid_t pid, struct owner *owner)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	err = lines_of_fd(fd, 64u << 10, take_status_line, owner);
+	err = lines_of_fd(fd, 64u << 10, parse_status_line, owner);
 	close(fd);
 	return !err && owner->has_users && owner->inner_pid > 0;
 }

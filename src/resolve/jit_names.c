@@ -87,7 +87,7 @@ static uint64_t hash_name(const struct code_name *name)
 	return hash ? hash : 1;
 }
 
-static void tell(struct film_writer *film, uint32_t frame, const struct code_name *name)
+static void name_frame(struct film_writer *film, uint32_t frame, const struct code_name *name)
 {
 	char *function = symbol_demangle(name->function);
 	struct film_name told = {function, name->file, name->line};
@@ -144,7 +144,7 @@ static uint64_t name_frames(struct jit_names *names, struct film_writer *film,
 			continue;
 		hash = hash_name(name);
 		if (hash != f->name)
-			tell(film, f->frame, name);
+			name_frame(film, f->frame, name);
 		named += !f->name;
 		f->name = hash;
 		f->record = q->answer.record;

@@ -34,8 +34,8 @@ void kept_tables_put(struct kept_tables *kept, const struct image_identity *of,
 		forget_oldest(kept, old, pool);
 }
 
-bool kept_tables_take(struct kept_tables *kept, const struct image_identity *of,
-		      struct image_table *table)
+bool kept_tables_steal(struct kept_tables *kept, const struct image_identity *of,
+		       struct image_table *table)
 {
 	vec_foreach (&kept->all, known) {
 		if (memcmp(&known->of, of, sizeof(*of)) != 0)

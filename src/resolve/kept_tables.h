@@ -47,8 +47,8 @@ void kept_tables_put(struct kept_tables *kept, const struct image_identity *of,
 		     const struct image_table *table, uint64_t most, struct unwind_pool *pool);
 
 /* Moves the table of a file to the caller, who owns it then. False: none. */
-bool kept_tables_take(struct kept_tables *kept, const struct image_identity *of,
-		      struct image_table *table);
+bool kept_tables_steal(struct kept_tables *kept, const struct image_identity *of,
+		       struct image_table *table);
 
 /* Drops all tables. */
 void kept_tables_drop(struct kept_tables *kept, struct unwind_pool *pool);

@@ -137,7 +137,7 @@ enum lock_code lock_code_with(enum lock_code native, const struct lock_frames *f
 	return native;
 }
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool add_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	struct lock_ranges *ranges = context;
 	enum lock_code code = LOCK_CODE_NONE;
@@ -156,9 +156,9 @@ static void read_image(const struct image *image, struct lock_ranges *ranges)
 	if (image->kind != IMAGE_FILE || image->fd < 0 || elf_file_open(&file, image->fd))
 		return;
 	/* without memory, code that is not known is of no lock */
-	(void)!elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, ranges);
+	(void)!elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, add_symbol, ranges);
 	if (ranges->all.count < RANGES_MAX)
-		(void)!elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, ranges);
+		(void)!elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, add_symbol, ranges);
 	elf_file_close(&file);
 }
 

@@ -544,7 +544,7 @@ bool names_settle(struct names *names, uint64_t now)
 	return names->is_settled;
 }
 
-static void tell_losses(struct names *names)
+static void report_losses(struct names *names)
 {
 	struct jit_losses lost = names->lost;
 	uint64_t pid, jit;
@@ -581,7 +581,7 @@ void names_all(struct names *names)
 	name_all_jit(names, true);
 	vec_foreach (&names->all, waiting)
 		name_waiting(names, *waiting, true);
-	tell_losses(names);
+	report_losses(names);
 }
 
 void names_turn(struct names *names, struct film_writer *film)

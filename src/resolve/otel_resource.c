@@ -23,7 +23,7 @@ static bool is_wanted(const struct bytes *key)
 }
 
 /* A KeyValue; its value is an AnyValue, of which field 1 is a text. */
-static void take_attribute(struct bytes attribute, char text[OTEL_RESOURCE_SIZE])
+static void read_attribute(struct bytes attribute, char text[OTEL_RESOURCE_SIZE])
 {
 	char label[FILM_LABEL_KEY_MAX + FILM_LABEL_VALUE_MAX + 2];
 	struct bytes key = {0}, value = {0};
@@ -51,13 +51,13 @@ static void take_attribute(struct bytes attribute, char text[OTEL_RESOURCE_SIZE]
 	film_labels_add(text, OTEL_RESOURCE_SIZE, label, &ignored);
 }
 
-static void take_resource(struct bytes resource, char text[OTEL_RESOURCE_SIZE])
+static void read_resource(struct bytes resource, char text[OTEL_RESOURCE_SIZE])
 {
 	struct proto_field field;
 
 	while (proto_next(&resource, &field))
 		if (field.number == 1 && field.wire == PROTO_BYTES)
-			take_attribute(field.bytes, text);
+			read_attribute(field.bytes, text);
 }
 
 int otel_resource_parse(const void *payload, size_t size, char text[OTEL_RESOURCE_SIZE])
@@ -68,7 +68,7 @@ int otel_resource_parse(const void *payload, size_t size, char text[OTEL_RESOURC
 	*text = 0;
 	while (proto_next(&message, &field))
 		if (field.number == 1 && field.wire == PROTO_BYTES)
-			take_resource(field.bytes, text);
+			read_resource(field.bytes, text);
 	return message.failed || !*text ? -EBADMSG : 0;
 }
 

@@ -401,7 +401,7 @@ uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_
 	return known->frame;
 }
 
-void runtime_frames_tell_losses(const struct runtime_frames *frames)
+void runtime_frames_report_losses(const struct runtime_frames *frames)
 {
 	char words[128];
 	size_t i;

@@ -58,6 +58,6 @@ enum lock_code runtime_frames_code(const struct runtime_frames *frames, uint32_t
 void runtime_frames_turn(struct runtime_frames *frames, struct film_writer *film);
 
 /* Writes the number of unnamed frames so far to the film, with reasons. */
-void runtime_frames_tell_losses(const struct runtime_frames *frames);
+void runtime_frames_report_losses(const struct runtime_frames *frames);
 
 #endif

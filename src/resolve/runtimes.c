@@ -211,7 +211,7 @@ static void detach(struct runtimes *runtimes, struct attached *attached)
 	if (attached->state && attached->type->detach)
 		attached->type->detach(attached->state);
 	if (attached->data)
-		unwind_pool_give(runtimes->pool, attached->data, UNWIND_DATA_WORDS);
+		unwind_pool_put(runtimes->pool, attached->data, UNWIND_DATA_WORDS);
 	frame_book_free(&attached->frames);
 	free(attached);
 }
@@ -230,7 +230,7 @@ static bool attach(struct runtimes *runtimes, struct attached *attached,
 	if (err == -EAGAIN || may_settle(attached, err))
 		return true;
 	if (!err) {
-		attached->data = unwind_pool_take(runtimes->pool, UNWIND_DATA_WORDS);
+		attached->data = unwind_pool_get(runtimes->pool, UNWIND_DATA_WORDS);
 		err = attached->data ? 0 : -ENOSPC;
 	}
 	if (err) {
@@ -616,11 +616,11 @@ void runtimes_refusal(const struct runtimes *runtimes, char *to, size_t size)
 		say_refusal(most, to, size);
 }
 
-void runtimes_tell_losses(const struct runtimes *runtimes)
+void runtimes_report_losses(const struct runtimes *runtimes)
 {
 	char words[sizeof(((struct fail *)0)->what) + 64];
 
-	runtime_frames_tell_losses(runtimes->frames);
+	runtime_frames_report_losses(runtimes->frames);
 	vec_foreach (&runtimes->refusals, refusal) {
 		say_refusal(refusal, words, sizeof(words));
 		film_loss(runtimes->film, 0, words, refusal->count);

@@ -135,6 +135,6 @@ void runtimes_turn(struct runtimes *runtimes, struct film_writer *film);
 void runtimes_refusal(const struct runtimes *runtimes, char *to, size_t size);
 
 /* Writes the losses so far to the film. */
-void runtimes_tell_losses(const struct runtimes *runtimes);
+void runtimes_report_losses(const struct runtimes *runtimes);
 
 #endif

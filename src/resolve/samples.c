@@ -97,7 +97,7 @@ void samples_free(struct samples *samples)
 
 void samples_event(struct samples *samples, const struct target_event *event)
 {
-	targets_take(samples->targets, event);
+	targets_handle(samples->targets, event);
 }
 
 void samples_events_lost(struct samples *samples)
@@ -373,8 +373,9 @@ void samples_count_row(struct samples *samples)
 	samples->statistics.rows++;
 }
 
-void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
-		  const struct capture_handover *handover)
+void samples_add_record(struct samples *samples, uint32_t event,
+			const struct capture_record *record,
+			const struct capture_handover *handover)
 {
 	struct samples_place place = samples_resolve(samples, record, handover);
 
@@ -519,9 +520,9 @@ const struct process *samples_process(struct samples *samples, pid_t pid)
 }
 
 void samples_each_process(const struct samples *samples,
-			  void (*take)(void *context, const struct process *process), void *context)
+			  void (*emit)(void *context, const struct process *process), void *context)
 {
-	targets_each(samples->targets, take, context);
+	targets_each(samples->targets, emit, context);
 }
 
 uint64_t samples_end_of(struct samples *samples, pid_t pid)
@@ -590,6 +591,6 @@ void samples_statistics(const struct samples *samples, struct samples_statistics
 		counts.refused_processes + counts.refused_threads + counts.refused_mappings;
 	names_statistics(samples->names, &statistics->frames_wanted, &statistics->frames_named);
 	runtimes_refusal(samples->runtimes, statistics->refusal, sizeof(statistics->refusal));
-	runtimes_tell_losses(samples->runtimes);
+	runtimes_report_losses(samples->runtimes);
 	spaces_statistics(samples->spaces, &statistics->tables);
 }

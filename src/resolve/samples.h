@@ -122,8 +122,9 @@ void samples_count_row(struct samples *samples);
  * samples_resolve() and samples_add(), for a record that already has its value. The sample has the
  * record's CPU.
  */
-void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
-		  const struct capture_handover *handover);
+void samples_add_record(struct samples *samples, uint32_t event,
+			const struct capture_record *record,
+			const struct capture_handover *handover);
 
 /* The film's id of a thread; 0: the film is full. */
 uint32_t samples_thread(struct samples *samples, const struct capture_identity *identity);
@@ -178,9 +179,9 @@ void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memo
 /* What is known about a process; null: it ended before anything was known. */
 const struct process *samples_process(struct samples *samples, pid_t pid);
 
-/* Calls take() for each known process; some have ended. */
+/* Calls emit() for each known process; some have ended. */
 void samples_each_process(const struct samples *samples,
-			  void (*take)(void *context, const struct process *process),
+			  void (*emit)(void *context, const struct process *process),
 			  void *context);
 
 /* The time at which an ended process ended; now, if that is not known. */
@@ -192,9 +193,9 @@ uint64_t samples_end_of(struct samples *samples, pid_t pid);
  */
 void samples_follow(struct samples *samples, pid_t pid);
 
-/* Tracks a process and calls take() for each image that it maps. */
+/* Tracks a process and calls emit() for each image that it maps. */
 void samples_each_image(struct samples *samples, pid_t pid,
-			void (*take)(void *context, pid_t pid, const struct image *image),
+			void (*emit)(void *context, pid_t pid, const struct image *image),
 			void *context);
 
 /*

@@ -48,8 +48,8 @@ static void image_mapped(void *context, struct process *process, const struct im
 		samples->image_new(samples->context, process->pid, image);
 }
 
-static void tell_images(struct process *process,
-			void (*take)(void *context, pid_t pid, const struct image *image),
+static void emit_images(struct process *process,
+			void (*emit)(void *context, pid_t pid, const struct image *image),
 			void *context)
 {
 	size_t i;
@@ -57,7 +57,7 @@ static void tell_images(struct process *process,
 	/* an image has several mappings, mostly side by side */
 	for (i = 0; i < process->mapping_count; i++)
 		if (!i || process->mappings[i].image != process->mappings[i - 1].image)
-			take(context, process->pid, process->mappings[i].image);
+			emit(context, process->pid, process->mappings[i].image);
 }
 
 static void process_new(void *context, struct process *process, const struct process *parent)
@@ -68,7 +68,7 @@ static void process_new(void *context, struct process *process, const struct pro
 	if (samples->program_new)
 		samples->program_new(samples->context, process);
 	if (samples->image_new)
-		tell_images(process, samples->image_new, samples->context);
+		emit_images(process, samples->image_new, samples->context);
 }
 
 static void image_gone(void *context, struct image *image)
@@ -260,11 +260,11 @@ static void expect_table(void *context, const struct image *image)
 }
 
 static void each_file(struct samples *samples, const struct program *program,
-		      void (*take)(void *context, const struct image *image), void *context)
+		      void (*emit)(void *context, const struct image *image), void *context)
 {
-	targets_learn(samples->targets, program->path, take, context);
+	targets_learn(samples->targets, program->path, emit, context);
 	for (size_t i = 0; i < program->count; i++)
-		targets_learn(samples->targets, program->libraries[i], take, context);
+		targets_learn(samples->targets, program->libraries[i], emit, context);
 }
 
 void samples_expect_program(struct samples *samples, const struct program *program)
@@ -312,7 +312,7 @@ void samples_follow_all(struct samples *samples, pid_t pid)
 }
 
 void samples_each_image(struct samples *samples, pid_t pid,
-			void (*take)(void *context, pid_t pid, const struct image *image),
+			void (*emit)(void *context, pid_t pid, const struct image *image),
 			void *context)
 {
 	struct process *process;
@@ -320,7 +320,7 @@ void samples_each_image(struct samples *samples, pid_t pid,
 	samples_follow(samples, pid);
 	process = targets_find(samples->targets, pid);
 	if (process)
-		tell_images(process, take, context);
+		emit_images(process, emit, context);
 }
 
 void samples_expect(struct samples *samples, pid_t pid, uint64_t address)

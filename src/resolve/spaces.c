@@ -116,7 +116,7 @@ static struct image_table *table_of(struct spaces *spaces, const struct image *i
 			return NULL;
 	table = &spaces->images.at[image->number];
 	if (!table->asked_for_kept && is_kept(image)) {
-		(void)kept_tables_take(&spaces->kept, &image->identity, table);
+		(void)kept_tables_steal(&spaces->kept, &image->identity, table);
 		table->asked_for_kept = true;
 	}
 	return table;
@@ -373,7 +373,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 
 	if (runtimes_any(runtimes))
 		spaces_build(spaces, process);
-	reference = count ? unwind_pool_take(spaces->pool, count * WORDS(*shown)) : 0;
+	reference = count ? unwind_pool_get(spaces->pool, count * WORDS(*shown)) : 0;
 	if (!reference) {
 		spaces->statistics.no_room += count != 0;
 		return -ENOSPC;
@@ -410,7 +410,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 	};
 	value = value_of(spaces, &fresh);
 	if (!space->process && !vec_push(&spaces->published, space)) {
-		unwind_pool_give(spaces->pool, reference, count * WORDS(*shown));
+		unwind_pool_put(spaces->pool, reference, count * WORDS(*shown));
 		drop_jit_debug(spaces, space);
 		jit_debug_drop(&old, spaces->pool);
 		return -ENOMEM;
@@ -419,7 +419,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 	if (!process->end && bpf_map_update_elem(spaces->maps.spaces, &pid, &value, BPF_ANY))
 		spaces->statistics.no_room++;
 	if (space->process)
-		unwind_pool_give(spaces->pool, space->mappings, space->count * WORDS(*shown));
+		unwind_pool_put(spaces->pool, space->mappings, space->count * WORDS(*shown));
 	*space = fresh;
 	jit_debug_drop(&old, spaces->pool);
 	return 0;
@@ -461,8 +461,7 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
 	pid = (uint32_t)space->process->pid;
 	if (space->shown)
 		bpf_map_delete_elem(spaces->maps.spaces, &pid);
-	unwind_pool_give(spaces->pool, space->mappings,
-			 space->count * WORDS(struct unwind_mapping));
+	unwind_pool_put(spaces->pool, space->mappings, space->count * WORDS(struct unwind_mapping));
 	forget_published(spaces, space);
 	drop_jit_debug(spaces, space);
 	*space = (struct space){0};

@@ -60,7 +60,7 @@ static const struct capture_handover *from_of(struct task_list *list,
 	return &list->stack.from;
 }
 
-static int take_piece(struct task_list *list, size_t size,
+static int read_piece(struct task_list *list, size_t size,
 		      void (*each)(void *context, const struct capture_head *head,
 				   const struct capture_handover *from),
 		      void *context)
@@ -100,7 +100,7 @@ int task_list_read(struct task_list *list,
 	do {
 		n = read(fd, list->piece, sizeof(list->piece));
 		if (n > 0 && each)
-			err = take_piece(list, (size_t)n, each, context);
+			err = read_piece(list, (size_t)n, each, context);
 	} while (!err && (n > 0 || (n < 0 && errno == EINTR)));
 	if (n < 0)
 		err = -errno;

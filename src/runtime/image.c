@@ -143,7 +143,7 @@ struct name_search {
 };
 
 /* A string ends before piece[end]; the piece begins at `base` of the table. */
-static void take_string(struct name_search *s, size_t end, uint64_t base)
+static void match_string(struct name_search *s, size_t end, uint64_t base)
 {
 	size_t i;
 
@@ -185,7 +185,7 @@ static void find_names(struct name_search *s, const struct elf_file *file,
 		     from = (size_t)(zero - s->piece) + 1) {
 			if (!compare_step(s))
 				return;
-			take_string(s, (size_t)(zero - s->piece), at - kept);
+			match_string(s, (size_t)(zero - s->piece), at - kept);
 		}
 		/* the next piece may have the end of a name that began in this one */
 		kept = held < NAME_BYTES ? held : NAME_BYTES;

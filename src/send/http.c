@@ -230,7 +230,7 @@ static int token_header(const struct http *h, char *to, size_t size, struct fail
 	return err;
 }
 
-static size_t give_body(char *to, size_t size, size_t count, void *context)
+static size_t read_body(char *to, size_t size, size_t count, void *context)
 {
 	struct http *h = context;
 	size_t room = size * count, left;
@@ -260,7 +260,7 @@ static int begin_anew(void *context, curl_off_t offset, int origin)
 								  : CURL_SEEKFUNC_OK;
 }
 
-static size_t take_body(char *from, size_t size, size_t count, void *context)
+static size_t add_body(char *from, size_t size, size_t count, void *context)
 {
 	struct http *h = context;
 	size_t all = size * count, kept = sizeof(h->reply->words) - 1 - h->reply->size;
@@ -289,7 +289,7 @@ static void pass_header(const struct http_post *post, const char *line, size_t l
 	post->header(post->context, text);
 }
 
-static size_t take_header(char *line, size_t size, size_t count, void *context)
+static size_t handle_header(char *line, size_t size, size_t count, void *context)
 {
 	static const char name[] = "retry-after:";
 	struct http *h = context;
@@ -394,13 +394,13 @@ static void set_options(struct http *h, struct curl_slist *headers)
 		set_signer(curl, h->post->signer);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "stackcam/" STACKCAM_VERSION);
-	curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body);
+	curl_easy_setopt(curl, CURLOPT_READFUNCTION, read_body);
 	curl_easy_setopt(curl, CURLOPT_READDATA, h);
 	curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, begin_anew);
 	curl_easy_setopt(curl, CURLOPT_SEEKDATA, h);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, add_body);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, h);
-	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, handle_header);
 	curl_easy_setopt(curl, CURLOPT_HEADERDATA, h);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_whether_stopped);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, h);

@@ -147,9 +147,9 @@ static void complete(struct spool *s, uint64_t number)
 	remove_side_files(s, number);
 }
 
-/* Calls take() with the number of each file of the folder that has such an ending. */
+/* Calls emit() with the number of each file of the folder that has such an ending. */
 static int each_file(struct spool *s, int folder, const char *ending,
-		     void (*take)(struct spool *s, uint64_t number))
+		     void (*emit)(struct spool *s, uint64_t number))
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -164,7 +164,7 @@ static int each_file(struct spool *s, int folder, const char *ending,
 	while ((entry = readdir(dir))) {
 		number = number_of(entry->d_name, ending);
 		if (number)
-			take(s, number);
+			emit(s, number);
 	}
 	closedir(dir);
 	return 0;
@@ -197,7 +197,7 @@ static uint64_t sum_up(const struct waiting *films, size_t count)
 	return bytes;
 }
 
-static int take_stock(struct spool *s)
+static int read_folder(struct spool *s)
 {
 	char number[32];
 	int aside, err = each_file(s, s->folder, ".new", complete);
@@ -334,7 +334,7 @@ int spool_open(const char *path, uint64_t limit, struct spool **spool, struct fa
 	if (!err)
 		err = know_agent(s, why);
 	if (!err) {
-		err = take_stock(s);
+		err = read_folder(s);
 		if (err)
 			cannot(why, err, "read the spool", path);
 	}

@@ -23,7 +23,7 @@ static char *pack(struct buf *message, size_t *size)
 	if (!out)
 		return NULL;
 	gzip_start(&gzip, out);
-	gzip_take(&gzip, message);
+	gzip_add(&gzip, message);
 	err = gzip_finish(&gzip);
 	if (fclose(out) || err) {
 		free(packed);

@@ -105,7 +105,7 @@ static void find_files(struct folder *f, const char *service)
 	closedir(dir);
 }
 
-static int take_stock(struct folder *f)
+static int read_folder(struct folder *f)
 {
 	int fd = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -323,7 +323,7 @@ int to_pprof_folder(const struct to_others_options *options, struct destination 
 		if (!err && f->fd < 0)
 			err = -errno;
 		if (!err)
-			err = take_stock(f);
+			err = read_folder(f);
 	}
 	if (err) {
 		if (f)

@@ -132,8 +132,8 @@ static enum sent push(struct pyroscope *p, const struct gathered *gathered, uint
 }
 
 /* The film's losses that no profile has reported, in words; false: each was reported. */
-static bool tell_silent(const struct pyroscope *p, const struct gathered *gathered,
-			struct fail *why)
+static bool format_silent(const struct pyroscope *p, const struct gathered *gathered,
+			  struct fail *why)
 {
 	const struct film *film = gathered->film;
 	char lost[sizeof(why->what)] = "", from[32] = "", span[32];
@@ -178,7 +178,7 @@ static enum sent send_film(void *self, const struct spool_film *film, uint64_t *
 	while (!err && sent == SENT && p->arrived < gathered.parts.count)
 		sent = p->push ? push(p, &gathered, retry_after, why)
 			       : ingest(p, &gathered, retry_after, why);
-	if (!err && sent == SENT && tell_silent(p, &gathered, why))
+	if (!err && sent == SENT && format_silent(p, &gathered, why))
 		sent = SENT_BUT;
 	gathered_free(&gathered);
 	return err ? sent_by_error(err) : sent;

@@ -50,7 +50,7 @@ static bool refill(struct server *s)
 	return true;
 }
 
-static long give_compressed(void *context, char *to, size_t room)
+static long read_compressed(void *context, char *to, size_t room)
 {
 	struct server *s = context;
 	ZSTD_outBuffer out = {to, room, 0};
@@ -100,7 +100,7 @@ static enum sent post_film(struct server *s, const struct spool_film *film, uint
 	struct http_post post = {
 		.url = s->url,
 		.headers = headers,
-		.read = give_compressed,
+		.read = read_compressed,
 		.rewind = begin_anew,
 		.context = s,
 	};

@@ -125,7 +125,7 @@ static bool is_cross_origin(const struct access_request *r)
 	return !name || !r->host || strcasecmp(name + 3, r->host) != 0;
 }
 
-static int fail_takes_nothing(struct fail *why)
+static int fail_read_only(struct fail *why)
 {
 	return fail(why, -EPERM, NULL, "this server takes no films");
 }
@@ -140,8 +140,8 @@ static int check_stranger(const struct access_rules *rules, const struct access_
 			    "names another");
 	if (r->is_post && is_cross_origin(r))
 		return fail(why, -EPERM, NULL, "a page of another site may not send anything here");
-	if (r->is_push && rules->takes_nothing)
-		return fail_takes_nothing(why);
+	if (r->is_push && rules->is_read_only)
+		return fail_read_only(why);
 	if (r->is_open || (r->is_push ? rules->write_open : rules->read_open))
 		return 0;
 	return fail(why, -EACCES, "send it as 'Authorization: Bearer TOKEN'",
@@ -178,8 +178,8 @@ int access_check(const struct access_rules *rules, const struct access_request *
 	if (!token)
 		return check_stranger(rules, r, why);
 	fill(grant, token);
-	if (r->is_push && rules->takes_nothing)
-		return fail_takes_nothing(why);
+	if (r->is_push && rules->is_read_only)
+		return fail_read_only(why);
 	if (!allows(token, rules, r))
 		return fail(why, -EPERM, other,
 			    r->is_record ? "this token does not allow to record"

@@ -28,7 +28,7 @@ struct access_rules {
 		address; /* that the server is bound to, if that is a loopback address, else null */
 	bool read_open, write_open; /* without a token */
 	/* from any client: no token would help, and none is asked for */
-	bool takes_nothing;
+	bool is_read_only;
 };
 
 struct access_request {

@@ -66,7 +66,7 @@ route_function api_export;
 route_function api_spans;
 
 /* api_marks.c */
-route_function api_marks, api_take_mark;
+route_function api_marks, api_add_mark;
 
 /* api_querier.c: all methods of querier.v1.QuerierService, by the end of the path */
 route_function api_querier;
@@ -75,10 +75,10 @@ route_function api_querier;
 route_function api_keep;
 
 /* api_films.c */
-route_function api_take_film;
+route_function api_add_film;
 
 /* api_symbols.c */
-route_function api_take_symbols;
+route_function api_add_symbols;
 
 /* page.c: the web page's own files */
 route_function page_file;

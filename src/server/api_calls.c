@@ -17,8 +17,8 @@ enum {
 	FUNCTIONS_MAX = 20000,
 };
 
-static int take_order(const struct http_request *request, enum function_order *order,
-		      struct fail *why)
+static int parse_order(const struct http_request *request, enum function_order *order,
+		       struct fail *why)
 {
 	static const struct {
 		const char *name;
@@ -146,7 +146,7 @@ int api_calls(const struct http_request *request, struct answer *answer, struct 
 	if (!err)
 		err = ask_number(request->url, "limit", 1, FUNCTIONS_MAX, FUNCTIONS, &limit, why);
 	if (!err)
-		err = take_order(request, &order, why);
+		err = parse_order(request, &order, why);
 	if (!err && !ask.ask.event)
 		ask.ask.event = event_type(EVENT_CALLS)->name;
 	if (!err)

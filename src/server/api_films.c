@@ -24,8 +24,8 @@ static bool is_agent(const char *name)
 		       length;
 }
 
-static int take_sender(const struct http_request *request, struct store_sender *sender,
-		       struct fail *why)
+static int parse_sender(const struct http_request *request, struct store_sender *sender,
+			struct fail *why)
 {
 	const char *number = request_header(request, "X-Stackcam-Number");
 
@@ -60,15 +60,15 @@ static void note_backlog(const struct http_request *request, const struct store_
 			      clock_ns());
 }
 
-int api_take_film(const struct http_request *request, struct answer *answer, struct fail *why)
+int api_add_film(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_sender sender;
 	bool again = false;
-	int err = take_sender(request, &sender, why);
+	int err = parse_sender(request, &sender, why);
 
 	if (!err)
-		err = sender_take(request, request->body_path, &sender, &again, why);
+		err = sender_add_film(request, request->body_path, &sender, &again, why);
 	if (err)
 		return err;
 	note_backlog(request, &sender);

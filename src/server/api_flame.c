@@ -16,7 +16,7 @@ enum {
 	FUNCTIONS_MAX = 20000,
 };
 
-static int take_nodes(const struct http_request *request, uint64_t *nodes, struct fail *why)
+static int parse_nodes(const struct http_request *request, uint64_t *nodes, struct fail *why)
 {
 	return ask_number(request->url, "nodes", FLAME_PRUNE_MIN, NODES_MAX, NODES, nodes, why);
 }
@@ -27,7 +27,7 @@ struct wanted {
 	enum function_order order;
 };
 
-static int take_order(const struct http_request *request, struct wanted *wanted, struct fail *why)
+static int parse_order(const struct http_request *request, struct wanted *wanted, struct fail *why)
 {
 	const char *sort = request_parameter(request, "sort");
 
@@ -39,9 +39,9 @@ static int take_order(const struct http_request *request, struct wanted *wanted,
 	return ask_number(request->url, "limit", 1, FUNCTIONS_MAX, FUNCTIONS, &wanted->limit, why);
 }
 
-static int take_wanted(const struct http_request *request, struct wanted *wanted, struct fail *why)
+static int parse_wanted(const struct http_request *request, struct wanted *wanted, struct fail *why)
 {
-	int err = take_order(request, wanted, why);
+	int err = parse_order(request, wanted, why);
 
 	return err ? err
 		   : ask_number(request->url, "functions", 0, 1, 0, &wanted->with_functions, why);
@@ -77,9 +77,9 @@ int api_flame(const struct http_request *request, struct answer *answer, struct 
 	if (!err)
 		err = ask_of_request(request->url, &ask, why);
 	if (!err)
-		err = take_nodes(request, &nodes, why);
+		err = parse_nodes(request, &nodes, why);
 	if (!err)
-		err = take_wanted(request, &wanted, why);
+		err = parse_wanted(request, &wanted, why);
 	if (!err) {
 		ask.ask.nodes_max = (uint32_t)nodes;
 		ask.ask.functions_max = wanted.with_functions ? (uint32_t)wanted.limit : 1;
@@ -112,9 +112,9 @@ int api_diff(const struct http_request *request, struct answer *answer, struct f
 	int err = ask_request_two(request, "nodes functions limit", &before, &now, why);
 
 	if (!err)
-		err = take_nodes(request, &nodes, why);
+		err = parse_nodes(request, &nodes, why);
 	if (!err)
-		err = take_wanted(request, &wanted, why);
+		err = parse_wanted(request, &wanted, why);
 	if (!err)
 		err = store_diff(request->store, &before.ask, &now.ask, &found, why);
 	if (!err) {
@@ -148,7 +148,7 @@ int api_functions(const struct http_request *request, struct answer *answer, str
 	if (!err)
 		err = ask_of_request(request->url, &ask, why);
 	if (!err)
-		err = take_order(request, &wanted, why);
+		err = parse_order(request, &wanted, why);
 	if (!err) {
 		ask.ask.nodes_max = FLAME_PRUNE_MIN;
 		ask.ask.functions_max = (uint32_t)wanted.limit;
@@ -211,7 +211,7 @@ int api_sandwich(const struct http_request *request, struct answer *answer, stru
 	if (!err && (!name || !*name))
 		err = fail(why, -EINVAL, NULL, "name, of the function in the middle, is missing");
 	if (!err)
-		err = take_nodes(request, &nodes, why);
+		err = parse_nodes(request, &nodes, why);
 	if (!err)
 		err = store_flame(request->store, &ask.ask, &found, why);
 	if (!err)

@@ -16,8 +16,8 @@ enum {
 };
 
 /* What both lists take: the question, and how long they may be. */
-static int take_list(const struct http_request *request, struct server_ask *ask, uint64_t *limit,
-		     struct fail *why)
+static int parse_list(const struct http_request *request, struct server_ask *ask, uint64_t *limit,
+		      struct fail *why)
 {
 	int err = ask_request(request, "limit", ask, why);
 
@@ -48,7 +48,7 @@ int api_series(const struct http_request *request, struct answer *answer, struct
 	struct store_series_list list = {0};
 	struct server_ask ask;
 	uint64_t limit;
-	int err = take_list(request, &ask, &limit, why);
+	int err = parse_list(request, &ask, &limit, why);
 
 	if (!err)
 		err = store_series(request->store, &ask.ask, limit, &list, why);
@@ -75,8 +75,8 @@ static bool is_label(const char *name, const char **key)
 	return film_label_key_ok(*key, strlen(*key));
 }
 
-static int take_group(const struct http_request *request, struct store_ask *ask, enum store_by *by,
-		      struct fail *why)
+static int parse_group(const struct http_request *request, struct store_ask *ask, enum store_by *by,
+		       struct fail *why)
 {
 	static const char *const names[] = {
 		[STORE_BY_NOTHING] = "none",
@@ -139,7 +139,7 @@ int api_timeline(const struct http_request *request, struct answer *answer, stru
 	int err = ask_request(request, "group steps rows function", &ask, why);
 
 	if (!err)
-		err = take_group(request, &ask.ask, &by, why);
+		err = parse_group(request, &ask.ask, &by, why);
 	if (!err)
 		err = ask_number(request->url, "steps", 1, STORE_STEPS_MAX, STEPS, &steps, why);
 	if (!err)
@@ -195,7 +195,7 @@ int api_processes(const struct http_request *request, struct answer *answer, str
 	struct store_processes list = {0};
 	struct server_ask ask;
 	uint64_t limit;
-	int err = take_list(request, &ask, &limit, why);
+	int err = parse_list(request, &ask, &limit, why);
 
 	if (!err)
 		err = store_processes(request->store, &ask.ask, limit, &list, why);
@@ -217,7 +217,7 @@ int api_losses(const struct http_request *request, struct answer *answer, struct
 	struct store_losses losses = {0};
 	struct server_ask ask;
 	uint64_t limit;
-	int err = take_list(request, &ask, &limit, why);
+	int err = parse_list(request, &ask, &limit, why);
 
 	if (!err)
 		err = store_losses(request->store, &ask.ask, &losses, why);

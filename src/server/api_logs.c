@@ -46,7 +46,7 @@ int api_timeline_logs(const struct http_request *request, struct answer *answer,
 	if (!err && !ask.ask.event)
 		ask.ask.event = event_type(EVENT_THREADS)->name;
 	if (!err)
-		err = take_lane_list(request, &of, &logs.of_count, why);
+		err = parse_lane_list(request, &of, &logs.of_count, why);
 	if (!err)
 		err = ask_number(request->url, "limit", 1, LINES_MAX, LINES_USUAL, &limit, why);
 	if (!err)

@@ -85,7 +85,7 @@ static int check_names(const struct url *url, struct fail *why)
 }
 
 /* The body as it is, behind a path, as url_parse() takes it. */
-static int take_form(const struct http_request *request, struct url *form, struct fail *why)
+static int parse_form(const struct http_request *request, struct url *form, struct fail *why)
 {
 	static const char path[] = "/form?";
 	const size_t before = sizeof(path) - 1;
@@ -106,8 +106,8 @@ static int take_form(const struct http_request *request, struct url *form, struc
 	return err ? err : check_names(form, why);
 }
 
-static int take_mark(const struct http_request *request, const struct url *form,
-		     struct store_mark *mark, struct fail *why)
+static int parse_mark(const struct http_request *request, const struct url *form,
+		      struct store_mark *mark, struct fail *why)
 {
 	const char *time = value_of(request, form, "time"), *bound = request->grant->host;
 	const char *services = access_services(request->grant);
@@ -136,7 +136,7 @@ static int take_mark(const struct http_request *request, const struct url *form,
 	return *time ? ask_time(time, mark->time, &mark->time, why) : 0;
 }
 
-int api_take_mark(const struct http_request *request, struct answer *answer, struct fail *why)
+int api_add_mark(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct url form = {0};
@@ -144,9 +144,9 @@ int api_take_mark(const struct http_request *request, struct answer *answer, str
 	int err = check_names(request->url, why);
 
 	if (!err)
-		err = take_form(request, &form, why);
+		err = parse_form(request, &form, why);
 	if (!err)
-		err = take_mark(request, &form, &mark, why);
+		err = parse_mark(request, &form, &mark, why);
 	if (!err)
 		err = store_mark(request->store, &mark, why);
 	if (!err)

@@ -12,7 +12,7 @@
 #include "server/put.h"
 #include "store/requests.h"
 
-static int take_role(const struct http_request *request, uint8_t *role, struct fail *why)
+static int parse_role(const struct http_request *request, uint8_t *role, struct fail *why)
 {
 	const char *word = request_parameter(request, "role");
 
@@ -136,7 +136,7 @@ int api_requests(const struct http_request *request, struct answer *answer, stru
 	const struct url *url = request->url;
 
 	if (!err)
-		err = take_role(request, &requests.role, why);
+		err = parse_role(request, &requests.role, why);
 	if (!err)
 		err = ask_number(url, "least", 0, INT64_MAX, 0, &requests.least, why);
 	if (!err)

@@ -191,8 +191,8 @@ static int put_slice(void *context, const struct film *film, const struct lane_s
 }
 
 /* The thread and the moment; the rest is as for all questions. */
-static int take_place(const struct http_request *request, struct server_ask *ask,
-		      struct lane_id *lane, struct fail *why)
+static int parse_place(const struct http_request *request, struct server_ask *ask,
+		       struct lane_id *lane, struct fail *why)
 {
 	const char *at = request_parameter(request, "at");
 	uint64_t pid, tid, is_goroutine;
@@ -225,7 +225,7 @@ int api_slice(const struct http_request *request, struct answer *answer, struct 
 	int err = ask_request(request, "lane_pid lane_tid lane_goroutine at", &ask, why);
 
 	if (!err)
-		err = take_place(request, &ask, &lane, why);
+		err = parse_place(request, &ask, &lane, why);
 	if (!err) {
 		p.base = ask.ask.from;
 		snprintf(base, sizeof(base), "%" PRIu64, p.base);

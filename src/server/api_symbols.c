@@ -13,8 +13,8 @@ enum {
 	FILE_MAX = 4096, /* bytes of a file's name */
 };
 
-static int take_build(const struct http_request *request, uint8_t id[FILM_BUILD_ID_MAX],
-		      struct build_names_build *build, struct fail *why)
+static int parse_build(const struct http_request *request, uint8_t id[FILM_BUILD_ID_MAX],
+		       struct build_names_build *build, struct fail *why)
 {
 	const char *digits = request_parameter(request, "build_id");
 	size_t count = digits ? strlen(digits) : 0;
@@ -44,13 +44,13 @@ static int take_build(const struct http_request *request, uint8_t id[FILM_BUILD_
 	return 0;
 }
 
-int api_take_symbols(const struct http_request *request, struct answer *answer, struct fail *why)
+int api_add_symbols(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	uint8_t id[FILM_BUILD_ID_MAX];
 	struct build_names_build build = {0};
 	struct build_names_added added;
-	int err = take_build(request, id, &build, why);
+	int err = parse_build(request, id, &build, why);
 
 	answer->no_store = true;
 	if (err)

@@ -51,9 +51,9 @@ static void end(struct timeline *t)
 }
 
 /* Nothing given: all lanes. */
-static int take_lanes(const struct http_request *request, struct timeline *t, struct fail *why)
+static int parse_lanes(const struct http_request *request, struct timeline *t, struct fail *why)
 {
-	int err = take_lane_list(request, &t->of, &t->lanes.of_count, why);
+	int err = parse_lane_list(request, &t->of, &t->lanes.of_count, why);
 
 	t->lanes.of = t->of;
 	return err;
@@ -226,7 +226,7 @@ int api_timeline_slices(const struct http_request *request, struct answer *answe
 	int err = begin(request, "lanes pixel", &t, why);
 
 	if (!err)
-		err = take_lanes(request, &t, why);
+		err = parse_lanes(request, &t, why);
 	if (!err)
 		err = ask_number(request->url, "pixel", 1, INT64_MAX, 0, &t.lanes.pixel, why);
 	if (!err && (!t.of || !ask->from || !ask->to))
@@ -284,7 +284,7 @@ int api_timeline_states(const struct http_request *request, struct answer *answe
 	int err = begin(request, "lanes", &t, why);
 
 	if (!err)
-		err = take_lanes(request, &t, why);
+		err = parse_lanes(request, &t, why);
 	if (!err)
 		err = store_lanes(request->store, &t.ask.ask, &t.lanes, &t.sum, why);
 	if (!err) {

@@ -148,7 +148,7 @@ static int add(struct answering *a, const struct store_valued *valued, const str
 	return !err && a->heat ? inspect_heat_add(a->heat, &line) : err;
 }
 
-static int take(void *context, const struct store_valued *valued)
+static int write_valued(void *context, const struct store_valued *valued)
 {
 	struct answering *a = context;
 	const struct valued_call *call = valued->call;
@@ -220,7 +220,7 @@ static void put_answer(struct json *j, struct answering *a, uint64_t values)
 	json_close(j, '}');
 }
 
-static int take_sort(const struct http_request *request, struct answering *a, struct fail *why)
+static int parse_sort(const struct http_request *request, struct answering *a, struct fail *why)
 {
 	const char *word = request_parameter(request, "sort");
 
@@ -270,11 +270,11 @@ int api_values(const struct http_request *request, struct answer *answer, struct
 	if (!err)
 		err = ask_number(request->url, "values", 0, VALUES_MAX, 20, &values, why);
 	if (!err)
-		err = take_sort(request, &a, why);
+		err = parse_sort(request, &a, why);
 	if (!err)
 		err = begin(&a, request, why);
 	if (!err)
-		err = store_values(request->store, &ask.ask, &a.sum, take, &a, why);
+		err = store_values(request->store, &ask.ask, &a.sum, write_valued, &a, why);
 	if (err == -ENOMEM)
 		fail_errno(why, err, NULL, "cannot answer");
 	if (!err)

@@ -12,7 +12,7 @@
 
 #define BEFORE "before_"
 
-static int take_text(const char *name, const char *value, const char **to, struct fail *why)
+static int parse_text(const char *name, const char *value, const char **to, struct fail *why)
 {
 	if (strlen(value) > ASK_TEXT_MAX)
 		return fail(why, -EINVAL, NULL, "%s is longer than %d bytes", name, ASK_TEXT_MAX);
@@ -21,7 +21,7 @@ static int take_text(const char *name, const char *value, const char **to, struc
 	return 0;
 }
 
-static int take_label(struct server_ask *ask, const char *value, struct fail *why)
+static int parse_label(struct server_ask *ask, const char *value, struct fail *why)
 {
 	const char *equals = strchr(value, '=');
 
@@ -37,8 +37,8 @@ static int take_label(struct server_ask *ask, const char *value, struct fail *wh
 	return 0;
 }
 
-static int take_ids(struct server_ask *ask, int option, const char *name, const char *value,
-		    struct fail *why)
+static int parse_ids(struct server_ask *ask, int option, const char *name, const char *value,
+		     struct fail *why)
 {
 	size_t count = 1;
 
@@ -47,36 +47,36 @@ static int take_ids(struct server_ask *ask, int option, const char *name, const 
 	if (count > ASK_LIST_MAX)
 		return fail(why, -EINVAL, NULL, "%s lists more than %d numbers", name,
 			    ASK_LIST_MAX);
-	return question_take(&ask->question, option, value, why);
+	return question_parse(&ask->question, option, value, why);
 }
 
-static int take_comm(struct server_ask *ask, const char *value, struct fail *why)
+static int parse_comm(struct server_ask *ask, const char *value, struct fail *why)
 {
 	if (strlen(value) > ASK_TEXT_MAX || ask->question.filter.comms.count == ASK_LIST_MAX)
 		return fail(why, -EINVAL, NULL, "comm is too long, or given too often");
-	return question_take(&ask->question, QUESTION_COMM, value, why);
+	return question_parse(&ask->question, QUESTION_COMM, value, why);
 }
 
-static int take_regex(struct server_ask *ask, int option, const char *name, const char *value,
-		      struct fail *why)
+static int parse_regex(struct server_ask *ask, int option, const char *name, const char *value,
+		       struct fail *why)
 {
 	if (!*value)
 		return 0;
 	if (strlen(value) > ASK_REGEX_MAX)
 		return fail(why, -EINVAL, NULL, "%s is longer than %d bytes", name, ASK_REGEX_MAX);
-	return question_take(&ask->question, option, value, why);
+	return question_parse(&ask->question, option, value, why);
 }
 
-static int take_groups(struct server_ask *ask, const char *value, struct fail *why)
+static int parse_groups(struct server_ask *ask, const char *value, struct fail *why)
 {
-	int err = question_take(&ask->question, QUESTION_BY, value, why);
+	int err = question_parse(&ask->question, QUESTION_BY, value, why);
 
 	if (!err && ask->question.by_value)
 		return fail(why, -EINVAL, "/api/v1/values does", "'%.64s' groups no stacks", value);
 	return err;
 }
 
-static int take_flag(const char *name, const char *value, bool *flag, struct fail *why)
+static int parse_flag(const char *name, const char *value, bool *flag, struct fail *why)
 {
 	*flag = !strcmp(value, "1") || !strcmp(value, "true");
 	if (*flag || !strcmp(value, "0") || !strcmp(value, "false"))
@@ -116,48 +116,48 @@ static bool is_repeatable(enum name name)
 	return name == NAME_LABEL || name == NAME_COMM;
 }
 
-static int take(struct server_ask *ask, enum name name, const char *value, uint64_t now,
-		struct fail *why)
+static int parse_one(struct server_ask *ask, enum name name, const char *value, uint64_t now,
+		     struct fail *why)
 {
 	struct shape *shape = &ask->question.shape;
 
 	switch (name) {
 	case NAME_EVENT:
-		return take_text("event", value, &ask->ask.event, why);
+		return parse_text("event", value, &ask->ask.event, why);
 	case NAME_FROM:
 		return *value ? ask_time(value, now, &ask->ask.from, why) : 0;
 	case NAME_TO:
 		return *value ? ask_time(value, now, &ask->ask.to, why) : 0;
 	case NAME_HOST:
-		return take_text("host", value, &ask->ask.host, why);
+		return parse_text("host", value, &ask->ask.host, why);
 	case NAME_SERVICE:
-		return take_text("service", value, &ask->ask.service, why);
+		return parse_text("service", value, &ask->ask.service, why);
 	case NAME_VERSION:
-		return take_text("version", value, &ask->ask.version, why);
+		return parse_text("version", value, &ask->ask.version, why);
 	case NAME_LABEL:
-		return take_label(ask, value, why);
+		return parse_label(ask, value, why);
 	case NAME_PID:
-		return take_ids(ask, QUESTION_PID, "pid", value, why);
+		return parse_ids(ask, QUESTION_PID, "pid", value, why);
 	case NAME_TID:
-		return take_ids(ask, QUESTION_TID, "tid", value, why);
+		return parse_ids(ask, QUESTION_TID, "tid", value, why);
 	case NAME_COMM:
-		return take_comm(ask, value, why);
+		return parse_comm(ask, value, why);
 	case NAME_FOCUS:
-		return take_regex(ask, QUESTION_FOCUS, "focus", value, why);
+		return parse_regex(ask, QUESTION_FOCUS, "focus", value, why);
 	case NAME_IGNORE:
-		return take_regex(ask, QUESTION_IGNORE, "ignore", value, why);
+		return parse_regex(ask, QUESTION_IGNORE, "ignore", value, why);
 	case NAME_BY:
-		return *value ? take_groups(ask, value, why) : 0;
+		return *value ? parse_groups(ask, value, why) : 0;
 	case NAME_LINES:
-		return take_flag("lines", value, &shape->lines, why);
+		return parse_flag("lines", value, &shape->lines, why);
 	case NAME_INLINES:
-		return take_flag("inlines", value, &shape->inlines, why);
+		return parse_flag("inlines", value, &shape->inlines, why);
 	case NAME_NATIVE:
-		return take_flag("native", value, &shape->native, why);
+		return parse_flag("native", value, &shape->native, why);
 	case NAME_LEAKS:
-		return *value ? question_take(&ask->question, QUESTION_LEAKS, value, why) : 0;
+		return *value ? question_parse(&ask->question, QUESTION_LEAKS, value, why) : 0;
 	case NAME_GROWN:
-		return *value ? question_take(&ask->question, QUESTION_GROWN, value, why) : 0;
+		return *value ? question_parse(&ask->question, QUESTION_GROWN, value, why) : 0;
 	case NAMES:
 		break;
 	}
@@ -238,8 +238,8 @@ static int finish(struct server_ask *ask, uint64_t now, struct fail *why)
 	return 0;
 }
 
-static int take_all(const struct url *url, bool before, uint64_t now, struct server_ask *ask,
-		    struct fail *why)
+static int parse_all(const struct url *url, bool before, uint64_t now, struct server_ask *ask,
+		     struct fail *why)
 {
 	int err = 0;
 
@@ -254,29 +254,29 @@ static int take_all(const struct url *url, bool before, uint64_t now, struct ser
 			continue;
 		known = name_of(name);
 		if (known != NAMES)
-			err = take(ask, known, url->parameters[i].value, now, why);
+			err = parse_one(ask, known, url->parameters[i].value, now, why);
 	}
 	return err ? err : finish(ask, now, why);
 }
 
-int ask_take(const struct url *url, const char *own, uint64_t now, struct server_ask *ask,
-	     struct fail *why)
+int ask_parse(const struct url *url, const char *own, uint64_t now, struct server_ask *ask,
+	      struct fail *why)
 {
 	int err = check_names(url, own, false, why);
 
 	*ask = (struct server_ask){0};
-	return err ? err : take_all(url, false, now, ask, why);
+	return err ? err : parse_all(url, false, now, ask, why);
 }
 
-int ask_take_two(const struct url *url, const char *own, uint64_t now, struct server_ask *before,
-		 struct server_ask *ask, struct fail *why)
+int ask_parse_two(const struct url *url, const char *own, uint64_t now, struct server_ask *before,
+		  struct server_ask *ask, struct fail *why)
 {
 	int err = check_names(url, own, true, why);
 
 	*ask = *before = (struct server_ask){0};
 	if (!err)
-		err = take_all(url, false, now, ask, why);
-	return err ? err : take_all(url, true, now, before, why);
+		err = parse_all(url, false, now, ask, why);
+	return err ? err : parse_all(url, true, now, before, why);
 }
 
 /* What is asked, for the audit. */
@@ -302,7 +302,7 @@ int ask_limit(const struct http_request *request, struct store_ask *ask, struct 
 int ask_request(const struct http_request *request, const char *own, struct server_ask *ask,
 		struct fail *why)
 {
-	int err = ask_take(request->url, own, clock_wall(), ask, why);
+	int err = ask_parse(request->url, own, clock_wall(), ask, why);
 
 	return err ? err : ask_limit(request, &ask->ask, why);
 }
@@ -311,13 +311,13 @@ int ask_of_request(const struct url *url, struct server_ask *ask, struct fail *w
 {
 	const char *id = url_value(url, "request");
 
-	return id ? take_text("request", id, &ask->question.filter.request, why) : 0;
+	return id ? parse_text("request", id, &ask->question.filter.request, why) : 0;
 }
 
 int ask_request_two(const struct http_request *request, const char *own, struct server_ask *before,
 		    struct server_ask *ask, struct fail *why)
 {
-	int err = ask_take_two(request->url, own, clock_wall(), before, ask, why);
+	int err = ask_parse_two(request->url, own, clock_wall(), before, ask, why);
 
 	if (!err)
 		err = ask_limit(request, &before->ask, why);

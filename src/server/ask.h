@@ -20,13 +20,13 @@ struct server_ask {
 };
 
 /*
- * Takes the parameters that all questions share (doc/openapi.json); own: those that the route takes
+ * Parses the parameters that all questions share (doc/openapi.json); own: those that the route has
  * besides, separated by blanks. Any other is refused, and so is one that is given twice where that
  * means nothing. now: ns since 1970, for times such as "-15m". Returns 0, or -EINVAL or -ENOMEM
  * with *why filled; ask_free() is needed in either case.
  */
-int ask_take(const struct url *url, const char *own, uint64_t now, struct server_ask *ask,
-	     struct fail *why);
+int ask_parse(const struct url *url, const char *own, uint64_t now, struct server_ask *ask,
+	      struct fail *why);
 
 /*
  * The same of a request, for now: the question is given up when no client waits for its answer any
@@ -50,11 +50,11 @@ int ask_limit(const struct http_request *request, struct store_ask *ask, struct 
 int ask_of_request(const struct url *url, struct server_ask *ask, struct fail *why);
 
 /*
- * For a comparison: takes all twice, *before with what "before_…" says in place of the same without
- * it.
+ * For a comparison: parses all twice, *before with what "before_…" says in place of the same
+ * without it.
  */
-int ask_take_two(const struct url *url, const char *own, uint64_t now, struct server_ask *before,
-		 struct server_ask *ask, struct fail *why);
+int ask_parse_two(const struct url *url, const char *own, uint64_t now, struct server_ask *before,
+		  struct server_ask *ask, struct fail *why);
 
 /* Whether any "before_…" is given. */
 bool ask_has_before(const struct url *url);

@@ -10,7 +10,7 @@
 #define SECONDS_MAX 9999999999ull /* the year 2286 */
 
 /* "1732199528.5": seconds and at most nine digits of a fraction. */
-static int take_seconds(const char *text, uint64_t *time)
+static int parse_seconds(const char *text, uint64_t *time)
 {
 	size_t whole = strspn(text, "0123456789"), digits = 0;
 	uint64_t seconds = 0, ns = 0, unit = SECOND;
@@ -35,7 +35,7 @@ static int take_seconds(const char *text, uint64_t *time)
 }
 
 /* "15m", "1.5h", "7d" */
-static int take_duration(const char *text, uint64_t *ns)
+static int parse_duration(const char *text, uint64_t *ns)
 {
 	size_t length = strlen(text);
 	char days[16];
@@ -57,9 +57,9 @@ int ask_time(const char *text, uint64_t now, uint64_t *time, struct fail *why)
 	uint64_t back;
 
 	*time = now;
-	if (!strcmp(text, "now") || !take_seconds(text, time))
+	if (!strcmp(text, "now") || !parse_seconds(text, time))
 		return 0;
-	if (*text == '-' && !take_duration(text + 1, &back)) {
+	if (*text == '-' && !parse_duration(text + 1, &back)) {
 		*time = back < now ? now - back : 0;
 		return 0;
 	}

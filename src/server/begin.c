@@ -120,7 +120,7 @@ static int check_token(struct call *call, bool is_post, struct fail *why)
 		.tokens = &server->state.tokens,
 		.address = server->loopback,
 		.read_open = server->read_open,
-		.takes_nothing = !server->state.spool,
+		.is_read_only = !server->state.spool,
 	};
 	int err;
 
@@ -186,7 +186,7 @@ static int check_questions(struct call *call, struct fail *why)
 }
 
 /* Whom a proxy names, whose word is taken for it. */
-static void take_user(struct call *call)
+static void set_user(struct call *call)
 {
 	const struct server *server = call->server;
 	const char *user = server->user_header ? call_header(call, server->user_header) : NULL;
@@ -247,7 +247,7 @@ int call_begin(struct call *call, const char *method, struct fail *why)
 		err = url_parse(call->raw, &call->url, why);
 	if (err)
 		return err;
-	take_user(call);
+	set_user(call);
 	lost = find_route(call, method, &missing);
 	/* a client that may not ask does not learn what there is */
 	err = check_access(call, strcmp(method, "GET") != 0, why);

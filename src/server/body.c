@@ -33,7 +33,7 @@ int body_open(struct body *body, const char *path, uint64_t max, struct fail *wh
 	return fail_errno(why, -errno, NULL, "cannot make a file for what is sent");
 }
 
-void body_take(struct body *body, const void *bytes, size_t count)
+void body_add(struct body *body, const void *bytes, size_t count)
 {
 	body->count += count;
 	if (!body->err && body->count > body->max)

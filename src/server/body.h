@@ -22,8 +22,8 @@ struct body {
 /* path: of a file to be made, or null. Returns 0 or a negative errno with *why filled. */
 int body_open(struct body *body, const char *path, uint64_t max, struct fail *why);
 
-/* Takes what comes; what went wrong is kept until body_finish(). */
-void body_take(struct body *body, const void *bytes, size_t count);
+/* Adds what comes; what went wrong is kept until body_finish(). */
+void body_add(struct body *body, const void *bytes, size_t count);
 
 /*
  * The body is whole: undoes its Content-Encoding (null, "identity", "gzip", "zstd"). Returns 0,

@@ -158,9 +158,9 @@ static enum MHD_Result begin(struct call *call, const char *method)
 	return MHD_YES;
 }
 
-static enum MHD_Result take_upload(struct call *call, const char *upload, size_t *upload_size)
+static enum MHD_Result add_upload(struct call *call, const char *upload, size_t *upload_size)
 {
-	body_take(&call->body, upload, *upload_size);
+	body_add(&call->body, upload, *upload_size);
 	*upload_size = 0;
 	/* the answer says that it is too much, but only who then stops gets to read it */
 	return call->body.count > 2 * call->body.max + (1 << 20) ? MHD_NO : MHD_YES;
@@ -302,6 +302,6 @@ enum MHD_Result handle_request(void *context, struct MHD_Connection *connection,
 	if (!call->has_begun)
 		return begin(call, method);
 	if (*upload_size)
-		return take_upload(call, upload, upload_size);
+		return add_upload(call, upload, upload_size);
 	return answer(call);
 }

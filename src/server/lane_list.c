@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 /* "PID.TID", or "PID.gNUMBER" of a goroutine */
-static bool take_lane(const char *text, size_t length, struct lane_id *lane)
+static bool parse_lane(const char *text, size_t length, struct lane_id *lane)
 {
 	char word[32], *dot;
 	bool is_goroutine;
@@ -30,8 +30,8 @@ static bool take_lane(const char *text, size_t length, struct lane_id *lane)
 	return true;
 }
 
-int take_lane_list(const struct http_request *request, struct lane_id **of, size_t *of_count,
-		   struct fail *why)
+int parse_lane_list(const struct http_request *request, struct lane_id **of, size_t *of_count,
+		    struct fail *why)
 {
 	const char *list = request_parameter(request, "lanes");
 	size_t count = 1;
@@ -48,7 +48,7 @@ int take_lane_list(const struct http_request *request, struct lane_id **of, size
 	if (!*of)
 		return fail_errno(why, -ENOMEM, NULL, "cannot take the lanes");
 	for (size_t i = 0; i < count; i++, list += strcspn(list, ",") + 1)
-		if (!take_lane(list, strcspn(list, ","), &(*of)[i]))
+		if (!parse_lane(list, strcspn(list, ","), &(*of)[i]))
 			return fail(why, -EINVAL, NULL,
 				    "lanes is a list such as 12.12,12.34 (process and thread), "
 				    "not '%.64s'",

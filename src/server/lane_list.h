@@ -9,10 +9,10 @@
 #define LANE_LIST_MAX 256
 
 /*
- * Takes the parameter lanes, "PID.TID,PID.TID…": *of is to be freed, also after a failure; null:
+ * Parses the parameter lanes, "PID.TID,PID.TID…": *of is to be freed, also after a failure; null:
  * nothing is given, which means all. Returns 0 or -EINVAL or -ENOMEM with *why filled.
  */
-int take_lane_list(const struct http_request *request, struct lane_id **of, size_t *count,
-		   struct fail *why);
+int parse_lane_list(const struct http_request *request, struct lane_id **of, size_t *count,
+		    struct fail *why);
 
 #endif

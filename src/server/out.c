@@ -73,7 +73,7 @@ enum out_coding out_choose(const char *accept)
 	return accepted(accept, "gzip") > 0 ? OUT_GZIP : OUT_PLAIN;
 }
 
-bool out_takes_gzip(const char *accept)
+bool out_accepts_gzip(const char *accept)
 {
 	return accept && accepted(accept, "gzip") > 0;
 }
@@ -170,7 +170,7 @@ static uint64_t add_to_hash(uint64_t hash, const char *bytes, size_t count)
 }
 
 /* Writers go on when something went wrong: out_finish() reports it. */
-static ssize_t take(void *context, const char *bytes, size_t count)
+static ssize_t out_write(void *context, const char *bytes, size_t count)
 {
 	struct out *out = context;
 
@@ -192,7 +192,7 @@ int out_open(struct out *out, enum out_coding coding, const char *const *packed)
 	out->packer = calloc(1, sizeof(*out->packer) + piece);
 	if (!out->packer)
 		return -ENOMEM;
-	out->file = fopencookie(out, "w", (cookie_io_functions_t){.write = take});
+	out->file = fopencookie(out, "w", (cookie_io_functions_t){.write = out_write});
 	if (!out->file)
 		return -ENOMEM;
 	setvbuf(out->file, out->packer->written, _IOFBF, piece);

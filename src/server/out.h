@@ -34,7 +34,7 @@ struct out {
 
 /* The best coding of those that an Accept-Encoding header (or null) names. */
 enum out_coding out_choose(const char *accept);
-bool out_takes_gzip(const char *accept);
+bool out_accepts_gzip(const char *accept);
 const char *out_coding_name(enum out_coding coding); /* null: plain */
 
 /* packed must live as long. Returns 0 or -ENOMEM; out_close() is needed in either case. */

@@ -63,7 +63,7 @@ int page_file(const struct http_request *request, struct answer *answer, struct 
 		return 0;
 	}
 	answer->type = file->type;
-	if (!out_takes_gzip(request_header(request, "Accept-Encoding"))) {
+	if (!out_accepts_gzip(request_header(request, "Accept-Encoding"))) {
 		if (put_plain(file, answer->out))
 			return fail_errno(why, -ENOMEM, NULL, "cannot unpack the page");
 		return 0;

@@ -61,14 +61,14 @@ static int end_film(struct making *making, const struct import_origin *origin, i
 	if (!err)
 		err = closed;
 	if (!err && !is_empty)
-		err = sender_take(making->request, making->path, &sender, &again, why);
+		err = sender_add_film(making->request, making->path, &sender, &again, why);
 	if (err || is_empty)
 		unlink(making->path);
 	return err;
 }
 
-static int take_pprof(const struct http_request *request, const uint8_t *body, size_t size,
-		      struct import_origin *origin, struct import_span span, struct fail *why)
+static int import_pprof(const struct http_request *request, const uint8_t *body, size_t size,
+			struct import_origin *origin, struct import_span span, struct fail *why)
 {
 	struct making making = {.request = request};
 	struct pprof_reader *profile = NULL;
@@ -103,9 +103,9 @@ static int describe_text(const struct http_request *request, const char *type, s
 	return 0;
 }
 
-static int take_text(const struct http_request *request, const uint8_t *body, size_t size,
-		     struct import_origin *origin, const char *type, bool has_numbers,
-		     const struct import_span *span, struct fail *why)
+static int import_text(const struct http_request *request, const uint8_t *body, size_t size,
+		       struct import_origin *origin, const char *type, bool has_numbers,
+		       const struct import_span *span, struct fail *why)
 {
 	struct making making = {.request = request};
 	struct folded_values what = {.service = origin->service, .has_numbers = has_numbers};
@@ -160,8 +160,8 @@ static enum format find_format(const struct http_request *request, const uint8_t
 	return strcmp(format, "lines") ? FORMAT_UNKNOWN : FORMAT_LINES;
 }
 
-static int take_ingested(const struct http_request *request, struct import_origin *origin,
-			 const char *type, struct fail *why)
+static int import_ingested(const struct http_request *request, struct import_origin *origin,
+			   const char *type, struct fail *why)
 {
 	const uint8_t *body = request->body;
 	size_t size = request->body_size;
@@ -179,11 +179,11 @@ static int take_ingested(const struct http_request *request, struct import_origi
 	format = part ? find_format(request, body, size) : FORMAT_PPROF;
 	switch (format) {
 	case FORMAT_PPROF:
-		return take_pprof(request, body, size, origin, span, why);
+		return import_pprof(request, body, size, origin, span, why);
 	case FORMAT_FOLDED:
 	case FORMAT_LINES:
-		return take_text(request, body, size, origin, type, format == FORMAT_FOLDED, &span,
-				 why);
+		return import_text(request, body, size, origin, type, format == FORMAT_FOLDED,
+				   &span, why);
 	default:
 		return fail(why, -EOPNOTSUPP, "send pprof, folded or lines",
 			    "cannot take this profile: its format '%.40s' is not understood",
@@ -207,7 +207,7 @@ int push_ingest(const struct http_request *request, struct answer *answer, struc
 	ingest_name_parse(name, origin, type);
 	if (!*origin->service)
 		import_origin_label(origin, "service", "unknown");
-	err = take_ingested(request, origin, type, why);
+	err = import_ingested(request, origin, type, why);
 	free(origin);
 	answer->type = "text/plain";
 	answer->no_store = true;
@@ -230,14 +230,14 @@ static int check_protobuf(const struct http_request *request, struct fail *why)
 }
 
 /* The push says nothing of a profile's time: that is in the profile. */
-static int take_pushed(void *context, struct import_origin *origin, const uint8_t *profile,
-		       size_t size, struct fail *why)
+static int import_pushed(void *context, struct import_origin *origin, const uint8_t *profile,
+			 size_t size, struct fail *why)
 {
 	const struct making *making = context;
 	uint64_t now = clock_wall();
 
-	return take_pprof(making->request, profile, size, origin,
-			  (struct import_span){now - USUAL_SPAN, now}, why);
+	return import_pprof(making->request, profile, size, origin,
+			    (struct import_span){now - USUAL_SPAN, now}, why);
 }
 
 int push_pusher(const struct http_request *request, struct answer *answer, struct fail *why)
@@ -246,7 +246,7 @@ int push_pusher(const struct http_request *request, struct answer *answer, struc
 	int err = check_protobuf(request, why);
 
 	if (!err)
-		err = pyroscope_read_push(request->body, request->body_size, take_pushed, &making,
+		err = pyroscope_read_push(request->body, request->body_size, import_pushed, &making,
 					  why);
 	/* PushResponse has no fields */
 	answer->type = "application/proto";
@@ -254,8 +254,8 @@ int push_pusher(const struct http_request *request, struct answer *answer, struc
 	return err;
 }
 
-static int take_origin(const struct http_request *request, struct otlp_reader *profiles, size_t i,
-		       struct fail *why)
+static int import_origin_films(const struct http_request *request, struct otlp_reader *profiles,
+			       size_t i, struct fail *why)
 {
 	struct import_origin *origin = malloc(sizeof(*origin));
 	struct making making = {.request = request};
@@ -284,7 +284,7 @@ int push_opentelemetry(const struct http_request *request, struct answer *answer
 	if (!err)
 		err = otlp_reader_open(request->body, request->body_size, &profiles, why);
 	for (size_t i = 0; !err && i < otlp_reader_count(profiles); i++)
-		err = take_origin(request, profiles, i, why);
+		err = import_origin_films(request, profiles, i, why);
 	otlp_reader_free(profiles);
 	/* all fields of ExportProfilesServiceResponse are optional: all was taken */
 	answer->type = "application/x-protobuf";

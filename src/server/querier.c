@@ -217,7 +217,7 @@ static char *group_of(const struct pyroscope_query *query, const struct store_se
 
 	vec_foreach (&query->names, name)
 		querier_put_line(&text, querier_label(series, *name, buffer));
-	return buf_take_text(&text);
+	return buf_steal_text(&text);
 }
 
 /* How much of a series a question names. */

@@ -169,7 +169,7 @@ static int add_set(void *context, const char *type_id, const struct store_series
 			put_pair_text(&set, key, querier_label(series, key, buffer));
 		}
 	}
-	text = buf_take_text(&set);
+	text = buf_steal_text(&set);
 	err = text ? add_text(&sets->all, text) : -ENOMEM;
 	free(text);
 	return err;

@@ -339,7 +339,7 @@ static int put_labels(struct message *m, const struct pyroscope_query *query, co
 		}
 		group += length + (group[length] != 0);
 	}
-	text = buf_take_text(&pairs);
+	text = buf_steal_text(&pairs);
 	if (!text)
 		return -ENOMEM;
 	querier_put_pairs(m, text);

@@ -27,8 +27,8 @@ struct http_request {
 	struct server_state *state; /* of the server; for routes of the API */
 	struct store *store;
 	/*
-	 * A folder on the store's file system for files on their way to store_take(); null: nothing
-	 * is taken.
+	 * A folder on the store's file system for files on their way to store_add_film(); null:
+	 * nothing is taken.
 	 */
 	const char *spool;
 	const uint8_t *body; /* ROUTE_IN_MEMORY; no zero byte stands behind it */

@@ -45,10 +45,10 @@ static int check_host(const struct http_request *request, struct store_sender *s
 	return 0;
 }
 
-int sender_take(const struct http_request *request, const char *path, struct store_sender *sender,
-		bool *again, struct fail *why)
+int sender_add_film(const struct http_request *request, const char *path,
+		    struct store_sender *sender, bool *again, struct fail *why)
 {
 	int err = check_host(request, sender, why);
 
-	return err ? err : store_take(request->store, path, sender, again, why);
+	return err ? err : store_add_film(request->store, path, sender, again, why);
 }

@@ -5,7 +5,7 @@
 #include "server/route.h"
 
 /*
- * As store_take(), of what a request sent, if its token may send films of that machine:
+ * As store_add_film(), of what a request sent, if its token may send films of that machine:
  *
  * - a token that is bound to a machine sends films of that one, and of no other;
  * - films of the machine that is filmed here come from its recorder, unless a token is bound to it;
@@ -14,7 +14,7 @@
  *
  * sender->owner is filled here. -EPERM: it may not.
  */
-int sender_take(const struct http_request *request, const char *path, struct store_sender *sender,
-		bool *again, struct fail *why);
+int sender_add_film(const struct http_request *request, const char *path,
+		    struct store_sender *sender, bool *again, struct fail *why);
 
 #endif

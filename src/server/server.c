@@ -114,8 +114,8 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-static int take_address(const char *text, uint16_t port, union address *address, bool *is_loopback,
-			struct fail *why)
+static int parse_address(const char *text, uint16_t port, union address *address, bool *is_loopback,
+			 struct fail *why)
 {
 	*address = (union address){0};
 	if (inet_pton(AF_INET, text, &address->v4.sin_addr) == 1) {
@@ -319,7 +319,7 @@ static int open_connections(struct server *server, const struct server_options *
 	struct start start = {.limits = limits_of(options), .socket = -1};
 	union address address;
 	bool is_loopback = false;
-	int err = take_address(text, options->port, &address, &is_loopback, why);
+	int err = parse_address(text, options->port, &address, &is_loopback, why);
 
 	if (err)
 		return err;

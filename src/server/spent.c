@@ -35,7 +35,7 @@ int spent_start(struct server *server, struct fail *why)
 	return workers_start(&options, &server->freeing, why);
 }
 
-static void give(struct server *server, struct spent *spent)
+static void release(struct server *server, struct spent *spent)
 {
 	if (!spent)
 		return;
@@ -52,7 +52,7 @@ void spent_leave(struct call *call)
 
 	if (spent) {
 		*spent = (struct spent){server, call->response, call->sent};
-		give(server, atomic_exchange(&server->spent, spent));
+		release(server, atomic_exchange(&server->spent, spent));
 	} else {
 		if (call->response)
 			MHD_destroy_response(call->response);
@@ -64,7 +64,7 @@ void spent_leave(struct call *call)
 
 void spent_go_on(struct server *server)
 {
-	give(server, atomic_exchange(&server->spent, NULL));
+	release(server, atomic_exchange(&server->spent, NULL));
 }
 
 void spent_stop(struct server *server)

@@ -39,7 +39,7 @@ static int decode(char *text, struct fail *why)
 	return 0;
 }
 
-static int take_parameter(struct url *url, char *text, struct fail *why)
+static int parse_parameter(struct url *url, char *text, struct fail *why)
 {
 	char *value = strchr(text, '=');
 	int err;
@@ -82,7 +82,7 @@ int url_parse(const char *raw, struct url *url, struct fail *why)
 		return 0;
 	while (!err && (part = strsep(&rest, "&")))
 		if (*part)
-			err = take_parameter(url, part, why);
+			err = parse_parameter(url, part, why);
 	return err;
 }
 

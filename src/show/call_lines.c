@@ -220,8 +220,8 @@ static bool same_name(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-static void take_repeated(struct call_lines *l, struct track *t, const struct call_cells *cells,
-			  const struct call_line *line)
+static void add_repeated(struct call_lines *l, struct track *t, const struct call_cells *cells,
+			 const struct call_line *line)
 {
 	struct repeated *r = &t->repeated;
 
@@ -295,7 +295,7 @@ static void close_from(struct call_lines *l, struct track *t, size_t depth, cons
 
 static const char end_lost[] = "its end was lost";
 
-static int take_begin(struct call_lines *l, struct track *t, const struct call_line *line)
+static int add_begin(struct call_lines *l, struct track *t, const struct call_line *line)
 {
 	struct open_call call = {line->name, line->time, line->cpu, line->unknown};
 
@@ -329,7 +329,7 @@ static struct call_cells cells_of_end(const struct track *t, const struct call_l
 	return cells;
 }
 
-static void take_end(struct call_lines *l, struct track *t, const struct call_line *line)
+static void add_end(struct call_lines *l, struct track *t, const struct call_line *line)
 {
 	struct call_cells cells = cells_of_end(t, line);
 	struct open_call *call;
@@ -342,7 +342,7 @@ static void take_end(struct call_lines *l, struct track *t, const struct call_li
 		/* a call in one line stands at its beginning */
 		cells.time = call->time;
 		if (l->columns.options.fold)
-			take_repeated(l, t, &cells, line);
+			add_repeated(l, t, &cells, line);
 		else
 			put_leaf(l, &cells, line->depth, line->name, &t->values, line->values,
 				 line->open, line->unknown);
@@ -357,7 +357,7 @@ static void take_end(struct call_lines *l, struct track *t, const struct call_li
 }
 
 /* Without indentation: each event is a line of its own, as it comes. */
-static void take_flat(struct call_lines *l, struct track *t, const struct call_line *line)
+static void add_flat(struct call_lines *l, struct track *t, const struct call_line *line)
 {
 	bool ends = line->kind == CALL_ENDS;
 	struct call_cells cells = cells_of_end(t, line);
@@ -449,7 +449,7 @@ static struct track *track_of(struct call_lines *l, const struct call_line *line
 	return &l->tracks.at[l->last];
 }
 
-int call_lines_take(struct call_lines *l, const struct call_line *line)
+int call_lines_add(struct call_lines *l, const struct call_line *line)
 {
 	struct track *t = track_of(l, line);
 	int err = 0;
@@ -469,11 +469,11 @@ int call_lines_take(struct call_lines *l, const struct call_line *line)
 	} else if (line->depth >= l->max_depth) {
 		l->too_deep += line->kind == CALL_ENDS && l->max_depth == DEPTH_MAX;
 	} else if (l->columns.options.flat) {
-		take_flat(l, t, line);
+		add_flat(l, t, line);
 	} else if (line->kind == CALL_BEGINS) {
-		err = take_begin(l, t, line);
+		err = add_begin(l, t, line);
 	} else {
-		take_end(l, t, line);
+		add_end(l, t, line);
 	}
 	return l->line.failed ? -ENOMEM : err;
 }

@@ -62,7 +62,7 @@ int call_lines_new(FILE *out, const struct call_lines_options *options, struct c
  * In order of time. A call may end without having begun (it began before): it is shown as one that
  * did.
  */
-int call_lines_take(struct call_lines *lines, const struct call_line *line);
+int call_lines_add(struct call_lines *lines, const struct call_line *line);
 
 /* Prints what was held back (calls that still run are shown as open), and frees. */
 int call_lines_end(struct call_lines *lines);

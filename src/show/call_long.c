@@ -95,7 +95,7 @@ static int pass_begun(struct call_long *filter, struct track *track, const struc
 			break;
 		begun.comm = line->comm;
 		track->passed++;
-		err = begun.name ? call_lines_take(filter->to, &begun) : 0;
+		err = begun.name ? call_lines_add(filter->to, &begun) : 0;
 	}
 	return err;
 }
@@ -124,17 +124,17 @@ static int end(struct call_long *filter, struct track *track, const struct call_
 	is_long =
 		is_known ? track->passed == track->open.count : line->duration >= filter->min_time;
 	cut(track, line->depth);
-	return err || !is_long ? err : call_lines_take(filter->to, line);
+	return err || !is_long ? err : call_lines_add(filter->to, line);
 }
 
-int call_long_take(struct call_long *filter, const struct call_line *line)
+int call_long_add(struct call_long *filter, const struct call_line *line)
 {
 	uint64_t key = (uint64_t)line->tid << 32 | line->lane;
 	struct track *track;
 	int err;
 
 	if (line->kind == CALL_GAP)
-		return call_lines_take(filter->to, line);
+		return call_lines_add(filter->to, line);
 	track = track_of(filter, key);
 	if (!track)
 		return -ENOMEM;

@@ -16,10 +16,10 @@ struct call_long;
 int call_long_new(uint64_t min_time, struct call_lines *to, struct call_long **result);
 
 /*
- * As call_lines_take(), to which it passes on; comm of the line need not live longer. Returns 0 or
+ * As call_lines_add(), to which it passes on; comm of the line need not live longer. Returns 0 or
  * -ENOMEM.
  */
-int call_long_take(struct call_long *filter, const struct call_line *line);
+int call_long_add(struct call_long *filter, const struct call_line *line);
 
 void call_long_free(struct call_long *filter); /* null is allowed */
 

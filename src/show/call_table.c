@@ -37,7 +37,7 @@ static int find_column(const char *name, size_t length)
 	return -1;
 }
 
-int show_take_columns(struct show_options *options, const char *names, struct fail *why)
+int show_parse_columns(struct show_options *options, const char *names, struct fail *why)
 {
 	options->column_count = 0;
 	if (!strcmp(names, "all")) {
@@ -62,7 +62,7 @@ int show_take_columns(struct show_options *options, const char *names, struct fa
 	}
 }
 
-int show_take_order(struct show_options *options, const char *name, struct fail *why)
+int show_parse_order(struct show_options *options, const char *name, struct fail *why)
 {
 	static const struct {
 		const char *name;

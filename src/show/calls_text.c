@@ -12,7 +12,7 @@ struct calls_text {
 	struct call_values values;
 };
 
-static int take(void *context, const struct call_event *event)
+static int add_event(void *context, const struct call_event *event)
 {
 	static const enum call_line_kind kinds[] = {
 		[CALL_EVENT_BEGIN] = CALL_BEGINS,
@@ -42,7 +42,7 @@ static int take(void *context, const struct call_event *event)
 	};
 
 	if (event->kind == CALL_EVENT_BEGIN)
-		line.values = call_values_given(&t->values, call);
+		line.values = call_values_text(&t->values, call);
 	else if (event->kind == CALL_EVENT_END)
 		line.values = call_values_returned(&t->values, call);
 
@@ -51,7 +51,7 @@ static int take(void *context, const struct call_event *event)
 	/* it is still running where the span ends: call_lines_end() says so */
 	if (event->kind == CALL_EVENT_END && event->is_beyond)
 		return 0;
-	return call_lines_take(t->lines, &line);
+	return call_lines_add(t->lines, &line);
 }
 
 int show_calls_text(struct film *film, const struct replay_question *q,
@@ -66,7 +66,7 @@ int show_calls_text(struct film *film, const struct replay_question *q,
 	if (!err)
 		err = call_lines_new(out, options, &t.lines);
 	if (!err) {
-		err = replay_film(film, q, take, &t, sums, why);
+		err = replay_film(film, q, add_event, &t, sums, why);
 		ended = call_lines_end(t.lines);
 		err = err ? err : ended;
 	}

@@ -16,7 +16,7 @@ enum {
 	LOGS_SHOWN = 20,
 };
 
-struct teller {
+struct printer {
 	struct explainer *e;
 	const struct explanation *x;
 	FILE *out;
@@ -45,7 +45,7 @@ static int put_words(FILE *out, struct buf *words)
 	return err;
 }
 
-static int put_part(struct teller *t, const struct explain_part *part, unsigned int depth)
+static int put_part(struct printer *t, const struct explain_part *part, unsigned int depth)
 {
 	struct buf words = {0};
 	char longest[32];
@@ -70,7 +70,7 @@ static int put_part(struct teller *t, const struct explain_part *part, unsigned 
 }
 
 /* The parts of one, each with its own parts. The depth of recursion is bounded. */
-static int put_parts(struct teller *t, uint32_t first, unsigned int depth)
+static int put_parts(struct printer *t, uint32_t first, unsigned int depth)
 {
 	uint64_t rest = 0, rows = 0, left = 0;
 	int err = 0;
@@ -100,7 +100,7 @@ static int put_parts(struct teller *t, uint32_t first, unsigned int depth)
 }
 
 /* "Its longest cause is time ready but not running in orders (12)." */
-static int put_cause(const struct teller *t, const struct explain_part *cause, bool is_other)
+static int put_cause(const struct printer *t, const struct explain_part *cause, bool is_other)
 {
 	struct buf words = {0};
 	int err;
@@ -115,7 +115,7 @@ static int put_cause(const struct teller *t, const struct explain_part *cause, b
 }
 
 /* An event loop that has little to do is not slow for that. */
-static void put_without_work(const struct teller *t, uint64_t idle, uint64_t answers)
+static void put_without_work(const struct printer *t, uint64_t idle, uint64_t answers)
 {
 	bool has_requests = film_find_event(t->e->film, event_type(EVENT_REQUESTS)->name);
 	char time[32];
@@ -133,7 +133,7 @@ static void put_without_work(const struct teller *t, uint64_t idle, uint64_t ans
 	fputs(". ", t->out);
 }
 
-static int put_advice(const struct teller *t)
+static int put_advice(const struct printer *t)
 {
 	const struct explain_part *cause = explain_cause(t->x);
 	struct explain_advice advice = explain_advise(t->e, t->x);
@@ -167,7 +167,7 @@ static int put_advice(const struct teller *t)
 }
 
 /* Of a thread that had other requests at the same time, as an event loop has. */
-static int put_at_once(const struct teller *t)
+static int put_at_once(const struct printer *t)
 {
 	const struct film *film = t->e->film;
 	struct explain_at_once others = explain_others(t->e, t->x);
@@ -194,7 +194,7 @@ static int put_at_once(const struct teller *t)
 }
 
 /* Of a proxy that kept it back, say: what it asked was not slow. */
-static int put_asked_late(const struct teller *t)
+static int put_asked_late(const struct printer *t)
 {
 	uint64_t after;
 	const struct explain_made *made = explain_asked_late(t->e, t->x, &after);
@@ -218,7 +218,7 @@ static int put_asked_late(const struct teller *t)
 }
 
 /* Of a thread that runs tasks in turn, which the film does not tell apart. */
-static void put_unlinked(const struct teller *t)
+static void put_unlinked(const struct printer *t)
 {
 	uint32_t process = t->e->film->threads[t->x->thread].process;
 
@@ -243,7 +243,7 @@ static void put_unlinked(const struct teller *t)
 }
 
 /* The threads that waited for disks meanwhile: that they keep this one busy is a guess. */
-static int put_disk_users(const struct teller *t)
+static int put_disk_users(const struct printer *t)
 {
 	struct explain_disk_users users;
 	struct buf words = {0}, object = {0};
@@ -278,7 +278,7 @@ static int put_disk_users(const struct teller *t)
 }
 
 /* Of the endpoint of a request, with the last one explained for it. */
-static int put_difference(const struct teller *t)
+static int put_difference(const struct printer *t)
 {
 	struct explain_difference d;
 	char slow[32], usual[32], more[32];
@@ -308,7 +308,7 @@ static int put_difference(const struct teller *t)
 }
 
 /* What its threads logged meanwhile. */
-struct logs_teller {
+struct logs_printer {
 	const struct film *film;
 	FILE *out;
 	size_t shown;
@@ -316,7 +316,7 @@ struct logs_teller {
 
 static void put_log(void *context, const struct log_line *line)
 {
-	struct logs_teller *t = context;
+	struct logs_printer *t = context;
 
 	if (!t->shown)
 		fputs("Meanwhile its threads logged:\n", t->out);
@@ -326,9 +326,9 @@ static void put_log(void *context, const struct log_line *line)
 	put_log_line(t->film, line, t->out);
 }
 
-static void put_logs(const struct teller *t)
+static void put_logs(const struct printer *t)
 {
-	struct logs_teller logs = {t->e->film, t->out, 0};
+	struct logs_printer logs = {t->e->film, t->out, 0};
 	size_t count = explain_each_log(t->e, t->x, put_log, &logs);
 
 	if (count > LOGS_SHOWN)
@@ -337,7 +337,7 @@ static void put_logs(const struct teller *t)
 }
 
 /* How the process ended, if a thread asked for that: with which status, and which thread. */
-static int put_exit(const struct teller *t)
+static int put_exit(const struct printer *t)
 {
 	struct buf words = {0};
 	uint32_t status, thread = explain_exit_of(t->e, t->x->thread, &status);
@@ -355,7 +355,7 @@ static int put_exit(const struct teller *t)
 }
 
 /* " (waiting in read for pipe 812, and what ended it is not known)" */
-static int put_longest(const struct teller *t, const struct explain_part *longest)
+static int put_longest(const struct printer *t, const struct explain_part *longest)
 {
 	static const char said[] = "not explained: ";
 	struct buf words = {0};
@@ -378,7 +378,7 @@ static int put_longest(const struct teller *t, const struct explain_part *longes
  * What is not explained, once: of the thread itself, so that the column adds up, and the longest of
  * it in words; what is within other parts stands there.
  */
-static int put_unexplained(const struct teller *t)
+static int put_unexplained(const struct printer *t)
 {
 	const struct explain_part *longest = NULL;
 	uint64_t own = 0, all = explain_unexplained(t->x);
@@ -407,14 +407,14 @@ static int put_unexplained(const struct teller *t)
 int show_explain_parts(struct explainer *e, const struct explanation *x, unsigned int depth,
 		       FILE *out)
 {
-	struct teller t = {e, x, out, (x->to - x->from) / 200};
+	struct printer t = {e, x, out, (x->to - x->from) / 200};
 
 	return put_parts(&t, x->first, depth);
 }
 
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out)
 {
-	struct teller t = {e, x, out, (x->to - x->from) / 200};
+	struct printer t = {e, x, out, (x->to - x->from) / 200};
 	char words[32];
 	char id[REQUEST_NAME_MAX];
 	struct buf name = {0};

@@ -232,7 +232,7 @@ int show_story_fits(const struct show_format *format, struct film *film, const c
 	return err ? err : sums ? refuse_sums(format, why) : 0;
 }
 
-bool show_tells_slices(const struct show_format *format, const struct film *film, const char *event)
+bool show_has_slices(const struct show_format *format, const struct film *film, const char *event)
 {
 	if (!format->slices)
 		return false;
@@ -244,7 +244,7 @@ bool show_tells_slices(const struct show_format *format, const struct film *film
 	return slices_event(film);
 }
 
-bool show_tells_story(const struct show_format *format, const struct film *film, const char *event)
+bool show_has_story(const struct show_format *format, const struct film *film, const char *event)
 {
 	uint32_t id = film_find_event(film, event ? event : event_type(EVENT_CALLS)->name);
 

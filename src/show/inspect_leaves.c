@@ -13,7 +13,7 @@ enum {
 
 struct walk {
 	const struct shown_tree *tree;
-	int (*take)(void *context, const struct inspect_leaf *leaf);
+	int (*emit)(void *context, const struct inspect_leaf *leaf);
 	void *context;
 };
 
@@ -36,7 +36,7 @@ char *inspect_leaf_text(const struct inspect_leaf *leaf)
 	return text;
 }
 
-static int give(const struct walk *w, size_t at, const char *path)
+static int emit_leaf(const struct walk *w, size_t at, const char *path)
 {
 	const struct shown *node = &w->tree->nodes.at[at];
 	struct inspect_leaf leaf = {
@@ -50,7 +50,7 @@ static int give(const struct walk *w, size_t at, const char *path)
 	if (path && asprintf(&full, leaf.has_length ? "len(%s)" : "%s", path) < 0)
 		return -ENOMEM;
 	leaf.path = full;
-	err = w->take(w->context, &leaf);
+	err = w->emit(w->context, &leaf);
 	free(full);
 	return err;
 }
@@ -64,9 +64,9 @@ static int add_node(const struct walk *w, size_t at, const char *path, unsigned 
 	if (node->kind == SHOWN_ADDRESS && node->status == SHOWN_VALUE)
 		return 0;
 	if (node->kind != SHOWN_OBJECT || node->status == SHOWN_NIL || !node->children)
-		return give(w, at, path);
+		return emit_leaf(w, at, path);
 	if (depth == DEPTH_MAX)
-		return give(w, at, NULL);
+		return emit_leaf(w, at, NULL);
 	for (uint32_t i = 0; i < node->children && !err && member < w->tree->nodes.count; i++) {
 		const char *name = w->tree->nodes.at[member].name;
 		char *inner;
@@ -109,9 +109,9 @@ static int add_tree(struct walk *w, const struct shown_tree *tree, bool are_resu
 }
 
 int inspect_each_leaf(const struct inspect_line *line,
-		      int (*take)(void *context, const struct inspect_leaf *leaf), void *context)
+		      int (*emit)(void *context, const struct inspect_leaf *leaf), void *context)
 {
-	struct walk w = {.take = take, .context = context};
+	struct walk w = {.emit = emit, .context = context};
 	int err = add_tree(&w, line->arguments, false);
 
 	return err ? err : add_tree(&w, line->results, true);

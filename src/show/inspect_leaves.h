@@ -14,11 +14,11 @@ struct inspect_leaf {
 };
 
 /*
- * Gives take() the values of a call, members of structures by themselves. Addresses are left out:
- * they are others in each call. Returns 0, -ENOMEM, or what take() returned if that is not 0.
+ * Calls emit() with the values of a call, members of structures by themselves. Addresses are left
+ * out: they are others in each call. Returns 0, -ENOMEM, or what emit() returned if that is not 0.
  */
 int inspect_each_leaf(const struct inspect_line *line,
-		      int (*take)(void *context, const struct inspect_leaf *leaf), void *context);
+		      int (*emit)(void *context, const struct inspect_leaf *leaf), void *context);
 
 /* A value as text, to be freed; null: no memory. */
 char *inspect_leaf_text(const struct inspect_leaf *leaf);

@@ -64,7 +64,7 @@ static char *drop_parameters(const char *name)
 	buf_put(&b, name, (size_t)(open - name));
 	buf_put_text(&b, "(" DOTS ")");
 	buf_put_text(&b, end);
-	return buf_take_text(&b);
+	return buf_steal_text(&b);
 }
 
 /*
@@ -118,7 +118,7 @@ static char *drop_template_arguments(const char *name)
 		}
 	}
 	if (!depth)
-		return buf_take_text(&b);
+		return buf_steal_text(&b);
 	buf_free(&b);
 	return strdup(name);
 }
@@ -147,7 +147,7 @@ static char *cut_middle(const char *name, size_t columns)
 	buf_put(&b, name, (size_t)(head - name));
 	buf_put_text(&b, DOTS);
 	buf_put_text(&b, tail);
-	return buf_take_text(&b);
+	return buf_steal_text(&b);
 }
 
 static char *cut_end(const char *name, size_t columns)
@@ -156,7 +156,7 @@ static char *cut_end(const char *name, size_t columns)
 
 	buf_put(&b, name, (size_t)(skip_columns(name, columns ? columns - 1 : 0) - name));
 	buf_put_text(&b, DOTS);
-	return buf_take_text(&b);
+	return buf_steal_text(&b);
 }
 
 char *words_shorten(const char *name, size_t columns)

@@ -140,15 +140,14 @@ int show_story_fits(const struct show_format *format, struct film *film, const c
  * Whether a format shows what threads did in a film, if the event of that name is asked for; null:
  * slices, unless the film has calls.
  */
-bool show_tells_slices(const struct show_format *format, const struct film *film,
-		       const char *event);
+bool show_has_slices(const struct show_format *format, const struct film *film, const char *event);
 
 /* The same of calls as they happened; a format that shows nothing else shows these in any case. */
-bool show_tells_story(const struct show_format *format, const struct film *film, const char *event);
+bool show_has_story(const struct show_format *format, const struct film *film, const char *event);
 
 /* Take "total,self,calls" and "p99" into options: 0, or -EINVAL with *why filled. */
-int show_take_columns(struct show_options *options, const char *names, struct fail *why);
-int show_take_order(struct show_options *options, const char *name, struct fail *why);
+int show_parse_columns(struct show_options *options, const char *names, struct fail *why);
+int show_parse_order(struct show_options *options, const char *name, struct fail *why);
 
 /* The format of that name or alias, or null. */
 const struct show_format *show_format_find(const char *name);

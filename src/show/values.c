@@ -38,7 +38,7 @@ static void find_request(const struct showing *s, const struct valued_call *call
 	line->endpoint = request ? request->endpoint : NULL;
 }
 
-static int take(void *context, const struct valued_call *call)
+static int print_call(void *context, const struct valued_call *call)
 {
 	struct showing *s = context;
 	const struct film_thread *thread = &s->film->threads[call->thread];
@@ -95,7 +95,7 @@ static int walk(struct showing *s, struct film *film, const struct question *q, 
 		err = served_load_each(&s->served, film, why);
 	if (err)
 		return err;
-	err = values_each(film, q, take, s, &broken, why);
+	err = values_each(film, q, print_call, s, &broken, why);
 	if (err == -ENOMEM)
 		fail_errno(why, err, NULL, "cannot show the values");
 	if (!err && s->heat && s->calls && !inspect_heat_count(s->heat))

@@ -157,7 +157,7 @@ static void handle_sample(struct source *source, const struct capture_record *re
 {
 	/* of the time in which other probes were set, a film has nothing */
 	if (record->head.time >= source->host->since && source_is_meant(source, &record->identity))
-		samples_take(source->host->samples, source->event, record, handover);
+		samples_add_record(source->host->samples, source->event, record, handover);
 }
 
 static void detach(struct source *source)

@@ -179,8 +179,8 @@ void probed_refused_add(struct probed_refused *refused, const struct fail *why)
 	snprintf(refused->why, sizeof(refused->why), "%.150s", why->what);
 }
 
-void probed_refused_tell(const struct probed_refused *refused, struct film_writer *film,
-			 uint32_t event, const char *what)
+void probed_refused_report(const struct probed_refused *refused, struct film_writer *film,
+			   uint32_t event, const char *what)
 {
 	char words[256];
 

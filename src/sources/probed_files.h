@@ -87,8 +87,8 @@ struct probed_refused {
 };
 
 void probed_refused_add(struct probed_refused *refused, const struct fail *why);
-/* Tells a film of them. what: "tasks of a program not followed". */
-void probed_refused_tell(const struct probed_refused *refused, struct film_writer *film,
-			 uint32_t event, const char *what);
+/* Reports them to a film. what: "tasks of a program not followed". */
+void probed_refused_report(const struct probed_refused *refused, struct film_writer *film,
+			   uint32_t event, const char *what);
 
 #endif

@@ -132,20 +132,20 @@ static void cut_in(struct waiting *waiting, struct map *lists, uint64_t key, uin
 		map_remove(lists, key);
 }
 
-static void give_back(struct waiting *waiting, uint32_t number)
+static void put(struct waiting *waiting, uint32_t number)
 {
 	entry_at(waiting, number)->in[BY_AGE].after = waiting->free;
 	waiting->free = number;
 }
 
-static void take_out(struct waiting *waiting, uint32_t number)
+static void unlink_entry(struct waiting *waiting, uint32_t number)
 {
 	const struct waiting_half *half = &entry_at(waiting, number)->half;
 
 	cut_in(waiting, &waiting->hashes, hash_of(half->pid, half->key), number, BY_HASH);
 	cut_in(waiting, &waiting->processes, half->pid, number, BY_PROCESS);
 	cut(waiting, &waiting->all, number, BY_AGE);
-	give_back(waiting, number);
+	put(waiting, number);
 	waiting->counts.now--;
 }
 
@@ -182,10 +182,10 @@ void waiting_put(struct waiting *waiting, const struct waiting_half *half)
 	uint32_t number = find(waiting, half->pid, half->key);
 
 	if (number) {
-		take_out(waiting, number);
+		unlink_entry(waiting, number);
 		waiting->counts.replaced++;
 	} else if (waiting->counts.now == waiting->limit) {
-		take_out(waiting, waiting->all.first);
+		unlink_entry(waiting, waiting->all.first);
 		waiting->counts.evicted++;
 	}
 	number = get_free(waiting);
@@ -202,19 +202,19 @@ void waiting_put(struct waiting *waiting, const struct waiting_half *half)
 	waiting->counts.now++;
 	return;
 no_room:
-	give_back(waiting, number);
+	put(waiting, number);
 refused:
 	waiting->counts.refused++;
 }
 
-bool waiting_take(struct waiting *waiting, uint32_t pid, uint64_t key, struct waiting_half *half)
+bool waiting_pop(struct waiting *waiting, uint32_t pid, uint64_t key, struct waiting_half *half)
 {
 	uint32_t number = find(waiting, pid, key);
 
 	if (!number)
 		return false;
 	*half = entry_at(waiting, number)->half;
-	take_out(waiting, number);
+	unlink_entry(waiting, number);
 	return true;
 }
 
@@ -224,7 +224,7 @@ size_t waiting_forget(struct waiting *waiting, uint32_t pid)
 	uint32_t number;
 
 	while ((number = list_from(map_get(&waiting->processes, pid)).first)) {
-		take_out(waiting, number);
+		unlink_entry(waiting, number);
 		count++;
 	}
 	return count;
@@ -238,7 +238,7 @@ size_t waiting_empty(struct waiting *waiting,
 	while (waiting->all.first) {
 		struct waiting_half half = entry_at(waiting, waiting->all.first)->half;
 
-		take_out(waiting, waiting->all.first);
+		unlink_entry(waiting, waiting->all.first);
 		if (each)
 			each(context, &half);
 		count++;

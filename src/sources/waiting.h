@@ -41,7 +41,7 @@ void waiting_free(struct waiting *waiting);
 void waiting_put(struct waiting *waiting, const struct waiting_half *half);
 
 /* Finds the half of that process and key, and takes it out. False: there is none. */
-bool waiting_take(struct waiting *waiting, uint32_t pid, uint64_t key, struct waiting_half *half);
+bool waiting_pop(struct waiting *waiting, uint32_t pid, uint64_t key, struct waiting_half *half);
 
 /*
  * The process is gone, and so are its waits. Returns how many that were: the caller knows whether

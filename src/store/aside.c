@@ -28,12 +28,12 @@ void store_say(const struct store *store, const char *format, ...)
 	char words[PATH_MAX + 256];
 	va_list args;
 
-	if (!store->tell)
+	if (!store->log)
 		return;
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	store->tell(store->context, words);
+	store->log(store->context, words);
 }
 
 static uint64_t changed_at(const char *path)
@@ -150,7 +150,7 @@ static int read_names(const struct store *store, names_vec *names)
 	return err;
 }
 
-static int tell(struct store *store, const char *aside, struct fail *why)
+static int log_aside(struct store *store, const char *aside, struct fail *why)
 {
 	struct index_gap gap = {.aside = aside};
 	struct folder_name parsed;
@@ -169,7 +169,7 @@ static int tell(struct store *store, const char *aside, struct fail *why)
 	return index_forget_damaged(store->index, &gap, why);
 }
 
-int store_tell_aside(struct store *store, struct fail *why)
+int store_log_aside(struct store *store, struct fail *why)
 {
 	names_vec names = {0};
 	int err = read_names(store, &names);
@@ -178,9 +178,9 @@ int store_tell_aside(struct store *store, struct fail *why)
 		fail_errno(why, err, NULL, "cannot read the damaged films of the store %s",
 			   store->path);
 	for (size_t i = 0; !err && i < names.count; i++)
-		err = tell(store, names.at[i], why);
+		err = log_aside(store, names.at[i], why);
 	free_names(&names);
-	store->is_aside_told = !err;
+	store->is_aside_logged = !err;
 	return err;
 }
 
@@ -190,7 +190,7 @@ void store_remove_aside(const struct store *store)
 	names_vec names = {0};
 
 	/* those that the index does not know yet are the only mark of their gap */
-	if (!store->is_aside_told)
+	if (!store->is_aside_logged)
 		return;
 	read_names(store, &names);
 	for (size_t i = 0; i + ASIDE_MAX < names.count; i++) {

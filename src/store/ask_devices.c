@@ -3,15 +3,15 @@
 #include "store/ask_private.h"
 #include "store/devices.h"
 
-struct taker {
+struct adder {
 	struct device_lanes *lanes;
 	struct store_sum *sum;
 	struct fail *why;
 };
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	const struct filter *filter = &of->question->filter;
 	uint64_t from, to, works = t->lanes->works;
 	int err = filter_span(filter, &of->film->info, &from, &to, t->why);
@@ -24,7 +24,7 @@ static int take_film(void *context, const struct ask_film *of)
 int store_devices(struct store *store, const struct store_ask *ask, struct device_lanes *lanes,
 		  struct store_sum *sum, struct fail *why)
 {
-	struct taker t = {lanes, sum, why};
+	struct adder t = {lanes, sum, why};
 	struct asked asked = {0};
 	int err;
 
@@ -33,7 +33,7 @@ int store_devices(struct store *store, const struct store_ask *ask, struct devic
 	lanes->from = asked.from;
 	lanes->to = asked.to;
 	if (!err)
-		err = ask_films(&asked, film_open, sum, take_film, &t, why);
+		err = ask_films(&asked, film_open, sum, add_film, &t, why);
 	if (!err)
 		device_lanes_end(lanes);
 	asked_free(&asked);

@@ -6,20 +6,20 @@
 #include "store/ask_private.h"
 #include "store/explain.h"
 
-struct taker {
+struct explaining {
 	const struct explain_wanted *wanted;
-	int (*take)(void *context, struct explainer *e, const struct explain_answer *answer);
+	int (*emit)(void *context, struct explainer *e, const struct explain_answer *answer);
 	void *context;
 	bool is_done;
 	/* at films with the lives of threads, and at some with requests; why has what they lack */
 	bool has_looked, has_requests;
-	int err; /* of take() */
+	int err; /* of emit() */
 	struct fail *why;
 };
 
-static int take_film(void *context, const struct ask_film *of)
+static int explain_film(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct explaining *t = context;
 	const struct filter *filter = &of->question->filter;
 	struct explain_answer answer = {0};
 	struct explainer e;
@@ -33,7 +33,7 @@ static int take_film(void *context, const struct ask_film *of)
 		err = explain_answer_make(&answer, &e, filter, t->wanted, t->why);
 	if (!err) {
 		t->is_done = true;
-		t->err = t->take(t->context, &e, &answer);
+		t->err = t->emit(t->context, &e, &answer);
 	}
 	explain_answer_free(&answer);
 	explainer_free(&e);
@@ -45,11 +45,11 @@ static int take_film(void *context, const struct ask_film *of)
 
 int store_explain(struct store *store, const struct store_ask *ask,
 		  const struct explain_wanted *wanted,
-		  int (*take)(void *context, struct explainer *e,
+		  int (*emit)(void *context, struct explainer *e,
 			      const struct explain_answer *answer),
 		  void *context, struct fail *why)
 {
-	struct taker t = {.wanted = wanted, .take = take, .context = context, .why = why};
+	struct explaining t = {.wanted = wanted, .emit = emit, .context = context, .why = why};
 	struct store_ask own = *ask;
 	struct asked asked = {0};
 	struct store_sum sum = {0};
@@ -58,7 +58,7 @@ int store_explain(struct store *store, const struct store_ask *ask,
 	own.event = event_type(EVENT_THREADS)->name;
 	err = asked_begin(&asked, store, &own, why);
 	if (!err)
-		err = ask_films(&asked, film_open, &sum, take_film, &t, why);
+		err = ask_films(&asked, film_open, &sum, explain_film, &t, why);
 	asked_free(&asked);
 	if (err || t.is_done)
 		return err ? err : t.err;

@@ -288,7 +288,7 @@ static int note_states(const struct asked *a, const struct ask_film *of, struct 
 }
 
 static int ask_film(const struct asked *a, struct film *film, struct listed *listed,
-		    struct store_sum *sum, int (*take)(void *context, const struct ask_film *film),
+		    struct store_sum *sum, int (*emit)(void *context, const struct ask_film *film),
 		    void *context, struct fail *why)
 {
 	struct question question = a->ask->question ? *a->ask->question : (struct question){0};
@@ -327,7 +327,7 @@ static int ask_film(const struct asked *a, struct film *film, struct listed *lis
 			hide_others(&chosen, film);
 		sum->unit = a->unit;
 		add_losses(sum, film, of.event);
-		err = take(context, &of);
+		err = emit(context, &of);
 		if (!err && a->seen)
 			err = note_states(a, &of, why);
 	}
@@ -424,7 +424,7 @@ static int leave_away(const struct asked *a, const struct listed *film, struct s
 /* Opens one of the list and asks it. */
 static int open_listed(const struct asked *a, film_opener *open, const struct ask_away *away,
 		       struct listed *listed, struct store_sum *sum,
-		       int (*take)(void *context, const struct ask_film *film), void *context,
+		       int (*emit)(void *context, const struct ask_film *film), void *context,
 		       struct fail *why)
 {
 	struct film *film = NULL;
@@ -440,7 +440,7 @@ static int open_listed(const struct asked *a, film_opener *open, const struct as
 		/* before its first commit, one that grows is none yet */
 		sum->films_damaged += !listed->is_growing;
 	} else {
-		err = ask_film(a, film, listed, sum, take, context, why);
+		err = ask_film(a, film, listed, sum, emit, context, why);
 	}
 	if (film)
 		note_time(film, listed, sum);
@@ -473,7 +473,7 @@ static bool has_time(const struct budget *budget, size_t films)
 }
 
 int ask_films(const struct asked *whole, film_opener *open, struct store_sum *sum,
-	      int (*take)(void *context, const struct ask_film *film), void *context,
+	      int (*emit)(void *context, const struct ask_film *film), void *context,
 	      struct fail *why)
 {
 	struct asked asked = *whole;
@@ -503,7 +503,7 @@ int ask_films(const struct asked *whole, film_opener *open, struct store_sum *su
 	while (!err && i < list.all.count && has_time(&budget, i)) {
 		err = asked_still(a, why);
 		if (!err)
-			err = open_listed(a, open, &away, &list.all.at[i++], sum, take, context,
+			err = open_listed(a, open, &away, &list.all.at[i++], sum, emit, context,
 					  why);
 	}
 	pthread_rwlock_unlock(&a->index->files);

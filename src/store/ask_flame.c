@@ -40,7 +40,7 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 	    (!p->is_shown && functions_of(&answer->tree, &answer->flame, &answer->functions)))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
 	answer->flame.left_out = p->left_out;
-	call_functions_give(&p->calls, &answer->tree, &view, TREE_NOW, &answer->functions);
+	call_functions_add_to(&p->calls, &answer->tree, &view, TREE_NOW, &answer->functions);
 	answer->is_summary = p->is_summary;
 	answer->others = p->request.others;
 	answer->unplaced = p->request.unplaced;

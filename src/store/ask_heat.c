@@ -8,7 +8,7 @@ struct heater {
 	struct fail *why;
 };
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
 	struct heater *h = context;
 	struct heat *map = &h->heat->map;
@@ -34,7 +34,7 @@ int store_heat(struct store *store, const struct store_ask *ask, struct store_he
 	if (!err)
 		err = heat_begin(&heat->map, asked.from, asked.to, why);
 	if (!err)
-		err = ask_films(&asked, film_open, &heat->sum, take_film, &h, why);
+		err = ask_films(&asked, film_open, &heat->sum, add_film, &h, why);
 	asked_free(&asked);
 	return err;
 }

@@ -10,12 +10,12 @@
 #include "store/index_series.h"
 #include "store/lanes.h"
 
-struct taker {
+struct adder {
 	struct lanes *lanes;
 	struct store_sum *sum;
 	const struct lane_id *lane;
 	uint64_t at; /* ns since 1970 */
-	int (*take)(void *context, const struct film *film, const struct lane_slice *found);
+	int (*emit)(void *context, const struct film *film, const struct lane_slice *found);
 	void *context;
 	bool has_taken;
 	struct fail *why;
@@ -44,9 +44,9 @@ static bool wants_lanes(const struct lanes *lanes)
 	return lanes->of || (!lanes->wants_states && !lanes->cpus.pixel);
 }
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	uint64_t from, to, slices = t->lanes->slices;
 	int err = has_slices(of, t->why);
 
@@ -74,7 +74,7 @@ static void service_of(void *context, const struct film_process *process, char *
 int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *lanes,
 		struct store_sum *sum, struct fail *why)
 {
-	struct taker t = {.lanes = lanes, .sum = sum, .why = why};
+	struct adder t = {.lanes = lanes, .sum = sum, .why = why};
 	struct asked asked = {0};
 	int err;
 
@@ -85,7 +85,7 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
 	lanes->service_of = service_of;
 	lanes->context = &asked;
 	if (!err)
-		err = ask_films(&asked, film_open, sum, take_film, &t, why);
+		err = ask_films(&asked, film_open, sum, add_film, &t, why);
 	lanes->service_of = NULL; /* it ends with the question */
 	if (!err && lanes_end(lanes))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot make the lanes of threads");
@@ -93,9 +93,9 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
 	return err;
 }
 
-static int take_slice(void *context, const struct ask_film *of)
+static int find_slice(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	uint64_t at = t->at - (uint64_t)of->film->info.wall_offset;
 	struct lane_slice found = {0};
 	uint32_t event = t->lane->is_goroutine ? beside(of, 0) : of->event;
@@ -110,21 +110,21 @@ static int take_slice(void *context, const struct ask_film *of)
 	if (err || t->has_taken || !found.is_found || !ask_film_keeps(of, found.slice.thread))
 		return err;
 	t->has_taken = true;
-	return t->take(t->context, of->film, &found);
+	return t->emit(t->context, of->film, &found);
 }
 
 int store_slice(struct store *store, const struct store_ask *ask, const struct lane_id *lane,
-		int (*take)(void *context, const struct film *film, const struct lane_slice *found),
+		int (*emit)(void *context, const struct film *film, const struct lane_slice *found),
 		void *context, struct fail *why)
 {
-	struct taker t = {
-		.lane = lane, .at = ask->from, .take = take, .context = context, .why = why};
+	struct adder t = {
+		.lane = lane, .at = ask->from, .emit = emit, .context = context, .why = why};
 	struct asked asked = {0};
 	struct store_sum sum = {0};
 	int err = asked_begin(&asked, store, ask, why);
 
 	if (!err)
-		err = ask_films(&asked, film_open, &sum, take_slice, &t, why);
+		err = ask_films(&asked, film_open, &sum, find_slice, &t, why);
 	asked_free(&asked);
 	return err;
 }

@@ -12,7 +12,7 @@
 #include "store/ask_private.h"
 #include "store/locks.h"
 
-struct taker {
+struct adder {
 	struct store_locks *locks;
 	struct fail *why;
 };
@@ -68,7 +68,7 @@ static int find_holder(struct store_locks *locks, struct store_lock *lock, const
 	return 0;
 }
 
-static int take_row(struct store_locks *locks, const struct view *view, const struct lock_row *row)
+static int add_row(struct store_locks *locks, const struct view *view, const struct lock_row *row)
 {
 	struct store_holder *holder = NULL;
 	struct store_lock *lock;
@@ -87,9 +87,9 @@ static int take_row(struct store_locks *locks, const struct view *view, const st
 	return 0;
 }
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	struct question question = *of->question;
 	uint64_t samples, total;
 	struct view view;
@@ -98,7 +98,7 @@ static int take_film(void *context, const struct ask_film *of)
 	question.shape = (struct shape){.by_lock = true};
 	err = view_open(of->film, &question, VIEW_WHOLE, &view, t->why);
 	for (size_t i = 0; !err && i < view.locks.count; i++)
-		if (take_row(t->locks, &view, &view.locks.at[i]))
+		if (add_row(t->locks, &view, &view.locks.at[i]))
 			err = fail_errno(t->why, -ENOMEM, NULL, "cannot answer");
 	samples = view.samples;
 	total = view.total;
@@ -128,7 +128,7 @@ static int holders_in_order(const void *left, const void *right)
 int store_locks(struct store *store, const struct store_ask *ask, struct store_locks *locks,
 		struct fail *why)
 {
-	struct taker t = {locks, why};
+	struct adder t = {locks, why};
 	struct store_ask own = *ask;
 	struct asked asked = {0};
 	int err;
@@ -137,7 +137,7 @@ int store_locks(struct store *store, const struct store_ask *ask, struct store_l
 	own.event = event_type(EVENT_LOCK)->name;
 	err = asked_begin(&asked, store, &own, why);
 	if (!err)
-		err = ask_films(&asked, film_open, &locks->sum, take_film, &t, why);
+		err = ask_films(&asked, film_open, &locks->sum, add_film, &t, why);
 	vec_foreach (&locks->all, lock)
 		if (lock->holders.count)
 			qsort(lock->holders.at, lock->holders.count, sizeof(*lock->holders.at),

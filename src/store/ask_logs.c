@@ -7,7 +7,7 @@
 #include "store/ask_private.h"
 #include "store/logs.h"
 
-struct taker {
+struct adder {
 	struct store_logs *logs;
 	struct fail *why;
 };
@@ -30,7 +30,7 @@ static bool keep(struct store_logs *logs, struct log_shown line, const char *hos
 }
 
 /* The first lines of a film, as many as are wanted in all. */
-static int take_lines(struct taker *t, const struct ask_film *of, const struct log_lines *lines)
+static int add_lines(struct adder *t, const struct ask_film *of, const struct log_lines *lines)
 {
 	struct store_logs *logs = t->logs;
 	size_t taken = 0;
@@ -51,9 +51,9 @@ static int take_lines(struct taker *t, const struct ask_film *of, const struct l
 	return 0;
 }
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	struct log_lines lines = {0};
 	uint64_t from, to;
 	int err = filter_span(&of->question->filter, &of->film->info, &from, &to, t->why);
@@ -62,7 +62,7 @@ static int take_film(void *context, const struct ask_film *of)
 		err = log_lines_read(&lines, of->film, &of->question->filter, from, to,
 				     t->logs->find, t->why);
 	if (!err)
-		err = take_lines(t, of, &lines);
+		err = add_lines(t, of, &lines);
 	log_lines_free(&lines);
 	return err;
 }
@@ -77,7 +77,7 @@ static int by_time(const void *x, const void *y)
 int store_logs(struct store *store, const struct store_ask *ask, struct store_logs *logs,
 	       struct store_sum *sum, struct fail *why)
 {
-	struct taker t = {logs, why};
+	struct adder t = {logs, why};
 	struct asked asked = {0};
 	int err;
 
@@ -86,7 +86,7 @@ int store_logs(struct store *store, const struct store_ask *ask, struct store_lo
 	logs->from = asked.from;
 	logs->to = asked.to;
 	if (!err)
-		err = ask_films(&asked, film_open, sum, take_film, &t, why);
+		err = ask_films(&asked, film_open, sum, add_film, &t, why);
 	asked_free(&asked);
 	/* films come the newest first */
 	if (!err && logs->lines.count)

@@ -32,7 +32,7 @@ static int count_loss(struct store_losses *losses, const struct film_loss *loss)
 	return -ENOMEM;
 }
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
 	struct counter *counter = context;
 	const struct film *film = of->film;
@@ -63,7 +63,7 @@ int store_losses(struct store *store, const struct store_ask *ask, struct store_
 	*losses = (struct store_losses){0};
 	err = asked_begin(&asked, store, ask, why);
 	if (!err)
-		err = ask_films(&asked, film_open_losses, &losses->sum, take_film, &counter, why);
+		err = ask_films(&asked, film_open_losses, &losses->sum, add_film, &counter, why);
 	if (losses->all.count)
 		qsort(losses->all.at, losses->all.count, sizeof(*losses->all.at), largest_first);
 	asked_free(&asked);

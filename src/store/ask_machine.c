@@ -3,14 +3,14 @@
 #include "store/ask_private.h"
 #include "store/machine.h"
 
-struct taker {
+struct adder {
 	struct machine *machine;
 	struct fail *why;
 };
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 
 	return machine_add(t->machine, of->film, of->host, t->why);
 }
@@ -18,7 +18,7 @@ static int take_film(void *context, const struct ask_film *of)
 int store_machine(struct store *store, const struct store_ask *ask, struct machine *machine,
 		  struct store_sum *sum, struct fail *why)
 {
-	struct taker t = {machine, why};
+	struct adder t = {machine, why};
 	struct asked asked = {0};
 	int err;
 
@@ -27,7 +27,7 @@ int store_machine(struct store *store, const struct store_ask *ask, struct machi
 	machine->from = asked.from;
 	machine->to = asked.to;
 	if (!err)
-		err = ask_films(&asked, film_open, sum, take_film, &t, why);
+		err = ask_films(&asked, film_open, sum, add_film, &t, why);
 	if (!err)
 		machine_end(machine);
 	asked_free(&asked);

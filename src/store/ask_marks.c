@@ -30,7 +30,7 @@ static bool fits(const char *wanted, const char *of)
 	return !wanted || !*of || !strcmp(wanted, of);
 }
 
-static int take_kept(void *context, const struct store_mark *mark)
+static int add_kept(void *context, const struct store_mark *mark)
 {
 	struct finder *f = context;
 	const struct store_ask *ask = f->asked->ask;
@@ -159,8 +159,8 @@ static int mark_versions(struct finder *f, const struct seen_list *list)
 }
 
 /* The series [*i, …) of one service, which becomes the first one behind them. */
-static int take_service(struct finder *f, const uint32_t *series, size_t count, size_t *i,
-			struct seen_list *list)
+static int add_service(struct finder *f, const uint32_t *series, size_t count, size_t *i,
+		       struct seen_list *list)
 {
 	const struct dictionary *d = &f->asked->index->dictionary;
 	uint32_t group = dictionary_series_at(d, series[*i])->group;
@@ -219,17 +219,17 @@ static int find_versions(struct finder *f)
 		return 0;
 	if (list_series(f->asked, &series, &count))
 		return no_memory(f->why);
-	err = index_reader_take(f->asked->index, &f->reader, f->why);
+	err = index_reader_get(f->asked->index, &f->reader, f->why);
 	if (!err) {
 		err = open_statements(f);
 		for (size_t i = 0; !err && i < count;) {
 			err = asked_still(f->asked, f->why);
 			if (!err)
-				err = take_service(f, series, count, &i, &list);
+				err = add_service(f, series, count, &i, &list);
 		}
 		sqlite3_finalize(f->hour);
 		sqlite3_finalize(f->minute);
-		index_reader_give(f->asked->index, f->reader);
+		index_reader_put(f->asked->index, f->reader);
 	}
 	vec_free(&list.all);
 	free(series);
@@ -249,7 +249,7 @@ static int by_time(const void *x, const void *y)
 static int ask_marks(struct finder *f, size_t limit, struct store_mark_list *list)
 {
 	const struct asked *a = f->asked;
-	int err = store_each_mark(a->store, a->from, a->to, take_kept, f);
+	int err = store_each_mark(a->store, a->from, a->to, add_kept, f);
 
 	if (err)
 		return no_memory(f->why);

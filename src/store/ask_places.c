@@ -12,7 +12,7 @@ struct finder {
 	struct fail *why;
 };
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
 	struct finder *f = context;
 	struct store_sum *sum = &f->found->sum;
@@ -43,7 +43,7 @@ int store_places(struct store *store, const struct store_ask *ask, const char *n
 	err = asked_begin(&asked, store, ask, why);
 	asked.is_spread = true;
 	if (!err)
-		err = ask_films(&asked, film_open, &places->sum, take_film, &finder, why);
+		err = ask_films(&asked, film_open, &places->sum, add_film, &finder, why);
 	if (!err)
 		err = asked_request_check(&finder.request, ask, &places->sum, why);
 	asked_free(&asked);

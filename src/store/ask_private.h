@@ -20,7 +20,7 @@ enum {
 	/* where the index has an answer too, this many films are not read for a better one */
 	ASK_FILMS_BETTER = 16,
 	/*
-	 * what take() of ask_films() returns when there is no room for more: what it was given is
+	 * what emit() of ask_films() returns when there is no room for more: what it was given is
 	 * in the answer
 	 */
 	ASK_ENOUGH = 1,
@@ -192,7 +192,7 @@ static inline bool ask_is_single(const char *name)
  * Opens the films of an ask one after the other, the newest first, so that one is in memory at a
  * time. question: the ask's, with the time and the processes that are meant; event: the film's id
  * of the ask's event. Films that lack it are left out. A damaged one is counted. Ends with an error
- * of take(), or when its time or room is used up: those that were not read are counted, too, and
+ * of emit(), or when its time or room is used up: those that were not read are counted, too, and
  * sum->complete_from is where the last of them ends.
  *
  * Where asked->is_spread is set, the newest is read first, and then the others in an order in which
@@ -211,13 +211,13 @@ struct ask_film {
 bool ask_film_keeps(const struct ask_film *of, uint32_t thread);
 typedef int film_opener(const char *path, struct film **film, struct fail *why);
 int ask_films(const struct asked *asked, film_opener *open, struct store_sum *sum,
-	      int (*take)(void *context, const struct ask_film *film), void *context,
+	      int (*emit)(void *context, const struct ask_film *film), void *context,
 	      struct fail *why);
 
 /*
- * Gives each() the requests of a film of ask_films(), in the time that the question asks for: they
- * may be of threads that it leaves out, which *kept says meanwhile. A film without requests has
- * none. Returns 0 or a negative errno with *why filled.
+ * Calls each() with the requests of a film of ask_films(), in the time that the question asks for:
+ * they may be of threads that it leaves out, which *kept says meanwhile. A film without requests
+ * has none. Returns 0 or a negative errno with *why filled.
  */
 int asked_requests(const struct ask_film *of, struct filter_kept *kept,
 		   int (*each)(void *context, const struct request *request), void *context,

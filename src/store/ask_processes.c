@@ -168,7 +168,7 @@ static int prune(struct process_lister *l)
 	return 0;
 }
 
-static int take_processes(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
 	struct process_lister *l = context;
 	struct view view = {0};
@@ -188,7 +188,7 @@ static int take_processes(void *context, const struct ask_film *of)
 }
 
 /* In order; at most limit processes, with their threads. */
-static int give_processes(struct process_lister *l, size_t limit, struct store_processes *list)
+static int emit_processes(struct process_lister *l, size_t limit, struct store_processes *list)
 {
 	size_t *order = in_order(l), processes = 0;
 
@@ -225,9 +225,9 @@ int store_processes(struct store *store, const struct store_ask *ask, size_t lim
 	err = asked_begin(&asked, store, ask, why);
 	asked.is_spread = true;
 	if (!err)
-		err = ask_films(&asked, film_open, &list->sum, take_processes, &l, why);
+		err = ask_films(&asked, film_open, &list->sum, add_film, &l, why);
 	if (!err)
-		err = give_processes(&l, limit, list);
+		err = emit_processes(&l, limit, list);
 	drop_rows(&l);
 	asked_free(&asked);
 	return err;

@@ -10,7 +10,7 @@
 #include "store/ask_private.h"
 #include "store/requests.h"
 
-struct taker {
+struct adder {
 	struct store_requests *answer;
 	const struct ask_film *of;
 	struct filter_kept kept;
@@ -66,7 +66,7 @@ static int slowest_first(const void *left, const void *right)
 }
 
 /* Its strings last as long as the answer. */
-static bool fill(struct taker *t, const struct request *request, struct store_request *one)
+static bool fill(struct adder *t, const struct request *request, struct store_request *one)
 {
 	struct name_pool *names = &t->answer->names;
 	const struct film *film = t->of->film;
@@ -93,7 +93,7 @@ static bool fill(struct taker *t, const struct request *request, struct store_re
 }
 
 /* Once there are enough, the root of a heap is the fastest of them. */
-static bool keep_slowest(struct taker *t, const struct request *request)
+static bool keep_slowest(struct adder *t, const struct request *request)
 {
 	struct store_requests *answer = t->answer;
 	struct store_request one;
@@ -115,7 +115,7 @@ static bool keep_slowest(struct taker *t, const struct request *request)
 	return true;
 }
 
-static void add_to_map(struct taker *t, const struct request *request)
+static void add_to_map(struct adder *t, const struct request *request)
 {
 	struct store_requests *answer = t->answer;
 	uint64_t end = request->row.end + (uint64_t)t->of->film->info.wall_offset;
@@ -125,9 +125,9 @@ static void add_to_map(struct taker *t, const struct request *request)
 	answer->map[step * REQUEST_ROWS + row_of(request->row.duration)]++;
 }
 
-static int take(void *context, const struct request *request)
+static int add_request(void *context, const struct request *request)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	struct store_requests *answer = t->answer;
 	uint64_t duration = request->row.duration;
 
@@ -163,14 +163,14 @@ int asked_requests(const struct ask_film *of, struct filter_kept *kept,
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot answer") : err;
 }
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	uint64_t before = t->count;
 	int err;
 
 	t->of = of;
-	err = asked_requests(of, &t->kept, take, t, t->why);
+	err = asked_requests(of, &t->kept, add_request, t, t->why);
 	return err ? err : sum_add(&t->answer->sum, t->count - before, 0, t->why);
 }
 
@@ -195,7 +195,7 @@ static int begin_map(struct store_requests *answer, const struct asked *asked, s
 int store_requests(struct store *store, const struct store_ask *ask, struct store_requests *answer,
 		   struct fail *why)
 {
-	struct taker t = {.answer = answer, .why = why};
+	struct adder t = {.answer = answer, .why = why};
 	struct store_ask own = *ask;
 	struct asked asked = {0};
 	int err;
@@ -206,7 +206,7 @@ int store_requests(struct store *store, const struct store_ask *ask, struct stor
 	if (!err)
 		err = begin_map(answer, &asked, why);
 	if (!err)
-		err = ask_films(&asked, film_open, &answer->sum, take_film, &t, why);
+		err = ask_films(&asked, film_open, &answer->sum, add_film, &t, why);
 	if (answer->endpoints.count)
 		qsort(answer->endpoints.at, answer->endpoints.count, sizeof(*answer->endpoints.at),
 		      most_first);

@@ -24,7 +24,7 @@ static int no_memory(struct fail *why)
 	return fail_errno(why, -ENOMEM, NULL, "cannot list the series");
 }
 
-static int take_row(void *context, const struct sums_row *row)
+static int add_row(void *context, const struct sums_row *row)
 {
 	struct lister *l = context;
 	uint64_t *known = map_get(&l->of, row->series);
@@ -80,7 +80,7 @@ static struct store_series *series_of(struct lister *l, const struct ask_film *o
 	return vec_last(&l->all);
 }
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
 	struct lister *l = context;
 	struct view view = {0};
@@ -124,7 +124,7 @@ static int read_series(struct asked *asked, struct lister *l, struct fail *why)
 	int err;
 
 	if (asked_needs_films(asked))
-		return ask_films(asked, film_open, l->sum, take_film, l, why);
+		return ask_films(asked, film_open, l->sum, add_film, l, why);
 	err = asked_sums(asked, SUMS_TOTALS, true)->open(asked, &view, why);
 	if (err)
 		return err;
@@ -135,7 +135,7 @@ static int read_series(struct asked *asked, struct lister *l, struct fail *why)
 	if (!err)
 		err = view->verbs->about(asked, view, l->sum, why);
 	if (!err)
-		err = view->verbs->each(asked, view, SUMS_TOTALS, take_row, l, why);
+		err = view->verbs->each(asked, view, SUMS_TOTALS, add_row, l, why);
 	view->verbs->close(asked, view, l->private);
 	return err;
 }

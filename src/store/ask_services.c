@@ -11,7 +11,7 @@
 #include "store/index_series.h"
 #include "store/services.h"
 
-struct taker {
+struct adder {
 	struct store_services *answer;
 	const struct ask_film *of;
 	struct index *index;
@@ -45,7 +45,7 @@ static int add_service(struct store_services *answer, const char *host, const ch
 		       : -ENOMEM;
 }
 
-static int service_of(struct taker *t, uint32_t process, uint32_t *service)
+static int service_of(struct adder *t, uint32_t process, uint32_t *service)
 {
 	char name[INDEX_SERVICE_SIZE];
 	int err;
@@ -102,7 +102,7 @@ static int call_of(struct store_services *answer, const struct request *request,
 	return 0;
 }
 
-static int add_made(struct taker *t, const struct request *request, uint32_t service)
+static int add_made(struct adder *t, const struct request *request, uint32_t service)
 {
 	struct store_service *client = &t->answer->services.at[service];
 	struct store_service_call *call;
@@ -118,9 +118,9 @@ static int add_made(struct taker *t, const struct request *request, uint32_t ser
 	return request_figures_add(&call->made, request) ? 0 : -ENOMEM;
 }
 
-static int take(void *context, const struct request *request)
+static int add_request(void *context, const struct request *request)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	uint32_t service;
 	int err;
 
@@ -139,9 +139,9 @@ static int take(void *context, const struct request *request)
 		       : -ENOMEM;
 }
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
-	struct taker *t = context;
+	struct adder *t = context;
 	uint64_t before = t->count;
 	int err;
 
@@ -150,7 +150,7 @@ static int take_film(void *context, const struct ask_film *of)
 	t->services = calloc(of->film->process_count + 1, sizeof(*t->services));
 	if (!t->services)
 		return fail_errno(t->why, -ENOMEM, NULL, "cannot answer");
-	err = asked_requests(of, &t->kept, take, t, t->why);
+	err = asked_requests(of, &t->kept, add_request, t, t->why);
 	free(t->services);
 	t->services = NULL;
 	return err ? err : sum_add(&t->answer->sum, t->count - before, 0, t->why);
@@ -177,7 +177,7 @@ static int most_made_first(const void *left, const void *right)
 int store_services(struct store *store, const struct store_ask *ask, struct store_services *answer,
 		   struct fail *why)
 {
-	struct taker t = {.answer = answer, .why = why};
+	struct adder t = {.answer = answer, .why = why};
 	struct store_ask own = *ask;
 	struct asked asked = {0};
 	int err;
@@ -186,7 +186,7 @@ int store_services(struct store *store, const struct store_ask *ask, struct stor
 	err = asked_begin(&asked, store, &own, why);
 	t.index = asked.index;
 	if (!err)
-		err = ask_films(&asked, film_open, &answer->sum, take_film, &t, why);
+		err = ask_films(&asked, film_open, &answer->sum, add_film, &t, why);
 	find_servers(answer);
 	if (answer->calls.count)
 		qsort(answer->calls.at, answer->calls.count, sizeof(*answer->calls.at),

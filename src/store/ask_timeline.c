@@ -128,7 +128,7 @@ static int add(struct liner *l, size_t row, uint64_t time, uint64_t value)
 	return 0;
 }
 
-static int take_row(void *context, const struct sums_row *scanned)
+static int add_row(void *context, const struct sums_row *scanned)
 {
 	struct liner *l = context;
 	size_t row = row_of_series(l, scanned->series);
@@ -206,7 +206,7 @@ static int read_sums(struct asked *asked, struct liner *l, struct fail *why)
 	if (!err && l->function)
 		err = find_within(l);
 	if (!err)
-		err = view->verbs->each(asked, view, what, take_row, l, why);
+		err = view->verbs->each(asked, view, what, add_row, l, why);
 	view->verbs->close(asked, view, l->private);
 	l->view = NULL;
 	return err;
@@ -282,7 +282,7 @@ static bool is_over(const struct film_liner *f, uint32_t thread, uint64_t time)
 	return !last || *last != time;
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int add_samples(void *context, const struct film_samples *samples)
 {
 	struct film_liner *f = context;
 	const struct film *film = f->of->film;
@@ -333,7 +333,7 @@ static int find_stacks(struct film_liner *f)
 	return err;
 }
 
-static int take_film(void *context, const struct ask_film *of)
+static int add_film(void *context, const struct ask_film *of)
 {
 	struct film_liner f = {.l = context, .of = of};
 	struct film *film = of->film;
@@ -352,7 +352,7 @@ static int take_film(void *context, const struct ask_film *of)
 	if (!err && f.l->asked->is_level)
 		err = film_each_samples(film, of->event, from, to, find_states, &f, f.l->why);
 	if (!err)
-		err = film_each_samples(film, of->event, from, to, take_samples, &f, f.l->why);
+		err = film_each_samples(film, of->event, from, to, add_samples, &f, f.l->why);
 	map_free(&f.last);
 	filter_kept_free(&f.kept);
 	fold_free(&f.fold);
@@ -373,7 +373,7 @@ static int largest_first(const void *x, const void *y)
 /*
  * Of a level the total is what was there at last, as the values of its steps are never summed up.
  */
-static void take_last_states(struct liner *l)
+static void set_last_states(struct liner *l)
 {
 	l->sum->total = 0;
 	vec_foreach (&l->rows, row) {
@@ -385,7 +385,7 @@ static void take_last_states(struct liner *l)
 }
 
 /* Sorts the rows, and adds up those beyond the limit. */
-static int give_rows(struct liner *l, size_t limit, struct store_timeline *timeline)
+static int emit_rows(struct liner *l, size_t limit, struct store_timeline *timeline)
 {
 	/*
 	 * where it is, there are more than any limit, and it is the last one: it stays with those
@@ -459,7 +459,7 @@ static int read_timeline(struct asked *asked, struct liner *l, size_t steps, str
 	l->step = length / steps ? (length + steps - 1) / steps : 1;
 	l->steps = length ? (size_t)((length + l->step - 1) / l->step) : 1;
 	err = begin_filmed(asked, l, why);
-	return err ? err : ask_films(asked, film_open, l->sum, take_film, l, why);
+	return err ? err : ask_films(asked, film_open, l->sum, add_film, l, why);
 }
 
 int store_timeline(struct store *store, const struct store_ask *ask, enum store_by by, size_t steps,
@@ -483,9 +483,9 @@ int store_timeline(struct store *store, const struct store_ask *ask, enum store_
 	if (!err)
 		err = read_timeline(&asked, &l, steps, why);
 	if (!err && asked.is_level)
-		take_last_states(&l);
+		set_last_states(&l);
 	if (!err) {
-		err = give_rows(&l, rows, timeline);
+		err = emit_rows(&l, rows, timeline);
 	} else {
 		vec_foreach (&l.rows, row)
 			free(row->values);

@@ -47,7 +47,7 @@ int store_renew_index(struct store *store, struct fail *why)
 		return fail_errno(why, err, NULL, "cannot set the damaged index %s aside", path);
 	index_retire(store->index);
 	store->renewals++;
-	store->is_aside_told = false;
+	store->is_aside_logged = false;
 	pthread_mutex_lock(&store->lock);
 	store->set_aside++;
 	vec_foreach (&store->films, film) {

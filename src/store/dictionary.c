@@ -418,7 +418,7 @@ struct dictionary_counts dictionary_counts(const struct dictionary *d)
 }
 
 /* It hardly ever happens, so the maps are just made again. */
-int dictionary_take_back(struct dictionary *d, const struct dictionary_counts *to)
+int dictionary_roll_back(struct dictionary *d, const struct dictionary_counts *to)
 {
 	d->images.count = to->images;
 	d->functions.count = to->functions;

@@ -116,8 +116,8 @@ struct dictionary_counts dictionary_counts(const struct dictionary *d);
 
 /* Lets readers see all that is there. */
 void dictionary_publish(struct dictionary *d);
-/* Takes back what nothing stored refers to. 0 or -ENOMEM: then it cannot be used any more. */
-int dictionary_take_back(struct dictionary *d, const struct dictionary_counts *to);
+/* Rolls back what nothing stored refers to. 0 or -ENOMEM: then it cannot be used any more. */
+int dictionary_roll_back(struct dictionary *d, const struct dictionary_counts *to);
 
 static inline void *dictionary_at(const struct dictionary_table *t, uint32_t i)
 {

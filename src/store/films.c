@@ -169,7 +169,7 @@ struct scan {
 	vec(char *) seen; /* sorted names, once the folder was read */
 };
 
-static int take_film(void *context, const char *name, uint64_t bytes, unsigned int mode)
+static int add_film(void *context, const char *name, uint64_t bytes, unsigned int mode)
 {
 	struct scan *scan = context;
 	char *copy = strdup(name);
@@ -228,7 +228,7 @@ int store_scan(struct store *store, struct fail *why)
 	struct scan scan = {.store = store};
 	size_t count;
 	struct store_film **before = store_list(store, &count);
-	int err = before ? folder_each_film(store->path, take_film, &scan) : -ENOMEM;
+	int err = before ? folder_each_film(store->path, add_film, &scan) : -ENOMEM;
 
 	if (err)
 		fail_errno(why, err, NULL, "cannot read the store %s", store->path);

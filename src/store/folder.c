@@ -239,7 +239,7 @@ uint64_t folder_bytes(const char *root, const char *name, unsigned int *mode)
 
 struct scan {
 	const char *root;
-	int (*take)(void *context, const char *name, uint64_t bytes, unsigned int mode);
+	int (*emit)(void *context, const char *name, uint64_t bytes, unsigned int mode);
 	void *context;
 };
 
@@ -268,18 +268,18 @@ static int scan_folder(const struct scan *scan, const char *name, int depth)
 		}
 		bytes = folder_parse(below, &parsed) ? folder_bytes(scan->root, below, &mode) : 0;
 		if (bytes)
-			err = scan->take(scan->context, below, bytes, mode);
+			err = scan->emit(scan->context, below, bytes, mode);
 	}
 	closedir(dir);
 	return err;
 }
 
 int folder_each_film(const char *root,
-		     int (*take)(void *context, const char *name, uint64_t bytes,
+		     int (*emit)(void *context, const char *name, uint64_t bytes,
 				 unsigned int mode),
 		     void *context)
 {
-	struct scan scan = {root, take, context};
+	struct scan scan = {root, emit, context};
 	int err = scan_folder(&scan, "films", 2);
 
 	return err ? err : scan_folder(&scan, "inbox", 1);

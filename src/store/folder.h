@@ -54,9 +54,9 @@ bool folder_parse(const char *name, struct folder_name *parsed);
 /* Makes the folders that name lies in. */
 int folder_make(const char *root, const char *name);
 
-/* Calls take() for each film that is there, with the size of what belongs to it and its mode. */
+/* Calls emit() for each film that is there, with the size of what belongs to it and its mode. */
 int folder_each_film(const char *root,
-		     int (*take)(void *context, const char *name, uint64_t bytes,
+		     int (*emit)(void *context, const char *name, uint64_t bytes,
 				 unsigned int mode),
 		     void *context);
 

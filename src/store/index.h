@@ -101,7 +101,7 @@ int index_merge_begin(struct index *index, const struct index_film *into, uint64
 int index_merge_end(struct index *index, const char *into, struct film *film, struct fail *why);
 int index_merge_drop(struct index *index, const char *into, struct fail *why);
 int index_each_merge(struct index *index,
-		     int (*take)(void *context, const char *into, uint64_t inode), void *context,
+		     int (*emit)(void *context, const char *into, uint64_t inode), void *context,
 		     struct fail *why);
 
 /*
@@ -124,14 +124,14 @@ struct index_gap {
 int index_forget_damaged(struct index *index, const struct index_gap *gap, struct fail *why);
 
 /*
- * The films that are known, by name. A value of take() other than 0 ends the walk and is returned.
- * take() must not call into the index.
+ * The films that are known, by name. A value of emit() other than 0 ends the walk and is returned.
+ * emit() must not call into the index.
  */
 struct index_known {
 	const char *name, *host;
 	uint64_t first, last; /* the time that it covers, ns since 1970 */
 };
-int index_each_film(struct index *index, int (*take)(void *context, const struct index_known *film),
+int index_each_film(struct index *index, int (*emit)(void *context, const struct index_known *film),
 		    void *context, struct fail *why);
 
 /* The highest number that an agent's films had; 0: none. */
@@ -198,8 +198,8 @@ uint64_t store_complete_until(struct store *store, const struct store_span *span
  */
 uint32_t store_count_later(struct store *store, const char *host, uint64_t from, uint64_t to);
 /*
- * Calls take() with each film that grows and begins before that time: where it ends, the index only
- * knows of some time ago. first: it begins then, or later. A value of take() other than 0 ends the
+ * Calls emit() with each film that grows and begins before that time: where it ends, the index only
+ * knows of some time ago. first: it begins then, or later. A value of emit() other than 0 ends the
  * walk and is returned; it must not ask the store.
  */
 struct store_growing {
@@ -207,6 +207,6 @@ struct store_growing {
 	uint64_t first; /* ns since 1970 */
 };
 int store_each_growing(struct store *store, uint64_t before,
-		       int (*take)(void *context, const struct store_growing *film), void *context);
+		       int (*emit)(void *context, const struct store_growing *film), void *context);
 
 #endif

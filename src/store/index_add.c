@@ -338,7 +338,7 @@ static struct cell_sum *sum_of(struct adding *a, uint32_t series)
 	return vec_last(&a->sums);
 }
 
-static bool take_sample(struct adding *a, uint32_t thread, uint32_t stack, uint64_t value)
+static bool add_sample(struct adding *a, uint32_t thread, uint32_t stack, uint64_t value)
 {
 	uint32_t process = a->film->threads[thread].process, path;
 	uint32_t *series = &a->series_of[process];
@@ -366,7 +366,7 @@ static bool take_sample(struct adding *a, uint32_t thread, uint32_t stack, uint6
 }
 
 /* What was spent up to that time, in the minute that it lies in. */
-static int take_at(struct adding *a, uint64_t time, uint32_t thread, uint32_t stack, uint64_t value)
+static int add_at(struct adding *a, uint64_t time, uint32_t thread, uint32_t stack, uint64_t value)
 {
 	uint64_t minute = minute_within(a->film, time);
 
@@ -376,24 +376,24 @@ static int take_at(struct adding *a, uint64_t time, uint32_t thread, uint32_t st
 			return a->err;
 		a->minute = minute;
 	}
-	if (!take_sample(a, thread, stack, value))
+	if (!add_sample(a, thread, stack, value))
 		a->err = fail_errno(a->why, -ENOMEM, NULL, "cannot add to the index of the store");
 	return a->err;
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int handle_samples(void *context, const struct film_samples *samples)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < samples->count; i++)
-		err = take_at(context, samples->time[i], samples->thread[i], samples->stack[i],
-			      samples->value[i]);
+		err = add_at(context, samples->time[i], samples->thread[i], samples->stack[i],
+			     samples->value[i]);
 	return err;
 }
 
 /* A wait, of which each minute has its part; of one of more than an hour, the last has the rest. */
-static int take_slice(void *context, const struct slice *slice,
-		      const struct slice_evidence *evidence)
+static int handle_slice(void *context, const struct slice *slice,
+			const struct slice_evidence *evidence)
 {
 	struct adding *a = context;
 	uint64_t from = slice->start, to;
@@ -405,7 +405,7 @@ static int take_slice(void *context, const struct slice *slice,
 		to = from + NS_MINUTE - (from + (uint64_t)a->film->info.wall_offset) % NS_MINUTE;
 		if (to < from || to > slice->end || parts == HOUR_MINUTES)
 			to = slice->end;
-		err = take_at(a, to - 1, slice->thread, slice->stack, to - from);
+		err = add_at(a, to - 1, slice->thread, slice->stack, to - from);
 		from = to;
 	}
 	return err;
@@ -418,8 +418,8 @@ static int take_slice(void *context, const struct slice *slice,
 static int add_event(struct adding *a, uint32_t event, uint64_t blocks, uint64_t to)
 {
 	if (!blocks && !a->of->is_growing && film_has_turns(a->film, event))
-		return slices_each(a->film, event, 0, UINT64_MAX, take_slice, a, a->why);
-	return film_each_new_samples(a->film, event, blocks, to, take_samples, a, a->why);
+		return slices_each(a->film, event, 0, UINT64_MAX, handle_slice, a, a->why);
+	return film_each_new_samples(a->film, event, blocks, to, handle_samples, a, a->why);
 }
 
 /* The samples of all events behind that many blocks of the film, the first. */

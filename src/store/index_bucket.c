@@ -41,7 +41,7 @@ int index_bucket_find(struct index *index, const char *name, struct index_object
 {
 	struct index_reader *reader;
 	sqlite3_stmt *row = NULL;
-	int err = index_reader_take(index, &reader, why), rc;
+	int err = index_reader_get(index, &reader, why), rc;
 
 	if (err)
 		return err;
@@ -56,7 +56,7 @@ int index_bucket_find(struct index *index, const char *name, struct index_object
 	else
 		err = index_failed(index, reader->db, rc, why);
 	sqlite3_finalize(row);
-	index_reader_give(index, reader);
+	index_reader_put(index, reader);
 	return err;
 }
 
@@ -66,7 +66,7 @@ int index_bucket_each(struct index *index, uint64_t before,
 {
 	struct index_reader *reader;
 	sqlite3_stmt *row = NULL;
-	int err = index_reader_take(index, &reader, why), ended = 0, rc;
+	int err = index_reader_get(index, &reader, why), ended = 0, rc;
 
 	if (err)
 		return err;
@@ -85,7 +85,7 @@ int index_bucket_each(struct index *index, uint64_t before,
 	if (rc != SQLITE_OK && rc != SQLITE_DONE)
 		err = index_failed(index, reader->db, rc, why);
 	sqlite3_finalize(row);
-	index_reader_give(index, reader);
+	index_reader_put(index, reader);
 	return err ? err : ended;
 }
 

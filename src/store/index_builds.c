@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returned by take() of a walk when all is known. */
+/* Returned by emit() of a walk when all is known. */
 #define ALL_KNOWN 1
 
 static uint64_t hash_path(const char *path)
@@ -69,7 +69,7 @@ static uint32_t image_in(const struct film *film, uint32_t stack,
 	return 0;
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int match_samples(void *context, const struct film_samples *samples)
 {
 	struct search *s = context;
 
@@ -131,7 +131,7 @@ static int search_stacks(struct index_builds *builds, struct film *film)
 		return err;
 	s.left = list_open(builds, film);
 	for (uint32_t i = 1; !err && s.left && i < film->event_count; i++)
-		err = film_each_new_samples(film, i, builds->blocks, to, take_samples, &s, NULL);
+		err = film_each_new_samples(film, i, builds->blocks, to, match_samples, &s, NULL);
 	builds->blocks = to;
 	/* a block that cannot be read is reported where its samples are asked for */
 	return err == -ENOMEM ? err : 0;

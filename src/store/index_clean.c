@@ -360,7 +360,7 @@ static void look_again_at(struct index *index, uint32_t paths, uint32_t series)
 int index_clean(struct index *index, const char *to, bool *cleaned, struct fail *why)
 {
 	struct clean c = {.from = index, .why = why};
-	int err = index_reader_take(index, &c.reader, why);
+	int err = index_reader_get(index, &c.reader, why);
 
 	*cleaned = false;
 	if (err)
@@ -374,7 +374,7 @@ int index_clean(struct index *index, const char *to, bool *cleaned, struct fail 
 	}
 	if (!err && *cleaned)
 		err = write_copy(&c, to);
-	index_reader_give(index, c.reader);
+	index_reader_put(index, c.reader);
 	end(&c);
 	return err;
 }

@@ -445,14 +445,14 @@ int index_end(struct index *index, int err, struct fail *why)
 		if (film_sql_number(index->db, "SELECT count(*) FROM event", &count) == SQLITE_OK)
 			events = (uint32_t)count + 1;
 		index->event_count = events;
-		if (dictionary_take_back(&index->dictionary, &index->stored))
+		if (dictionary_roll_back(&index->dictionary, &index->stored))
 			index->is_damaged = true;
 	}
 	pthread_mutex_unlock(&index->writing);
 	return err;
 }
 
-int index_reader_take(struct index *index, struct index_reader **reader, struct fail *why)
+int index_reader_get(struct index *index, struct index_reader **reader, struct fail *why)
 {
 	struct index_reader *r = NULL;
 	int err = 0, rc;
@@ -498,7 +498,7 @@ int index_reader_take(struct index *index, struct index_reader **reader, struct 
 	return 0;
 }
 
-void index_reader_give(struct index *index, struct index_reader *reader)
+void index_reader_put(struct index *index, struct index_reader *reader)
 {
 	film_sql_run(reader->db, "ROLLBACK");
 	pthread_mutex_lock(&index->pool);

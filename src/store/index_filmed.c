@@ -105,7 +105,7 @@ int index_filmed_remove_hour(struct index *index, const char *host, uint64_t hou
 }
 
 int index_filmed_each(struct index_reader *reader, const struct index_filmed_ask *ask,
-		      void (*take)(void *context, const char *host, uint64_t first, uint64_t last),
+		      void (*emit)(void *context, const char *host, uint64_t first, uint64_t last),
 		      void *context)
 {
 	sqlite3_stmt *row = NULL;
@@ -118,7 +118,7 @@ int index_filmed_each(struct index_reader *reader, const struct index_filmed_ask
 	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
 		const char *host = (const char *)sqlite3_column_text(row, 0);
 
-		take(context, host ? host : "", (uint64_t)sqlite3_column_int64(row, 1),
+		emit(context, host ? host : "", (uint64_t)sqlite3_column_int64(row, 1),
 		     (uint64_t)sqlite3_column_int64(row, 2));
 		rc = SQLITE_OK;
 	}

@@ -219,7 +219,7 @@ int index_sender(struct index *index, const char *agent, uint64_t *number, struc
 {
 	struct index_reader *reader;
 	sqlite3_stmt *row = NULL;
-	int err = index_reader_take(index, &reader, why), rc;
+	int err = index_reader_get(index, &reader, why), rc;
 
 	*number = 0;
 	if (err)
@@ -232,7 +232,7 @@ int index_sender(struct index *index, const char *agent, uint64_t *number, struc
 	else if (rc != SQLITE_DONE)
 		err = index_failed(index, reader->db, rc, why);
 	sqlite3_finalize(row);
-	index_reader_give(index, reader);
+	index_reader_put(index, reader);
 	return err;
 }
 
@@ -441,12 +441,12 @@ int index_merge_drop(struct index *index, const char *into, struct fail *why)
 }
 
 int index_each_merge(struct index *index,
-		     int (*take)(void *context, const char *into, uint64_t inode), void *context,
+		     int (*emit)(void *context, const char *into, uint64_t inode), void *context,
 		     struct fail *why)
 {
 	struct index_reader *reader;
 	sqlite3_stmt *row = NULL;
-	int err = index_reader_take(index, &reader, why), taken = 0, rc;
+	int err = index_reader_get(index, &reader, why), taken = 0, rc;
 
 	if (err)
 		return err;
@@ -454,22 +454,22 @@ int index_each_merge(struct index *index,
 	while (rc == SQLITE_OK && !taken && (rc = sqlite3_step(row)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(row, 0);
 
-		taken = take(context, name ? name : "", (uint64_t)sqlite3_column_int64(row, 1));
+		taken = emit(context, name ? name : "", (uint64_t)sqlite3_column_int64(row, 1));
 		rc = SQLITE_OK;
 	}
 	if (rc != SQLITE_OK && rc != SQLITE_DONE)
 		err = index_failed(index, reader->db, rc, why);
 	sqlite3_finalize(row);
-	index_reader_give(index, reader);
+	index_reader_put(index, reader);
 	return err ? err : taken;
 }
 
-int index_each_film(struct index *index, int (*take)(void *context, const struct index_known *film),
+int index_each_film(struct index *index, int (*emit)(void *context, const struct index_known *film),
 		    void *context, struct fail *why)
 {
 	struct index_reader *reader;
 	sqlite3_stmt *row = NULL;
-	int err = index_reader_take(index, &reader, why), taken = 0, rc;
+	int err = index_reader_get(index, &reader, why), taken = 0, rc;
 
 	if (err)
 		return err;
@@ -484,13 +484,13 @@ int index_each_film(struct index *index, int (*take)(void *context, const struct
 		};
 
 		if (film.name && film.host)
-			taken = take(context, &film);
+			taken = emit(context, &film);
 		rc = SQLITE_OK;
 	}
 	if (rc != SQLITE_OK && rc != SQLITE_DONE)
 		err = index_failed(index, reader->db, rc, why);
 	sqlite3_finalize(row);
-	index_reader_give(index, reader);
+	index_reader_put(index, reader);
 	return err ? err : taken;
 }
 
@@ -508,7 +508,7 @@ void index_status(struct index *index, struct index_status *status)
 		.bytes = index->in_memory ? 0 : database_bytes(index->path),
 		.is_damaged = index->is_damaged,
 	};
-	if (index_reader_take(index, &reader, NULL))
+	if (index_reader_get(index, &reader, NULL))
 		return;
 	if (sql_open(reader->db, &row,
 		     "SELECT count(*), count(DISTINCT host), min(first), max(last) FROM film",
@@ -521,5 +521,5 @@ void index_status(struct index *index, struct index_status *status)
 	}
 	sqlite3_finalize(row);
 	index_bucket_count(reader, status);
-	index_reader_give(index, reader);
+	index_reader_put(index, reader);
 }

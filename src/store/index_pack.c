@@ -34,8 +34,7 @@ static void hour_free(struct hour *h)
 }
 
 /* Adds count cells that were unpacked, from the first on, to a list. */
-static int take_cells(const struct cells_reader *r, size_t first, size_t count,
-		      struct cell_list *to)
+static int add_cells(const struct cells_reader *r, size_t first, size_t count, struct cell_list *to)
 {
 	struct cell_list cells = {0};
 	int err;
@@ -84,7 +83,7 @@ static int read_minutes(struct hour *h, struct fail *why)
 				   (size_t)sqlite3_column_bytes(row, 6), &sum.cells, 1,
 				   index->dictionary.paths.count, true);
 		if (!err)
-			err = take_cells(r, 0, sum.cells, &h->minutes[minute]);
+			err = add_cells(r, 0, sum.cells, &h->minutes[minute]);
 		cell_sum_add(&h->sums[minute], &sum);
 		rc = SQLITE_OK;
 	}
@@ -125,7 +124,7 @@ static int read_packed(struct hour *h, struct fail *why)
 					   (size_t)sqlite3_column_bytes(row, 1), counts,
 					   HOUR_MINUTES, index->dictionary.paths.count, true);
 		for (int i = 0; !err && i < HOUR_MINUTES; first += counts[i++])
-			err = take_cells(r, first, counts[i], &h->minutes[i]);
+			err = add_cells(r, first, counts[i], &h->minutes[i]);
 	}
 	sqlite3_finalize(row);
 	if (err == -EBADMSG)
@@ -303,7 +302,7 @@ static int add_series_hour(struct hour *to, sqlite3_stmt *get, uint32_t series, 
 					   (size_t)sqlite3_column_bytes(get, 2), &n, 1,
 					   index->dictionary.paths.count, true);
 		if (!err)
-			err = take_cells(r, 0, n, &to->all);
+			err = add_cells(r, 0, n, &to->all);
 		++*count;
 	}
 	sqlite3_reset(get);

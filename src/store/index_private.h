@@ -162,7 +162,7 @@ struct index_filmed_ask {
 	uint64_t from, to;
 };
 int index_filmed_each(struct index_reader *reader, const struct index_filmed_ask *ask,
-		      void (*take)(void *context, const char *host, uint64_t first, uint64_t last),
+		      void (*emit)(void *context, const char *host, uint64_t first, uint64_t last),
 		      void *context);
 
 /* index_sums.c: what was lost in an hour (since 1970) of an event, and of none; SQLite's code. */
@@ -184,7 +184,7 @@ int index_bucket_drop(struct index *index, const char *name);
 void index_bucket_count(struct index_reader *reader, struct index_status *status);
 
 /* A connection with a read transaction; give it back, also where the answer failed. */
-int index_reader_take(struct index *index, struct index_reader **reader, struct fail *why);
-void index_reader_give(struct index *index, struct index_reader *reader);
+int index_reader_get(struct index *index, struct index_reader **reader, struct fail *why);
+void index_reader_put(struct index *index, struct index_reader *reader);
 
 #endif

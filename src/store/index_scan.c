@@ -13,7 +13,7 @@ struct scan {
 	const struct asked *asked;
 	struct index_reader *reader;
 	bool paths, minutely;
-	int (*take)(void *context, const struct sums_row *row);
+	int (*emit)(void *context, const struct sums_row *row);
 	void *context;
 	struct fail *why;
 	uint64_t first, end; /* whole hours within the time: [first, end) */
@@ -55,7 +55,7 @@ static int pass_on(struct scan *s, struct sums_row *row, uint64_t *path, uint64_
 	row->path = path;
 	row->value = value;
 	if (!kept || !s->paths)
-		return s->take(s->context, row);
+		return s->emit(s->context, row);
 	row->sum = (struct cell_sum){0};
 	for (size_t i = 0; i < row->count; i++) {
 		if (!kept[path[i]])
@@ -66,11 +66,11 @@ static int pass_on(struct scan *s, struct sums_row *row, uint64_t *path, uint64_
 		row->sum.total += value[i];
 	}
 	row->count = count;
-	return count ? s->take(s->context, row) : 0;
+	return count ? s->emit(s->context, row) : 0;
 }
 
 /* A row that stands for itself: of an hour, or of a minute. */
-static int give(struct scan *s, sqlite3_stmt *row, uint64_t minute)
+static int emit_row(struct scan *s, sqlite3_stmt *row, uint64_t minute)
 {
 	struct cells_reader *r = &s->reader->cells;
 	struct sums_row out = {
@@ -103,7 +103,7 @@ static int give(struct scan *s, sqlite3_stmt *row, uint64_t minute)
 }
 
 /* The minutes of a packed hour that lie in the time. */
-static int give_minutes(struct scan *s, sqlite3_stmt *row)
+static int emit_minutes(struct scan *s, sqlite3_stmt *row)
 {
 	struct cells_reader *r = &s->reader->cells;
 	int64_t key = sqlite3_column_int64(row, COLUMN_KEY);
@@ -151,9 +151,9 @@ static int walk(struct scan *s, sqlite3_stmt *rows, uint32_t series, uint64_t fr
 		uint64_t time = key_time(sqlite3_column_int64(rows, COLUMN_KEY));
 
 		if (by_minute)
-			err = give_minutes(s, rows);
+			err = emit_minutes(s, rows);
 		else
-			err = give(s, rows, is_hour ? time * HOUR_MINUTES : time);
+			err = emit_row(s, rows, is_hour ? time * HOUR_MINUTES : time);
 	}
 	sqlite3_reset(rows);
 	if (err)
@@ -185,8 +185,8 @@ static int walk_service(struct scan *s, uint32_t group)
 		uint64_t hour = key_time(sqlite3_column_int64(s->services, COLUMN_KEY));
 
 		s->covered[hour - s->first] = 1;
-		err = s->minutely ? give_minutes(s, s->services)
-				  : give(s, s->services, hour * HOUR_MINUTES);
+		err = s->minutely ? emit_minutes(s, s->services)
+				  : emit_row(s, s->services, hour * HOUR_MINUTES);
 	}
 	sqlite3_reset(s->services);
 	if (err)
@@ -318,7 +318,7 @@ int index_scan(const struct asked *asked, struct sums_view *view, enum sums_what
 		.reader = reader,
 		.paths = what == SUMS_PATHS || what == SUMS_MINUTE_PATHS,
 		.minutely = what == SUMS_MINUTES || what == SUMS_MINUTE_PATHS,
-		.take = row,
+		.emit = row,
 		.context = context,
 		.why = why,
 		.first = (asked->first + HOUR_MINUTES - 1) / HOUR_MINUTES,

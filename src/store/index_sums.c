@@ -8,7 +8,7 @@
 static int open_view(const struct asked *asked, struct sums_view **view, struct fail *why)
 {
 	struct index_reader *reader;
-	int err = index_reader_take(asked->index, &reader, why);
+	int err = index_reader_get(asked->index, &reader, why);
 
 	if (err)
 		return err;
@@ -34,7 +34,7 @@ static int select_series(struct asked *a, struct sums_view *view, enum sums_what
 	return 0;
 }
 
-static void take_filmed(void *context, const char *host, uint64_t first, uint64_t last)
+static void add_filmed(void *context, const char *host, uint64_t first, uint64_t last)
 {
 	(void)host;
 	filmed_add(context, first, last);
@@ -45,7 +45,7 @@ static int sum_filmed(const struct asked *a, struct index_reader *reader, struct
 {
 	struct filmed filmed = {.until = sum->from, .end = sum->to, .steps = a->steps};
 	const struct index_filmed_ask ask = {a->ask->host, a->event, sum->from, sum->to};
-	int rc = index_filmed_each(reader, &ask, take_filmed, &filmed);
+	int rc = index_filmed_each(reader, &ask, add_filmed, &filmed);
 
 	sum->filmed = filmed.sum;
 	return rc;
@@ -171,7 +171,7 @@ static void close_view(const struct asked *asked, struct sums_view *view,
 {
 	if (keep && !keep->index)
 		keep->index = index_share(asked->index);
-	index_reader_give(asked->index, index_view(view));
+	index_reader_put(asked->index, index_view(view));
 }
 
 const struct sums_verbs index_sums = {

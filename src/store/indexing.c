@@ -101,7 +101,7 @@ uint64_t store_complete_until(struct store *store, const struct store_span *span
 }
 
 int store_each_growing(struct store *store, uint64_t before,
-		       int (*take)(void *context, const struct store_growing *film), void *context)
+		       int (*emit)(void *context, const struct store_growing *film), void *context)
 {
 	int err = 0;
 
@@ -110,7 +110,7 @@ int store_each_growing(struct store *store, uint64_t before,
 		const struct store_film *film = store->films.at[i];
 
 		if (film->is_growing && film->start < before)
-			err = take(context,
+			err = emit(context,
 				   &(struct store_growing){film->name, film->host, film->start});
 	}
 	pthread_mutex_unlock(&store->lock);
@@ -266,7 +266,7 @@ void store_film_done(struct store *store, const char *path)
 }
 
 /* Films that their recorder has closed are as all others from now on. */
-static void take_done(struct store *store, struct store_film *film)
+static void set_done(struct store *store, struct store_film *film)
 {
 	pthread_mutex_lock(&store->lock);
 	film->has_side_files = film->is_growing && film->is_done;
@@ -326,7 +326,7 @@ int store_index_films(struct store *store, uint64_t deadline, bool is_tick, stru
 		struct fail failed = {0};
 
 		if (films[i]->is_growing)
-			take_done(store, films[i]);
+			set_done(store, films[i]);
 		if (is_tick && films[i]->has_side_files)
 			tidy(store, films[i]);
 		if (films[i]->is_indexed || (films[i]->is_growing && clock_ns() < films[i]->again))

@@ -15,11 +15,11 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
 		struct store_sum *sum, struct fail *why);
 
 /*
- * Calls take() with the slice of a thread at the beginning of the ask's time, and the film that has
- * it, while that is open; not at all if no film has it. A value of take() other than 0 is returned.
+ * Calls emit() with the slice of a thread at the beginning of the ask's time, and the film that has
+ * it, while that is open; not at all if no film has it. A value of emit() other than 0 is returned.
  */
 int store_slice(struct store *store, const struct store_ask *ask, const struct lane_id *lane,
-		int (*take)(void *context, const struct film *film, const struct lane_slice *found),
+		int (*emit)(void *context, const struct film *film, const struct lane_slice *found),
 		void *context, struct fail *why);
 
 #endif

@@ -98,7 +98,7 @@ static int hex(char c)
 }
 
 /* In place; false: it is none of put_text(). */
-static bool take_text(char *text)
+static bool decode_text(char *text)
 {
 	char *to = text;
 
@@ -123,7 +123,7 @@ static bool take_text(char *text)
 }
 
 /* 0, -ENOMEM, or -EBADMSG: the line is not a mark. */
-static int take_line(struct store *store, char *line)
+static int parse_line(struct store *store, char *line)
 {
 	char *save, *word = strtok_r(line, " \n", &save), *end;
 	const char *texts[TEXTS];
@@ -137,7 +137,7 @@ static int take_line(struct store *store, char *line)
 		return -EBADMSG;
 	for (int i = 0; i < TEXTS; i++) {
 		word = strtok_r(NULL, " \n", &save);
-		if (!word || !take_text(word))
+		if (!word || !decode_text(word))
 			return -EBADMSG;
 		texts[i] = word;
 	}
@@ -174,13 +174,13 @@ static bool drop_oldest(struct store *store)
 }
 
 /* A line that was half written when the power went lacks its end. */
-static int take_lines(struct store *store, FILE *file, char *line)
+static int parse_lines(struct store *store, FILE *file, char *line)
 {
 	unsigned int lines = 0, bad = 0;
 	int err = 0;
 
 	for (; !err && lines < LINES_MAX && fgets(line, LINE_MAX_BYTES, file); lines++) {
-		err = take_line(store, line);
+		err = parse_line(store, line);
 		if (err == -EBADMSG) {
 			bad++;
 			err = 0;
@@ -210,7 +210,7 @@ int store_read_marks(struct store *store)
 	if (!file)
 		return errno == ENOENT ? 0 : -errno;
 	line = malloc(LINE_MAX_BYTES);
-	err = line ? take_lines(store, file, line) : -ENOMEM;
+	err = line ? parse_lines(store, file, line) : -ENOMEM;
 	free(line);
 	fclose(file);
 	return err;
@@ -361,7 +361,7 @@ int store_mark(struct store *store, const struct store_mark *mark, struct fail *
 }
 
 int store_each_mark(struct store *store, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct store_mark *mark), void *context)
+		    int (*emit)(void *context, const struct store_mark *mark), void *context)
 {
 	int err = 0;
 
@@ -372,7 +372,7 @@ int store_each_mark(struct store *store, uint64_t from, uint64_t to,
 					  kept->texts[2], kept->texts[3], false};
 
 		if (kept->time >= from && kept->time < to)
-			err = take(context, &mark);
+			err = emit(context, &mark);
 	}
 	pthread_mutex_unlock(&store->marks_lock);
 	return err;

@@ -40,11 +40,11 @@ int store_marks(struct store *store, const struct store_ask *ask, size_t limit,
 void store_marks_free(struct store_mark_list *list);
 
 /*
- * For store/ask_marks.c: calls take() with each mark in [from, to) that was kept, in the order of
- * their time. A value of take() other than 0 ends the walk and is returned; it must not ask the
+ * For store/ask_marks.c: calls emit() with each mark in [from, to) that was kept, in the order of
+ * their time. A value of emit() other than 0 ends the walk and is returned; it must not ask the
  * store.
  */
 int store_each_mark(struct store *store, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct store_mark *mark), void *context);
+		    int (*emit)(void *context, const struct store_mark *mark), void *context);
 
 #endif

@@ -97,7 +97,7 @@ static int write_list(const struct store *store, const struct merge *merge)
 	return err;
 }
 
-static bool take_line(struct merge *merge, const char *line)
+static bool parse_line(struct merge *merge, const char *line)
 {
 	struct folder_name parsed;
 	char *copy;
@@ -137,7 +137,7 @@ static int read_list(const struct store *store, struct merge *merge)
 		return -errno;
 	while (ok && getline(&line, &room, list) > 0) {
 		line[strcspn(line, "\n")] = 0;
-		ok = take_line(merge, line);
+		ok = parse_line(merge, line);
 	}
 	free(line);
 	fclose(list);

@@ -98,7 +98,7 @@ struct store_cache {
 struct store {
 	char *path;
 	int lock_fd; /* no other process works on the store as long as it is open */
-	void (*tell)(void *context, const char *words);
+	void (*log)(void *context, const char *words);
 	void *context;
 	bool is_single;	     /* of a film that stays where it is: nothing is written */
 	struct fleet *fleet; /* null: none */
@@ -144,13 +144,13 @@ struct store {
 	int64_t wall_offset;   /* to notice that the clock was set */
 	uint64_t no_age_until; /* no film is too old until then */
 	unsigned int renewals; /* of damaged indexes */
-	bool is_aside_told;    /* the index knows all that lies in aside/ */
+	bool is_aside_logged;  /* the index knows all that lies in aside/ */
 };
 
 /* "PATH/NAME" of a film or another file of the store; -ENAMETOOLONG. */
 int store_path_of(const struct store *store, const char *name, char *to, size_t size);
 
-/* aside.c: tells the store's operator, in a sentence. */
+/* aside.c: logs a sentence for the store's operator. */
 void store_say(const struct store *store, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -202,7 +202,7 @@ int store_set_index_aside(struct store *store, const char *path);
  * aside.c: tells the index of all that lies in aside/ and it does not know, as it was made anew,
  * say.
  */
-int store_tell_aside(struct store *store, struct fail *why);
+int store_log_aside(struct store *store, struct fail *why);
 /* aside.c: few are kept. */
 void store_remove_aside(const struct store *store);
 

@@ -190,20 +190,20 @@ int spans_db_remove(struct spans_db *db, uint64_t before, uint64_t *removed, str
 
 /* -- what is asked ----------------------------------------------------------------------------- */
 
-static void take_bytes(sqlite3_stmt *row, int column, uint8_t *to, size_t size)
+static void read_bytes(sqlite3_stmt *row, int column, uint8_t *to, size_t size)
 {
 	if ((size_t)sqlite3_column_bytes(row, column) == size)
 		memcpy(to, sqlite3_column_blob(row, column), size);
 }
 
-static const char *take_text(struct spans_found *found, sqlite3_stmt *row, int column)
+static const char *read_text(struct spans_found *found, sqlite3_stmt *row, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(row, column);
 
 	return name_pool_add(&found->names, text ? text : "");
 }
 
-static uint64_t take_number(sqlite3_stmt *row, int column)
+static uint64_t read_number(sqlite3_stmt *row, int column)
 {
 	int64_t number = sqlite3_column_int64(row, column);
 
@@ -211,27 +211,27 @@ static uint64_t take_number(sqlite3_stmt *row, int column)
 }
 
 /* 0 or -ENOMEM. */
-static int take_row(struct spans_found *found, sqlite3_stmt *row)
+static int add_row(struct spans_found *found, sqlite3_stmt *row)
 {
 	struct span span = {
-		.start = take_number(row, 3),
-		.end = take_number(row, 4),
-		.pid = (uint32_t)take_number(row, 5),
-		.tid = (uint32_t)take_number(row, 6),
-		.kind = (uint8_t)take_number(row, 7),
-		.status = (uint8_t)take_number(row, 8),
-		.host = take_text(found, row, 9),
-		.service = take_text(found, row, 10),
-		.name = take_text(found, row, 11),
+		.start = read_number(row, 3),
+		.end = read_number(row, 4),
+		.pid = (uint32_t)read_number(row, 5),
+		.tid = (uint32_t)read_number(row, 6),
+		.kind = (uint8_t)read_number(row, 7),
+		.status = (uint8_t)read_number(row, 8),
+		.host = read_text(found, row, 9),
+		.service = read_text(found, row, 10),
+		.name = read_text(found, row, 11),
 	};
 
 	if (!span.host || !span.service || !span.name)
 		return -ENOMEM;
 	if (span.end < span.start)
 		span.end = span.start;
-	take_bytes(row, 0, span.trace, SPAN_TRACE);
-	take_bytes(row, 1, span.id, SPAN_ID);
-	take_bytes(row, 2, span.parent, SPAN_ID);
+	read_bytes(row, 0, span.trace, SPAN_TRACE);
+	read_bytes(row, 1, span.id, SPAN_ID);
+	read_bytes(row, 2, span.parent, SPAN_ID);
 	found->at[found->count++] = span;
 	return 0;
 }
@@ -296,7 +296,7 @@ int spans_db_find(struct spans_db *db, const struct spans_wanted *wanted, struct
 		else if (found->count == wanted->limit)
 			found->is_cut = true;
 		else
-			err = take_row(found, rows);
+			err = add_row(found, rows);
 	}
 	sqlite3_finalize(rows);
 	if (err)

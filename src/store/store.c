@@ -124,7 +124,7 @@ struct known {
 	vec(char *) missing;
 };
 
-static int take_known(void *context, const struct index_known *known)
+static int add_known(void *context, const struct index_known *known)
 {
 	struct known *all = context;
 	struct store_film *film = store_find(all->store, known->name);
@@ -147,7 +147,7 @@ static int compare_with_index(struct store *store, struct fail *why)
 {
 	struct known all = {.store = store};
 	struct index_object ignored;
-	int err = index_each_film(store->index, take_known, &all, why);
+	int err = index_each_film(store->index, add_known, &all, why);
 
 	vec_foreach (&all.missing, name) {
 		if (!err)
@@ -175,7 +175,7 @@ static struct store *new_store(const struct store_options *options)
 	store->age_max = options->age_max;
 	pthread_mutex_init(&store->cache.fetching, NULL);
 	pthread_mutex_init(&store->cache.lock, NULL);
-	store->tell = options->tell;
+	store->log = options->log;
 	store->fetch = options->fetch;
 	store->cache_max = options->cache_max;
 	store->context = options->context;
@@ -225,7 +225,7 @@ int store_open(const struct store_options *options, struct store **result, struc
 	 * before the index forgets those that are not there, as it knows better of which time they
 	 * are
 	 */
-	if (!err && store_tell_aside(store, why))
+	if (!err && store_log_aside(store, why))
 		*why = (struct fail){0};
 	if (!err)
 		err = compare_with_index(store, why);
@@ -347,7 +347,8 @@ int store_configure(struct store *store, const struct store_options *options, st
 }
 
 /* With the lock held. */
-static int give_path(struct store *store, const char *folder, uint64_t time, char *to, size_t size)
+static int choose_path(struct store *store, const char *folder, uint64_t time, char *to,
+		       size_t size)
 {
 	char name[FOLDER_NAME_MAX];
 	struct store_film *film;
@@ -393,7 +394,7 @@ int store_known_path(struct store *store, const char *host, uint64_t time, char 
 	}
 	pthread_mutex_lock(&store->lock);
 	store->own = hash_bytes(host, strlen(host));
-	err = give_path(store, folder, time, to, size);
+	err = choose_path(store, folder, time, to, size);
 	if (!err)
 		(*vec_last(&store->films))->events = events;
 	pthread_mutex_unlock(&store->lock);
@@ -435,8 +436,8 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 		if (err)
 			return store_note(store, err);
 	}
-	if (!store->is_aside_told)
-		add_failure(&first, store_tell_aside(store, &failed), &failed);
+	if (!store->is_aside_logged)
+		add_failure(&first, store_log_aside(store, &failed), &failed);
 	if (clock_ns() >= store->next_scan) {
 		store->next_scan = clock_ns() + SCAN_NS;
 		add_failure(&first, store_scan(store, &failed), &failed);

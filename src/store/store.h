@@ -44,7 +44,7 @@ struct store_options {
 	 * Is given a sentence about each file that is set aside, passed over or removed from
 	 * aside/; may be null. Any thread.
 	 */
-	void (*tell)(void *context, const char *words);
+	void (*log)(void *context, const char *words);
 	/*
 	 * Reads a film that only the bucket has into an empty file, and checks it; null: there is
 	 * no bucket. Any thread. Those that were read are kept in DIR/cache, cache_max bytes of
@@ -114,12 +114,12 @@ struct store_host {
 void store_host(struct store *store, const char *host, struct store_host *of);
 
 /*
- * Takes a film, a file on the store's file system, which is moved in or, when it is damaged, is
- * removed. Safe on disk when it returns 0; *again: it was taken before. -EBADMSG: it is not a film,
+ * Adds a film, a file on the store's file system, which is moved in or, when it is damaged, is
+ * removed. Safe on disk when it returns 0; *again: it was added before. -EBADMSG: it is not a film,
  * or a damaged one.
  */
-int store_take(struct store *store, const char *path, const struct store_sender *sender,
-	       bool *again, struct fail *why);
+int store_add_film(struct store *store, const char *path, const struct store_sender *sender,
+		   bool *again, struct fail *why);
 
 /*
  * What is to be done regularly, by one thread, about every ten seconds: brings the index up to date

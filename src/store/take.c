@@ -240,8 +240,8 @@ static int keep(struct store *store, const char *path, const struct store_sender
 	return err ? fail_errno(why, store_note(store, err), NULL, "cannot keep the film") : 0;
 }
 
-int store_take(struct store *store, const char *path, const struct store_sender *sender,
-	       bool *again, struct fail *why)
+int store_add_film(struct store *store, const char *path, const struct store_sender *sender,
+		   bool *again, struct fail *why)
 {
 	struct taken taken = {0};
 	struct fail unmarked = {0};

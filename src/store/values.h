@@ -13,12 +13,12 @@ struct store_valued {
 };
 
 /*
- * Gives take() the calls with values of an ask, film by film, in order of their end; a value of
- * take() other than 0 ends it and is returned. *sum: of the answer. Returns 0 or a negative errno
- * with *why filled.
+ * Calls emit() with the calls with values of an ask, film by film, in order of their end; a value
+ * of emit() other than 0 ends it and is returned. *sum: of the answer. Returns 0 or a negative
+ * errno with *why filled.
  */
 int store_values(struct store *store, const struct store_ask *ask, struct store_sum *sum,
-		 int (*take)(void *context, const struct store_valued *one), void *context,
+		 int (*emit)(void *context, const struct store_valued *one), void *context,
 		 struct fail *why);
 
 #endif

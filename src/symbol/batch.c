@@ -134,7 +134,7 @@ bool batch_wants(const struct question *q, const struct symbol_claim *claim)
 	return !q->settled && (!q->name || compare_claims(claim, &q->claim) >= 0);
 }
 
-void batch_take(struct question *q, const struct symbol_claim *claim, char *name)
+void batch_set_name(struct question *q, const struct symbol_claim *claim, char *name)
 {
 	int better = 1;
 
@@ -151,7 +151,7 @@ void batch_take(struct question *q, const struct symbol_claim *claim, char *name
 	q->claim = *claim;
 }
 
-void batch_tell(const struct batch *b, const struct question *q, const struct symbol_name *names,
+void batch_emit(const struct batch *b, const struct question *q, const struct symbol_name *names,
 		size_t count, symbol_found *found, void *context)
 {
 	for (size_t i = 0; i < q->repeats; i++)

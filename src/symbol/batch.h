@@ -57,16 +57,16 @@ size_t batch_find(const struct batch *b, uint64_t address);
 size_t batch_settle(struct batch *b);
 
 /*
- * Gives name, which the caller must have allocated and loses in any case, to a question if it has
+ * Sets name, which the caller must have allocated and loses in any case, for a question if it has
  * no better one.
  */
-void batch_take(struct question *q, const struct symbol_claim *claim, char *name);
+void batch_set_name(struct question *q, const struct symbol_claim *claim, char *name);
 
 /* Whether a claim could win, before its name is read. */
 bool batch_wants(const struct question *q, const struct symbol_claim *claim);
 
 /* Calls found() for all places of a question. */
-void batch_tell(const struct batch *b, const struct question *q, const struct symbol_name *names,
+void batch_emit(const struct batch *b, const struct question *q, const struct symbol_name *names,
 		size_t count, symbol_found *found, void *context);
 
 #endif

@@ -80,8 +80,8 @@ void debug_file_close(struct debug_file *file)
 	*file = (struct debug_file){.fd = -1};
 }
 
-static int take(int fd, const char *root, const char *path, const struct proof *proof,
-		struct debug_file *found)
+static int open_fd(int fd, const char *root, const char *path, const struct proof *proof,
+		   struct debug_file *found)
 {
 	int err;
 
@@ -103,12 +103,12 @@ static int take(int fd, const char *root, const char *path, const struct proof *
 	return err;
 }
 
-int debug_file_take(int fd, const char *path, const uint8_t *build_id, size_t build_id_size,
-		    struct debug_file *found)
+int debug_file_open_fd(int fd, const char *path, const uint8_t *build_id, size_t build_id_size,
+		       struct debug_file *found)
 {
 	const struct proof proof = {.build_id = build_id, .build_id_size = build_id_size};
 
-	return take(fd, "", path, &proof, found);
+	return open_fd(fd, "", path, &proof, found);
 }
 
 /* Tries root/path; -ENOENT if the file is not a candidate for any reason, -ENOMEM. */
@@ -126,7 +126,7 @@ static int try_path(const struct debug_search *s, const char *root, const char *
 		close(fd);
 		return -ENOENT;
 	}
-	err = take(fd, root, path, proof, found);
+	err = open_fd(fd, root, path, proof, found);
 	if (err == -ESTALE)
 		fail(why, -ENOENT, NULL, "%s%s belongs to another file", root, path);
 	if (!err && !is_useful(&found->file)) {

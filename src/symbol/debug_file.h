@@ -49,8 +49,8 @@ int debug_file_find_alternate(const struct debug_search *search, const struct el
 /*
  * Takes fd over if the file behind it has that build id; 0 or a negative errno (fd is closed then).
  */
-int debug_file_take(int fd, const char *path, const uint8_t *build_id, size_t build_id_size,
-		    struct debug_file *found);
+int debug_file_open_fd(int fd, const char *path, const uint8_t *build_id, size_t build_id_size,
+		       struct debug_file *found);
 
 /* All zero bytes are not a closed one: use this, or set fd to -1. */
 void debug_file_close(struct debug_file *file);

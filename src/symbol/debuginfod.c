@@ -235,7 +235,7 @@ int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t build
 	}
 	if (fd < 0)
 		return failed(d, fd, why);
-	fd = debug_file_take(fd, path, build_id, build_id_size, found);
+	fd = debug_file_open_fd(fd, path, build_id, build_id_size, found);
 	free(path);
 	/* a page that a proxy answers with is another file, too */
 	if (fd && fd != -ENOMEM)

@@ -63,8 +63,8 @@ static void read_line(Dwarf_Die *unit, uint64_t address, struct dwarf_place *pla
 	place->line = place->file ? (uint32_t)line : 0;
 }
 
-static void tell(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files,
-		 const struct dwarf_asked *asked)
+static void emit_places(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files,
+			const struct dwarf_asked *asked)
 {
 	struct dwarf_place places[DWARF_PLACES_MAX] = {{0}};
 	Dwarf_Die chain[DWARF_PLACES_MAX]; /* outermost first */
@@ -126,7 +126,7 @@ static int answer_unit(struct reader *r, struct dwarf_asked *asked, size_t count
 			files = NULL;
 	}
 	for (size_t i = 0; i < count; i++)
-		tell(r, &unit, files, &asked[i]);
+		emit_places(r, &unit, files, &asked[i]);
 	return err;
 }
 

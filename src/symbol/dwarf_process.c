@@ -71,7 +71,7 @@ static void work(void *context, int pipe, int err)
 	sandbox_say(pipe, &s.said);
 }
 
-static bool take_answer(struct dwarf_answers *answers, struct bytes *b, size_t count)
+static bool read_answer(struct dwarf_answers *answers, struct bytes *b, size_t count)
 {
 	uint64_t index = bytes_varint(b), places = bytes_varint(b);
 	struct dwarf_answer answer = {.first = answers->place_count};
@@ -101,9 +101,9 @@ static bool take_answer(struct dwarf_answers *answers, struct bytes *b, size_t c
 }
 
 /*
- * Takes what was said up to where it ends in the middle of an answer. Returns the child's result.
+ * Reads what was said up to where it ends in the middle of an answer. Returns the child's result.
  */
-static int take_all(struct dwarf_answers *answers, size_t count)
+static int read_all(struct dwarf_answers *answers, size_t count)
 {
 	struct bytes b = buf_bytes(&answers->text);
 
@@ -115,7 +115,7 @@ static int take_all(struct dwarf_answers *answers, size_t count)
 
 			return b.failed || err > 4095 ? -EBADMSG : -(int)err;
 		}
-		if (what != SAID_ANSWER || !take_answer(answers, &b, count))
+		if (what != SAID_ANSWER || !read_answer(answers, &b, count))
 			break;
 	}
 	return -ECHILD;
@@ -134,7 +134,7 @@ int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count,
 	if (!answers->at)
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
 	err = sandbox_run(keep, 2, limits, files, work, &question, &answers->text);
-	said = take_all(answers, count);
+	said = read_all(answers, count);
 	if (!err)
 		err = said;
 	switch (err) {

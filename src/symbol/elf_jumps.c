@@ -55,7 +55,7 @@ static bool read_jump(const uint8_t *code, size_t size, uint64_t address, uint64
 	return false;
 }
 
-static bool take_export(void *context, const Elf64_Sym *s, struct elf_strings *names)
+static bool add_export(void *context, const Elf64_Sym *s, struct elf_strings *names)
 {
 	struct jumps *jumps = context;
 	const struct elf_section *section;
@@ -94,8 +94,8 @@ static int compare_jumps(const void *a, const void *b)
 	return x->word < y->word ? -1 : x->word > y->word;
 }
 
-/* Gives the target to all functions that leave through the word. */
-static void take_target(struct jumps *jumps, uint64_t word, uint64_t target)
+/* Sets the target of all functions that leave through the word. */
+static void set_target(struct jumps *jumps, uint64_t word, uint64_t target)
 {
 	size_t at = search_first(jumps->list.count, i, jumps->list.at[i].word < word);
 
@@ -155,14 +155,14 @@ static int find_targets(struct jumps *jumps)
 		left -= s->size;
 		for (elf_walk_begin(w, f, s); elf_walk_relocation(w, &r);)
 			if (ELF64_R_TYPE(r.r_info) == ARCH_RELOCATION_RELATIVE)
-				take_target(jumps, r.r_offset, (uint64_t)r.r_addend);
+				set_target(jumps, r.r_offset, (uint64_t)r.r_addend);
 	}
 	free(w);
 	return 0;
 }
 
 /* Names the questions whose functions begin at the jump's target. */
-static int take_name(struct batch *b, const struct jump *jump)
+static int set_name(struct batch *b, const struct jump *jump)
 {
 	const struct symbol_claim claim = {
 		.start = jump->target, .kind = SYMBOL_FUNCTION, .sizeless = true};
@@ -181,7 +181,7 @@ static int take_name(struct batch *b, const struct jump *jump)
 		name = strdup(jump->name);
 		if (!name)
 			return -ENOMEM;
-		batch_take(&b->at[i], &claim, name);
+		batch_set_name(&b->at[i], &claim, name);
 	}
 	return 0;
 }
@@ -193,14 +193,14 @@ int elf_jumps_answer(const struct elf_file *file, struct batch *batch)
 
 	if (file->machine != ARCH_ELF_MACHINE || !file->is_64)
 		return 0;
-	jumps.err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, take_export, &jumps);
+	jumps.err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, add_export, &jumps);
 	if (!jumps.err && jumps.list.count)
 		jumps.err = find_targets(&jumps);
 	if (!jumps.err && jumps.list.count)
 		leave_out_shared(&jumps);
 	vec_foreach (&jumps.list, jump)
 		if (!jumps.err && jump->target)
-			jumps.err = take_name(batch, jump);
+			jumps.err = set_name(batch, jump);
 	vec_foreach (&jumps.list, jump)
 		free(jump->name);
 	count = (int)jumps.list.count;

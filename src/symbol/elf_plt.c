@@ -74,8 +74,8 @@ static int compare_stubs(const void *a, const void *b)
 	return x->by.key < y->by.key ? -1 : x->by.key > y->by.key;
 }
 
-/* Gives the relocation's symbol to all stubs that are known by that key. */
-static void take_relocation(struct stubs *stubs, bool by_number, uint64_t key, uint64_t symbol)
+/* Sets the relocation's symbol for all stubs that are known by that key. */
+static void set_relocation(struct stubs *stubs, bool by_number, uint64_t key, uint64_t symbol)
 {
 	const struct stub wanted = {.by = {by_number, key}};
 	size_t low =
@@ -110,9 +110,9 @@ static int find_relocations(const struct elf_file *f, struct stubs *stubs)
 
 			if (type != ARCH_RELOCATION_JUMP_SLOT && type != ARCH_RELOCATION_GLOB_DAT)
 				continue;
-			take_relocation(stubs, false, r.r_offset, ELF64_R_SYM(r.r_info));
+			set_relocation(stubs, false, r.r_offset, ELF64_R_SYM(r.r_info));
 			if (is_plt)
-				take_relocation(stubs, true, number, ELF64_R_SYM(r.r_info));
+				set_relocation(stubs, true, number, ELF64_R_SYM(r.r_info));
 		}
 	}
 	free(w);
@@ -146,7 +146,7 @@ static int name_stubs(const struct elf_file *f, struct stubs *stubs)
 			err = -ENOMEM;
 			break;
 		}
-		batch_take(stub->question, &claim, text);
+		batch_set_name(stub->question, &claim, text);
 	}
 	free(strings);
 	return err;
@@ -187,7 +187,7 @@ static int list_section(const struct elf_file *f, const struct elf_section *s, s
 	return 0;
 }
 
-static int take_list(const struct stubs *stubs, struct elf_plt_stub **list, size_t *count)
+static int steal_list(const struct stubs *stubs, struct elf_plt_stub **list, size_t *count)
 {
 	*list = calloc(stubs->list.count + 1, sizeof(**list));
 	if (!*list)
@@ -220,7 +220,7 @@ int elf_plt_list(const struct elf_file *file, struct elf_plt_stub **list, size_t
 	if (!err && stubs.list.count)
 		err = find_relocations(file, &stubs);
 	if (!err)
-		err = take_list(&stubs, list, count);
+		err = steal_list(&stubs, list, count);
 	vec_free(&stubs.list);
 	return err;
 }

@@ -98,7 +98,8 @@ static char *read_name(struct pass *p, const Elf64_Sym *s, enum symbol_kind kind
 	return copy;
 }
 
-static int take(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim, size_t i)
+static int match_symbol(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
+			size_t i)
 {
 	struct question *q = &p->batch->at[i];
 	bool no_memory = false;
@@ -108,7 +109,7 @@ static int take(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *c
 		return 0;
 	name = read_name(p, s, claim->kind, &no_memory);
 	if (name)
-		batch_take(q, claim, name);
+		batch_set_name(q, claim, name);
 	return no_memory ? -ENOMEM : 0;
 }
 
@@ -120,20 +121,20 @@ static bool work(struct batch *b)
 	return true;
 }
 
-static int take_sized(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
-		      uint64_t end, size_t first)
+static int match_sized(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
+		       uint64_t end, size_t first)
 {
 	struct batch *b = p->batch;
 	int err = 0;
 
 	for (size_t i = first; i < b->count && b->at[i].address < end && !err; i++)
-		err = work(b) ? take(p, s, claim, i) : -E2BIG;
+		err = work(b) ? match_symbol(p, s, claim, i) : -E2BIG;
 	return err;
 }
 
 /* Questions whose functions begin at the symbol. */
-static int take_sizeless(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
-			 size_t first)
+static int match_sizeless(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
+			  size_t first)
 {
 	struct batch *b = p->batch;
 	int err = 0;
@@ -142,7 +143,7 @@ static int take_sizeless(struct pass *p, const Elf64_Sym *s, const struct symbol
 		if (!work(b))
 			err = -E2BIG;
 		else if (b->at[i].start == s->st_value)
-			err = take(p, s, claim, i);
+			err = match_symbol(p, s, claim, i);
 	}
 	return err;
 }
@@ -194,11 +195,11 @@ static int walk_table(struct pass *p, const struct elf_file *file)
 			continue;
 		put_border(p, s.st_value);
 		if (!s.st_size)
-			err = take_sizeless(p, &s, &claim, first);
+			err = match_sizeless(p, &s, &claim, first);
 		else if (p->starts)
 			put_border(p, end);
 		else
-			err = take_sized(p, &s, &claim, end, first);
+			err = match_sized(p, &s, &claim, end, first);
 	}
 	return err;
 }

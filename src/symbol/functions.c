@@ -58,7 +58,7 @@ static int add(struct listing *l, struct symbol_function *f, const char *name, s
 	return !to->text.failed && vec_push(to, *f) ? 0 : -ENOMEM;
 }
 
-static bool take_symbol(const struct elf_file *f, const Elf64_Sym *s, struct symbol_function *to)
+static bool read_symbol(const struct elf_file *f, const Elf64_Sym *s, struct symbol_function *to)
 {
 	*to = (struct symbol_function){.address = s->st_value, .size = s->st_size};
 	switch (ELF64_ST_TYPE(s->st_info)) {
@@ -102,7 +102,7 @@ static int list_table(struct listing *l, const struct elf_file *f, uint32_t type
 
 		if (l->seen++ > 6 * (size_t)SYMBOL_FUNCTIONS_MAX)
 			err = -E2BIG;
-		if (err || !take_symbol(f, &s, &function))
+		if (err || !read_symbol(f, &s, &function))
 			continue;
 		name = elf_strings_get(strings, s.st_name);
 		version = strstr(name, "@@");
@@ -144,7 +144,7 @@ static int read_strings(struct elf_imports *m, const struct elf_file *f, uint32_
 }
 
 /* Notes the libraries of all versions that the file needs. */
-static void take_needs(struct elf_imports *m, const uint8_t *table, size_t size)
+static void read_needs(struct elf_imports *m, const uint8_t *table, size_t size)
 {
 	uint64_t at = 0;
 	uint32_t left = VERSIONS_MAX;
@@ -240,7 +240,7 @@ static int elf_imports_open(struct elf_imports *m, const struct elf_file *f)
 		}
 		m->library_count = VERSIONS_MAX;
 		if (contents)
-			take_needs(m, contents, needs->size);
+			read_needs(m, contents, needs->size);
 		free(contents);
 	}
 	contents = dynamic ? elf_file_section_contents(f, dynamic, TABLE_MAX) : NULL;
@@ -383,7 +383,7 @@ static int list_debug_data(struct listing *l)
 	return err;
 }
 
-static int take_go(void *context, const struct symbol_function *function, const char *name)
+static int add_go(void *context, const struct symbol_function *function, const char *name)
 {
 	struct symbol_function f = *function;
 
@@ -398,7 +398,7 @@ static int list_go(struct listing *l)
 
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	err = go_symbols_each(&go, take_go, l);
+	err = go_symbols_each(&go, add_go, l);
 	go_symbols_close(&go);
 	return err < 0 ? err : 1;
 }

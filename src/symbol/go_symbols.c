@@ -63,7 +63,7 @@ const char *go_symbols_name(const struct go_symbols *go, uint64_t address)
 }
 
 int go_symbols_each(const struct go_symbols *go,
-		    int (*take)(void *context, const struct symbol_function *function,
+		    int (*emit)(void *context, const struct symbol_function *function,
 				const char *name),
 		    void *context)
 {
@@ -80,7 +80,7 @@ int go_symbols_each(const struct go_symbols *go,
 		function.address = f.start;
 		function.size = f.end - f.start;
 		if (name[0])
-			err = take(context, &function, name);
+			err = emit(context, &function, name);
 	}
 	return err;
 }

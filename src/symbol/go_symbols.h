@@ -35,11 +35,11 @@ size_t go_symbols_places(struct go_symbols *go, uint64_t address, struct go_plac
 const char *go_symbols_name(const struct go_symbols *go, uint64_t address);
 
 /*
- * Calls take() for each function that has a name, in the order of addresses, until it returns not
+ * Calls emit() for each function that has a name, in the order of addresses, until it returns not
  * 0.
  */
 int go_symbols_each(const struct go_symbols *go,
-		    int (*take)(void *context, const struct symbol_function *function,
+		    int (*emit)(void *context, const struct symbol_function *function,
 				const char *name),
 		    void *context);
 

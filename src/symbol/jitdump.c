@@ -127,7 +127,7 @@ void jitdump_forget(struct jitdump *dump)
 	number_again(dump);
 }
 
-static void take(struct jitdump *dump, struct code_entry *entry, uint64_t index)
+static void add_entry(struct jitdump *dump, struct code_entry *entry, uint64_t index)
 {
 	size_t count = dump->code.entries.count;
 
@@ -139,7 +139,7 @@ static void take(struct jitdump *dump, struct code_entry *entry, uint64_t index)
 		map_put(&dump->by_index, index, count);
 }
 
-static void take_load(struct jitdump *dump, const struct load *load, uint64_t offset, uint64_t time)
+static void add_load(struct jitdump *dump, const struct load *load, uint64_t offset, uint64_t time)
 {
 	struct code_entry entry = {
 		.start = load->start,
@@ -152,10 +152,10 @@ static void take_load(struct jitdump *dump, const struct load *load, uint64_t of
 
 	dump->lines = 0;
 	if (load->head.size > sizeof(*load))
-		take(dump, &entry, load->index);
+		add_entry(dump, &entry, load->index);
 }
 
-static void take_move(struct jitdump *dump, const struct move *move, uint64_t time)
+static void add_move(struct jitdump *dump, const struct move *move, uint64_t time)
 {
 	const uint64_t *known = map_get(&dump->by_index, move->index);
 	struct code_entry entry;
@@ -167,7 +167,7 @@ static void take_move(struct jitdump *dump, const struct move *move, uint64_t ti
 		return;
 	entry.start = move->new_start;
 	entry.loaded = time;
-	take(dump, &entry, move->index);
+	add_entry(dump, &entry, move->index);
 }
 
 /* Reads the record at read_to. Returns 1; 0: it is not there as a whole; -ENOEXEC: it is none. */
@@ -202,9 +202,9 @@ static int read_record(struct jitdump *dump, struct window *w, uint64_t end, uin
 	if (record.head.id == RECORD_LINES)
 		dump->lines = dump->read_to;
 	else if (record.head.id == RECORD_LOAD && ours)
-		take_load(dump, &record.load, dump->read_to, time);
+		add_load(dump, &record.load, dump->read_to, time);
 	else if (record.head.id == RECORD_MOVE && ours)
-		take_move(dump, &record.move, time);
+		add_move(dump, &record.move, time);
 	dump->read_to += record.head.size;
 	return 1;
 }

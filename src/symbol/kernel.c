@@ -61,7 +61,7 @@ static char *spell(const char *name, size_t length, const char *module)
 	return text;
 }
 
-static int take_line(void *context, char *line)
+static int parse_line(void *context, char *line)
 {
 	struct kallsyms *k = context;
 	struct symbol_claim claim = {.kind = SYMBOL_FUNCTION};
@@ -100,7 +100,7 @@ static int take_line(void *context, char *line)
 	text = spell(name, strlen(name), module);
 	if (!text)
 		return -ENOMEM;
-	batch_take(&n->best, &claim, text);
+	batch_set_name(&n->best, &claim, text);
 	/* an edge alone is where code ends, not a function */
 	n->code = n->best.claim.kind == SYMBOL_FUNCTION;
 	return 0;
@@ -114,7 +114,7 @@ static int read_kallsyms(struct kallsyms *k, struct fail *why)
 		err = -errno;
 		return fail_errno(why, err, NULL, "/proc/kallsyms");
 	}
-	err = lines_of_fd(fd, UINT64_MAX, take_line, k);
+	err = lines_of_fd(fd, UINT64_MAX, parse_line, k);
 	close(fd);
 	if (err < 0)
 		return fail_errno(why, err, NULL, "reading /proc/kallsyms");
@@ -125,7 +125,7 @@ static int read_kallsyms(struct kallsyms *k, struct fail *why)
 	return 0;
 }
 
-static void tell(const struct kallsyms *k, symbol_found *found, void *context)
+static void emit_names(const struct kallsyms *k, symbol_found *found, void *context)
 {
 	const struct nearest *last = NULL;
 
@@ -138,7 +138,7 @@ static void tell(const struct kallsyms *k, symbol_found *found, void *context)
 		if (!last || !last->code || q->address - last->start >= REACH)
 			continue;
 		name.function = last->best.name;
-		batch_tell(k->batch, q, &name, 1, found, context);
+		batch_emit(k->batch, q, &name, 1, found, context);
 	}
 }
 
@@ -156,7 +156,7 @@ int symbols_of_kernel(struct symbols *symbols, const uint64_t *addresses, size_t
 	err = k.nearest ? read_kallsyms(&k, why)
 			: fail_errno(why, -ENOMEM, NULL, "naming kernel functions");
 	if (!err)
-		tell(&k, found, context);
+		emit_names(&k, found, context);
 	for (size_t i = 0; k.nearest && i < batch.count; i++)
 		free(k.nearest[i].best.name);
 	free(k.nearest);

@@ -10,7 +10,7 @@
 #define LINE_MAX_BYTES (8u << 10)
 #define BUFFER	       (64u << 10)
 
-int lines_of_fd(int fd, uint64_t limit, int (*take)(void *context, char *line), void *context)
+int lines_of_fd(int fd, uint64_t limit, int (*emit)(void *context, char *line), void *context)
 {
 	char *buffer = malloc(BUFFER + 1);
 	size_t held = 0;
@@ -40,7 +40,7 @@ int lines_of_fd(int fd, uint64_t limit, int (*take)(void *context, char *line), 
 			if (newline - (buffer + begin) > LINE_MAX_BYTES)
 				buffer[begin + LINE_MAX_BYTES] = 0;
 			if (!dropping)
-				err = take(context, buffer + begin);
+				err = emit(context, buffer + begin);
 			dropping = false;
 			begin = (size_t)(newline - buffer) + 1;
 		}
@@ -49,14 +49,14 @@ int lines_of_fd(int fd, uint64_t limit, int (*take)(void *context, char *line), 
 		if (held > LINE_MAX_BYTES) {
 			buffer[LINE_MAX_BYTES] = 0;
 			if (!dropping && !err)
-				err = take(context, buffer);
+				err = emit(context, buffer);
 			dropping = true;
 			held = 0;
 		}
 	}
 	if (!err && held && !dropping) {
 		buffer[held] = 0;
-		err = take(context, buffer);
+		err = emit(context, buffer);
 	}
 	free(buffer);
 	return err;

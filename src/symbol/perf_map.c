@@ -30,7 +30,7 @@ static char *parse_line(char *line, uint64_t *start, uint64_t *size)
 	return end + 1;
 }
 
-static void take_line(struct perf_map *map, char *line, uint64_t offset)
+static void add_line(struct perf_map *map, char *line, uint64_t offset)
 {
 	struct code_entry entry = {.record = offset, .loaded = map->read_at};
 
@@ -40,8 +40,8 @@ static void take_line(struct perf_map *map, char *line, uint64_t offset)
 	code_table_add(&map->code, &entry);
 }
 
-/* Takes the lines that end in a buffer that was read from offset. Returns the bytes of them. */
-static size_t take_lines(struct perf_map *map, char *buffer, size_t held, uint64_t offset)
+/* Adds the lines that end in a buffer that was read from offset. Returns the bytes of them. */
+static size_t add_lines(struct perf_map *map, char *buffer, size_t held, uint64_t offset)
 {
 	size_t begin = 0;
 	char *newline;
@@ -51,7 +51,7 @@ static size_t take_lines(struct perf_map *map, char *buffer, size_t held, uint64
 		if (newline - (buffer + begin) > LINE_LIMIT)
 			buffer[begin + LINE_LIMIT] = 0;
 		if (!map->dropping)
-			take_line(map, buffer + begin, offset + begin);
+			add_line(map, buffer + begin, offset + begin);
 		map->dropping = false;
 		begin = (size_t)(newline - buffer) + 1;
 	}
@@ -75,11 +75,11 @@ static int read_lines(struct perf_map *map, int fd, bool last)
 		if (n <= 0)
 			break;
 		held += (size_t)n;
-		taken = take_lines(map, buffer, held, map->read_to);
+		taken = add_lines(map, buffer, held, map->read_to);
 		if (!taken && held > LINE_LIMIT) {
 			buffer[LINE_LIMIT] = 0;
 			if (!map->dropping)
-				take_line(map, buffer, map->read_to);
+				add_line(map, buffer, map->read_to);
 			map->dropping = true;
 			taken = held;
 		}
@@ -89,7 +89,7 @@ static int read_lines(struct perf_map *map, int fd, bool last)
 	}
 	if (!err && last && held && !map->dropping) {
 		buffer[held] = 0;
-		take_line(map, buffer, map->read_to);
+		add_line(map, buffer, map->read_to);
 	}
 	free(buffer);
 	return err;

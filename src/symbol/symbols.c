@@ -559,7 +559,7 @@ static const struct dwarf_place *places_of(const struct lookup *l, size_t index,
 	return places;
 }
 
-static void tell_go(struct lookup *l, const struct question *q, symbol_found *found, void *context)
+static void emit_go(struct lookup *l, const struct question *q, symbol_found *found, void *context)
 {
 	struct symbol_name names[DWARF_PLACES_MAX];
 	struct go_place places[DWARF_PLACES_MAX];
@@ -568,10 +568,10 @@ static void tell_go(struct lookup *l, const struct question *q, symbol_found *fo
 	for (i = 0; i < count; i++)
 		names[i] = (struct symbol_name){places[i].function, places[i].file, places[i].line};
 	if (count)
-		batch_tell(&l->batch, q, names, count, found, context);
+		batch_emit(&l->batch, q, names, count, found, context);
 }
 
-static int tell(struct lookup *l, size_t index, symbol_found *found, void *context)
+static int emit_names(struct lookup *l, size_t index, symbol_found *found, void *context)
 {
 	const struct question *q = &l->batch.at[index];
 	struct symbol_name names[DWARF_PLACES_MAX] = {{0}};
@@ -596,7 +596,7 @@ static int tell(struct lookup *l, size_t index, symbol_found *found, void *conte
 		names[i].line = places ? places[i].line : 0;
 	}
 	if (!err && i == count)
-		batch_tell(&l->batch, q, names, count, found, context);
+		batch_emit(&l->batch, q, names, count, found, context);
 	while (i--)
 		free(owned[i]);
 	return err;
@@ -622,9 +622,9 @@ static int answer(struct lookup *l, symbol_found *found, void *context, struct f
 		err = answer_lines(l, &words);
 	for (size_t i = 0; i < l->batch.count && !err; i++) {
 		if (l->batch.at[i].go)
-			tell_go(l, &l->batch.at[i], found, context);
+			emit_go(l, &l->batch.at[i], found, context);
 		else
-			err = tell(l, i, found, context);
+			err = emit_names(l, i, found, context);
 	}
 	return err ? fail_errno(why, err, NULL, "naming functions of %s",
 				l->image->path ? l->image->path : "an image")

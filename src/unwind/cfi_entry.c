@@ -86,7 +86,7 @@ static bool read_augmentation(struct cfi_cie *cie, const char *letters, struct b
 		return false;
 	cie->augmented = true;
 	length = cfi_uleb(in);
-	data.at = bytes_take(in, length);
+	data.at = bytes_read(in, length);
 	if (!data.at)
 		return false;
 	data = (struct bytes){data.at, data.at + length, false};
@@ -185,7 +185,7 @@ int cfi_read_fde(const struct cfi_section *section, struct cfi_cies *cies, uint6
 	if (!elf_read_pointer(in, fde->cie->encoding, address, &fde->start) ||
 	    !elf_read_pointer(in, fde->cie->encoding & 0x0f, 0, &fde->size))
 		return -EINVAL;
-	if (fde->cie->augmented && !bytes_take(in, cfi_uleb(in)))
+	if (fde->cie->augmented && !bytes_read(in, cfi_uleb(in)))
 		return -EINVAL;
 	fde->instructions = *in;
 	fde->instructions_address = section->address + (uint64_t)(in->at - section->at);

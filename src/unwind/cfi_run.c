@@ -304,7 +304,7 @@ static int signed_cfa_offset(struct run *run, int64_t *offset)
 static int read_expression(struct run *run, struct bytes *expression)
 {
 	uint64_t length = cfi_uleb(&run->in);
-	const uint8_t *at = bytes_take(&run->in, length);
+	const uint8_t *at = bytes_read(&run->in, length);
 
 	*expression = (struct bytes){at, at ? at + length : NULL, false};
 	return at ? 0 : -EINVAL;

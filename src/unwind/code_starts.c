@@ -174,7 +174,7 @@ static void find_all(struct sweep *s)
 	}
 }
 
-static int tell(const struct sweep *s, code_functions *functions)
+static int emit_functions(const struct sweep *s, code_functions *functions)
 {
 	size_t start = 0, at;
 	bool any = false;
@@ -203,7 +203,7 @@ int code_starts_add(const struct code_starts_of *of, code_functions *functions)
 			s.marks[of->known[i] - of->address] = FORCED;
 	find_called(&s);
 	find_all(&s);
-	err = tell(&s, functions);
+	err = emit_functions(&s, functions);
 	free(s.marks);
 	return err;
 }

@@ -28,7 +28,7 @@ struct search {
 	struct asked *asked;  /* sorted, and one more as the end */
 	size_t count, left;
 	unwind_function_found *found;
-	void (*take)(void *context, uint64_t start,
+	void (*emit)(void *context, uint64_t start,
 		     uint64_t size); /* all that there are; else null */
 	void *context;
 };
@@ -108,14 +108,14 @@ static void search_section(struct search *s, const struct elf_part *part, bool d
 	if (!part->at)
 		return;
 	s->cies = (struct cfi_cies){0};
-	while ((s->left || s->take) && budget_step(&s->image.budget, 1) &&
+	while ((s->left || s->emit) && budget_step(&s->image.budget, 1) &&
 	       cfi_next(&section, &offset, &at) > 0) {
 		if (cfi_read_fde(&section, &s->cies, at, &fde))
 			continue;
-		if (!s->take)
+		if (!s->emit)
 			find_in(s, &fde);
 		else if (is_function(s, &fde))
-			s->take(s->context, fde.start, fde.size);
+			s->emit(s->context, fde.start, fde.size);
 	}
 }
 
@@ -161,10 +161,10 @@ int unwind_functions_of_memory(const void *image, size_t size, const uint64_t *a
 	return err;
 }
 
-int unwind_each_function_of_file(int fd, void (*take)(void *context, uint64_t start, uint64_t size),
+int unwind_each_function_of_file(int fd, void (*emit)(void *context, uint64_t start, uint64_t size),
 				 void *context, struct fail *why)
 {
-	struct search s = {.take = take, .context = context};
+	struct search s = {.emit = emit, .context = context};
 	int err = elf_image_open_file(&s.image, fd, why);
 
 	if (!err)
@@ -174,10 +174,10 @@ int unwind_each_function_of_file(int fd, void (*take)(void *context, uint64_t st
 }
 
 int unwind_each_function_of_memory(const void *image, size_t size,
-				   void (*take)(void *context, uint64_t start, uint64_t size),
+				   void (*emit)(void *context, uint64_t start, uint64_t size),
 				   void *context, struct fail *why)
 {
-	struct search s = {.take = take, .context = context};
+	struct search s = {.emit = emit, .context = context};
 	int err = elf_image_open_memory(&s.image, image, size, why);
 
 	if (!err)

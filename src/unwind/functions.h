@@ -30,13 +30,13 @@ int unwind_functions_of_memory(const void *image, size_t size, const uint64_t *a
 			       struct fail *why);
 
 /*
- * Calls take() with each function of the image, in the order in which the first that covers an
+ * Calls emit() with each function of the image, in the order in which the first that covers an
  * address counts.
  */
-int unwind_each_function_of_file(int fd, void (*take)(void *context, uint64_t start, uint64_t size),
+int unwind_each_function_of_file(int fd, void (*emit)(void *context, uint64_t start, uint64_t size),
 				 void *context, struct fail *why);
 int unwind_each_function_of_memory(const void *image, size_t size,
-				   void (*take)(void *context, uint64_t start, uint64_t size),
+				   void (*emit)(void *context, uint64_t start, uint64_t size),
 				   void *context, struct fail *why);
 
 #endif

@@ -105,7 +105,7 @@ static uint64_t find_save(struct writing *w, uint64_t from, uint64_t until, int3
 	if (from && from <= w->size && arch_go_pushed_fp(w->code + from) &&
 	    distance == w->distance + 8 && fits(-(int64_t)distance - 8)) {
 		w->fp_at = -distance - 8;
-		if (arch_go_takes_fp(w->code + from, w->size - from))
+		if (arch_go_sets_fp(w->code + from, w->size - from))
 			w->frame = distance + 8;
 		return from;
 	}
@@ -153,7 +153,7 @@ static uint64_t find_switch(const struct writing *w, uint64_t size)
 }
 
 /* From where the stack may be another one. */
-static int tell_switched(struct writing *w, uint64_t from, uint64_t until, int32_t distance)
+static int add_switched(struct writing *w, uint64_t from, uint64_t until, int32_t distance)
 {
 	struct unwind_rule rule = {.cfa = w->afterwards, .saved = UNWIND_SAVED_LOST};
 	int32_t displacement;
@@ -185,7 +185,7 @@ static int tell_switched(struct writing *w, uint64_t from, uint64_t until, int32
 }
 
 /* One value of the table. */
-static int tell_value(struct writing *w, const struct go_values *v)
+static int add_value(struct writing *w, const struct go_values *v)
 {
 	static const struct unwind_rule unsupported = {.cfa = UNWIND_CFA_UNSUPPORTED};
 	struct unwind_rule rule;
@@ -203,13 +203,13 @@ static int tell_value(struct writing *w, const struct go_values *v)
 		err = add_row(w, saved, &rule);
 	}
 	if (!err && v->until > w->switched)
-		err = tell_switched(w, v->from > w->switched ? v->from : w->switched, v->until,
-				    v->value);
+		err = add_switched(w, v->from > w->switched ? v->from : w->switched, v->until,
+				   v->value);
 	w->distance = v->value;
 	return err;
 }
 
-static int tell_only(struct writing *w, uint8_t cfa)
+static int add_only(struct writing *w, uint8_t cfa)
 {
 	struct unwind_rule rule = {.cfa = cfa};
 
@@ -242,9 +242,9 @@ int go_rules(struct go_table *t, const struct go_function *f, struct go_code *co
 	if (!f->pcsp)
 		return 0;
 	if (go_is_signal_return(t, f))
-		return tell_only(&w, UNWIND_CFA_SIGNAL);
+		return add_only(&w, UNWIND_CFA_SIGNAL);
 	if (f->flags & GO_TOP_FRAME && !is_handler(name))
-		return tell_only(&w, UNWIND_CFA_END);
+		return add_only(&w, UNWIND_CFA_END);
 	w.size = wanted < size ? wanted : size;
 	w.code = code_of(t, code, f->start, w.size);
 	if (!w.code)
@@ -255,7 +255,7 @@ int go_rules(struct go_table *t, const struct go_function *f, struct go_code *co
 	}
 	go_values_begin(&v, t, f->pcsp);
 	while (!err && go_values_next(&v) && v.from < size)
-		err = tell_value(&w, &v);
+		err = add_value(&w, &v);
 	if (!err && size - v.until > PADDING_MAX && v.until < size)
 		err = add_row(&w, v.until, &(struct unwind_rule){.cfa = UNWIND_CFA_UNSUPPORTED});
 	return err;

@@ -24,7 +24,7 @@ struct change {
 };
 
 /* Where a page that was packed is filled anew. */
-struct retold {
+struct rewritten {
 	const struct change *change;
 	struct pages pages;
 	uint64_t start; /* of the page */
@@ -32,15 +32,15 @@ struct retold {
 };
 
 /* From start up to end, in the block, something was left out: what is guessed there, or no rule. */
-static int tell_guesses(struct retold *r, uint64_t start, uint64_t end)
+static int add_guesses(struct rewritten *r, uint64_t start, uint64_t end)
 {
 	const struct guesses *guesses = r->change->guesses;
 	size_t i = guesses ? search_first(guesses->count, j, guesses->at[j].address <= start) : 0;
 	int err;
 
-	err = pages_tell(&r->pages, start, i ? &guesses->at[i - 1].rule : &none);
+	err = pages_add(&r->pages, start, i ? &guesses->at[i - 1].rule : &none);
 	for (; !err && guesses && i < guesses->count && guesses->at[i].address < end; i++)
-		err = pages_tell(&r->pages, guesses->at[i].address, &guesses->at[i].rule);
+		err = pages_add(&r->pages, guesses->at[i].address, &guesses->at[i].rule);
 	return err;
 }
 
@@ -52,35 +52,35 @@ static uint64_t within(const struct change *c, uint64_t address)
 }
 
 /* From start up to end something was left out. Outside of the block it still is. */
-static int tell_left_out(struct retold *r, uint64_t start, uint64_t end,
-			 const struct unwind_rule *rule)
+static int add_left_out(struct rewritten *r, uint64_t start, uint64_t end,
+			const struct unwind_rule *rule)
 {
 	const uint64_t from = within(r->change, start), to = within(r->change, end);
 	int err = 0;
 
 	if (from >= to)
-		return pages_tell(&r->pages, start, rule);
+		return pages_add(&r->pages, start, rule);
 	r->any = true;
 	if (start < from)
-		err = pages_tell(&r->pages, start, rule);
+		err = pages_add(&r->pages, start, rule);
 	if (!err)
-		err = tell_guesses(r, from, to);
+		err = add_guesses(r, from, to);
 	if (!err && to < end)
-		err = pages_tell(&r->pages, to, rule);
+		err = pages_add(&r->pages, to, rule);
 	return err;
 }
 
 /* The rule holds from pc up to next, both within the page. */
-static int tell_again(struct retold *r, uint32_t pc, uint32_t next, struct unwind_rule rule)
+static int add_again(struct rewritten *r, uint32_t pc, uint32_t next, struct unwind_rule rule)
 {
 	rule.until = 0;
 	if (rule.cfa == UNWIND_CFA_LATER)
-		return tell_left_out(r, r->start + pc, r->start + next, &rule);
-	return pages_tell(&r->pages, r->start + pc, &rule);
+		return add_left_out(r, r->start + pc, r->start + next, &rule);
+	return pages_add(&r->pages, r->start + pc, &rule);
 }
 
 /* A row is a run of rules. */
-static int tell_row(struct retold *r, const struct unwind_row *row, uint32_t next)
+static int add_row(struct rewritten *r, const struct unwind_row *row, uint32_t next)
 {
 	const struct unwind_rule *rule = &r->change->rule_memory[row->rule];
 	uint32_t pc = row->pc, end;
@@ -88,7 +88,7 @@ static int tell_row(struct retold *r, const struct unwind_row *row, uint32_t nex
 
 	do {
 		end = rule->until ? row->pc + (uint32_t)rule->until : next;
-		err = tell_again(r, pc, end < next ? end : next, *rule);
+		err = add_again(r, pc, end < next ? end : next, *rule);
 		pc = end;
 	} while (!err && rule++->until && pc < next);
 	return err;
@@ -101,13 +101,13 @@ static int tell_row(struct retold *r, const struct unwind_row *row, uint32_t nex
 static int change_page(const struct change *c, uint64_t number, const struct unwind_page *from,
 		       struct unwind_page *to)
 {
-	struct retold r = {.change = c, .start = number << UNWIND_PAGE_SHIFT};
+	struct rewritten r = {.change = c, .start = number << UNWIND_PAGE_SHIFT};
 	const struct unwind_row *rows = unwind_pool_at(c->pool, from->rows);
 	int err = 0;
 
 	pages_begin(&r.pages, r.start, c->pool, c->rules);
 	for (uint32_t i = 0; rows && !err && i < from->count; i++)
-		err = tell_row(&r, &rows[i], i + 1 < from->count ? rows[i + 1].pc : PAGE_BYTES);
+		err = add_row(&r, &rows[i], i + 1 < from->count ? rows[i + 1].pc : PAGE_BYTES);
 	if (!err)
 		err = r.any ? pages_end_one(&r.pages, to) : -ENODATA;
 	if (err)
@@ -121,7 +121,7 @@ static int put_directory(struct unwind_pool *pool, struct unwind_table *table,
 {
 	const uint32_t words = table->pages * (uint32_t)(sizeof(*pages) / 4);
 	const struct unwind_page *old = unwind_pool_at(pool, table->directory);
-	uint32_t reference = unwind_pool_take(pool, words);
+	uint32_t reference = unwind_pool_get(pool, words);
 
 	if (!reference)
 		return -ENOSPC;
@@ -130,9 +130,9 @@ static int put_directory(struct unwind_pool *pool, struct unwind_table *table,
 		if (old[i].rows == pages[i].rows)
 			continue;
 		table->rows += pages[i].count - old[i].count;
-		unwind_pool_give(pool, old[i].rows, old[i].count);
+		unwind_pool_put(pool, old[i].rows, old[i].count);
 	}
-	unwind_pool_give(pool, table->directory, words);
+	unwind_pool_put(pool, table->directory, words);
 	table->directory = reference;
 	return 0;
 }
@@ -157,7 +157,7 @@ static int change_table(const struct change *c, struct unwind_table *table, uint
 		err = any ? put_directory(c->pool, table, pages) : -ENOENT;
 	for (uint32_t i = first; pages && err && i < first + count; i++)
 		if (pages[i].rows != old[i].rows)
-			unwind_pool_give(c->pool, pages[i].rows, pages[i].count);
+			unwind_pool_put(c->pool, pages[i].rows, pages[i].count);
 	free(pages);
 	return err;
 }

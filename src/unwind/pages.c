@@ -86,7 +86,7 @@ static int finish_page(struct pages *pages)
 		if (page.count > pages->words_left)
 			return -ENOSPC;
 		pages->words_left -= page.count;
-		page.rows = unwind_pool_take(pages->pool, page.count);
+		page.rows = unwind_pool_get(pages->pool, page.count);
 		if (!page.rows)
 			return -ENOSPC;
 		memcpy(unwind_pool_at(pages->pool, page.rows), pages->packed,
@@ -115,7 +115,7 @@ static int put_row(struct pages *pages, uint16_t pc, const struct unwind_rule *r
 	return 0;
 }
 
-int pages_tell(struct pages *pages, uint64_t address, const struct unwind_rule *rule)
+int pages_add(struct pages *pages, uint64_t address, const struct unwind_rule *rule)
 {
 	uint64_t page = address >> UNWIND_PAGE_SHIFT;
 	int err = 0;
@@ -171,7 +171,7 @@ int pages_end(struct pages *pages, uint32_t *directory, uint32_t *count)
 	if (!*count)
 		goto out;
 	words = *count * sizeof(*pages->directory.at) / 4;
-	*directory = unwind_pool_take(pages->pool, (uint32_t)words);
+	*directory = unwind_pool_get(pages->pool, (uint32_t)words);
 	if (!*directory)
 		return -ENOSPC;
 	memcpy(unwind_pool_at(pages->pool, *directory), pages->directory.at, words * 4);
@@ -183,6 +183,6 @@ out:
 void pages_drop(struct pages *pages)
 {
 	vec_foreach (&pages->directory, page)
-		unwind_pool_give(pages->pool, page->rows, page->count);
+		unwind_pool_put(pages->pool, page->rows, page->count);
 	free_memory(pages);
 }

@@ -42,7 +42,7 @@ void pages_begin(struct pages *pages, uint64_t address, struct unwind_pool *pool
  * From address on rule holds (its until is 0). Addresses only go up; the same one again replaces.
  * Less than PAGES_MAX pages behind the first. 0, -ENOMEM or -ENOSPC (the pool is full).
  */
-int pages_tell(struct pages *pages, uint64_t address, const struct unwind_rule *rule);
+int pages_add(struct pages *pages, uint64_t address, const struct unwind_rule *rule);
 
 /*
  * Completes the last page and puts the directory into the pool: *directory is its reference, 0 if

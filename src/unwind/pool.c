@@ -107,7 +107,7 @@ static bool make_chunk(struct unwind_pool *pool, uint32_t n)
 }
 
 /* The first word of words free ones in the chunk, or -1. */
-static int64_t take_from(struct chunk *c, uint32_t words)
+static int64_t get_from(struct chunk *c, uint32_t words)
 {
 	uint32_t most = 0, start;
 	struct span *s;
@@ -134,7 +134,7 @@ found:
 	return start;
 }
 
-uint32_t unwind_pool_take(struct unwind_pool *pool, uint32_t words)
+uint32_t unwind_pool_get(struct unwind_pool *pool, uint32_t words)
 {
 	bool can_make = true;
 	uint32_t n;
@@ -159,7 +159,7 @@ uint32_t unwind_pool_take(struct unwind_pool *pool, uint32_t words)
 			continue;
 		if (!vec_reserve(&c->free, (size_t)c->live + 2))
 			return 0;
-		start = take_from(c, words);
+		start = get_from(c, words);
 		if (start < 0)
 			continue;
 		c->live++;
@@ -170,7 +170,7 @@ uint32_t unwind_pool_take(struct unwind_pool *pool, uint32_t words)
 	return 0;
 }
 
-void unwind_pool_give(struct unwind_pool *pool, uint32_t reference, uint32_t words)
+void unwind_pool_put(struct unwind_pool *pool, uint32_t reference, uint32_t words)
 {
 	if (!reference || !words)
 		return;

@@ -31,15 +31,15 @@ void unwind_pool_free(struct unwind_pool *pool);
  * words consecutive words in one chunk; returns their reference, or 0: over the limit, larger than
  * a chunk, or out of memory. Reference 0 itself is never handed out.
  */
-uint32_t unwind_pool_take(struct unwind_pool *pool, uint32_t words);
+uint32_t unwind_pool_get(struct unwind_pool *pool, uint32_t words);
 
 /*
- * Gives them back: the same reference and number. The memory is used again only after
+ * Puts them back: the same reference and number. The memory is used again only after
  * unwind_pool_settle(), since the kernel side may still be reading it.
  */
-void unwind_pool_give(struct unwind_pool *pool, uint32_t reference, uint32_t words);
+void unwind_pool_put(struct unwind_pool *pool, uint32_t reference, uint32_t words);
 
-/* To be called when no walk that began before the last unwind_pool_give() can still run. */
+/* To be called when no walk that began before the last unwind_pool_put() can still run. */
 void unwind_pool_settle(struct unwind_pool *pool);
 
 /* Whether something waits for unwind_pool_settle(). */

@@ -231,7 +231,7 @@ static bool claim_roots(struct reading *r, const struct piece *p)
 	int32_t distance;
 
 	for (at = p->at; at < end; at++) {
-		size = (uint32_t)shape_takes_address(r->code + at, end - at, &distance);
+		size = (uint32_t)shape_loads_address(r->code + at, end - at, &distance);
 		if (!size)
 			continue;
 		if (!find_place(r, p->address + (at - p->at) + size + (uint64_t)(int64_t)distance,
@@ -445,7 +445,7 @@ static bool read_all(struct reading *r, struct elf_image *image)
 }
 
 /* The states become rules, up to the end of each piece. */
-static bool tell(const struct reading *r, struct guesses *guesses)
+static bool add_rules(const struct reading *r, struct guesses *guesses)
 {
 	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
 
@@ -489,7 +489,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Code that was left out is read once a stack leads there. */
-static bool tell_left_out(const struct reading *r, struct guesses *guesses)
+static bool add_left_out(const struct reading *r, struct guesses *guesses)
 {
 	static const struct unwind_rule later = {.cfa = UNWIND_CFA_LATER};
 	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
@@ -511,9 +511,9 @@ static bool tell_left_out(const struct reading *r, struct guesses *guesses)
 	return true;
 }
 
-static int read_and_tell(struct reading *r, struct elf_image *image, struct guesses *guesses)
+static int read_and_add(struct reading *r, struct elf_image *image, struct guesses *guesses)
 {
-	return !r->size || (read_all(r, image) && tell(r, guesses)) ? 0 : -ENOMEM;
+	return !r->size || (read_all(r, image) && add_rules(r, guesses)) ? 0 : -ENOMEM;
 }
 
 int synthesize(struct elf_image *image, const struct code_gap *gaps, size_t count,
@@ -524,8 +524,8 @@ int synthesize(struct elf_image *image, const struct code_gap *gaps, size_t coun
 
 	err = reading_open(&r, image, gaps, count);
 	if (!err)
-		err = read_and_tell(&r, image, guesses);
-	if (!err && !tell_left_out(&r, guesses))
+		err = read_and_add(&r, image, guesses);
+	if (!err && !add_left_out(&r, guesses))
 		err = -ENOMEM;
 	reading_close(&r);
 	return err;
@@ -539,7 +539,7 @@ int synthesize_part(struct elf_image *image, const struct code_gap *gaps, size_t
 
 	err = reading_open_part(&r, image, gaps, count, part);
 	if (!err)
-		err = read_and_tell(&r, image, guesses);
+		err = read_and_add(&r, image, guesses);
 	reading_close(&r);
 	return err;
 }

@@ -230,16 +230,16 @@ static int add_entry(struct build *b)
 	return 0;
 }
 
-static int tell_rows(struct build *b, const struct function *f)
+static int add_rows(struct build *b, const struct function *f)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < b->rows.count; i++)
-		err = pages_tell(&b->pages, f->start + b->rows.at[i].offset, &b->rows.at[i].rule);
+		err = pages_add(&b->pages, f->start + b->rows.at[i].offset, &b->rows.at[i].rule);
 	return err;
 }
 
-static int tell_go_function(struct build *b, const struct function *f)
+static int add_go_function(struct build *b, const struct function *f)
 {
 	struct go_function go;
 	int err;
@@ -250,7 +250,7 @@ static int tell_go_function(struct build *b, const struct function *f)
 		return -E2BIG;
 	err = go_rules(&b->go, &go, b->go_code, &b->rows);
 	b->table->fdes += !err;
-	return err ? err : tell_rows(b, f);
+	return err ? err : add_rows(b, f);
 }
 
 /* More than such a function has. */
@@ -278,8 +278,8 @@ static bool begins_a_stack(const struct build *b, const struct function *f, uint
 	return !bytes_left(&fde.instructions);
 }
 
-/* Tells the rules of one function. */
-static int tell_function(struct build *b, const struct function *f)
+/* Adds the rules of one function. */
+static int add_function(struct build *b, const struct function *f)
 {
 	static const struct unwind_rule end = {.cfa = UNWIND_CFA_END};
 	static const struct unwind_rule unsupported = {.cfa = UNWIND_CFA_UNSUPPORTED};
@@ -288,19 +288,19 @@ static int tell_function(struct build *b, const struct function *f)
 	int err;
 
 	if (f->where == AT_ENTRY)
-		return pages_tell(&b->pages, f->start, &end);
+		return pages_add(&b->pages, f->start, &end);
 	if (f->where & IN_GO_TABLE)
-		return tell_go_function(b, f);
+		return add_go_function(b, f);
 	err = cfi_read_fde(&b->sections[debug_frame], &b->cies[debug_frame], f->where & ~WHERE,
 			   &fde);
 	if (err) /* it could be read when it was listed */
-		return pages_tell(&b->pages, f->start, &unsupported);
+		return pages_add(&b->pages, f->start, &unsupported);
 	if (!budget_step(&b->image.budget, 1 + bytes_left(&fde.instructions)))
 		return -E2BIG;
 	err = cfi_run(&fde, &b->rows);
 	b->table->fdes += !err;
 	b->table->refused += err == -EINVAL;
-	return err && err != -EINVAL ? err : tell_rows(b, f);
+	return err && err != -EINVAL ? err : add_rows(b, f);
 }
 
 static bool is_too_far(const struct build *b, uint64_t address)
@@ -308,20 +308,20 @@ static bool is_too_far(const struct build *b, uint64_t address)
 	return (address >> UNWIND_PAGE_SHIFT) - b->pages.first_page >= PAGES_MAX;
 }
 
-/* Tells what is guessed of the code between two functions. */
-static int tell_gap(struct build *b, uint64_t start, uint64_t end)
+/* Adds what is guessed of the code between two functions. */
+static int add_gap(struct build *b, uint64_t start, uint64_t end)
 {
 	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
 	int err;
 
-	err = pages_tell(&b->pages, start, &none);
+	err = pages_add(&b->pages, start, &none);
 	for (; !err && b->guess < b->guesses.count; b->guess++) {
 		const struct guess *g = &b->guesses.at[b->guess];
 
 		if (g->address >= end)
 			break;
 		if (g->address >= start && !is_too_far(b, g->address))
-			err = pages_tell(&b->pages, g->address, &g->rule);
+			err = pages_add(&b->pages, g->address, &g->rule);
 	}
 	return err;
 }
@@ -336,7 +336,7 @@ static uint64_t first_address(const struct build *b)
 	return first;
 }
 
-static int tell_all(struct build *b)
+static int add_all(struct build *b)
 {
 	static const struct unwind_rule root = {.cfa = UNWIND_CFA_END};
 	uint64_t end = first_address(b);
@@ -351,15 +351,15 @@ static int tell_all(struct build *b)
 		}
 		first = begins_a_stack(b, f, end);
 		if (f->start - end > PADDING_MAX)
-			err = tell_gap(b, end, f->start - first);
+			err = add_gap(b, end, f->start - first);
 		if (!err)
-			err = first ? pages_tell(&b->pages, f->start - 1, &root)
-				    : tell_function(b, f);
+			err = first ? pages_add(&b->pages, f->start - 1, &root)
+				    : add_function(b, f);
 		if (err)
 			return err;
 		end = function_end(f);
 	}
-	return tell_gap(b, end, UINT64_MAX);
+	return add_gap(b, end, UINT64_MAX);
 }
 
 static struct cfi_section section_of(const struct elf_part *part, bool debug_frame)
@@ -458,7 +458,7 @@ static int build(struct build *b, struct unwind_pool *pool, struct unwind_rules 
 		goto out;
 	pages_begin(&b->pages, first_address(b), pool, rules);
 	table->first_page = (uint32_t)b->pages.first_page;
-	err = tell_all(b);
+	err = add_all(b);
 	if (!err)
 		err = pages_end(&b->pages, &table->directory, &table->pages);
 	if (err)
@@ -541,10 +541,10 @@ void unwind_table_drop(struct unwind_table *table, struct unwind_pool *pool)
 	uint32_t i;
 
 	for (i = 0; pages && i < table->pages; i++)
-		unwind_pool_give(pool, pages[i].rows, pages[i].count);
+		unwind_pool_put(pool, pages[i].rows, pages[i].count);
 	if (pages)
-		unwind_pool_give(pool, table->directory,
-				 table->pages * (uint32_t)(sizeof(*pages) / 4));
+		unwind_pool_put(pool, table->directory,
+				table->pages * (uint32_t)(sizeof(*pages) / 4));
 	*table = (struct unwind_table){0};
 }
 

@@ -59,7 +59,7 @@ int unwind_table_for_leaf(int fd, const uint64_t *leaf, struct unwind_pool *pool
  */
 int unwind_table_gaps(int fd, struct gaps *gaps);
 
-/* Gives the table's memory back to the pool and zeroes it. */
+/* Puts the table's memory back into the pool and zeroes it. */
 void unwind_table_drop(struct unwind_table *table, struct unwind_pool *pool);
 
 /* Bytes that the table takes in the pool. */

@@ -32,7 +32,7 @@ bool arch_go_pushed_fp(const uint8_t *code)
 }
 
 /* mov %rsp, %rbp */
-bool arch_go_takes_fp(const uint8_t *code, size_t left)
+bool arch_go_sets_fp(const uint8_t *code, size_t left)
 {
 	return left >= 3 && !memcmp(code, "\x48\x89\xe5", 3);
 }

@@ -386,7 +386,7 @@ static uint8_t kind_of_sum(unsigned int operation)
 }
 
 /* Operands that ModRM says, in the order that the second bit of the opcode says. */
-static void take_both(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
+static void decode_both(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
 {
 	const uint8_t size = size_of(isa);
 	struct insn_operand rm = rm_operand(isa, size), reg = in_register(reg_of(isa), size);
@@ -396,7 +396,7 @@ static void take_both(struct insn *insn, const struct isa_insn *isa, uint8_t kin
 	insn->from = isa->opcode & 2 ? rm : reg;
 }
 
-static void take_number(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
+static void decode_number(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
 {
 	insn->kind = kind;
 	insn->to = rm_operand(isa, size_of(isa));
@@ -404,7 +404,7 @@ static void take_number(struct insn *insn, const struct isa_insn *isa, uint8_t k
 }
 
 /* rax or its lower part, and a number */
-static void take_accumulator(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
+static void decode_accumulator(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
 {
 	const uint8_t size = isa->opcode & 1 ? size_of(isa) : 1;
 
@@ -413,7 +413,7 @@ static void take_accumulator(struct insn *insn, const struct isa_insn *isa, uint
 	insn->from = number(isa, size);
 }
 
-static void take_stack(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
+static void decode_stack(struct insn *insn, const struct isa_insn *isa, uint8_t kind)
 {
 	insn->kind = kind;
 	insn->is_short = isa->prefixes & ISA_PREFIX_66;
@@ -425,11 +425,11 @@ static void look_at_one_byte(struct insn *insn, const struct isa_insn *isa)
 	const uint8_t o = isa->opcode;
 
 	if (o < 0x40 && (o & 7) < 4) {
-		take_both(insn, isa, kind_of_sum(o >> 3));
+		decode_both(insn, isa, kind_of_sum(o >> 3));
 		return;
 	}
 	if (o >= 0x50 && o <= 0x5f) {
-		take_stack(insn, isa, o < 0x58 ? INSN_PUSH : INSN_POP);
+		decode_stack(insn, isa, o < 0x58 ? INSN_PUSH : INSN_POP);
 		insn->to = in_register(opcode_register(isa), 8);
 		return;
 	}
@@ -442,39 +442,39 @@ static void look_at_one_byte(struct insn *insn, const struct isa_insn *isa)
 	switch (o) {
 	case 0x3c:
 	case 0x3d:
-		take_accumulator(insn, isa, INSN_COMPARE);
+		decode_accumulator(insn, isa, INSN_COMPARE);
 		break;
 	case 0x68:
 	case 0x6a:
 	case 0x9c:
-		take_stack(insn, isa, INSN_PUSH);
+		decode_stack(insn, isa, INSN_PUSH);
 		break;
 	case 0x80:
 	case 0x81:
 	case 0x83:
-		take_number(insn, isa, kind_of_sum(group(isa)));
+		decode_number(insn, isa, kind_of_sum(group(isa)));
 		break;
 	case 0x84:
 	case 0x85:
-		take_both(insn, isa, INSN_TEST);
+		decode_both(insn, isa, INSN_TEST);
 		break;
 	case 0x88:
 	case 0x89:
 	case 0x8a:
 	case 0x8b:
-		take_both(insn, isa, INSN_MOVE);
+		decode_both(insn, isa, INSN_MOVE);
 		break;
 	case 0x8c: /* of a segment's register */
 		insn->kind = INSN_MOVE;
 		insn->to = rm_operand(isa, size_of(isa));
 		break;
 	case 0x8d:
-		take_both(insn, isa, INSN_LEA);
+		decode_both(insn, isa, INSN_LEA);
 		insn->to = in_register(reg_of(isa), size_of(isa));
 		insn->from = rm_operand(isa, size_of(isa));
 		break;
 	case 0x8f:
-		take_stack(insn, isa, INSN_POP);
+		decode_stack(insn, isa, INSN_POP);
 		insn->to = rm_operand(isa, 8);
 		break;
 	case 0x90:
@@ -482,16 +482,16 @@ static void look_at_one_byte(struct insn *insn, const struct isa_insn *isa)
 			insn->kind = INSN_NOP;
 		break;
 	case 0x9d:
-		take_stack(insn, isa, INSN_POP);
+		decode_stack(insn, isa, INSN_POP);
 		break;
 	case 0xa8:
 	case 0xa9:
-		take_accumulator(insn, isa, INSN_TEST);
+		decode_accumulator(insn, isa, INSN_TEST);
 		break;
 	case 0xc6:
 	case 0xc7:
 		if (!group(isa))
-			take_number(insn, isa, INSN_MOVE);
+			decode_number(insn, isa, INSN_MOVE);
 		break;
 	case 0xc9:
 		insn->kind = INSN_LEAVE;
@@ -499,12 +499,12 @@ static void look_at_one_byte(struct insn *insn, const struct isa_insn *isa)
 	case 0xf6:
 	case 0xf7:
 		if (group(isa) < 2)
-			take_number(insn, isa, INSN_TEST);
+			decode_number(insn, isa, INSN_TEST);
 		break;
 	case 0xff:
 		if (group(isa) != 6)
 			break;
-		take_stack(insn, isa, INSN_PUSH);
+		decode_stack(insn, isa, INSN_PUSH);
 		insn->to = rm_operand(isa, 8);
 		break;
 	}
@@ -521,11 +521,11 @@ static void look_at_two_bytes(struct insn *insn, const struct isa_insn *isa)
 		break;
 	case 0xa0: /* fs, gs */
 	case 0xa8:
-		take_stack(insn, isa, INSN_PUSH);
+		decode_stack(insn, isa, INSN_PUSH);
 		break;
 	case 0xa1:
 	case 0xa9:
-		take_stack(insn, isa, INSN_POP);
+		decode_stack(insn, isa, INSN_POP);
 		break;
 	}
 }

@@ -82,7 +82,7 @@ static int64_t number(struct reader *r, unsigned int size)
 	return (int64_t)value;
 }
 
-static bool take_prefix(struct isa_insn *insn, uint8_t byte)
+static bool read_prefix(struct isa_insn *insn, uint8_t byte)
 {
 	switch (byte) {
 	case 0x66:
@@ -173,7 +173,7 @@ static bool read_operands(struct reader *r, struct isa_insn *insn, char what)
 }
 
 /* The prefix that the lowest two bits of a VEX or EVEX prefix's last byte but one stand for. */
-static void take_pp(struct isa_insn *insn, uint8_t byte)
+static void read_pp(struct isa_insn *insn, uint8_t byte)
 {
 	static const uint16_t prefixes[] = {0, ISA_PREFIX_66, ISA_PREFIX_F3, ISA_PREFIX_F2};
 
@@ -206,7 +206,7 @@ static bool read_vex2(struct reader *r, struct isa_insn *insn)
 {
 	uint8_t byte = next(r);
 
-	take_pp(insn, byte);
+	read_pp(insn, byte);
 	return read_vex(r, insn, byte | 0x60, 0, 1);
 }
 
@@ -214,7 +214,7 @@ static bool read_vex3(struct reader *r, struct isa_insn *insn)
 {
 	uint8_t byte = next(r), last = next(r);
 
-	take_pp(insn, last);
+	read_pp(insn, last);
 	return read_vex(r, insn, byte, last, byte & 0x1f);
 }
 
@@ -222,7 +222,7 @@ static bool read_evex(struct reader *r, struct isa_insn *insn)
 {
 	uint8_t byte = next(r), last = next(r);
 
-	take_pp(insn, last);
+	read_pp(insn, last);
 	next(r);
 	if (!read_vex(r, insn, byte, last, byte & 7))
 		return false;
@@ -285,7 +285,7 @@ bool isa_read(struct isa_insn *insn, const uint8_t *code, size_t left)
 	*insn = (struct isa_insn){0};
 	do
 		byte = next(&r);
-	while (!r.failed && take_prefix(insn, byte));
+	while (!r.failed && read_prefix(insn, byte));
 	if (byte >> 4 == 4) {
 		insn->rex = byte;
 		byte = next(&r);

@@ -32,7 +32,7 @@ struct arch_signal_registers {
 
 /* All but the frame and the stack pointer, to the places of their DWARF numbers. */
 static inline __attribute__((always_inline)) void
-arch_signal_registers_take(const struct arch_signal_registers *from, __u64 *registers)
+arch_signal_registers_read(const struct arch_signal_registers *from, __u64 *registers)
 {
 	registers[8] = from->r8;
 	registers[9] = from->r9;

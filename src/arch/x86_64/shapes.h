@@ -20,7 +20,7 @@ static inline bool shape_may_pad(uint8_t byte)
 }
 
 /* lea distance(%rip), register */
-static inline size_t shape_takes_address(const uint8_t *code, size_t size, int32_t *distance)
+static inline size_t shape_loads_address(const uint8_t *code, size_t size, int32_t *distance)
 {
 	if (size < 7 || (code[0] & 0xfb) != 0x48 || code[1] != 0x8d || (code[2] & 0xc7) != 5)
 		return 0;

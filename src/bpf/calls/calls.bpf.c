@@ -559,7 +559,7 @@ int calls_session(struct probe_regs *ctx)
 		/* the return address is off the stack */
 		sp = ctx->sp - sizeof(__u64);
 		if (calls_results)
-			calls_take_results(ctx, CALLS_COOKIE(0, CALLS_SITE_RETURN, 0, 0), now, sp);
+			calls_read_results(ctx, CALLS_COOKIE(0, CALLS_SITE_RETURN, 0, 0), now, sp);
 		calls_leave(0, now, sp);
 		return 0;
 	}
@@ -594,7 +594,7 @@ int calls_site(struct probe_regs *ctx)
 	if (COOKIE_SITE(cookie) == CALLS_SITE_RETURN)
 		sp -= sizeof(__u64);
 	if (calls_results)
-		calls_take_results(ctx, cookie, now, sp);
+		calls_read_results(ctx, cookie, now, sp);
 	if (go)
 		calls_leave_go(cookie, now, REGS_GO_G(ctx), sp);
 	else

@@ -129,7 +129,7 @@ static __always_inline bool is_inside(const struct calls_lane *lane, __u64 sp)
 }
 
 /* What is known of the stack that the thread is on now stays, though a look at it tells less. */
-static __always_inline bool tells_less(const struct calls_lane *seen,
+static __always_inline bool knows_less(const struct calls_lane *seen,
 				       const struct calls_lane *known)
 {
 	if (seen->kind == LANE_UNKNOWN)
@@ -160,7 +160,7 @@ __noinline int calls_change_lane(struct calls_thread *t, __u64 sp)
 		if (search.lane.low >= lane->high || lane->low >= search.lane.high)
 			continue;
 		/* of two coroutines next to each other, the known one keeps what it has */
-		if (tells_less(&search.lane, lane)) {
+		if (knows_less(&search.lane, lane)) {
 			if (lane->low > sp)
 				search.lane.high = lane->low;
 			else

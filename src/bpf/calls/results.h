@@ -37,8 +37,8 @@ struct returning {
 	__u32 number, depth;  /* of the open call that is looked at next */
 };
 
-/* Takes the results of one open call, of a function that has some. */
-static __noinline int take_result(struct returning *r, const struct calls_frame *frame)
+/* Reads the results of one open call, of a function that has some. */
+static __noinline int read_result(struct returning *r, const struct calls_frame *frame)
 {
 	__u32 function = frame->function, number;
 	const __u32 *known = bpf_map_lookup_elem(&calls_result_plans, &function);
@@ -55,7 +55,7 @@ static __noinline int take_result(struct returning *r, const struct calls_frame 
 	s = claim();
 	if (!s)
 		return 0;
-	take_registers(s, plan, r->regs);
+	read_registers(s, plan, r->regs);
 	registers = (__u64 *)s->bytes;
 	registers[INSPECT_CFA] = r->frame_at;
 	registers[INSPECT_IP] = frame->ip;
@@ -103,16 +103,16 @@ static long return_step(__u32 i, void *context)
 	/* what is not kept has no use for results */
 	if (frame->sp == r->sp && ends_here(r, frame) &&
 	    (r->now - frame->start >= calls_shortest || calls_entries))
-		take_result(r, frame);
+		read_result(r, frame);
 	r->number = frame->below;
 	return 0;
 }
 
 /*
- * Takes the results of the function that began at sp, and ends. cookie: of the exit. Apart, so that
+ * Reads the results of the function that began at sp, and ends. cookie: of the exit. Apart, so that
  * other functions of the tracer have more of the stack of BPF programs.
  */
-static __noinline int calls_take_results(struct probe_regs *regs, __u64 cookie, __u64 now, __u64 sp)
+static __noinline int calls_read_results(struct probe_regs *regs, __u64 cookie, __u64 now, __u64 sp)
 {
 	struct goroutine_key key = {};
 	struct returning r = {

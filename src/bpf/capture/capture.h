@@ -220,8 +220,8 @@ static __always_inline __u32 capture_stack_room(const struct unwind_walk *w, __u
 }
 
 /* Where the walk is: what it goes on with elsewhere. */
-static __always_inline void capture_tell_walk(struct capture_handover *h,
-					      const struct unwind_walk *w)
+static __always_inline void capture_set_walk(struct capture_handover *h,
+					     const struct unwind_walk *w)
 {
 	int i;
 
@@ -259,7 +259,7 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 	if (!loop.copy || __sync_val_compare_and_swap(&loop.copy->busy, 0, 1))
 		return false;
 	h = &loop.copy->handover;
-	capture_tell_walk(h, w);
+	capture_set_walk(h, w);
 	h->tid = scratch->record.identity.tid;
 
 	loop.from = w->sp - CAPTURE_BELOW;

@@ -192,7 +192,7 @@ __weak __noinline int capture_remember(struct capture_scratch *s, __u64 at)
 	struct rule_cache *cache = s ? capture_rule_cache(s) : NULL;
 
 	if (cache)
-		rule_cache_take(cache, &s->expected, at, s->walk.generation)->rule = s->walk.rule;
+		rule_cache_get(cache, &s->expected, at, s->walk.generation)->rule = s->walk.rule;
 	return 0;
 }
 
@@ -269,7 +269,7 @@ __weak __noinline int capture_remember_words(struct capture_scratch *s, __u64 at
 
 	if (!cache)
 		return 0;
-	known = rule_cache_take(cache, &s->expected, at | CAPTURE_IS_WORDS, s->walk.generation);
+	known = rule_cache_get(cache, &s->expected, at | CAPTURE_IS_WORDS, s->walk.generation);
 	known->words[0] = s->words[0];
 	known->words[1] = s->words[1];
 	return 1;

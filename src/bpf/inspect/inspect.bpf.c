@@ -29,8 +29,8 @@ struct {
 	__type(value, struct inspect_bucket);
 } inspect_buckets SEC(".maps");
 
-/* Takes a token. False: there is none, or others have taken all that came meanwhile. */
-static __always_inline bool take_token(__u32 function, __u32 interval)
+/* Gets a token. False: there is none, or others got all that came meanwhile. */
+static __always_inline bool get_token(__u32 function, __u32 interval)
 {
 	struct inspect_bucket *bucket = bpf_map_lookup_elem(&inspect_buckets, &function);
 	__u64 now = bpf_ktime_get_ns(), full_at, next;
@@ -76,7 +76,7 @@ static __always_inline struct capture_scratch *begin_stack(__u64 now, enum captu
  * All but the sending: null, if the call is not kept. A function of its own, because the stack of
  * BPF has 512 bytes, and what walks a call's stack needs most of them.
  */
-static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u32 number, __u64 now,
+static __noinline struct inspect_scratch *read_site(struct probe_regs *ctx, __u32 number, __u64 now,
 						    enum filter_answer answer,
 						    const struct task_struct *task)
 {
@@ -93,7 +93,7 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 		return NULL;
 	s->begins = plan->site == INSPECT_SITE_ENTRY || plan->site == INSPECT_SITE_ALONE;
 	s->record.track = s->record.depth = 0;
-	take_registers(s, plan, ctx);
+	read_registers(s, plan, ctx);
 	if (!identify(plan, task, ctx, ((__u64 *)s->bytes)[INSPECT_CFA], &call)) {
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_CALL_NO_GOROUTINE);
 		goto out;
@@ -113,7 +113,7 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 	}
 	if (!run_plan(s, plan))
 		goto out;
-	if (s->begins && plan->interval && !take_token(plan->function, plan->interval)) {
+	if (s->begins && plan->interval && !get_token(plan->function, plan->interval)) {
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_INSPECT_RATE);
 		goto out;
 	}
@@ -148,7 +148,7 @@ static __always_inline bool at_site(struct probe_regs *ctx, __u32 plan, enum cap
 	if (answer == FILTER_NO || capture_has_ended())
 		return false;
 	now = bpf_ktime_get_ns();
-	s = take_site(ctx, plan, now, answer, task);
+	s = read_site(ctx, plan, now, answer, task);
 	if (!s)
 		return false;
 	scratch = inspect_stacks && s->begins ? begin_stack(now, walker, s) : NULL;

@@ -161,8 +161,8 @@ static __always_inline __u32 read_most(void *to, __u32 size, __u64 pointer, bool
 		       : 0;
 }
 
-/* Takes what one pointer leads to. */
-static __noinline int take_item(struct inspect_scratch *s, const struct inspect_step *step,
+/* Reads what one pointer leads to. */
+static __noinline int read_item(struct inspect_scratch *s, const struct inspect_step *step,
 				__u32 base, __u32 index)
 {
 	__u32 used = s->used & BYTES_MASK, room, size, most = step->size;
@@ -227,24 +227,24 @@ struct each {
 	__u32 stride, got;
 };
 
-static long take_each(__u32 i, void *context)
+static long read_each(__u32 i, void *context)
 {
 	struct each *each = context;
 	__u32 base = i * each->stride;
 
 	if (base + each->stride > each->got || (each->step->width && i >= each->step->width))
 		return 1;
-	return take_item(each->s, each->step, base, i) != 0;
+	return read_item(each->s, each->step, base, i) != 0;
 }
 
-static __always_inline void take_elements(struct inspect_scratch *s,
+static __always_inline void read_elements(struct inspect_scratch *s,
 					  const struct inspect_step *step)
 {
 	struct each each = {s, step, step->displacement, got_of(s, step->from)};
 
 	if (each.got == NOTHING || !each.stride)
 		return;
-	bpf_loop(INSPECT_EACH_MAX, take_each, &each, 0);
+	bpf_loop(INSPECT_EACH_MAX, read_each, &each, 0);
 }
 
 #endif

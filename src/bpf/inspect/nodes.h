@@ -22,14 +22,14 @@ struct nodes {
 	__u32 left;    /* nodes that are still wanted */
 	__u32 status;
 	enum {
-		NODES_TAKE,
+		NODES_READ,
 		NODES_DOWN, /* to the first one of what is below */
 		NODES_UP,   /* to the first one above that is behind this one */
 	} mode;
 };
 
 /* Copies a node; where the walk goes on, its pointers say. False: that is where it ends. */
-static __always_inline bool take_node(struct nodes *n)
+static __always_inline bool read_node(struct nodes *n)
 {
 	__u32 size = n->step->size & (INSPECT_READ_MAX - 1), at = n->at & BYTES_MASK;
 	__u64 next;
@@ -63,15 +63,15 @@ static long move_node(__u32 i, void *context)
 	(void)i;
 	if (!n->left || !node)
 		return 1;
-	if (n->mode == NODES_TAKE)
-		return !take_node(n);
+	if (n->mode == NODES_READ)
+		return !read_node(n);
 	if (n->mode == NODES_DOWN) {
 		if (bpf_probe_read_user(&next, 8, (const void *)(node + n->step->displacement)))
 			goto lost;
 		if (next)
 			n->pointer = next;
 		else
-			n->mode = NODES_TAKE;
+			n->mode = NODES_READ;
 		return 0;
 	}
 	if (bpf_probe_read_user(&next, 8, (const void *)(node + n->step->width)) ||
@@ -79,17 +79,17 @@ static long move_node(__u32 i, void *context)
 		goto lost;
 	n->pointer = next;
 	if (right != node)
-		n->mode = NODES_TAKE;
+		n->mode = NODES_READ;
 	return 0;
 lost:
 	n->status = INSPECT_NOT_RESIDENT;
 	return 1;
 }
 
-static __noinline int take_nodes(struct inspect_scratch *s, const struct inspect_step *step)
+static __noinline int read_nodes(struct inspect_scratch *s, const struct inspect_step *step)
 {
 	struct nodes n = {s,	     step,	 0,	    s->used + sizeof(struct inspect_item),
-			  step->max, INSPECT_OK, NODES_TAKE};
+			  step->max, INSPECT_OK, NODES_READ};
 	struct inspect_item *item;
 	__u64 length = 0;
 
@@ -111,7 +111,7 @@ static __noinline int take_nodes(struct inspect_scratch *s, const struct inspect
 	return 0;
 }
 
-static __noinline int take_word(struct inspect_scratch *s, const struct inspect_step *step)
+static __noinline int read_word(struct inspect_scratch *s, const struct inspect_step *step)
 {
 	__u64 word = 0, by = 0;
 	struct inspect_item *item;

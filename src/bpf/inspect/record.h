@@ -16,7 +16,7 @@ struct {
 	__type(value, struct inspect_plan);
 } inspect_plans SEC(".maps") __weak;
 
-static __always_inline void take_registers(struct inspect_scratch *s,
+static __always_inline void read_registers(struct inspect_scratch *s,
 					   const struct inspect_plan *plan,
 					   const struct probe_regs *regs)
 {

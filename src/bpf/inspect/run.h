@@ -99,12 +99,12 @@ static long run_step(__u32 i, void *context)
 	step = &run->p->step[next];
 	if (step->kind != INSPECT_TEST && step->kind != INSPECT_TEST_TEXT) {
 		if (step->kind == INSPECT_CHAIN || step->kind == INSPECT_ORDER)
-			take_nodes(s, step);
+			read_nodes(s, step);
 		else if (step->kind == INSPECT_SUM || step->kind == INSPECT_DESCEND)
-			take_word(s, step);
+			read_word(s, step);
 		else if (step->flags & INSPECT_EACH)
-			take_elements(s, step);
-		else if (take_item(s, step, 0, 0))
+			read_elements(s, step);
+		else if (read_item(s, step, 0, 0))
 			return 1;
 		s->next = next + 1;
 		return 0;

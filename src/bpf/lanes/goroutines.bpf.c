@@ -129,7 +129,7 @@ static __always_inline struct goroutines_wait *wait_place(struct capture_scratch
 static __always_inline void fill(struct goroutines_wait *wait, const struct goroutines_image *image,
 				 __u64 g, struct goroutines_state *state)
 {
-	const struct goroutines_told *told = &state->told;
+	const struct goroutines_report *told = &state->told;
 
 	__builtin_memset(wait, 0, sizeof(*wait));
 	bpf_probe_read_user(&state->turn.number, sizeof(state->turn.number),
@@ -144,7 +144,7 @@ static __always_inline void fill(struct goroutines_wait *wait, const struct goro
 	wait->short_ready = told->short_ready;
 	wait->short_waits = told->short_waits;
 	wait->short_readies = told->short_readies;
-	wait->tells = told->tells;
+	wait->reports = told->reports;
 	wait->image = state->image;
 	wait->has_readier_stack = state->has_readier_stack;
 	wait->is_before = state->is_before;
@@ -165,7 +165,7 @@ static __always_inline struct capture_scratch *begin(__u64 g, struct goroutines_
 	begin_record(scratch, kind, g, state);
 	/* a turn that is reported for its lane alone is too short to have a stack of its own */
 	want_walk(scratch, image, g,
-		  kind != GOROUTINES_WAIT || state->told.tells || state->told.short_waited ||
+		  kind != GOROUTINES_WAIT || state->told.reports || state->told.short_waited ||
 			  state->told.short_ready);
 	return scratch;
 }
@@ -277,9 +277,9 @@ static __always_inline __u64 add_up(__u64 *sum, __u32 *count, __u64 time, __u32 
 /* What was not reported of a wait is reported with the next ones: no time is lost. */
 static __always_inline void put_off(struct goroutines_state *state)
 {
-	const struct goroutines_told *told = &state->told;
-	bool waits = told->tells & GOROUTINES_TELLS_WAIT;
-	bool readies = told->tells & GOROUTINES_TELLS_READY;
+	const struct goroutines_report *told = &state->told;
+	bool waits = told->reports & GOROUTINES_REPORTS_WAIT;
+	bool readies = told->reports & GOROUTINES_REPORTS_READY;
 
 	state->quiet_until = told->in + goroutines_period;
 	state->short_waits += told->short_waits + waits;
@@ -301,7 +301,7 @@ static __always_inline struct goroutines_state *execute_unknown(struct lane_key 
 	__u64 pc = 0, g = key->at, began = task->group_leader->start_time;
 	bool was_parked;
 	struct goroutines_state *state;
-	struct goroutines_told *told;
+	struct goroutines_report *told;
 
 	if (!image || bpf_probe_read_user(&pc, sizeof(pc), (void *)(g + image->pc)))
 		return NULL;
@@ -321,7 +321,7 @@ static __always_inline struct goroutines_state *execute_unknown(struct lane_key 
 	told->time = told->in = told->woken = bpf_ktime_get_ns();
 	told->out = began > image->since ? began : image->since;
 	told->short_waited = told->short_ready = 0;
-	told->tells = GOROUTINES_TELLS_WAIT;
+	told->reports = GOROUTINES_REPORTS_WAIT;
 	told->lane = 0;
 	if (goroutines_lanes)
 		lane_off_before(state, told, was_parked);
@@ -333,7 +333,7 @@ static __always_inline bool execute_known(struct goroutines_state *state)
 {
 	__u64 now = bpf_ktime_get_ns(), out = state->turn.out, woken = state->turn.woken, least,
 	      ahead;
-	struct goroutines_told *told = &state->told;
+	struct goroutines_report *told = &state->told;
 	__u32 zero = 0;
 	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero);
 
@@ -346,7 +346,7 @@ static __always_inline bool execute_known(struct goroutines_state *state)
 	told->out = out;
 	told->woken = woken;
 	told->in = told->time = now;
-	told->tells = 0;
+	told->reports = 0;
 	told->short_waited = told->short_ready = 0;
 	told->short_waits = told->short_readies = 0;
 	if (now < state->quiet_until || ahead >= BURST_NS) {
@@ -357,16 +357,16 @@ static __always_inline bool execute_known(struct goroutines_state *state)
 		return told->lane;
 	}
 	if (woken - out >= least)
-		told->tells |= GOROUTINES_TELLS_WAIT;
+		told->reports |= GOROUTINES_REPORTS_WAIT;
 	else
 		told->short_waited = add_up(&state->short_waited, &state->short_waits, woken - out,
 					    &told->short_waits);
 	if (now - woken >= least)
-		told->tells |= GOROUTINES_TELLS_READY;
+		told->reports |= GOROUTINES_REPORTS_READY;
 	else
 		told->short_ready = add_up(&state->short_ready, &state->short_readies, now - woken,
 					   &told->short_readies);
-	if (!told->tells && !told->short_waited && !told->short_ready)
+	if (!told->reports && !told->short_waited && !told->short_ready)
 		return told->lane;
 	pay_for_stack(paid, now);
 	return true;
@@ -418,7 +418,7 @@ static __always_inline struct goroutines_state *happen(struct probe_regs *ctx, s
 	case GOROUTINES_EXIT:
 		return lane_exit(key, state, number, answer);
 	default:
-		lane_gives_way(key, state, number, answer);
+		lane_handle_yield(key, state, number, answer);
 		return NULL;
 	}
 }

@@ -54,12 +54,12 @@ struct goroutines_image {
 };
 
 /* What is about to be told of a goroutine; as in struct goroutines_wait. */
-struct goroutines_told {
+struct goroutines_report {
 	__u64 time;
 	__u64 out, woken, in;
 	__u64 short_waited, short_ready;
 	__u32 short_waits, short_readies;
-	__u32 tells;
+	__u32 reports;
 	__u32 lane; /* enum lane_flags; 0: nothing is to be told of its lane */
 };
 
@@ -80,13 +80,13 @@ struct goroutines_state {
 	__u8 is_before; /* it waited before there were probes */
 	__u8 unused[2];
 	/* the kernel side's own, here since its stack has no room for it */
-	struct goroutines_told told;
+	struct goroutines_report told;
 };
 
 /* Which parts of a wait its record stands for. */
-enum goroutines_tells {
-	GOROUTINES_TELLS_WAIT = 1,
-	GOROUTINES_TELLS_READY = 2,
+enum goroutines_reports {
+	GOROUTINES_REPORTS_WAIT = 1,
+	GOROUTINES_REPORTS_READY = 2,
 };
 
 /* The runtime's number of a reason has a byte: none. */
@@ -109,7 +109,7 @@ struct goroutines_wait {
 	__u32 short_waits, short_readies;
 	__u32 image;
 	char readier_comm[16];
-	__u8 tells; /* enum goroutines_tells */
+	__u8 reports; /* enum goroutines_reports */
 	__u8 has_readier_stack;
 	__u8 is_before; /* it waited before there were probes */
 	__u8 unused;

@@ -48,7 +48,7 @@ static __always_inline void lane_ran_before(struct goroutines_state *state, __u3
 
 /* The same of one that runs only from now on: it has waited, or was ready. */
 static __always_inline void lane_off_before(struct goroutines_state *state,
-					    struct goroutines_told *told, bool was_parked)
+					    struct goroutines_report *told, bool was_parked)
 {
 	told->lane = LANE_TURN | LANE_BEFORE;
 	if (was_parked) {
@@ -57,7 +57,7 @@ static __always_inline void lane_off_before(struct goroutines_state *state,
 	}
 	told->lane |= LANE_GAVE_WAY;
 	told->woken = told->out;
-	told->tells = 0;
+	told->reports = 0;
 	state->turn.since = 0;
 }
 
@@ -89,7 +89,7 @@ static __always_inline void lane_queued(struct goroutines_state *state)
 	state->is_before = 0;
 	state->turn.readier_thread = 0;
 	state->has_readier_stack = 0;
-	lane_give_way(&state->turn, bpf_ktime_get_ns());
+	lane_yield(&state->turn, bpf_ktime_get_ns());
 }
 
 /* It goes into a queue of those that are ready, and did not wait: it is new, or gives way. */
@@ -118,8 +118,8 @@ static __always_inline void lane_queue(const struct probe_regs *ctx, struct lane
 	state->turn.readier = lane_current(ctx, image);
 }
 
-static __always_inline void lane_gives_way(struct lane_key *key, struct goroutines_state *state,
-					   __u32 number, enum filter_answer answer)
+static __always_inline void lane_handle_yield(struct lane_key *key, struct goroutines_state *state,
+					      __u32 number, enum filter_answer answer)
 {
 	if (!state) {
 		state = new_state(key);
@@ -138,7 +138,7 @@ static __always_inline struct goroutines_state *lane_exit(struct lane_key *key,
 							  struct goroutines_state *state,
 							  __u32 number, enum filter_answer answer)
 {
-	struct goroutines_told *told;
+	struct goroutines_report *told;
 
 	if (!state) {
 		state = new_state(key);
@@ -152,7 +152,7 @@ static __always_inline struct goroutines_state *lane_exit(struct lane_key *key,
 	state->turn.readier_thread = 0;
 	state->has_readier_stack = 0;
 	told->lane = LANE_TURN | LANE_ENDS | state->turn.flags;
-	told->tells = 0;
+	told->reports = 0;
 	told->short_waited = state->short_waited;
 	told->short_ready = state->short_ready;
 	told->short_waits = state->short_waits;

@@ -43,7 +43,7 @@ static __always_inline void lane_begin(struct lane_turn *turn, __u64 now)
 }
 
 /* It could run on, but does not. */
-static __always_inline void lane_give_way(struct lane_turn *turn, __u64 now)
+static __always_inline void lane_yield(struct lane_turn *turn, __u64 now)
 {
 	turn->out = turn->woken = now;
 	turn->flags |= LANE_GAVE_WAY;
@@ -53,7 +53,7 @@ static __always_inline void lane_give_way(struct lane_turn *turn, __u64 now)
 static __always_inline void lane_lost(struct lane_turn *turn, __u64 now)
 {
 	turn->since = 0;
-	lane_give_way(turn, now);
+	lane_yield(turn, now);
 }
 
 /* One runs again, whose turn is over, or ends: what its record is to say. */

@@ -94,8 +94,8 @@ static __always_inline struct tasks_state *state_of(__u64 at)
 
 /* -- records ----------------------------------------------------------------------------------- */
 
-/* Tells of the turn that is over now: of one that ends, or that runs again. */
-static __noinline int tell(struct firing *f, struct tasks_state *state, __u8 flags)
+/* Sends the turn that is over now: of one that ends, or that runs again. */
+static __noinline int send_turn(struct firing *f, struct tasks_state *state, __u8 flags)
 {
 	struct lane_record record = {};
 
@@ -248,14 +248,14 @@ static __always_inline void stop(struct firing *f, struct tasks_state *state)
 
 	bpf_probe_read_user(&done, sizeof(done), (void *)(task + f->image->state));
 	if (done) {
-		tell(f, state, LANE_ENDS);
+		send_turn(f, state, LANE_ENDS);
 		wake(f, state);
 		bpf_map_delete_elem(&tasks_states, &f->key);
 		return;
 	}
 	waiter = read_word(task + f->image->waiter);
 	if (!waiter) {
-		lane_give_way(&state->turn, f->now);
+		lane_yield(&state->turn, f->now);
 		return;
 	}
 	state->turn.out = f->now;
@@ -278,7 +278,7 @@ static __always_inline void at_made(struct firing *f)
 
 	/* one that never ended had this address: it is gone */
 	if (state) {
-		tell(f, state, LANE_ENDS);
+		send_turn(f, state, LANE_ENDS);
 		leave_list(state);
 	}
 	state = new_state(f);
@@ -329,7 +329,7 @@ static __always_inline __u64 ran_until(const struct firing *f)
 }
 
 /* One that user space has found, if it has: that is its past. */
-static __noinline int take_over(struct firing *f, struct tasks_state *state)
+static __noinline int copy_found(struct firing *f, struct tasks_state *state)
 {
 	struct lane_key key = {f->key.at, f->key.pid, UNWIND_ANY_EXEC};
 	struct tasks_state *found = bpf_map_lookup_elem(&tasks_states, &key);
@@ -358,7 +358,7 @@ static __always_inline void at_step(struct firing *f)
 		state->turn.out = began > f->image->since ? began : f->image->since;
 		state->turn.reason = TASKS_FOR_FUTURE;
 		state->turn.flags = LANE_BEFORE;
-		take_over(f, state);
+		copy_found(f, state);
 		if (ran_until(f) > state->turn.out)
 			state->turn.out = ran_until(f);
 	} else if (!state->turn.out) {
@@ -366,7 +366,7 @@ static __always_inline void at_step(struct firing *f)
 	}
 	if (!state->turn.since)
 		name(f, state);
-	tell(f, state, 0);
+	send_turn(f, state, 0);
 	run(f, state);
 	state->outer = f->thread->runs;
 	state->outer_sp = f->thread->runs_sp;

@@ -98,10 +98,10 @@ static __always_inline __u64 object_of(const struct firing *f)
 /* -- records ----------------------------------------------------------------------------------- */
 
 /*
- * Tells of the turn that is over now: of one that is mounted again, or ends. The record is made in
+ * Sends the turn that is over now: of one that is mounted again, or ends. The record is made in
  * what stacks are walked in: the program's own stack has no room for it (Linux before 6.13).
  */
-static __noinline int tell(struct firing *f, struct vthreads_state *state, __u8 flags)
+static __noinline int send_turn(struct firing *f, struct vthreads_state *state, __u8 flags)
 {
 	struct capture_scratch *scratch =
 		state ? capture_begin(CAPTURE_SOURCE_VTHREADS, CAPTURE_WALKER_NONE) : NULL;
@@ -195,7 +195,7 @@ static __noinline int mount(struct firing *f, bool is_first)
 			state->turn.out = f->process->since;
 		else if (!state->turn.out)
 			lane_lost(&state->turn, f->now);
-		tell(f, state, 0);
+		send_turn(f, state, 0);
 	}
 	lane_begin(&state->turn, f->now);
 	state->turn.flags = is_new && is_first ? LANE_BEGINS : 0;
@@ -211,7 +211,7 @@ static __always_inline void read_reason(const struct firing *f, struct vthreads_
 	if (object)
 		bpf_probe_read_user(&is, sizeof(is), (void *)(object + f->process->state));
 	if (is == STATE_YIELDING)
-		lane_give_way(&state->turn, f->now);
+		lane_yield(&state->turn, f->now);
 	state->turn.reason = is == STATE_PARKING	 ? VTHREADS_FOR_PARK
 			     : is == STATE_TIMED_PARKING ? VTHREADS_FOR_TIMED_PARK
 							 : VTHREADS_FOR_OTHER;
@@ -297,7 +297,7 @@ static __noinline int end(struct firing *f)
 	/* a page that the kernel moved just then could not be read (khugepaged, compaction) */
 	if (!state->name[0])
 		read_name(f, state);
-	tell(f, state, LANE_ENDS);
+	send_turn(f, state, LANE_ENDS);
 	bpf_map_delete_elem(&vthreads_states, &f->key);
 	return 0;
 }
@@ -325,7 +325,7 @@ static __always_inline bool fires(struct firing *f, __u64 java)
 	return true;
 }
 
-static __always_inline void tell_made(void)
+static __always_inline void send_made(void)
 {
 	struct vthreads_ready ready = {
 		.head = {VTHREADS_READY, sizeof(ready), bpf_ktime_get_ns()},
@@ -369,7 +369,7 @@ static __noinline int happen(struct probe_regs *ctx, struct firing *f)
 
 	__asm__ volatile("" : "+r"(first), "+r"(second), "+r"(kept), "+r"(result));
 	if (place == VTHREADS_MADE) {
-		tell_made();
+		send_made();
 		return 0;
 	}
 	/* what brings back a part of a stack mounts nothing */

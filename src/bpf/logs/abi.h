@@ -10,7 +10,7 @@
 enum {
 	/* A part of the bytes that a call has written: a struct logs_record. */
 	LOGS_WRITTEN = CAPTURE_KIND(CAPTURE_SOURCE_LOGS, 0),
-	/* A file, before its other records: a capture_record followed by a struct object_told. */
+	/* A file, before its other records: a capture_record followed by a struct object_report. */
 	LOGS_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_LOGS, 1),
 };
 

@@ -245,7 +245,7 @@ static long send_piece(__u32 i, void *context)
 }
 
 /* Not static, so that the verifier looks at it once; addresses come as numbers. */
-__weak __noinline int logs_take(__u64 at, __u64 kind_and_fd, __u64 length, __u32 answer)
+__weak __noinline int logs_read(__u64 at, __u64 kind_and_fd, __u64 length, __u32 answer)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u8 kind = kind_and_fd >> 32;
@@ -304,7 +304,7 @@ int BPF_PROG(logs_written, struct pt_regs___call *regs, long written)
 	if (!may_copy(bpf_ktime_get_ns(), written))
 		capture_count_losses(CAPTURE_SOURCE_LOGS, CAPTURE_LOSS_LOG_RATE, 1);
 	else
-		logs_take((__u64)file, (__u64)kind << 32 | fd, written, answer);
+		logs_read((__u64)file, (__u64)kind << 32 | fd, written, answer);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "bpf/filter.h"
 #include "bpf/memory/heap_abi.h"
 
-static __always_inline void tell_free(__u64 address, struct task_struct *task, bool undecided,
+static __always_inline void send_free(__u64 address, struct task_struct *task, bool undecided,
 				      bool is_kept)
 {
 	struct mem_heap_free record = {
@@ -41,7 +41,8 @@ struct allocation {
 #define CLASS_WORDS (MEM_HEAP_CLASS_BYTES / 8)
 
 /* Sends a sample with its stack: the last thing that a program does. */
-static __always_inline void tell(void *ctx, struct task_struct *task, const struct allocation *made)
+static __always_inline void send_sample(void *ctx, struct task_struct *task,
+					const struct allocation *made)
 {
 	struct capture_scratch *scratch =
 		capture_begin(CAPTURE_SOURCE_MEM_HEAP, CAPTURE_WALKER_UPROBE);
@@ -62,7 +63,7 @@ static __always_inline void tell(void *ctx, struct task_struct *task, const stru
 }
 
 /* bytes: with MEM_HEAP_UNFOLLOWED; address 0: it is not known. */
-static __always_inline void tell_alloc(void *ctx, struct task_struct *task, bool undecided,
+static __always_inline void send_alloc(void *ctx, struct task_struct *task, bool undecided,
 				       __u64 address, __u64 bytes, __u64 interval)
 {
 	const struct allocation made = {
@@ -74,10 +75,10 @@ static __always_inline void tell_alloc(void *ctx, struct task_struct *task, bool
 		.undecided = undecided,
 	};
 
-	tell((void *)ctx, task, &made);
+	send_sample((void *)ctx, task, &made);
 }
 
-static __always_inline void tell_held(struct task_struct *task, bool undecided,
+static __always_inline void send_held(struct task_struct *task, bool undecided,
 				      const struct probe_regs *ctx)
 {
 	const struct allocation made = {
@@ -90,7 +91,7 @@ static __always_inline void tell_held(struct task_struct *task, bool undecided,
 		.undecided = undecided,
 	};
 
-	tell((void *)ctx, task, &made);
+	send_sample((void *)ctx, task, &made);
 }
 
 SEC("uprobe")
@@ -103,13 +104,13 @@ int mem_heap_site(struct probe_regs *ctx)
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == MEM_HEAP_PLACE_FREE || place == MEM_HEAP_PLACE_KEPT) {
-		tell_free(REGS_ARG1(ctx), task, answer == FILTER_ASK, place == MEM_HEAP_PLACE_KEPT);
+		send_free(REGS_ARG1(ctx), task, answer == FILTER_ASK, place == MEM_HEAP_PLACE_KEPT);
 		return 0;
 	}
 	if (place == MEM_HEAP_PLACE_OBJECT)
-		tell_held(task, answer == FILTER_ASK, ctx);
+		send_held(task, answer == FILTER_ASK, ctx);
 	else
-		tell_alloc(ctx, task, answer == FILTER_ASK, REGS_ARG1(ctx), REGS_ARG3(ctx),
+		send_alloc(ctx, task, answer == FILTER_ASK, REGS_ARG1(ctx), REGS_ARG3(ctx),
 			   REGS_ARG2(ctx));
 	return 0;
 }
@@ -211,7 +212,7 @@ int mem_heap_call(struct probe_regs *ctx)
 	answer = filter_current();
 	if (answer == FILTER_NO || !is_sample(MEM_HEAP_BUDGET_MALLOC, bytes))
 		return 0;
-	tell_alloc(ctx, task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED,
+	send_alloc(ctx, task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED,
 		   mem_heap_interval);
 	return 0;
 }
@@ -244,7 +245,7 @@ int mem_heap_object(struct probe_regs *ctx)
 		.undecided = answer == FILTER_ASK,
 	};
 
-	tell((void *)ctx, task, &made);
+	send_sample((void *)ctx, task, &made);
 	return 0;
 }
 
@@ -277,7 +278,7 @@ int mem_heap_span(struct probe_regs *ctx)
 	answer = filter_current();
 	if (answer == FILTER_NO || !is_sample(MEM_HEAP_BUDGET_GO, bytes))
 		return 0;
-	tell_alloc(ctx, task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED,
+	send_alloc(ctx, task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED,
 		   mem_heap_interval);
 	return 0;
 }
@@ -319,12 +320,12 @@ int mem_heap_usdt(struct probe_regs *ctx)
 		return 0;
 	address = argument_of(ctx, cookie, 0);
 	if (cookie & MEM_HEAP_USDT_FREE) {
-		tell_free(address, task, answer == FILTER_ASK, false);
+		send_free(address, task, answer == FILTER_ASK, false);
 		return 0;
 	}
 	bytes = argument_of(ctx, cookie, 2);
 	if (bytes && bytes <= 1ull << 46)
-		tell_alloc(ctx, task, answer == FILTER_ASK, address, bytes, 1);
+		send_alloc(ctx, task, answer == FILTER_ASK, address, bytes, 1);
 	return 0;
 }
 

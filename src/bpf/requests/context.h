@@ -23,7 +23,7 @@ struct {
 } requests_contexts SEC(".maps");
 
 /* Puts the ids into a record, if the thread has some. */
-static __noinline int requests_context_take(struct requests_wire *wire)
+static __noinline int requests_context_read(struct requests_wire *wire)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32, trace_at, span_at;
 	const struct requests_context *where = bpf_map_lookup_elem(&requests_contexts, &pid);

@@ -232,7 +232,7 @@ static __always_inline __u64 requests_go_current(struct requests_goroutines *kno
 }
 
 /* Puts the goroutines into a record, if the process has some. */
-static __noinline int requests_go_take(struct requests_works *works,
+static __noinline int requests_go_read(struct requests_works *works,
 				       struct requests_goroutines *known)
 {
 	const struct requests_go *where;
@@ -331,8 +331,8 @@ static __always_inline void requests_go_starts(__u64 fresh, __u64 g)
 		requests_go_note(goroutine, starter, bpf_ktime_get_ns());
 }
 
-/* Tells which goroutine has started that one. Returns its number; 0: that is not known, or told. */
-static __always_inline __u64 requests_go_tell_start(__u64 goroutine, __u64 time, __u32 kind,
+/* Sends which goroutine has started that one. Returns its number; 0: that is not known, or sent. */
+static __always_inline __u64 requests_go_send_start(__u64 goroutine, __u64 time, __u32 kind,
 						    __u32 stream)
 {
 	__u64 program = requests_go_program();
@@ -366,10 +366,10 @@ static __always_inline void requests_go_calls_others(void)
 }
 
 /* Of a goroutine, before it is in a record of that time. */
-static __noinline int requests_go_tell_starts(__u64 goroutine, __u64 time)
+static __noinline int requests_go_send_starts(__u64 goroutine, __u64 time)
 {
 	for (int i = 0; i < REQUESTS_GO_DEPTH && goroutine; i++)
-		goroutine = requests_go_tell_start(goroutine, time, REQUESTS_STARTED, 0);
+		goroutine = requests_go_send_start(goroutine, time, REQUESTS_STARTED, 0);
 	return 0;
 }
 
@@ -382,8 +382,8 @@ static __always_inline void requests_go_handles(__u32 stream, __u64 g)
 
 	if (!stream || !requests_go_find(goroutine, &starter, &since))
 		return;
-	requests_go_tell_starts(starter, now);
-	requests_go_tell_start(goroutine, now, REQUESTS_HANDLES, stream);
+	requests_go_send_starts(starter, now);
+	requests_go_send_start(goroutine, now, REQUESTS_HANDLES, stream);
 }
 
 /*
@@ -463,7 +463,7 @@ static __noinline int requests_go_called(__u64 stream, __u64 g)
 		return 0;
 	told.starter = *reader;
 	told.head.time = told.since = bpf_ktime_get_ns();
-	requests_go_tell_starts(told.goroutine, told.head.time);
+	requests_go_send_starts(told.goroutine, told.head.time);
 	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &told, sizeof(told), BPF_RB_NO_WAKEUP))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 	return 0;

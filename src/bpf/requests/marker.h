@@ -50,7 +50,7 @@ static __always_inline bool marker_may_be(__u64 at, __u64 length)
 	return word == MARKER_WORD;
 }
 
-static __noinline int marker_tell(struct requests_call *call, enum filter_answer answer)
+static __noinline int marker_send(struct requests_call *call, enum filter_answer answer)
 {
 	struct requests_wire *wire = &call->wire;
 	struct requests_more *more = &wire->works.more;
@@ -72,7 +72,7 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 	more->copied = call->copied;
 	/* user space sees whether that is all */
 	more->length = call->copied + (call->copied < length || call->copied == REQUESTS_COPY_MAX);
-	requests_go_take(&wire->works, &none);
+	requests_go_read(&wire->works, &none);
 	task = requests_python_task();
 	if (task)
 		wire->works.task = task;
@@ -103,7 +103,7 @@ static __always_inline int marker_look(const struct pt_regs___call *regs, bool i
 	call = requests_call_begin(1);
 	if (!call)
 		return 0;
-	marker_tell(call, answer);
+	marker_send(call, answer);
 	requests_call_end(call);
 	return 0;
 }

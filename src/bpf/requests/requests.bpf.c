@@ -409,14 +409,14 @@ static __always_inline void python_task(struct requests_works *works, bool is_ca
 {
 	works->task = requests_python_task();
 	if (is_call && requests_has_uvloop)
-		requests_uvloop_take(works);
+		requests_uvloop_read(works);
 }
 
 /*
  * For whom the current thread works. Not static, so that the verifier looks at it once, and not
  * once for each protocol that leads here. Returns 0.
  */
-__weak __noinline int take_workers(struct requests_call *call, struct requests_socket *socket,
+__weak __noinline int read_workers(struct requests_call *call, struct requests_socket *socket,
 				   __u32 direction, __u32 length)
 {
 	struct requests_works *works;
@@ -429,21 +429,21 @@ __weak __noinline int take_workers(struct requests_call *call, struct requests_s
 	works->task = 0;
 	works->works_for = 0;
 	if (rarely(call->has & REQUESTS_HAS_CONTEXT))
-		requests_context_take(wire);
+		requests_context_read(wire);
 	if (rarely(call->has & REQUESTS_HAS_GO)) {
 		/* a thread of Go is none of an event loop */
 		__builtin_memset(&works->more.turn, 0, sizeof(works->more.turn));
 		if (!is_http_answer(socket, call))
-			requests_go_take(works, &socket->goroutines);
+			requests_go_read(works, &socket->goroutines);
 		if (direction && socket->asks)
 			requests_go_calls_others();
 		if (wants_starts(socket, direction))
-			requests_go_tell_starts(works->works_for ? works->works_for : works->task,
+			requests_go_send_starts(works->works_for ? works->works_for : works->task,
 						wire->head.time);
 		return 0;
 	}
 	/* what a library has decrypted was read before */
-	requests_turn_take(&works->more.turn, direction || socket->is_tls ? 0 : length,
+	requests_turn_read(&works->more.turn, direction || socket->is_tls ? 0 : length,
 			   call->number);
 	if (rarely(call->by_uring))
 		requests_turn_is_its_own(&works->more.turn, wire->head.time);
@@ -493,7 +493,7 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 		requests_call_copy(call, 0, want);
 	fill(more, socket, direction, length);
 	identify(&call->wire, socket, answer);
-	take_workers(call, socket, direction, length - call->before);
+	read_workers(call, socket, direction, length - call->before);
 	more->copied = call->copied < want ? call->copied : want;
 	if (!call->vectors.count && !call->of_file)
 		more->flags |= REQUESTS_NO_CALL;
@@ -522,7 +522,7 @@ static __always_inline enum filter_answer ask(struct requests_socket *socket, __
 	return answer;
 }
 
-static __always_inline void tell_closed(const struct requests_socket *socket)
+static __always_inline void send_closed(const struct requests_socket *socket)
 {
 	struct requests_wire wire;
 	void *ring = capture_ring();
@@ -621,7 +621,7 @@ int BPF_PROG(requests_sent, struct sock *sk, int length, int flags)
 }
 
 /* The current thread connects: for whom, what it did before may say. */
-static __always_inline void tell_opened(struct sock *sk)
+static __always_inline void send_opened(struct sock *sk)
 {
 	struct requests_wire wire;
 	struct requests_more *more = &wire.works.more;
@@ -636,7 +636,7 @@ static __always_inline void tell_opened(struct sock *sk)
 	wire.head.size = sizeof(wire);
 	more->connection = bpf_get_socket_cookie(sk);
 	more->turn.receives = requests_turn_receives();
-	requests_turn_take(&more->turn, 0, 0);
+	requests_turn_read(&more->turn, 0, 0);
 	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &wire, sizeof(wire), BPF_RB_NO_WAKEUP))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 }
@@ -648,12 +648,12 @@ int BPF_PROG(requests_state, struct sock *sk, int before, int now)
 	struct requests_socket *socket;
 
 	if (now == TCP_SYN_SENT)
-		tell_opened(sk);
+		send_opened(sk);
 	if (now != TCP_CLOSE)
 		return 0;
 	socket = bpf_sk_storage_get(&requests_sockets, sk, 0, 0);
 	if (socket && socket->protocol)
-		tell_closed(socket);
+		send_closed(socket);
 	return 0;
 }
 

@@ -150,7 +150,7 @@ static __noinline int requests_tls_closed(__u64 at)
 	if (!object)
 		return 0;
 	if (object->protocol)
-		tell_closed(object);
+		send_closed(object);
 	bpf_map_delete_elem(&requests_tls_objects, &key);
 	return 0;
 }

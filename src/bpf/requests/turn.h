@@ -56,7 +56,7 @@ static __always_inline __u32 requests_turn_receive(__u64 socket, int length)
  * Where the current thread stands, but for turn->receives. received: bytes that its system call of
  * that number has received just now, which the kernel counts only when a read() returns.
  */
-static __always_inline void requests_turn_take(struct requests_turn *turn, __u32 received,
+static __always_inline void requests_turn_read(struct requests_turn *turn, __u32 received,
 					       __u64 number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

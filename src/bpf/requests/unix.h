@@ -39,7 +39,7 @@ struct {
 	__type(value, __u8);
 } requests_unix_told SEC(".maps");
 
-static __always_inline void requests_unix_tell(struct requests_unix_record *record)
+static __always_inline void requests_unix_send(struct requests_unix_record *record)
 {
 	void *ring = capture_ring();
 	__u64 hash = record->hash;
@@ -78,7 +78,7 @@ static __noinline __u64 requests_unix_name(const struct unix_address___requests 
 	record.size = size;
 	for (unsigned long i = 0; i < sizeof(record.words) / sizeof(record.words[0]); i++)
 		record.hash = (record.hash ^ record.words[i]) * FNV_PRIME;
-	requests_unix_tell(&record);
+	requests_unix_send(&record);
 	return record.hash;
 }
 

@@ -92,7 +92,7 @@ static __always_inline int requests_uvloop_writes(__u64 transport)
  * The task that wrote what the current thread's system call sends, and the number of its lane,
  * where it is none yet; 0: none, or not known.
  */
-static __noinline int requests_uvloop_take(struct requests_works *works)
+static __noinline int requests_uvloop_read(struct requests_works *works)
 {
 	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	__u64 id = bpf_get_current_pid_tgid();

@@ -55,14 +55,14 @@ struct inode___file_lock {
  * What a tracepoint is given. It is read as memory, so that the verifier sees numbers: of pointers
  * it would ask whether they are null.
  */
-struct file_lock_told {
+struct file_lock_args {
 	__u64 inode, request;
 	__s32 result, unused;
 };
 
-static __always_inline struct file_lock_told file_lock_told(void *ctx)
+static __always_inline struct file_lock_args file_lock_args(void *ctx)
 {
-	struct file_lock_told told = {};
+	struct file_lock_args told = {};
 
 	bpf_probe_read_kernel(&told, sizeof(told), ctx);
 	return told;
@@ -124,7 +124,7 @@ static __always_inline __u32 file_lock_owner(__u64 request)
  * what. Returns the file, if it waits; else 0. The evidence stays: of the wait that is over, the
  * stack may be taken later than this (sched_exit_tp is missing).
  */
-static __always_inline __u64 file_lock_asked(const struct file_lock_told *told,
+static __always_inline __u64 file_lock_asked(const struct file_lock_args *told,
 					     struct lock_evidence *evidence)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -104,7 +104,7 @@ static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_st
 	wait->out = out;
 	wait->in = now;
 	wait->state = thread->state;
-	wait->tells = OFF_CPU_TELLS_WAIT | OFF_CPU_TELLS_READY;
+	wait->reports = OFF_CPU_REPORTS_WAIT | OFF_CPU_REPORTS_READY;
 	if (wait->state && state && state != OFF_CPU_STATE_WAKING)
 		wait->woken = now;
 	else

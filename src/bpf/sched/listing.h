@@ -133,7 +133,7 @@ static __always_inline void listing_write(struct seq_file *seq, struct capture_s
 	from->head.time = record->head.time;
 	from->tid = record->identity.tid;
 	capture_walk_begin(&scratch->walk, task);
-	capture_tell_walk(from, &scratch->walk);
+	capture_set_walk(from, &scratch->walk);
 	bpf_seq_write(seq, from, sizeof(*from));
 	bpf_seq_write(seq, record, size);
 }

@@ -57,7 +57,8 @@ struct lock_evidence {
 	__u8 words_read;	   /* how many of them could be read */
 	__u8 of_file;		   /* enum lock_of_file; then all else is of that, or 0 */
 	__u16 unused;
-	__u32 file_object; /* the file (struct object_told); 0: not known, or told by other means */
+	/* the file (struct object_report); 0: not known, or told by other means */
+	__u32 file_object;
 	/*
 	 * What the thread's language runtime says (struct lock_runtime): the lock that it waits
 	 * for, 0: none of the runtime's own, and what that has as its owner.

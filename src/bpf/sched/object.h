@@ -162,7 +162,7 @@ static __always_inline bool object_is_socket(__u8 descriptor)
 /* -- paths ------------------------------------------------------------------------------------- */
 
 struct object_climb {
-	struct object_told *told;
+	struct object_report *told;
 	struct dentry___object *dentry, *root;
 	struct mount___object *mount, *root_mount;
 	__u32 at, names;
@@ -211,7 +211,8 @@ done:
 }
 
 /* The names of a path, as the thread sees it, behind the text that is there. */
-static __always_inline void object_climb_from(struct object_told *told, struct object_climb *climb,
+static __always_inline void object_climb_from(struct object_report *told,
+					      struct object_climb *climb,
 					      struct fs_struct___object *fs)
 {
 	climb->root = BPF_CORE_READ(fs, root.dentry);
@@ -223,7 +224,7 @@ static __always_inline void object_climb_from(struct object_told *told, struct o
 	told->is_cut = !climb->is_done;
 }
 
-static __always_inline void object_take_path(struct object_told *told, struct file___object *file,
+static __always_inline void object_read_path(struct object_report *told, struct file___object *file,
 					     struct fs_struct___object *fs)
 {
 	struct dentry___object *dentry = BPF_CORE_READ(file, f_path.dentry);
@@ -238,7 +239,7 @@ static __always_inline void object_take_path(struct object_told *told, struct fi
 
 /* -- sockets ----------------------------------------------------------------------------------- */
 
-static __always_inline void object_take_addresses(struct object_told *told,
+static __always_inline void object_read_addresses(struct object_report *told,
 						  struct sock___object *sk)
 {
 	told->near_port = BPF_CORE_READ(sk, __sk_common.skc_num);
@@ -255,7 +256,7 @@ static __always_inline void object_take_addresses(struct object_told *told,
 }
 
 /* The name of one end: that of this one, or, if it has none, of the other. */
-static __always_inline void object_take_unix(struct object_told *told, struct sock___object *sk)
+static __always_inline void object_read_unix(struct object_report *told, struct sock___object *sk)
 {
 	struct unix_sock___object *near = (void *)sk;
 	struct unix_sock___object *far = (void *)BPF_CORE_READ(near, peer);
@@ -295,16 +296,16 @@ static __always_inline bool object_listens(struct sock___object *sk)
 	return KERNEL_READ(sk, __sk_common.skc_state) == TCP_LISTENS;
 }
 
-static __always_inline void object_take_socket(struct object_told *told, struct sock___object *sk)
+static __always_inline void object_read_socket(struct object_report *told, struct sock___object *sk)
 {
 	told->family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	told->type = BPF_CORE_READ(sk, sk_type);
 	told->protocol = BPF_CORE_READ(sk, sk_protocol);
 	told->listens = object_listens(sk);
 	if (told->family == FAMILY_UNIX)
-		object_take_unix(told, sk);
+		object_read_unix(told, sk);
 	else
-		object_take_addresses(told, sk);
+		object_read_addresses(told, sk);
 }
 
 /* -- objects ----------------------------------------------------------------------------------- */
@@ -329,18 +330,18 @@ static __always_inline __u64 object_name(struct file___object *file, __u8 descri
 	return 0;
 }
 
-static __always_inline void object_fill(struct object_told *told, struct file___object *file,
+static __always_inline void object_fill(struct object_report *told, struct file___object *file,
 					struct fs_struct___object *fs, __u8 descriptor, __u32 fd)
 {
-	__builtin_memset(told, 0, __builtin_offsetof(struct object_told, text));
+	__builtin_memset(told, 0, __builtin_offsetof(struct object_report, text));
 	told->descriptor = descriptor;
 	told->fd = fd;
 	told->inode = BPF_CORE_READ(file, f_inode, i_ino);
 	if (object_has_path(descriptor)) {
 		told->device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-		object_take_path(told, file, fs);
+		object_read_path(told, file, fs);
 	} else if (object_is_socket(descriptor)) {
-		object_take_socket(told, object_sock(file));
+		object_read_socket(told, object_sock(file));
 	}
 }
 
@@ -355,14 +356,14 @@ enum object_what_at {
 };
 
 /*
- * Tells user space of a new one. Returns its number; 0: that was lost, and is counted. Not static,
+ * Sends a new one to user space. Returns its number; 0: that was lost, and is counted. Not static,
  * so that the verifier looks at it once; it then gets addresses, and reads what is there.
  */
-__weak __noinline int object_tell(__u64 fs, __u64 file, __u64 what, __u32 kind)
+__weak __noinline int object_send(__u64 fs, __u64 file, __u64 what, __u32 kind)
 {
 	struct capture_scratch *scratch =
 		capture_begin(CAPTURE_KIND_SOURCE(kind), CAPTURE_WALKER_NONE);
-	struct object_told *told;
+	struct object_report *told;
 	__u32 number;
 
 	if (!scratch)
@@ -371,7 +372,7 @@ __weak __noinline int object_tell(__u64 fs, __u64 file, __u64 what, __u32 kind)
 	__builtin_memset(&scratch->record, 0, sizeof(scratch->record));
 	scratch->record.head.kind = kind;
 	scratch->record.head.time = bpf_ktime_get_ns();
-	told = (struct object_told *)scratch->frames;
+	told = (struct object_report *)scratch->frames;
 	object_fill(told, (void *)file, (void *)fs, what >> OBJECT_DESCRIPTOR_AT, (__u32)what);
 	told->operation = what >> OBJECT_OPERATION_AT;
 	told->in_flight = what >> OBJECT_IN_FLIGHT_AT;
@@ -409,7 +410,7 @@ __weak __noinline int object_number(__u64 fs, __u64 at, __u64 what, __u32 kind, 
 	known = bpf_map_lookup_elem(&object_numbers, &key);
 	if (known)
 		return *known;
-	number = object_tell(fs, at, what, kind);
+	number = object_send(fs, at, what, kind);
 	if (number)
 		bpf_map_update_elem(&object_numbers, &key, &number, BPF_ANY);
 	return number;

@@ -6,7 +6,7 @@
 
 #include "bpf/sched/off_cpu_abi.h"
 
-/* An object, before other records refer to it: a struct object_told behind the record. */
+/* An object, before other records refer to it: a struct object_report behind the record. */
 #define SCHED_OBJECT CAPTURE_KIND(CAPTURE_SOURCE_SCHED, 0)
 
 /* Bytes of names: a path that is longer is cut, and says so. */
@@ -24,7 +24,7 @@
  */
 #define OBJECT_AGE_BITS 16
 
-struct object_told {
+struct object_report {
 	__u32 number; /* from 1 */
 	/* as the thread that was seen first with it calls it; UINT32_MAX: not known */
 	__u32 fd;
@@ -54,7 +54,7 @@ struct object_told {
 	char text[OBJECT_TEXT_MAX];
 };
 
-#define OBJECT_WORDS(bytes) ((__builtin_offsetof(struct object_told, text) + (bytes) + 7) / 8)
+#define OBJECT_WORDS(bytes) ((__builtin_offsetof(struct object_report, text) + (bytes) + 7) / 8)
 
 /*
  * Of a system call with a path: which of its arguments (by its number and one; 0: none) are the

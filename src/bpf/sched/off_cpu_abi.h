@@ -86,9 +86,9 @@ enum off_cpu_descriptor {
 /*
  * Which parts of a wait its record stands for; what a part is not told of, the thread's sums have.
  */
-enum off_cpu_tells {
-	OFF_CPU_TELLS_WAIT = 1,
-	OFF_CPU_TELLS_READY = 2,
+enum off_cpu_reports {
+	OFF_CPU_REPORTS_WAIT = 1,
+	OFF_CPU_REPORTS_READY = 2,
 };
 
 /* The registers of a system call that tell what a thread waits for. */
@@ -120,7 +120,7 @@ struct off_cpu_wait {
 	__u8 has_lock;	     /* a struct lock_evidence follows */
 	__u8 waker_released; /* enum lock_released: known where locks are wanted */
 	__u8 descriptor;     /* enum off_cpu_descriptor: of the system call's */
-	__u8 tells;	     /* enum off_cpu_tells */
+	__u8 reports;	     /* enum off_cpu_reports */
 };
 
 #define OFF_CPU_WAIT_WORDS (sizeof(struct off_cpu_wait) / 8)

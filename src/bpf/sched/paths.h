@@ -68,7 +68,7 @@ static __always_inline bool path_directory(struct object_climb *climb, struct ta
 }
 
 struct path_hash {
-	struct object_told *told;
+	struct object_report *told;
 	__u64 hash;
 };
 
@@ -85,7 +85,7 @@ static long path_hash_step(__u32 i, void *context)
 }
 
 /* One more path behind those that are there. False: there is none, or it cannot be read. */
-static __always_inline bool path_read(struct object_told *told, __u64 argument)
+static __always_inline bool path_read(struct object_report *told, __u64 argument)
 {
 	__u32 at = told->bytes;
 	long size;
@@ -103,16 +103,16 @@ static __always_inline bool path_read(struct object_told *told, __u64 argument)
 	return true;
 }
 
-static __always_inline bool path_is_relative(const struct object_told *told, __u32 at)
+static __always_inline bool path_is_relative(const struct object_report *told, __u32 at)
 {
 	OPAQUE(at);
 	return at < OBJECT_TEXT_MAX && told->text[at] != '/';
 }
 
 /* Reads the paths; and where they begin, if they are relative. False: none is known. */
-static __always_inline bool path_take(struct object_told *told, struct object_climb *climb,
-				      struct task_struct *task, __u32 call,
-				      const struct path_arguments *arguments)
+static __always_inline bool paths_read(struct object_report *told, struct object_climb *climb,
+				       struct task_struct *task, __u32 call,
+				       const struct path_arguments *arguments)
 {
 	__u32 first = path_argument(arguments, call, PATH_FIRST_AT, PATH_AT_CWD);
 	__u32 second = path_argument(arguments, call, PATH_SECOND_AT, PATH_AT_CWD);
@@ -132,7 +132,7 @@ static __always_inline bool path_take(struct object_told *told, struct object_cl
 }
 
 /* The number of what was read, which user space gets if it is new. 0: that was lost. */
-static __always_inline __u32 path_tell(struct capture_scratch *scratch, struct object_told *told,
+static __always_inline __u32 path_send(struct capture_scratch *scratch, struct object_report *told,
 				       struct object_climb *climb, struct task_struct *task)
 {
 	struct path_hash hash = {.told = told, .hash = 0xcbf29ce484222325ull};
@@ -178,7 +178,7 @@ __weak __noinline int path_number(__u32 call, const struct path_arguments *argum
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct object_climb climb = {};
 	struct capture_scratch *scratch;
-	struct object_told *told;
+	struct object_report *told;
 	__u32 number = 0;
 
 	if (!arguments)
@@ -186,12 +186,12 @@ __weak __noinline int path_number(__u32 call, const struct path_arguments *argum
 	scratch = capture_begin(CAPTURE_SOURCE_SCHED, CAPTURE_WALKER_NONE);
 	if (!scratch)
 		return 0;
-	told = (struct object_told *)scratch->frames;
-	__builtin_memset(told, 0, __builtin_offsetof(struct object_told, text));
+	told = (struct object_report *)scratch->frames;
+	__builtin_memset(told, 0, __builtin_offsetof(struct object_report, text));
 	told->descriptor = OFF_CPU_FD_PATH;
 	climb.told = told;
-	if (path_take(told, &climb, task, call, arguments))
-		number = path_tell(scratch, told, &climb, task);
+	if (paths_read(told, &climb, task, call, arguments))
+		number = path_send(scratch, told, &climb, task);
 	capture_end(scratch);
 	return number;
 }

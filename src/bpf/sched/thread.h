@@ -41,7 +41,7 @@ struct sched_coming {
 	__u64 out, woken;
 	struct off_cpu_sums sums;
 	__u32 state;
-	__u32 parts; /* enum off_cpu_tells */
+	__u32 parts; /* enum off_cpu_reports */
 };
 
 /* What waits keep of a thread. */

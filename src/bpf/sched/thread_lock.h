@@ -86,7 +86,7 @@ __weak __noinline int lock_file_object(__u64 address)
 
 static __always_inline int lock_of_file(void *ctx)
 {
-	const struct file_lock_told told = file_lock_told(ctx);
+	const struct file_lock_args told = file_lock_args(ctx);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sched_thread *thread = sched_find(task);
 	__u64 file;

@@ -22,7 +22,7 @@
 /* Entries, and places of the table of those in flight, that are looked at. */
 #define URING_LIST_MAX	 256
 #define URING_FLIGHT_MAX 1024
-/* What object_told can say of the count of those in flight. */
+/* What object_report can say of the count of those in flight. */
 #define URING_FLIGHTS_MAX 255
 
 /* linux/io_uring_types.h */

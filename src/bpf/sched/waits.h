@@ -60,8 +60,8 @@ static __always_inline void put_off(struct sched_thread *thread, struct sched_co
 	sums->readies += coming->sums.readies;
 	sums->waited += coming->sums.waited;
 	sums->ready += coming->sums.ready;
-	sums_add(sums, coming->parts & OFF_CPU_TELLS_WAIT ? coming->woken - coming->out : 0,
-		 coming->parts & OFF_CPU_TELLS_READY ? coming->in - coming->woken : 0);
+	sums_add(sums, coming->parts & OFF_CPU_REPORTS_WAIT ? coming->woken - coming->out : 0,
+		 coming->parts & OFF_CPU_REPORTS_READY ? coming->in - coming->woken : 0);
 }
 
 /* Adds a short time. Returns what a period of them has come to; 0: it is not complete. */
@@ -165,12 +165,12 @@ waits_come_in(struct task_struct *task, struct sched_thread *thread, __u64 woken
 		return NULL;
 	}
 	if (woken - out >= least)
-		parts |= OFF_CPU_TELLS_WAIT;
+		parts |= OFF_CPU_REPORTS_WAIT;
 	else
 		sums.waited =
 			add_up(&waits->sums.waited, &waits->sums.waits, woken - out, &sums.waits);
 	if (now - woken >= least)
-		parts |= OFF_CPU_TELLS_READY;
+		parts |= OFF_CPU_REPORTS_READY;
 	else
 		sums.ready = add_up(&waits->sums.ready, &waits->sums.readies, now - woken,
 				    &sums.readies);
@@ -341,7 +341,7 @@ static __always_inline void fill_wait(struct off_cpu_wait *wait, struct capture_
 	wait->woken = coming->woken;
 	wait->in = coming->in;
 	wait->state = coming->state;
-	wait->tells = coming->parts;
+	wait->reports = coming->parts;
 	wait->sums = coming->sums;
 	read_evidence(wait, scratch, task);
 	thread = sched_find(task);

@@ -102,7 +102,7 @@ rule_cache_find(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 gene
  * one.
  */
 static __always_inline struct rule_cache_place *
-rule_cache_take(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 generation)
+rule_cache_get(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 generation)
 {
 	__u64 hash = rule_cache_hash(key, generation);
 	__u32 *both = rule_cache_entry(cache, hash), place = *expected - 1;

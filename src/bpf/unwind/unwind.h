@@ -81,7 +81,7 @@ static __always_inline int unwind_signal_frame(struct unwind_walk *w)
 
 	if (unwind_read(w, &saved, sizeof(saved), w->sp + ARCH_SIGNAL_REGISTERS_AT))
 		return unwind_stop(w, UNWIND_END_MEMORY);
-	arch_signal_registers_take(&saved, w->registers);
+	arch_signal_registers_read(&saved, w->registers);
 	w->saved_at = UNWIND_SAVED_IN_REGISTER;
 	w->fp_known = 1;
 	w->guess = 0;

@@ -85,7 +85,7 @@ static void put_args(struct chrome *c, const struct call_event *event)
 {
 	const struct film_call *call = event->call;
 	uint64_t on_cpu = call->waited < event->duration ? event->duration - call->waited : 0;
-	const char *given = call_values_given(&c->values, call);
+	const char *given = call_values_text(&c->values, call);
 	const char *returned = call_values_returned(&c->values, call);
 
 	json_open(&c->json, "args", '{');
@@ -107,7 +107,7 @@ static void put_args(struct chrome *c, const struct call_event *event)
 	json_close(&c->json, '}');
 }
 
-static int take(void *context, const struct call_event *event)
+static int write_call(void *context, const struct call_event *event)
 {
 	struct chrome *c = context;
 	const char *name = call_names_of(&c->names, event->call->frame);
@@ -166,7 +166,7 @@ int chrome_write_calls(struct film *film, const struct replay_question *q, FILE 
 	if (!err) {
 		json_open(&c.json, NULL, '{');
 		json_open(&c.json, "traceEvents", '[');
-		err = replay_film(film, q, take, &c, sums, why);
+		err = replay_film(film, q, write_call, &c, sums, why);
 		json_close(&c.json, ']');
 		put_metadata(&c);
 		json_close(&c.json, '}');

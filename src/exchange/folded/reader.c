@@ -45,7 +45,7 @@ static bool make_stack(struct import *film, char *names, uint32_t *stack)
 	return true;
 }
 
-static bool give_line(char *line, const struct folded_values *what, uint32_t thread,
+static bool emit_line(char *line, const struct folded_values *what, uint32_t thread,
 		      struct import *film)
 {
 	uint64_t value = 1, weighed;
@@ -83,7 +83,7 @@ int folded_import(const uint8_t *text, size_t size, const struct folded_values *
 			while (length && (line[length - 1] == '\r' || line[length - 1] == ' '))
 				length--;
 			line[length] = 0;
-			if (length && give_line(line, what, thread, film))
+			if (length && emit_line(line, what, thread, film))
 				good++;
 			else
 				bad += length != 0;

@@ -45,7 +45,7 @@ static const struct {
 	{"cloud.availability_zone", "zone"},
 };
 
-static void take_resource_attribute(const struct otlp_attribute *a, struct resource *resource,
+static void read_resource_attribute(const struct otlp_attribute *a, struct resource *resource,
 				    struct import_origin *origin)
 {
 	if (!strcmp(a->key, "service.name") || !strcmp(a->key, "host.name")) {
@@ -73,7 +73,7 @@ static void read_resource(struct otlp_reader *o, struct bytes message, struct re
 			struct otlp_attribute a =
 				otlp_read_attribute(&o->tables, field.bytes, false);
 
-			take_resource_attribute(&a, resource, origin);
+			read_resource_attribute(&a, resource, origin);
 		}
 	}
 	o->tables.damaged |= message.failed;
@@ -92,7 +92,7 @@ static uint32_t find_origin(struct otlp_reader *o, const struct import_origin *o
 	return (uint32_t)i;
 }
 
-static int take_resource(struct otlp_reader *o, struct bytes message)
+static int read_resource_profiles(struct otlp_reader *o, struct bytes message)
 {
 	struct resource resource = {.message = message, .who = {"", 0, 0, "", "", ""}};
 	struct import_origin *origin = calloc(1, sizeof(*origin));
@@ -137,7 +137,7 @@ static int read_all(struct otlp_reader *o, struct bytes body, struct fail *why)
 	message = body;
 	while (!err && proto_next(&message, &field))
 		if (field.number == 1)
-			err = take_resource(o, field.bytes);
+			err = read_resource_profiles(o, field.bytes);
 	if (err || o->tables.no_memory)
 		return fail_errno(why, -ENOMEM, NULL, "cannot take these profiles");
 	if (o->tables.too_many)
@@ -189,7 +189,7 @@ const struct import_origin *otlp_reader_origin(const struct otlp_reader *o, size
 /* What is done with each profile of a resource. */
 typedef int profile_function(void *context, const struct resource *resource, struct bytes profile);
 
-static int each_profile(const struct resource *resource, profile_function *take, void *context)
+static int each_profile(const struct resource *resource, profile_function *emit, void *context)
 {
 	struct bytes message = resource->message;
 	struct proto_field scope, profile;
@@ -200,7 +200,7 @@ static int each_profile(const struct resource *resource, profile_function *take,
 			continue;
 		while (!err && proto_next(&scope.bytes, &profile))
 			if (profile.number == 2 && profile.wire == PROTO_BYTES)
-				err = take(context, resource, profile.bytes);
+				err = emit(context, resource, profile.bytes);
 		if (scope.bytes.failed)
 			err = -EBADMSG;
 	}
@@ -211,7 +211,7 @@ struct span_of {
 	uint64_t from, to;
 };
 
-static int take_span(void *context, const struct resource *resource, struct bytes profile)
+static int read_span(void *context, const struct resource *resource, struct bytes profile)
 {
 	struct span_of *span = context;
 	uint64_t time = 0, duration = 0;
@@ -239,7 +239,7 @@ void otlp_reader_span(const struct otlp_reader *o, size_t i, struct import_span 
 
 	vec_foreach (&o->resources, resource)
 		if (resource->origin == i)
-			each_profile(resource, take_span, &of);
+			each_profile(resource, read_span, &of);
 	if (of.from)
 		*span = (struct import_span){of.from, of.to};
 }
@@ -332,7 +332,7 @@ static bool next_stamp(struct sample *s, uint64_t *stamp)
 	return !s->stamps.failed;
 }
 
-static void give_values(const struct profile *p, struct sample *s, uint32_t thread, uint32_t stack)
+static void emit_values(const struct profile *p, struct sample *s, uint32_t thread, uint32_t stack)
 {
 	bool has_values = s->has_lone_value || bytes_left(&s->values);
 	bool has_stamps = s->has_lone_stamp || bytes_left(&s->stamps);
@@ -357,7 +357,7 @@ static void give_values(const struct profile *p, struct sample *s, uint32_t thre
 	}
 }
 
-static int give_sample(const struct profile *p, struct bytes message)
+static int emit_sample(const struct profile *p, struct bytes message)
 {
 	struct import_thread who = p->resource->who;
 	struct sample s;
@@ -368,7 +368,7 @@ static int give_sample(const struct profile *p, struct bytes message)
 	who.service = p->resource->service;
 	who_from(p->o, s.attributes, &who);
 	stack = otlp_stack(&p->o->tables, s.stack);
-	give_values(p, &s, import_thread(p->o->tables.film, &who), stack);
+	emit_values(p, &s, import_thread(p->o->tables.film, &who), stack);
 	return s.values.failed || s.stamps.failed ? -EBADMSG : 0;
 }
 
@@ -416,7 +416,7 @@ static void choose_event(struct otlp_reader *o, struct bytes message, struct pro
 }
 
 /* A sender that is stackcam's agent says what it lost; with a reason, as the sums are of these. */
-static void give_losses(const struct otlp_reader *o, struct import *film, uint32_t event,
+static void emit_losses(const struct otlp_reader *o, struct import *film, uint32_t event,
 			struct bytes indices)
 {
 	static const char of_event[] = OTLP_LOST ".", of_none[] = OTLP_LOST_OF_NO_EVENT ".";
@@ -435,7 +435,7 @@ static void give_losses(const struct otlp_reader *o, struct import *film, uint32
 	}
 }
 
-static int give_profile(void *context, const struct resource *resource, struct bytes message)
+static int emit_profile(void *context, const struct resource *resource, struct bytes message)
 {
 	struct otlp_reader *o = context;
 	struct profile profile = {.o = o, .resource = resource};
@@ -445,9 +445,9 @@ static int give_profile(void *context, const struct resource *resource, struct b
 	choose_event(o, message, &profile);
 	while (!err && proto_next(&message, &field))
 		if (field.number == 2 && field.wire == PROTO_BYTES)
-			err = give_sample(&profile, field.bytes);
+			err = emit_sample(&profile, field.bytes);
 		else if (field.number == 11 && field.wire == PROTO_BYTES)
-			give_losses(o, o->tables.film, profile.type.event, field.bytes);
+			emit_losses(o, o->tables.film, profile.type.event, field.bytes);
 	return message.failed ? -EBADMSG : err;
 }
 
@@ -459,7 +459,7 @@ int otlp_reader_import(struct otlp_reader *o, size_t i, struct import *film, str
 	vec_foreach (&o->resources, resource) {
 		if (resource->origin != i)
 			continue;
-		err = each_profile(resource, give_profile, o);
+		err = each_profile(resource, emit_profile, o);
 		if (err)
 			return not_a_request(why);
 	}

@@ -27,7 +27,7 @@ const struct import_origin *otlp_reader_origin(const struct otlp_reader *request
 /* The time of the profiles of an origin; what they do not say stays. */
 void otlp_reader_span(const struct otlp_reader *request, size_t i, struct import_span *span);
 
-/* Gives their samples to a film. Returns 0, or -EBADMSG or -ENOMEM with *why filled. */
+/* Emits their samples to a film. Returns 0, or -EBADMSG or -ENOMEM with *why filled. */
 int otlp_reader_import(struct otlp_reader *request, size_t i, struct import *film,
 		       struct fail *why);
 

@@ -157,26 +157,26 @@ static void read_resource(struct reader *r, struct bytes message, struct otlp_re
 	r->err = r->err ? r->err : message.failed ? -EBADMSG : 0;
 }
 
-static void take_id(const struct proto_field *field, uint8_t *to, size_t size)
+static void read_id(const struct proto_field *field, uint8_t *to, size_t size)
 {
 	if (field->wire == PROTO_BYTES && bytes_left(&field->bytes) == size)
 		memcpy(to, field->bytes.at, size);
 }
 
-static void take_span_field(struct reader *r, struct proto_field *field, struct span *span)
+static void read_span_field(struct reader *r, struct proto_field *field, struct span *span)
 {
 	struct proto_field inner;
 	struct attribute a;
 
 	switch (field->number) {
 	case 1:
-		take_id(field, span->trace, SPAN_TRACE);
+		read_id(field, span->trace, SPAN_TRACE);
 		break;
 	case 2:
-		take_id(field, span->id, SPAN_ID);
+		read_id(field, span->id, SPAN_ID);
 		break;
 	case 4:
-		take_id(field, span->parent, SPAN_ID);
+		read_id(field, span->parent, SPAN_ID);
 		break;
 	case 5:
 		if (field->wire != PROTO_BYTES)
@@ -218,7 +218,7 @@ static void read_span(struct reader *r, const struct otlp_resource *resource, st
 	struct proto_field field;
 
 	while (!r->err && proto_next(&message, &field))
-		take_span_field(r, &field, &span);
+		read_span_field(r, &field, &span);
 	if (!r->err && message.failed)
 		r->err = -EBADMSG;
 	if (!r->err && !otlp_spans_add(r->spans, resource, &span))

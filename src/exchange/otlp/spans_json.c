@@ -25,7 +25,7 @@ static uint64_t number_of(const json_t *value)
 	return number;
 }
 
-static void take_id(const json_t *value, uint8_t *to, size_t size)
+static void parse_id(const json_t *value, uint8_t *to, size_t size)
 {
 	const char *text = json_string_value(value);
 
@@ -35,8 +35,8 @@ static void take_id(const json_t *value, uint8_t *to, size_t size)
 		memset(to, 0, size);
 }
 
-static bool take_resource(struct otlp_spans *spans, const json_t *of,
-			  struct otlp_resource *resource)
+static bool parse_resource(struct otlp_spans *spans, const json_t *of,
+			   struct otlp_resource *resource)
 {
 	const json_t *attributes = json_object_get(of, "attributes"), *one;
 	bool ok = true;
@@ -79,8 +79,8 @@ static uint8_t small_of(const json_t *value)
 	return number <= UINT8_MAX ? (uint8_t)number : 0;
 }
 
-static bool take_span(struct otlp_spans *spans, const struct otlp_resource *resource,
-		      const json_t *of)
+static bool parse_span(struct otlp_spans *spans, const struct otlp_resource *resource,
+		       const json_t *of)
 {
 	const json_t *name = json_object_get(of, "name");
 	struct span span = {
@@ -92,16 +92,16 @@ static bool take_span(struct otlp_spans *spans, const struct otlp_resource *reso
 		.name = "",
 	};
 
-	take_id(json_object_get(of, "traceId"), span.trace, SPAN_TRACE);
-	take_id(json_object_get(of, "spanId"), span.id, SPAN_ID);
-	take_id(json_object_get(of, "parentSpanId"), span.parent, SPAN_ID);
+	parse_id(json_object_get(of, "traceId"), span.trace, SPAN_TRACE);
+	parse_id(json_object_get(of, "spanId"), span.id, SPAN_ID);
+	parse_id(json_object_get(of, "parentSpanId"), span.parent, SPAN_ID);
 	if (json_is_string(name))
 		span.name =
 			otlp_spans_text(spans, json_string_value(name), json_string_length(name));
 	return span.name && otlp_spans_add(spans, resource, &span);
 }
 
-static bool take_all(struct otlp_spans *spans, const json_t *root)
+static bool parse_all(struct otlp_spans *spans, const json_t *root)
 {
 	const json_t *of_resource, *of_scope, *of;
 	size_t i, k, n;
@@ -110,11 +110,11 @@ static bool take_all(struct otlp_spans *spans, const json_t *root)
 	{
 		struct otlp_resource resource = {.host = "", .service = ""};
 
-		if (!take_resource(spans, json_object_get(of_resource, "resource"), &resource))
+		if (!parse_resource(spans, json_object_get(of_resource, "resource"), &resource))
 			return false;
 		json_array_foreach(json_object_get(of_resource, "scopeSpans"), k, of_scope)
 			json_array_foreach(json_object_get(of_scope, "spans"), n,
-					   of) if (!take_span(spans, &resource, of)) return false;
+					   of) if (!parse_span(spans, &resource, of)) return false;
 	}
 	return true;
 }
@@ -135,7 +135,7 @@ int otlp_spans_json(struct otlp_spans *spans, const uint8_t *body, size_t size, 
 	if (!json_is_object(root) || !json_is_array(json_object_get(root, "resourceSpans")))
 		err = fail(why, -EBADMSG, "send an ExportTraceServiceRequest of OTLP",
 			   "cannot take these spans: it is other JSON, or damaged");
-	else if (!take_all(spans, root))
+	else if (!parse_all(spans, root))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot take these spans");
 	json_decref(root);
 	return err;

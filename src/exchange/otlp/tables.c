@@ -78,7 +78,7 @@ struct otlp_attribute otlp_read_attribute(struct otlp_tables *t, struct bytes me
 	return attribute;
 }
 
-static void take_mapping(struct otlp_tables *t, struct bytes message)
+static void read_mapping(struct otlp_tables *t, struct bytes message)
 {
 	struct otlp_mapping mapping = {0};
 	struct proto_field field;
@@ -103,7 +103,7 @@ static void take_mapping(struct otlp_tables *t, struct bytes message)
 	OTLP_ADD(t, mappings, OTLP_ROWS_MAX, t, mapping);
 }
 
-static void take_function(struct otlp_tables *t, struct bytes message)
+static void read_function(struct otlp_tables *t, struct bytes message)
 {
 	struct otlp_function function = {0};
 	struct proto_field field;
@@ -125,7 +125,7 @@ static void take_function(struct otlp_tables *t, struct bytes message)
 	OTLP_ADD(t, functions, OTLP_ROWS_MAX, t, function);
 }
 
-static void take_line(struct otlp_tables *t, struct bytes message)
+static void read_line(struct otlp_tables *t, struct bytes message)
 {
 	struct otlp_line line = {0};
 	struct proto_field field;
@@ -140,7 +140,7 @@ static void take_line(struct otlp_tables *t, struct bytes message)
 	OTLP_ADD(t, lines, OTLP_ROWS_MAX, t, line);
 }
 
-static void take_location(struct otlp_tables *t, struct bytes message)
+static void read_location(struct otlp_tables *t, struct bytes message)
 {
 	struct otlp_location location = {.first_line = (uint32_t)t->lines.count};
 	struct proto_field field;
@@ -154,7 +154,7 @@ static void take_location(struct otlp_tables *t, struct bytes message)
 			location.address = field.value;
 			break;
 		case 3:
-			take_line(t, field.bytes);
+			read_line(t, field.bytes);
 			break;
 		case 4:
 			otlp_keep_numbers(&field, &location.attributes);
@@ -166,7 +166,7 @@ static void take_location(struct otlp_tables *t, struct bytes message)
 	OTLP_ADD(t, locations, OTLP_ROWS_MAX, t, location);
 }
 
-static void take_stack(struct otlp_tables *t, struct bytes message)
+static void read_stack(struct otlp_tables *t, struct bytes message)
 {
 	struct otlp_stack stack = {0};
 	struct proto_field field;
@@ -200,20 +200,20 @@ void otlp_tables_read(struct otlp_tables *t, struct bytes dictionary)
 		}
 		switch (field.number) {
 		case 1:
-			take_mapping(t, field.bytes);
+			read_mapping(t, field.bytes);
 			break;
 		case 2:
-			take_location(t, field.bytes);
+			read_location(t, field.bytes);
 			break;
 		case 3:
-			take_function(t, field.bytes);
+			read_function(t, field.bytes);
 			break;
 		case 6:
 			OTLP_ADD(t, attributes, OTLP_ROWS_MAX, t,
 				 otlp_read_attribute(t, field.bytes, true));
 			break;
 		case 7:
-			take_stack(t, field.bytes);
+			read_stack(t, field.bytes);
 			break;
 		}
 	}

@@ -96,7 +96,7 @@ static int put_annotations(struct perfetto *p, const struct call_event *event)
 		perfetto_annotate(t, ANNOTATE_OPEN, ANNOTATION_BOOL, 1);
 	if (call->flags & FILM_CALL_UNKNOWN)
 		perfetto_annotate(t, ANNOTATE_UNKNOWN, ANNOTATION_BOOL, 1);
-	err = put_text(p, ANNOTATE_ARGUMENTS, call_values_given(&p->values, call));
+	err = put_text(p, ANNOTATE_ARGUMENTS, call_values_text(&p->values, call));
 	return err ? err : put_text(p, ANNOTATE_RESULTS, call_values_returned(&p->values, call));
 }
 
@@ -114,7 +114,7 @@ static int put_name(struct perfetto *p, uint32_t frame)
 	return perfetto_intern(&p->trace, frame + 1ull, name);
 }
 
-static int take(void *context, const struct call_event *event)
+static int write_call(void *context, const struct call_event *event)
 {
 	static const unsigned int types[] = {
 		[CALL_EVENT_BEGIN] = TYPE_BEGIN,
@@ -154,7 +154,7 @@ int perfetto_write_calls(struct film *film, const struct replay_question *q, FIL
 		err = perfetto_begin(&p.trace, film, out, annotation_names,
 				     sizeof(annotation_names) / sizeof(annotation_names[0]));
 	if (!err)
-		err = replay_film(film, q, take, &p, sums, why);
+		err = replay_film(film, q, write_call, &p, sums, why);
 	call_values_warn(&p.values);
 	call_values_free(&p.values);
 	call_names_free(&p.names);

@@ -89,7 +89,7 @@ static double value_of(const struct gauge_type *type, uint64_t value, uint64_t d
 		       : (double)value * SECOND_NS / (double)duration;
 }
 
-static int take_row(struct writer *w, const struct film_gauges *rows, size_t i)
+static int write_row(struct writer *w, const struct film_gauges *rows, size_t i)
 {
 	const struct gauge_type *type = film_gauge_type(rows->kind[i]);
 	const char *object = object_of(w->film, rows->object[i]);
@@ -114,12 +114,12 @@ static int take_row(struct writer *w, const struct film_gauges *rows, size_t i)
 	return w->trace->field.failed ? -ENOMEM : 0;
 }
 
-static int take_rows(void *context, const struct film_gauges *rows)
+static int write_rows(void *context, const struct film_gauges *rows)
 {
 	struct writer *w = context;
 
 	for (size_t i = 0; !w->err && i < rows->count; i++)
-		w->err = take_row(w, rows, i);
+		w->err = write_row(w, rows, i);
 	return w->err;
 }
 
@@ -128,7 +128,7 @@ int perfetto_put_machine(struct perfetto_trace *t, struct film *film, uint64_t f
 {
 	struct writer w = {.trace = t, .film = film};
 	uint32_t event = machine_event(film);
-	int err = event ? film_each_gauges(film, event, from, to, take_rows, &w, why) : 0;
+	int err = event ? film_each_gauges(film, event, from, to, write_rows, &w, why) : 0;
 
 	map_free(&w.tracks);
 	return w.err ? fail_errno(why, w.err, NULL, "cannot tell what the machine did") : err;

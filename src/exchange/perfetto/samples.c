@@ -311,7 +311,7 @@ static int put_sample(struct writer *w, uint32_t thread_id, uint32_t stack, uint
 	return w->err ? w->err : t->field.failed ? -ENOMEM : 0;
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+static int write_samples(void *context, const struct film_samples *samples)
 {
 	struct writer *w = context;
 	int err = 0;
@@ -389,7 +389,7 @@ static int put_event(struct writer *w, uint32_t event, uint64_t from, uint64_t t
 		      ? begin_event(w, event)
 		      : -ENOMEM;
 	if (!err)
-		err = film_each_samples(w->film, event, from, to, take_samples, w, why);
+		err = film_each_samples(w->film, event, from, to, write_samples, w, why);
 	w->trace->sequence = 1;
 	free_known(&w->known);
 	return err;

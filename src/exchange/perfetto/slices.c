@@ -156,7 +156,8 @@ static int put_begin(struct writer *w, const struct slice *slice,
 	return err;
 }
 
-static int take(void *context, const struct slice *slice, const struct slice_evidence *evidence)
+static int write_slice(void *context, const struct slice *slice,
+		       const struct slice_evidence *evidence)
 {
 	struct writer *w = context;
 	uint64_t track, flow;
@@ -193,7 +194,7 @@ int perfetto_write_slices(struct film *film, const struct question *q, FILE *out
 		err = perfetto_begin(&w.trace, film, out, annotation_names,
 				     sizeof(annotation_names) / sizeof(annotation_names[0]));
 	if (!err)
-		err = slices_each(film, event, from, to, take, &w, why);
+		err = slices_each(film, event, from, to, write_slice, &w, why);
 	if (!err)
 		err = perfetto_put_machine(&w.trace, film, from, to, why);
 	if (!err && !q->event)

@@ -12,7 +12,7 @@ static void put_field(struct pprof_profile *p, enum pprof_field field)
 {
 	proto_message(&p->out, field, &p->message);
 	if (p->out.count > 65536)
-		gzip_take(&p->gzip, &p->out);
+		gzip_add(&p->gzip, &p->out);
 }
 
 /* Adds a string that the table does not have, which owns it then. */
@@ -69,7 +69,7 @@ int pprof_end(struct pprof_profile *p)
 
 	if (!p->failed)
 		put_strings(p);
-	gzip_take(&p->gzip, &p->out);
+	gzip_add(&p->gzip, &p->out);
 	err = gzip_finish(&p->gzip);
 	if (!err && (p->failed || p->message.failed || p->inner.failed || p->lines.failed))
 		err = -ENOMEM;

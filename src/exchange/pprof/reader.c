@@ -86,7 +86,7 @@ static void remember(struct pprof_reader *p, struct map *map, uint64_t id, size_
 		p->no_memory = true;
 }
 
-static void take_string(struct pprof_reader *p, struct bytes bytes)
+static void read_string(struct pprof_reader *p, struct bytes bytes)
 {
 	char *copy = strndup((const char *)bytes.at, bytes_left(&bytes));
 	size_t before = p->strings.count;
@@ -113,7 +113,7 @@ static struct value_type read_type(struct bytes *message)
 	return type;
 }
 
-static void take_mapping(struct pprof_reader *p, struct bytes *message)
+static void read_mapping(struct pprof_reader *p, struct bytes *message)
 {
 	struct mapping mapping = {0};
 	struct proto_field field;
@@ -142,7 +142,7 @@ static void take_mapping(struct pprof_reader *p, struct bytes *message)
 	remember(p, &p->mapping_of, id, p->mappings.count);
 }
 
-static void take_function(struct pprof_reader *p, struct bytes *message)
+static void read_function(struct pprof_reader *p, struct bytes *message)
 {
 	struct function function = {0};
 	struct proto_field field;
@@ -168,7 +168,7 @@ static void take_function(struct pprof_reader *p, struct bytes *message)
 	remember(p, &p->function_of, id, p->functions.count);
 }
 
-static void take_line(struct pprof_reader *p, struct bytes *message)
+static void read_line(struct pprof_reader *p, struct bytes *message)
 {
 	struct line line = {0};
 	struct proto_field field;
@@ -182,7 +182,7 @@ static void take_line(struct pprof_reader *p, struct bytes *message)
 	ADD(p, lines, line);
 }
 
-static void take_location(struct pprof_reader *p, struct bytes *message)
+static void read_location(struct pprof_reader *p, struct bytes *message)
 {
 	struct location location = {.first_line = (uint32_t)p->lines.count};
 	struct proto_field field;
@@ -200,7 +200,7 @@ static void take_location(struct pprof_reader *p, struct bytes *message)
 			location.address = field.value;
 			break;
 		case 4:
-			take_line(p, &field.bytes);
+			read_line(p, &field.bytes);
 			message->failed |= field.bytes.failed;
 			break;
 		}
@@ -211,7 +211,7 @@ static void take_location(struct pprof_reader *p, struct bytes *message)
 }
 
 /* Samples come last, when all that they refer to is known. */
-static void take_field(struct pprof_reader *p, struct proto_field *field)
+static void read_field(struct pprof_reader *p, struct proto_field *field)
 {
 	switch (field->number) {
 	case PPROF_SAMPLE_TYPE:
@@ -221,16 +221,16 @@ static void take_field(struct pprof_reader *p, struct proto_field *field)
 			ADD(p, types, read_type(&field->bytes));
 		break;
 	case PPROF_MAPPING:
-		take_mapping(p, &field->bytes);
+		read_mapping(p, &field->bytes);
 		break;
 	case PPROF_LOCATION:
-		take_location(p, &field->bytes);
+		read_location(p, &field->bytes);
 		break;
 	case PPROF_FUNCTION:
-		take_function(p, &field->bytes);
+		read_function(p, &field->bytes);
 		break;
 	case PPROF_STRING:
-		take_string(p, field->bytes);
+		read_string(p, field->bytes);
 		break;
 	case PPROF_TIME_NANOS:
 		p->time = field->value;
@@ -270,7 +270,7 @@ static int read_tables(struct pprof_reader *p, struct fail *why)
 		if (is_message(&field) != (field.wire == PROTO_BYTES) &&
 		    field.number <= PPROF_PERIOD)
 			return not_a_profile(why);
-		take_field(p, &field);
+		read_field(p, &field);
 		if (field.bytes.failed)
 			return not_a_profile(why);
 		if (p->no_memory)
@@ -423,7 +423,7 @@ static const char *const pid_labels[] = {"pid", "process_id", "process.pid", NUL
 static const char *const tid_labels[] = {"tid", "thread_id", "thread.id", NULL};
 static const char *const comm_labels[] = {"comm", "thread", "thread_name", "thread.name", NULL};
 
-static void take_text_label(struct sample *s, const char *key, const char *value)
+static void read_text_label(struct sample *s, const char *key, const char *value)
 {
 	size_t used = strlen(s->labels);
 
@@ -441,7 +441,7 @@ static void take_text_label(struct sample *s, const char *key, const char *value
 	s->label_count++;
 }
 
-static void take_label(const struct pprof_reader *p, struct bytes *message, struct sample *s)
+static void read_label(const struct pprof_reader *p, struct bytes *message, struct sample *s)
 {
 	struct proto_field field;
 	uint64_t values[4] = {0}; /* key, text, number */
@@ -452,7 +452,7 @@ static void take_label(const struct pprof_reader *p, struct bytes *message, stru
 			values[field.number] = field.value;
 	key = string_at(p, values[1]);
 	if (values[2])
-		take_text_label(s, key, string_at(p, values[2]));
+		read_text_label(s, key, string_at(p, values[2]));
 	else if (is_any(key, pid_labels))
 		s->thread.pid = (uint32_t)values[3];
 	else if (is_any(key, tid_labels))
@@ -476,7 +476,7 @@ static bool read_sample(const struct pprof_reader *p, struct bytes *message, str
 				if (s->count < p->types.count)
 					s->values[s->count++] = number;
 		} else if (field.number == 3) {
-			take_label(p, &field.bytes, s);
+			read_label(p, &field.bytes, s);
 		}
 		message->failed |= field.bytes.failed;
 	}
@@ -502,7 +502,7 @@ static uint32_t make_stack(struct pprof_reader *p, const struct sample *s)
 }
 
 /* The values of a sample go each to its own event. */
-static void give_values(struct pprof_reader *p, const struct sample *s, uint32_t stack)
+static void emit_values(struct pprof_reader *p, const struct sample *s, uint32_t stack)
 {
 	const struct import_thread *t = &s->thread;
 	uint32_t thread = !t->pid && !t->tid && !*t->comm ? p->nobody : import_thread(p->film, t);
@@ -527,7 +527,7 @@ static void give_values(struct pprof_reader *p, const struct sample *s, uint32_t
 	}
 }
 
-static bool give_sample(struct pprof_reader *p, struct bytes *message, struct sample *s)
+static bool emit_sample(struct pprof_reader *p, struct bytes *message, struct sample *s)
 {
 	s->locations.count = 0;
 	s->count = s->label_count = 0;
@@ -538,7 +538,7 @@ static bool give_sample(struct pprof_reader *p, struct bytes *message, struct sa
 	if (!read_sample(p, message, s) || s->count != p->types.count)
 		import_lost(p->film, 1);
 	else if (!message->failed)
-		give_values(p, s, make_stack(p, s));
+		emit_values(p, s, make_stack(p, s));
 	return !message->failed;
 }
 
@@ -591,7 +591,7 @@ int pprof_reader_import(struct pprof_reader *p, const char *service, struct impo
 	p->nobody = import_thread(film, &(struct import_thread){service, 0, 0, "", "", ""});
 	while (good && proto_next(&message, &field))
 		if (field.number == PPROF_SAMPLE)
-			good = give_sample(p, &field.bytes, sample);
+			good = emit_sample(p, &field.bytes, sample);
 	vec_free(&sample->locations);
 	free(sample);
 	return good ? 0 : not_a_profile(why);

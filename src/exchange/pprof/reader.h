@@ -25,7 +25,7 @@ void pprof_reader_free(struct pprof_reader *profile); /* null is allowed */
 /* Sets what it says of its time; the rest stays. */
 void pprof_reader_span(const struct pprof_reader *profile, struct import_span *span);
 
-/* Gives its samples to a film. Returns 0, or -EBADMSG or -ENOMEM with *why filled. */
+/* Emits its samples to a film. Returns 0, or -EBADMSG or -ENOMEM with *why filled. */
 int pprof_reader_import(struct pprof_reader *profile, const char *service, struct import *film,
 			struct fail *why);
 

@@ -19,7 +19,7 @@ static uint64_t starts_at(const struct view *view)
 typedef vec(char *) comments_vec;
 
 /* The text is the list's from here on. */
-static bool take_comment(comments_vec *to, char *text)
+static bool add_comment(comments_vec *to, char *text)
 {
 	if (vec_push(to, text))
 		return true;
@@ -33,20 +33,19 @@ static bool list_comments(const struct view *view, const char *side, comments_ve
 	const struct film_info *info = &view->film->info;
 	char *text;
 	bool ok = asprintf(&text, "%srecorded by: %s", side, info->command) >= 0 &&
-		  take_comment(to, text) &&
-		  asprintf(&text, "%shost: %s", side, info->hostname) >= 0 &&
-		  take_comment(to, text);
+		  add_comment(to, text) &&
+		  asprintf(&text, "%shost: %s", side, info->hostname) >= 0 && add_comment(to, text);
 
 	vec_foreach (&view->losses, loss)
 		ok = ok &&
 		     asprintf(&text, "%slost: %s %llu", side, loss->words,
 			      (unsigned long long)loss->count) >= 0 &&
-		     take_comment(to, text);
+		     add_comment(to, text);
 	vec_foreach (&view->stacks.reasons, reason)
 		ok = ok &&
 		     asprintf(&text, "%struncated stacks: %s %llu", side, reason->words,
 			      (unsigned long long)reason->count) >= 0 &&
-		     take_comment(to, text);
+		     add_comment(to, text);
 	return ok;
 }
 

@@ -29,7 +29,7 @@ static char *trimmed(char *s)
 	return s;
 }
 
-static void take_labels(char *labels, struct import_origin *origin)
+static void parse_labels(char *labels, struct import_origin *origin)
 {
 	char *pair, *value;
 
@@ -43,7 +43,7 @@ static void take_labels(char *labels, struct import_origin *origin)
 }
 
 /* Pyroscope's clients end names with what they measured. */
-static void take_type(char *name, char type[INGEST_TYPE_MAX + 1])
+static void parse_type(char *name, char type[INGEST_TYPE_MAX + 1])
 {
 	char *dot = strrchr(name, '.');
 
@@ -71,9 +71,9 @@ void ingest_name_parse(const char *name, struct import_origin *origin,
 		end = strrchr(labels, '}');
 		if (end)
 			*end = 0;
-		take_labels(labels, origin);
+		parse_labels(labels, origin);
 	}
-	take_type(copy, type);
+	parse_type(copy, type);
 	if (!*origin->service)
 		import_origin_label(origin, "service", trimmed(copy));
 	free(copy);

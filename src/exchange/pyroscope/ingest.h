@@ -13,7 +13,7 @@
  */
 
 /*
- * Takes "APP{KEY=VALUE,…}". What APP ends with in Pyroscope, ".cpu" or ".alloc_space", is left in
+ * Parses "APP{KEY=VALUE,…}". What APP ends with in Pyroscope, ".cpu" or ".alloc_space", is left in
  * type ("cpu" if there is none), and stays part of the service's name only where it is not such an
  * ending.
  */

@@ -11,7 +11,7 @@
 #define PROFILES_MAX 256
 
 struct reader {
-	pyroscope_profile_function *take;
+	pyroscope_profile_function *emit;
 	void *context;
 	int profiles;
 };
@@ -49,7 +49,7 @@ static int read_sample(const struct reader *r, struct bytes message, struct impo
 
 	while (!err && proto_next(&message, &field))
 		if (field.number == 1 && field.wire == PROTO_BYTES)
-			err = r->take(r->context, origin, field.bytes.at, bytes_left(&field.bytes),
+			err = r->emit(r->context, origin, field.bytes.at, bytes_left(&field.bytes),
 				      why);
 	return !err && message.failed ? not_a_push(why) : err;
 }
@@ -83,11 +83,11 @@ static int read_series(struct reader *r, struct bytes series, struct fail *why)
 	return err;
 }
 
-int pyroscope_read_push(const uint8_t *body, size_t size, pyroscope_profile_function *take,
+int pyroscope_read_push(const uint8_t *body, size_t size, pyroscope_profile_function *emit,
 			void *context, struct fail *why)
 {
 	struct bytes message = {body, body + size, false};
-	struct reader r = {.take = take, .context = context};
+	struct reader r = {.emit = emit, .context = context};
 	struct proto_field field;
 	int err = 0;
 

@@ -13,9 +13,9 @@ typedef int pyroscope_profile_function(void *context, struct import_origin *orig
 
 /*
  * Reads a push.v1.PushRequest of Pyroscope, whose labels and profiles are hostile. Returns 0,
- * -EBADMSG, -E2BIG (too many profiles), -ENOMEM or what take() returned, with *why filled.
+ * -EBADMSG, -E2BIG (too many profiles), -ENOMEM or what emit() returned, with *why filled.
  */
-int pyroscope_read_push(const uint8_t *body, size_t size, pyroscope_profile_function *take,
+int pyroscope_read_push(const uint8_t *body, size_t size, pyroscope_profile_function *emit,
 			void *context, struct fail *why);
 
 #endif

@@ -67,7 +67,7 @@ static char *read_quoted(const char **at)
 		return NULL;
 	}
 	++*at;
-	return buf_take_text(&text);
+	return buf_steal_text(&text);
 }
 
 /* An expression must match the whole value. */

@@ -137,8 +137,9 @@ static void agree(struct call_stats *stats, uint64_t total)
 		stats->min = total / stats->measured;
 }
 
-void call_functions_give(struct call_functions *calls, const struct tree *tree,
-			 const struct view *view, enum tree_side side, struct functions *functions)
+void call_functions_add_to(struct call_functions *calls, const struct tree *tree,
+			   const struct view *view, enum tree_side side,
+			   struct functions *functions)
 {
 	if (!calls->of_label)
 		return;

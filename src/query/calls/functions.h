@@ -28,7 +28,8 @@ uint32_t call_functions_label(const struct call_functions *calls, const struct v
 /*
  * Hands the stats on to their functions. Of sums, total is theirs: a tree without callers has none.
  */
-void call_functions_give(struct call_functions *calls, const struct tree *tree,
-			 const struct view *view, enum tree_side side, struct functions *functions);
+void call_functions_add_to(struct call_functions *calls, const struct tree *tree,
+			   const struct view *view, enum tree_side side,
+			   struct functions *functions);
 
 #endif

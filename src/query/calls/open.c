@@ -9,7 +9,7 @@
 #include "query/calls/pass.h"
 #include "query/calls/view.h"
 
-static int take_probe(void *context, const struct film_probe *probe)
+static int add_probe(void *context, const struct film_probe *probe)
 {
 	struct call_view *calls = context;
 
@@ -29,7 +29,7 @@ static int load_costs(struct film *film, uint32_t event, struct call_view *calls
 	calls->costs = calloc(film->frame_count + 1ull, sizeof(*calls->costs));
 	if (!calls->costs)
 		return fail_errno(why, -ENOMEM, NULL, "cannot add up the calls");
-	return film_each_probe(film, event, take_probe, calls, why);
+	return film_each_probe(film, event, add_probe, calls, why);
 }
 
 /*
@@ -65,7 +65,7 @@ struct summer {
 	int err;
 };
 
-static int take_sum(void *context, const struct film_sum *sum)
+static int add_sum(void *context, const struct film_sum *sum)
 {
 	struct summer *s = context;
 	struct film_sum *to = &s->sums[sum->frame];
@@ -229,7 +229,7 @@ static int call_sums(struct film *film, uint32_t event, const struct call_questi
 		.kept = q->kept,
 		.sums = calloc(film->frame_count + 1ull, sizeof(*s.sums)),
 	};
-	int err = s.sums ? film_each_sum(film, event, q->from, q->to, take_sum, &s, why)
+	int err = s.sums ? film_each_sum(film, event, q->from, q->to, add_sum, &s, why)
 			 : fail_errno(why, -ENOMEM, NULL, "cannot add up the calls");
 	uint64_t most;
 	uint32_t root;

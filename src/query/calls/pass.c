@@ -50,7 +50,7 @@ struct pass {
 	uint64_t
 		/* of all durations: no sum that is made of them can overflow, if it does not */
 		sum;
-	int err; /* why take_calls() ended the walk */
+	int err; /* why add_calls() ended the walk */
 };
 
 /* One row of a block. */
@@ -110,8 +110,8 @@ static struct call_cost cost_of(const struct pass *p, uint32_t frame)
 }
 
 /* What a call says of the one around it: that it was open, if that one has made it for certain. */
-static void tell_caller(struct open_call *caller, const struct open_call *call,
-			const struct call_cost *cost, uint64_t ns)
+static void add_to_caller(struct open_call *caller, const struct open_call *call,
+			  const struct call_cost *cost, uint64_t ns)
 {
 	caller->cost += call->cost + cost->outer;
 	caller->error += call->error + cost->error;
@@ -141,7 +141,7 @@ static bool leave(struct pass *p, struct track *track)
 	struct call_stats *stats;
 
 	if (track->open.count)
-		tell_caller(vec_last(&track->open), call, &cost, ns);
+		add_to_caller(vec_last(&track->open), call, &cost, ns);
 	if (!p->calls->paths.all.at[call->path].is_kept)
 		return true;
 	stats = p->calls->of_frame[call->frame];
@@ -225,7 +225,7 @@ static uint32_t path_of(struct pass *p, const struct track *track, const struct 
 }
 
 /* The time of a call that those within which it lies may not have made does not count as theirs. */
-static void take_from_callers(struct pass *p, struct track *track, const struct row *row)
+static void subtract_from_callers(struct pass *p, struct track *track, const struct row *row)
 {
 	struct call_cost cost = cost_of(p, row->frame);
 	uint64_t ns = row->end - row->start;
@@ -274,7 +274,7 @@ static bool count(struct pass *p, const struct track *track, const struct row *r
 	return true;
 }
 
-static int take_call(struct pass *p, struct track *track, const struct row *row)
+static int add_call(struct pass *p, struct track *track, const struct row *row)
 {
 	bool is_inferred = row->flags & FILM_CALL_INFERRED, is_full;
 	uint32_t path;
@@ -288,7 +288,7 @@ static int take_call(struct pass *p, struct track *track, const struct row *row)
 	path = path_of(p, track, row, &is_full);
 	if (!path || !count(p, track, row, path, is_full))
 		return -ENOMEM;
-	take_from_callers(p, track, row);
+	subtract_from_callers(p, track, row);
 	*track->lost |= (row->flags & FILM_CALL_GAP) != 0;
 	if (!vec_push(&track->open,
 		      (struct open_call){
@@ -335,7 +335,7 @@ static bool cut_row(const struct film_calls *block, size_t i, const struct call_
 	return true;
 }
 
-static int take_calls(void *context, const struct film_calls *block)
+static int add_calls(void *context, const struct film_calls *block)
 {
 	struct pass *p = context;
 
@@ -347,7 +347,7 @@ static int take_calls(void *context, const struct film_calls *block)
 			continue;
 		track = track_of(p, block->thread[i], block->lane[i]);
 		if (track)
-			p->err = take_call(p, track, &row);
+			p->err = add_call(p, track, &row);
 		else if (!p->err)
 			p->calls->no_track++;
 		if (p->err)
@@ -383,7 +383,7 @@ int call_pass(struct film *film, uint32_t event, const struct call_question *q,
 
 	if (p.of_thread && p.of_group && p.lost) {
 		/* what ends behind the span may have made calls within it */
-		err = film_each_calls(film, event, q->from, UINT64_MAX, true, take_calls, &p, why);
+		err = film_each_calls(film, event, q->from, UINT64_MAX, true, add_calls, &p, why);
 		vec_foreach (&p.tracks, track)
 			while (!err && track->open.count)
 				err = leave(&p, track) ? 0 : (p.err = -ENOMEM);

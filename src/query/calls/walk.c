@@ -121,14 +121,14 @@ static struct call_event event_of(enum call_event_kind kind, const struct open_c
 				   .level = open->level};
 }
 
-static int tell(struct call_walk *w, struct track *t, const struct call_event *event)
+static int emit_event(struct call_walk *w, struct track *t, const struct call_event *event)
 {
 	t->gap_was_last = event->kind == CALL_EVENT_GAP;
-	return w->options.take(w->options.context, event);
+	return w->options.emit(w->options.context, event);
 }
 
-/* Tells of the beginnings of what is open and was not told of yet: they began before the span. */
-static int tell_open(struct call_walk *w, struct track *t)
+/* Emits the beginnings of what is open and was not emitted yet: they began before the span. */
+static int emit_open(struct call_walk *w, struct track *t)
 {
 	int err = 0;
 
@@ -141,7 +141,7 @@ static int tell_open(struct call_walk *w, struct track *t)
 		event.time = open->start;
 		event.is_before = open->start < w->options.from;
 		if (open->is_shown && !err)
-			err = tell(w, t, &event);
+			err = emit_event(w, t, &event);
 	}
 	return err;
 }
@@ -151,7 +151,7 @@ static bool is_in_span(const struct call_walk *w, uint64_t time)
 	return time >= w->options.from && time < w->options.to;
 }
 
-static int tell_gap(struct call_walk *w, struct track *t, const struct open_call *open,
+static int emit_gap(struct call_walk *w, struct track *t, const struct open_call *open,
 		    unsigned int level)
 {
 	struct call_event event = event_of(CALL_EVENT_GAP, open);
@@ -160,7 +160,7 @@ static int tell_gap(struct call_walk *w, struct track *t, const struct open_call
 	event.level = level;
 	if (!is_in_span(w, t->now) || t->gap_was_last)
 		return 0;
-	return tell(w, t, &event);
+	return emit_event(w, t, &event);
 }
 
 /*
@@ -190,9 +190,9 @@ static int close_last(struct call_walk *w, struct track *t, uint64_t time)
 	if (event.end > t->now)
 		t->now = event.end;
 	if (is_in_span(w, t->now)) {
-		err = tell_open(w, t);
+		err = emit_open(w, t);
 		if (!err && open->call.flags & CALL_WALK_GAP_WITHIN)
-			err = tell_gap(w, t, open, open->level + open->is_shown);
+			err = emit_gap(w, t, open, open->level + open->is_shown);
 	}
 	event.time = event.end = t->now;
 	event.duration = without_cost(w, open);
@@ -201,7 +201,7 @@ static int close_last(struct call_walk *w, struct track *t, uint64_t time)
 	event.is_before = open->start < w->options.from;
 	event.is_beyond = event.time >= w->options.to;
 	if (!err && open->is_shown && open->is_told)
-		err = tell(w, t, &event);
+		err = emit_event(w, t, &event);
 	if (t->open.count > 1 && w->options.costs) {
 		open[-1].below += open->below + w->options.costs[open->call.frame].outer;
 		open[-1].children += event.duration;
@@ -278,8 +278,8 @@ static int begin_gaps(struct call_walk *w, struct track *t, struct open_call *op
 		return 0;
 	t->now = open->start > t->now ? open->start : t->now;
 	if (is_in_span(w, t->now))
-		err = tell_open(w, t);
-	return err ? err : tell_gap(w, t, open, open->level);
+		err = emit_open(w, t);
+	return err ? err : emit_gap(w, t, open, open->level);
 }
 
 static int open_new(struct call_walk *w, struct track *t, const struct film_call *call)
@@ -309,7 +309,7 @@ static int open_new(struct call_walk *w, struct track *t, const struct film_call
 	t->now = open.start;
 	if (!vec_push(&t->open, open) || !push_due(w, due))
 		return -ENOMEM;
-	return is_in_span(w, open.start) ? tell_open(w, t) : 0;
+	return is_in_span(w, open.start) ? emit_open(w, t) : 0;
 }
 
 /* Forgets tracks of which nothing is open. Dues refer to none of them, or to what has ended. */
@@ -378,7 +378,7 @@ static struct track *track_of(struct call_walk *w, const struct film_call *call)
 	return vec_last(&w->tracks);
 }
 
-int call_walk_take(struct call_walk *w, const struct film_call *call)
+int call_walk_add(struct call_walk *w, const struct film_call *call)
 {
 	uint64_t start = call->duration < call->end ? call->end - call->duration : 0;
 	int err = call_walk_until(w, start);
@@ -401,7 +401,7 @@ int call_walk_end(struct call_walk *w)
 
 	vec_foreach (&w->tracks, t)
 		if (!err && t->open.count)
-			err = tell_open(w, t);
+			err = emit_open(w, t);
 	while (!err && w->dues.count)
 		err = close_due(w);
 	return err;

@@ -55,7 +55,7 @@ struct call_walk_options {
 	 */
 	const uint8_t *has_gaps;
 
-	int (*take)(void *context, const struct call_event *event);
+	int (*emit)(void *context, const struct call_event *event);
 	void *context;
 };
 
@@ -64,15 +64,15 @@ int call_walk_new(const struct call_walk_options *options, struct call_walk **wa
 void call_walk_free(struct call_walk *walk); /* null is allowed */
 
 /*
- * Takes the next call by start, then depth. Its thread and frame must be in range for the options'
- * arrays. Returns 0, -ENOMEM, or what take() returned if that is not 0.
+ * Adds the next call by start, then depth. Its thread and frame must be in range for the options'
+ * arrays. Returns 0, -ENOMEM, or what emit() returned if that is not 0.
  */
-int call_walk_take(struct call_walk *walk, const struct film_call *call);
+int call_walk_add(struct call_walk *walk, const struct film_call *call);
 
-/* No call that comes later starts before that time. Returns as call_walk_take(). */
+/* No call that comes later starts before that time. Returns as call_walk_add(). */
 int call_walk_until(struct call_walk *walk, uint64_t time);
 
-/* Tells the rest. Returns as call_walk_take(). */
+/* Tells the rest. Returns as call_walk_add(). */
 int call_walk_end(struct call_walk *walk);
 
 #endif

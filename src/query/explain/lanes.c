@@ -44,7 +44,7 @@ static struct lane_wait *wait_of(struct loader *l, const struct alike *alike)
 	return vec_last(&lanes->all);
 }
 
-static int take(void *context, const struct film_waits *waits)
+static int add_waits(void *context, const struct film_waits *waits)
 {
 	struct loader *l = context;
 
@@ -101,7 +101,7 @@ int explain_lanes_load(struct explain_lanes *lanes, struct explainer *e,
 	if (!err)
 		err = wait_classes_init(&l.classes, e->film);
 	if (!err)
-		err = film_each_waits(e->film, event, e->from, e->to, take, &l, why);
+		err = film_each_waits(e->film, event, e->from, e->to, add_waits, &l, why);
 	wait_classes_free(&l.classes);
 	filter_kept_free(&l.kept);
 	if (lanes->all.count)

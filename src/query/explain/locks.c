@@ -11,7 +11,7 @@ struct loading {
 	uint64_t to;
 };
 
-static int take(void *context, const struct film_locks *rows)
+static int add_locks(void *context, const struct film_locks *rows)
 {
 	struct loading *loading = context;
 
@@ -54,8 +54,8 @@ int explain_locks_load(struct explain_locks *locks, const struct histories *hist
 			err = -ENOMEM;
 	/* a row ends when the thread runs again, or, of a wait that lasts, each second */
 	if (!err && event)
-		err = film_each_locks(film, event, from, add_saturated(to, FILM_TURN_MAX + 1), take,
-				      &loading, why);
+		err = film_each_locks(film, event, from, add_saturated(to, FILM_TURN_MAX + 1),
+				      add_locks, &loading, why);
 	if (locks->all.count)
 		qsort(locks->all.at, locks->all.count, sizeof(*locks->all.at), by_thread_and_end);
 	for (size_t i = 0; !err && i < locks->all.count; i++)

@@ -26,7 +26,7 @@ static bool is_meant(const struct explainer *e, const struct explanation *x,
 }
 
 size_t explain_each_log(const struct explainer *e, const struct explanation *x,
-			void (*take)(void *context, const struct log_line *line), void *context)
+			void (*emit)(void *context, const struct log_line *line), void *context)
 {
 	const struct log_line *lines = e->logs.all.at;
 	size_t count = 0;
@@ -35,7 +35,7 @@ size_t explain_each_log(const struct explainer *e, const struct explanation *x,
 	     i < e->logs.all.count && lines[i].time < x->to; i++) {
 		if (!is_meant(e, x, &lines[i]))
 			continue;
-		take(context, &lines[i]);
+		emit(context, &lines[i]);
 		count++;
 	}
 	return count;

@@ -5,11 +5,11 @@
 #include "query/explain/explain.h"
 
 /*
- * Calls take() with each line of a log that belongs to an explanation, in order of time: that was
+ * Calls emit() with each line of a log that belongs to an explanation, in order of time: that was
  * written in its time, and is of the thread that is explained, or of one that received or answered
  * the request. Returns how many they are.
  */
 size_t explain_each_log(const struct explainer *e, const struct explanation *x,
-			void (*take)(void *context, const struct log_line *line), void *context);
+			void (*emit)(void *context, const struct log_line *line), void *context);
 
 #endif

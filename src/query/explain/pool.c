@@ -27,7 +27,7 @@ static bool is_alike(const struct looking *l, const struct slice *slice)
 		explain_stacks_are_alike(&l->e->stacks, slice->stack, wait->stack));
 }
 
-static void take(struct looking *l, const struct slice *slice)
+static void add_wait(struct looking *l, const struct slice *slice)
 {
 	l->pool->threads += !l->members[slice->waker];
 	l->members[slice->waker] = 1;
@@ -88,7 +88,7 @@ int explain_pool_of(const struct explainer *e, const struct explain_part *part,
 		return -ENOMEM;
 	for (size_t i = 0; i < h->count; i++)
 		if (is_alike(&l, &h->slices[i]))
-			take(&l, &h->slices[i]);
+			add_wait(&l, &h->slices[i]);
 	if (!pool->before || had_time(&l))
 		*pool = (struct explain_pool){0};
 	free(l.members);

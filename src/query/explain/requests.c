@@ -15,7 +15,7 @@
 struct loading {
 	struct explain_requests *requests;
 	const struct explain_wanted *wanted;
-	bool takes_made; /* as of explain_candidates_add() */
+	bool includes_made; /* as of explain_candidates_add() */
 	struct filter_kept kept;
 	struct explain_candidates candidates;
 	const struct film *film;
@@ -93,7 +93,7 @@ static bool keep_made(struct loading *loading, const struct request *request)
 	return vec_push(&requests->made, made);
 }
 
-static int take(void *context, const struct request *request)
+static int add_request(void *context, const struct request *request)
 {
 	const struct explain_served served = {
 		.start = request_start(request),
@@ -119,7 +119,7 @@ static int take(void *context, const struct request *request)
 	if (request->row.role == FILM_REQUEST_MADE && !keep_made(loading, request))
 		return -ENOMEM;
 	return explain_candidates_add(&loading->candidates, loading->wanted, loading->kept.threads,
-				      loading->takes_made, request)
+				      loading->includes_made, request)
 		       ? 0
 		       : -ENOMEM;
 }
@@ -219,12 +219,12 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 	int err = filter_apply(filter, film, &loading.kept, why);
 
 	/* of a client there may be no other requests */
-	loading.takes_made = wanted->endpoint || filter->comms.count || filter->pids.count;
+	loading.includes_made = wanted->endpoint || filter->comms.count || filter->pids.count;
 
 	if (!err)
 		err = explain_candidates_init(&loading.candidates, film);
 	if (!err)
-		err = requests_each(film, from, to, take, &loading, why);
+		err = requests_each(film, from, to, add_request, &loading, why);
 	if (requests->served.count)
 		qsort(requests->served.at, requests->served.count, sizeof(*requests->served.at),
 		      by_answerer_and_end);

@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 
-static int take(void *context, const struct film_samples *rows)
+static int add_samples(void *context, const struct film_samples *rows)
 {
 	struct explain_samples *samples = context;
 
@@ -29,7 +29,7 @@ static int by_thread_and_time(const void *left, const void *right)
 int explain_samples_load(struct explain_samples *samples, struct film *film, uint32_t event,
 			 uint64_t from, uint64_t to, struct fail *why)
 {
-	int err = film_each_samples(film, event, from, to, take, samples, why);
+	int err = film_each_samples(film, event, from, to, add_samples, samples, why);
 
 	samples->first = calloc(film->thread_count + 2ull, sizeof(*samples->first));
 	if (!err && !samples->first)

@@ -8,10 +8,10 @@
 #include "base/map.h"
 #include "query/roles.h"
 
-static bool matches(const struct explain_wanted *wanted, const uint8_t *threads, bool takes_made,
+static bool matches(const struct explain_wanted *wanted, const uint8_t *threads, bool includes_made,
 		    const struct request *request)
 {
-	if (request->row.role != FILM_REQUEST_SERVED && !wanted->id && !takes_made)
+	if (request->row.role != FILM_REQUEST_SERVED && !wanted->id && !includes_made)
 		return false;
 	if (!threads[request->row.thread] && !threads[request->row.answerer])
 		return false;
@@ -27,7 +27,7 @@ int explain_candidates_init(struct explain_candidates *candidates, const struct 
 
 bool explain_candidates_add(struct explain_candidates *candidates,
 			    const struct explain_wanted *wanted, const uint8_t *threads,
-			    bool takes_made, const struct request *request)
+			    bool includes_made, const struct request *request)
 {
 	const struct explain_candidate candidate = {
 		.number = request->row.number,
@@ -38,7 +38,7 @@ bool explain_candidates_add(struct explain_candidates *candidates,
 	};
 
 	/* nothing passes in no time */
-	return !candidate.duration || !matches(wanted, threads, takes_made, request) ||
+	return !candidate.duration || !matches(wanted, threads, includes_made, request) ||
 	       vec_push(&candidates->all, candidate);
 }
 

@@ -27,12 +27,12 @@ struct explain_candidates {
 int explain_candidates_init(struct explain_candidates *candidates, const struct film *film);
 
 /*
- * Keeps a request if it matches. threads: those whose requests count. takes_made: requests that
+ * Keeps a request if it matches. threads: those whose requests count. includes_made: requests that
  * were made count, too, if none was served. False: no memory.
  */
 bool explain_candidates_add(struct explain_candidates *candidates,
 			    const struct explain_wanted *wanted, const uint8_t *threads,
-			    bool takes_made, const struct request *request);
+			    bool includes_made, const struct request *request);
 
 /*
  * Fills requests->wanted, the slowest first; requests has all else. 0 or a negative errno with *why

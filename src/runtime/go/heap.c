@@ -52,7 +52,7 @@ static const struct {
 	{"runtime.MemProfileRate", offsetof(struct go_heap, rate)},
 };
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool match_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	struct go_heap *heap = context;
 
@@ -141,7 +141,7 @@ static void keep(struct variables *variables, uint64_t address)
  * "mov mbuckets(%rip), %rax", or "lea mbuckets(%rip), %rcx", at an address. Returns its length; 0:
  * it cannot be read.
  */
-static size_t take_insn(struct uses *uses, const uint8_t *code, size_t left, uint64_t address)
+static size_t read_insn(struct uses *uses, const uint8_t *code, size_t left, uint64_t address)
 {
 	struct isa_insn isa;
 	struct insn insn;
@@ -174,7 +174,7 @@ static int read_function(struct elf_image *elf, const struct go_function *f, str
 	if (!err && !elf_image_read(elf, f->start, code, size))
 		err = -ENOENT;
 	for (uint64_t at = 0; !err && at < size; at += length) {
-		length = take_insn(uses, code + at, size - at, f->start + at);
+		length = read_insn(uses, code + at, size - at, f->start + at);
 		/* what is behind the function's end fills up */
 		if (!length)
 			break;
@@ -258,7 +258,7 @@ int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why
 	if (!is_of_go(&file) || !file.is_64)
 		err = -ENOENT;
 	else
-		err = elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, heap);
+		err = elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, match_symbol, heap);
 	heap->minor = err ? 0 : minor_of(&file);
 	elf_file_close(&file);
 	if (!err && (!heap->buckets || !heap->rate) && go_heap_in_code(heap, image, why))
@@ -302,7 +302,7 @@ static int read_bucket(const struct go_heap *heap, const struct runtime_memory *
 }
 
 int go_heap_read(const struct go_heap *heap, const struct runtime_memory *memory, uint64_t bias,
-		 uint64_t *rate, void (*take)(void *context, const struct go_heap_bucket *bucket),
+		 uint64_t *rate, void (*emit)(void *context, const struct go_heap_bucket *bucket),
 		 void *context)
 {
 	struct go_heap_bucket bucket = {0};
@@ -321,7 +321,7 @@ int go_heap_read(const struct go_heap *heap, const struct runtime_memory *memory
 		if (got < 0)
 			err = got;
 		else if (got && bucket.allocs)
-			take(context, &bucket);
+			emit(context, &bucket);
 	}
 	return err ? err : count;
 }

@@ -46,7 +46,7 @@ struct go_heap_bucket {
  * should be; -E2BIG: there are more.
  */
 int go_heap_read(const struct go_heap *heap, const struct runtime_memory *memory, uint64_t bias,
-		 uint64_t *rate, void (*take)(void *context, const struct go_heap_bucket *bucket),
+		 uint64_t *rate, void (*emit)(void *context, const struct go_heap_bucket *bucket),
 		 void *context);
 
 #endif

@@ -279,7 +279,7 @@ static int send_load(int fd, const char *path, const char *options)
 }
 
 /* The JVM closes the connection when it has said all. */
-static int take_answer(int fd, int *result)
+static int read_answer(int fd, int *result)
 {
 	char answer[ANSWER_MAX];
 	size_t count = 0;
@@ -326,7 +326,7 @@ int hotspot_load_agent(pid_t pid, const char *path, const char *options, int *re
 	if (fd < 0)
 		return fd;
 	err = send_load(fd, path, options);
-	err = err ? err : take_answer(fd, result);
+	err = err ? err : read_answer(fd, result);
 	close(fd);
 	return err ? fail_errno(why, err, NULL, "the JVM of process %d did not load '%s'", (int)pid,
 				path)

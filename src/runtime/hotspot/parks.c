@@ -251,7 +251,7 @@ static bool has_facts(const struct hotspot *jvm)
 }
 
 /* The flags of the command line that say how objects are laid out, and what moves them. */
-static void take_flag(struct hotspot_objects *objects, const char *name)
+static void match_flag(struct hotspot_objects *objects, const char *name)
 {
 	if (!strcmp(name, "UseCompressedOops"))
 		objects->is_narrow = true;
@@ -287,7 +287,7 @@ void hotspot_read_objects(const struct runtime_at *at, struct hotspot *jvm)
 		    hotspot_read_number(at, address, 1, &value))
 			return;
 		if (value)
-			take_flag(&objects, text);
+			match_flag(&objects, text);
 	}
 	objects.are_known = true;
 	jvm->objects = objects;

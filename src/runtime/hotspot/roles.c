@@ -5,7 +5,7 @@
 
 #define JAVA	FILM_FRAME_JAVA
 #define NATIVE	FILM_FRAME_NATIVE
-#define TAKES	FILM_ROLE_TAKES_WORK
+#define GETS	FILM_ROLE_GETS_WORK
 #define LOOPS	FILM_ROLE_WORK_LOOP
 #define AWAITS	FILM_ROLE_AWAITS
 #define LIBRARY FILM_ROLE_LIBRARY
@@ -16,13 +16,13 @@
  * prims/jvm.cpp).
  */
 const struct film_role_row hotspot_roles[] = {
-	{TAKES, JAVA, "java.util.concurrent.ThreadPoolExecutor.getTask"},
-	{TAKES, JAVA, "java.util.concurrent.ForkJoinPool.awaitWork"},
+	{GETS, JAVA, "java.util.concurrent.ThreadPoolExecutor.getTask"},
+	{GETS, JAVA, "java.util.concurrent.ForkJoinPool.awaitWork"},
 	{AWAITS, JAVA, "java.util.concurrent.ForkJoinPool.awaitWork"},
-	{TAKES, JAVA, "java.lang.ref.*ReferenceQueue.remove"}, /* 21 on: Native… */
-	{TAKES, JAVA, "java.lang.ref.Reference.waitForReferencePendingList"},
+	{GETS, JAVA, "java.lang.ref.*ReferenceQueue.remove"}, /* 21 on: Native… */
+	{GETS, JAVA, "java.lang.ref.Reference.waitForReferencePendingList"},
 	{AWAITS, JAVA, "java.lang.ref.Reference.waitForReferencePendingList"},
-	{TAKES, JAVA, "java.lang.VirtualThread.takeVirtualThreadListToUnblock"},
+	{GETS, JAVA, "java.lang.VirtualThread.takeVirtualThreadListToUnblock"},
 	{AWAITS, JAVA, "java.lang.VirtualThread.takeVirtualThreadListToUnblock"},
 	{LOOPS, JAVA, "java.util.TimerThread.mainLoop"},
 	{AWAITS, JAVA, "java.lang.Object.wait*"},

@@ -155,9 +155,9 @@ static uint64_t entry_number(const struct entry *entry, unsigned int place)
 }
 
 /* What is done with each entry: 0, or an error that ends it. */
-typedef int take_entry(void *context, const struct entry *entry);
+typedef int match_entry(void *context, const struct entry *entry);
 
-static int each_entry(struct pages *pages, const struct table *table, take_entry *take,
+static int each_entry(struct pages *pages, const struct table *table, match_entry *emit,
 		      void *context)
 {
 	struct entry entry = {.table = table};
@@ -173,7 +173,7 @@ static int each_entry(struct pages *pages, const struct table *table, take_entry
 			return 0;
 		err = read_name(pages, entry.type, entry_number(&entry, TYPE_NAME));
 		if (!err)
-			err = take(context, &entry);
+			err = emit(context, &entry);
 		if (err)
 			return err;
 	}
@@ -189,7 +189,7 @@ struct reading {
 	uint64_t mask;
 };
 
-static int take_field(void *context, const struct entry *entry)
+static int match_field(void *context, const struct entry *entry)
 {
 	bool is_static = entry_number(entry, IS_STATIC) & 0xffffffff;
 	struct reading *reading = context;
@@ -213,7 +213,7 @@ static int take_field(void *context, const struct entry *entry)
 }
 
 /* Sizes of types, constants. */
-static int take_pair(void *context, const struct entry *entry)
+static int match_pair(void *context, const struct entry *entry)
 {
 	const struct reading *reading = context;
 	size_t i;
@@ -242,13 +242,13 @@ int hotspot_read_tables(const struct runtime_at *at, struct hotspot *jvm, struct
 	if (!err)
 		err = open_table(at, &ints, image->int_constants, image->constant_entry, 3);
 	if (!err)
-		err = each_entry(pages, &structs, take_field, &(struct reading){pages, jvm});
+		err = each_entry(pages, &structs, match_field, &(struct reading){pages, jvm});
 	if (!err)
-		err = each_entry(pages, &types, take_pair,
+		err = each_entry(pages, &types, match_pair,
 				 &(struct reading){pages, jvm, sizes, COUNT(sizes), ~0ull});
 	if (!err)
 		err = each_entry(
-			pages, &ints, take_pair,
+			pages, &ints, match_pair,
 			&(struct reading){pages, jvm, constants, COUNT(constants), 0xffffffff});
 	free(pages);
 	if (err && err != -EAGAIN)

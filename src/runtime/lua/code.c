@@ -31,7 +31,7 @@ struct found {
 	size_t count, room;
 };
 
-static void take_function(void *context, size_t index, uint64_t start, uint64_t size)
+static void add_function(void *context, size_t index, uint64_t start, uint64_t size)
 {
 	struct found *found = context;
 	size_t i;
@@ -53,9 +53,9 @@ size_t lua_functions_at(struct lua_reader *reader, const uint64_t *addresses, si
 
 	if (image->memory)
 		unwind_functions_of_memory(image->memory, image->memory_size, addresses, count,
-					   take_function, &found, NULL);
+					   add_function, &found, NULL);
 	else
-		unwind_functions_of_file(image->fd, addresses, count, take_function, &found, NULL);
+		unwind_functions_of_file(image->fd, addresses, count, add_function, &found, NULL);
 	return found.count;
 }
 
@@ -73,7 +73,7 @@ static struct lua_insn read_insn(const uint8_t *code, size_t left, uint64_t addr
 }
 
 bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
-		       bool (*take)(void *context, const struct lua_insn *insn), void *context)
+		       bool (*emit)(void *context, const struct lua_insn *insn), void *context)
 {
 	const uint8_t *at = reader->bytes;
 	uint64_t address = f->start;
@@ -93,7 +93,7 @@ bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
 		at += insn.insn.size;
 		address += insn.insn.size;
 		left -= insn.insn.size;
-		more = take(context, &insn);
+		more = emit(context, &insn);
 	}
 	return true;
 }

@@ -47,11 +47,11 @@ size_t lua_functions_at(struct lua_reader *reader, const uint64_t *addresses, si
 			struct lua_function *functions, size_t room);
 
 /*
- * Calls take() with each instruction until it returns false. False: the code, or the budget for it,
+ * Calls emit() with each instruction until it returns false. False: the code, or the budget for it,
  * is not there.
  */
 bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
-		       bool (*take)(void *context, const struct lua_insn *insn), void *context);
+		       bool (*emit)(void *context, const struct lua_insn *insn), void *context);
 
 /*
  * Keeps all instructions in f, to be freed with lua_function_free(). False as above.

@@ -256,7 +256,7 @@ static bool is_of_stack_pointer(const struct insn *insn)
 }
 
 /* Of the end of a function: registers, or room on the stack. */
-static bool gives_back(const struct lua_insn *insn)
+static bool restores(const struct lua_insn *insn)
 {
 	const uint8_t kind = insn->insn.kind;
 
@@ -281,7 +281,7 @@ static bool find_holes(const struct lua_function *f, int reg, size_t set, bool i
 	bool fine = marks != NULL;
 
 	for (i = set + 1; fine && i < f->count; i++) {
-		if (marks[i] || gives_back(&f->insn[i]) || !lua_writes(&f->insn[i], reg))
+		if (marks[i] || restores(&f->insn[i]) || !lua_writes(&f->insn[i], reg))
 			continue;
 		for (back = 1; back < far && back < i; back++)
 			if (is_copied(&f->insn[i - back], reg, &copy) && comes_back(f, reg, &copy))
@@ -462,11 +462,11 @@ static bool find_epilogues(const struct lua_function *f, struct lua_data *data)
 	for (i = 0; i < f->count; i++) {
 		uint64_t target = lua_branch_target(&f->insn[i]);
 		bool leaves = f->insn[i].insn.kind == INSN_JUMP && target &&
-			      target - f->start >= f->size && i && gives_back(&f->insn[i - 1]);
+			      target - f->start >= f->size && i && restores(&f->insn[i - 1]);
 
 		if (f->insn[i].insn.kind != INSN_RETURN && !leaves)
 			continue;
-		for (first = i; first && gives_back(&f->insn[first - 1]); first--)
+		for (first = i; first && restores(&f->insn[first - 1]); first--)
 			;
 		if (data->epilogues >= LUA_EPILOGUES_MAX)
 			return false;

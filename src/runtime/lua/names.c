@@ -230,7 +230,7 @@ struct fields {
 	bool c_is_constant; /* of METHOD; in 5.5 it always is */
 };
 
-static struct fields take_apart(const struct proto *p, uint32_t i)
+static struct fields decode_fields(const struct proto *p, uint32_t i)
 {
 	const char *what = whats[p->minor];
 	struct fields f;
@@ -283,7 +283,7 @@ static int64_t find_setter(const struct proto *p, uint32_t pc, uint32_t reg)
 	uint32_t i;
 
 	for (i = 0; i < pc && i < p->count; i++) {
-		struct fields f = take_apart(p, p->instructions[i]);
+		struct fields f = decode_fields(p, p->instructions[i]);
 
 		if (f.what == JUMP) {
 			destination = (int64_t)i + 1 + f.jump;
@@ -312,7 +312,7 @@ static bool name_of_key(const struct proto *p, uint32_t pc, const struct fields 
 	setter = find_setter(p, pc, f->c);
 	if (setter < 0)
 		return false;
-	load = take_apart(p, p->instructions[setter]);
+	load = decode_fields(p, p->instructions[setter]);
 	return load.what == CONSTANT && read_constant(p, load.bx, to, size);
 }
 
@@ -327,7 +327,7 @@ static bool name_of_register(const struct proto *p, uint32_t pc, uint32_t reg, c
 	setter = find_setter(p, pc, reg);
 	if (setter < 0 || depth >= DEPTH_MAX)
 		return false;
-	f = take_apart(p, p->instructions[setter]);
+	f = decode_fields(p, p->instructions[setter]);
 	switch (f.what) {
 	case MOVE:
 		return f.b < f.a && name_of_register(p, (uint32_t)setter, f.b, to, size, depth + 1);
@@ -352,7 +352,7 @@ static bool name_of_register(const struct proto *p, uint32_t pc, uint32_t reg, c
 /* What the caller's instruction at pc calls. */
 static bool name_of_call(const struct proto *p, uint32_t pc, char *to, size_t size)
 {
-	struct fields f = take_apart(p, p->instructions[pc]);
+	struct fields f = decode_fields(p, p->instructions[pc]);
 	const char *meta = NULL;
 
 	if (f.what == CALL)

@@ -26,7 +26,7 @@ struct targets {
 	const struct lua_function *f; /* the one at hand */
 };
 
-static bool take_target(void *context, const struct lua_insn *insn)
+static bool add_target(void *context, const struct lua_insn *insn)
 {
 	struct targets *targets = context;
 	uint64_t target = lua_branch_target(insn);
@@ -55,7 +55,7 @@ static bool find_vm(struct lua_reader *reader, uint64_t call, struct luajit_fact
 		targets.count = 0;
 		for (i = 0; i < found && !facts->vm && targets.count < FUNCTIONS_MAX; i++) {
 			targets.f = &functions[i];
-			lua_function_each(reader, targets.f, take_target, &targets);
+			lua_function_each(reader, targets.f, add_target, &targets);
 		}
 	}
 	return facts->vm;

@@ -45,7 +45,7 @@ struct cold {
 	size_t hits, best;
 };
 
-static void take_cold(void *context, size_t index, uint64_t start, uint64_t size)
+static void add_cold(void *context, size_t index, uint64_t start, uint64_t size)
 {
 	struct cold *cold = context;
 
@@ -90,9 +90,9 @@ static void find_cold(const struct image *image, const struct code *code,
 	qsort(targets, count, sizeof(*targets), compare_addresses);
 	if (count && image->memory)
 		unwind_functions_of_memory(image->memory, image->memory_size, targets, count,
-					   take_cold, &cold, NULL);
+					   add_cold, &cold, NULL);
 	else if (count && image->fd >= 0)
-		unwind_functions_of_file(image->fd, targets, count, take_cold, &cold, NULL);
+		unwind_functions_of_file(image->fd, targets, count, add_cold, &cold, NULL);
 	if (cold.best)
 		layout->data.eval_cold = cold.found;
 	free(targets);

@@ -212,7 +212,7 @@ static int refuse(struct fail *why, const char *words, unsigned int minor)
 }
 
 /* The words as offsets. False: they make no sense. */
-static bool take_offsets(struct python_layout *layout, const uint64_t at[DEBUG_WORDS])
+static bool read_offsets(struct python_layout *layout, const uint64_t at[DEBUG_WORDS])
 {
 	struct python_data *data = &layout->data;
 	uint16_t first = at[CODE_FIRST_LINE] & ~7u;
@@ -299,14 +299,14 @@ static int read_debug_offsets(const struct image *image, struct python_layout *l
 			continue;
 		for (n = 0; n < DEBUG_WORDS; n++)
 			at[n] = offsets[debug_offsets[i].places[n]];
-		return take_offsets(layout, at)
+		return read_offsets(layout, at)
 			       ? 0
 			       : refuse(why, " with impossible offsets", layout->minor);
 	}
 	return refuse(why, ": this version is not known", layout->minor);
 }
 
-static int take_known(struct python_layout *layout, unsigned int minor, struct fail *why)
+static int use_known(struct python_layout *layout, unsigned int minor, struct fail *why)
 {
 	uint64_t runtime = layout->runtime, code_type = layout->code_type;
 	size_t i;
@@ -400,12 +400,12 @@ static int find_layout(const struct image *image, struct python_layout *layout,
 		minor = version >> 16 & 255;
 		if (minor >= 13)
 			return read_debug_offsets(image, layout, why);
-		return take_known(layout, minor, why);
+		return use_known(layout, minor, why);
 	}
 	for (i = 0; i < FIRSTS; i++)
 		if (symbols[i].address)
 			minor = firsts[i].minor;
-	return take_known(layout, minor, why);
+	return use_known(layout, minor, why);
 }
 
 int python_layout_of(const struct image *image, struct python_layout *layout, struct budget *budget,

@@ -96,7 +96,7 @@ static void add_target(struct targets *targets, uint64_t address)
 		targets->at[targets->count++] = address;
 }
 
-static void take_piece(void *context, size_t index, uint64_t start, uint64_t size)
+static void add_piece(void *context, size_t index, uint64_t start, uint64_t size)
 {
 	struct code *c = context;
 
@@ -125,16 +125,16 @@ static void follow(struct code *c, struct targets *targets)
 	if (targets->count)
 		elf_each_symbol(&c->file, SHT_DYNSYM, SYMBOLS_MAX, drop_exported, targets);
 	if (targets->count)
-		unwind_functions_of_file(c->fd, targets->at, targets->count, take_piece, c, NULL);
+		unwind_functions_of_file(c->fd, targets->at, targets->count, add_piece, c, NULL);
 	targets->count = 0;
 }
 
 /*
- * Calls take() with each instruction of a piece, until it returns another value than 0, which is
+ * Calls emit() with each instruction of a piece, until it returns another value than 0, which is
  * returned. What is not read has nothing that is found.
  */
 static int each_instruction(struct code *c, const struct piece *piece,
-			    int (*take)(struct code *c, void *context), void *context)
+			    int (*emit)(struct code *c, void *context), void *context)
 {
 	uint8_t *code = malloc(piece->size);
 	int err = code ? 0 : -ENOMEM;
@@ -144,7 +144,7 @@ static int each_instruction(struct code *c, const struct piece *piece,
 	for (uint64_t at = 0; !err && at < piece->size; at += c->at.insn.size) {
 		if (!read_at(&c->at, code + at, piece->size - at, piece->start + at))
 			break;
-		err = take(c, context);
+		err = emit(c, context);
 	}
 	free(code);
 	return err;
@@ -175,7 +175,7 @@ static uint64_t target_of(const struct read *at)
 }
 
 /* The places of a jump out, and of a call, are kept. */
-static void take_targets(struct code *c)
+static void add_targets(struct code *c)
 {
 	uint64_t target = target_of(&c->at);
 
@@ -186,29 +186,29 @@ static void take_targets(struct code *c)
 	add_target(is_call(&c->at) ? &c->calls : &c->jumps, target);
 }
 
-static int take_flow(struct code *c, void *context)
+static int follow_flow(struct code *c, void *context)
 {
 	(void)context;
-	take_targets(c);
+	add_targets(c);
 	return 0;
 }
 
-static int take_return(struct code *c, void *context)
+static int add_return(struct code *c, void *context)
 {
 	(void)context;
-	take_targets(c);
+	add_targets(c);
 	return c->at.insn.kind == INSN_RETURN ? add_place(c->places, c->at.address) : 0;
 }
 
 /* Looks at a function, its parts, and what it jumps to, from a piece on. */
-static int walk(struct code *c, size_t from, int (*take)(struct code *c, void *context))
+static int walk(struct code *c, size_t from, int (*emit)(struct code *c, void *context))
 {
 	int err = 0;
 
 	for (size_t i = from; !err && i < c->count; i++) {
 		const struct piece piece = c->pieces[i];
 
-		err = each_instruction(c, &piece, take, NULL);
+		err = each_instruction(c, &piece, emit, NULL);
 		follow(c, &c->jumps);
 	}
 	return err;
@@ -222,8 +222,8 @@ int tasks_code_returns(const struct elf_image *elf, int fd, uint64_t function,
 
 	if (err)
 		return err == -ENOMEM ? err : -ENODATA;
-	unwind_functions_of_file(fd, &function, 1, take_piece, &c, NULL);
-	err = c.count ? walk(&c, 0, take_return) : -ENODATA;
+	unwind_functions_of_file(fd, &function, 1, add_piece, &c, NULL);
+	err = c.count ? walk(&c, 0, add_return) : -ENODATA;
 	close_code(&c);
 	return err;
 }
@@ -242,7 +242,7 @@ static void add_sender(struct code *c, uint64_t address)
 		c->senders[c->sender_count++] = address;
 }
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool add_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	if (symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
 	    is_sender(elf_strings_get(names, symbol->st_name)))
@@ -285,7 +285,7 @@ static int find_senders(struct code *c)
 	free(names);
 	if (!walk || !names)
 		return -ENOMEM;
-	elf_each_symbol(&c->file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, c);
+	elf_each_symbol(&c->file, SHT_DYNSYM, SYMBOLS_MAX, add_symbol, c);
 	return c->sender_count ? 0 : -ENODATA;
 }
 
@@ -325,7 +325,7 @@ static bool is_stub(const struct code *c, uint64_t address)
 	return false;
 }
 
-static int take_call(struct code *c, void *context)
+static int match_call(struct code *c, void *context)
 {
 	bool *calls = context; /* what runs a coroutine */
 	uint64_t target = target_of(&c->at);
@@ -346,11 +346,11 @@ static int find_impl(struct code *c, uint64_t *impl)
 	for (size_t i = 0; err >= 0 && i < c->calls.count; i++) {
 		struct code one = {.count = 0};
 
-		unwind_functions_of_file(c->fd, &c->calls.at[i], 1, take_piece, &one, NULL);
+		unwind_functions_of_file(c->fd, &c->calls.at[i], 1, add_piece, &one, NULL);
 		calls = false;
 		if (!one.count || one.pieces[0].start != c->calls.at[i])
 			continue;
-		err = each_instruction(c, &one.pieces[0], take_call, &calls);
+		err = each_instruction(c, &one.pieces[0], match_call, &calls);
 		if (calls && *impl)
 			err = -ENODATA;
 		if (calls)
@@ -372,7 +372,7 @@ static bool is_harmless(const struct insn *insn)
 	       insn->kind == INSN_LEA || insn->kind == INSN_XOR;
 }
 
-static int take_behind(struct code *c, void *context)
+static int match_behind(struct code *c, void *context)
 {
 	struct behind *behind = context;
 	uint64_t target = target_of(&c->at);
@@ -401,7 +401,7 @@ static int find_behind(struct code *c, size_t from, uint64_t impl, struct tasks_
 		const struct piece piece = c->pieces[i];
 
 		if (piece.start != impl)
-			err = each_instruction(c, &piece, take_behind, &behind);
+			err = each_instruction(c, &piece, match_behind, &behind);
 		if (behind.left)
 			err = -ENODATA;
 	}
@@ -412,8 +412,8 @@ static int behind_first(struct code *c, uint64_t function, uint64_t *impl)
 {
 	int err;
 
-	unwind_functions_of_file(c->fd, &function, 1, take_piece, c, NULL);
-	err = walk(c, 0, take_flow);
+	unwind_functions_of_file(c->fd, &function, 1, add_piece, c, NULL);
+	err = walk(c, 0, follow_flow);
 	if (!err)
 		err = find_impl(c, impl);
 	if (!err)
@@ -429,10 +429,10 @@ static int behind_second(struct code *c, uint64_t function, uint64_t impl)
 
 	c->old = c->count;
 	c->calls.count = 0;
-	unwind_functions_of_file(c->fd, &function, 1, take_piece, c, NULL);
+	unwind_functions_of_file(c->fd, &function, 1, add_piece, c, NULL);
 	if (c->count == c->old)
 		return -ENODATA;
-	err = walk(c, c->old, take_flow);
+	err = walk(c, c->old, follow_flow);
 	follow(c, &c->calls);
 	if (!err)
 		err = find_behind(c, c->old, impl, NULL);
@@ -471,9 +471,9 @@ int tasks_code_behind_making(const struct elf_image *elf, int fd, uint64_t funct
 	if (!err) {
 		size_t from = 0;
 
-		unwind_functions_of_file(fd, &function, 1, take_piece, c, NULL);
+		unwind_functions_of_file(fd, &function, 1, add_piece, c, NULL);
 		for (unsigned int i = 0; !err && i <= MAKING_DEPTH; i++) {
-			err = walk(c, from, take_flow);
+			err = walk(c, from, follow_flow);
 			from = c->count;
 			if (i < MAKING_DEPTH)
 				follow(c, &c->calls);

@@ -36,7 +36,7 @@ static const char name_of_tasks[] = "_asyncio.Task";
 struct search {
 	struct resident memory;
 	const struct python_tasks *facts;
-	void (*take)(void *context, const struct python_waiting *waiting);
+	void (*emit)(void *context, const struct python_waiting *waiting);
 	void *context;
 	uint64_t pages;			/* that were looked into */
 	uint64_t pools, debugged;	/* of them, and those with words around each object */
@@ -196,7 +196,7 @@ static void search_pool(struct search *s, uint64_t pool, const struct python_poo
 
 		if (may_wait(s->facts, s->bytes + task, &type) && is_task(s, type) &&
 		    python_waiting_read(&s->memory, s->facts, pool + task, &waiting))
-			s->take(s->context, &waiting);
+			s->emit(s->context, &waiting);
 	}
 }
 
@@ -245,10 +245,10 @@ static void search_mapping(struct search *s, const struct procfs_mapping *mappin
 }
 
 int python_waiting_find(pid_t pid, const struct python_tasks *facts,
-			void (*take)(void *context, const struct python_waiting *waiting),
+			void (*emit)(void *context, const struct python_waiting *waiting),
 			void *context)
 {
-	struct search s = {.facts = facts, .take = take, .context = context};
+	struct search s = {.facts = facts, .emit = emit, .context = context};
 	struct buf maps = {0};
 	struct procfs_mapping mapping;
 	int err = procfs_read(pid, "maps", MAPS_MAX, &maps);

@@ -28,13 +28,13 @@ struct python_waiting {
 #define PYTHON_WAITING_PAGES (1u << 19)
 
 /*
- * Calls take() with each of them that is found. Returns 0, -EFBIG: there is more memory than is
+ * Calls emit() with each of them that is found. Returns 0, -EFBIG: there is more memory than is
  * searched; -ENODATA: the interpreter has another allocator of small objects, as with PYTHONMALLOC
  * or -X dev; or another negative errno. One that the collector looks at, or that changes, is not
  * found.
  */
 int python_waiting_find(pid_t pid, const struct python_tasks *facts,
-			void (*take)(void *context, const struct python_waiting *waiting),
+			void (*emit)(void *context, const struct python_waiting *waiting),
 			void *context);
 
 /* Whether a task awaits something, and what. */

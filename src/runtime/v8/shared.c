@@ -92,7 +92,7 @@ int v8_shared_check(const struct v8_reader *r, const struct v8_shared *shared)
 }
 
 /* Two words: where the function begins in the source, and where it ends. */
-static void take_position(struct v8_shared *shared, const __u64 *words)
+static void read_position(struct v8_shared *shared, const __u64 *words)
 {
 	if (!v8_is_small(words[0]) || !v8_is_small(words[1]) || words[0] > words[1])
 		return;
@@ -101,7 +101,7 @@ static void take_position(struct v8_shared *shared, const __u64 *words)
 }
 
 /* What stands in the place of a name says that there is none: a small integer, undefined. */
-static int take_none(const struct v8_reader *r, uint64_t word)
+static int expect_none(const struct v8_reader *r, uint64_t word)
 {
 	return v8_is_pointer(word) ? v8_expect(r, word, r->facts->type_oddball)
 				   : (word ? -ESTALE : 0);
@@ -111,12 +111,12 @@ static int take_none(const struct v8_reader *r, uint64_t word)
  * The name that is there; an empty one or none leaves what was. An error: it cannot be read, or
  * another object is there by now, as what the garbage collector has freed becomes one.
  */
-static int take_name(const struct v8_reader *r, struct v8_shared *shared, uint64_t word)
+static int read_name(const struct v8_reader *r, struct v8_shared *shared, uint64_t word)
 {
 	char text[sizeof(shared->function)];
 	int err;
 
-	if (!take_none(r, word))
+	if (!expect_none(r, word))
 		return 0;
 	err = v8_string_text(r, word, text, sizeof(text));
 	if (!err && text[0])
@@ -145,16 +145,16 @@ static int read_scope(const struct v8_reader *r, struct v8_shared *shared)
 		return -ESTALE;
 	err = runtime_read(r->at, behind, count * sizeof(*behind), shared->name - 1 + at * 8ull);
 	if (!err && V8_SCOPE_HAS_NAME(flags)) {
-		err = take_name(r, shared, behind[next]);
+		err = read_name(r, shared, behind[next]);
 		next += 2;
 	}
 	if (!err && V8_SCOPE_HAS_GUESSED(flags)) {
 		if (!shared->function[0])
-			err = take_name(r, shared, behind[next]);
+			err = read_name(r, shared, behind[next]);
 		next++;
 	}
 	if (!err)
-		take_position(shared,
+		read_position(shared,
 			      f->scope_position_first ? scope + layout.first - 2 : behind + next);
 	return err;
 }
@@ -180,7 +180,7 @@ int v8_shared_name(const struct v8_reader *r, struct v8_shared *shared)
 	int err;
 
 	if (!v8_has_scope(shared->name, shared->data)) {
-		err = take_name(r, shared, shared->name);
+		err = read_name(r, shared, shared->name);
 	} else {
 		err = v8_expect(r, shared->name, r->facts->type_scope_info);
 		if (!err)

@@ -37,7 +37,7 @@ struct bytes {
 	bool failed;
 };
 
-static uint8_t take_byte(struct bytes *b)
+static uint8_t read_byte(struct bytes *b)
 {
 	if (b->at == b->end) {
 		b->failed = true;
@@ -47,14 +47,14 @@ static uint8_t take_byte(struct bytes *b)
 }
 
 /* An integer in LEB128; the sign of one that has some does not matter here. */
-static uint64_t take_number(struct bytes *b)
+static uint64_t read_number(struct bytes *b)
 {
 	uint64_t number = 0;
 	unsigned int shift;
 	uint8_t byte;
 
 	for (shift = 0; shift < 70; shift += 7) {
-		byte = take_byte(b);
+		byte = read_byte(b);
 		if (shift < 64)
 			number |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
@@ -65,7 +65,7 @@ static uint64_t take_number(struct bytes *b)
 }
 
 /* The next size bytes, which are not there if it has failed. */
-static struct bytes take_bytes(struct bytes *b, uint64_t size)
+static struct bytes read_bytes(struct bytes *b, uint64_t size)
 {
 	struct bytes taken = {b->at, b->at, true};
 
@@ -78,9 +78,9 @@ static struct bytes take_bytes(struct bytes *b, uint64_t size)
 	return (struct bytes){taken.at, b->at, false};
 }
 
-static struct bytes take_name(struct bytes *b)
+static struct bytes read_name(struct bytes *b)
 {
-	return take_bytes(b, take_number(b));
+	return read_bytes(b, read_number(b));
 }
 
 static bool append(struct wasm_names *names, const struct bytes *text, char end)
@@ -113,32 +113,32 @@ static void add(struct wasm_names *names, uint64_t function, const struct bytes 
 /* A type that is one byte, or a reference to a type by its number (0x63, 0x64). */
 static void skip_type(struct bytes *b)
 {
-	uint8_t type = take_byte(b);
+	uint8_t type = read_byte(b);
 
 	if (type == 0x63 || type == 0x64)
-		take_number(b);
+		read_number(b);
 }
 
 /* What a table or a memory has at least and, if the lowest bit says so, at most. */
 static void skip_limits(struct bytes *b)
 {
-	uint8_t flags = take_byte(b);
+	uint8_t flags = read_byte(b);
 
-	take_number(b);
+	read_number(b);
 	if (flags & 1)
-		take_number(b);
+		read_number(b);
 }
 
 static void read_imports(struct wasm_names *names, struct bytes *b)
 {
-	uint64_t count = take_number(b), function = 0;
+	uint64_t count = read_number(b), function = 0;
 
 	while (count-- && !b->failed) {
-		struct bytes module = take_name(b), name = take_name(b);
+		struct bytes module = read_name(b), name = read_name(b);
 
-		switch (take_byte(b)) {
+		switch (read_byte(b)) {
 		case EXTERNAL_FUNCTION:
-			take_number(b);
+			read_number(b);
 			if (!b->failed)
 				add(names, function++, &module, &name);
 			break;
@@ -151,11 +151,11 @@ static void read_imports(struct wasm_names *names, struct bytes *b)
 			break;
 		case EXTERNAL_GLOBAL:
 			skip_type(b);
-			take_byte(b);
+			read_byte(b);
 			break;
 		case EXTERNAL_TAG:
-			take_byte(b);
-			take_number(b);
+			read_byte(b);
+			read_number(b);
 			break;
 		default:
 			return;
@@ -165,13 +165,13 @@ static void read_imports(struct wasm_names *names, struct bytes *b)
 
 static void read_exports(struct wasm_names *names, struct bytes *b)
 {
-	uint64_t count = take_number(b), number;
+	uint64_t count = read_number(b), number;
 
 	while (count-- && !b->failed) {
-		struct bytes name = take_name(b);
-		uint8_t kind = take_byte(b);
+		struct bytes name = read_name(b);
+		uint8_t kind = read_byte(b);
 
-		number = take_number(b);
+		number = read_number(b);
 		/* the first one, where there are several */
 		if (!b->failed && kind == EXTERNAL_FUNCTION &&
 		    !map_get(&names->by_function, number))
@@ -181,13 +181,13 @@ static void read_exports(struct wasm_names *names, struct bytes *b)
 
 static void read_function_names(struct wasm_names *names, struct bytes *b)
 {
-	uint64_t count = take_number(b), function;
+	uint64_t count = read_number(b), function;
 
 	while (count-- && !b->failed) {
 		struct bytes name;
 
-		function = take_number(b);
-		name = take_name(b);
+		function = read_number(b);
+		name = read_name(b);
 		if (!b->failed && name.at < name.end)
 			add(names, function, NULL, &name);
 	}
@@ -199,10 +199,10 @@ static void read_subsections(struct wasm_names *names, struct bytes *b)
 	struct bytes part;
 	uint8_t id;
 
-	take_name(b);
+	read_name(b);
 	while (b->at < b->end && !b->failed) {
-		id = take_byte(b);
-		part = take_bytes(b, take_number(b));
+		id = read_byte(b);
+		part = read_bytes(b, read_number(b));
 		if (id == NAMES_OF_FUNCTIONS && !part.failed)
 			read_function_names(names, &part);
 	}
@@ -220,8 +220,8 @@ static bool parse_head(struct bytes *b, uint64_t offset, uint64_t size, struct s
 	static const uint8_t title[] = {4, 'n', 'a', 'm', 'e'};
 	const uint8_t *from = b->at;
 
-	head->id = take_byte(b);
-	head->length = take_number(b);
+	head->id = read_byte(b);
+	head->length = read_number(b);
 	head->begin = offset + (uint64_t)(b->at - from);
 	head->has_names =
 		head->id == SECTION_IMPORT || head->id == SECTION_EXPORT ||

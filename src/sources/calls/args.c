@@ -20,7 +20,7 @@ uint32_t calls_first_function(void)
 	return CALLS_COST_FUNCTIONS;
 }
 
-void calls_take_args_of(struct calls *calls, const struct inspect *inspect)
+void calls_set_inspect(struct calls *calls, const struct inspect *inspect)
 {
 	calls->inspect = inspect;
 }
@@ -61,7 +61,7 @@ struct calls_ends {
  * has, those that it has made, and those that were over when it began, have either been reported,
  * or are not kept (--min-time).
  */
-static bool is_over_by_end(const struct calls *calls, const struct calls_given *given,
+static bool is_over_by_end(const struct calls *calls, const struct calls_values *given,
 			   const struct calls_ends *by)
 {
 	(void)calls;
@@ -70,7 +70,7 @@ static bool is_over_by_end(const struct calls *calls, const struct calls_given *
 }
 
 /* Another one begins: so this one is over, and was too short to be reported. */
-static bool is_over_by_begin(const struct calls *calls, const struct calls_given *given,
+static bool is_over_by_begin(const struct calls *calls, const struct calls_values *given,
 			     const struct calls_ends *by)
 {
 	return given->depth >= by->depth && by->start - given->start < calls->options.shortest;
@@ -78,7 +78,7 @@ static bool is_over_by_begin(const struct calls *calls, const struct calls_given
 
 /* Drops what waits of a track, and is over. */
 static void drop(struct calls *calls, struct calls_track_row *track, const struct calls_ends *by,
-		 bool (*is_over)(const struct calls *calls, const struct calls_given *given,
+		 bool (*is_over)(const struct calls *calls, const struct calls_values *given,
 				 const struct calls_ends *by))
 {
 	size_t kept = 0;
@@ -109,10 +109,10 @@ static void hear(struct calls *calls, struct calls_track_row *track,
 	vec_free(&tree.nodes);
 }
 
-static struct calls_given *given_of(struct calls_track_row *track, uint64_t start, uint32_t depth)
+static struct calls_values *given_of(struct calls_track_row *track, uint64_t start, uint32_t depth)
 {
 	for (size_t i = track->given.count; i; i--) {
-		struct calls_given *given = &track->given.at[i - 1];
+		struct calls_values *given = &track->given.at[i - 1];
 
 		if (given->start == start && given->depth == depth)
 			return given;
@@ -121,16 +121,16 @@ static struct calls_given *given_of(struct calls_track_row *track, uint64_t star
 }
 
 /* Of the call that a record is of; null: there is no room. */
-static struct calls_given *need_given(struct calls *calls, struct calls_track_row *track,
-				      const struct inspect_record *record)
+static struct calls_values *need_given(struct calls *calls, struct calls_track_row *track,
+				       const struct inspect_record *record)
 {
-	struct calls_given *given = given_of(track, record->start, record->depth);
+	struct calls_values *given = given_of(track, record->start, record->depth);
 
 	if (given)
 		return given;
 	if (calls->given >= WAITING_MAX ||
 	    !vec_push(&track->given,
-		      (struct calls_given){record->start, record->depth, NULL, NULL}))
+		      (struct calls_values){record->start, record->depth, NULL, NULL}))
 		return NULL;
 	calls->given++;
 	return vec_last(&track->given);
@@ -146,26 +146,26 @@ static bool copy_record(struct inspect_record **to, const struct inspect_record 
 	return *to != NULL;
 }
 
-static void take_results(struct calls *calls, struct calls_track_row *track,
-			 const struct inspect_record *record)
+static void add_results(struct calls *calls, struct calls_track_row *track,
+			const struct inspect_record *record)
 {
-	struct calls_given *given = need_given(calls, track, record);
+	struct calls_values *given = need_given(calls, track, record);
 
 	if (!given || !copy_record(&given->result, record))
 		calls->args_lost++;
 }
 
-void calls_args_take(void *context, const struct inspect_record *record)
+void calls_args_add(void *context, const struct inspect_record *record)
 {
 	struct calls *calls = context;
 	struct calls_track_row *track = calls_tracks_row(&calls->tracks, record->track);
 	const struct calls_ends by = {record->start, record->start, record->depth};
-	struct calls_given *given;
+	struct calls_values *given;
 
 	if (!calls->inspect || !track || track->unwanted)
 		return;
 	if (record->end != INSPECT_BEGINS) {
-		take_results(calls, track, record);
+		add_results(calls, track, record);
 		return;
 	}
 	if (calls->options.listener)
@@ -181,7 +181,7 @@ void calls_args_take(void *context, const struct inspect_record *record)
 void calls_args_results(const struct calls *calls, struct calls_track_row *track,
 			const struct calls_record *record, struct shown_tree *tree)
 {
-	const struct calls_given *given = given_of(track, record->start, record->depth);
+	const struct calls_values *given = given_of(track, record->start, record->depth);
 	/* why it has no results is known, although its end may not be */
 	bool has_left = given && given->result && given->result->end == INSPECT_LEAVES;
 
@@ -210,7 +210,7 @@ static void write_values(struct calls *calls, const struct film_call *call, uint
 void calls_args_write(struct calls *calls, struct calls_track_row *track,
 		      const struct calls_record *record, const struct film_call *call)
 {
-	const struct calls_given *given;
+	const struct calls_values *given;
 	const struct inspect_record *begin, *end;
 	struct shown_tree arguments = {0}, results = {0};
 
@@ -229,7 +229,7 @@ void calls_args_write(struct calls *calls, struct calls_track_row *track,
 	if (!begin && calls_args_expected(calls, record->function))
 		calls->args_missed++;
 	if (!end && has_returned(record) &&
-	    inspect_takes_results(calls->inspect, in_plan(record->function)))
+	    inspect_wants_results(calls->inspect, in_plan(record->function)))
 		calls->results_missed++;
 	vec_free(&arguments.nodes);
 	vec_free(&results.nodes);

@@ -85,8 +85,8 @@ static const char *name_with_library(struct called_library *library, const char 
 /*
  * Is the function in the library the better place? Then it takes over what the stub's exit may be.
  */
-static bool take_over(const struct probe_function *stub, struct called_library *library,
-		      struct probe_function *function, const struct called_wish *wish)
+static bool use_library(const struct probe_function *stub, struct called_library *library,
+			struct probe_function *function, const struct called_wish *wish)
 {
 	const char *name = stub->library[0] ? stub->name : name_with_library(library, stub->name);
 
@@ -130,7 +130,7 @@ static int move(const struct probe_functions *stubs, bool *moved, struct called_
 		const struct definition *d = &definitions[i];
 
 		if (d->definitions != 1 || d->library != number ||
-		    !take_over(&stubs->at[i], library, &library->functions.at[d->function], wish))
+		    !use_library(&stubs->at[i], library, &library->functions.at[d->function], wish))
 			continue;
 		taken[d->function] = moved[i] = true;
 	}

@@ -198,8 +198,7 @@ static bool add_places(const struct plan_function *function, const struct plan_i
 }
 
 /* Where its code lies tells whose calls are whose. */
-static bool tell_body(const struct calls *calls, const struct probe_function *probe,
-		      uint32_t number)
+static bool set_body(const struct calls *calls, const struct probe_function *probe, uint32_t number)
 {
 	struct calls_body body = {
 		.slide = probe->slide,
@@ -230,7 +229,7 @@ static int add_functions(struct calls *calls, const struct plan_image *image, st
 			uint32_t number = image->first + (uint32_t)i + CALLS_COST_FUNCTIONS;
 
 			film_function(calls, film_image, probe, &traced);
-			if (!tell_body(calls, probe, number) ||
+			if (!set_body(calls, probe, number) ||
 			    !add_places(&all[image->first + i], image, number, places))
 				return -ENOMEM;
 			calls->probed++;
@@ -358,7 +357,7 @@ void calls_program(struct calls *calls, pid_t pid, const char *path)
 		free(copy);
 }
 
-void calls_tell_loss(struct calls *calls, const char *what, const char *which)
+void calls_report_loss(struct calls *calls, const char *what, const char *which)
 {
 	char *words;
 
@@ -386,12 +385,12 @@ static bool add_late(struct calls *calls, const struct image *image, uint32_t kn
 	    (added == UINT32_MAX || !plan_images(calls->plan, &images)[added].functions.count))
 		return false;
 	if (err)
-		calls_tell_loss(calls,
-				"file that a target mapped: its functions could not be listed",
-				image->path);
+		calls_report_loss(calls,
+				  "file that a target mapped: its functions could not be listed",
+				  image->path);
 	else if (!calls->reach)
-		calls_tell_loss(calls, "file that a target mapped: it came too late to be probed",
-				image->path);
+		calls_report_loss(calls, "file that a target mapped: it came too late to be probed",
+				  image->path);
 	else
 		return true;
 	calls->late++;
@@ -422,7 +421,7 @@ void calls_missed(struct calls *calls, const char *path, uint64_t ran_ns)
 		snprintf(what, sizeof(what),
 			 "file that a target mapped: its calls of the first %.1f ms were not seen",
 			 (double)ran_ns / 1e6);
-	calls_tell_loss(calls, what, path);
+	calls_report_loss(calls, what, path);
 	calls->late++;
 }
 
@@ -439,7 +438,7 @@ bool calls_has_file(const struct calls *calls, dev_t device, ino_t inode)
 
 void calls_unseen(struct calls *calls, const char *comm)
 {
-	calls_tell_loss(
+	calls_report_loss(
 		calls,
 		"file that a target mapped: it was gone before its functions could be listed, "
 		"its calls were not seen",
@@ -447,24 +446,25 @@ void calls_unseen(struct calls *calls, const char *comm)
 	calls->late++;
 }
 
-static void take_out(struct calls *calls, uint32_t number)
+static void remove_function(struct calls *calls, uint32_t number)
 {
 	struct traced *traced = &calls->functions.at[number];
 	char what[100];
 
 	traced->out = true;
-	if (uprobes_take_out(calls->uprobes, number + CALLS_COST_FUNCTIONS))
-		calls_tell_loss(calls,
-				"functions no longer traced: those set together with one that was "
-				"called too often, which could not be set again",
-				traced->name);
+	if (uprobes_remove_group(calls->uprobes, number + CALLS_COST_FUNCTIONS))
+		calls_report_loss(
+			calls,
+			"functions no longer traced: those set together with one that was "
+			"called too often, which could not be set again",
+			traced->name);
 	calls->taken_out++;
 	if (!calls->hottest)
 		calls->hottest = strdup(traced->name);
 	snprintf(what, sizeof(what),
 		 "function no longer traced, called more than %llu times a second",
 		 (unsigned long long)calls->options.max_rate);
-	calls_tell_loss(calls, what, traced->name);
+	calls_report_loss(calls, what, traced->name);
 }
 
 /* Functions that are called very often cost their program more than they tell. */
@@ -480,12 +480,12 @@ static void guard(struct calls *calls, uint64_t ns)
 		if (recent * 1e9 <= (double)calls->options.max_rate * (double)ns)
 			traced->hot = 0;
 		else if (++traced->hot >= HOT_SECONDS && !traced->out)
-			take_out(calls, i);
+			remove_function(calls, i);
 	}
 }
 
-static void take_sum(void *context, uint32_t function, uint64_t from, uint64_t to,
-		     const struct film_sum *sum)
+static void write_sum(void *context, uint32_t function, uint64_t from, uint64_t to,
+		      const struct film_sum *sum)
 {
 	struct calls *calls = context;
 	struct film_sum named = *sum;
@@ -506,14 +506,14 @@ static void take_sum(void *context, uint32_t function, uint64_t from, uint64_t t
  * A debugger has come: its breakpoints work once the probes are gone, which can be while it holds
  * the process.
  */
-static void give_way(struct calls *calls)
+static void detach_for_debugger(struct calls *calls)
 {
 	if (!calls->uprobes || debuggers_look(&calls->debuggers) != DEBUGGER_WAITS)
 		return;
 	calls_detach(calls);
 	calls->gave_way = true;
-	calls_tell_loss(calls, "calls from then on",
-			"a debugger came, and all probes were taken away");
+	calls_report_loss(calls, "calls from then on",
+			  "a debugger came, and all probes were taken away");
 }
 
 void calls_tick(struct calls *calls, uint64_t now)
@@ -521,13 +521,13 @@ void calls_tick(struct calls *calls, uint64_t now)
 	uint64_t since = calls->last_tick ? now - calls->last_tick : 0;
 
 	if (calls->sums)
-		calls_sums_take(calls->sums, now, take_sum, calls);
+		calls_sums_flush(calls->sums, now, write_sum, calls);
 	if (calls->options.max_rate && since && calls->uprobes)
 		guard(calls, since);
 	if (calls->reach)
 		calls_reach_tick(calls);
 	calls->last_tick = now;
-	give_way(calls);
+	detach_for_debugger(calls);
 }
 
 void calls_detach(struct calls *calls)
@@ -545,17 +545,18 @@ void calls_detach(struct calls *calls)
 	links_free(&calls->links);
 }
 
-static void take_open(void *context, const struct capture_head *head)
+static void handle_open(void *context, const struct capture_head *head)
 {
-	calls_take(context, head);
+	calls_handle(context, head);
 }
 
 void calls_finish(struct calls *calls, uint64_t now)
 {
-	if (!calls->options.summary && open_calls_read(calls->camera.probes, take_open, calls))
-		calls_tell_loss(calls, "calls that were open at the end", "they could not be read");
+	if (!calls->options.summary && open_calls_read(calls->camera.probes, handle_open, calls))
+		calls_report_loss(calls, "calls that were open at the end",
+				  "they could not be read");
 	if (calls->sums)
-		calls_sums_take(calls->sums, now, take_sum, calls);
+		calls_sums_flush(calls->sums, now, write_sum, calls);
 	if (calls->slow)
 		calls_slow_finish(calls->slow);
 	calls_args_losses(calls);

@@ -21,7 +21,7 @@
  *	calls_new()	makes the plan; nothing is probed
  *	calls_prepare()	before the BPF programs are loaded
  *	calls_attach()	measures what probes cost here, and sets them
- *	calls_take()	each record of its kinds
+ *	calls_handle()	each record of its kinds
  *	calls_tick()	about once a second
  *	calls_detach()	all probes are gone; the last records are still to be drained
  *	calls_finish()	what is open at the end
@@ -61,12 +61,12 @@ struct calls_options {
 
 /*
  * --args: the functions' arguments are taken by inspect, to which this is said once both are there
- * (struct inspect_traced, calls_args_take()).
+ * (struct inspect_traced, calls_args_add()).
  */
 struct inspect;
 struct inspect_record;
-void calls_take_args_of(struct calls *calls, const struct inspect *inspect);
-void calls_args_take(void *context, const struct inspect_record *record);
+void calls_set_inspect(struct calls *calls, const struct inspect *inspect);
+void calls_args_add(void *context, const struct inspect_record *record);
 /* The tracer's number of its plan's first function. */
 uint32_t calls_first_function(void);
 
@@ -90,9 +90,9 @@ struct calls_camera {
 };
 int calls_attach(struct calls *calls, const struct calls_camera *camera, struct fail *why);
 
-void calls_take(struct calls *calls, const struct capture_head *head);
-void calls_take_stack(struct calls *calls, const struct capture_record *record,
-		      const struct capture_handover *handover);
+void calls_handle(struct calls *calls, const struct capture_head *head);
+void calls_handle_stack(struct calls *calls, const struct capture_record *record,
+			const struct capture_handover *handover);
 
 /* A target runs this program. */
 void calls_program(struct calls *calls, pid_t pid, const char *path);

@@ -149,8 +149,8 @@ struct durations {
 	size_t count;
 };
 
-static void take_duration(struct durations *durations, const struct calls_record *record,
-			  uint32_t function)
+static void add_duration(struct durations *durations, const struct calls_record *record,
+			 uint32_t function)
 {
 	if (record->head.kind == CAPTURE_CALL && record->function == function &&
 	    durations->count < BATCHES * CALLS_PER_BATCH)
@@ -171,9 +171,9 @@ static uint64_t reported(struct rings *rings, uint32_t function)
 		if (head->kind == CAPTURE_CALLS) {
 			record = (const void *)(head + 1);
 			for (i = 0; i < (head->size - sizeof(*head)) / sizeof(*record); i++)
-				take_duration(&durations, &record[i], function);
+				add_duration(&durations, &record[i], function);
 		} else {
-			take_duration(&durations, record, function);
+			add_duration(&durations, record, function);
 		}
 	}
 	return median(durations.at, durations.count);

@@ -14,9 +14,9 @@
 /* The kernel hands out no more than this with one read, and cuts no thread's records in two. */
 #define READ_BYTES (64u << 10)
 
-/* Gives the records of one read. */
-static int give(const uint8_t *from, size_t bytes,
-		void (*take)(void *context, const struct capture_head *), void *context)
+/* Emits the records of one read. */
+static int emit_records(const uint8_t *from, size_t bytes,
+			void (*emit)(void *context, const struct capture_head *), void *context)
 {
 	struct capture_head head;
 
@@ -24,7 +24,7 @@ static int give(const uint8_t *from, size_t bytes,
 		memcpy(&head, from, sizeof(head));
 		if (head.size < sizeof(head) || head.size > bytes)
 			return -EBADMSG;
-		take(context, (const struct capture_head *)(const void *)from);
+		emit(context, (const struct capture_head *)(const void *)from);
 		from += head.size;
 		bytes -= head.size;
 	}
@@ -32,7 +32,7 @@ static int give(const uint8_t *from, size_t bytes,
 }
 
 static int read_all(struct bpf_program *program,
-		    void (*take)(void *context, const struct capture_head *), void *context)
+		    void (*emit)(void *context, const struct capture_head *), void *context)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	uint8_t *buffer = malloc(READ_BYTES);
@@ -55,7 +55,7 @@ static int read_all(struct bpf_program *program,
 			err = n < 0 ? -errno : 0;
 			break;
 		}
-		err = give(buffer, (size_t)n, take, context);
+		err = emit_records(buffer, (size_t)n, emit, context);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -64,10 +64,10 @@ static int read_all(struct bpf_program *program,
 	return err;
 }
 
-int open_calls_read(struct probes *probes, void (*take)(void *context, const struct capture_head *),
+int open_calls_read(struct probes *probes, void (*emit)(void *context, const struct capture_head *),
 		    void *context)
 {
-	int err = read_all(probes->progs.calls_open, take, context);
+	int err = read_all(probes->progs.calls_open, emit, context);
 
-	return err ? err : read_all(probes->progs.calls_open_go, take, context);
+	return err ? err : read_all(probes->progs.calls_open_go, emit, context);
 }

@@ -27,7 +27,7 @@ static const char *path_of(const struct calls *calls, uint32_t image)
 	return image < count ? images[image].path : "";
 }
 
-static void tell_without(void *context, uint32_t image, int err)
+static void report_without(void *context, uint32_t image, int err)
 {
 	struct calls *calls = context;
 	const char *what = "process without probes in a file: the kernel refused them";
@@ -42,7 +42,7 @@ static void tell_without(void *context, uint32_t image, int err)
 		what = "process without probes in a file: it was gone before they could be set";
 	else if (err == -EMFILE || err == -ENFILE)
 		what = "process without probes in a file: too many open files";
-	calls_tell_loss(calls, what, path_of(calls, image));
+	calls_report_loss(calls, what, path_of(calls, image));
 	calls->late++;
 }
 
@@ -55,7 +55,7 @@ int calls_reach_new(struct calls *calls)
 		.can_bind = !calls->ways.multi || calls->ways.pid_filter,
 		.only_bind = selection->no_children || selection->tid_count,
 		.is_target = is_target,
-		.without = tell_without,
+		.without = report_without,
 		.context = calls,
 	};
 
@@ -78,16 +78,16 @@ bool calls_reach_image(struct calls *calls, uint32_t image, pid_t pid, bool *eac
 		return false;
 	result = reach_process(calls->reach, image, pid);
 	if (result < 0)
-		tell_without(calls, image, result);
+		report_without(calls, image, result);
 	if (result > 1)
-		calls_tell_loss(calls,
-				"calls of a moment, since a second process has begun to run a "
-				"file, and ends that it was asked for are inferred now",
-				path_of(calls, image));
+		calls_report_loss(calls,
+				  "calls of a moment, since a second process has begun to run a "
+				  "file, and ends that it was asked for are inferred now",
+				  path_of(calls, image));
 	return result > 0;
 }
 
-static void take_image(void *context, pid_t pid, const struct image *image)
+static void handle_image(void *context, pid_t pid, const struct image *image)
 {
 	struct calls *calls = context;
 	bool each;
@@ -95,34 +95,34 @@ static void take_image(void *context, pid_t pid, const struct image *image)
 	calls_image(calls, pid, image, &each);
 }
 
-static void take_process(void *context, pid_t pid)
+static void handle_process(void *context, pid_t pid)
 {
 	struct calls *calls = context;
 
-	samples_each_image(calls->camera.samples, pid, take_image, calls);
+	samples_each_image(calls->camera.samples, pid, handle_image, calls);
 }
 
-static void take_wanted(void *context, pid_t pid)
+static void handle_wanted(void *context, pid_t pid)
 {
 	struct calls *calls = context;
 
 	if (selection_wants(calls->options.plan.selection, pid))
-		take_process(context, pid);
+		handle_process(context, pid);
 }
 
 /* Targets that run already, with what they map; a command will map all that was found. */
-static void take_targets(struct calls *calls)
+static void handle_targets(struct calls *calls)
 {
 	const struct selection *selection = calls->options.plan.selection;
 	size_t count, i;
 	bool each;
 
 	for (i = 0; i < selection->pid_count; i++)
-		take_process(calls, selection->pids[i]);
+		handle_process(calls, selection->pids[i]);
 	for (i = 0; i < selection->tid_count; i++)
-		take_process(calls, parts_process_of_thread(selection->tids[i]));
+		handle_process(calls, parts_process_of_thread(selection->tids[i]));
 	if (selection->name_count || selection->cgroup_count)
-		targets_each_pid(take_wanted, calls, NULL);
+		targets_each_pid(handle_wanted, calls, NULL);
 	plan_images(calls->plan, &count);
 	for (i = 0; calls->command && i < count; i++)
 		calls_reach_image(calls, (uint32_t)i, calls->command, &each);
@@ -153,7 +153,7 @@ int calls_reach_start(struct calls *calls, struct fail *why)
 	for (i = 0; i < count; i++)
 		if (reach_is_bound(calls->reach, (uint32_t)i))
 			look_at_each_process(calls);
-	take_targets(calls);
+	handle_targets(calls);
 	return 0;
 }
 
@@ -204,17 +204,19 @@ void calls_reach_tick(struct calls *calls)
 		look_at_each_process(calls);
 		err = change(calls, image, reach_bind);
 		if (err < 0)
-			tell_without(calls, image, err);
-		calls_tell_loss(calls,
-				"calls of a moment, since a process that is not a target has begun "
-				"to run a file, and its probes were bound to the targets",
-				path_of(calls, image));
+			report_without(calls, image, err);
+		calls_report_loss(
+			calls,
+			"calls of a moment, since a process that is not a target has begun "
+			"to run a file, and its probes were bound to the targets",
+			path_of(calls, image));
 	}
 	reach_tick(calls->reach);
 	image = reach_find_private(calls->reach);
 	if (image != UINT32_MAX && !change(calls, image, reach_unbind))
-		calls_tell_loss(calls,
-				"calls of a moment, since many targets run a file and nothing else "
-				"does, and its probes were unbound",
-				path_of(calls, image));
+		calls_report_loss(
+			calls,
+			"calls of a moment, since many targets run a file and nothing else "
+			"does, and its probes were unbound",
+			path_of(calls, image));
 }

@@ -3,7 +3,7 @@
 #include "sources/calls/state.h"
 #include "attach/filter.h"
 
-static void take_track(struct calls *calls, const struct calls_track *record)
+static void handle_track(struct calls *calls, const struct calls_track *record)
 {
 	struct calls_track_row *track = calls_tracks_put(&calls->tracks, record);
 	const struct capture_identity *identity = &record->identity;
@@ -19,8 +19,8 @@ static void take_track(struct calls *calls, const struct calls_track *record)
 		track->thread = samples_thread(calls->camera.samples, identity);
 }
 
-static void tell(struct calls *calls, struct calls_track_row *track,
-		 const struct calls_record *record, const struct traced *traced)
+static void notify_listener(struct calls *calls, struct calls_track_row *track,
+			    const struct calls_record *record, const struct traced *traced)
 {
 	struct call_heard heard = {
 		.begins = record->head.kind == CAPTURE_CALL_ENTRY,
@@ -81,12 +81,12 @@ static void keep(struct calls *calls, struct calls_track_row *track,
 
 	calls_args_write(calls, track, record, &call);
 	if (calls->slow)
-		calls_slow_take(calls->slow, record->track, &call);
+		calls_slow_add(calls->slow, record->track, &call);
 	else
 		film_call(calls->camera.film, calls->camera.event, &call);
 }
 
-static void take_call(struct calls *calls, const struct calls_record *record)
+static void handle_call(struct calls *calls, const struct calls_record *record)
 {
 	uint32_t number = record->function - CALLS_COST_FUNCTIONS;
 	struct traced *traced;
@@ -109,33 +109,33 @@ static void take_call(struct calls *calls, const struct calls_record *record)
 			keep(calls, track, record, traced);
 	}
 	if (calls->options.listener)
-		tell(calls, track, record, traced);
+		notify_listener(calls, track, record, traced);
 	if (record->head.kind == CAPTURE_CALL)
 		calls_args_end(calls, track, record);
 }
 
 /* Several records that were sent as one. */
-static void take_batch(struct calls *calls, const struct capture_head *batch)
+static void handle_batch(struct calls *calls, const struct capture_head *batch)
 {
 	const struct calls_record *record = (const void *)(batch + 1);
 	size_t count = (batch->size - sizeof(*batch)) / sizeof(*record);
 
 	for (; count; count--, record++)
-		take_call(calls, record);
+		handle_call(calls, record);
 }
 
-void calls_take(struct calls *calls, const struct capture_head *head)
+void calls_handle(struct calls *calls, const struct capture_head *head)
 {
 	if (head->kind == CAPTURE_CALLS)
-		take_batch(calls, head);
+		handle_batch(calls, head);
 	else if (head->kind == CAPTURE_TRACK)
-		take_track(calls, (const struct calls_track *)head);
+		handle_track(calls, (const struct calls_track *)head);
 	else
-		take_call(calls, (const struct calls_record *)head);
+		handle_call(calls, (const struct calls_record *)head);
 }
 
-void calls_take_stack(struct calls *calls, const struct capture_record *record,
-		      const struct capture_handover *handover)
+void calls_handle_stack(struct calls *calls, const struct capture_record *record,
+			const struct capture_handover *handover)
 {
-	samples_take(calls->camera.samples, calls->camera.stack_event, record, handover);
+	samples_add_record(calls->camera.samples, calls->camera.stack_event, record, handover);
 }

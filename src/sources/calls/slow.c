@@ -103,7 +103,7 @@ static void keep_subtree(struct slow_track *track)
 		track->calls.at[i].kept = true;
 }
 
-void calls_slow_take(struct calls_slow *slow, uint32_t number, const struct film_call *call)
+void calls_slow_add(struct calls_slow *slow, uint32_t number, const struct film_call *call)
 {
 	struct slow_track *track = track_of(slow, number);
 

@@ -22,7 +22,7 @@ struct calls_slow *calls_slow_new(uint64_t threshold, calls_slow_keep *keep, voi
 void calls_slow_free(struct calls_slow *slow);
 
 /* track: any small number. */
-void calls_slow_take(struct calls_slow *slow, uint32_t track, const struct film_call *call);
+void calls_slow_add(struct calls_slow *slow, uint32_t track, const struct film_call *call);
 
 /* The end: what waits is judged by what is known. */
 void calls_slow_finish(struct calls_slow *slow);

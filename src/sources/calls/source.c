@@ -60,14 +60,14 @@ static int start(struct source *source, struct fail *why)
 
 static void handle_call(struct source *source, const void *record)
 {
-	calls_take(calls_of(source), record);
+	calls_handle(calls_of(source), record);
 }
 
 static void handle_stack(struct source *source, const struct capture_record *record,
 			 const struct capture_handover *handover)
 {
 	if (source_is_meant(source, &record->identity))
-		calls_take_stack(calls_of(source), record, handover);
+		calls_handle_stack(calls_of(source), record, handover);
 }
 
 static void tick(struct source *source, uint64_t now)

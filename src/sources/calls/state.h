@@ -57,7 +57,7 @@ struct calls {
 };
 
 /* A loss of calls, of which some are named. */
-void calls_tell_loss(struct calls *calls, const char *what, const char *which);
+void calls_report_loss(struct calls *calls, const char *what, const char *which);
 
 /*
  * args.c: a call has ended. calls_args_write() writes what has come of its arguments and

@@ -167,10 +167,10 @@ uint64_t calls_sums_least(struct calls_sums *sums, uint32_t function)
 	return add_up(sums->read, sums->cpus).min;
 }
 
-void calls_sums_take(struct calls_sums *sums, uint64_t now,
-		     void (*take)(void *context, uint32_t function, uint64_t from, uint64_t to,
-				  const struct film_sum *sum),
-		     void *context)
+void calls_sums_flush(struct calls_sums *sums, uint64_t now,
+		      void (*emit)(void *context, uint32_t function, uint64_t from, uint64_t to,
+				   const struct film_sum *sum),
+		      void *context)
 {
 	uint32_t first = 0, i;
 
@@ -185,7 +185,7 @@ void calls_sums_take(struct calls_sums *sums, uint64_t now,
 				continue;
 			added = difference(&all, before);
 			*before = all;
-			take(context, first + i, sums->from, now, &added);
+			emit(context, first + i, sums->from, now, &added);
 		}
 		first += CALLS_SUMS_PART;
 	}

@@ -30,12 +30,12 @@ void calls_sums_start(struct calls_sums *sums);
 uint64_t calls_sums_least(struct calls_sums *sums, uint32_t function);
 
 /*
- * take() is called for each function that was called since the last look; the frame of sum is not
+ * emit() is called for each function that was called since the last look; the frame of sum is not
  * set, min and max are those since the start.
  */
-void calls_sums_take(struct calls_sums *sums, uint64_t now,
-		     void (*take)(void *context, uint32_t function, uint64_t from, uint64_t to,
-				  const struct film_sum *sum),
-		     void *context);
+void calls_sums_flush(struct calls_sums *sums, uint64_t now,
+		      void (*emit)(void *context, uint32_t function, uint64_t from, uint64_t to,
+				   const struct film_sum *sum),
+		      void *context);
 
 #endif

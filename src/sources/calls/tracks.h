@@ -19,7 +19,7 @@ struct calls_ended {
 };
 
 /* The arguments of a call, and its results; both are owned, and null until they come. */
-struct calls_given {
+struct calls_values {
 	uint64_t start;
 	uint32_t depth;
 	struct inspect_record *record, *result;
@@ -38,7 +38,7 @@ struct calls_track_row {
 	/* by depth: of calls that have ended, and whose caller has not */
 	vec(struct calls_ended) ended;
 	/* --args: of calls that have not ended as far as is known, in the order of their starts */
-	vec(struct calls_given) given;
+	vec(struct calls_values) given;
 	struct call_heard held; /* --args: has begun, and its arguments are waited for */
 	bool has_held;
 };

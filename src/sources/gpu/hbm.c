@@ -114,7 +114,7 @@ static bool find_begin(struct source *source, const struct hbm_end *end, struct 
 {
 	struct hbm *hbm = source->state;
 
-	if (waiting_take(hbm->calls, end->pid, end->key, half))
+	if (waiting_pop(hbm->calls, end->pid, end->key, half))
 		return true;
 	*half = (struct waiting_half){.pid = end->pid};
 	half->place.thread = source_first_thread(source, end->pid);
@@ -254,7 +254,7 @@ static void image_missed(struct source *source, const char *path, uint64_t ran_n
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
-static void tell_inuse_losses(const struct source *source)
+static void report_inuse_losses(const struct source *source)
 {
 	const struct hbm *hbm = source->state;
 	const struct waiting_counts counts = mem_live_counts(hbm->live);
@@ -275,7 +275,7 @@ static void tell_inuse_losses(const struct source *source)
 	loss_counts_emit_all(source->host->film, source->events[OF_INUSE], losses);
 }
 
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct hbm *hbm = source->state;
 	const struct waiting_counts counts = waiting_counts(hbm->calls);
@@ -292,17 +292,17 @@ static void tell_losses(struct source *source)
 
 	loss_counts_emit_all(source->host->film, source->event, losses);
 	if (source->events[OF_INUSE])
-		tell_inuse_losses(source);
-	probed_refused_tell(&hbm->drivers->refused, source->host->film, source->event,
-			    "device memory of a driver library not seen");
+		report_inuse_losses(source);
+	probed_refused_report(&hbm->drivers->refused, source->host->film, source->event,
+			      "device memory of a driver library not seen");
 }
 
-static void tell_inuse(struct source *source, uint64_t now)
+static void report_inuse(struct source *source, uint64_t now)
 {
 	struct hbm *hbm = source->state;
 
 	if (source->events[OF_INUSE])
-		mem_live_tell(hbm->live, source->host->film, source->events[OF_INUSE], now);
+		mem_live_report(hbm->live, source->host->film, source->events[OF_INUSE], now);
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -311,20 +311,20 @@ static void tick(struct source *source, uint64_t now)
 
 	if (source->events[OF_INUSE])
 		mem_live_tick(hbm->live, source->host->film, source->events[OF_INUSE], now);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void closing(struct source *source)
 {
 	if (source->last)
-		tell_inuse(source, source->last);
-	tell_losses(source);
+		report_inuse(source, source->last);
+	report_losses(source);
 }
 
 static void finish(struct source *source, uint64_t now)
 {
-	tell_inuse(source, now);
-	tell_losses(source);
+	report_inuse(source, now);
+	report_losses(source);
 }
 
 /* Of a call that goes on, the place was of the film before. */

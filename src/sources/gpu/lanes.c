@@ -22,7 +22,7 @@ static void find_launch(const struct gpu_lanes_to *to, uint32_t pid, const struc
 {
 	struct waiting_half launch;
 
-	if (!of->number || !waiting_take(to->launches, pid, of->number, &launch)) {
+	if (!of->number || !waiting_pop(to->launches, pid, of->number, &launch)) {
 		work->flags |= FILM_WORK_UNSAMPLED;
 		work->thread = source_first_thread(to->source, pid);
 		return;

@@ -346,7 +346,7 @@ static bool find_launch(struct source *source, const struct on_gpu_ran *ran,
 {
 	struct on_gpu *on_gpu = source->state;
 
-	if (ran->number && waiting_take(on_gpu->launches, ran->pid, ran->number, launch)) {
+	if (ran->number && waiting_pop(on_gpu->launches, ran->pid, ran->number, launch)) {
 		launch->value = HAS_KERNEL;
 		if (ran->more)
 			waiting_put(on_gpu->launches, launch);
@@ -430,7 +430,7 @@ static void handle_waited(struct source *source, const void *of)
 		on_gpu->losses.damaged++;
 		return;
 	}
-	if (!number || !waiting_take(on_gpu->launches, waited->pid, number | WAIT_KEY, &wait)) {
+	if (!number || !waiting_pop(on_gpu->launches, waited->pid, number | WAIT_KEY, &wait)) {
 		wait.place.thread = source_first_thread(source, waited->pid);
 		wait.place.stack = samples_words(source->host->samples, 0, "[wait not sampled]");
 		on_gpu->losses.waits_without_stack++;

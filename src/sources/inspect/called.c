@@ -36,7 +36,7 @@ void inspect_called_free(struct inspect_called *called)
 	free(called);
 }
 
-static void take(void *context, size_t index, const struct symbol_name *names, size_t count)
+static void keep_name(void *context, size_t index, const struct symbol_name *names, size_t count)
 {
 	char **name = context;
 
@@ -61,7 +61,7 @@ static const char *name_at(const struct inspect_names *names, uint64_t address)
 		return called->names.at[*known - 1];
 	if (called->names.count >= NAMES_MAX)
 		return NULL;
-	(void)symbols_of_image(called->symbols, &names->image, &place.address, 1, take, &name,
+	(void)symbols_of_image(called->symbols, &names->image, &place.address, 1, keep_name, &name,
 			       &ignored);
 	if (!vec_push(&called->names, name)) {
 		free(name);

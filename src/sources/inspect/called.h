@@ -21,7 +21,7 @@ struct inspect_names {
 	uint64_t bias;
 };
 
-/* As struct inspect_taken has it (decode.h); names: a struct inspect_names. */
+/* As struct inspect_contents has it (decode.h); names: a struct inspect_names. */
 const char *inspect_called_name(void *names, uint64_t address, uint64_t held);
 
 #endif

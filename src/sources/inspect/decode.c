@@ -275,7 +275,7 @@ static bool view_param(const struct decoder *d, const struct value_param *param,
 	}
 }
 
-enum shown_status inspect_place_status(const struct inspect_taken *taken,
+enum shown_status inspect_place_status(const struct inspect_contents *taken,
 				       const struct value_param *param)
 {
 	if (inspect_is_redacted(taken->redaction, param->name))
@@ -329,7 +329,7 @@ void inspect_mark_old(struct decoder *d, size_t place)
 		node_at(d, place)->status = SHOWN_MAY_BE_OLD;
 }
 
-void inspect_decode(const struct inspect_taken *taken, const struct value_param *params,
+void inspect_decode(const struct inspect_contents *taken, const struct value_param *params,
 		    size_t count, bool results, struct shown_tree *tree)
 {
 	struct decoder d; /* its items are many, and most of them unused */

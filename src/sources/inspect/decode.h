@@ -9,7 +9,7 @@
  * What a record holds, as values: the bytes that the steps of its plan have read, by their types.
  * They come from the target's memory and may be anything; the tree's texts point into them.
  */
-struct inspect_taken {
+struct inspect_contents {
 	const struct values *values;
 	const struct inspect_plan *plan;
 	const struct inspect_limits *limits;
@@ -27,7 +27,7 @@ struct inspect_taken {
 };
 
 /* Adds the values of the parameters, or of the results, to the tree, each as a node of its own. */
-void inspect_decode(const struct inspect_taken *taken, const struct value_param *params,
+void inspect_decode(const struct inspect_contents *taken, const struct value_param *params,
 		    size_t count, bool results, struct shown_tree *tree);
 
 /* A part of a value that was asked for, and where it is. */
@@ -46,7 +46,7 @@ int inspect_add_parts(struct inspect_builder *builder, const char *const *texts,
 		      const struct value_param *params, size_t param_count,
 		      struct inspect_part *parts, struct fail *why);
 
-void inspect_decode_parts(const struct inspect_taken *taken, const struct inspect_part *parts,
+void inspect_decode_parts(const struct inspect_contents *taken, const struct inspect_part *parts,
 			  size_t count, struct shown_tree *tree);
 
 #endif

@@ -9,7 +9,7 @@
 #define INSPECT_ITEMS_MAX 512
 
 struct decoder {
-	const struct inspect_taken *taken;
+	const struct inspect_contents *taken;
 	struct shown_tree *tree;
 	struct {
 		struct inspect_item head;
@@ -29,7 +29,7 @@ struct view {
 /* -- items.c: what the steps have read, and the tree that they become ------------------ */
 
 /* Finds the items of a record. False, with the tree failed: it is too short. */
-bool inspect_open(struct decoder *d, const struct inspect_taken *taken, struct shown_tree *tree);
+bool inspect_open(struct decoder *d, const struct inspect_contents *taken, struct shown_tree *tree);
 enum shown_status inspect_item_status(const struct inspect_item *item);
 
 /* The item that a step like this one has read for the view's element. Null: none has. */
@@ -90,7 +90,7 @@ void inspect_show_pointer(struct decoder *d, const struct view *view,
 void inspect_mark_old(struct decoder *d, size_t place);
 
 /* Why a parameter's bytes were not read. */
-enum shown_status inspect_place_status(const struct inspect_taken *taken,
+enum shown_status inspect_place_status(const struct inspect_contents *taken,
 				       const struct value_param *param);
 
 /* Rust: has it members that are only numbered? */

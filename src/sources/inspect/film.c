@@ -167,8 +167,8 @@ bool inspect_film_begin(struct inspect_film *film, const struct inspect_record *
 	return false;
 }
 
-/* Takes the call off its track. Returns its depth; a track without calls is free for another. */
-static uint16_t take_off(struct inspect_film *film, struct track *track, uint64_t key)
+/* Pops the call off its track. Returns its depth; a track without calls is free for another. */
+static uint16_t pop_call(struct inspect_film *film, struct track *track, uint64_t key)
 {
 	size_t at = track->open.count;
 
@@ -197,7 +197,7 @@ void inspect_film_end(struct inspect_film *film, const struct inspect_record *re
 		.thread = track ? track->thread : samples_thread(film->samples, &record->identity),
 		.frame = frame_of(film, function),
 		.lane = (uint32_t)record->goroutine,
-		.depth = track ? take_off(film, track, key) : 0,
+		.depth = track ? pop_call(film, track, key) : 0,
 		.flags = end->flags,
 	};
 	struct film_value value = {

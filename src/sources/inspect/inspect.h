@@ -52,7 +52,7 @@ struct inspected {
 struct inspect_traced {
 	struct plan *plan; /* the tracer's, whose it stays */
 	uint32_t first;	   /* the tracer's number of the plan's first function */
-	void (*take)(void *context, const struct inspect_record *record);
+	void (*emit)(void *context, const struct inspect_record *record);
 	void *context;
 };
 
@@ -97,7 +97,7 @@ void inspect_free(struct inspect *inspect);
  * it returns?
  */
 bool inspect_has(const struct inspect *inspect, uint32_t function);
-bool inspect_takes_results(const struct inspect *inspect, uint32_t function);
+bool inspect_wants_results(const struct inspect *inspect, uint32_t function);
 /* The arguments in a record that traced->take() was given; its texts point into the record. */
 void inspect_decode_record(const struct inspect *inspect, const struct inspect_record *record,
 			   struct shown_tree *tree);

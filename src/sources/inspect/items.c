@@ -24,7 +24,7 @@ static void find_items(struct decoder *d)
 	}
 }
 
-bool inspect_open(struct decoder *d, const struct inspect_taken *taken, struct shown_tree *tree)
+bool inspect_open(struct decoder *d, const struct inspect_contents *taken, struct shown_tree *tree)
 {
 	tree->failed |= taken->size < INSPECT_REGISTER_BYTES;
 	d->taken = taken;

@@ -285,7 +285,7 @@ static int enter_element(struct operand_parser *p, struct operand *o, uint64_t i
 	return 0;
 }
 
-static int take_name(struct operand_parser *p, char name[OPERAND_NAME_MAX])
+static int parse_name(struct operand_parser *p, char name[OPERAND_NAME_MAX])
 {
 	if (!eat_name(p, name))
 		return operand_refuse(p, "a name is missing");
@@ -300,7 +300,7 @@ static int take_name(struct operand_parser *p, char name[OPERAND_NAME_MAX])
 static int enter_name(struct operand_parser *p, struct operand *o)
 {
 	char name[OPERAND_NAME_MAX];
-	int err = take_name(p, name);
+	int err = parse_name(p, name);
 
 	return err ? err : enter_member(p, o, name);
 }
@@ -366,7 +366,7 @@ int operand_parse(struct operand_parser *p, struct operand *o)
 			return operand_no_room(p);
 	if (!strncmp(p->at, "arg.", 4) && !has_param(p, "arg"))
 		p->at += 4;
-	err = take_name(p, name);
+	err = parse_name(p, name);
 	err = err ? err : begin(p, name, o);
 	while (!err) {
 		if (*p->at == '.' || *p->at == '[')

@@ -8,7 +8,7 @@
 /* What shows that a part is not there, when the others are. */
 static enum shown_status status_of(enum operand_error error, const struct operand *operand)
 {
-	static const struct inspect_taken nothing;
+	static const struct inspect_contents nothing;
 
 	switch (error) {
 	case OPERAND_NO_NAME:
@@ -107,7 +107,7 @@ static void show_part(struct decoder *d, const struct inspect_part *part)
 		inspect_mark_old(d, place);
 }
 
-void inspect_decode_parts(const struct inspect_taken *taken, const struct inspect_part *parts,
+void inspect_decode_parts(const struct inspect_contents *taken, const struct inspect_part *parts,
 			  size_t count, struct shown_tree *tree)
 {
 	struct decoder d; /* its items are many, and most of them unused */

@@ -34,7 +34,7 @@ static void decode(const struct inspect *inspect, const struct inspect_record *r
 {
 	struct inspect_names names = inspect_names_of(
 		inspect, function->image, record->ip - inspect->address_of_plan.at[record->plan]);
-	struct inspect_taken taken = {
+	struct inspect_contents taken = {
 		.values = &inspect->images.at[function->image].values,
 		.plan = &inspect->plans.at[record->plan],
 		.limits = &inspect->options.limits,
@@ -151,8 +151,8 @@ static void free_begun(struct inspect_begun *begun)
 	*begun = (struct inspect_begun){0};
 }
 
-/* Takes a waiting call out, for the caller to free. It has no record: there is none. */
-static struct inspect_begun take_pending(struct inspect *inspect, uint64_t key)
+/* Pops a waiting call, for the caller to free. It has no record: there is none. */
+static struct inspect_begun pop_pending(struct inspect *inspect, uint64_t key)
 {
 	const uint64_t *place = map_get(&inspect->pending_of, key);
 	struct inspect_pending *pending;
@@ -196,8 +196,8 @@ static void put_pending(struct inspect *inspect, uint64_t key, const struct insp
 }
 
 /* The stack that came for this record, for the caller to free. */
-static struct inspect_stack *take_stack(struct inspect *inspect,
-					const struct inspect_record *record)
+static struct inspect_stack *steal_stack(struct inspect *inspect,
+					 const struct inspect_record *record)
 {
 	struct inspect_stack *stack = inspect->last;
 
@@ -207,7 +207,7 @@ static struct inspect_stack *take_stack(struct inspect *inspect,
 	return stack;
 }
 
-void inspect_take_stack(struct inspect *inspect, struct inspect_stack *stack)
+void inspect_keep_stack(struct inspect *inspect, struct inspect_stack *stack)
 {
 	free(inspect->last);
 	inspect->last = stack;
@@ -215,12 +215,12 @@ void inspect_take_stack(struct inspect *inspect, struct inspect_stack *stack)
 
 static void begin(struct inspect *inspect, const struct inspect_record *record, uint64_t key)
 {
-	struct inspect_begun before = take_pending(inspect, key);
+	struct inspect_begun before = pop_pending(inspect, key);
 
 	if (before.record)
 		show_unseen(inspect, &before, key, record->head.time, FILM_CALL_INFERRED);
 	free_begun(&before);
-	put_pending(inspect, key, record, take_stack(inspect, record));
+	put_pending(inspect, key, record, steal_stack(inspect, record));
 }
 
 /* The call that waits there; null: none. */
@@ -245,7 +245,7 @@ static void end(struct inspect *inspect, const struct inspect_record *record, ui
 		inspect->statistics.ends_alone++;
 	if (began > record->start)
 		return;
-	before = take_pending(inspect, key);
+	before = pop_pending(inspect, key);
 	if (began == record->start)
 		show_ended(inspect, &before, key, record);
 	else
@@ -253,7 +253,7 @@ static void end(struct inspect *inspect, const struct inspect_record *record, ui
 	free_begun(&before);
 }
 
-void inspect_take(struct inspect *inspect, const struct inspect_record *record)
+void inspect_handle(struct inspect *inspect, const struct inspect_record *record)
 {
 	struct inspect_stack *stack;
 	uint64_t key;
@@ -264,7 +264,7 @@ void inspect_take(struct inspect *inspect, const struct inspect_record *record)
 	}
 	if (inspect->options.traced) {
 		inspect->statistics.calls++;
-		inspect->options.traced->take(inspect->options.traced->context, record);
+		inspect->options.traced->emit(inspect->options.traced->context, record);
 		return;
 	}
 	key = key_of(record, inspect->function_of_plan.at[record->plan]);
@@ -273,7 +273,7 @@ void inspect_take(struct inspect *inspect, const struct inspect_record *record)
 		begin(inspect, record, key);
 		break;
 	case INSPECT_SITE_ALONE:
-		stack = take_stack(inspect, record);
+		stack = steal_stack(inspect, record);
 		show_beginning(inspect, record, key, stack);
 		free(stack);
 		break;

@@ -22,7 +22,7 @@ bool inspect_has(const struct inspect *inspect, uint32_t function)
 	return kept_at(inspect, function)->arguments;
 }
 
-bool inspect_takes_results(const struct inspect *inspect, uint32_t function)
+bool inspect_wants_results(const struct inspect *inspect, uint32_t function)
 {
 	return kept_at(inspect, function)->results;
 }
@@ -126,7 +126,7 @@ void inspect_decode_results(const struct inspect *inspect, uint32_t function,
 	const struct inspect_kept *kept = kept_at(inspect, function);
 	const struct inspect_function *f;
 	struct inspect_names names;
-	struct inspect_taken taken = {
+	struct inspect_contents taken = {
 		.plan = &no_plan,
 		.limits = &inspect->options.limits,
 		.redaction = &inspect->options.redaction,

@@ -98,7 +98,7 @@ static bool is_target(void *context, pid_t pid)
 	return filter_is_target(source->host->probes, source->host->selection, pid);
 }
 
-static void tell_without(void *context, uint32_t image, int err)
+static void count_without(void *context, uint32_t image, int err)
 {
 	struct source *source = context;
 
@@ -200,37 +200,37 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 	return meet(source, number, pid);
 }
 
-static void take_image(void *context, pid_t pid, const struct image *image)
+static void handle_image(void *context, pid_t pid, const struct image *image)
 {
 	image_new(context, pid, image);
 }
 
-static void take_process(void *context, pid_t pid)
+static void handle_process(void *context, pid_t pid)
 {
 	struct source *source = context;
 
-	samples_each_image(source->host->samples, pid, take_image, source);
+	samples_each_image(source->host->samples, pid, handle_image, source);
 }
 
-static void take_wanted(void *context, pid_t pid)
+static void handle_wanted(void *context, pid_t pid)
 {
 	struct source *source = context;
 
 	if (selection_wants(source->host->selection, pid))
-		take_process(context, pid);
+		handle_process(context, pid);
 }
 
-static void take_targets(struct source *source)
+static void handle_targets(struct source *source)
 {
 	const struct selection *selection = source->host->selection;
 	struct inspect *inspect = inspect_of(source);
 
 	for (size_t i = 0; i < selection->pid_count; i++)
-		take_process(source, selection->pids[i]);
+		handle_process(source, selection->pids[i]);
 	for (size_t i = 0; i < selection->tid_count; i++)
-		take_process(source, parts_process_of_thread(selection->tids[i]));
+		handle_process(source, parts_process_of_thread(selection->tids[i]));
 	if (selection->name_count || selection->cgroup_count)
-		targets_each_pid(take_wanted, source, NULL);
+		targets_each_pid(handle_wanted, source, NULL);
 	for (size_t i = 0; inspect->command && i < inspect->images.count; i++)
 		meet(source, (uint32_t)i, inspect->command);
 }
@@ -257,7 +257,7 @@ static int start(struct source *source, struct fail *why)
 		.can_bind = !inspect->ways.multi || inspect->ways.pid_filter,
 		.only_bind = selection->no_children || selection->tid_count,
 		.is_target = is_target,
-		.without = tell_without,
+		.without = count_without,
 		.context = source,
 	};
 	size_t strangers;
@@ -288,7 +288,7 @@ static int start(struct source *source, struct fail *why)
 			holds_children(source->host->probes);
 			holds_forget(source->host->probes);
 		}
-	take_targets(source);
+	handle_targets(source);
 	return 0;
 }
 
@@ -316,7 +316,7 @@ static void handle_stack(struct source *source, const struct capture_record *rec
 		stack->time = record->head.time;
 		stack->tid = record->identity.tid;
 	}
-	inspect_take_stack(inspect, stack);
+	inspect_keep_stack(inspect, stack);
 }
 
 static void handle_call(struct source *source, const void *of)
@@ -324,7 +324,7 @@ static void handle_call(struct source *source, const void *of)
 	const struct inspect_record *record = of;
 
 	if (source_is_meant(source, &record->identity))
-		inspect_take(inspect_of(source), record);
+		inspect_handle(inspect_of(source), record);
 }
 
 static void drained(struct source *source, uint64_t now)

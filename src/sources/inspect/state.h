@@ -180,8 +180,8 @@ int inspect_keep(struct inspect *inspect, const struct inspect_image *image, uin
 bool inspect_is_worth(struct inspect *inspect, const struct inspect_function *f);
 
 /* records.c */
-void inspect_take(struct inspect *inspect, const struct inspect_record *record);
-void inspect_take_stack(struct inspect *inspect, struct inspect_stack *stack);
+void inspect_handle(struct inspect *inspect, const struct inspect_record *record);
+void inspect_keep_stack(struct inspect *inspect, struct inspect_stack *stack);
 void inspect_finish(struct inspect *inspect, uint64_t now);
 
 #endif

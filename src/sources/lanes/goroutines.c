@@ -154,7 +154,7 @@ static uint32_t code_of_stack(struct source *source, pid_t pid, uint32_t number,
  * other things, waits for them also where it has no work; for a channel, only the function that it
  * began with, below runtime.goexit, tells, as such waits are many.
  */
-static uint32_t frames_that_tell(enum film_go_reason reason)
+static uint32_t frames_of_work(enum film_go_reason reason)
 {
 	if (reason == FILM_GO_IO || reason == FILM_GO_SELECT)
 		return UINT32_MAX;
@@ -188,9 +188,10 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 		rows.wait.stack = samples_words(source->host->samples, place->stack, frame);
 	} else {
 		/* what was only ready has none */
-		goroutines->unnamed += wait->tells & GOROUTINES_TELLS_WAIT || wait->short_waited;
+		goroutines->unnamed +=
+			wait->reports & GOROUTINES_REPORTS_WAIT || wait->short_waited;
 	}
-	frames = frames_that_tell(reason);
+	frames = frames_of_work(reason);
 	if (reason == FILM_GO_IDLE ||
 	    (frames && go_waits_is_idle(code_of_stack(source, pid, wait->image, waits, frames))))
 		rows.event = GOROUTINES_IDLE;
@@ -236,8 +237,8 @@ static void find_readier(struct source *source, pid_t pid, const struct goroutin
 		row->waker = samples_other_thread(source->host->samples, pid,
 						  (pid_t)wait->turn.readier_thread, 0,
 						  wait->readier_comm);
-	} else if (waiting_take(goroutines->readiers, (uint32_t)pid,
-				goroutines_readier_key(wait->g, wait->turn.woken), &half)) {
+	} else if (waiting_pop(goroutines->readiers, (uint32_t)pid,
+			       goroutines_readier_key(wait->g, wait->turn.woken), &half)) {
 		row->waker = half.place.thread;
 		row->waker_stack = half.place.stack;
 	} else {
@@ -266,15 +267,15 @@ static void handle_wait(struct source *source, const struct capture_record *reco
 	ready = wait->in > told ? wait->in - told : 0;
 	place = samples_resolve(source->host->samples, record, handover);
 	if (wait->turn.flags)
-		goroutines_lanes_take(source, pid, wait, record->has_user ? place.stack : 0);
-	if (!wait->tells && !wait->short_waited && !wait->short_ready)
+		goroutines_lanes_add(source, pid, wait, record->has_user ? place.stack : 0);
+	if (!wait->reports && !wait->short_waited && !wait->short_ready)
 		return;
 	rows = goroutines_rows(source, pid, wait, &place);
 	find_readier(source, pid, wait, &rows.wait);
 	goroutines_add(source, rows.event, &rows.wait, wait->turn.woken,
-		       wait->tells & GOROUTINES_TELLS_WAIT ? waited : 0);
+		       wait->reports & GOROUTINES_REPORTS_WAIT ? waited : 0);
 	goroutines_add(source, GOROUTINES_QUEUE, &rows.ready, wait->in,
-		       wait->tells & GOROUTINES_TELLS_READY ? ready : 0);
+		       wait->reports & GOROUTINES_REPORTS_READY ? ready : 0);
 	goroutines_add_short(source, rows.event, &rows.wait, record->head.time, wait->short_waited,
 			     wait->short_waits);
 	goroutines_add_short(source, GOROUTINES_QUEUE, &rows.ready, record->head.time,
@@ -320,7 +321,7 @@ static void process_ended(struct source *source, pid_t pid)
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
 /* What user space has lost; the kernel's side is counted with that of other sources. */
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct goroutines *goroutines = source->state;
 	const struct lane_lives *lives = goroutines->film.lives;
@@ -340,14 +341,14 @@ static void tell_losses(struct source *source)
 	};
 
 	loss_counts_emit_all(source->host->film, source->event, losses);
-	probed_refused_tell(&goroutines->images->refused, source->host->film, source->event,
-			    "goroutines of a program not watched");
+	probed_refused_report(&goroutines->images->refused, source->host->film, source->event,
+			      "goroutines of a program not watched");
 }
 
 static void closing(struct source *source)
 {
-	goroutines_open_tell_last(source);
-	tell_losses(source);
+	goroutines_open_report_last(source);
+	report_losses(source);
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -356,12 +357,12 @@ static void tick(struct source *source, uint64_t now)
 
 	/* so that what waits since before is known if its process ends meanwhile */
 	if (goroutines->looks && goroutines->has_started) {
-		goroutines_open_tell_before(source);
+		goroutines_open_report_before(source);
 		goroutines->looks--;
 	}
 	if (source->host->live && !goroutines->film.lives)
 		goroutines_open_tick(source, now);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void drained(struct source *source, uint64_t now)
@@ -383,7 +384,7 @@ static void detach(struct source *source)
 static void finish(struct source *source, uint64_t now)
 {
 	goroutines_open_finish(source, now);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void free_state(struct source *source)

@@ -74,8 +74,8 @@ int goroutines_lanes_new(struct source *source);
 /* Another film, or the first one. */
 void goroutines_lanes_turn(struct source *source);
 /* A record, whose stack is that one. */
-void goroutines_lanes_take(struct source *source, pid_t pid, const struct goroutines_wait *wait,
-			   uint32_t stack);
+void goroutines_lanes_add(struct source *source, pid_t pid, const struct goroutines_wait *wait,
+			  uint32_t stack);
 /* What goes on, up to a time. stack: of its wait, 0: not known. */
 void goroutines_lanes_cut(struct source *source, const struct lane_key *key,
 			  const struct goroutines_state *state, uint32_t stack, uint64_t time,
@@ -85,14 +85,14 @@ void goroutines_lanes_cut(struct source *source, const struct lane_key *key,
 
 /*
  * Goroutines that wait since before there were probes: the kernel's side does not know them. Calls
- * take() with each one that is not in known, a set of goroutines_place_key(), and that an earlier
+ * emit() with each one that is not in known, a set of goroutines_place_key(), and that an earlier
  * call has found, too; its exec_id is UNWIND_ANY_EXEC. Returns whether others were found for the
  * first time: known may be older than they are, so it takes another call, with a newer one, to
  * tell.
  */
-typedef void goroutines_take(struct source *source, const struct lane_key *key,
+typedef void goroutines_emit(struct source *source, const struct lane_key *key,
 			     const struct goroutines_state *state, void *context);
-bool goroutines_before_each(struct source *source, const struct map *known, goroutines_take *take,
+bool goroutines_before_each(struct source *source, const struct map *known, goroutines_emit *emit,
 			    void *context);
 /* Whether such a one still waits. */
 bool goroutines_before_waits(struct source *source, const struct lane_key *key,
@@ -108,12 +108,12 @@ static inline uint64_t goroutines_place_key(uint32_t pid, uint64_t g)
 /* -- waits that go on -------------------------------------------------------------------------- */
 
 /* Puts the part that is over of waits that go on into the film. */
-void goroutines_open_tell(struct source *source);
+void goroutines_open_report(struct source *source);
 /* The same of those alone that have waited since before the probes. */
-void goroutines_open_tell_before(struct source *source);
-/* goroutines_open_tell(), and no later call will tell of what is found only now. */
-void goroutines_open_tell_last(struct source *source);
-/* goroutines_open_tell(), as often as that takes little of a CPU. */
+void goroutines_open_report_before(struct source *source);
+/* goroutines_open_report(), and no later call will tell of what is found only now. */
+void goroutines_open_report_last(struct source *source);
+/* goroutines_open_report(), as often as that takes little of a CPU. */
 void goroutines_open_tick(struct source *source, uint64_t now);
 /* The same for lanes: soon enough for each row to end about when it is written. */
 void goroutines_open_lanes(struct source *source, uint64_t now);

@@ -38,7 +38,7 @@ struct record {
 struct visit {
 	struct source *source;
 	const struct map *known;
-	goroutines_take *take;
+	goroutines_emit *emit;
 	void *context;
 	bool has_new; /* some were found for the first time */
 };
@@ -140,7 +140,7 @@ static void visit_one(struct visit *v, uint32_t pid, uint32_t program, const str
 	    (!goroutines->film.lives || !state_of_busy(&record, waits->image.since, &state)))
 		return;
 	if (is_found_again(v, pid, g, record.goid))
-		v->take(v->source, &key, &state, v->context);
+		v->emit(v->source, &key, &state, v->context);
 }
 
 static void visit_process(void *context, pid_t pid, uint32_t program)
@@ -175,10 +175,10 @@ static void visit_process(void *context, pid_t pid, uint32_t program)
 	}
 }
 
-bool goroutines_before_each(struct source *source, const struct map *known, goroutines_take *take,
+bool goroutines_before_each(struct source *source, const struct map *known, goroutines_emit *emit,
 			    void *context)
 {
-	struct visit v = {source, known, take, context, false};
+	struct visit v = {source, known, emit, context, false};
 	const struct goroutines *goroutines = source->state;
 
 	/* a full map does not know them all */

@@ -46,14 +46,14 @@ static enum film_go_reason reason_of(const struct goroutines *goroutines, uint32
 	return go_reason_of(waits ? go_waits_reason(waits, number) : "");
 }
 
-void goroutines_lanes_take(struct source *source, pid_t pid, const struct goroutines_wait *wait,
-			   uint32_t stack)
+void goroutines_lanes_add(struct source *source, pid_t pid, const struct goroutines_wait *wait,
+			  uint32_t stack)
 {
 	const struct goroutines *goroutines = source->state;
 	const struct lane_also also = {reason_of(goroutines, wait->image, wait->turn.reason), stack,
 				       NULL};
 
-	lane_lives_take(goroutines->film.lives, pid, &wait->turn, wait->in, &also);
+	lane_lives_add(goroutines->film.lives, pid, &wait->turn, wait->in, &also);
 }
 
 /* Its number; 0: it cannot be read. */

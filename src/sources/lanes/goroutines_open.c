@@ -102,7 +102,7 @@ static bool read_stack(struct source *source, const struct lane_key *key,
 		.g = key->at,
 		.image = state->image,
 		.is_before = state->is_before,
-		.tells = GOROUTINES_TELLS_WAIT,
+		.reports = GOROUTINES_REPORTS_WAIT,
 	};
 	*from = (struct capture_handover){
 		.head = {.kind = CAPTURE_HANDOVER, .time = from->head.time},
@@ -214,8 +214,9 @@ static struct goroutines_open *entry_of(struct source *source, const struct lane
 	return open;
 }
 
-static void tell_one(struct source *source, const struct lane_key *key,
-		     const struct goroutines_state *state, struct still_stack *stack, uint64_t now)
+static void report_one(struct source *source, const struct lane_key *key,
+		       const struct goroutines_state *state, struct still_stack *stack,
+		       uint64_t now)
 {
 	const struct goroutines *goroutines = source->state;
 	struct goroutines_open *open = entry_of(source, key, state, stack, now);
@@ -246,7 +247,7 @@ static void each_state(struct source *source,
 	}
 }
 
-struct telling {
+struct reporting {
 	struct still_stack *stack;
 	struct map known; /* goroutines that the kernel's side knows */
 	bool only_before;
@@ -254,32 +255,32 @@ struct telling {
 	uint64_t now;	 /* all of them are reported up to there */
 };
 
-static void tell_known(struct source *source, const struct lane_key *key,
-		       const struct goroutines_state *state, void *context)
+static void report_known(struct source *source, const struct lane_key *key,
+			 const struct goroutines_state *state, void *context)
 {
-	struct telling *telling = context;
+	struct reporting *reporting = context;
 
-	telling->has_failed |=
-		!map_put(&telling->known, goroutines_place_key(key->pid, key->at), 1);
-	if (!telling->only_before)
-		tell_one(source, key, state, telling->stack, telling->now);
+	reporting->has_failed |=
+		!map_put(&reporting->known, goroutines_place_key(key->pid, key->at), 1);
+	if (!reporting->only_before)
+		report_one(source, key, state, reporting->stack, reporting->now);
 }
 
-static void tell_before(struct source *source, const struct lane_key *key,
-			const struct goroutines_state *state, void *context)
+static void report_before(struct source *source, const struct lane_key *key,
+			  const struct goroutines_state *state, void *context)
 {
-	struct telling *telling = context;
+	struct reporting *reporting = context;
 
-	tell_one(source, key, state, telling->stack, telling->now);
+	report_one(source, key, state, reporting->stack, reporting->now);
 }
 
 /* Of what seems to have waited since before the probes. Returns whether it takes another look. */
-static bool tell_each_before(struct source *source, struct telling *telling)
+static bool report_each_before(struct source *source, struct reporting *reporting)
 {
 	struct goroutines *goroutines = source->state;
 
-	if (!telling->has_failed)
-		return goroutines_before_each(source, &telling->known, tell_before, telling);
+	if (!reporting->has_failed)
+		return goroutines_before_each(source, &reporting->known, report_before, reporting);
 	goroutines->open_lost++;
 	return false;
 }
@@ -287,40 +288,40 @@ static bool tell_each_before(struct source *source, struct telling *telling)
 /* There may be no later look at what has been found now. */
 #define LOOKS_LAST 2
 
-static void tell_all(struct source *source, bool only_before, unsigned int looks)
+static void report_all(struct source *source, bool only_before, unsigned int looks)
 {
 	struct goroutines *goroutines = source->state;
-	struct telling telling = {
-		.stack = malloc(sizeof(*telling.stack)),
+	struct reporting reporting = {
+		.stack = malloc(sizeof(*reporting.stack)),
 		.only_before = only_before,
 		.now = source_now(source),
 	};
 
-	if (!telling.stack) {
+	if (!reporting.stack) {
 		goroutines->open_lost++;
 		return;
 	}
 	do {
-		each_state(source, tell_known, &telling);
-		telling.only_before = true;
-	} while (tell_each_before(source, &telling) && --looks);
-	map_free(&telling.known);
-	free(telling.stack);
+		each_state(source, report_known, &reporting);
+		reporting.only_before = true;
+	} while (report_each_before(source, &reporting) && --looks);
+	map_free(&reporting.known);
+	free(reporting.stack);
 }
 
-void goroutines_open_tell(struct source *source)
+void goroutines_open_report(struct source *source)
 {
-	tell_all(source, false, 1);
+	report_all(source, false, 1);
 }
 
-void goroutines_open_tell_before(struct source *source)
+void goroutines_open_report_before(struct source *source)
 {
-	tell_all(source, true, 1);
+	report_all(source, true, 1);
 }
 
-void goroutines_open_tell_last(struct source *source)
+void goroutines_open_report_last(struct source *source)
 {
-	tell_all(source, false, LOOKS_LAST);
+	report_all(source, false, LOOKS_LAST);
 }
 
 void goroutines_open_tick(struct source *source, uint64_t now)
@@ -330,7 +331,7 @@ void goroutines_open_tick(struct source *source, uint64_t now)
 
 	if (now < goroutines->list_at)
 		return;
-	goroutines_open_tell(source);
+	goroutines_open_report(source);
 	goroutines->list_at = now + clock_pause(clock_thread_ns() - begin, LIST_PART,
 						LIST_PAUSE_MAX, LIST_PART_MAX);
 }
@@ -342,7 +343,7 @@ void goroutines_open_lanes(struct source *source, uint64_t now)
 
 	if (now < goroutines->list_at)
 		return;
-	goroutines_open_tell(source);
+	goroutines_open_report(source);
 	goroutines->list_at = now + lane_lives_pause(clock_thread_ns() - begin);
 }
 
@@ -365,8 +366,8 @@ static struct goroutines_rows rows_without(struct source *source, const struct l
 }
 
 /* Shorter waits that have not come to a period. */
-static void tell_rest(struct source *source, const struct lane_key *key,
-		      const struct goroutines_state *state, uint64_t now)
+static void report_rest(struct source *source, const struct lane_key *key,
+			const struct goroutines_state *state, uint64_t now)
 {
 	struct goroutines_rows rows;
 
@@ -385,7 +386,7 @@ static void finish_each(struct source *source, const struct lane_key *key,
 	const struct goroutines *goroutines = source->state;
 	uint64_t now = *(const uint64_t *)context;
 
-	tell_rest(source, key, state, now);
+	report_rest(source, key, state, now);
 	if (goroutines->film.lives)
 		goroutines_lanes_cut(source, key, state, 0, now, false);
 }
@@ -416,7 +417,7 @@ static void end_each(struct source *source, const struct lane_key *key,
 	if (key->pid != ended->pid)
 		return;
 	ended->has_failed |= !map_put(&ended->known, goroutines_place_key(key->pid, key->at), 1);
-	tell_rest(source, key, state, ended->time);
+	report_rest(source, key, state, ended->time);
 	if (goroutines->film.lives)
 		goroutines_lanes_cut(source, key, state, 0, ended->time, true);
 	open = find(goroutines, key->pid, key->at);

@@ -170,8 +170,8 @@ static uint64_t advance(uint64_t *at, uint64_t to)
 	return time;
 }
 
-static void tell(struct lane_lives *lives, struct lane *lane, const struct times *times,
-		 const char *name, struct film_turn *turn)
+static void emit_turn(struct lane_lives *lives, struct lane *lane, const struct times *times,
+		      const char *name, struct film_turn *turn)
 {
 	uint64_t at = lane->until, seen = times->since ? times->since : times->out;
 
@@ -242,8 +242,8 @@ static void add_thread(struct lane_lives *lives, pid_t pid, const struct lane_tu
 	turn->on = its->thread ? lives->to.thread(lives->to.context, pid, (pid_t)its->thread) : 0;
 }
 
-void lane_lives_take(struct lane_lives *lives, pid_t pid, const struct lane_turn *its, uint64_t in,
-		     const struct lane_also *also)
+void lane_lives_add(struct lane_lives *lives, pid_t pid, const struct lane_turn *its, uint64_t in,
+		    const struct lane_also *also)
 {
 	const struct times times = {its->since, its->out, its->woken, in};
 	struct lane *lane = meet(lives, pid, its->number, its->flags, &times);
@@ -261,7 +261,7 @@ void lane_lives_take(struct lane_lives *lives, pid_t pid, const struct lane_turn
 	add_waker(lives, pid, its, &turn);
 	/* which may have moved it */
 	lane = find(lives, pid, its->number);
-	tell(lives, lane, &times, also->name, &turn);
+	emit_turn(lives, lane, &times, also->name, &turn);
 	lane->phase = PHASE_NONE;
 	lane->is_unseen = false;
 	if (its->flags & LANE_ENDS)
@@ -299,7 +299,7 @@ void lane_lives_cut(struct lane_lives *lives, pid_t pid, const struct lane_turn 
 	if (woken < time)
 		add_waker(lives, pid, its, &turn);
 	lane = find(lives, pid, its->number);
-	tell(lives, lane, &times, also->name, &turn);
+	emit_turn(lives, lane, &times, also->name, &turn);
 	lane->is_unseen = is_unseen;
 	lane->last = turn;
 }
@@ -332,7 +332,7 @@ static void go_on(struct lane_lives *lives, struct lane *lane, uint64_t time, ui
 		times.out = t;
 	else if (lane->phase == PHASE_READY)
 		times.out = times.woken = t;
-	tell(lives, lane, &times, NULL, &turn);
+	emit_turn(lives, lane, &times, NULL, &turn);
 }
 
 void lane_lives_finish(struct lane_lives *lives, uint64_t time)

@@ -51,8 +51,8 @@ void lane_lives_free(struct lane_lives *lives); /* null is allowed */
 void lane_lives_begin(struct lane_lives *lives, uint64_t time);
 
 /* A turn that is over: it runs again, or ends, at in. */
-void lane_lives_take(struct lane_lives *lives, pid_t pid, const struct lane_turn *turn, uint64_t in,
-		     const struct lane_also *also);
+void lane_lives_add(struct lane_lives *lives, pid_t pid, const struct lane_turn *turn, uint64_t in,
+		    const struct lane_also *also);
 
 /*
  * A turn that goes on, as the kernel's side has it at a time: reported up to there; or is_unseen:

@@ -88,7 +88,7 @@ void lane_source_handle(struct source *source, const void *of)
 
 	samples_count_row(source->host->samples);
 	if (source_is_meant(source, &record->identity))
-		lane_lives_take(lanes->film.lives, (pid_t)pid, &record->turn, record->in, &also);
+		lane_lives_add(lanes->film.lives, (pid_t)pid, &record->turn, record->in, &also);
 	if (lanes->kind->over)
 		lanes->kind->over(source, record);
 }
@@ -191,7 +191,7 @@ void lane_source_process_ended(struct source *source, pid_t pid)
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct lane_source *lanes = source->state;
 	const struct lane_kind *kind = lanes->kind;
@@ -202,16 +202,16 @@ static void tell_losses(struct source *source)
 	};
 
 	loss_counts_emit_all(source->host->film, source->event, losses);
-	probed_refused_tell(&lanes->images->refused, source->host->film, source->event,
-			    kind->words.refused);
-	if (kind->tell_losses)
-		kind->tell_losses(source);
+	probed_refused_report(&lanes->images->refused, source->host->film, source->event,
+			      kind->words.refused);
+	if (kind->report_losses)
+		kind->report_losses(source);
 }
 
 void lane_source_tick(struct source *source, uint64_t now)
 {
 	(void)now;
-	tell_losses(source);
+	report_losses(source);
 }
 
 void lane_source_finish(struct source *source, uint64_t now)
@@ -221,7 +221,7 @@ void lane_source_finish(struct source *source, uint64_t now)
 	if (lanes->kind->look)
 		lanes->kind->look(source, now, true);
 	cut_all(source, &(struct cut){.time = now, .is_last = true});
-	tell_losses(source);
+	report_losses(source);
 }
 
 void lane_source_closing(struct source *source)

@@ -55,7 +55,7 @@ struct lane_kind {
 	/* A process that did has ended. */
 	void (*ended)(struct source *source, pid_t pid);
 	/* What else was lost, into the film. */
-	void (*tell_losses)(const struct source *source);
+	void (*report_losses)(const struct source *source);
 	void (*detach)(struct source *source);
 	void (*free)(struct source *source);
 };

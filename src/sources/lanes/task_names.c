@@ -32,7 +32,7 @@ static int length_of(const char *text, size_t size)
 	return (int)length;
 }
 
-void task_names_take(struct task_names *names, const struct tasks_named *named)
+void task_names_add(struct task_names *names, const struct tasks_named *named)
 {
 	int called = length_of(named->name, sizeof(named->name));
 	int qualified = length_of(named->qualified, sizeof(named->qualified));

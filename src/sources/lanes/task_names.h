@@ -17,8 +17,8 @@ struct task_names {
 
 void task_names_free(struct task_names *names);
 
-/* Takes a record, which is a process's own words. */
-void task_names_take(struct task_names *names, const struct tasks_named *named);
+/* Adds a record, which is a process's own words. */
+void task_names_add(struct task_names *names, const struct tasks_named *named);
 
 /*
  * "Task-3 main": the task's name, and its coroutine's qualified name, as far as they are known;

@@ -121,7 +121,7 @@ static void handle_named(struct source *source, const void *of)
 {
 	struct tasks *tasks = source->state;
 
-	task_names_take(&tasks->names, of);
+	task_names_add(&tasks->names, of);
 }
 
 static void over(struct source *source, const struct lane_record *record)
@@ -178,7 +178,7 @@ static void tasks_before_free(struct tasks_before *before)
 	map_free(&before->looked);
 }
 
-static void take_waiting(void *context, const struct python_waiting *waiting)
+static void add_waiting(void *context, const struct python_waiting *waiting)
 {
 	struct look *look = context;
 	const struct found found = {*waiting, 0};
@@ -236,7 +236,7 @@ static void put(struct look *look, struct resident *memory, struct found *found)
 		return;
 	found->number = named.number = turn.number;
 	python_waiting_name(memory, look->facts, &found->waiting, &named);
-	task_names_take(look->of->names, &named);
+	task_names_add(look->of->names, &named);
 }
 
 /* One that the kernel's side knows, or that is not as it was any more. */
@@ -321,7 +321,7 @@ static void look_at_file(void *context, pid_t pid, uint32_t file)
 	}
 	if (!map_put(&before->looked, (uint64_t)pid, first ? DONE : look->time))
 		return;
-	err = python_waiting_find(pid, look->facts, take_waiting, look);
+	err = python_waiting_find(pid, look->facts, add_waiting, look);
 	before->unpooled += err == -ENODATA && is_young(look) == (first != 0);
 	if (!first) {
 		before->large += err == -EFBIG;
@@ -429,7 +429,7 @@ static void ended(struct source *source, pid_t pid)
 
 /* -- the source -------------------------------------------------------------------------------- */
 
-static void tell_losses(const struct source *source)
+static void report_losses(const struct source *source)
 {
 	const struct tasks *tasks = source->state;
 	const struct loss_count losses[] = {
@@ -485,7 +485,7 @@ static const struct lane_kind kind = {
 	.look = look,
 	.is_due = is_due,
 	.ended = ended,
-	.tell_losses = tell_losses,
+	.report_losses = report_losses,
 	.free = free_rest,
 };
 

@@ -198,7 +198,7 @@ static uint32_t stack(struct source *source, uint32_t pid, const struct lane_tur
 	uint64_t key = vthreads_stack_key(turn->number, turn->out);
 	struct waiting_half half;
 
-	if (!turn->out || !waiting_take(vthreads->stacks, pid, key, &half))
+	if (!turn->out || !waiting_pop(vthreads->stacks, pid, key, &half))
 		return 0;
 	if (goes_on)
 		waiting_put(vthreads->stacks, &half);
@@ -264,7 +264,7 @@ static void ended(struct source *source, pid_t pid)
 
 /* -- the source -------------------------------------------------------------------------------- */
 
-static void tell_losses(const struct source *source)
+static void report_losses(const struct source *source)
 {
 	const struct vthreads *vthreads = source->state;
 	const struct waiting_counts stacks = waiting_counts(vthreads->stacks);
@@ -318,7 +318,7 @@ static const struct lane_kind kind = {
 	.turned = turned,
 	.runs = runs,
 	.ended = ended,
-	.tell_losses = tell_losses,
+	.report_losses = report_losses,
 	.detach = detach,
 	.free = free_rest,
 };

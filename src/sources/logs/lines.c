@@ -56,8 +56,8 @@ static void set_text(struct logs_line *line, const struct logs_text *text)
 	line->level = text->level;
 }
 
-/* Gives a line, and forgets it. */
-static void give(struct logs_lines *lines, struct open_line *open, uint8_t flags)
+/* Emits a line, and forgets it. */
+static void emit_line(struct logs_lines *lines, struct open_line *open, uint8_t flags)
 {
 	struct logs_line *line = &open->line;
 	const char *at = (const char *)open->text.at;
@@ -79,7 +79,7 @@ static void give(struct logs_lines *lines, struct open_line *open, uint8_t flags
 	set_text(line, &text);
 	/* an empty line says nothing */
 	if (text.size && !open->text.failed)
-		lines->to.take(lines->to.context, line);
+		lines->to.emit(lines->to.context, line);
 	lines->counts.refused += open->text.failed;
 	map_remove(&lines->known, open->key);
 	open->key = 0;
@@ -101,7 +101,7 @@ static struct open_line *place(struct logs_lines *lines)
 	}
 	if (lines->all.count < OPEN_MAX)
 		return vec_push(&lines->all, (struct open_line){0}) ? vec_last(&lines->all) : NULL;
-	give(lines, oldest, FILM_LOG_UNFINISHED);
+	emit_line(lines, oldest, FILM_LOG_UNFINISHED);
 	return oldest;
 }
 
@@ -145,8 +145,8 @@ static void note(struct open_line *open, const struct logs_record *record)
 }
 
 /* What a call wrote, from one newline to the next. */
-static void take_text(struct logs_lines *lines, const struct logs_record *record, const char *at,
-		      size_t size)
+static void add_text(struct logs_lines *lines, const struct logs_record *record, const char *at,
+		     size_t size)
 {
 	while (size) {
 		const char *end = record->is_whole ? NULL : memchr(at, '\n', size);
@@ -160,13 +160,13 @@ static void take_text(struct logs_lines *lines, const struct logs_record *record
 		note(open, record);
 		append(lines, open, at, part);
 		if (end)
-			give(lines, open, 0);
+			emit_line(lines, open, 0);
 		at += part + (end != NULL);
 		size -= part + (end != NULL);
 	}
 }
 
-void logs_lines_take(struct logs_lines *lines, const struct logs_record *record)
+void logs_lines_add(struct logs_lines *lines, const struct logs_record *record)
 {
 	const char *at = (const char *)(record + 1);
 	uint64_t missing = (uint64_t)record->length - record->offset - record->copied;
@@ -176,7 +176,7 @@ void logs_lines_take(struct logs_lines *lines, const struct logs_record *record)
 		lines->counts.data += !record->offset;
 		return;
 	}
-	take_text(lines, record, at, record->copied);
+	add_text(lines, record, at, record->copied);
 	if (!record->is_last)
 		return;
 	lines->counts.unread += missing;
@@ -188,14 +188,14 @@ void logs_lines_take(struct logs_lines *lines, const struct logs_record *record)
 		return;
 	note(open, record);
 	open->size += missing;
-	give(lines, open, missing ? FILM_LOG_UNFINISHED : 0);
+	emit_line(lines, open, missing ? FILM_LOG_UNFINISHED : 0);
 }
 
 void logs_lines_flush(struct logs_lines *lines, uint64_t since)
 {
 	vec_foreach (&lines->all, open)
 		if (open->key && open->line.time <= since)
-			give(lines, open, FILM_LOG_UNFINISHED);
+			emit_line(lines, open, FILM_LOG_UNFINISHED);
 }
 
 struct logs_lines_counts logs_lines_counts(const struct logs_lines *lines)

@@ -23,7 +23,7 @@ struct logs_line {
 };
 
 struct logs_lines_to {
-	void (*take)(void *context, const struct logs_line *line);
+	void (*emit)(void *context, const struct logs_line *line);
 	void *context;
 };
 
@@ -32,7 +32,7 @@ struct logs_lines *logs_lines_new(const struct logs_lines_to *to);
 void logs_lines_free(struct logs_lines *lines); /* null is allowed */
 
 /* A record, all of whose bytes are there. */
-void logs_lines_take(struct logs_lines *lines, const struct logs_record *record);
+void logs_lines_add(struct logs_lines *lines, const struct logs_record *record);
 
 /* Gives lines that were begun, and not gone on with since that time: UINT64_MAX: all of them. */
 void logs_lines_flush(struct logs_lines *lines, uint64_t since);

@@ -123,7 +123,7 @@ static void handle_written(struct source *source, const void *of)
 	}
 	/* lines of processes that are not meant are never in a film */
 	if (source_is_meant(source, &record->identity))
-		logs_lines_take(logs->lines, record);
+		logs_lines_add(logs->lines, record);
 }
 
 static void handle_object(struct source *source, const void *of)
@@ -131,11 +131,10 @@ static void handle_object(struct source *source, const void *of)
 	const struct capture_record *record = of;
 	struct logs *logs = source->state;
 
-	objects_take(logs->objects, (const void *)(record + 1),
-		     record->head.size - sizeof(*record));
+	objects_add(logs->objects, (const void *)(record + 1), record->head.size - sizeof(*record));
 }
 
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct logs *logs = source->state;
 	struct logs_lines_counts counts = logs_lines_counts(logs->lines);
@@ -156,7 +155,7 @@ static void tick(struct source *source, uint64_t now)
 	struct logs *logs = source->state;
 
 	logs_lines_flush(logs->lines, now - SECOND_NS);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void turn(struct source *source)
@@ -182,7 +181,7 @@ static void finish(struct source *source, uint64_t now)
 
 	(void)now;
 	logs_lines_flush(logs->lines, UINT64_MAX);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void free_state(struct source *source)
@@ -228,7 +227,7 @@ const struct source_type source_logs = {
 	.start = start,
 	.records = records,
 	.tick = tick,
-	.closing = tell_losses,
+	.closing = report_losses,
 	.turn = turn,
 	.detach = detach,
 	.finish = finish,

@@ -117,7 +117,7 @@ static uint64_t limit_of(const struct machine_groups *groups, const char *path)
 }
 
 void machine_groups_read(struct machine_groups *groups,
-			 void (*take)(void *context, const char *path, uint64_t limit),
+			 void (*emit)(void *context, const char *path, uint64_t limit),
 			 void *context)
 {
 	vec_foreach (&groups->all, group) {
@@ -129,7 +129,7 @@ void machine_groups_read(struct machine_groups *groups,
 				 groups->v2 ? "memory.current" : "memory.usage_in_bytes");
 		/* each CPU keeps some of what it was given: a group is a little below its limit */
 		if (used >= limit - limit / 8)
-			take(context, group->name, limit);
+			emit(context, group->name, limit);
 	}
 	groups->all.count = 0;
 	if (groups->left_out > groups->refused)

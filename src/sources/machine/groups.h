@@ -37,7 +37,7 @@ void machine_groups_add(struct machine_groups *groups, const char *path);
  * each group its limit, and its use where it has one.
  */
 void machine_groups_read(struct machine_groups *groups,
-			 void (*take)(void *context, const char *path, uint64_t limit),
+			 void (*emit)(void *context, const char *path, uint64_t limit),
 			 void *context);
 
 #endif

@@ -173,14 +173,14 @@ static void put_notes(struct source *source, uint64_t now)
 
 /* -- readings ---------------------------------------------------------------------------------- */
 
-static void take_value(void *context, const struct machine_value *value)
+static void add_value(void *context, const struct machine_value *value)
 {
 	struct machine *machine = context;
 
-	machine_series_take(machine->series, value);
+	machine_series_add(machine->series, value);
 }
 
-/* As machine_take_diskstats() asks. */
+/* As machine_parse_diskstats() asks. */
 static bool is_disk(void *context, const char *name)
 {
 	struct machine *machine = context;
@@ -198,39 +198,39 @@ static bool is_disk(void *context, const char *name)
 	return is_whole;
 }
 
-static void take_file(struct machine *machine, enum file file, char *text)
+static void parse_file(struct machine *machine, enum file file, char *text)
 {
-	const struct machine_to to = {take_value, machine};
+	const struct machine_to to = {add_value, machine};
 
 	switch (file) {
 	case FILE_STAT:
-		machine_take_stat(text, machine->tick, &to);
+		machine_parse_stat(text, machine->tick, &to);
 		break;
 	case FILE_DISKSTATS:
-		machine_take_diskstats(text, is_disk, &to);
+		machine_parse_diskstats(text, is_disk, &to);
 		break;
 	case FILE_INTERFACES:
-		machine_take_interfaces(text, &to);
+		machine_parse_interfaces(text, &to);
 		break;
 	case FILE_SNMP:
-		machine_take_snmp(text, &to);
+		machine_parse_snmp(text, &to);
 		break;
 	case FILE_MEMINFO:
-		machine_take_meminfo(text, &to);
+		machine_parse_meminfo(text, &to);
 		break;
 	case FILE_VMSTAT:
-		machine_take_vmstat(text, machine->page, &to);
+		machine_parse_vmstat(text, machine->page, &to);
 		break;
 	case FILE_PRESSURE_CPU:
-		machine_take_pressure(text, FILM_GAUGE_PRESSURE_CPU, FILM_GAUGE_NOTE, &to);
+		machine_parse_pressure(text, FILM_GAUGE_PRESSURE_CPU, FILM_GAUGE_NOTE, &to);
 		break;
 	case FILE_PRESSURE_DISK:
-		machine_take_pressure(text, FILM_GAUGE_PRESSURE_DISK, FILM_GAUGE_PRESSURE_DISK_ALL,
-				      &to);
+		machine_parse_pressure(text, FILM_GAUGE_PRESSURE_DISK, FILM_GAUGE_PRESSURE_DISK_ALL,
+				       &to);
 		break;
 	case FILE_PRESSURE_MEMORY:
-		machine_take_pressure(text, FILM_GAUGE_PRESSURE_MEMORY,
-				      FILM_GAUGE_PRESSURE_MEMORY_ALL, &to);
+		machine_parse_pressure(text, FILM_GAUGE_PRESSURE_MEMORY,
+				       FILM_GAUGE_PRESSURE_MEMORY_ALL, &to);
 		break;
 	case FILES:
 		break;
@@ -257,7 +257,7 @@ static uint64_t read_texts(struct machine *machine)
 static void read_all(struct source *source)
 {
 	struct machine *machine = source->state;
-	const struct machine_to to = {take_value, machine};
+	const struct machine_to to = {add_value, machine};
 	/* not that of the round, which may be long past on a busy machine */
 	uint64_t now = read_texts(machine), end = source_now(source);
 
@@ -266,7 +266,7 @@ static void read_all(struct source *source)
 	machine_series_begin(machine->series, now);
 	for (int file = 0; file < FILES; file++)
 		if (!machine->errors[file])
-			take_file(machine, (enum file)file, (char *)machine->texts[file].at);
+			parse_file(machine, (enum file)file, (char *)machine->texts[file].at);
 	machine_read_ports(MACHINE_PORTS_FOLDER, &to);
 	machine->failed += machine_tcp_read(&machine->tcp, &to) != 0;
 	machine_series_end(machine->series);
@@ -373,7 +373,7 @@ static int start(struct source *source, struct fail *why)
 	return 0;
 }
 
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct machine *machine = source->state;
 	const struct loss_count losses[] = {
@@ -432,7 +432,7 @@ static void read_groups(struct source *source, uint64_t now)
 static void tick(struct source *source, uint64_t now)
 {
 	read_groups(source, now);
-	tell_losses(source);
+	report_losses(source);
 }
 
 /* All is reported up to now. */
@@ -446,7 +446,7 @@ static void closing(struct source *source)
 	drained(source, source_now(source));
 	read_groups(source, source_now(source));
 	machine_series_flush(machine->series);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void turn(struct source *source)
@@ -474,7 +474,7 @@ static void finish(struct source *source, uint64_t now)
 
 	if (machine->last && machine->last < now)
 		machine_disks_write(&machine->disks, machine->last, now, write_row, source);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void free_state(struct source *source)

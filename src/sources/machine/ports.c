@@ -40,7 +40,7 @@ static void read_direction(const char *port, const char *object, enum film_gauge
 		return;
 	value.value *= WORD;
 	(void)read_counter(port, is_sent ? "port_xmit_packets" : "port_rcv_packets", &value.count);
-	to->take(to->context, &value);
+	to->emit(to->context, &value);
 }
 
 /* Calls each() for the entries of a folder; device: the one that it belongs to, or null. */

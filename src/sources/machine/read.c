@@ -45,15 +45,15 @@ static bool next_number(char **line, uint64_t *number)
 	return !text_parse_u64(next_word(line), 0, UINT64_MAX, number);
 }
 
-static void give(const struct machine_to *to, enum film_gauge_kind kind, const char *object,
-		 uint64_t value)
+static void emit_value(const struct machine_to *to, enum film_gauge_kind kind, const char *object,
+		       uint64_t value)
 {
-	to->take(to->context,
+	to->emit(to->context,
 		 &(struct machine_value){.kind = kind, .object = object, .value = value});
 }
 
 /* As many of the numbers of a line as it has, at most count. */
-static size_t take_numbers(char *line, uint64_t *numbers, size_t count)
+static size_t parse_numbers(char *line, uint64_t *numbers, size_t count)
 {
 	size_t n = 0;
 
@@ -64,7 +64,7 @@ static size_t take_numbers(char *line, uint64_t *numbers, size_t count)
 
 /* -- CPUs -------------------------------------------------------------------------------------- */
 
-static void take_cpus(char *line, uint64_t tick, const struct machine_to *to)
+static void parse_cpus(char *line, uint64_t tick, const struct machine_to *to)
 {
 	enum {
 		USER,
@@ -79,17 +79,17 @@ static void take_cpus(char *line, uint64_t tick, const struct machine_to *to)
 	};
 	uint64_t ticks[FIELDS];
 
-	if (take_numbers(line, ticks, FIELDS) < FIELDS)
+	if (parse_numbers(line, ticks, FIELDS) < FIELDS)
 		return;
-	give(to, FILM_GAUGE_CPU_USER, "", (ticks[USER] + ticks[NICE]) * tick);
-	give(to, FILM_GAUGE_CPU_SYSTEM, "", ticks[SYSTEM] * tick);
-	give(to, FILM_GAUGE_CPU_INTERRUPTS, "", (ticks[IRQ] + ticks[SOFTIRQ]) * tick);
-	give(to, FILM_GAUGE_CPU_STOLEN, "", ticks[STEAL] * tick);
-	give(to, FILM_GAUGE_CPU_DISK, "", ticks[IOWAIT] * tick);
-	give(to, FILM_GAUGE_CPU_IDLE, "", ticks[IDLE] * tick);
+	emit_value(to, FILM_GAUGE_CPU_USER, "", (ticks[USER] + ticks[NICE]) * tick);
+	emit_value(to, FILM_GAUGE_CPU_SYSTEM, "", ticks[SYSTEM] * tick);
+	emit_value(to, FILM_GAUGE_CPU_INTERRUPTS, "", (ticks[IRQ] + ticks[SOFTIRQ]) * tick);
+	emit_value(to, FILM_GAUGE_CPU_STOLEN, "", ticks[STEAL] * tick);
+	emit_value(to, FILM_GAUGE_CPU_DISK, "", ticks[IOWAIT] * tick);
+	emit_value(to, FILM_GAUGE_CPU_IDLE, "", ticks[IDLE] * tick);
 }
 
-void machine_take_stat(char *text, uint64_t tick, const struct machine_to *to)
+void machine_parse_stat(char *text, uint64_t tick, const struct machine_to *to)
 {
 	uint64_t number;
 	char *line;
@@ -98,12 +98,12 @@ void machine_take_stat(char *text, uint64_t tick, const struct machine_to *to)
 		const char *name = next_word(&line);
 
 		if (!strcmp(name, "cpu")) {
-			take_cpus(line, tick, to);
+			parse_cpus(line, tick, to);
 		} else if (!strcmp(name, "procs_running") && next_number(&line, &number)) {
 			/* the thread that reads this runs, too */
-			give(to, FILM_GAUGE_RUNNABLE, "", number ? number - 1 : 0);
+			emit_value(to, FILM_GAUGE_RUNNABLE, "", number ? number - 1 : 0);
 		} else if (!strcmp(name, "procs_blocked") && next_number(&line, &number)) {
-			give(to, FILM_GAUGE_BLOCKED, "", number);
+			emit_value(to, FILM_GAUGE_BLOCKED, "", number);
 		}
 	}
 }
@@ -111,7 +111,7 @@ void machine_take_stat(char *text, uint64_t tick, const struct machine_to *to)
 /* -- disks ------------------------------------------------------------------------------------- */
 
 /* Documentation/admin-guide/iostats.rst */
-static void take_disk(const char *name, char *line, const struct machine_to *to)
+static void parse_disk(const char *name, char *line, const struct machine_to *to)
 {
 	enum {
 		READS,
@@ -128,28 +128,28 @@ static void take_disk(const char *name, char *line, const struct machine_to *to)
 	};
 	uint64_t n[DISKSTATS_FIELDS] = {0};
 
-	if (take_numbers(line, n, DISKSTATS_FIELDS) < LEAST)
+	if (parse_numbers(line, n, DISKSTATS_FIELDS) < LEAST)
 		return;
-	to->take(to->context, &(struct machine_value){
+	to->emit(to->context, &(struct machine_value){
 				      .kind = FILM_GAUGE_DISK_READ,
 				      .object = name,
 				      .value = n[READ_SECTORS] * SECTOR,
 				      .count = n[READS],
 				      .time = n[READ_MS] * MILLISECOND_NS,
 			      });
-	to->take(to->context, &(struct machine_value){
+	to->emit(to->context, &(struct machine_value){
 				      .kind = FILM_GAUGE_DISK_WRITE,
 				      .object = name,
 				      .value = n[WRITTEN_SECTORS] * SECTOR,
 				      .count = n[WRITES],
 				      .time = n[WRITE_MS] * MILLISECOND_NS,
 			      });
-	give(to, FILM_GAUGE_DISK_QUEUE, name, n[IN_FLIGHT]);
-	give(to, FILM_GAUGE_DISK_BUSY, name, n[BUSY_MS] * MILLISECOND_NS);
+	emit_value(to, FILM_GAUGE_DISK_QUEUE, name, n[IN_FLIGHT]);
+	emit_value(to, FILM_GAUGE_DISK_BUSY, name, n[BUSY_MS] * MILLISECOND_NS);
 }
 
-void machine_take_diskstats(char *text, bool (*is_disk)(void *context, const char *name),
-			    const struct machine_to *to)
+void machine_parse_diskstats(char *text, bool (*is_disk)(void *context, const char *name),
+			     const struct machine_to *to)
 {
 	uint64_t number;
 	char *line;
@@ -161,13 +161,13 @@ void machine_take_diskstats(char *text, bool (*is_disk)(void *context, const cha
 			continue;
 		name = next_word(&line);
 		if (*name && is_disk(to->context, name))
-			take_disk(name, line, to);
+			parse_disk(name, line, to);
 	}
 }
 
 /* -- network ----------------------------------------------------------------------------------- */
 
-void machine_take_interfaces(char *text, const struct machine_to *to)
+void machine_parse_interfaces(char *text, const struct machine_to *to)
 {
 	enum {
 		RECEIVED,
@@ -188,15 +188,15 @@ void machine_take_interfaces(char *text, const struct machine_to *to)
 		if (!colon)
 			continue;
 		*colon = 0;
-		if (take_numbers(colon + 1, n, FIELDS) < FIELDS)
+		if (parse_numbers(colon + 1, n, FIELDS) < FIELDS)
 			continue;
-		to->take(to->context, &(struct machine_value){
+		to->emit(to->context, &(struct machine_value){
 					      .kind = FILM_GAUGE_NET_RECEIVED,
 					      .object = name,
 					      .value = n[RECEIVED],
 					      .count = n[PACKETS_RECEIVED],
 				      });
-		to->take(to->context, &(struct machine_value){
+		to->emit(to->context, &(struct machine_value){
 					      .kind = FILM_GAUGE_NET_SENT,
 					      .object = name,
 					      .value = n[SENT],
@@ -221,7 +221,7 @@ static bool find_named(char *names, char *values, const char *wanted, uint64_t *
 
 #define TCP_LINE 1024
 
-void machine_take_snmp(char *text, const struct machine_to *to)
+void machine_parse_snmp(char *text, const struct machine_to *to)
 {
 	struct machine_value value = {.kind = FILM_GAUGE_NET_RETRANSMITS, .object = ""};
 	char names[2][TCP_LINE], values[2][TCP_LINE], *line;
@@ -237,7 +237,7 @@ void machine_take_snmp(char *text, const struct machine_to *to)
 	}
 	if (lines == 2 && find_named(names[0], values[0], "RetransSegs", &value.value) &&
 	    find_named(names[1], values[1], "OutSegs", &value.count))
-		to->take(to->context, &value);
+		to->emit(to->context, &value);
 }
 
 /* -- memory ------------------------------------------------------------------------------------ */
@@ -250,8 +250,8 @@ struct named {
 };
 
 /* Several lines may be of one kind: their sum is given. */
-static void take_named(char *text, const struct named *all, size_t count,
-		       const struct machine_to *to)
+static void parse_named(char *text, const struct named *all, size_t count,
+			const struct machine_to *to)
 {
 	uint64_t sums[FILM_GAUGE_KINDS] = {0}, number;
 	bool has[FILM_GAUGE_KINDS] = {0};
@@ -271,10 +271,10 @@ static void take_named(char *text, const struct named *all, size_t count,
 	}
 	for (unsigned int kind = 0; kind < FILM_GAUGE_KINDS; kind++)
 		if (has[kind])
-			give(to, (enum film_gauge_kind)kind, "", sums[kind]);
+			emit_value(to, (enum film_gauge_kind)kind, "", sums[kind]);
 }
 
-void machine_take_meminfo(char *text, const struct machine_to *to)
+void machine_parse_meminfo(char *text, const struct machine_to *to)
 {
 	static const struct named wanted[] = {
 		{"MemAvailable", FILM_GAUGE_MEMORY_AVAILABLE, KIB},
@@ -283,10 +283,10 @@ void machine_take_meminfo(char *text, const struct machine_to *to)
 		{"Buffers", FILM_GAUGE_MEMORY_FILES, KIB},
 	};
 
-	take_named(text, wanted, COUNT_OF(wanted), to);
+	parse_named(text, wanted, COUNT_OF(wanted), to);
 }
 
-void machine_take_vmstat(char *text, uint64_t page, const struct machine_to *to)
+void machine_parse_vmstat(char *text, uint64_t page, const struct machine_to *to)
 {
 	const struct named wanted[] = {
 		{"pgsteal_kswapd", FILM_GAUGE_MEMORY_RECLAIMED, page},
@@ -303,12 +303,12 @@ void machine_take_vmstat(char *text, uint64_t page, const struct machine_to *to)
 		{"pgmajfault", FILM_GAUGE_MAJOR_FAULTS, 1},
 	};
 
-	take_named(text, wanted, COUNT_OF(wanted), to);
+	parse_named(text, wanted, COUNT_OF(wanted), to);
 }
 
 /* Documentation/accounting/psi.rst: "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" */
-void machine_take_pressure(char *text, enum film_gauge_kind some, enum film_gauge_kind all,
-			   const struct machine_to *to)
+void machine_parse_pressure(char *text, enum film_gauge_kind some, enum film_gauge_kind all,
+			    const struct machine_to *to)
 {
 	uint64_t number;
 	char *line;
@@ -321,6 +321,6 @@ void machine_take_pressure(char *text, enum film_gauge_kind some, enum film_gaug
 
 		if (kind != FILM_GAUGE_NOTE && total &&
 		    !text_parse_u64(total + strlen("total="), 0, UINT64_MAX, &number))
-			give(to, kind, "", number * MICROSECOND_NS);
+			emit_value(to, kind, "", number * MICROSECOND_NS);
 	}
 }

@@ -115,7 +115,7 @@ static uint64_t growth(uint64_t before, uint64_t now)
 	return now > before ? now - before : 0;
 }
 
-void machine_series_take(void *context, const struct machine_value *value)
+void machine_series_add(void *context, const struct machine_value *value)
 {
 	struct machine_series *all = context;
 	struct series *series = find(all, value);

@@ -23,7 +23,7 @@ void machine_series_free(struct machine_series *series); /* null is allowed */
 
 /* A reading: its values are given between these two. now: ns, later than that of the one before. */
 void machine_series_begin(struct machine_series *series, uint64_t now);
-void machine_series_take(void *series, const struct machine_value *value);
+void machine_series_add(void *series, const struct machine_value *value);
 void machine_series_end(struct machine_series *series);
 
 /* Writes what was not written yet, up to the last reading. */

@@ -23,8 +23,7 @@ static bool is_local(const struct inet_diag_msg *socket)
 	       (!memcmp(peer, mapped, sizeof(mapped)) && peer[12] == 127);
 }
 
-static int take_socket(void *context, const struct inet_diag_msg *socket,
-		       const struct tcp_info *tcp)
+static int add_socket(void *context, const struct inet_diag_msg *socket, const struct tcp_info *tcp)
 {
 	struct machine_tcp *own = context;
 
@@ -52,7 +51,7 @@ int machine_tcp_read(struct machine_tcp *tcp, const struct machine_to *to)
 	if (!tcp->list)
 		err = tcp_list_open("cannot list connections", &tcp->list, &ignored);
 	if (!err)
-		err = tcp_list_each(tcp->list, 1u << TCP_ESTABLISHED, true, take_socket, tcp);
+		err = tcp_list_each(tcp->list, 1u << TCP_ESTABLISHED, true, add_socket, tcp);
 	if (err)
 		return err;
 	value.count = tcp->times.count;
@@ -61,7 +60,7 @@ int machine_tcp_read(struct machine_tcp *tcp, const struct machine_to *to)
 		value.value = (uint64_t)tcp->times.at[value.count / 2] * MICROSECOND_NS;
 		value.longest = (uint64_t)*vec_last(&tcp->times) * MICROSECOND_NS;
 	}
-	to->take(to->context, &value);
+	to->emit(to->context, &value);
 	return 0;
 }
 

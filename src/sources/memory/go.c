@@ -203,7 +203,7 @@ static struct known *known_of(struct go_process *process, uint64_t address)
 }
 
 /* Of one that has begun while it was recorded: before, it had nothing. */
-static void tell_beginning(const struct reading *r, uint32_t thread)
+static void write_beginning(const struct reading *r, uint32_t thread)
 {
 	uint64_t time = r->seen->executed;
 	struct film_held row = {.thread = thread};
@@ -220,7 +220,7 @@ static void tell_beginning(const struct reading *r, uint32_t thread)
  * What the film says of memory in use, beside the numbers, once: a program that takes samples no
  * more goes on to see the ends of those that it has.
  */
-static void tell_notes(const struct reading *r)
+static void report_notes(const struct reading *r)
 {
 	struct mem_go *go = r->go;
 	char words[192];
@@ -261,13 +261,13 @@ static void hold(struct reading *r, const struct samples_place *place, uint64_t 
 				.stack = place->stack};
 
 	if (r->is_first && !r->held)
-		tell_beginning(r, place->thread);
+		write_beginning(r, place->thread);
 	film_held(r->to->film, r->to->inuse, &row);
 	r->held++;
-	tell_notes(r);
+	report_notes(r);
 }
 
-static void take_bucket(void *context, const struct go_heap_bucket *bucket)
+static void handle_bucket(void *context, const struct go_heap_bucket *bucket)
 {
 	struct reading *r = context;
 	struct known *known = known_of(r->process, bucket->address);
@@ -309,7 +309,7 @@ static void read_one(struct mem_go *go, const struct mem_go_film *to, struct go_
 	const struct runtime_memory memory = {process_read, (void *)r.seen};
 	uint64_t pause;
 	int got = r.seen && !r.seen->end ? go_heap_read(&process->heap, &memory, process->bias,
-							&r.rate, take_bucket, &r)
+							&r.rate, handle_bucket, &r)
 					 : -ESRCH;
 
 	if (r.rate)
@@ -348,7 +348,7 @@ void mem_go_turn(struct mem_go *go)
 	go->is_ageless = false;
 }
 
-void mem_go_tell(const struct mem_go *go, struct film_writer *film, uint32_t event)
+void mem_go_report(const struct mem_go *go, struct film_writer *film, uint32_t event)
 {
 	const struct loss_count losses[] = {
 		{"allocations of a program of Go not read: it is of an unknown version",

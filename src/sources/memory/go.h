@@ -47,6 +47,6 @@ void mem_go_read(struct mem_go *go, const struct mem_go_film *to, uint64_t now, 
 void mem_go_turn(struct mem_go *go);
 
 /* Writes what could not be read, so far. */
-void mem_go_tell(const struct mem_go *go, struct film_writer *film, uint32_t event);
+void mem_go_report(const struct mem_go *go, struct film_writer *film, uint32_t event);
 
 #endif

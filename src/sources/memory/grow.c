@@ -72,7 +72,7 @@ static void prepare(struct source *source)
 	source->host->probes->rodata->mem_grow_huge = which_are_huge();
 }
 
-/* What a fault has brought is not known if that fails: tell_sizes() says so. */
+/* What a fault has brought is not known if that fails: report_sizes() says so. */
 static void find_page_tables(const struct source *source)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
@@ -121,7 +121,7 @@ static int attach(struct source *source, struct fail *why)
 	return err;
 }
 
-static void tell_sizes(struct source *source)
+static void report_sizes(struct source *source)
 {
 	if (!source->host->probes->bss->mem_grow_direct)
 		film_loss(source->host->film, source->event,
@@ -134,7 +134,7 @@ static int start(struct source *source, struct fail *why)
 {
 	const struct mem_grow *mem_grow = source->state;
 
-	tell_sizes(source);
+	report_sizes(source);
 	return perf_events_start(&mem_grow->events, why);
 }
 
@@ -213,7 +213,7 @@ const struct source_type source_mem_grow = {
 	.attach = attach,
 	.start = start,
 	.records = records,
-	.turn = tell_sizes,
+	.turn = report_sizes,
 	.detach = detach,
 	.free = free_state,
 };

@@ -203,8 +203,8 @@ static void handle_object(struct source *source, const struct capture_record *re
 	struct mem_heap *heap = source->state;
 
 	if (source_is_meant(source, &record->identity))
-		mem_java_take(heap->java, source->host->samples, source->events[OF_ALLOC], record,
-			      handover);
+		mem_java_handle(heap->java, source->host->samples, source->events[OF_ALLOC], record,
+				handover);
 }
 
 static void handle_held(struct source *source, const struct capture_record *record,
@@ -213,13 +213,13 @@ static void handle_held(struct source *source, const struct capture_record *reco
 	struct mem_heap *heap = source->state;
 
 	if (source->events[OF_INUSE] && source_is_meant(source, &record->identity))
-		mem_jvmti_take(heap->jvmti, source->host->samples, heap->live, record, handover);
+		mem_jvmti_handle(heap->jvmti, source->host->samples, heap->live, record, handover);
 }
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
 /* What is not known of memory in use; of allocations it is. */
-static void tell_left_out(const struct source *source)
+static void report_left_out(const struct source *source)
 {
 	const struct mem_heap *heap = source->state;
 	const struct waiting_counts counts = mem_live_counts(heap->live);
@@ -234,7 +234,7 @@ static void tell_left_out(const struct source *source)
 	loss_counts_emit_all(source->host->film, source->events[OF_INUSE], losses);
 }
 
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct mem_heap *heap = source->state;
 	const struct loss_count losses[] = {
@@ -245,16 +245,16 @@ static void tell_losses(struct source *source)
 
 	loss_counts_emit_all(source->host->film, source->event, losses);
 	if (source->events[OF_INUSE])
-		tell_left_out(source);
+		report_left_out(source);
 	if (heap->is_probed && source->events[OF_INUSE])
 		film_loss(source->host->film, source->events[OF_INUSE],
 			  "memory in use of a process not known: its free() is not probed", 1);
 	if (heap->inject)
-		mem_inject_tell(heap->inject, source->host->film, source->event);
+		mem_inject_report(heap->inject, source->host->film, source->event);
 	if (heap->probes)
-		mem_probes_tell(heap->probes, source->host->film, source->event);
+		mem_probes_report(heap->probes, source->host->film, source->event);
 	if (heap->spans && heap->by_spans && source->events[OF_ALLOC]) {
-		mem_probes_tell(heap->spans, source->host->film, source->events[OF_ALLOC]);
+		mem_probes_report(heap->spans, source->host->film, source->events[OF_ALLOC]);
 		film_loss(
 			source->host->film, source->events[OF_ALLOC],
 			"allocations of a program of Go seen by the spans that it takes: what will "
@@ -262,21 +262,21 @@ static void tell_losses(struct source *source)
 			heap->by_spans);
 	}
 	if (source->events[OF_ALLOC])
-		mem_java_tell(heap->java, source->host->film, source->events[OF_ALLOC]);
+		mem_java_report(heap->java, source->host->film, source->events[OF_ALLOC]);
 	if (source->events[OF_INUSE])
-		mem_jvmti_tell(heap->jvmti, source->host->film, source->events[OF_INUSE]);
-	mem_otel_tell(heap->otel, source->host->film, source->event);
+		mem_jvmti_report(heap->jvmti, source->host->film, source->events[OF_INUSE]);
+	mem_otel_report(heap->otel, source->host->film, source->event);
 	/* of both events */
-	mem_go_tell(heap->go, source->host->film, 0);
-	mem_seen_tell(heap->seen, source->host->film, 0, source->events[OF_INUSE] != 0);
+	mem_go_report(heap->go, source->host->film, 0);
+	mem_seen_report(heap->seen, source->host->film, 0, source->events[OF_INUSE] != 0);
 }
 
-static void tell_inuse(struct source *source, uint64_t now)
+static void report_inuse(struct source *source, uint64_t now)
 {
 	struct mem_heap *heap = source->state;
 
 	if (source->events[OF_INUSE])
-		mem_live_tell(heap->live, source->host->film, source->events[OF_INUSE], now);
+		mem_live_report(heap->live, source->host->film, source->events[OF_INUSE], now);
 }
 
 static void read_go(struct source *source, uint64_t now, bool all)
@@ -300,7 +300,7 @@ static void tick(struct source *source, uint64_t now)
 	mem_jvmti_tick(heap->jvmti, source->host->film, source->events[OF_INUSE]);
 	if (source->events[OF_INUSE])
 		mem_live_tick(heap->live, source->host->film, source->events[OF_INUSE], now);
-	tell_losses(source);
+	report_losses(source);
 }
 
 /* Probes that have taken as much as they may go at once. */
@@ -319,16 +319,16 @@ static void drained(struct source *source, uint64_t now)
 static void closing(struct source *source)
 {
 	if (source->last)
-		tell_inuse(source, source->last);
+		report_inuse(source, source->last);
 	read_go(source, clock_ns(), true);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void finish(struct source *source, uint64_t now)
 {
-	tell_inuse(source, now);
+	report_inuse(source, now);
 	read_go(source, now, true);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void turn(struct source *source)

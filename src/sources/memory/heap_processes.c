@@ -47,7 +47,7 @@ static bool probe_own(struct source *source, pid_t pid, const struct image *imag
 }
 
 /* A program that takes its own samples is believed, where it has no library that takes others. */
-static bool take_otel(struct source *source, pid_t pid, const struct image *image)
+static bool use_otel(struct source *source, pid_t pid, const struct image *image)
 {
 	struct mem_heap *heap = source->state;
 
@@ -63,7 +63,7 @@ static bool has_otel(struct source *source, const struct process *process)
 	bool has = false;
 
 	for (size_t i = 0; i < process->mapping_count; i++)
-		has |= take_otel(source, process->pid, process->mappings[i].image);
+		has |= use_otel(source, process->pid, process->mappings[i].image);
 	return has;
 }
 
@@ -156,7 +156,7 @@ unsigned int mem_heap_image_new(struct source *source, pid_t pid, const struct i
 	if (heap->go && source->host->samples &&
 	    mem_go_image(heap->go, source->host->samples, pid, image))
 		mem_seen_otherwise(heap->seen, pid);
-	else if (heap->otel && source->host->samples && take_otel(source, pid, image))
+	else if (heap->otel && source->host->samples && use_otel(source, pid, image))
 		return 0;
 	else if (is_named(source, pid))
 		probe(source, pid, image);

@@ -138,7 +138,7 @@ static int carry_out(struct operation *operation)
  * A free() must be seen before the first sample is taken, and after the last one. CPython gives
  * those of its own to free(), too.
  */
-static bool gives_back(uint32_t function)
+static bool releases_memory(uint32_t function)
 {
 	return function >= 7 && function < MEMORY_C_FUNCTIONS;
 }
@@ -188,7 +188,7 @@ static int want(struct operation *operation, const struct mem_slot_image *provid
 			struct memory_slot change;
 
 			if (slot->function >= MEMORY_FUNCTIONS ||
-			    gives_back(slot->function) == (is_in ? second : !second) ||
+			    releases_memory(slot->function) == (is_in ? second : !second) ||
 			    !change_of(operation, provider, slot, is_in, &change))
 				continue;
 			if (!vec_push(&operation->wanted, change))
@@ -558,7 +558,7 @@ void mem_inject_retract(struct mem_inject *inject)
 	}
 }
 
-void mem_inject_tell(const struct mem_inject *inject, struct film_writer *film, uint32_t event)
+void mem_inject_report(const struct mem_inject *inject, struct film_writer *film, uint32_t event)
 {
 	const struct {
 		const char *words;

@@ -71,6 +71,6 @@ uint64_t mem_inject_beyond(const struct mem_inject *inject);
 uint64_t mem_inject_stopped(const struct mem_inject *inject);
 
 /* Writes what was not seen, so far. */
-void mem_inject_tell(const struct mem_inject *inject, struct film_writer *film, uint32_t event);
+void mem_inject_report(const struct mem_inject *inject, struct film_writer *film, uint32_t event);
 
 #endif

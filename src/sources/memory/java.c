@@ -230,8 +230,8 @@ uint32_t mem_java_class(struct samples *samples, uint32_t stack, const char *nam
 	return stack ? samples_words(samples, stack, name) : 0;
 }
 
-void mem_java_take(struct mem_java *java, struct samples *samples, uint32_t event,
-		   const struct capture_record *record, const struct capture_handover *handover)
+void mem_java_handle(struct mem_java *java, struct samples *samples, uint32_t event,
+		     const struct capture_record *record, const struct capture_handover *handover)
 {
 	uint64_t behind[2];
 	struct samples_place place;
@@ -253,7 +253,7 @@ void mem_java_take(struct mem_java *java, struct samples *samples, uint32_t even
 		    mem_record_weight(record->identity.value, behind[0]));
 }
 
-void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32_t alloc)
+void mem_java_report(const struct mem_java *java, struct film_writer *film, uint32_t alloc)
 {
 	const struct loss_count losses[] = {
 		{"Java object of an unknown class: it was unloaded meanwhile, or cannot be read",
@@ -261,6 +261,6 @@ void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32
 		{"allocation lost: its record is damaged", java->damaged},
 	};
 
-	mem_probes_tell(java->probes, film, alloc);
+	mem_probes_report(java->probes, film, alloc);
 	loss_counts_emit_all(film, alloc, losses);
 }

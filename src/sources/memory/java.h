@@ -49,11 +49,11 @@ void mem_java_gone(struct mem_java *java, pid_t pid);
 void mem_java_balance(struct mem_java *java, uint64_t now);
 
 /* A record of MEM_HEAP_OBJECT. Its sample becomes one of the event (0: of none). */
-void mem_java_take(struct mem_java *java, struct samples *samples, uint32_t event,
-		   const struct capture_record *record, const struct capture_handover *handover);
+void mem_java_handle(struct mem_java *java, struct samples *samples, uint32_t event,
+		     const struct capture_record *record, const struct capture_handover *handover);
 
 /* Writes what was not seen, so far. */
-void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32_t alloc);
+void mem_java_report(const struct mem_java *java, struct film_writer *film, uint32_t alloc);
 
 /*
  * A stack with an object's class as its last frame (null: it is not known); before that of an

@@ -211,7 +211,7 @@ static int put(struct mem_jvmti *jvmti, struct jvm *jvm, struct fail *why)
 }
 
 /* The beat also says that this is the JVM that has loaded it. */
-static void give_beat(struct mem_jvmti *jvmti, struct jvm *jvm)
+static void write_beat(struct mem_jvmti *jvmti, struct jvm *jvm)
 {
 	struct java_state state;
 
@@ -236,7 +236,7 @@ void mem_jvmti_tick(struct mem_jvmti *jvmti, struct film_writer *film, uint32_t 
 		int err;
 
 		if (jvm->state_at)
-			give_beat(jvmti, jvm);
+			write_beat(jvmti, jvm);
 		if (jvm->state_at || !jvm->tries)
 			continue;
 		err = put(jvmti, jvm, &why);
@@ -267,8 +267,8 @@ void mem_jvmti_retract(struct mem_jvmti *jvmti)
 
 #define WORDS (1 + MEM_HEAP_CLASS_BYTES / sizeof(uint64_t))
 
-void mem_jvmti_take(struct mem_jvmti *jvmti, struct samples *samples, struct mem_live *live,
-		    const struct capture_record *record, const struct capture_handover *handover)
+void mem_jvmti_handle(struct mem_jvmti *jvmti, struct samples *samples, struct mem_live *live,
+		      const struct capture_record *record, const struct capture_handover *handover)
 {
 	const struct capture_identity *identity = &record->identity;
 	struct waiting_half half = {
@@ -292,7 +292,7 @@ void mem_jvmti_take(struct mem_jvmti *jvmti, struct samples *samples, struct mem
 	mem_live_add(live, &half);
 }
 
-void mem_jvmti_tell(const struct mem_jvmti *jvmti, struct film_writer *film, uint32_t event)
+void mem_jvmti_report(const struct mem_jvmti *jvmti, struct film_writer *film, uint32_t event)
 {
 	const struct loss_count losses[] = {
 		{"memory in use of Java's heap not known: no JVM was asked for it (--mem-java)",

@@ -43,13 +43,13 @@ void mem_jvmti_gone(struct mem_jvmti *jvmti, pid_t pid);
 void mem_jvmti_tick(struct mem_jvmti *jvmti, struct film_writer *film, uint32_t event);
 
 /* A record of MEM_HEAP_HELD, whose object is in use from now on. */
-void mem_jvmti_take(struct mem_jvmti *jvmti, struct samples *samples, struct mem_live *live,
-		    const struct capture_record *record, const struct capture_handover *handover);
+void mem_jvmti_handle(struct mem_jvmti *jvmti, struct samples *samples, struct mem_live *live,
+		      const struct capture_record *record, const struct capture_handover *handover);
 
 /* No JVM calls the agent from here on. */
 void mem_jvmti_retract(struct mem_jvmti *jvmti);
 
 /* Writes what was not seen, so far. */
-void mem_jvmti_tell(const struct mem_jvmti *jvmti, struct film_writer *film, uint32_t event);
+void mem_jvmti_report(const struct mem_jvmti *jvmti, struct film_writer *film, uint32_t event);
 
 #endif

@@ -61,7 +61,7 @@ struct finding {
 	bool found;
 };
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool match_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	struct finding *finding = context;
 
@@ -77,7 +77,7 @@ static int find_table(const struct elf_file *file, const char *name, uint64_t *a
 		      uint64_t *size)
 {
 	struct finding finding = {.name = name};
-	int err = elf_each_symbol(file, SHT_DYNSYM, 4096, take_symbol, &finding);
+	int err = elf_each_symbol(file, SHT_DYNSYM, 4096, match_symbol, &finding);
 
 	*at = finding.symbol.st_value;
 	if (size)

@@ -13,9 +13,9 @@
 #define LIVE_MAX (1u << 22)
 
 /* A state is written after so long for each row of the last one. */
-#define ROW_NS	 1000000ull
-#define TELL_MIN SECOND_NS
-#define TELL_MAX (30 * SECOND_NS)
+#define ROW_NS	   1000000ull
+#define REPORT_MIN SECOND_NS
+#define REPORT_MAX (30 * SECOND_NS)
 
 /* The most removals that are remembered: threads that are in a realloc() at a time. */
 #define REMOVED_MAX 256
@@ -70,7 +70,7 @@ bool mem_live_remove(struct mem_live *live, uint32_t pid, uint64_t address)
 {
 	struct waiting_half *half = &live->removed[live->removals % REMOVED_MAX];
 
-	if (!waiting_take(live->waiting, pid, address, half))
+	if (!waiting_pop(live->waiting, pid, address, half))
 		return false;
 	live->removals++;
 	live->is_told = false;
@@ -183,7 +183,7 @@ void mem_live_allocated(struct mem_live *live, struct samples *samples, struct f
 	mem_live_add(live, half);
 }
 
-void mem_live_tell(struct mem_live *live, struct film_writer *film, uint32_t event, uint64_t time)
+void mem_live_report(struct mem_live *live, struct film_writer *film, uint32_t event, uint64_t time)
 {
 	struct map before = live->holders;
 	uint64_t pid, thread;
@@ -208,9 +208,11 @@ void mem_live_tick(struct mem_live *live, struct film_writer *film, uint32_t eve
 
 	if (now < live->next)
 		return;
-	mem_live_tell(live, film, event, now);
+	mem_live_report(live, film, event, now);
 	pause = live->rows.count * ROW_NS;
-	live->next = now + (pause < TELL_MIN ? TELL_MIN : pause > TELL_MAX ? TELL_MAX : pause);
+	live->next = now + (pause < REPORT_MIN	 ? REPORT_MIN
+			    : pause > REPORT_MAX ? REPORT_MAX
+						 : pause);
 }
 
 void mem_live_ended(struct mem_live *live, struct film_writer *film, uint32_t event, uint32_t pid,

@@ -47,7 +47,8 @@ bool mem_live_keep(struct mem_live *live, uint32_t pid, uint64_t address);
  * Writes the state of all processes, of a time. A process that held something the last time and
  * holds nothing has a row that says so. Nothing happens where one of that time is there already.
  */
-void mem_live_tell(struct mem_live *live, struct film_writer *film, uint32_t event, uint64_t time);
+void mem_live_report(struct mem_live *live, struct film_writer *film, uint32_t event,
+		     uint64_t time);
 
 /* The same if it is due: the more there is, the longer it lasts until then, 1 to 30 s. */
 void mem_live_tick(struct mem_live *live, struct film_writer *film, uint32_t event, uint64_t now);

@@ -120,8 +120,8 @@ static int receive(struct remote *remote, int number)
 	return fd;
 }
 
-/* Gives the process a descriptor of the file. Returns its number there, or a negative errno. */
-static int give_file(struct remote *remote, int fd)
+/* Sends the process a descriptor of the file. Returns its number there, or a negative errno. */
+static int send_file(struct remote *remote, int fd)
 {
 	int ends[2], err;
 	int64_t result = call(remote, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0,
@@ -261,7 +261,7 @@ static int map_all(struct remote *remote, const struct mem_library *library,
 
 	if (err)
 		return err;
-	fd = give_file(remote, file->fd);
+	fd = send_file(remote, file->fd);
 	if (fd < 0)
 		return fd;
 	result = call(remote, SYS_mmap, 0, plan.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, ~0ull,

@@ -88,8 +88,8 @@ void mem_otel_free(struct mem_otel *otel)
 
 /* -- arguments --------------------------------------------------------------------------------- */
 
-/* Takes "%rdi" off: its number in instructions. -1: something else stands there. */
-static int take_register(const char **text)
+/* Parses "%rdi": its number in instructions. -1: something else stands there. */
+static int parse_register(const char **text)
 {
 	size_t length;
 	int number;
@@ -103,8 +103,8 @@ static int take_register(const char **text)
 	return number;
 }
 
-/* Takes "8@%rdi" or "-4@16(%rsp)" off. */
-static bool take_argument(const char **text, uint64_t *bits)
+/* Parses "8@%rdi" or "-4@16(%rsp)". */
+static bool parse_argument(const char **text, uint64_t *bits)
 {
 	char *end;
 	long size = strtol(*text, &end, 10), distance = 0;
@@ -123,7 +123,7 @@ static bool take_argument(const char **text, uint64_t *bits)
 	}
 	if (is_memory && *(*text)++ != '(')
 		return false;
-	number = take_register(text);
+	number = parse_register(text);
 	if (number < 0 || distance < -MEM_HEAP_USDT_FAR || distance >= MEM_HEAP_USDT_FAR ||
 	    (is_memory && *(*text)++ != ')'))
 		return false;
@@ -140,7 +140,7 @@ bool mem_otel_arguments(const char *text, unsigned int count, uint64_t *cookie)
 		uint64_t bits;
 
 		text += strspn(text, " ");
-		if (!take_argument(&text, &bits) || (*text && *text != ' '))
+		if (!parse_argument(&text, &bits) || (*text && *text != ' '))
 			return false;
 		*cookie |= bits << i * MEM_HEAP_USDT_BITS;
 	}
@@ -157,8 +157,8 @@ struct finding {
 	bool is_own;
 };
 
-/* Takes a string off a note's description; null: it does not end. */
-static const char *take_string(const char **at, const char *end)
+/* Reads a string of a note's description; null: it does not end. */
+static const char *read_string(const char **at, const char *end)
 {
 	const char *text = *at, *zero = memchr(text, 0, (size_t)(end - text));
 
@@ -169,15 +169,15 @@ static const char *take_string(const char **at, const char *end)
 }
 
 /* False: the probe is one of these, and cannot be attached. */
-static bool take_probe(struct finding *finding, const uint64_t at[3], const char *text,
-		       const char *end)
+static bool add_probe(struct finding *finding, const uint64_t at[3], const char *text,
+		      const char *end)
 {
-	const char *provider = take_string(&text, end), *name = NULL, *arguments = NULL;
+	const char *provider = read_string(&text, end), *name = NULL, *arguments = NULL;
 	struct uprobe_place place = {.kind = UPROBE_ENTRY};
 	bool is_free;
 
-	name = provider ? take_string(&text, end) : NULL;
-	arguments = name ? take_string(&text, end) : NULL;
+	name = provider ? read_string(&text, end) : NULL;
+	arguments = name ? read_string(&text, end) : NULL;
 	if (!arguments || strcmp(provider, PROVIDER) != 0)
 		return true;
 	is_free = !strcmp(name, "free");
@@ -200,7 +200,7 @@ static uint32_t padded(uint32_t size)
 }
 
 /* Returns how many of these probes cannot be attached. */
-static uint64_t take_notes(struct finding *finding, const char *notes, uint64_t size, uint64_t base)
+static uint64_t read_notes(struct finding *finding, const char *notes, uint64_t size, uint64_t base)
 {
 	uint64_t failed = 0, at = 0;
 	Elf64_Nhdr head;
@@ -223,13 +223,13 @@ static uint64_t take_notes(struct finding *finding, const char *notes, uint64_t 
 			continue;
 		memcpy(addresses, text, sizeof(addresses));
 		finding->moved = base && addresses[1] ? base - addresses[1] : 0;
-		failed += !take_probe(finding, addresses, text + sizeof(addresses),
-				      text + head.n_descsz);
+		failed += !add_probe(finding, addresses, text + sizeof(addresses),
+				     text + head.n_descsz);
 	}
 	return failed;
 }
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool match_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	struct finding *finding = context;
 
@@ -250,11 +250,11 @@ size_t mem_otel_places(const struct elf_file *file, struct uprobe_place places[M
 	if (!notes || file->machine != ARCH_ELF_MACHINE || !file->is_64)
 		return 0;
 	contents = elf_file_section_contents(file, notes, NOTES_MAX);
-	*failed = contents ? take_notes(&finding, contents, notes->size, base ? base->address : 0)
+	*failed = contents ? read_notes(&finding, contents, notes->size, base ? base->address : 0)
 			   : 1;
 	free(contents);
 	if (finding.count || *failed)
-		elf_each_symbol(file, SHT_DYNSYM, 4096, take_symbol, &finding);
+		elf_each_symbol(file, SHT_DYNSYM, 4096, match_symbol, &finding);
 	/* the library of stackcam's has other probes at the same places */
 	if (finding.is_own)
 		*failed = finding.count = 0;
@@ -315,7 +315,7 @@ void mem_otel_gone(struct mem_otel *otel, pid_t pid)
 	}
 }
 
-void mem_otel_tell(const struct mem_otel *otel, struct film_writer *film, uint32_t event)
+void mem_otel_report(const struct mem_otel *otel, struct film_writer *film, uint32_t event)
 {
 	const struct loss_count losses[] = {
 		{"otel_memory probes not attached: their arguments cannot be read", otel->unread},

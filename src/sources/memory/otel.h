@@ -42,7 +42,7 @@ bool mem_otel_image(struct mem_otel *otel, pid_t pid, const struct image *image)
 void mem_otel_gone(struct mem_otel *otel, pid_t pid);
 
 /* Writes what was not seen, so far. */
-void mem_otel_tell(const struct mem_otel *otel, struct film_writer *film, uint32_t event);
+void mem_otel_report(const struct mem_otel *otel, struct film_writer *film, uint32_t event);
 
 /* The most probes of a file. */
 #define MEM_OTEL_PLACES_MAX 64

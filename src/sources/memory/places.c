@@ -173,7 +173,7 @@ static bool is_function(const Elf64_Sym *symbol)
 	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF;
 }
 
-static bool take_malloc(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool match_malloc(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	size_t function = is_function(symbol) ? function_of(elf_strings_get(names, symbol->st_name))
 					      : FUNCTIONS;
@@ -232,7 +232,7 @@ static void drop_operators(struct finding *finding)
 	finding->count = kept;
 }
 
-static bool take_java(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool match_java(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	const char *name = is_function(symbol) ? elf_strings_get(names, symbol->st_name) : "";
 
@@ -256,10 +256,10 @@ static bool is_glibc(const struct image *image)
 
 static size_t find_malloc(struct finding *finding, const struct image *image)
 {
-	elf_each_symbol(finding->file, SHT_DYNSYM, SYMBOLS_MAX, take_malloc, finding);
+	elf_each_symbol(finding->file, SHT_DYNSYM, SYMBOLS_MAX, match_malloc, finding);
 	/* of a program that brings its own, maybe */
 	if (!(finding->found & 1))
-		elf_each_symbol(finding->file, SHT_SYMTAB, SYMBOLS_MAX, take_malloc, finding);
+		elf_each_symbol(finding->file, SHT_SYMTAB, SYMBOLS_MAX, match_malloc, finding);
 	drop_operators(finding);
 	for (size_t i = 0; i < finding->count && !is_glibc(image); i++) {
 		finding->places[i].cookie &= ~(uint64_t)MEM_HEAP_CALL_NESTS;
@@ -270,7 +270,7 @@ static size_t find_malloc(struct finding *finding, const struct image *image)
 
 static size_t find_java(struct finding *finding, bool *is_refused)
 {
-	elf_each_symbol(finding->file, SHT_SYMTAB, SYMBOLS_MAX, take_java, finding);
+	elf_each_symbol(finding->file, SHT_SYMTAB, SYMBOLS_MAX, match_java, finding);
 	*is_refused = finding->found != (1u << OF_JAVA) - 1;
 	return *is_refused ? 0 : finding->count;
 }

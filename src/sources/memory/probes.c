@@ -145,7 +145,7 @@ static void put_in(struct mem_probes *probes, struct target *target)
 	probes->failed += err && err != -ESRCH;
 }
 
-static void take_out(struct mem_probes *probes, struct target *target)
+static void detach(struct mem_probes *probes, struct target *target)
 {
 	if (target->is_in && probes->uprobes)
 		uprobes_detach(probes->uprobes, target->path, target->pid);
@@ -193,7 +193,7 @@ void mem_probes_gone(struct mem_probes *probes, pid_t pid)
 
 		if (target->pid != pid)
 			continue;
-		take_out(probes, target);
+		detach(probes, target);
 		free_target(target);
 		*target = *vec_last(&probes->targets);
 		probes->targets.count--;
@@ -206,7 +206,7 @@ static void all_out(struct mem_probes *probes, uint64_t now, uint64_t taken)
 	uint64_t owed = taken * SECOND_NS / probes->budget, until = probes->window + owed;
 
 	vec_foreach (&probes->targets, target)
-		take_out(probes, target);
+		detach(probes, target);
 	probes->out_since = now;
 	probes->out_until = until > now ? until : now + 1;
 }
@@ -276,7 +276,7 @@ static const struct words {
 		},
 };
 
-void mem_probes_tell(const struct mem_probes *probes, struct film_writer *film, uint32_t event)
+void mem_probes_report(const struct mem_probes *probes, struct film_writer *film, uint32_t event)
 {
 	uint64_t out = probes->out_ns + (probes->out_until ? clock_ns() - probes->out_since : 0);
 	const struct loss_count losses[] = {

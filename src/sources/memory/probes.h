@@ -24,7 +24,7 @@ void mem_probes_prepare(struct probes *probes, uint64_t interval);
 /*
  * percent: of the time of one CPU that hits may take, all together. Where the kernel cannot bind
  * probes to a process, so that all others would have them, there are none, and
- * mem_probes_tell() says so. Returns 0 or a negative errno.
+ * mem_probes_report() says so. Returns 0 or a negative errno.
  */
 int mem_probes_new(struct probes *probes, enum mem_places_of of, unsigned int percent,
 		   struct mem_probes **result);
@@ -43,6 +43,6 @@ void mem_probes_gone(struct mem_probes *probes, pid_t pid);
 void mem_probes_balance(struct mem_probes *probes, uint64_t now);
 
 /* Writes what was not seen, so far. */
-void mem_probes_tell(const struct mem_probes *probes, struct film_writer *film, uint32_t event);
+void mem_probes_report(const struct mem_probes *probes, struct film_writer *film, uint32_t event);
 
 #endif

@@ -337,7 +337,7 @@ static void count_one(struct source *source, struct rss_turn *turn)
 
 /* -- all of them ------------------------------------------------------------------------------- */
 
-static void take_pid(void *context, pid_t pid)
+static void add_pid(void *context, pid_t pid)
 {
 	const struct source *source = context;
 	const struct selection *selection = source->host->selection;
@@ -351,7 +351,7 @@ static void take_pid(void *context, pid_t pid)
  * What has ended has nothing. The next round writes that: where the recording ends before, as that
  * of a command does with the command, what it had at last is what a reader wants.
  */
-static void take_ended(void *context, const struct rss_turn *turn)
+static void add_ended(void *context, const struct rss_turn *turn)
 {
 	struct rss *rss = context;
 
@@ -379,7 +379,7 @@ static void begin_round(struct source *source)
 
 	rss_turns_begin(&rss->turns);
 	rss->left_out = 0;
-	procfs_each_number("/proc", take_pid, source);
+	procfs_each_number("/proc", add_pid, source);
 }
 
 /* used, ns, is more than ahead, and a part of the time since the recording began, one in parts. */
@@ -429,7 +429,7 @@ static void write_fresh(struct source *source)
 			write_counts(source, turn, clock_ns());
 		} else if (turn->told) {
 			/* it has ended, and its parent has not waited for it yet */
-			take_ended(rss, turn);
+			add_ended(rss, turn);
 			turn->told = 0;
 		}
 	}
@@ -445,7 +445,7 @@ static void make_grown_due(struct rss *rss)
 			turn->read_due = 0;
 }
 
-static void take_round(struct source *source, bool all)
+static void run_round(struct source *source, bool all)
 {
 	struct rss *rss = source->state;
 
@@ -458,7 +458,7 @@ static void take_round(struct source *source, bool all)
 	write_fresh(source);
 }
 
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct rss *rss = source->state;
 	const struct loss_count losses[] = {
@@ -482,9 +482,9 @@ static void tick(struct source *source, uint64_t now)
 	(void)now;
 	begin_round(source);
 	write_ended(source);
-	rss_turns_forget_gone(&rss->turns, take_ended, rss);
-	take_round(source, false);
-	tell_losses(source);
+	rss_turns_forget_gone(&rss->turns, add_ended, rss);
+	run_round(source, false);
+	report_losses(source);
 }
 
 static void closing(struct source *source)
@@ -494,11 +494,11 @@ static void closing(struct source *source)
 	/* what was named; of a whole machine it would take too long */
 	if (!source->host->selection->whole_machine) {
 		begin_round(source);
-		take_round(source, true);
+		run_round(source, true);
 	}
 	vec_foreach (&rss->turns.all, turn)
 		rss->unread += !turn->was_read && !turn->was_counted;
-	tell_losses(source);
+	report_losses(source);
 }
 
 /* A process is read anew for each film. */

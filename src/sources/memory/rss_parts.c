@@ -432,7 +432,7 @@ static void add_mapping(struct rss_reading *r, const struct smaps_mapping *mappi
 	}
 }
 
-static void take_mapping(void *context, const struct smaps_mapping *mapping)
+static void keep_mapping(void *context, const struct smaps_mapping *mapping)
 {
 	struct rss_reading *r = context;
 	struct smaps_mapping kept = *mapping;
@@ -482,7 +482,7 @@ int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts)
 	err = resident_open(&r.memory, pid);
 	if (err)
 		return err == -ENOENT ? -ESRCH : err;
-	err = smaps_read(pid, take_mapping, &r);
+	err = smaps_read(pid, keep_mapping, &r);
 	parts->is_cut = err == -EFBIG;
 	if (!err || err == -EFBIG) {
 		err = 0;

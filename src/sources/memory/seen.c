@@ -91,7 +91,7 @@ enum {
 	HAS_MANAGED = 2,
 };
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool match_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	uint64_t *found = context;
 	const char *name;
@@ -118,7 +118,7 @@ static uint64_t exports_of(struct mem_seen *seen, const struct image *image)
 		return *known;
 	if (image->fd < 0 || elf_file_open(&file, image->fd))
 		return 0;
-	elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, &found);
+	elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, match_symbol, &found);
 	elf_file_close(&file);
 	if (seen->files.count >= FILES_MAX)
 		map_free(&seen->files);
@@ -203,8 +203,8 @@ void mem_seen_ended(struct mem_seen *seen, struct samples *samples, pid_t pid)
 	seen->without++;
 }
 
-void mem_seen_tell(const struct mem_seen *seen, struct film_writer *film, uint32_t event,
-		   bool inuse)
+void mem_seen_report(const struct mem_seen *seen, struct film_writer *film, uint32_t event,
+		     bool inuse)
 {
 	if (seen->without)
 		film_loss(film, event,

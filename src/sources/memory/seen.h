@@ -35,7 +35,7 @@ void mem_seen_otherwise(struct mem_seen *seen, pid_t pid);
 void mem_seen_ended(struct mem_seen *seen, struct samples *samples, pid_t pid);
 
 /* Writes what was not seen, so far. inuse: also that a process held memory before. */
-void mem_seen_tell(const struct mem_seen *seen, struct film_writer *film, uint32_t event,
-		   bool inuse);
+void mem_seen_report(const struct mem_seen *seen, struct film_writer *film, uint32_t event,
+		     bool inuse);
 
 #endif

@@ -41,7 +41,7 @@ struct reading {
 	pid_t pid;
 };
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *strings)
+static bool add_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *strings)
 {
 	struct reading *reading = context;
 	const char *name;
@@ -60,7 +60,7 @@ static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strin
 	return true;
 }
 
-static int take_slot(struct reading *reading, uint64_t at, uint32_t function)
+static int add_slot(struct reading *reading, uint64_t at, uint32_t function)
 {
 	struct mem_slot slot = {.address = reading->image.bias + at,
 				.image = (uint32_t)reading->slots->images.count,
@@ -74,7 +74,7 @@ static int take_slot(struct reading *reading, uint64_t at, uint32_t function)
 	return 0;
 }
 
-static int take_section(struct reading *reading, const struct elf_section *section)
+static int add_section(struct reading *reading, const struct elf_section *section)
 {
 	const struct elf_file *file = reading->file;
 	const struct elf_section *symbols, *strings_at;
@@ -108,7 +108,7 @@ static int take_section(struct reading *reading, const struct elf_section *secti
 			continue;
 		function = function_of(elf_strings_get(strings, symbol.st_name));
 		if (function <= MEM_SLOT_NEW)
-			err = take_slot(reading, relocation.r_offset, function);
+			err = add_slot(reading, relocation.r_offset, function);
 	}
 	free(strings);
 	free(walk);
@@ -116,7 +116,7 @@ static int take_section(struct reading *reading, const struct elf_section *secti
 }
 
 /* A domain that has the functions of the one that calls malloc() has no pools. */
-static int take_python(struct reading *reading)
+static int add_python(struct reading *reading)
 {
 	uint64_t raw = mem_python_words(&reading->python, reading->file, MEM_PYTHON_RAW);
 	uint64_t of_raw = 0, own = 0;
@@ -131,8 +131,8 @@ static int take_python(struct reading *reading)
 		    own == of_raw)
 			continue;
 		for (uint32_t i = 0; i < MEMORY_PYTHON_FUNCTIONS && !err; i++)
-			err = take_slot(reading, at + i * sizeof(own),
-					MEMORY_C_FUNCTIONS + d * MEMORY_PYTHON_FUNCTIONS + i);
+			err = add_slot(reading, at + i * sizeof(own),
+				       MEMORY_C_FUNCTIONS + d * MEMORY_PYTHON_FUNCTIONS + i);
 	}
 	return err;
 }
@@ -160,8 +160,8 @@ static bool is_linker(const char *path)
 	return name && (!strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld-2.", 6));
 }
 
-int mem_slots_take(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping,
-		   const struct elf_file *file)
+int mem_slots_add(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping,
+		  const struct elf_file *file)
 {
 	struct reading reading = {
 		.slots = slots,
@@ -178,11 +178,11 @@ int mem_slots_take(struct mem_slots *slots, pid_t pid, const struct procfs_mappi
 	if (!file->is_64 || file->machine != ARCH_ELF_MACHINE ||
 	    !bias_of(file, mapping, &reading.image.bias))
 		return 0;
-	err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, &reading);
+	err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, add_symbol, &reading);
 	for (uint32_t i = 0; !err && i < file->section_count; i++)
 		if (file->sections[i].type == SHT_RELA && file->sections[i].flags & SHF_ALLOC)
-			err = take_section(&reading, &file->sections[i]);
-	err = err ? err : take_python(&reading);
+			err = add_section(&reading, &file->sections[i]);
+	err = err ? err : add_python(&reading);
 	if (!err && !vec_push(&slots->images, reading.image))
 		err = -ENOMEM;
 	return err;
@@ -206,7 +206,7 @@ static int read_image(struct mem_slots *slots, pid_t pid, const struct procfs_ma
 	}
 	err = elf_file_open(&file, fd);
 	if (!err) {
-		err = mem_slots_take(slots, pid, mapping, &file);
+		err = mem_slots_add(slots, pid, mapping, &file);
 		elf_file_close(&file);
 	} else if (err != -ENOMEM) {
 		err = 0;
@@ -229,9 +229,9 @@ static void protect(struct mem_slots *slots, const struct procfs_mapping *mappin
 			slot->protection = mapping->shared ? 0 : protection_of(mapping);
 }
 
-/* Calls take() for each mapping. */
+/* Calls emit() for each mapping. */
 static int each_mapping(pid_t pid,
-			int (*take)(struct mem_slots *slots, pid_t pid,
+			int (*emit)(struct mem_slots *slots, pid_t pid,
 				    const struct procfs_mapping *mapping),
 			struct mem_slots *slots)
 {
@@ -248,7 +248,7 @@ static int each_mapping(pid_t pid,
 		struct procfs_mapping mapping;
 
 		if (procfs_parse_mapping(line, &mapping))
-			err = take(slots, pid, &mapping);
+			err = emit(slots, pid, &mapping);
 	}
 	buf_free(&text);
 	return err;
@@ -260,7 +260,7 @@ struct but {
 	ino_t inode;
 };
 
-static int take_image(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping)
+static int add_image(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping)
 {
 	const struct but *but = (const struct but *)slots;
 
@@ -275,7 +275,7 @@ static int take_image(struct mem_slots *slots, pid_t pid, const struct procfs_ma
 	return read_image(slots, pid, mapping);
 }
 
-static int take_protection(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping)
+static int add_protection(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping)
 {
 	(void)pid;
 	protect(slots, mapping);
@@ -286,10 +286,10 @@ int mem_slots_read(struct mem_slots *slots, struct far_files *far, pid_t pid, de
 		   ino_t inode)
 {
 	struct but but = {.slots.far = far, .device = device, .inode = inode};
-	int err = each_mapping(pid, take_image, &but.slots);
+	int err = each_mapping(pid, add_image, &but.slots);
 
 	*slots = but.slots;
-	return err ? err : each_mapping(pid, take_protection, slots);
+	return err ? err : each_mapping(pid, add_protection, slots);
 }
 
 void mem_slots_free(struct mem_slots *slots)

@@ -56,8 +56,8 @@ int mem_slots_read(struct mem_slots *slots, struct far_files *far, pid_t pid, de
 void mem_slots_free(struct mem_slots *slots);
 
 /* The same of one image, which is mapped there, and whose file is open. */
-int mem_slots_take(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping,
-		   const struct elf_file *file);
+int mem_slots_add(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping,
+		  const struct elf_file *file);
 
 /*
  * The image whose functions are called through most of the words. hooks: addresses that take their

@@ -60,8 +60,8 @@ void rdma_learner_end(struct rdma_learner *learner)
 	learner->code = NULL;
 }
 
-static void give_up(struct rdma_learner *learner, const struct rdma_provider *provider,
-		    struct rdma_poll_function *function, const char *why)
+static void fail_function(struct rdma_learner *learner, const struct rdma_provider *provider,
+			  struct rdma_poll_function *function, const char *why)
 {
 	function->state = RDMA_POLL_FAILED;
 	learner->failed++;
@@ -195,7 +195,7 @@ static void begin(struct rdma_learner *learner, struct rdma_provider *provider,
 	struct fail why = {0};
 
 	if (!read_code(learner, provider, function)) {
-		give_up(learner, provider, function, "its poll_cq() cannot be read");
+		fail_function(learner, provider, function, "its poll_cq() cannot be read");
 		return;
 	}
 	learner->provider = provider;
@@ -310,8 +310,8 @@ static void conclude(struct rdma_learner *learner, struct rdma_providers *provid
 	uint64_t reg;
 
 	if (!choose(learner, learning, &spot)) {
-		give_up(learner, provider, function,
-			"no branch of its poll_cq() is taken only with completions");
+		fail_function(learner, provider, function,
+			      "no branch of its poll_cq() is taken only with completions");
 		learner->unseen(learner->context, learner->pid);
 		stop(learner);
 		return;

@@ -326,7 +326,7 @@ static void handle_memory(struct source *source, const void *of)
 		rdma->foreign += !is_known && !memory->undecided;
 		return;
 	}
-	if (!waiting_take(rdma->calls, memory->pid, memory->key, &half)) {
+	if (!waiting_pop(rdma->calls, memory->pid, memory->key, &half)) {
 		half.place.thread = source_first_thread(source, memory->pid);
 		half.place.stack = samples_words(source->host->samples, 0, "[stack not known]");
 		if (memory->undecided)
@@ -467,7 +467,7 @@ static void image_missed(struct source *source, const char *path, uint64_t ran_n
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
-static void tell_memory_losses(const struct source *source)
+static void report_memory_losses(const struct source *source)
 {
 	const struct rdma *rdma = source->state;
 	const struct waiting_counts counts = mem_live_counts(rdma->live);
@@ -484,7 +484,7 @@ static void tell_memory_losses(const struct source *source)
 	loss_counts_emit_all(source->host->film, source->events[OF_MEMORY], losses);
 }
 
-static void tell_unlearned(const struct source *source)
+static void report_unlearned(const struct source *source)
 {
 	const struct rdma *rdma = source->state;
 	char words[256];
@@ -495,7 +495,7 @@ static void tell_unlearned(const struct source *source)
 	film_loss(source->host->film, source->event, words, rdma->learner.failed);
 }
 
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct rdma *rdma = source->state;
 	const struct rdma_queues_counts queues = rdma_queues_counts(rdma->queues);
@@ -527,12 +527,12 @@ static void tell_losses(struct source *source)
 
 	loss_counts_emit_all(source->host->film, source->event, losses);
 	if (source->events[OF_MEMORY])
-		tell_memory_losses(source);
-	tell_unlearned(source);
-	probed_refused_tell(&rdma->libraries->refused, source->host->film, source->event,
-			    "RDMA of a library of verbs not seen");
-	probed_refused_tell(&rdma->providers.refused, source->host->film, source->event,
-			    "RDMA of a provider not seen");
+		report_memory_losses(source);
+	report_unlearned(source);
+	probed_refused_report(&rdma->libraries->refused, source->host->film, source->event,
+			      "RDMA of a library of verbs not seen");
+	probed_refused_report(&rdma->providers.refused, source->host->film, source->event,
+			      "RDMA of a provider not seen");
 }
 
 static void tick(struct source *source, uint64_t now)
@@ -541,22 +541,22 @@ static void tick(struct source *source, uint64_t now)
 
 	if (source->events[OF_MEMORY])
 		mem_live_tick(rdma->live, source->host->film, source->events[OF_MEMORY], now);
-	tell_losses(source);
+	report_losses(source);
 }
 
-static void tell_memory(struct source *source, uint64_t now)
+static void report_memory(struct source *source, uint64_t now)
 {
 	struct rdma *rdma = source->state;
 
 	if (source->events[OF_MEMORY])
-		mem_live_tell(rdma->live, source->host->film, source->events[OF_MEMORY], now);
-	tell_losses(source);
+		mem_live_report(rdma->live, source->host->film, source->events[OF_MEMORY], now);
+	report_losses(source);
 }
 
 static void closing(struct source *source)
 {
 	if (source->last)
-		tell_memory(source, source->last);
+		report_memory(source, source->last);
 }
 
 /* Of what goes on, the places were of the film before. */
@@ -629,7 +629,7 @@ const struct source_type source_rdma = {
 	.closing = closing,
 	.turn = turn,
 	.detach = detach,
-	.finish = tell_memory,
+	.finish = report_memory,
 	.free = free_state,
 	.images.arrived = image_new,
 	.images.missed = image_missed,

@@ -92,7 +92,7 @@ static bool keep(void *state, const struct asked *asked, struct asked *kept)
 	       requests_starts_keep(state, &asked->line, asked->row.parent, kept);
 }
 
-static void give(void *context, void *kept, bool is_right)
+static void release(void *context, void *kept, bool is_right)
 {
 	struct asked *asked = kept;
 
@@ -139,7 +139,7 @@ static void see(void *state, const struct requests_event *event)
 		tick(event->track);
 		break;
 	case REQUESTS_FACT_ENDS:
-		requests_starts_give_all(state);
+		requests_starts_flush(state);
 		break;
 	default:
 		break;
@@ -148,7 +148,7 @@ static void see(void *state, const struct requests_event *event)
 
 static void *create(struct requests_track *track)
 {
-	return track->starts = requests_starts_new(give, track);
+	return track->starts = requests_starts_new(release, track);
 }
 
 static void free_state(void *state)

@@ -22,7 +22,7 @@ struct kept {
 };
 
 struct requests_early {
-	requests_early_give *give;
+	requests_early_release *release;
 	void *context;
 	uint64_t first;	     /* when the recording began */
 	struct map answered; /* threads: when they answered one from before last */
@@ -31,12 +31,12 @@ struct requests_early {
 	uint64_t unchecked;
 };
 
-struct requests_early *requests_early_new(requests_early_give *give, void *context)
+struct requests_early *requests_early_new(requests_early_release *release, void *context)
 {
 	struct requests_early *early = calloc(1, sizeof(*early));
 
 	if (early) {
-		early->give = give;
+		early->release = release;
 		early->context = context;
 	}
 	return early;
@@ -46,7 +46,7 @@ void requests_early_free(struct requests_early *early)
 {
 	if (!early)
 		return;
-	requests_early_give_all(early);
+	requests_early_flush(early);
 	map_free(&early->answered);
 	vec_free(&early->kept);
 	free(early);
@@ -78,12 +78,12 @@ bool requests_early_keep(struct requests_early *early, uint64_t thread, uint64_t
 	return false;
 }
 
-static void give(struct requests_early *early, const struct kept *one)
+static void release_one(struct requests_early *early, const struct kept *one)
 {
 	const uint64_t *answered = map_get(&early->answered, one->thread);
 
 	early->unchecked += !answered && early->has_unnoted;
-	early->give(early->context, one->kept, answered && *answered >= one->begun);
+	early->release(early->context, one->kept, answered && *answered >= one->begun);
 }
 
 void requests_early_tick(struct requests_early *early)
@@ -96,15 +96,15 @@ void requests_early_tick(struct requests_early *early)
 		if (++one.ticks < KEPT_TICKS)
 			early->kept.at[rest++] = one;
 		else
-			give(early, &one);
+			release_one(early, &one);
 	}
 	early->kept.count = rest;
 }
 
-void requests_early_give_all(struct requests_early *early)
+void requests_early_flush(struct requests_early *early)
 {
 	vec_foreach (&early->kept, one)
-		give(early, one);
+		release_one(early, one);
 	early->kept.count = 0;
 }
 
@@ -121,7 +121,7 @@ static bool keep(void *state, const struct asked *asked, struct asked *kept)
 	       requests_early_keep(state, key_of_thread(&asked->identity), asked->begun, kept);
 }
 
-static void give_back(void *context, void *kept, bool is_wrong)
+static void release_asked(void *context, void *kept, bool is_wrong)
 {
 	struct asked *asked = kept;
 
@@ -145,7 +145,7 @@ static void see(void *state, const struct requests_event *event)
 		requests_early_tick(state);
 		break;
 	case REQUESTS_FACT_ENDS:
-		requests_early_give_all(state);
+		requests_early_flush(state);
 		break;
 	default:
 		break;
@@ -154,7 +154,7 @@ static void see(void *state, const struct requests_event *event)
 	event->track->counts.unchecked = requests_early_unchecked(state);
 }
 
-REQUESTS_EVIDENCE_STATE(requests_early, give_back)
+REQUESTS_EVIDENCE_STATE(requests_early, release_asked)
 
 const struct requests_evidence requests_by_thread_alone = {
 	.create = create,

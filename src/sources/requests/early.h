@@ -15,9 +15,9 @@
 struct requests_early;
 
 /* kept is the caller's again; is_wrong: the thread served another one at that time, too. */
-typedef void requests_early_give(void *context, void *kept, bool is_wrong);
+typedef void requests_early_release(void *context, void *kept, bool is_wrong);
 
-struct requests_early *requests_early_new(requests_early_give *give, void *context);
+struct requests_early *requests_early_new(requests_early_release *release, void *context);
 void requests_early_free(struct requests_early *early);
 
 /* Something happened: the first time is when the recording began. */
@@ -32,8 +32,8 @@ bool requests_early_keep(struct requests_early *early, uint64_t thread, uint64_t
 
 /* About once a second. */
 void requests_early_tick(struct requests_early *early);
-/* Gives all that is kept: their film ends. */
-void requests_early_give_all(struct requests_early *early);
+/* Releases all that is kept: their film ends. */
+void requests_early_flush(struct requests_early *early);
 
 /* How many were early, but not kept, or given without that being known: there were too many. */
 uint64_t requests_early_unchecked(const struct requests_early *early);

@@ -62,7 +62,7 @@ struct due {
 };
 
 struct requests_loops {
-	requests_loops_give *give;
+	requests_loops_release *release;
 	void *context;
 	struct map threads;	/* struct loop */
 	struct map connections; /* struct cause, of those that had no request yet */
@@ -72,12 +72,12 @@ struct requests_loops {
 	vec(struct due) due;
 };
 
-struct requests_loops *requests_loops_new(requests_loops_give *give, void *context)
+struct requests_loops *requests_loops_new(requests_loops_release *release, void *context)
 {
 	struct requests_loops *loops = calloc(1, sizeof(*loops));
 
 	if (loops) {
-		loops->give = give;
+		loops->release = release;
 		loops->context = context;
 	}
 	return loops;
@@ -87,7 +87,7 @@ void requests_loops_free(struct requests_loops *loops)
 {
 	if (!loops)
 		return;
-	requests_loops_give_all(loops);
+	requests_loops_flush(loops);
 	owned_free(&loops->threads);
 	owned_free(&loops->connections);
 	owned_free(&loops->made);
@@ -233,8 +233,8 @@ static bool is_believed(const struct requests_loops *loops, uint64_t thread)
 	return loop && IS_TOLD(loop->told, loop->tried) && !map_get(&loops->roaming, thread >> 32);
 }
 
-/* Gives what is due of a thread, or of all. */
-static void give_due(struct requests_loops *loops, uint64_t thread, bool of_all)
+/* Releases what is due of a thread, or of all. */
+static void release_due(struct requests_loops *loops, uint64_t thread, bool of_all)
 {
 	size_t rest = 0;
 
@@ -242,8 +242,8 @@ static void give_due(struct requests_loops *loops, uint64_t thread, bool of_all)
 		const struct due due = loops->due.at[i];
 
 		if (of_all || due.thread == thread)
-			loops->give(loops->context, due.kept,
-				    is_believed(loops, due.thread) ? due.served : 0);
+			loops->release(loops->context, due.kept,
+				       is_believed(loops, due.thread) ? due.served : 0);
 		else
 			loops->due.at[rest++] = due;
 	}
@@ -261,11 +261,11 @@ static void decide(struct requests_loops *loops, struct made *made)
 	count(loops, made->thread, made->verdict == VERDICT_AGREE);
 	loop = owned_get(&loops->threads, made->thread);
 	if (loop && loop->tried == TRIED_LEAST)
-		give_due(loops, made->thread, false);
+		release_due(loops, made->thread, false);
 }
 
-/* Gives one that is kept, and decided. */
-static void give(struct requests_loops *loops, struct made *made)
+/* Releases one that is kept, and decided. */
+static void release_one(struct requests_loops *loops, struct made *made)
 {
 	const struct loop *loop = owned_get(&loops->threads, made->thread);
 	const struct due due = {made->thread, made->cause.served, made->kept};
@@ -274,9 +274,9 @@ static void give(struct requests_loops *loops, struct made *made)
 	if (!due.kept || (made->verdict == VERDICT_AGREE && loop && loop->tried < TRIED_LEAST &&
 			  vec_push(&loops->due, due)))
 		return;
-	loops->give(loops->context, due.kept,
-		    made->verdict == VERDICT_AGREE && is_believed(loops, due.thread) ? due.served
-										     : 0);
+	loops->release(loops->context, due.kept,
+		       made->verdict == VERDICT_AGREE && is_believed(loops, due.thread) ? due.served
+											: 0);
 }
 
 /* The one behind whose answer something happened, and those before it in its chain. */
@@ -319,7 +319,7 @@ bool requests_loops_over(struct requests_loops *loops, uint64_t number, void *ke
 	made->kept = kept;
 	if (made->is_alone || made->verdict) {
 		decide(loops, made);
-		give(loops, made);
+		release_one(loops, made);
 	}
 	if (made->is_alone)
 		owned_remove(&loops->made, number);
@@ -337,7 +337,7 @@ void requests_loops_served(struct requests_loops *loops, uint64_t served)
 		if (!made->verdict && !made->is_known)
 			made->cause = (struct cause){0};
 		decide(loops, made);
-		give(loops, made);
+		release_one(loops, made);
 		if (made->is_over)
 			owned_remove(&loops->made, made->number);
 	}
@@ -345,10 +345,10 @@ void requests_loops_served(struct requests_loops *loops, uint64_t served)
 
 void requests_loops_tick(struct requests_loops *loops)
 {
-	give_due(loops, 0, true);
+	release_due(loops, 0, true);
 }
 
-void requests_loops_give_all(struct requests_loops *loops)
+void requests_loops_flush(struct requests_loops *loops)
 {
 	uint64_t key, value;
 
@@ -357,9 +357,9 @@ void requests_loops_give_all(struct requests_loops *loops)
 
 		if (made->kept)
 			decide(loops, made);
-		give(loops, made);
+		release_one(loops, made);
 	}
-	give_due(loops, 0, true);
+	release_due(loops, 0, true);
 }
 
 /* -- the row of the table of evidence ---------------------------------------------------------- */
@@ -382,7 +382,7 @@ static bool keep(void *state, const struct asked *asked, struct asked *kept)
 	return requests_loops_over(state, asked->row.number, asked->row.parent ? NULL : kept);
 }
 
-static void give_parent(void *context, void *kept, uint64_t parent)
+static void release_with_parent(void *context, void *kept, uint64_t parent)
 {
 	requests_evidence_settle(context, &requests_by_order, kept, parent);
 }
@@ -444,14 +444,14 @@ static void see(void *state, const struct requests_event *event)
 		requests_loops_tick(state);
 		break;
 	case REQUESTS_FACT_ENDS:
-		requests_loops_give_all(state);
+		requests_loops_flush(state);
 		break;
 	default:
 		break;
 	}
 }
 
-REQUESTS_EVIDENCE_STATE(requests_loops, give_parent)
+REQUESTS_EVIDENCE_STATE(requests_loops, release_with_parent)
 
 const struct requests_evidence requests_by_order = {
 	.flags = FILM_REQUEST_PARENT_BY_ORDER,

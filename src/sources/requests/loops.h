@@ -39,9 +39,9 @@ struct requests_loops;
  * A request that was made, and was kept, is for that one (0: for which is not known); kept is the
  * caller's again.
  */
-typedef void requests_loops_give(void *context, void *kept, uint64_t parent);
+typedef void requests_loops_release(void *context, void *kept, uint64_t parent);
 
-struct requests_loops *requests_loops_new(requests_loops_give *give, void *context);
+struct requests_loops *requests_loops_new(requests_loops_release *release, void *context);
 void requests_loops_free(struct requests_loops *loops);
 
 /* Data of a request that is served was received, at the end of which the thread stood so. */
@@ -72,14 +72,14 @@ void requests_loops_answered(struct requests_loops *loops, uint64_t thread,
 
 /*
  * One that was made, and may yet turn out, is over: returns whether kept is kept until it is known
- * what it was for, and then given to give(), maybe at once. False: it is not known here.
+ * what it was for, and then given to release(), maybe at once. False: it is not known here.
  */
 bool requests_loops_over(struct requests_loops *loops, uint64_t made, void *kept);
-/* One that was served is over: gives what was kept for it. */
+/* One that was served is over: releases what was kept for it. */
 void requests_loops_served(struct requests_loops *loops, uint64_t served);
-/* Gives all that could be given, however few requests a thread has had so far. */
+/* Releases all that could be released, however few requests a thread has had so far. */
 void requests_loops_tick(struct requests_loops *loops);
-/* Gives all that is kept: their film ends. */
-void requests_loops_give_all(struct requests_loops *loops);
+/* Releases all that is kept: their film ends. */
+void requests_loops_flush(struct requests_loops *loops);
 
 #endif

@@ -74,7 +74,7 @@ struct requests_marker *requests_marker_new(struct requests_track *track)
 
 /* The last one is what it began last. */
 struct place {
-	bool takes_turns;
+	bool is_concurrent;
 	vec(struct requests_held) open;
 };
 
@@ -113,7 +113,7 @@ static bool requests_places_enter(struct requests_places *places, uint64_t key,
 
 	if (!place)
 		return false;
-	place->takes_turns |= is_turn;
+	place->is_concurrent |= is_turn;
 	done = vec_push(&place->open, *held);
 	drop_if_empty(places, key, place);
 	return done;
@@ -136,19 +136,19 @@ static void requests_places_leave(struct requests_places *places, uint64_t key, 
 
 /*
  * The number of the one that it works for now; 0: that is not known. *outer: what else it may serve
- * meanwhile, as it is within that: a number, or 0. takes_turns: it has said more.
+ * meanwhile, as it is within that: a number, or 0. is_concurrent: it has said more.
  */
 static uint64_t requests_places_current(const struct requests_places *places, uint64_t key,
-					uint64_t *outer, bool *takes_turns)
+					uint64_t *outer, bool *is_concurrent)
 {
 	const struct place *place = owned_get(&places->all, key);
 	const struct requests_held *held = place ? vec_last(&place->open) : NULL;
 
 	*outer = 0;
-	*takes_turns = place && place->takes_turns;
+	*is_concurrent = place && place->is_concurrent;
 	if (!held)
 		return 0;
-	if (place->takes_turns)
+	if (place->is_concurrent)
 		return held->number;
 	/* each of them must be within the one that was begun before it */
 	for (*outer = held->parent; held != place->open.at; *outer = held->parent)
@@ -239,7 +239,7 @@ static bool made_by_marker(void *state, const struct requests_event *event)
 	const struct requests_marker *marker = track->marker;
 	uint64_t task = record->works_for ? record->works_for : record->task;
 	uint64_t place, outer, served, current, open;
-	bool takes_turns;
+	bool is_concurrent;
 
 	(void)state;
 	if (asked->row.parent || !marker || !marker->marks.count)
@@ -247,10 +247,10 @@ static bool made_by_marker(void *state, const struct requests_event *event)
 	place = place_of(track, &asked->identity, task);
 	if (!place || !requests_places_has(&marker->places, place))
 		return false;
-	current = requests_places_current(&marker->places, place, &outer, &takes_turns);
+	current = requests_places_current(&marker->places, place, &outer, &is_concurrent);
 	open = served_by(track, &asked->identity, task, &served);
 	/* what came by a socket meanwhile, it may work for as well */
-	if (!takes_turns && open && (open > 1 || served != outer))
+	if (!is_concurrent && open && (open > 1 || served != outer))
 		current = 0;
 	asked->row.parent = current;
 	if (current)
@@ -436,8 +436,8 @@ static struct asked *begin(struct requests_marker *marker, struct connection *co
 }
 
 /* It begins, or goes on, in the current thread. */
-static void take_begin(struct requests_marker *marker, struct connection *connection,
-		       const struct requests_record *record, const struct marker *line)
+static void handle_begin_line(struct requests_marker *marker, struct connection *connection,
+			      const struct requests_record *record, const struct marker *line)
 {
 	const struct capture_identity *identity = &record->identity;
 	uint64_t place = place_of(marker->track, identity, record->task);
@@ -457,8 +457,8 @@ static void take_begin(struct requests_marker *marker, struct connection *connec
 	enter(marker, mark, asked, place, is_here && requests_places_has(&marker->places, place));
 }
 
-static void take_end(struct requests_marker *marker, struct connection *connection,
-		     const struct requests_record *record, const struct marker *line)
+static void handle_end_line(struct requests_marker *marker, struct connection *connection,
+			    const struct requests_record *record, const struct marker *line)
 {
 	struct requests_track *track = marker->track;
 	const uint64_t *at =
@@ -479,7 +479,7 @@ static void take_end(struct requests_marker *marker, struct connection *connecti
 	finish(marker, connection, asked, record->head.time);
 }
 
-void requests_marker_take(struct requests_marker *marker, const struct requests_record *record)
+void requests_marker_handle(struct requests_marker *marker, const struct requests_record *record)
 {
 	const char *at = (const char *)(record + 1), *end = at + record->copied;
 	bool is_cut = record->copied < record->length;
@@ -510,10 +510,10 @@ void requests_marker_take(struct requests_marker *marker, const struct requests_
 			marker->counts.strange++;
 			break;
 		case MARKER_BEGIN:
-			take_begin(marker, connection, record, &line);
+			handle_begin_line(marker, connection, record, &line);
 			break;
 		case MARKER_END:
-			take_end(marker, connection, record, &line);
+			handle_end_line(marker, connection, record, &line);
 			break;
 		}
 	}

@@ -41,7 +41,7 @@ struct requests_marker *requests_marker_new(struct requests_track *track);
 void requests_marker_free(struct requests_marker *marker); /* null is allowed */
 
 /* A REQUESTS_MARKED of a process that is meant. */
-void requests_marker_take(struct requests_marker *marker, const struct requests_record *record);
+void requests_marker_handle(struct requests_marker *marker, const struct requests_record *record);
 
 /* The process has ended: what it has not ended is not over. now: ns. */
 void requests_marker_process_ended(struct requests_marker *marker, pid_t pid, uint64_t now);

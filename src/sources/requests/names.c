@@ -9,7 +9,7 @@
 /* The most that are kept: programs can make up as many as they like. */
 #define NAMES_MAX 16384
 
-void requests_names_take(struct requests_names *names, const struct requests_unix_record *record)
+void requests_names_add(struct requests_names *names, const struct requests_unix_record *record)
 {
 	char text[REQUESTS_UNIX_NAME_MAX + 2] = "@", *kept;
 	uint32_t size = record->size;

@@ -14,7 +14,7 @@ struct requests_names {
 	uint64_t refused;
 };
 
-void requests_names_take(struct requests_names *names, const struct requests_unix_record *record);
+void requests_names_add(struct requests_names *names, const struct requests_unix_record *record);
 
 /*
  * As in /proc/net/unix, one that does not lead to a file begins with "@". No control character is

@@ -64,7 +64,7 @@ struct ready {
 };
 
 struct requests_passed {
-	requests_passed_give *give;
+	requests_passed_release *release;
 	void *context;
 	struct map asked, made; /* by number */
 	struct map processes;
@@ -72,12 +72,12 @@ struct requests_passed {
 	struct requests_open all, free; /* that are served, by key; and those not taken yet */
 };
 
-struct requests_passed *requests_passed_new(requests_passed_give *give, void *context)
+struct requests_passed *requests_passed_new(requests_passed_release *release, void *context)
 {
 	struct requests_passed *passed = calloc(1, sizeof(*passed));
 
 	if (passed) {
-		passed->give = give;
+		passed->release = release;
 		passed->context = context;
 	}
 	return passed;
@@ -87,7 +87,7 @@ void requests_passed_free(struct requests_passed *passed)
 {
 	if (!passed)
 		return;
-	requests_passed_give_all(passed);
+	requests_passed_flush(passed);
 	owned_free(&passed->asked);
 	owned_free(&passed->made);
 	owned_free(&passed->processes);
@@ -353,7 +353,7 @@ static bool look_at_made(struct requests_passed *passed, uint64_t number, void *
 		return false;
 	made->kept = NULL;
 	if (kept)
-		passed->give(passed->context, kept, parent_of(passed, made));
+		passed->release(passed->context, kept, parent_of(passed, made));
 	if (made->is_over)
 		leave(owned_get(&passed->ready, made->key), made, number);
 	return made->is_over;
@@ -411,7 +411,7 @@ void requests_passed_tick(struct requests_passed *passed)
 	look_at_each(passed, &passed->ready, look_at_ready, false);
 }
 
-void requests_passed_give_all(struct requests_passed *passed)
+void requests_passed_flush(struct requests_passed *passed)
 {
 	look_at_each(passed, &passed->made, look_at_made, true);
 }
@@ -432,7 +432,7 @@ static bool keep(void *state, const struct asked *asked, struct asked *kept)
 	return requests_passed_over(state, asked->row.number, asked->row.parent ? NULL : kept);
 }
 
-static void give_parent(void *context, void *kept, uint64_t parent)
+static void release_with_parent(void *context, void *kept, uint64_t parent)
 {
 	requests_evidence_settle(context, &requests_by_content, kept, parent);
 }
@@ -456,14 +456,14 @@ static void see(void *state, const struct requests_event *event)
 		requests_passed_tick(state);
 		break;
 	case REQUESTS_FACT_ENDS:
-		requests_passed_give_all(state);
+		requests_passed_flush(state);
 		break;
 	default:
 		break;
 	}
 }
 
-REQUESTS_EVIDENCE_STATE(requests_passed, give_parent)
+REQUESTS_EVIDENCE_STATE(requests_passed, release_with_parent)
 
 const struct requests_evidence requests_by_content = {
 	.flags = FILM_REQUEST_PARENT_BY_CONTENT,

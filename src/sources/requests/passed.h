@@ -26,9 +26,9 @@
 struct requests_passed;
 
 /* A request that was made, and was kept, is for that one (0: not known); kept is the caller's. */
-typedef void requests_passed_give(void *context, void *kept, uint64_t parent);
+typedef void requests_passed_release(void *context, void *kept, uint64_t parent);
 
-struct requests_passed *requests_passed_new(requests_passed_give *give, void *context);
+struct requests_passed *requests_passed_new(requests_passed_release *release, void *context);
 void requests_passed_free(struct requests_passed *passed);
 
 /* A request is served; later it is over. */
@@ -53,9 +53,9 @@ void requests_passed_answered(struct requests_passed *passed, uint64_t number, u
  */
 bool requests_passed_over(struct requests_passed *passed, uint64_t number, void *kept);
 
-/* About once a second: gives those that are over since the one before. */
+/* About once a second: releases those that are over since the one before. */
 void requests_passed_tick(struct requests_passed *passed);
-/* Gives all that is kept: their film ends. */
-void requests_passed_give_all(struct requests_passed *passed);
+/* Releases all that is kept: their film ends. */
+void requests_passed_flush(struct requests_passed *passed);
 
 #endif

@@ -404,7 +404,7 @@ static void handle_name(struct source *source, const void *record)
 {
 	struct requests *requests = source->state;
 
-	requests_names_take(&requests->names, record);
+	requests_names_add(&requests->names, record);
 }
 
 static void handle_started(struct source *source, const void *record)
@@ -431,13 +431,13 @@ static void handle_call(struct source *source, const void *of)
 	else if (head->kind == REQUESTS_OPENED)
 		requests_track_opened(requests->track, record);
 	else if (head->kind == REQUESTS_MARKED)
-		requests_marker_take(requests->marker, record);
+		requests_marker_handle(requests->marker, record);
 	else
-		requests_track_take(requests->track, record);
+		requests_track_handle(requests->track, record);
 }
 
 /* What user space has lost; the kernel's side is counted with that of other sources. */
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct requests *requests = source->state;
 	struct requests_counts counts = requests_track_counts(requests->track);
@@ -508,7 +508,7 @@ static void tick(struct source *source, uint64_t now)
 
 	look_at_processes(source);
 	requests_track_tick(requests->track, now);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void leave(struct source *source, uint64_t now)
@@ -516,7 +516,7 @@ static void leave(struct source *source, uint64_t now)
 	struct requests *requests = source->state;
 
 	requests->unwritten += requests_track_leave(requests->track, now);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void turn(struct source *source)
@@ -544,7 +544,7 @@ static void finish(struct source *source, uint64_t now)
 	struct requests *requests = source->state;
 
 	requests_track_finish(requests->track, now);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void free_state(struct source *source)
@@ -654,7 +654,7 @@ const struct source_type source_requests = {
 	.start = start,
 	.records = records,
 	.tick = tick,
-	.closing = tell_losses,
+	.closing = report_losses,
 	.leave = leave,
 	.turn = turn,
 	.detach = detach,

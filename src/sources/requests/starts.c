@@ -23,18 +23,18 @@ struct kept {
 };
 
 struct requests_starts {
-	requests_starts_give *give;
+	requests_starts_release *release;
 	void *context;
 	struct map recent, before; /* struct requests_start */
 	vec(struct kept) all;
 };
 
-struct requests_starts *requests_starts_new(requests_starts_give *give, void *context)
+struct requests_starts *requests_starts_new(requests_starts_release *release, void *context)
 {
 	struct requests_starts *starts = calloc(1, sizeof(*starts));
 
 	if (starts) {
-		starts->give = give;
+		starts->release = release;
 		starts->context = context;
 	}
 	return starts;
@@ -44,7 +44,7 @@ void requests_starts_free(struct requests_starts *starts)
 {
 	if (!starts)
 		return;
-	requests_starts_give_all(starts);
+	requests_starts_flush(starts);
 	owned_free(&starts->recent);
 	owned_free(&starts->before);
 	vec_free(&starts->all);
@@ -66,7 +66,7 @@ static struct requests_start *find(struct requests_starts *starts, uint64_t goro
 	return start;
 }
 
-void requests_starts_take(struct requests_starts *starts, const struct requests_start *start)
+void requests_starts_add(struct requests_starts *starts, const struct requests_start *start)
 {
 	struct requests_start *known = find(starts, start->goroutine);
 
@@ -123,7 +123,7 @@ bool requests_starts_has_kept(const struct requests_starts *starts)
 	return starts->all.count;
 }
 
-static void give(struct requests_starts *starts, const struct kept *kept)
+static void release_one(struct requests_starts *starts, const struct kept *kept)
 {
 	bool is_right = true;
 
@@ -132,7 +132,7 @@ static void give(struct requests_starts *starts, const struct kept *kept)
 
 		is_right &= start && !start->lasts;
 	}
-	starts->give(starts->context, kept->kept, is_right);
+	starts->release(starts->context, kept->kept, is_right);
 }
 
 void requests_starts_tick(struct requests_starts *starts,
@@ -147,14 +147,14 @@ void requests_starts_tick(struct requests_starts *starts,
 		if (kept.ticks < TICKS_AFTER)
 			starts->all.at[rest++] = kept;
 		else
-			give(starts, &kept);
+			release_one(starts, &kept);
 	}
 	starts->all.count = rest;
 }
 
-void requests_starts_give_all(struct requests_starts *starts)
+void requests_starts_flush(struct requests_starts *starts)
 {
 	vec_foreach (&starts->all, kept)
-		give(starts, kept);
+		release_one(starts, kept);
 	starts->all.count = 0;
 }

@@ -35,13 +35,13 @@ struct requests_line {
 };
 
 /* What was kept is the caller's again; is_right: it was made for the request that it seemed to. */
-typedef void requests_starts_give(void *context, void *kept, bool is_right);
+typedef void requests_starts_release(void *context, void *kept, bool is_right);
 
-struct requests_starts *requests_starts_new(requests_starts_give *give, void *context);
+struct requests_starts *requests_starts_new(requests_starts_release *release, void *context);
 void requests_starts_free(struct requests_starts *starts); /* null is allowed */
 
 /* What is known of a goroutine from now on, if there is memory. */
-void requests_starts_take(struct requests_starts *starts, const struct requests_start *start);
+void requests_starts_add(struct requests_starts *starts, const struct requests_start *start);
 
 /* Null: it is not known. The pointer lives until the next call. */
 const struct requests_start *requests_starts_find(struct requests_starts *starts,
@@ -55,8 +55,8 @@ bool requests_starts_made(struct requests_starts *starts, const struct requests_
 			  uint64_t served);
 
 /*
- * One that was made so is over: returns whether kept is kept, and given to give() once it is known.
- * False: there is no memory.
+ * One that was made so is over: returns whether kept is kept, and given to release() once it is
+ * known. False: there is no memory.
  */
 bool requests_starts_keep(struct requests_starts *starts, const struct requests_line *line,
 			  uint64_t served, void *kept);
@@ -68,7 +68,7 @@ bool requests_starts_has_kept(const struct requests_starts *starts);
 void requests_starts_tick(struct requests_starts *starts,
 			  bool (*is_served)(void *context, uint64_t number), void *context);
 
-/* Gives all that is kept: their film ends. */
-void requests_starts_give_all(struct requests_starts *starts);
+/* Releases all that is kept: their film ends. */
+void requests_starts_flush(struct requests_starts *starts);
 
 #endif

@@ -143,7 +143,7 @@ void requests_track_started(struct requests_track *track, const struct requests_
 		asks(track, start.starter, told);
 		return;
 	}
-	requests_starts_take(track->starts, &start);
+	requests_starts_add(track->starts, &start);
 	if (start.handles)
 		handles(track, &start, told);
 }

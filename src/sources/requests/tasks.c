@@ -50,7 +50,7 @@ struct due {
 };
 
 struct requests_tasks {
-	requests_tasks_give *give;
+	requests_tasks_release *release;
 	void *context;
 	struct map tasks;     /* struct task */
 	struct map processes; /* struct trust */
@@ -58,12 +58,12 @@ struct requests_tasks {
 	vec(struct due) due;
 };
 
-struct requests_tasks *requests_tasks_new(requests_tasks_give *give, void *context)
+struct requests_tasks *requests_tasks_new(requests_tasks_release *release, void *context)
 {
 	struct requests_tasks *tasks = calloc(1, sizeof(*tasks));
 
 	if (tasks) {
-		tasks->give = give;
+		tasks->release = release;
 		tasks->context = context;
 	}
 	return tasks;
@@ -73,7 +73,7 @@ void requests_tasks_free(struct requests_tasks *tasks)
 {
 	if (!tasks)
 		return;
-	requests_tasks_give_all(tasks);
+	requests_tasks_flush(tasks);
 	owned_free(&tasks->tasks);
 	owned_free(&tasks->processes);
 	owned_free(&tasks->made);
@@ -91,8 +91,8 @@ static const struct trust *trust_of(const struct requests_tasks *tasks, uint32_t
 	return trust ? trust : &none;
 }
 
-/* Gives what is due of a process, or of all. */
-static void give_due(struct requests_tasks *tasks, uint32_t pid, bool of_all)
+/* Releases what is due of a process, or of all. */
+static void release_due(struct requests_tasks *tasks, uint32_t pid, bool of_all)
 {
 	size_t rest = 0;
 
@@ -101,8 +101,8 @@ static void give_due(struct requests_tasks *tasks, uint32_t pid, bool of_all)
 		const struct trust *trust = trust_of(tasks, due.pid);
 
 		if (of_all || due.pid == pid)
-			tasks->give(tasks->context, due.kept,
-				    IS_TOLD(trust->told, trust->tried) ? due.parent : 0);
+			tasks->release(tasks->context, due.kept,
+				       IS_TOLD(trust->told, trust->tried) ? due.parent : 0);
 		else
 			tasks->due.at[rest++] = due;
 	}
@@ -126,11 +126,11 @@ static void count(struct requests_tasks *tasks, uint32_t pid, bool is_told)
 	trust->tried++;
 	trust->told += is_told;
 	if (trust->tried == TRIED_LEAST)
-		give_due(tasks, pid, false);
+		release_due(tasks, pid, false);
 }
 
-/* Gives one that is decided, and over. */
-static void give(struct requests_tasks *tasks, struct made *made)
+/* Releases one that is decided, and over. */
+static void release_one(struct requests_tasks *tasks, struct made *made)
 {
 	const struct trust *trust = trust_of(tasks, made->pid);
 	const struct due due = {made->pid, made->parent, made->kept};
@@ -138,7 +138,8 @@ static void give(struct requests_tasks *tasks, struct made *made)
 	owned_remove(&tasks->made, made->number);
 	if (!due.kept || (due.parent && trust->tried < TRIED_LEAST && vec_push(&tasks->due, due)))
 		return;
-	tasks->give(tasks->context, due.kept, IS_TOLD(trust->told, trust->tried) ? due.parent : 0);
+	tasks->release(tasks->context, due.kept,
+		       IS_TOLD(trust->told, trust->tried) ? due.parent : 0);
 }
 
 /* -- tasks ------------------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static void decide(struct requests_tasks *tasks, struct made *made, uint64_t par
 	made->is_decided = true;
 	made->parent = parent;
 	if (made->is_over)
-		give(tasks, made);
+		release_one(tasks, made);
 }
 
 bool requests_tasks_made(struct requests_tasks *tasks, uint64_t task, uint32_t pid, uint64_t number,
@@ -175,7 +176,7 @@ bool requests_tasks_over(struct requests_tasks *tasks, uint64_t number, void *ke
 	made->is_over = true;
 	made->kept = kept;
 	if (made->is_decided)
-		give(tasks, made);
+		release_one(tasks, made);
 	return kept;
 }
 
@@ -208,7 +209,7 @@ void requests_tasks_answered(struct requests_tasks *tasks, uint64_t task,
 /* -- ends -------------------------------------------------------------------------------------- */
 
 /* Those from before a time belong to nothing that is still served. */
-static void give_older(struct requests_tasks *tasks, struct task *of, const struct map *oldest)
+static void release_older(struct requests_tasks *tasks, struct task *of, const struct map *oldest)
 {
 	struct made **link = &of->made, *made;
 
@@ -250,13 +251,13 @@ void requests_tasks_tick(struct requests_tasks *tasks, const struct map *oldest)
 	uint64_t key, value;
 
 	for (size_t i = 0; map_next(&tasks->tasks, &i, &key, &value);)
-		give_older(tasks, (struct task *)(uintptr_t)value, oldest);
+		release_older(tasks, (struct task *)(uintptr_t)value, oldest);
 	if (tasks->tasks.count > TASKS_IDLE)
 		forget_idle(tasks);
-	give_due(tasks, 0, true);
+	release_due(tasks, 0, true);
 }
 
-void requests_tasks_give_all(struct requests_tasks *tasks)
+void requests_tasks_flush(struct requests_tasks *tasks)
 {
 	const struct map none = {0};
 
@@ -281,7 +282,7 @@ static bool keep(void *state, const struct asked *asked, struct asked *kept)
 	return requests_tasks_over(state, asked->row.number, asked->row.parent ? NULL : kept);
 }
 
-static void give_parent(void *context, void *kept, uint64_t parent)
+static void release_with_parent(void *context, void *kept, uint64_t parent)
 {
 	requests_evidence_settle(context, &requests_by_task, kept, parent);
 }
@@ -340,14 +341,14 @@ static void see(void *state, const struct requests_event *event)
 		map_free(&oldest);
 		break;
 	case REQUESTS_FACT_ENDS:
-		requests_tasks_give_all(state);
+		requests_tasks_flush(state);
 		break;
 	default:
 		break;
 	}
 }
 
-REQUESTS_EVIDENCE_STATE(requests_tasks, give_parent)
+REQUESTS_EVIDENCE_STATE(requests_tasks, release_with_parent)
 
 const struct requests_evidence requests_by_task = {
 	.flags = FILM_REQUEST_PARENT_BY_TASK,

@@ -27,9 +27,9 @@ struct requests_tasks;
  * A request that was made, and was kept, is for that one (0: for which is not known); kept is the
  * caller's again.
  */
-typedef void requests_tasks_give(void *context, void *kept, uint64_t parent);
+typedef void requests_tasks_release(void *context, void *kept, uint64_t parent);
 
-struct requests_tasks *requests_tasks_new(requests_tasks_give *give, void *context);
+struct requests_tasks *requests_tasks_new(requests_tasks_release *release, void *context);
 void requests_tasks_free(struct requests_tasks *tasks); /* null is allowed */
 
 /* A task makes a request, at a time. Returns whether it may turn out for which one. */
@@ -38,7 +38,7 @@ bool requests_tasks_made(struct requests_tasks *tasks, uint64_t task, uint32_t p
 
 /*
  * One that was made is over: returns whether kept is kept until it is known what it was for, and
- * then given to give(), maybe at once. False: it is not known here.
+ * then given to release(), maybe at once. False: it is not known here.
  */
 bool requests_tasks_over(struct requests_tasks *tasks, uint64_t made, void *kept);
 
@@ -52,12 +52,12 @@ void requests_tasks_answered(struct requests_tasks *tasks, uint64_t task,
 			     const struct requests_tasks_answer *answer);
 
 /*
- * Gives what can only turn out for requests that are not served any more. oldest: of each process
- * that serves one, since when it serves the oldest of those that are not over.
+ * Releases what can only turn out for requests that are not served any more. oldest: of each
+ * process that serves one, since when it serves the oldest of those that are not over.
  */
 void requests_tasks_tick(struct requests_tasks *tasks, const struct map *oldest);
 
-/* Gives all that is kept: their film ends. */
-void requests_tasks_give_all(struct requests_tasks *tasks);
+/* Releases all that is kept: their film ends. */
+void requests_tasks_flush(struct requests_tasks *tasks);
 
 #endif

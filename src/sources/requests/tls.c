@@ -61,7 +61,7 @@ struct defined {
 	bool reads, writes;
 };
 
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool add_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	struct defined *defined = context;
 	const char *name;
@@ -85,9 +85,9 @@ static bool has_openssl(const struct image *image)
 		return false;
 	if (elf_file_open(&file, image->fd))
 		return false;
-	elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, &defined);
+	elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, add_symbol, &defined);
 	if (!defined.reads || !defined.writes)
-		elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, &defined);
+		elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, add_symbol, &defined);
 	elf_file_close(&file);
 	return defined.reads && defined.writes;
 }
@@ -268,8 +268,8 @@ bool requests_tls_leave_starts(struct probed_images *tls, pid_t pid)
 {
 	vec_foreach (&tls->files.processes, process)
 		if (process->pid == pid && tls->files.uprobes)
-			return !uprobes_take_out(tls->files.uprobes,
-						 process->file * REQUESTS_TLS_PLACES +
-							 REQUESTS_GO_STARTS);
+			return !uprobes_remove_group(tls->files.uprobes,
+						     process->file * REQUESTS_TLS_PLACES +
+							     REQUESTS_GO_STARTS);
 	return false;
 }

@@ -19,7 +19,7 @@
 #define FORGET_NS (120 * SECOND_NS)
 
 /* A piece that is being read. */
-struct taking {
+struct handling {
 	struct requests_track *track;
 	struct connection *connection;
 	const struct requests_record *record;
@@ -130,27 +130,27 @@ static void finish_all(struct requests_track *track, struct connection *connecti
 
 /* -- what a protocol finds --------------------------------------------------------------------- */
 
-static void take_stream(void *context, uint32_t number)
+static void handle_stream(void *context, uint32_t number)
 {
-	((struct taking *)context)->stream = number;
+	((struct handling *)context)->stream = number;
 }
 
-static void take_upgraded(void *context, uint32_t number)
+static void handle_upgraded(void *context, uint32_t number)
 {
-	struct taking *taking = context;
-	struct connection *connection = taking->connection;
+	struct handling *handling = context;
+	struct connection *connection = handling->connection;
 
 	if (!connection->queue.count)
 		return;
-	requests_served_change(taking->track, connection->queue.at, -1, taking->time);
+	requests_served_change(handling->track, connection->queue.at, -1, handling->time);
 	connection->queue.at[0].stream = number;
 	connection->queue.at[0].row.protocol = FILM_PROTOCOL_HTTP2;
-	if (connection->role == FILM_REQUEST_SERVED && taking->record)
-		requests_evidence_see(&(struct requests_event){.track = taking->track,
+	if (connection->role == FILM_REQUEST_SERVED && handling->record)
+		requests_evidence_see(&(struct requests_event){.track = handling->track,
 							       .fact = REQUESTS_FACT_STREAMS,
 							       .asked = connection->queue.at,
-							       .record = taking->record});
-	requests_served_change(taking->track, connection->queue.at, 1, taking->time);
+							       .record = handling->record});
+	requests_served_change(handling->track, connection->queue.at, 1, handling->time);
 }
 
 struct asked *requests_track_of_stream(struct connection *connection, uint32_t stream)
@@ -162,13 +162,13 @@ struct asked *requests_track_of_stream(struct connection *connection, uint32_t s
 }
 
 /* The request that is reported: of the stream, else the oldest one. Null: it is not known. */
-static struct asked *told(const struct taking *taking)
+static struct asked *told(const struct handling *handling)
 {
-	struct connection *connection = taking->connection;
+	struct connection *connection = handling->connection;
 
-	if (!taking->stream)
+	if (!handling->stream)
 		return connection->queue.count ? connection->queue.at : NULL;
-	return requests_track_of_stream(connection, taking->stream);
+	return requests_track_of_stream(connection, handling->stream);
 }
 
 uint64_t requests_track_only_one(const struct connection *connection)
@@ -179,41 +179,41 @@ uint64_t requests_track_only_one(const struct connection *connection)
 }
 
 /* HTTP/1 has no streams: with one, the connection has gone over to HTTP/2. */
-static uint8_t protocol_in(const struct taking *taking, const struct protocol_request *request)
+static uint8_t protocol_in(const struct handling *handling, const struct protocol_request *request)
 {
-	enum film_protocol of = taking->connection->protocol->id;
+	enum film_protocol of = handling->connection->protocol->id;
 
 	if (request->protocol)
 		return request->protocol;
-	return of == FILM_PROTOCOL_HTTP && taking->stream ? FILM_PROTOCOL_HTTP2 : (uint8_t)of;
+	return of == FILM_PROTOCOL_HTTP && handling->stream ? FILM_PROTOCOL_HTTP2 : (uint8_t)of;
 }
 
-static void take_request(void *context, const struct protocol_request *request)
+static void begin_request(void *context, const struct protocol_request *request)
 {
-	struct taking *taking = context;
-	struct requests_track *track = taking->track;
-	struct connection *connection = taking->connection;
+	struct handling *handling = context;
+	struct requests_track *track = handling->track;
+	struct connection *connection = handling->connection;
 	struct asked asked = {
 		.row =
 			{
 				.connection = connection->number,
 				.number = track->next++,
 				.flags = request->flags,
-				.protocol = protocol_in(taking, request),
+				.protocol = protocol_in(handling, request),
 				.role = connection->role,
 				.id_kind = request->id_kind,
 			},
-		.begun = taking->time,
-		.last = taking->time,
-		.identity = *taking->identity,
-		.stream = taking->stream,
+		.begun = handling->time,
+		.last = handling->time,
+		.identity = *handling->identity,
+		.stream = handling->stream,
 	};
 	struct requests_event event = {
 		.fact = REQUESTS_FACT_SERVES,
 		.track = track,
 		.connection = connection,
-		.record = taking->record,
-		.time = taking->time,
+		.record = handling->record,
+		.time = handling->time,
 	};
 
 	copy_addresses(track, &asked.row, &connection->about);
@@ -223,13 +223,13 @@ static void take_request(void *context, const struct protocol_request *request)
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
 	asked.id_key = requests_served_id(&asked.identity, request->id);
 	asked.says = request->says;
-	asked.goroutine_key = requests_served_task(&asked.identity, taking->record->task);
+	asked.goroutine_key = requests_served_task(&asked.identity, handling->record->task);
 	if (requests_served_has_lanes(track, &asked.identity))
-		asked.row.goroutine = taking->record->works_for ? taking->record->works_for
-								: taking->record->task;
+		asked.row.goroutine = handling->record->works_for ? handling->record->works_for
+								  : handling->record->task;
 	/* one that is received is not of what the thread did before */
 	if (connection->role == FILM_REQUEST_MADE)
-		requests_served_context(track, &asked, taking->record);
+		requests_served_context(track, &asked, handling->record);
 	if (connection->queue.count == QUEUE_MAX || !vec_push(&connection->queue, asked)) {
 		track->counts.queued++;
 		return;
@@ -239,7 +239,7 @@ static void take_request(void *context, const struct protocol_request *request)
 		requests_evidence_made(&event);
 	else
 		requests_evidence_see(&event);
-	requests_served_change(track, vec_last(&connection->queue), 1, taking->time);
+	requests_served_change(track, vec_last(&connection->queue), 1, handling->time);
 }
 
 static void add_bytes(const struct connection *connection, struct film_request *row, bool asked,
@@ -251,69 +251,70 @@ static void add_bytes(const struct connection *connection, struct film_request *
 		row->sent += bytes;
 }
 
-static void take_sent(void *context, uint64_t bytes)
+static void handle_sent(void *context, uint64_t bytes)
 {
-	struct taking *taking = context;
-	struct connection *connection = taking->connection;
-	struct asked *asked = taking->stream || !connection->queue.count
-				      ? told(taking)
+	struct handling *handling = context;
+	struct connection *connection = handling->connection;
+	struct asked *asked = handling->stream || !connection->queue.count
+				      ? told(handling)
 				      : vec_last(&connection->queue);
 
 	if (!asked)
 		return;
 	add_bytes(connection, &asked->row, true, bytes);
 	if (!asked->is_answered)
-		asked->last = taking->time;
+		asked->last = handling->time;
 }
 
-static void take_answer(void *context, const struct protocol_answer *answer)
+static void handle_answer(void *context, const struct protocol_answer *answer)
 {
-	struct taking *taking = context;
-	struct asked *asked = told(taking);
+	struct handling *handling = context;
+	struct asked *asked = told(handling);
 
 	/* the one before has no known end */
-	if (asked && asked->is_answered && !taking->stream) {
-		finish(taking->track, taking->connection, asked, FILM_REQUEST_END_GUESSED,
-		       taking->time);
-		asked = told(taking);
+	if (asked && asked->is_answered && !handling->stream) {
+		finish(handling->track, handling->connection, asked, FILM_REQUEST_END_GUESSED,
+		       handling->time);
+		asked = told(handling);
 	}
 	if (!asked) {
-		taking->track->counts.before++;
-		if (taking->connection->role == FILM_REQUEST_SERVED)
-			requests_evidence_see(
-				&(struct requests_event){.track = taking->track,
-							 .fact = REQUESTS_FACT_ANSWERS_OLDER,
-							 .number = key_of_thread(taking->identity),
-							 .time = taking->time});
+		handling->track->counts.before++;
+		if (handling->connection->role == FILM_REQUEST_SERVED)
+			requests_evidence_see(&(struct requests_event){
+				.track = handling->track,
+				.fact = REQUESTS_FACT_ANSWERS_OLDER,
+				.number = key_of_thread(handling->identity),
+				.time = handling->time});
 		return;
 	}
-	if (taking->connection->role == FILM_REQUEST_SERVED && taking->record)
-		requests_served_context(taking->track, asked, taking->record);
+	if (handling->connection->role == FILM_REQUEST_SERVED && handling->record)
+		requests_served_context(handling->track, asked, handling->record);
 	asked->is_answered = true;
-	asked->first = asked->last = taking->time;
-	asked->answerer = *taking->identity;
-	asked->row.answerer = taking->track->to.thread(taking->track->to.context, taking->identity);
+	asked->first = asked->last = handling->time;
+	asked->answerer = *handling->identity;
+	asked->row.answerer =
+		handling->track->to.thread(handling->track->to.context, handling->identity);
 	asked->row.status = answer->status;
 	if (answer->protocol)
 		asked->row.protocol = answer->protocol;
 	if (answer->failed)
 		asked->row.flags |= FILM_REQUEST_FAILED;
-	requests_evidence_see(&(struct requests_event){.track = taking->track,
+	requests_evidence_see(&(struct requests_event){.track = handling->track,
 						       .fact = REQUESTS_FACT_ANSWERS,
 						       .asked = asked,
-						       .time = taking->time});
+						       .time = handling->time});
 }
 
-static void take_failed(void *context)
+static void handle_failed(void *context)
 {
-	const struct taking *taking = context;
-	struct asked *asked = told(taking);
+	const struct handling *handling = context;
+	struct asked *asked = told(handling);
 
-	if (asked && (asked->is_answered || taking->stream))
+	if (asked && (asked->is_answered || handling->stream))
 		asked->row.flags |= FILM_REQUEST_FAILED;
 }
 
-static void take_status(void *context, uint32_t status, enum film_protocol protocol)
+static void handle_status(void *context, uint32_t status, enum film_protocol protocol)
 {
 	struct asked *asked = told(context);
 
@@ -323,43 +324,43 @@ static void take_status(void *context, uint32_t status, enum film_protocol proto
 	asked->row.protocol = (uint8_t)protocol;
 }
 
-static void take_answered(void *context, uint64_t bytes)
+static void handle_answered(void *context, uint64_t bytes)
 {
-	struct taking *taking = context;
-	struct asked *asked = told(taking);
+	struct handling *handling = context;
+	struct asked *asked = told(handling);
 
 	if (!asked || !asked->is_answered)
 		return;
-	asked->last = taking->time;
-	add_bytes(taking->connection, &asked->row, false, bytes);
+	asked->last = handling->time;
+	add_bytes(handling->connection, &asked->row, false, bytes);
 }
 
-static void take_done(void *context, bool sure)
+static void handle_done(void *context, bool sure)
 {
-	struct taking *taking = context;
-	struct asked *asked = told(taking);
+	struct handling *handling = context;
+	struct asked *asked = told(handling);
 
 	/* one of a stream may end without an answer */
-	if (asked && (asked->is_answered || taking->stream))
-		finish(taking->track, taking->connection, asked,
-		       sure ? 0 : FILM_REQUEST_END_GUESSED, taking->time);
+	if (asked && (asked->is_answered || handling->stream))
+		finish(handling->track, handling->connection, asked,
+		       sure ? 0 : FILM_REQUEST_END_GUESSED, handling->time);
 }
 
-static struct protocol_sink sink_of(struct taking *taking)
+static struct protocol_sink sink_of(struct handling *handling)
 {
 	return (struct protocol_sink){
-		.stream = take_stream,
-		.upgraded = take_upgraded,
-		.request = take_request,
-		.sent = take_sent,
-		.answer = take_answer,
-		.failed = take_failed,
-		.status = take_status,
-		.answered = take_answered,
-		.done = take_done,
-		.context = taking,
-		.losses = &taking->track->counts.protocols,
-		.keep_query = taking->track->to.keep_query,
+		.stream = handle_stream,
+		.upgraded = handle_upgraded,
+		.request = begin_request,
+		.sent = handle_sent,
+		.answer = handle_answer,
+		.failed = handle_failed,
+		.status = handle_status,
+		.answered = handle_answered,
+		.done = handle_done,
+		.context = handling,
+		.losses = &handling->track->counts.protocols,
+		.keep_query = handling->track->to.keep_query,
 	};
 }
 
@@ -432,29 +433,29 @@ static bool find_role(struct requests_track *track, struct connection *connectio
 
 static void ended(struct requests_track *track, struct connection *connection, uint64_t now)
 {
-	struct taking taking = {.track = track, .connection = connection, .time = now};
-	struct protocol_sink sink = sink_of(&taking);
+	struct handling handling = {.track = track, .connection = connection, .time = now};
+	struct protocol_sink sink = sink_of(&handling);
 
 	if (connection->protocol->ended)
 		connection->protocol->ended(connection->state, &sink);
 }
 
-static void give(struct taking *taking, const struct piece *piece)
+static void handle_piece(struct handling *handling, const struct piece *piece)
 {
-	struct connection *connection = taking->connection;
-	bool is_sent = taking->record->flags & REQUESTS_SENT;
+	struct connection *connection = handling->connection;
+	bool is_sent = handling->record->flags & REQUESTS_SENT;
 	enum side side =
 		is_sent == (connection->role == FILM_REQUEST_MADE) ? SIDE_REQUESTS : SIDE_ANSWERS;
-	struct protocol_sink sink = sink_of(taking);
+	struct protocol_sink sink = sink_of(handling);
 
-	connection->protocol->take(connection->state, side, piece, &sink);
+	connection->protocol->parse(connection->state, side, piece, &sink);
 }
 
 /* What was moved since the last piece in that direction, and never came here. */
-static void give_gap(struct taking *taking)
+static void handle_gap(struct handling *handling)
 {
-	const struct requests_record *record = taking->record;
-	struct connection *connection = taking->connection;
+	const struct requests_record *record = handling->record;
+	struct connection *connection = handling->connection;
 	bool is_sent = record->flags & REQUESTS_SENT;
 	uint64_t *at = &connection->moved[is_sent];
 
@@ -462,8 +463,8 @@ static void give_gap(struct taking *taking)
 		uint64_t rest = record->offset - *at;
 		struct piece piece = {.length = rest > UINT32_MAX ? UINT32_MAX : (uint32_t)rest};
 
-		taking->track->counts.gaps++;
-		give(taking, &piece);
+		handling->track->counts.gaps++;
+		handle_piece(handling, &piece);
 		*at += piece.length;
 		vec_foreach (&connection->queue, asked)
 			asked->row.flags |= FILM_REQUEST_COPY_LOST;
@@ -486,7 +487,7 @@ static void meet_socket(struct connection *connection, const struct requests_rec
 	about->flags |= record->flags & REQUESTS_UNIX;
 }
 
-void requests_track_take(struct requests_track *track, const struct requests_record *record)
+void requests_track_handle(struct requests_track *track, const struct requests_record *record)
 {
 	struct piece piece = {
 		.data = (const uint8_t *)(record + 1),
@@ -496,7 +497,7 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 	};
 	struct connection *connection;
 	struct requests_event event;
-	struct taking taking;
+	struct handling handling;
 
 	if (record->copied > record->length ||
 	    record->head.size != sizeof(*record) + record->copied) {
@@ -522,18 +523,18 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 	}
 	if (!find_role(track, connection, &piece, record->flags & REQUESTS_SENT))
 		return;
-	taking = (struct taking){track, connection, record,
-				 requests_threads_name(&track->threads, &record->identity),
-				 record->head.time};
+	handling = (struct handling){track, connection, record,
+				     requests_threads_name(&track->threads, &record->identity),
+				     record->head.time};
 	if (!(record->flags & REQUESTS_SENT) && record->task)
 		connection->reader = requests_served_task(&record->identity, record->task);
 	connection->threads[(record->flags & REQUESTS_SENT) != 0] =
 		key_of_thread(&record->identity);
-	give_gap(&taking);
+	handle_gap(&handling);
 	event.connection = connection;
 	event.fact = REQUESTS_FACT_MOVES;
 	requests_evidence_see(&event);
-	give(&taking, &piece);
+	handle_piece(&handling, &piece);
 	event.fact = REQUESTS_FACT_MOVED;
 	requests_evidence_see(&event);
 }

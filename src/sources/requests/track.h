@@ -64,7 +64,7 @@ struct requests_track *requests_track_new(const struct requests_to *to, uint64_t
 void requests_track_free(struct requests_track *track); /* null is allowed */
 
 /* A record of the kernel, of a process that is meant. */
-void requests_track_take(struct requests_track *track, const struct requests_record *record);
+void requests_track_handle(struct requests_track *track, const struct requests_record *record);
 /* A thread of such a process connects: a REQUESTS_OPENED. */
 void requests_track_opened(struct requests_track *track, const struct requests_record *record);
 /* A REQUESTS_STARTED, REQUESTS_HANDLES, or REQUESTS_ASKS. */

@@ -149,8 +149,8 @@ static void check(struct as_before *as_before, const struct kept *kept,
 		memcmp(before + 1, record + 1, frames_of(record) * sizeof(uint64_t)) != 0;
 }
 
-bool as_before_take(struct as_before *as_before, const struct capture_record *record,
-		    struct as_before_stack *stack)
+bool as_before_resolve(struct as_before *as_before, const struct capture_record *record,
+		       struct as_before_stack *stack)
 {
 	struct capture_record *whole = &as_before->whole.record;
 	struct kept *kept = NULL;

@@ -38,8 +38,8 @@ struct as_before_stack {
  * Keeps the frames of a record that others may refer to, and gives those that refer to one their
  * frames. False: they are not known, which is counted; the record has a stack without an end.
  */
-bool as_before_take(struct as_before *as_before, const struct capture_record *record,
-		    struct as_before_stack *stack);
+bool as_before_resolve(struct as_before *as_before, const struct capture_record *record,
+		       struct as_before_stack *stack);
 
 struct as_before_counts {
 	uint64_t taken, unknown;

@@ -131,10 +131,10 @@ static void put_words(const struct capture_record *record, char *to, size_t size
 }
 
 /*
- * Tells of a process once: with the thread that its first record is of, of SIGPIPE with the one
+ * Notifies of a process once: with the thread that its first record is of, of SIGPIPE with the one
  * that wrote.
  */
-static void tell(struct source *source, const struct capture_record *record)
+static void notify_listener(struct source *source, const struct capture_record *record)
 {
 	const struct capture_identity *identity = &record->identity;
 	const struct happening_listener *listener = &source->host->listener;
@@ -180,7 +180,7 @@ static void handle_death(struct source *source, const struct capture_record *rec
 	put_words(record, words, sizeof(words));
 	place.stack = samples_words(source->host->samples, place.stack, words);
 	samples_add(source->host->samples, source->event, record->head.time, &place, 1);
-	tell(source, record);
+	notify_listener(source, record);
 }
 
 static void detach(struct source *source)

@@ -115,8 +115,8 @@ static uint64_t time_of(const struct dump_thread *thread, uint64_t now)
 	return thread->since < now ? thread->since : now;
 }
 
-static void take_thread(struct source *source, const struct capture_record *record,
-			const struct dump_thread *thread, const struct capture_handover *from)
+static void add_thread(struct source *source, const struct capture_record *record,
+		       const struct dump_thread *thread, const struct capture_handover *from)
 {
 	struct threads *threads = source->state;
 	struct samples *samples = source->host->samples;
@@ -154,7 +154,7 @@ static void finish_thread(struct source *source, struct listed *listed)
 	listed->tid = 0;
 }
 
-static void take_check(struct source *source, const struct dump_check *check)
+static void handle_check(struct source *source, const struct dump_check *check)
 {
 	struct threads *threads = source->state;
 	const uint64_t *known = map_get(&threads->places, check->tid);
@@ -163,24 +163,24 @@ static void take_check(struct source *source, const struct dump_check *check)
 		finish_thread(source, &threads->listed.at[*known]);
 }
 
-static void take_listed(void *context, const struct capture_head *head,
-			const struct capture_handover *from)
+static void handle_listed(void *context, const struct capture_head *head,
+			  const struct capture_handover *from)
 {
 	const struct capture_record *record = (const struct capture_record *)head;
 	struct source *source = context;
 	size_t frames = 0;
 
 	if (head->kind == DUMP_CHECK && head->size == sizeof(struct dump_check)) {
-		take_check(source, (const struct dump_check *)head);
+		handle_check(source, (const struct dump_check *)head);
 		return;
 	}
 	if (head->size >= sizeof(*record))
 		frames = (size_t)record->user_frames + record->kernel_frames;
 	if (head->kind == DUMP_THREAD &&
 	    head->size == sizeof(*record) + frames * sizeof(uint64_t) + sizeof(struct dump_thread))
-		take_thread(source, record,
-			    (const struct dump_thread *)((const uint64_t *)(record + 1) + frames),
-			    from);
+		add_thread(source, record,
+			   (const struct dump_thread *)((const uint64_t *)(record + 1) + frames),
+			   from);
 	else
 		source->damaged++;
 }
@@ -195,7 +195,7 @@ static int read_list(struct source *source, enum dump_listing purpose)
 		threads->round++;
 	probes->bss->dump_listing = purpose;
 	probes->bss->dump_round = threads->round;
-	err = task_list_read(threads->list, take_listed, source);
+	err = task_list_read(threads->list, handle_listed, source);
 	threads->lists_failed += err != 0;
 	return err;
 }
@@ -222,7 +222,7 @@ static void finish_all(struct source *source)
 	}
 }
 
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct threads *threads = source->state;
 	const struct loss_count losses[] = {
@@ -234,7 +234,7 @@ static void tell_losses(struct source *source)
 	loss_counts_emit_all(source->host->film, source->event, losses);
 }
 
-static void take_all(struct source *source)
+static void read_all(struct source *source)
 {
 	static const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	struct threads *threads = source->state;
@@ -255,7 +255,7 @@ static void take_all(struct source *source)
 	if (!err && is_wanting(threads))
 		read_list(source, DUMP_LIST_LAST);
 	finish_all(source);
-	tell_losses(source);
+	report_losses(source);
 }
 
 static void free_state(struct source *source)
@@ -280,6 +280,6 @@ const struct source_type source_dump = {
 	.ring_bytes = ring_bytes,
 	.prepare = prepare,
 	.attach = attach,
-	.closing = take_all,
+	.closing = read_all,
 	.free = free_state,
 };

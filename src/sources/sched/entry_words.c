@@ -73,7 +73,7 @@ static const struct {
 	{"pipe", "of"},
 };
 
-void entry_words_before(const struct object_told *told, struct buf *words)
+void entry_words_before(const struct object_report *told, struct buf *words)
 {
 	unsigned int operation = told->operation - 1u;
 	const char *before = "of";
@@ -88,7 +88,7 @@ void entry_words_before(const struct object_told *told, struct buf *words)
 		buf_printf(words, " %s ", before);
 }
 
-void entry_words_behind(const struct object_told *told, struct buf *words)
+void entry_words_behind(const struct object_report *told, struct buf *words)
 {
 	if (told->in_flight > 1)
 		buf_printf(words, " and %u more", told->in_flight - 1u);

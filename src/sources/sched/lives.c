@@ -117,8 +117,8 @@ static void add_evidence(struct lives *lives, struct life *life, struct film_tur
 	add_lock(life, turn);
 }
 
-/* Gives a row, after which the life goes on where it ends. */
-static void tell(struct lives *lives, struct life *life, const struct film_turn *turn)
+/* Emits a row, after which the life goes on where it ends. */
+static void emit_turn(struct lives *lives, struct life *life, const struct film_turn *turn)
 {
 	struct film_turn row = *turn;
 
@@ -160,7 +160,7 @@ static void miss(struct lives *lives, struct life *life, uint64_t time)
 		struct film_turn turn = row_of(lives, life, life->out);
 
 		turn.flags |= FILM_WAIT_OPEN;
-		tell(lives, life, &turn);
+		emit_turn(lives, life, &turn);
 	}
 	life->unseen = time > life->start ? time - life->start : 0;
 	life->mode = LIFE_RUNS;
@@ -181,7 +181,7 @@ static void set_object(struct life *life, bool has, uint32_t number)
 	life->object = number;
 }
 
-static void take_evidence(struct life *life, const struct threads_event *event)
+static void set_evidence(struct life *life, const struct threads_event *event)
 {
 	const struct threads_switch *record = &event->record;
 	const struct off_cpu_wait wait = {
@@ -201,8 +201,8 @@ static void take_evidence(struct life *life, const struct threads_event *event)
 	life->lock = (struct lives_lock){0};
 	life->has_evidence = true;
 	if (record->flags & THREADS_NEW_OBJECT)
-		life->object_told = event->object;
-	set_object(life, life->evidence.descriptor != FILM_FD_NONE, life->object_told);
+		life->object_report = event->object;
+	set_object(life, life->evidence.descriptor != FILM_FD_NONE, life->object_report);
 }
 
 /* call: the system call in which it ended, and 1; 0: it is not known. status: of exit(2) */
@@ -217,7 +217,7 @@ static void end_life(struct lives *lives, struct life *life, uint64_t time, uint
 		turn.call = (uint16_t)call;
 		turn.arguments[0] = status;
 	}
-	tell(lives, life, &turn);
+	emit_turn(lives, life, &turn);
 }
 
 /* Its life is reported. From now on it only has woken others. */
@@ -262,7 +262,7 @@ static void goes_out(struct lives *lives, struct life *life, const struct thread
 		keep_ended(lives, life);
 		return;
 	}
-	take_evidence(life, event);
+	set_evidence(life, event);
 	life->count = record->prev_count;
 	life->mode = LIFE_OFF;
 	life->out = life->waits = event->time;
@@ -271,7 +271,7 @@ static void goes_out(struct lives *lives, struct life *life, const struct thread
 }
 
 /* The wait that is over, as the thread comes in. */
-static void tell_wait(struct lives *lives, struct life *life, const struct threads_event *event)
+static void emit_wait(struct lives *lives, struct life *life, const struct threads_event *event)
 {
 	const struct threads_switch *record = &event->record;
 	struct film_turn turn = row_of(lives, life, event->time);
@@ -298,11 +298,11 @@ static void tell_wait(struct lives *lives, struct life *life, const struct threa
 		turn.unseen += turn.waited;
 		turn.waited = 0;
 	}
-	tell(lives, life, &turn);
+	emit_turn(lives, life, &turn);
 }
 
 /* A thread that was made meanwhile runs for the first time. */
-static void tell_first(struct lives *lives, struct life *life, const struct threads_event *event)
+static void emit_first(struct lives *lives, struct life *life, const struct threads_event *event)
 {
 	begin(lives, life);
 	life->mode = LIFE_OFF;
@@ -318,14 +318,14 @@ static void comes_in(struct lives *lives, struct life *life, const struct thread
 	struct threads_event first = *event;
 
 	if (life->mode == LIFE_NEW) {
-		tell_first(lives, life, event);
+		emit_first(lives, life, event);
 		/* a new thread could run since it was made */
 		if (life->has_evidence)
 			first.ready = event->time - life->out;
-		tell_wait(lives, life, &first);
+		emit_wait(lives, life, &first);
 	} else if (life->mode == LIFE_OFF && life->count == event->record.next_count &&
 		   event->time >= life->out) {
-		tell_wait(lives, life, event);
+		emit_wait(lives, life, event);
 	} else if (life->is_listed) {
 		begin(lives, life);
 		life->unseen = event->time - life->start;
@@ -370,14 +370,14 @@ static void check_running(struct lives *lives, const struct threads_event *event
  * Before all switches are given, none counts; but what is reported of arguments is not reported
  * again.
  */
-static void take_early(struct lives *lives, const struct threads_event *event)
+static void handle_early(struct lives *lives, const struct threads_event *event)
 {
 	struct life *life = event->record.prev ? lives_table_find(lives, event->record.prev) : NULL;
 
 	if (life && event->record.flags & THREADS_ARGUMENTS)
 		memcpy(life->told, event->arguments, sizeof(life->told));
 	if (life && event->record.flags & THREADS_NEW_OBJECT)
-		life->object_told = event->object;
+		life->object_report = event->object;
 }
 
 /* A thread may be met as meant before what it did until then is given. */
@@ -386,13 +386,13 @@ static bool is_of_life(const struct life *life, uint64_t time)
 	return life && life->is_meant && time >= life->since;
 }
 
-void lives_take(struct lives *lives, const struct threads_event *event)
+void lives_handle(struct lives *lives, const struct threads_event *event)
 {
 	const struct threads_switch *record = &event->record;
 	struct life *life;
 
 	if (event->time < lives->begin) {
-		take_early(lives, event);
+		handle_early(lives, event);
 		return;
 	}
 	if (event->is_waking) {
@@ -421,13 +421,13 @@ void lives_take(struct lives *lives, const struct threads_event *event)
 /* -- the list of tasks ------------------------------------------------------------------------- */
 
 /* The lock, or the other end of a pipe, of a wait of which the rest is known. */
-static void take_listed_lock(struct life *life, const struct lives_listed *listed)
+static void set_listed_lock(struct life *life, const struct lives_listed *listed)
 {
 	if (listed->lock.address || listed->lock.holder)
 		life->lock = listed->lock;
 }
 
-static void take_listed(struct life *life, const struct lives_listed *listed)
+static void set_listed(struct life *life, const struct lives_listed *listed)
 {
 	const uint8_t descriptor = life->evidence.descriptor;
 	/* a path, or a descriptor in memory, is read only as the thread goes out */
@@ -445,14 +445,14 @@ static void take_listed(struct life *life, const struct lives_listed *listed)
 }
 
 /* It is as it is known; its stack may be more than that. */
-static void take_as_known(struct life *life, const struct lives_listed *listed)
+static void set_as_known(struct life *life, const struct lives_listed *listed)
 {
 	if (life->mode != LIFE_OFF || listed->runs)
 		return;
 	if (!life->has_evidence || !life->evidence.stack)
-		take_listed(life, listed);
+		set_listed(life, listed);
 	else if (!life->lock.address)
-		take_listed_lock(life, listed);
+		set_listed_lock(life, listed);
 }
 
 void lives_list(struct lives *lives, const struct lives_listed *listed)
@@ -471,7 +471,7 @@ void lives_list(struct lives *lives, const struct lives_listed *listed)
 	} else if (life->count != listed->count) {
 		miss(lives, life, listed->time);
 	} else {
-		take_as_known(life, listed);
+		set_as_known(life, listed);
 		return;
 	}
 	life->mode = listed->runs ? LIFE_RUNS : LIFE_OFF;
@@ -486,7 +486,7 @@ void lives_list(struct lives *lives, const struct lives_listed *listed)
 	life->count = listed->count;
 	life->has_evidence = false;
 	if (!listed->runs)
-		take_listed(life, listed);
+		set_listed(life, listed);
 }
 
 void lives_list_late(struct lives *lives, const struct lives_listed *listed)
@@ -494,7 +494,7 @@ void lives_list_late(struct lives *lives, const struct lives_listed *listed)
 	struct life *life = lives_table_find(lives, listed->number);
 
 	if (is_of_life(life, listed->time) && !listed->moved && life->count == listed->count)
-		take_as_known(life, listed);
+		set_as_known(life, listed);
 }
 
 void lives_list_done(struct lives *lives, uint64_t begun)
@@ -531,7 +531,7 @@ static void cut(struct lives *lives, struct life *life, uint64_t time)
 			turn.ready = time - woken;
 		turn.waited = time - life->out - turn.ready;
 	}
-	tell(lives, life, &turn);
+	emit_turn(lives, life, &turn);
 	if (life->mode == LIFE_OFF)
 		life->out = time;
 	if (woken && woken < time)

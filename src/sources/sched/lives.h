@@ -64,7 +64,7 @@ void lives_begin(struct lives *lives, uint64_t time);
 void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
 		bool meant, uint64_t executed);
 
-void lives_take(struct lives *lives, const struct threads_event *event);
+void lives_handle(struct lives *lives, const struct threads_event *event);
 
 /* What the list of tasks says of a thread. */
 struct lives_listed {
@@ -108,11 +108,11 @@ void lifetimes_cut_known(struct lives *lives, uint64_t time, uint64_t least);
 void lives_turn(struct lives *lives);
 
 /*
- * Calls take() with each wait of a thread that has gone on for least ns or more at a time, once:
+ * Calls emit() with each wait of a thread that has gone on for least ns or more at a time, once:
  * with the thread, since when, and its evidence.
  */
 void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
-		     void (*take)(void *context, const struct capture_identity *identity,
+		     void (*emit)(void *context, const struct capture_identity *identity,
 				  uint64_t since, const struct film_wait *evidence),
 		     void *context);
 

@@ -12,10 +12,10 @@ struct lives_listing {
 	uint64_t begun; /* when the list was; 0: none is to be done */
 };
 
-/* Gives what was listed up to a time, and at the list's end says so. */
-void lives_listing_give(struct lives_listing *listing, struct lives *lives, uint64_t until);
+/* Emits what was listed up to a time, and at the list's end says so. */
+void lives_listing_emit(struct lives_listing *listing, struct lives *lives, uint64_t until);
 
 /* The list was read behind the moment up to which all counts: what it says of that moment. */
-void lives_listing_give_late(struct lives_listing *listing, struct lives *lives);
+void lives_listing_emit_late(struct lives_listing *listing, struct lives *lives);
 
 #endif

@@ -3,7 +3,7 @@
 #include "sources/sched/lives_table.h"
 
 void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
-		     void (*take)(void *context, const struct capture_identity *identity,
+		     void (*emit)(void *context, const struct capture_identity *identity,
 				  uint64_t since, const struct film_wait *evidence),
 		     void *context)
 {
@@ -14,7 +14,7 @@ void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
 			continue;
 		life->is_long = true;
 		/* as it is called now: the other name is of what it did before */
-		take(context, &life->next_identity, life->waits, &life->evidence);
+		emit(context, &life->next_identity, life->waits, &life->evidence);
 	}
 }
 

@@ -38,9 +38,10 @@ struct life {
 	struct film_wait evidence;	    /* of its wait: state, call and so on, and the stack */
 	uint64_t told[FILM_WAIT_ARGUMENTS]; /* arguments that were reported last */
 	uint32_t flags;			    /* of the next row */
-	uint32_t object, object_told; /* numbers: of its wait, and the last one that was reported */
-	uint32_t object_row;	      /* of the film; 0: not asked for */
-	uint32_t ready_object;	      /* number: what has the event that it waited for; 0 */
+	uint32_t object,
+		object_report; /* numbers: of its wait, and the last one that was reported */
+	uint32_t object_row;   /* of the film; 0: not asked for */
+	uint32_t ready_object; /* number: what has the event that it waited for; 0 */
 	struct lives_lock lock;
 	uint16_t cpu;
 	uint8_t mode, count; /* mode: enum life_mode */

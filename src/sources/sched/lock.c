@@ -138,8 +138,8 @@ void lock_meet(struct lock_book *book, pid_t pid)
 	book->unmet++;
 }
 
-/* Takes a thread for the holder, if it is one of the process. */
-static bool take_holder(struct look *look, uint32_t number, enum film_lock_holder sure)
+/* Sets a thread as the holder, if it is one of the process. */
+static bool set_holder(struct look *look, uint32_t number, enum film_lock_holder sure)
 {
 	const struct capture_identity *identity = &look->record->identity;
 	struct lock_holder holder;
@@ -168,7 +168,7 @@ static bool has_mutex_kind(const struct look *look)
 static bool is_of_mutex(struct look *look)
 {
 	return has_mutex_kind(look) && word(look, MUTEX_USERS) &&
-	       take_holder(look, word(look, MUTEX_OWNER), FILM_HOLDER_OWNER);
+	       set_holder(look, word(look, MUTEX_OWNER), FILM_HOLDER_OWNER);
 }
 
 /* With such a word: its owner shows it or, if that cannot be found, the code. */
@@ -177,7 +177,7 @@ static bool is_robust(struct look *look)
 	uint32_t owner = look->evidence->expected & LOCK_FUTEX_TID;
 	bool by_code = look->code == LOCK_CODE_MUTEX;
 	bool by_kind = has_mutex_kind(look) && word(look, MUTEX_KIND) & MUTEX_KIND_ROBUST;
-	bool has_owner = (by_code || by_kind) && take_holder(look, owner, FILM_HOLDER_OWNER);
+	bool has_owner = (by_code || by_kind) && set_holder(look, owner, FILM_HOLDER_OWNER);
 
 	return by_code || has_owner;
 }
@@ -190,9 +190,9 @@ static void read_rwlock(struct look *look)
 		look->code == LOCK_CODE_WRITE ? FILM_LOCK_RWLOCK_WRITE : FILM_LOCK_RWLOCK_READ;
 	look->row->address -= is_writers ? RWLOCK_WRITERS_AT : RWLOCK_PHASE_AT;
 	if (is_writers)
-		take_holder(look, word(look, RWLOCK_FROM_WRITERS), FILM_HOLDER_OWNER);
+		set_holder(look, word(look, RWLOCK_FROM_WRITERS), FILM_HOLDER_OWNER);
 	else
-		take_holder(look, word(look, RWLOCK_FROM_PHASE), FILM_HOLDER_OWNER);
+		set_holder(look, word(look, RWLOCK_FROM_PHASE), FILM_HOLDER_OWNER);
 }
 
 /* What only the code says: nothing there names an owner. */
@@ -245,7 +245,7 @@ static bool read_futex(struct look *look)
 
 	if (command == LOCK_FUTEX_LOCK_PI || command == LOCK_FUTEX_LOCK_PI2) {
 		look->row->kind = FILM_LOCK_MUTEX_PI;
-		take_holder(look, word(look, 0) & LOCK_FUTEX_TID, FILM_HOLDER_OWNER);
+		set_holder(look, word(look, 0) & LOCK_FUTEX_TID, FILM_HOLDER_OWNER);
 		return true;
 	}
 	if (evidence->expected & LOCK_FUTEX_WAITERS && is_robust(look)) {
@@ -306,7 +306,7 @@ static void read_park(struct look *look)
 		return;
 	look->row->kind = FILM_LOCK_JAVA_OBJECT;
 	look->row->address = look->evidence->park_object;
-	take_holder(look, look->evidence->park_owner, FILM_HOLDER_OWNER);
+	set_holder(look, look->evidence->park_owner, FILM_HOLDER_OWNER);
 }
 
 /*
@@ -339,8 +339,8 @@ static void read_runtime(struct look *look, const struct runtime_type *type)
 	look->row->address = look->evidence->runtime_lock;
 	look->row->value = look->evidence->runtime_owner;
 	/* another thread may have the place of one that has ended */
-	if (look->evidence->runtime_owner && !take_holder(look, number_of_owner(look, false), sure))
-		take_holder(look, number_of_owner(look, true), sure);
+	if (look->evidence->runtime_owner && !set_holder(look, number_of_owner(look, false), sure))
+		set_holder(look, number_of_owner(look, true), sure);
 }
 
 /* The frame of the variable that a lock is; 0: it is none that has a place. */

@@ -88,7 +88,7 @@ struct reading {
 	pid_t pid;
 };
 
-static void take_thread(void *context, pid_t tid)
+static void add_thread(void *context, pid_t tid)
 {
 	const struct reading *reading = context;
 	uint32_t number;
@@ -109,7 +109,7 @@ static void read_numbers(struct lock_numbers *numbers, pid_t pid)
 	map_free(&numbers->tids);
 	numbers->read_at = procfs_now();
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	(void)!procfs_each_number(path, take_thread, &reading);
+	(void)!procfs_each_number(path, add_thread, &reading);
 }
 
 /* *numbers: of a process in a pid namespace of its own, else null. False: it cannot be told. */

@@ -25,7 +25,7 @@ static bool is_data(const struct elf_file *file, uint64_t address)
 	return false;
 }
 
-static void take_name(struct lock_place *place, const char *name)
+static void set_name(struct lock_place *place, const char *name)
 {
 	char *demangled = symbol_demangle_short(name);
 
@@ -34,13 +34,13 @@ static void take_name(struct lock_place *place, const char *name)
 }
 
 /* Is it the variable that holds the address? */
-static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+static bool match_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
 	struct lock_place *place = context;
 
 	if (ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_shndx != SHN_UNDEF &&
 	    place->address - symbol->st_value < symbol->st_size)
-		take_name(place, elf_strings_get(names, symbol->st_name));
+		set_name(place, elf_strings_get(names, symbol->st_name));
 	return !*place->name;
 }
 
@@ -54,9 +54,9 @@ static bool look_into(const struct image *image, struct lock_place *place)
 	has = is_data(&file, place->address);
 	/* without memory it has no name */
 	if (has)
-		(void)!elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, place);
+		(void)!elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, match_symbol, place);
 	if (has && !*place->name)
-		(void)!elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, place);
+		(void)!elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, match_symbol, place);
 	elf_file_close(&file);
 	return has;
 }

@@ -8,7 +8,7 @@
 #include "sources/sched/objects.h"
 
 /* Names of directory entries, of which the last one comes first, or none, which is the root. */
-static bool put_names(const struct object_told *told, size_t from, struct buf *words)
+static bool put_names(const struct object_report *told, size_t from, struct buf *words)
 {
 	const char *names[OBJECT_NAMES_MAX], *at = told->text + from,
 					     *end = told->text + told->bytes;
@@ -34,7 +34,7 @@ static bool put_names(const struct object_told *told, size_t from, struct buf *w
 }
 
 /* A path's names. False: they are not what they should be. */
-static bool put_path(const struct object_told *told, struct buf *words)
+static bool put_path(const struct object_report *told, struct buf *words)
 {
 	if (!put_names(told, 0, words))
 		return false;
@@ -46,7 +46,7 @@ static bool put_path(const struct object_told *told, struct buf *words)
 }
 
 /* The paths that a call was given, those that are relative behind their directory. */
-static bool put_given(const struct object_told *told, struct buf *words)
+static bool put_given(const struct object_report *told, struct buf *words)
 {
 	const char *at = told->text, *end = at + told->bytes, *paths[2];
 	unsigned int count = 0;
@@ -78,7 +78,7 @@ static bool put_given(const struct object_told *told, struct buf *words)
 	return true;
 }
 
-static void put_address(const struct object_told *told, const uint8_t *address, uint16_t port,
+static void put_address(const struct object_report *told, const uint8_t *address, uint16_t port,
 			struct buf *words)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -91,7 +91,7 @@ static void put_address(const struct object_told *told, const uint8_t *address, 
 		buf_printf(words, "%s:%u", text, port);
 }
 
-static void put_protocol(const struct object_told *told, struct buf *words)
+static void put_protocol(const struct object_report *told, struct buf *words)
 {
 	switch (told->protocol) {
 	case IPPROTO_TCP:
@@ -115,7 +115,7 @@ static void put_protocol(const struct object_told *told, struct buf *words)
 	}
 }
 
-static void put_network_socket(const struct object_told *told, struct buf *words)
+static void put_network_socket(const struct object_report *told, struct buf *words)
 {
 	static const struct {
 		uint16_t family;
@@ -147,7 +147,7 @@ static void put_network_socket(const struct object_told *told, struct buf *words
 }
 
 /* As in /proc/net/unix: an address that is not a path begins with a zero, which is shown as "@". */
-static void put_unix_socket(const struct object_told *told, struct buf *words)
+static void put_unix_socket(const struct object_report *told, struct buf *words)
 {
 	size_t size = told->bytes;
 
@@ -170,7 +170,7 @@ static void put_unix_socket(const struct object_told *told, struct buf *words)
 }
 
 /* What has no name but the number that its process calls it by, which may not be known. */
-static void put_number(const struct object_told *told, struct buf *words)
+static void put_number(const struct object_report *told, struct buf *words)
 {
 	static const char *const names[] = {
 		[OFF_CPU_FD_EVENT] = "eventfd",	    [OFF_CPU_FD_TIMER] = "timerfd",
@@ -186,7 +186,7 @@ static void put_number(const struct object_told *told, struct buf *words)
 }
 
 /* What a file is. False: what describes it is damaged. */
-static bool put_file(const struct object_told *told, struct buf *words)
+static bool put_file(const struct object_report *told, struct buf *words)
 {
 	switch (told->descriptor) {
 	case OFF_CPU_FD_SOCKET:
@@ -213,13 +213,13 @@ static bool put_file(const struct object_told *told, struct buf *words)
 	return true;
 }
 
-bool object_words(const struct object_told *told, size_t size, struct buf *words)
+bool object_words(const struct object_report *told, size_t size, struct buf *words)
 {
 	bool ok = true;
 
 	words->count = 0;
-	if (size < offsetof(struct object_told, text) ||
-	    size - offsetof(struct object_told, text) < told->bytes)
+	if (size < offsetof(struct object_report, text) ||
+	    size - offsetof(struct object_report, text) < told->bytes)
 		return false;
 	if (told->operation)
 		entry_words_before(told, words);

@@ -53,12 +53,12 @@ void objects_free(struct objects *objects)
 	free(objects);
 }
 
-void objects_take(struct objects *objects, const struct object_told *told, size_t size)
+void objects_add(struct objects *objects, const struct object_report *told, size_t size)
 {
 	struct object *object;
 	char *words;
 
-	if (size < offsetof(struct object_told, text) || !told->number ||
+	if (size < offsetof(struct object_report, text) || !told->number ||
 	    !object_words(told, size, &objects->words)) {
 		objects->lost++;
 		return;

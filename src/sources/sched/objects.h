@@ -29,7 +29,7 @@ struct objects *objects_new(const struct objects_to *to);
 void objects_free(struct objects *objects); /* null is allowed */
 
 /* An object; size: the bytes of its record, all of which are there. */
-void objects_take(struct objects *objects, const struct object_told *told, size_t size);
+void objects_add(struct objects *objects, const struct object_report *told, size_t size);
 
 /* Its row; 0: it is not known. */
 uint32_t objects_row(struct objects *objects, uint32_t number);
@@ -45,13 +45,13 @@ uint64_t objects_lost(const struct objects *objects);
  * "pipe 1234", "epoll fd 5". Replaces what *words has, which ends with a zero then. False: what
  * describes it is damaged, or there is no memory.
  */
-bool object_words(const struct object_told *told, size_t size, struct buf *words);
+bool object_words(const struct object_report *told, size_t size, struct buf *words);
 
 /*
  * Of an entry of io_uring, what stands before the words for its file ("read of "), which it may
  * not have ("timeout"), and behind them: " and 2 more (in flight)".
  */
-void entry_words_before(const struct object_told *told, struct buf *words);
-void entry_words_behind(const struct object_told *told, struct buf *words);
+void entry_words_before(const struct object_report *told, struct buf *words);
+void entry_words_behind(const struct object_report *told, struct buf *words);
 
 #endif

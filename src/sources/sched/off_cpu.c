@@ -102,7 +102,7 @@ static struct samples_place find_place(struct source *source, const struct captu
 	*record = scheduler_cut(&sched->scheduler, probes, *record);
 	if ((*record)->head.kind == OFF_CPU_WAIT && !probes->bss->sched_scheduler)
 		probes->bss->sched_scheduler = sched->scheduler.innermost;
-	as_before_take(sched->off_cpu->as_before, *record, &stack);
+	as_before_resolve(sched->off_cpu->as_before, *record, &stack);
 	*record = stack.record;
 	return stack.known && !sched->locks
 		       ? samples_resolve_known(source->host->samples, *record, handover,
@@ -137,7 +137,7 @@ static void find_waker(struct source *source, uint32_t tid, const struct off_cpu
 						     (pid_t)wait->waker_tid, 0, wait->waker_comm);
 		return;
 	}
-	if (waiting_take(off_cpu->wakers, tid, wait->woken, &half)) {
+	if (waiting_pop(off_cpu->wakers, tid, wait->woken, &half)) {
 		row->waker = half.place.thread;
 		row->waker_stack = half.place.stack;
 	} else {
@@ -146,7 +146,7 @@ static void find_waker(struct source *source, uint32_t tid, const struct off_cpu
 }
 
 /* What user space has lost; the kernel's side is counted with that of other sources. */
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct off_cpu *off_cpu = off_cpu_of(source);
 	const struct as_before_counts stacks = as_before_counts(off_cpu->as_before);
@@ -177,7 +177,7 @@ static void add_lock(struct source *source, const struct film_lock *like, uint64
 	struct film_lock row = *like;
 	struct wait_part part;
 
-	while (wait_part_take(end, &time, &part)) {
+	while (wait_part_next(end, &time, &part)) {
 		row.end = part.end;
 		row.duration = part.duration;
 		row.flags = like->flags | part.flags;
@@ -227,7 +227,7 @@ static bool find_lock(struct source *source, const struct capture_record *record
 	if (!locks)
 		return false;
 	lock_meet(locks, (pid_t)record->identity.pid);
-	if (!(wait->tells & OFF_CPU_TELLS_WAIT))
+	if (!(wait->reports & OFF_CPU_REPORTS_WAIT))
 		return false;
 	if (wait->has_lock)
 		evidence = *(const struct lock_evidence *)(wait + 1);
@@ -301,9 +301,9 @@ void off_cpu_handle_wait(struct source *source, const struct capture_record *rec
 	of_film = source->events[event];
 	of_ready = source->events[SCHED_RUN_QUEUE];
 	wait_rows_add(source, of_film, &row, wait->woken,
-		      wait->tells & OFF_CPU_TELLS_WAIT ? waited : 0);
+		      wait->reports & OFF_CPU_REPORTS_WAIT ? waited : 0);
 	wait_rows_add(source, of_ready, &of_cpu, wait->in,
-		      wait->tells & OFF_CPU_TELLS_READY ? ready : 0);
+		      wait->reports & OFF_CPU_REPORTS_READY ? ready : 0);
 	wait_rows_add_short(source, of_film, &row, record->head.time, wait->sums.waited,
 			    wait->sums.waits);
 	wait_rows_add_short(source, of_ready, &of_cpu, record->head.time, wait->sums.ready,
@@ -311,7 +311,7 @@ void off_cpu_handle_wait(struct source *source, const struct capture_record *rec
 }
 
 /* What was reported holds still: only its time is added. */
-static void take_open(struct source *source, const struct capture_record *record)
+static void handle_open(struct source *source, const struct capture_record *record)
 {
 	const struct off_cpu_wait *wait = off_cpu_wait_of(record);
 	struct off_cpu *off_cpu = off_cpu_of(source);
@@ -331,19 +331,20 @@ static void take_open(struct source *source, const struct capture_record *record
 		      wait->in - wait->woken);
 }
 
-static void take_still(void *context, const struct capture_head *head,
-		       const struct capture_handover *from)
+static void handle_still(void *context, const struct capture_head *head,
+			 const struct capture_handover *from)
 {
 	if (head->kind == OFF_CPU_STILL)
 		off_cpu_handle_wait(context, (const struct capture_record *)head, from);
 	else if (head->kind == OFF_CPU_GOES_ON)
-		take_open(context, (const struct capture_record *)head);
+		handle_open(context, (const struct capture_record *)head);
 }
 
 void off_cpu_closing(struct source *source)
 {
-	off_cpu_of(source)->lists_failed += sched_list(source, SCHED_LIST_WAITING, take_still) != 0;
-	tell_losses(source);
+	off_cpu_of(source)->lists_failed +=
+		sched_list(source, SCHED_LIST_WAITING, handle_still) != 0;
+	report_losses(source);
 }
 
 /* Waits that go on are reported as they do, as often as that takes little of a CPU. */
@@ -360,7 +361,7 @@ void off_cpu_tick(struct source *source, uint64_t now)
 		off_cpu->list_at = now + clock_pause(clock_thread_ns() - begin, LIST_PART,
 						     LIST_PAUSE_MAX, LIST_PART_MAX);
 	}
-	tell_losses(source);
+	report_losses(source);
 }
 
 void off_cpu_free(struct source *source)

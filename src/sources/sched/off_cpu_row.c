@@ -3,8 +3,8 @@
 
 static bool is_in_order(const struct off_cpu_wait *wait)
 {
-	return (!(wait->tells & OFF_CPU_TELLS_WAIT) || wait->out <= wait->woken) &&
-	       (!(wait->tells & OFF_CPU_TELLS_READY) || wait->woken <= wait->in);
+	return (!(wait->reports & OFF_CPU_REPORTS_WAIT) || wait->out <= wait->woken) &&
+	       (!(wait->reports & OFF_CPU_REPORTS_READY) || wait->woken <= wait->in);
 }
 
 const struct off_cpu_wait *off_cpu_wait_of(const struct capture_record *record)

@@ -178,7 +178,7 @@ static uint64_t wanted_pipe(const struct reading *reading, uint32_t fd)
 	return key_of_named(inode, reading->device);
 }
 
-static void take_descriptor(void *context, pid_t fd)
+static void add_descriptor(void *context, pid_t fd)
 {
 	const struct reading *reading = context;
 	struct pipe_ends *ends = reading->ends;
@@ -200,22 +200,22 @@ static void take_descriptor(void *context, pid_t fd)
 		learn(ends, &ends->writers, number, reading->pid);
 }
 
-static void take_process(void *context, pid_t pid)
+static void add_process(void *context, pid_t pid)
 {
 	struct reading *reading = context;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	reading->pid = pid;
-	take_descriptor(reading, 0); /* which is not among the numbers */
+	add_descriptor(reading, 0); /* which is not among the numbers */
 	/* one that has ended has none */
-	(void)!procfs_each_number(path, take_descriptor, reading);
+	(void)!procfs_each_number(path, add_descriptor, reading);
 }
 
 /* Looks at all descriptors, for what is wanted. */
 static void read_all(struct reading *reading)
 {
-	if (procfs_each_number("/proc", take_process, reading))
+	if (procfs_each_number("/proc", add_process, reading))
 		reading->ends->is_cut = true;
 }
 

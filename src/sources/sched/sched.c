@@ -185,8 +185,8 @@ static void handle_words(struct source *source, const void *of)
 {
 	const struct capture_record *record = of;
 
-	objects_take(sched_of(source)->objects, (const void *)(record + 1),
-		     record->head.size - sizeof(*record));
+	objects_add(sched_of(source)->objects, (const void *)(record + 1),
+		    record->head.size - sizeof(*record));
 }
 
 static void drained(struct source *source, uint64_t now)

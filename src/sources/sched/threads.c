@@ -77,7 +77,7 @@ static uint32_t stack_of_wait(void *context, uint32_t number, uint64_t in, struc
 	struct lives_lock kept;
 	struct waiting_half half;
 
-	if (!waiting_take(threads->stacks, number, in, &half))
+	if (!waiting_pop(threads->stacks, number, in, &half))
 		return 0;
 	kept = threads_lock_kept(&half);
 	if (kept.address)
@@ -131,8 +131,8 @@ static const struct threads_listed *listed_of(const struct capture_record *recor
 		       : NULL;
 }
 
-static void take_listed(void *context, const struct capture_head *head,
-			const struct capture_handover *from)
+static void handle_listed(void *context, const struct capture_head *head,
+			  const struct capture_handover *from)
 {
 	const struct capture_record *record = (const struct capture_record *)head;
 	const struct threads_listed *listed =
@@ -182,7 +182,7 @@ static int read_list(struct source *source, bool with_stacks)
 	if (!threads->listing.begun)
 		threads->listing.begun = clock_ns();
 	err = sched_list(source, with_stacks ? SCHED_LIST_THREADS_STACKS : SCHED_LIST_THREADS,
-			 take_listed);
+			 handle_listed);
 	threads->lists_failed += err != 0;
 	return err;
 }
@@ -191,17 +191,17 @@ static int read_list(struct source *source, bool with_stacks)
  * -- switches -----------------------------------------------------------------------------------
  */
 
-static void take_logs(struct source *source, uint64_t until)
+static void handle_logs(struct source *source, uint64_t until)
 {
 	struct threads *threads = threads_of(source);
 	struct threads_event event;
 
 	while (threads_logs_next(threads->logs, until, &event)) {
 		if (threads->listing.begun)
-			lives_listing_give(&threads->listing, threads->lives, event.time);
-		lives_take(threads->lives, &event);
+			lives_listing_emit(&threads->listing, threads->lives, event.time);
+		lives_handle(threads->lives, &event);
 	}
-	lives_listing_give(&threads->listing, threads->lives, until);
+	lives_listing_emit(&threads->listing, threads->lives, until);
 	threads->until = until;
 }
 
@@ -212,7 +212,7 @@ void sched_threads_drained(struct source *source, uint64_t now)
 
 	if (!threads->logs)
 		return;
-	take_logs(source, now - LATE_NS);
+	handle_logs(source, now - LATE_NS);
 	lifetimes_cut_known(threads->lives, threads->until, CUT_NS);
 	lost = threads_logs_lost(threads->logs);
 	if (lost != threads->lost && !threads->listing.begun)
@@ -281,13 +281,13 @@ int sched_threads_list_since(struct source *source, uint64_t began)
 	lives_begin(threads->lives, began);
 	/* what was listed until then is how it was before; and what is listed now, still is */
 	threads->listing.begun = 0;
-	lives_listing_give(&threads->listing, threads->lives, UINT64_MAX);
+	lives_listing_emit(&threads->listing, threads->lives, UINT64_MAX);
 	threads->listing.all.count = threads->listing.next = 0;
 	return read_list(source, false);
 }
 
 /* What user space has lost; the kernel's side is counted with that of other sources. */
-static void tell_losses(struct source *source)
+static void report_losses(struct source *source)
 {
 	const struct sched *sched = sched_of(source);
 	const struct threads *threads = sched->threads;
@@ -313,8 +313,8 @@ static void tell_losses(struct source *source)
 }
 
 /* A wait that has gone on for long: is it one that should be short? */
-static void tell_hang(void *context, const struct capture_identity *identity, uint64_t since,
-		      const struct film_wait *evidence)
+static void notify_hang(void *context, const struct capture_identity *identity, uint64_t since,
+			const struct film_wait *evidence)
 {
 	const struct source *source = context;
 	const struct source_host *host = source->host;
@@ -342,9 +342,9 @@ void sched_threads_tick(struct source *source)
 	const struct source_host *host = source->host;
 	struct threads *threads = threads_of(source);
 
-	tell_losses(source);
+	report_losses(source);
 	if (host->listener.happened && host->limits.hang)
-		lives_each_long(threads->lives, threads->until, host->limits.hang, tell_hang,
+		lives_each_long(threads->lives, threads->until, host->limits.hang, notify_hang,
 				source);
 }
 
@@ -354,7 +354,7 @@ void sched_threads_closing(struct source *source)
 	struct threads *threads = threads_of(source);
 
 	lifetimes_cut_known(threads->lives, threads->until, 0);
-	tell_losses(source);
+	report_losses(source);
 	if (threads->listing.begun || source->settings->values[0] >= SECOND_NS)
 		return;
 	/* while the processes are there still */
@@ -369,9 +369,9 @@ void sched_threads_leave(struct source *source, uint64_t now)
 {
 	struct threads *threads = threads_of(source);
 
-	take_logs(source, now);
+	handle_logs(source, now);
 	lives_cut(threads->lives, now, 0);
-	tell_losses(source);
+	report_losses(source);
 }
 
 void sched_threads_begin_film(struct source *source)
@@ -392,11 +392,11 @@ void sched_threads_finish(struct source *source, uint64_t now)
 {
 	struct threads *threads = threads_of(source);
 
-	take_logs(source, now);
-	lives_listing_give_late(&threads->listing, threads->lives);
+	handle_logs(source, now);
+	lives_listing_emit_late(&threads->listing, threads->lives);
 	lives_cut(threads->lives, now, 0);
 	threads->lost = threads_logs_lost(threads->logs);
-	tell_losses(source);
+	report_losses(source);
 }
 
 void sched_threads_free(struct source *source)

@@ -103,10 +103,10 @@ void threads_logs_free(struct threads_logs *logs)
 }
 
 /*
- * Gives the room of what was taken back. Not with each record: the CPU that writes the log reads
+ * Releases the room of what was read. Not with each record: the CPU that writes the log reads
  * that word each time, and would have to fetch it from here.
  */
-static void give_back(struct reader *reader)
+static void release(struct reader *reader)
 {
 	__atomic_store_n(&reader->log->tail, reader->at, __ATOMIC_RELEASE);
 }
@@ -115,10 +115,10 @@ static void give_back(struct reader *reader)
 static void look(const struct threads_logs *logs, struct reader *reader)
 {
 	if (reader->at == reader->seen) {
-		give_back(reader);
+		release(reader);
 		reader->seen = __atomic_load_n(&reader->log->head, __ATOMIC_ACQUIRE);
 	} else if (reader->at - reader->log->tail >= WORDS_LEAST / 8) {
-		give_back(reader);
+		release(reader);
 	}
 	reader->time = reader->at == reader->seen
 			       ? UINT64_MAX
@@ -148,7 +148,7 @@ static uint64_t word(const struct threads_logs *logs, const struct reader *reade
 }
 
 /* How many words it takes. */
-static uint64_t take_switch(const struct threads_logs *logs, const struct reader *reader,
+static uint64_t read_switch(const struct threads_logs *logs, const struct reader *reader,
 			    struct threads_event *event)
 {
 	uint64_t words[THREADS_SWITCH_WORDS], used = THREADS_SWITCH_WORDS;
@@ -172,7 +172,7 @@ static uint64_t take_switch(const struct threads_logs *logs, const struct reader
 	return used;
 }
 
-static uint64_t take_waking(const struct threads_logs *logs, const struct reader *reader,
+static uint64_t read_waking(const struct threads_logs *logs, const struct reader *reader,
 			    struct threads_event *event)
 {
 	uint64_t second = word(logs, reader, 1);
@@ -199,8 +199,8 @@ bool threads_logs_next(struct threads_logs *logs, uint64_t until, struct threads
 	event->time = reader->time;
 	event->cpu = (uint16_t)logs->at;
 	event->is_waking = word(logs, reader, 0) & THREADS_IS_WAKING;
-	used = event->is_waking ? take_waking(logs, reader, event)
-				: take_switch(logs, reader, event);
+	used = event->is_waking ? read_waking(logs, reader, event)
+				: read_switch(logs, reader, event);
 	if (used > reader->seen - reader->at) {
 		/* nothing but a fault of ours: what is there of this log cannot be read on */
 		logs->damaged++;

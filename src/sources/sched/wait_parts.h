@@ -19,7 +19,7 @@ struct wait_part {
  * The next part of the time that is left of a wait that ended at a moment: a long one has a row for
  * each second, so that a span of time has its part. False: nothing is left.
  */
-static inline bool wait_part_take(uint64_t end, uint64_t *left, struct wait_part *part)
+static inline bool wait_part_next(uint64_t end, uint64_t *left, struct wait_part *part)
 {
 	part->duration = *left > WAIT_PART_NS ? WAIT_PART_NS : *left;
 	*left -= part->duration;

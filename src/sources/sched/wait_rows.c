@@ -10,7 +10,7 @@ void wait_rows_add(const struct source *source, uint32_t event, const struct fil
 	struct film_wait row = *like;
 	struct wait_part part;
 
-	while (wait_part_take(end, &time, &part)) {
+	while (wait_part_next(end, &time, &part)) {
 		row.end = part.end;
 		row.duration = part.duration;
 		row.flags = like->flags | part.flags;

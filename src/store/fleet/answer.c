@@ -262,13 +262,13 @@ static int read_stack(struct fleet_view *v, struct bytes *b)
 {
 	uint64_t value = bytes_u64(b), count = bytes_varint(b), size;
 	/* as deep as a path of the index may be: what walks trees has room for no more */
-	const uint8_t *fns = count <= TREE_DEPTH_MAX ? bytes_take(b, (size_t)count * 8) : NULL;
+	const uint8_t *fns = count <= TREE_DEPTH_MAX ? bytes_read(b, (size_t)count * 8) : NULL;
 	const uint8_t *marks;
 	struct bytes at;
 	uint32_t path = 0;
 
 	size = bytes_varint(b);
-	marks = fns && size == count ? bytes_take(b, (size_t)size) : NULL;
+	marks = fns && size == count ? bytes_read(b, (size_t)size) : NULL;
 	if (!marks)
 		return -EBADMSG;
 	at = (struct bytes){fns, fns + count * 8, false};

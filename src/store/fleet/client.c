@@ -328,7 +328,7 @@ void fleet_put_text(struct buf *b, const char *text)
 char *fleet_read_text(struct bytes *b)
 {
 	uint64_t size = bytes_varint(b);
-	const uint8_t *at = size <= bytes_left(b) ? bytes_take(b, (size_t)size) : NULL;
+	const uint8_t *at = size <= bytes_left(b) ? bytes_read(b, (size_t)size) : NULL;
 
 	if (at || !size)
 		return strndup(at ? (const char *)at : "", (size_t)size);
@@ -339,7 +339,7 @@ char *fleet_read_text(struct bytes *b)
 bool fleet_read_build(struct bytes *b, struct film_image *image)
 {
 	uint64_t size = bytes_varint(b);
-	const uint8_t *at = size <= sizeof(image->build_id) ? bytes_take(b, (size_t)size) : NULL;
+	const uint8_t *at = size <= sizeof(image->build_id) ? bytes_read(b, (size_t)size) : NULL;
 
 	if (b->failed || (!at && size))
 		return false;

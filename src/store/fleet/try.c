@@ -160,7 +160,7 @@ static bool is_stack(struct bytes *b)
 static bool is_text(struct bytes *b, const char *text)
 {
 	uint64_t size = bytes_varint(b);
-	const uint8_t *at = size == strlen(text) ? bytes_take(b, (size_t)size) : NULL;
+	const uint8_t *at = size == strlen(text) ? bytes_read(b, (size_t)size) : NULL;
 
 	return size == strlen(text) && (!size || (at && !memcmp(at, text, (size_t)size)));
 }

@@ -296,7 +296,7 @@ static bool read_toolkit(const struct cubin *cubin, const char *strings[TOOLKIT_
 	name = bytes_u32(&in);
 	size = bytes_u32(&in);
 	bytes_u32(&in); /* type of the note */
-	if (!bytes_take(&in, (name + UINT64_C(3)) & ~UINT64_C(3)) || bytes_left(&in) < size)
+	if (!bytes_read(&in, (name + UINT64_C(3)) & ~UINT64_C(3)) || bytes_left(&in) < size)
 		return false;
 	in.end = in.at + size;
 	bytes_u32(&in);

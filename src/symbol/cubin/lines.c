@@ -236,7 +236,7 @@ static int run_extended(struct reader *r, struct bytes *in)
 
 	if (!size || size > bytes_left(in))
 		return -EBADMSG;
-	bytes_take(in, size);
+	bytes_read(in, size);
 	part.end = in->at;
 	switch (bytes_u8(&part)) {
 	case EXTENDED_END_SEQUENCE:
@@ -333,7 +333,7 @@ static int read_unit(struct reader *r, struct bytes *in)
 		return -EBADMSG;
 	header.at = in->at;
 	/* padding follows the names */
-	bytes_take(in, size);
+	bytes_read(in, size);
 	header.end = in->at;
 	r->instruction = bytes_u8(&header);
 	if (version >= 4)
@@ -362,7 +362,7 @@ static int read_units(struct reader *r)
 
 		if (in.failed || size > bytes_left(&in))
 			return -EBADMSG;
-		bytes_take(&in, size);
+		bytes_read(&in, size);
 		unit.end = in.at;
 		err = read_unit(r, &unit);
 	}

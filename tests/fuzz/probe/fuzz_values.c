@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct values values = {0};
 
 	buf_put(&values.text, data, size);
-	values_take(&values, functions, 4, NULL);
+	values_parse(&values, functions, 4, NULL);
 	check_sites(&values);
 	check_types(&values);
 	for (size_t i = 0; values.functions && i < functions; i++) {

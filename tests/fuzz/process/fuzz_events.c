@@ -121,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			targets_find(targets, event.pid);
 		if (data[0] == 252)
 			targets_ignore_strangers(targets, data[1] & 1);
-		targets_take(targets, &event);
+		targets_handle(targets, &event);
 		p = targets_known(targets, event.pid);
 		if (p)
 			check_process(p);

@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		protocol->side_of(&piece);
 		if (piece.length) {
 			moved[side] += piece.length;
-			protocol->take(state, side, &piece, &sink);
+			protocol->parse(state, side, &piece, &sink);
 		}
 		free(copy);
 		if (flags & 4 && protocol->ended)

@@ -45,10 +45,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = 0;
 	if (!url_parse(text, &url, &why)) {
-		if (!ask_take(&url, "nodes limit", NOW, &ask, &why))
+		if (!ask_parse(&url, "nodes limit", NOW, &ask, &why))
 			check(&ask);
 		ask_free(&ask);
-		if (!ask_take_two(&url, "nodes", NOW, &before, &ask, &why)) {
+		if (!ask_parse_two(&url, "nodes", NOW, &before, &ask, &why)) {
 			check(&before);
 			check(&ask);
 		}

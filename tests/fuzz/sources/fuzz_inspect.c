@@ -41,8 +41,8 @@ static size_t pass(const struct shown_tree *tree, size_t at, unsigned int depth)
 	return at;
 }
 
-static void show(const struct inspect_taken *taken, const struct value_param *params, size_t count,
-		 bool results, FILE *out)
+static void show(const struct inspect_contents *taken, const struct value_param *params,
+		 size_t count, bool results, FILE *out)
 {
 	struct shown_tree tree = {0};
 	struct inspect_line line = {
@@ -70,7 +70,7 @@ static void show_site(const struct values *values, const struct value_site *site
 	struct inspect_part parts[PARTS];
 	struct inspect_plan plan = {0};
 	struct inspect_builder builder = {.values = values, .limits = limits, .plan = &plan};
-	struct inspect_taken taken = {
+	struct inspect_contents taken = {
 		.values = values,
 		.plan = &plan,
 		.limits = &limits,
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	length = length < size ? length : (uint16_t)size;
 	buf_put(&values.text, data, length);
 	out = fopen("/dev/null", "w");
-	if (out && !values_take(&values, FUNCTIONS, LINES, NULL)) {
+	if (out && !values_parse(&values, FUNCTIONS, LINES, NULL)) {
 		for (size_t i = 0; i < FUNCTIONS; i++) {
 			const struct value_function *f = &values.functions[i];
 			struct value_param *params =
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			struct inspect_plan plan = {0};
 			struct inspect_builder builder = {
 				.values = &values, .limits = limits, .plan = &plan};
-			struct inspect_taken taken = {
+			struct inspect_contents taken = {
 				.values = &values,
 				.plan = &plan,
 				.limits = &limits,

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			.path = i ? "/lib/ld-2.31.so" : "/lib/libc.so.6",
 		};
 
-		if (mem_slots_take(&slots, getpid(), &mapping, &file))
+		if (mem_slots_add(&slots, getpid(), &mapping, &file))
 			break;
 	}
 	if (slots.images.count == 2) {

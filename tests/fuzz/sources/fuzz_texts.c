@@ -45,7 +45,7 @@ static void try_lines(const uint8_t *data, size_t size)
 		record->copied = (uint32_t)part;
 		record->length = (uint32_t)part + missing;
 		memcpy(record + 1, data, part);
-		logs_lines_take(lines, record);
+		logs_lines_add(lines, record);
 		free(record);
 		written += part;
 		data += part;
@@ -90,26 +90,26 @@ static void try_file(unsigned int file, char *text)
 
 	switch (file) {
 	case 0:
-		machine_take_stat(text, 10, &to);
+		machine_parse_stat(text, 10, &to);
 		break;
 	case 1:
-		machine_take_diskstats(text, is_disk, &to);
+		machine_parse_diskstats(text, is_disk, &to);
 		break;
 	case 2:
-		machine_take_interfaces(text, &to);
+		machine_parse_interfaces(text, &to);
 		break;
 	case 3:
-		machine_take_snmp(text, &to);
+		machine_parse_snmp(text, &to);
 		break;
 	case 4:
-		machine_take_meminfo(text, &to);
+		machine_parse_meminfo(text, &to);
 		break;
 	case 5:
-		machine_take_vmstat(text, 4096, &to);
+		machine_parse_vmstat(text, 4096, &to);
 		break;
 	default:
-		machine_take_pressure(text, FILM_GAUGE_PRESSURE_DISK, FILM_GAUGE_PRESSURE_DISK_ALL,
-				      &to);
+		machine_parse_pressure(text, FILM_GAUGE_PRESSURE_DISK, FILM_GAUGE_PRESSURE_DISK_ALL,
+				       &to);
 	}
 }
 

@@ -40,7 +40,7 @@ int __wrap_fleet_run(struct fleet_client *client, const char *sql, struct buf *a
 	(void)sql;
 	(void)why;
 	size = size < bytes_left(&answers) ? size : bytes_left(&answers);
-	buf_put(answer, bytes_take(&answers, size), size);
+	buf_put(answer, bytes_read(&answers, size), size);
 	return answer->failed ? -ENOMEM : 0;
 }
 

@@ -23,9 +23,9 @@ static const char *const code_of_programs[] = {
 };
 #define CODE_OF_PROGRAMS (sizeof(code_of_programs) / sizeof(code_of_programs[0]))
 
-/* Calls take() for the code of each section of the file. False: it is not on this machine. */
+/* Calls emit() for the code of each section of the file. False: it is not on this machine. */
 static inline bool code_of_file(const char *path,
-				void (*take)(const uint8_t *code, size_t size, void *context),
+				void (*emit)(const uint8_t *code, size_t size, void *context),
 				void *context)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -43,7 +43,7 @@ static inline bool code_of_file(const char *path,
 			size = CODE_OF_SECTION_MAX;
 		code = malloc(size);
 		assert_non_null(code);
-		take(code, elf_image_read_code(&image, text->start, code, size), context);
+		emit(code, elf_image_read_code(&image, text->start, code, size), context);
 		free(code);
 	}
 	elf_image_close(&image);
@@ -52,13 +52,13 @@ static inline bool code_of_file(const char *path,
 }
 
 /* The same for all of these programs; skips the test where none of them is here. */
-static inline void code_of_all(void (*take)(const uint8_t *code, size_t size, void *context),
+static inline void code_of_all(void (*emit)(const uint8_t *code, size_t size, void *context),
 			       void *context)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < CODE_OF_PROGRAMS; i++)
-		any |= code_of_file(code_of_programs[i], take, context);
+		any |= code_of_file(code_of_programs[i], emit, context);
 	if (!any)
 		skip();
 }

@@ -14,14 +14,14 @@ static void test_saved_up(void **state)
 	allowance_begin(&a, 8 * SECOND, 10, 8 * SECOND, 0);
 	assert_true(allowance_ask(&a, true, 0));
 	/* a reading that was let begin may take more than there is */
-	allowance_take(&a, true, 10 * SECOND);
+	allowance_spend(&a, true, 10 * SECOND);
 	assert_false(allowance_ask(&a, true, 0));
 	/* a tenth of the time comes in: 2 s are missing */
 	assert_false(allowance_ask(&a, true, 19 * SECOND));
 	assert_true(allowance_ask(&a, true, 21 * SECOND));
 	/* no more is saved up than it began with, however long nothing is read */
 	assert_true(allowance_ask(&a, true, 1000000 * SECOND));
-	allowance_take(&a, true, 8 * SECOND);
+	allowance_spend(&a, true, 8 * SECOND);
 	assert_false(allowance_ask(&a, true, 1000000 * SECOND));
 }
 
@@ -33,7 +33,7 @@ static void test_often(void **state)
 
 	(void)state;
 	allowance_begin(&a, SECOND, 10, SECOND, now);
-	allowance_take(&a, true, SECOND);
+	allowance_spend(&a, true, SECOND);
 	for (int i = 0; i < 1000; i++)
 		allowance_ask(&a, true, now += 7);
 	assert_int_equal(a.left, 7 * 1000 / 10);
@@ -50,7 +50,7 @@ static void test_others(void **state)
 	for (; now < 1000 * SECOND; now += SECOND / 10) {
 		allowance_next_round(&a, false);
 		while (allowance_ask(&a, false, now)) {
-			allowance_take(&a, false, SECOND / 10);
+			allowance_spend(&a, false, SECOND / 10);
 			taken += SECOND / 10;
 		}
 	}
@@ -62,7 +62,7 @@ static void test_others(void **state)
 	assert_in_range(a.left, 7 * SECOND, 8 * SECOND);
 	/* and what root's files take is not there for others */
 	allowance_begin(&a, 8 * SECOND, 10, 8 * SECOND, now);
-	allowance_take(&a, true, 8 * SECOND);
+	allowance_spend(&a, true, 8 * SECOND);
 	assert_false(allowance_ask(&a, false, now));
 }
 
@@ -73,19 +73,19 @@ static void test_round(void **state)
 	(void)state;
 	allowance_begin(&a, 8 * SECOND, 10, SECOND, 0);
 	assert_true(allowance_ask(&a, false, 0));
-	allowance_take(&a, false, 2 * SECOND);
+	allowance_spend(&a, false, 2 * SECOND);
 	assert_false(allowance_ask(&a, false, 0));
 	/* rounds are for the files of others */
 	assert_true(allowance_ask(&a, true, 0));
 	allowance_next_round(&a, false);
 	assert_true(allowance_ask(&a, false, 0));
-	allowance_take(&a, true, 2 * SECOND);
+	allowance_spend(&a, true, 2 * SECOND);
 	assert_true(allowance_ask(&a, false, 0));
 	/* in the last one, they take all that is left to them: 4 s of 6 */
 	allowance_next_round(&a, true);
-	allowance_take(&a, false, 3 * SECOND);
+	allowance_spend(&a, false, 3 * SECOND);
 	assert_true(allowance_ask(&a, false, 0));
-	allowance_take(&a, false, SECOND);
+	allowance_spend(&a, false, SECOND);
 	assert_false(allowance_ask(&a, false, 0));
 }
 

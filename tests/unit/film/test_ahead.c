@@ -13,7 +13,7 @@
 struct line {
 	size_t places[AHEAD_PLACES];
 	atomic_size_t made;
-	size_t taken[AHEAD_TAKERS_MAX];
+	size_t taken[AHEAD_CONSUMERS_MAX];
 	atomic_size_t wrong;
 	unsigned int ended_by;
 	size_t end_at; /* take() of that taker ends there with 7 */
@@ -78,7 +78,7 @@ static void test_as_a_loop(void **state)
 static void test_several_takers(void **state)
 {
 	(void)state;
-	for (unsigned int takers = 2; takers <= AHEAD_TAKERS_MAX; takers++) {
+	for (unsigned int takers = 2; takers <= AHEAD_CONSUMERS_MAX; takers++) {
 		struct line line = {.end_at = NONE};
 
 		assert_int_equal(run_several(&line, 3000, takers), 0);

@@ -201,7 +201,7 @@ static void test_a_variant_within_itself(void **state)
 	buf_put_u8(&values.text, VALUES_SAID_END);
 	buf_put_varint(&values.text, 0);
 	buf_put_varint(&values.text, 0);
-	assert_int_equal(values_take(&values, 0, 0, &why), 0);
+	assert_int_equal(values_parse(&values, 0, 0, &why), 0);
 	assert_int_equal(values.types.count, 2);
 	assert_int_equal(values.types.at[0].kind, VALUE_UNKNOWN);
 	assert_int_equal(value_shape_of(&values, &values.types.at[0])->kind, SHAPE_PLAIN);

@@ -154,7 +154,7 @@ static void take(void *context, const struct target_event *event)
 	if (event->time < seen->last)
 		seen->ordered = false;
 	seen->last = event->time;
-	targets_take(seen->targets, event);
+	targets_handle(seen->targets, event);
 	if (event->kind == TARGET_FORK && event->pid == seen->child && event->tid == seen->child) {
 		say(seen, "child");
 		assert_true(targets_known(seen->targets, seen->child)->mapping_count > 0);

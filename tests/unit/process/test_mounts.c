@@ -14,7 +14,7 @@ static void take(struct mounts *mounts, const char *text, const struct mounts *h
 	char *copy = strdup(text);
 
 	assert_non_null(copy);
-	assert_int_equal(mounts_take(mounts, copy, hosts), 0);
+	assert_int_equal(mounts_parse(mounts, copy, hosts), 0);
 	free(copy);
 }
 

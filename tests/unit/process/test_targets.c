@@ -121,12 +121,12 @@ static void expect_heard(const char *words)
 
 static void take_fork(uint64_t time, pid_t parent, pid_t parent_tid, pid_t pid, pid_t tid)
 {
-	targets_take(all, &(struct target_event){.kind = TARGET_FORK,
-						 .time = time,
-						 .pid = pid,
-						 .tid = tid,
-						 .parent_pid = parent,
-						 .parent_tid = parent_tid});
+	targets_handle(all, &(struct target_event){.kind = TARGET_FORK,
+						   .time = time,
+						   .pid = pid,
+						   .tid = tid,
+						   .parent_pid = parent,
+						   .parent_tid = parent_tid});
 }
 
 static void take_name(uint64_t time, enum target_event_kind kind, pid_t pid, pid_t tid,
@@ -135,28 +135,28 @@ static void take_name(uint64_t time, enum target_event_kind kind, pid_t pid, pid
 	struct target_event event = {.kind = kind, .time = time, .pid = pid, .tid = tid};
 
 	strcpy(event.comm, comm);
-	targets_take(all, &event);
+	targets_handle(all, &event);
 }
 
 static void take_exit(uint64_t time, pid_t pid, pid_t tid)
 {
-	targets_take(all, &(struct target_event){
-				  .kind = TARGET_EXIT, .time = time, .pid = pid, .tid = tid});
+	targets_handle(all, &(struct target_event){
+				    .kind = TARGET_EXIT, .time = time, .pid = pid, .tid = tid});
 }
 
 /* inode 0: memory without a file */
 static void take_mmap(uint64_t time, pid_t pid, uint64_t from, uint64_t length, ino_t inode,
 		      const char *path)
 {
-	targets_take(all, &(struct target_event){.kind = TARGET_MMAP,
-						 .time = time,
-						 .pid = pid,
-						 .tid = pid,
-						 .start = from,
-						 .length = length,
-						 .device = 99,
-						 .inode = inode,
-						 .path = path});
+	targets_handle(all, &(struct target_event){.kind = TARGET_MMAP,
+						   .time = time,
+						   .pid = pid,
+						   .tid = pid,
+						   .start = from,
+						   .length = length,
+						   .device = 99,
+						   .inode = inode,
+						   .path = path});
 }
 
 static void life_of_a_program(void **state)

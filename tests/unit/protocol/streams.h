@@ -98,7 +98,7 @@ static inline void stream_give(struct stream *s, enum side side, const void *tex
 
 	if (!s->state)
 		s->state = calloc(1, s->protocol->size);
-	s->protocol->take(s->state, side, &piece, &sink);
+	s->protocol->parse(s->state, side, &piece, &sink);
 }
 
 static inline void stream_text(struct stream *s, enum side side, const char *text)

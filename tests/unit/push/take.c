@@ -13,7 +13,7 @@
 /* In memory, where there is such a folder: thousands of films are made, each safe on its disk. */
 static const char *const folders[] = {"/dev/shm/stackcam-push-XXXXXX", "/tmp/stackcam-push-XXXXXX"};
 
-/* What request_…() and sender_take() are about; one request at a time. */
+/* What request_…() and sender_add_film() are about; one request at a time. */
 static struct {
 	const struct query *query;
 	const char *type;
@@ -41,8 +41,8 @@ void request_spool_name(const struct http_request *request, char *to, size_t siz
 	snprintf(to, size, "%s/%u", request->spool, now.names++);
 }
 
-int sender_take(const struct http_request *request, const char *path, struct store_sender *sender,
-		bool *again, struct fail *why)
+int sender_add_film(const struct http_request *request, const char *path,
+		    struct store_sender *sender, bool *again, struct fail *why)
 {
 	struct pushed *p = now.pushed;
 

@@ -13,7 +13,7 @@ struct pushed {
 	struct film *films[16];
 	char hosts[16][64];
 	size_t count;
-	int err; /* what sender_take() answers */
+	int err; /* what sender_add_film() answers */
 };
 
 struct query {

@@ -39,7 +39,7 @@ static void test_sums(void **state)
 	assert_int_equal(report.view.calls->subtracted, 600);
 	report_free(&report);
 
-	assert_int_equal(question_take(&q, QUESTION_FOCUS, "^parse$", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FOCUS, "^parse$", NULL), 0);
 	ask(film, &q, &report);
 	assert_int_equal(report.view.samples, 6);
 	assert_int_equal(report.view.film_samples, 7);
@@ -278,8 +278,8 @@ static void test_nonsense(void **state)
 
 		for (size_t i = 0; i < COUNT(options); i++)
 			if (hash_u64(seed * COUNT(options) + i) % 2)
-				assert_int_equal(question_take(&q, options[i].option,
-							       options[i].value, NULL),
+				assert_int_equal(question_parse(&q, options[i].option,
+								options[i].value, NULL),
 						 0);
 		ask(film, &q, &report);
 		for (size_t i = 0; i < report.functions.count; i++) {

@@ -127,7 +127,7 @@ static void test_exact_cost_is_no_bound(void **state)
 	film_build_cost(&b, "other", 100, 100);
 	film_build_cost(&b, "filtered", 100, 100);
 	film = film_build_open(&b);
-	assert_int_equal(question_take(&q, QUESTION_IGNORE, "^filtered$", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_IGNORE, "^filtered$", NULL), 0);
 	ask(film, &q, &report);
 	for (size_t i = 0; i < report.functions.count; i++) {
 		const struct function *f = &report.functions.at[i];
@@ -361,7 +361,7 @@ static void test_focus_and_ignore(void **state)
 	struct report report;
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_FOCUS, "^parse$", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FOCUS, "^parse$", NULL), 0);
 	ask(film, &q, &report);
 	assert_node(&report, "main", 50000, 0);
 	assert_node(&report, "main;parse", 50000, 20000);
@@ -373,7 +373,7 @@ static void test_focus_and_ignore(void **state)
 	assert_false(answer_function(&report.functions, "read")->is_focus);
 	report_free(&report);
 
-	assert_int_equal(question_take(&q, QUESTION_IGNORE, "^read$", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_IGNORE, "^read$", NULL), 0);
 	ask(film, &q, &report);
 	assert_node(&report, "main;parse", 20000, 20000);
 	assert_null(answer_function(&report.functions, "read"));
@@ -391,8 +391,8 @@ static void test_span(void **state)
 	struct report report;
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_FROM, "50us", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_TO, "80us", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FROM, "50us", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_TO, "80us", NULL), 0);
 	ask(film, &q, &report);
 	assert_node(&report, "main", 30000, 10000);
 	assert_node(&report, "main;parse", 20000, 5000);

@@ -53,7 +53,7 @@ static struct question by(const char *what)
 {
 	struct question q = {0};
 
-	assert_int_equal(question_take(&q, QUESTION_BY, what, NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, what, NULL), 0);
 	return q;
 }
 
@@ -161,7 +161,7 @@ static void test_some_samples(void **state)
 	struct report report;
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_FOCUS, "^work$", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FOCUS, "^work$", NULL), 0);
 	assert_int_equal(report_make(film, &q, false, &report, NULL), 0);
 	assert_int_equal(report.groups.count, 1);
 	assert_string_equal(report.groups.at[0].cpu->name, "[CPU 11]");
@@ -202,7 +202,7 @@ static void test_nothing_selected(void **state)
 	struct report report;
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_COMM, "nobody", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_COMM, "nobody", NULL), 0);
 	assert_int_equal(report_make(film, &q, false, &report, NULL), 0);
 	assert_int_equal(report.groups.count, 0);
 	assert_int_equal(report.view.total, 0);

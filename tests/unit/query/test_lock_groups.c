@@ -41,7 +41,7 @@ static void test_groups(void **state)
 
 		film_build_locks(&b, "other");
 		film = film_build_open(&b);
-		assert_int_equal(question_take(&q, QUESTION_BY, cases[i].by, NULL), 0);
+		assert_int_equal(question_parse(&q, QUESTION_BY, cases[i].by, NULL), 0);
 		assert_int_equal(report_make(film, &q, false, &report, &why), 0);
 		answer_check(&report.flame, &report.functions);
 		for (size_t row = 0; row < 3 && cases[i].groups[row].total; row++) {

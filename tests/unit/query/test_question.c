@@ -13,7 +13,7 @@ static int take(int option, const char *value)
 {
 	struct question q = {0};
 	struct fail why = {0};
-	int err = question_take(&q, option, value, &why);
+	int err = question_parse(&q, option, value, &why);
 
 	assert_true(!err == !why.err);
 	question_free(&q);
@@ -28,8 +28,8 @@ static void test_lists_of_numbers(void **state)
 	struct question q = {0};
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_PID, "1,22", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_PID, "4294967295", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_PID, "1,22", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_PID, "4294967295", NULL), 0);
 	assert_int_equal(q.filter.pids.count, 3);
 	assert_int_equal(q.filter.pids.at[0], 1);
 	assert_int_equal(q.filter.pids.at[1], 22);
@@ -48,12 +48,12 @@ static void test_expressions(void **state)
 	assert_int_equal(take(QUESTION_FOCUS, "(unclosed"), -EINVAL);
 	assert_int_equal(take(QUESTION_IGNORE, "a{2,1}"), -EINVAL);
 	/* the last one counts, also after a wrong one */
-	assert_int_equal(question_take(&q, QUESTION_FOCUS, "a", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_FOCUS, "^b", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FOCUS, "a", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FOCUS, "^b", NULL), 0);
 	assert_non_null(q.filter.focus);
 	assert_true(regex_matches(q.filter.focus, "bar"));
 	assert_false(regex_matches(q.filter.focus, "abc"));
-	assert_int_equal(question_take(&q, QUESTION_FOCUS, "[", NULL), -EINVAL);
+	assert_int_equal(question_parse(&q, QUESTION_FOCUS, "[", NULL), -EINVAL);
 	assert_null(q.filter.focus);
 	question_free(&q);
 }
@@ -63,9 +63,9 @@ static void test_groups(void **state)
 	struct question q = {0};
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_BY, "process,image", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, "process,image", NULL), 0);
 	assert_true(q.shape.by_process && q.shape.by_image && !q.shape.by_thread);
-	assert_int_equal(question_take(&q, QUESTION_BY, "thread", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, "thread", NULL), 0);
 	assert_true(q.shape.by_thread);
 	question_free(&q);
 	assert_int_equal(take(QUESTION_BY, "proc"), -EINVAL);
@@ -75,7 +75,7 @@ static void test_groups(void **state)
 	assert_int_equal(take(QUESTION_BY, "name,cgroup"), -EINVAL);
 	assert_int_equal(take(QUESTION_BY, "container,process,name"), -EINVAL);
 	assert_int_equal(take(QUESTION_BY, ""), -EINVAL);
-	assert_int_equal(question_take(&q, 'x', "1", NULL), -ENOENT);
+	assert_int_equal(question_parse(&q, 'x', "1", NULL), -ENOENT);
 }
 
 static void span_is(const char *from, const char *to, uint64_t want_from, uint64_t want_to)
@@ -90,9 +90,9 @@ static void span_is(const char *from, const char *to, uint64_t want_from, uint64
 	uint64_t got_from, got_to;
 
 	if (from)
-		assert_int_equal(question_take(&q, QUESTION_FROM, from, NULL), 0);
+		assert_int_equal(question_parse(&q, QUESTION_FROM, from, NULL), 0);
 	if (to)
-		assert_int_equal(question_take(&q, QUESTION_TO, to, NULL), 0);
+		assert_int_equal(question_parse(&q, QUESTION_TO, to, NULL), 0);
 	assert_int_equal(filter_span(&q.filter, &info, &got_from, &got_to, NULL), 0);
 	assert_int_equal(got_from, want_from);
 	assert_int_equal(got_to, want_to);
@@ -173,27 +173,27 @@ static void test_wrong_times(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(take(QUESTION_FROM, wrong[i]), -EINVAL);
-	assert_int_equal(question_take(&q, QUESTION_FROM, "2", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_TO, "1", NULL), -EINVAL);
+	assert_int_equal(question_parse(&q, QUESTION_FROM, "2", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_TO, "1", NULL), -EINVAL);
 	question_free(&q);
-	assert_int_equal(question_take(&q, QUESTION_FROM, "2026-01-02T10:00:01Z", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_TO, "2026-01-02T10:00:01Z", &why), -EINVAL);
+	assert_int_equal(question_parse(&q, QUESTION_FROM, "2026-01-02T10:00:01Z", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_TO, "2026-01-02T10:00:01Z", &why), -EINVAL);
 	assert_string_equal(why.what, "--from 2026-01-02T10:00:01Z is not before "
 				      "--to 2026-01-02T10:00:01Z");
 	question_free(&q);
-	assert_int_equal(question_take(&q, QUESTION_FROM, "14:33", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_TO, "14:32", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FROM, "14:33", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_TO, "14:32", NULL), 0);
 	assert_int_equal(filter_span(&q.filter, &info, &from, &to, NULL), -EINVAL);
 	question_free(&q);
-	assert_int_equal(question_take(&q, QUESTION_FROM, "2", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_TO, "00:00:00", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FROM, "2", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_TO, "00:00:00", NULL), 0);
 	assert_int_equal(filter_span(&q.filter, &info, &from, &to, &why), -EINVAL);
 	assert_int_equal(why.err, -EINVAL);
 	question_free(&q);
 	/* from before the machine of the film was started: no mistake, but nothing is there */
 	info.wall_offset = 1800000000000000000;
-	assert_int_equal(question_take(&q, QUESTION_FROM, "2026-01-02T14:32", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_TO, "2026-01-02T14:33", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FROM, "2026-01-02T14:32", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_TO, "2026-01-02T14:33", NULL), 0);
 	assert_int_equal(filter_span(&q.filter, &info, &from, &to, &why), 0);
 	assert_true(from == 0 && to == 0);
 	question_free(&q);
@@ -206,18 +206,18 @@ static void test_description(void **state)
 
 	(void)state;
 	assert_false(filter_is_set(&q.filter));
-	question_take(&q, QUESTION_BY, "process", NULL);
+	question_parse(&q, QUESTION_BY, "process", NULL);
 	assert_false(filter_is_set(&q.filter));
 	filter_describe(&q.filter, &words);
 	assert_int_equal(words.count, 0);
-	question_take(&q, QUESTION_TID, "3", NULL);
-	question_take(&q, QUESTION_PID, "1,2", NULL);
-	question_take(&q, QUESTION_COMM, "a*", NULL);
-	question_take(&q, QUESTION_COMM, "b", NULL);
-	question_take(&q, QUESTION_FOCUS, "^x", NULL);
-	question_take(&q, QUESTION_IGNORE, "y$", NULL);
-	question_take(&q, QUESTION_FROM, "1ms", NULL);
-	question_take(&q, QUESTION_TO, "14:32", NULL);
+	question_parse(&q, QUESTION_TID, "3", NULL);
+	question_parse(&q, QUESTION_PID, "1,2", NULL);
+	question_parse(&q, QUESTION_COMM, "a*", NULL);
+	question_parse(&q, QUESTION_COMM, "b", NULL);
+	question_parse(&q, QUESTION_FOCUS, "^x", NULL);
+	question_parse(&q, QUESTION_IGNORE, "y$", NULL);
+	question_parse(&q, QUESTION_FROM, "1ms", NULL);
+	question_parse(&q, QUESTION_TO, "14:32", NULL);
 	assert_true(filter_is_set(&q.filter));
 	filter_describe(&q.filter, &words);
 	buf_put_u8(&words, 0);
@@ -246,7 +246,7 @@ static void test_impossible_clocks(void **state)
 		struct question q = {0};
 		uint64_t from, to;
 
-		assert_int_equal(question_take(&q, QUESTION_FROM, froms[i / 64], NULL), 0);
+		assert_int_equal(question_parse(&q, QUESTION_FROM, froms[i / 64], NULL), 0);
 		filter_span(&q.filter, &info, &from, &to, NULL);
 		question_free(&q);
 	}

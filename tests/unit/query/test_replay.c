@@ -296,15 +296,15 @@ static void test_focus_and_ignore(void **state)
 	put(&m, 1, "leaf", 1, 5, 6);
 	put(&m, 1, "main", 0, 0, 9);
 	film = film_build_open(&m.b);
-	assert_int_equal(question_take(&shared, QUESTION_FOCUS, "^mid$", NULL), 0);
+	assert_int_equal(question_parse(&shared, QUESTION_FOCUS, "^mid$", NULL), 0);
 	q.filter = shared.filter;
 	tells(film, &q, "1mid( 1leaf( 1)leaf=1000 1)mid=3000 ");
 	question_free(&shared);
 	shared = (struct question){0};
-	assert_int_equal(question_take(&shared, QUESTION_IGNORE, "^mid$", NULL), 0);
+	assert_int_equal(question_parse(&shared, QUESTION_IGNORE, "^mid$", NULL), 0);
 	q.filter = shared.filter;
 	tells(film, &q, "1main( 1leaf( 1)leaf=1000 1)main=9000 ");
-	assert_int_equal(question_take(&shared, QUESTION_FOCUS, "leaf", NULL), 0);
+	assert_int_equal(question_parse(&shared, QUESTION_FOCUS, "leaf", NULL), 0);
 	q.filter = shared.filter;
 	tells(film, &q, "1leaf( 1)leaf=1000 ");
 	question_free(&shared);

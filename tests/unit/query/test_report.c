@@ -30,9 +30,9 @@ static uint64_t total_with(struct film *film, int option, const char *value, int
 	struct report report;
 	uint64_t total;
 
-	assert_int_equal(question_take(&q, option, value, NULL), 0);
+	assert_int_equal(question_parse(&q, option, value, NULL), 0);
 	if (option2)
-		assert_int_equal(question_take(&q, option2, value2, NULL), 0);
+		assert_int_equal(question_parse(&q, option2, value2, NULL), 0);
 	ask(film, &q, &report);
 	total = report.view.total;
 	report_free(&report);
@@ -161,7 +161,7 @@ static void test_groups(void **state)
 	struct film *film = film_build_small();
 
 	(void)state;
-	question_take(&q, QUESTION_BY, "process", NULL);
+	question_parse(&q, QUESTION_BY, "process", NULL);
 	ask(film, &q, &report);
 	node_is(&report, "web (10);main;work;memcpy", 20, 20);
 	node_is(&report, "web (10)", 0, 42);
@@ -171,7 +171,7 @@ static void test_groups(void **state)
 	function_is(&report, "work", 0, 27);
 	report_free(&report);
 
-	question_take(&q, QUESTION_BY, "thread", NULL);
+	question_parse(&q, QUESTION_BY, "thread", NULL);
 	ask(film, &q, &report);
 	node_is(&report, "web (10);[thread] worker-1 (11);main", 0, 27);
 	node_is(&report, "web (10);[thread] web (10);main", 0, 15);
@@ -258,7 +258,7 @@ static void first_group_is(struct film *film, const char *by, size_t count, cons
 	struct question q = {0};
 	struct report report;
 
-	assert_int_equal(question_take(&q, QUESTION_BY, by, NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, by, NULL), 0);
 	ask(film, &q, &report);
 	assert_int_equal(report.groups.count, count);
 	assert_string_equal(report.groups.at[0].processes_key, key);
@@ -314,7 +314,7 @@ static void test_groups_of_services(void **state)
 		     "deployment.environment=test,service.name=shop,service.namespace=eu,"
 		     "service.version=1.9");
 	first_group_is(film, "service", 1, "service", "eu/shop", 51);
-	assert_int_equal(question_take(&q, QUESTION_BY, "service,thread,image", &why), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, "service,thread,image", &why), 0);
 	ask(film, &q, &report);
 	vec_foreach (&report.groups, group) {
 		assert_string_equal(group->processes, "eu/shop");
@@ -331,7 +331,7 @@ static void test_groups_of_services(void **state)
 	report_free(&report);
 	question_free(&q);
 	/* rules come first */
-	assert_int_equal(question_take(&q, QUESTION_BY, "service", &why), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, "service", &why), 0);
 	assert_int_equal(question_add_service(&q, "comm=web front", &why), 0);
 	assert_int_equal(question_add_service(&q, "nothing", &why), -EINVAL);
 	ask(film, &q, &report);
@@ -341,7 +341,7 @@ static void test_groups_of_services(void **state)
 	assert_null(report.groups.at[0].environments);
 	report_free(&report);
 	question_free(&q);
-	assert_int_equal(question_take(&q, QUESTION_BY, "service,user", &why), -EINVAL);
+	assert_int_equal(question_parse(&q, QUESTION_BY, "service,user", &why), -EINVAL);
 	question_free(&q);
 	film_free(film);
 }

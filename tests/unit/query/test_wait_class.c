@@ -370,7 +370,7 @@ static void test_by_wait(void **state)
 	struct report report;
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_BY, "wait", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, "wait", NULL), 0);
 	ask(film, &q, &report);
 	assert_int_equal(report.view.total, 51234);
 	assert_int_equal(report.view.stacks.complete, 4);
@@ -397,7 +397,7 @@ static void test_by_waker(void **state)
 	struct report report;
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_BY, "waker,process", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, "waker,process", NULL), 0);
 	ask(film, &q, &report);
 	assert_int_equal(report.view.total, 51234);
 	node_is(&report,
@@ -422,7 +422,7 @@ static void test_by_both(void **state)
 	struct report report;
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_BY, "wait,waker", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_BY, "wait,waker", NULL), 0);
 	ask(film, &q, &report);
 	assert_int_equal(report.groups.count, 5);
 	group_is(&report, 1, "[lock]", "[woken by web (10)]", 1000);
@@ -441,7 +441,7 @@ static void test_filter(void **state)
 	struct fail why = {0};
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_WAIT, "lock,sleep", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_WAIT, "lock,sleep", NULL), 0);
 	assert_true(filter_is_set(&q.filter));
 	filter_describe(&q.filter, &words);
 	buf_put_u8(&words, 0);
@@ -454,7 +454,7 @@ static void test_filter(void **state)
 	report_free(&report);
 	question_free(&q);
 	film_free(film);
-	assert_int_equal(question_take(&q, QUESTION_WAIT, "lock,nothing", &why), -EINVAL);
+	assert_int_equal(question_parse(&q, QUESTION_WAIT, "lock,nothing", &why), -EINVAL);
 	assert_non_null(strstr(why.what, "nothing"));
 	question_free(&q);
 }

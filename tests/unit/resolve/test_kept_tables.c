@@ -50,11 +50,11 @@ static struct image_table make_table(struct unwind_pool *pool, uint64_t jit_debu
 	struct unwind_page *page;
 
 	table.table = (struct unwind_table){
-		.directory = unwind_pool_take(pool, words), .pages = 1, .rows = ROWS};
+		.directory = unwind_pool_get(pool, words), .pages = 1, .rows = ROWS};
 	assert_int_not_equal(table.table.directory, 0);
 	page = unwind_pool_at(pool, table.table.directory);
 	page->count = ROWS;
-	page->rows = unwind_pool_take(pool, ROWS);
+	page->rows = unwind_pool_get(pool, ROWS);
 	assert_int_not_equal(page->rows, 0);
 	return table;
 }
@@ -78,7 +78,7 @@ static bool take(struct kept_tables *kept, uint64_t inode, uint64_t changed,
 {
 	struct image_identity of = file(inode, changed);
 
-	return kept_tables_take(kept, &of, table);
+	return kept_tables_steal(kept, &of, table);
 }
 
 static void is_found_by_its_file(void **state)

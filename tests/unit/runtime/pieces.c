@@ -193,7 +193,7 @@ void pieces_read(struct pieces *pieces, struct bytes *from, size_t limit)
 			total += run.count;
 	}
 	vec_foreach (&runs, run) {
-		const uint8_t *bytes = bytes_take(from, run->count);
+		const uint8_t *bytes = bytes_read(from, run->count);
 
 		if (!bytes || !pieces_put(pieces, run->address, bytes, run->count)) {
 			from->failed = true;

@@ -146,7 +146,7 @@ static void unpack_rules(struct stored_image *to, struct bytes *from)
 
 	for (i = 0; i < count && !from->failed; i++) {
 		struct stored_rule rule = {.address = address + bytes_varint(from)};
-		const uint8_t *bytes = bytes_take(from, sizeof(rule.rule));
+		const uint8_t *bytes = bytes_read(from, sizeof(rule.rule));
 
 		if (!bytes || rule.address < address)
 			break;
@@ -173,7 +173,7 @@ static void unpack_image(struct stored *stored, struct bytes *from)
 	to->image.kind = (enum image_kind)take_count(from, IMAGE_SPECIAL);
 	to->image.is_elf = bytes_varint(from) != 0;
 	to->image.build_id_size = take_count(from, IMAGE_BUILD_ID_MAX);
-	id = bytes_take(from, to->image.build_id_size);
+	id = bytes_read(from, to->image.build_id_size);
 	if (id)
 		memcpy(to->image.build_id, id, to->image.build_id_size);
 	unpack_segments(&to->image, from);
@@ -206,7 +206,7 @@ static void unpack_mapping(struct stored *stored, struct bytes *from, uint64_t *
 int stored_unpack(struct stored *stored, const void *bytes, size_t count)
 {
 	struct bytes from = {bytes, (const uint8_t *)bytes + count, false};
-	const uint8_t *magic = bytes_take(&from, strlen(MAGIC));
+	const uint8_t *magic = bytes_read(&from, strlen(MAGIC));
 	uint64_t behind = 0;
 	uint32_t n, i;
 
@@ -398,9 +398,9 @@ static void table_of(void *context, const struct image *image, struct unwind_poo
 
 		plain.until = 0;
 		if (!err)
-			err = pages_tell(&pages, rule->address, &plain);
+			err = pages_add(&pages, rule->address, &plain);
 		if (!err)
-			err = pages_tell(&pages, rule->address + 1, &nothing);
+			err = pages_add(&pages, rule->address + 1, &nothing);
 	}
 	if (!err)
 		err = pages_end(&pages, &table->directory, &count);

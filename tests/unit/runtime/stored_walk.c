@@ -107,7 +107,7 @@ static void attach(struct stored_walk *walk, struct attached *attached)
 		buf_printf(&walk->stack->text, "%s refused: %s\n", attached->type->name, why.what);
 	if (err)
 		return;
-	attached->data = unwind_pool_take(walk->tables.pool, UNWIND_DATA_WORDS);
+	attached->data = unwind_pool_get(walk->tables.pool, UNWIND_DATA_WORDS);
 	if (!attached->data)
 		return;
 	memcpy(unwind_pool_at(walk->tables.pool, attached->data), data, sizeof(data));
@@ -178,8 +178,8 @@ static int show_mappings(struct stored_walk *walk)
 
 	if (!process->mapping_count)
 		return 0;
-	walk->mappings = unwind_pool_take(walk->tables.pool,
-					  (uint32_t)(process->mapping_count * sizeof(*shown) / 4));
+	walk->mappings = unwind_pool_get(walk->tables.pool,
+					 (uint32_t)(process->mapping_count * sizeof(*shown) / 4));
 	if (!walk->mappings)
 		return -ENOMEM;
 	shown = unwind_pool_at(walk->tables.pool, walk->mappings);

@@ -7,14 +7,14 @@
 
 int store_explain(struct store *store, const struct store_ask *ask,
 		  const struct explain_wanted *wanted,
-		  int (*take)(void *context, struct explainer *e,
+		  int (*emit)(void *context, struct explainer *e,
 			      const struct explain_answer *answer),
 		  void *context, struct fail *why)
 {
 	(void)store;
 	(void)ask;
 	(void)wanted;
-	(void)take;
+	(void)emit;
 	(void)context;
 	return fail(why, -ENOENT, NULL, "no film has the lives of threads");
 }

@@ -164,7 +164,7 @@ int store_devices(struct store *store, const struct store_ask *ask, struct devic
 
 /* Its stack has a frame without a name, and one with a hostile one. */
 int store_slice(struct store *store, const struct store_ask *ask, const struct lane_id *lane,
-		int (*take)(void *context, const struct film *film, const struct lane_slice *found),
+		int (*emit)(void *context, const struct film *film, const struct lane_slice *found),
 		void *context, struct fail *why)
 {
 	struct film_process processes[] = {{0}, {.pid = 10}};
@@ -199,5 +199,5 @@ int store_slice(struct store *store, const struct store_ask *ask, const struct l
 	(void)store;
 	if (err || lane->tid == 12)
 		return err;
-	return take(context, &film, &found);
+	return emit(context, &film, &found);
 }

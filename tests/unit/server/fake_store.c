@@ -468,8 +468,8 @@ static void set_owner(const struct store_sender *sender)
 }
 
 /* A film is what begins with an 'S'. */
-int store_take(struct store *store, const char *path, const struct store_sender *sender,
-	       bool *again, struct fail *why)
+int store_add_film(struct store *store, const char *path, const struct store_sender *sender,
+		   bool *again, struct fail *why)
 {
 	FILE *file = fopen(path, "re");
 	int first = file ? fgetc(file) : EOF;

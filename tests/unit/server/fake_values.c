@@ -4,7 +4,7 @@
 #include "store/values.h"
 
 int store_values(struct store *store, const struct store_ask *ask, struct store_sum *sum,
-		 int (*take)(void *context, const struct store_valued *one), void *context,
+		 int (*emit)(void *context, const struct store_valued *one), void *context,
 		 struct fail *why)
 {
 	struct film_process processes[] = {{.comm = ""}, {.pid = 10, .comm = fake_hostile}};
@@ -36,5 +36,5 @@ int store_values(struct store *store, const struct store_ask *ask, struct store_
 	*sum = (struct store_sum){.samples = 1, .unit = "ns"};
 	sum->from = ask->from ? ask->from : 1732199520000000000ull;
 	sum->to = sum->from + 10000;
-	return take(context, &one);
+	return emit(context, &one);
 }

@@ -193,7 +193,7 @@ static void test_takes_nothing(void **state)
 {
 	static const char *const shown[] = {NULL, "Bearer " TOKEN, "Bearer something-else"};
 	struct tokens tokens = {0};
-	struct access_rules rules = {.tokens = &tokens, .takes_nothing = true, .write_open = true};
+	struct access_rules rules = {.tokens = &tokens, .is_read_only = true, .write_open = true};
 	struct access_request request = {.is_post = true, .is_push = true};
 	struct fail why = {0};
 

@@ -70,7 +70,7 @@ static int take(const char *raw, const char *own, struct server_ask *ask, struct
 
 	*ask = (struct server_ask){0};
 	if (!err)
-		err = ask_take(url, own, NOW, ask, &why);
+		err = ask_parse(url, own, NOW, ask, &why);
 	assert_int_equal(why.err, err);
 	return err;
 }
@@ -157,7 +157,7 @@ static void test_a_comparison(void **state)
 			  "before_to=60&before_label=c=3&before_version=2&nodes=9",
 			  &url, NULL),
 		0);
-	assert_int_equal(ask_take_two(&url, "nodes", NOW, &before, &now, NULL), 0);
+	assert_int_equal(ask_parse_two(&url, "nodes", NOW, &before, &now, NULL), 0);
 	assert_string_equal(before.ask.service, "shop");
 	assert_string_equal(before.ask.version, "2");
 	assert_null(now.ask.version);

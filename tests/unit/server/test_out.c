@@ -50,8 +50,8 @@ static void unpack(const struct out *packed, const char *encoding, const char *p
 
 	assert_int_equal(body_open(&body, path, plain->bytes.count + 1000, NULL), 0);
 	for (size_t i = 0; i < packed->bytes.count; i += 1000)
-		body_take(&body, packed->bytes.at + i,
-			  packed->bytes.count - i < 1000 ? packed->bytes.count - i : 1000);
+		body_add(&body, packed->bytes.at + i,
+			 packed->bytes.count - i < 1000 ? packed->bytes.count - i : 1000);
 	assert_int_equal(body_finish(&body, encoding, NULL), 0);
 	assert_int_equal(body.count, plain->bytes.count);
 	if (path) {
@@ -102,7 +102,7 @@ static int take(const struct buf *bytes, size_t count, const char *encoding, uin
 	int err;
 
 	assert_int_equal(body_open(&body, NULL, max, NULL), 0);
-	body_take(&body, bytes->at, count);
+	body_add(&body, bytes->at, count);
 	err = body_finish(&body, encoding, &why);
 	assert_int_equal(why.err, err);
 	body_close(&body);

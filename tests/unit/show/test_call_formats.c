@@ -45,8 +45,8 @@ static void test_table(void **state)
 "  48.800 us   18.900 us           2  parse             server\n"
 "  29.900 us   29.900 us           1  read              libc\n"
 	NOTES);
-	assert_int_equal(show_take_columns(&options, "calls,min,max,percent,on-cpu,p50", NULL), 0);
-	assert_int_equal(show_take_order(&options, "calls", NULL), 0);
+	assert_int_equal(show_parse_columns(&options, "calls,min,max,percent,on-cpu,p50", NULL), 0);
+	assert_int_equal(show_parse_order(&options, "calls", NULL), 0);
 	options.limit = 2;
 	shows(film, "table", &options, HEADING
 "      CALLS         MIN         MAX  TOTAL%      ON-CPU          P50  FUNCTION          IMAGE\n"
@@ -123,7 +123,7 @@ static void test_graph(void **state)
 	struct question q = {0};
 
 	(void)state;
-	assert_int_equal(question_take(&q, QUESTION_FOCUS, "^parse$", NULL), 0);
+	assert_int_equal(question_parse(&q, QUESTION_FOCUS, "^parse$", NULL), 0);
 	shows_of(film, "graph", &q, &(struct show_options){0},
 "calls, 100.000 us on host7, 2026-01-02 03:04:05\n"
 "total:  48.800 us in 3 calls (cpu-clock, 100 Hz)\n"
@@ -157,7 +157,7 @@ static void test_sums(void **state)
 "\n"
 "bars are as measured, the tracer's own cost in them\n"
 	SUMS_NOTES);
-	assert_int_equal(show_take_columns(&options, "total,self,calls,p50", NULL), 0);
+	assert_int_equal(show_parse_columns(&options, "total,self,calls,p50", NULL), 0);
 	shows(film, "table", &options, SUMS_HEADING
 "      TOTAL        SELF       CALLS          P50  FUNCTION          IMAGE\n"
 " 299.400 us  160.000 us           1  ~299.400 us  main              server\n"
@@ -456,21 +456,21 @@ static void test_columns_and_orders(void **state)
 	struct show_options options = {0};
 
 	(void)state;
-	assert_int_equal(show_take_columns(&options, "all", NULL), 0);
+	assert_int_equal(show_parse_columns(&options, "all", NULL), 0);
 	assert_int_equal(options.column_count, SHOW_COLUMNS);
-	assert_int_equal(show_take_columns(&options, "self,p99", NULL), 0);
+	assert_int_equal(show_parse_columns(&options, "self,p99", NULL), 0);
 	assert_int_equal(options.column_count, 2);
 	assert_int_equal(options.columns[1], SHOW_P99);
-	assert_int_equal(show_take_columns(&options, "", NULL), -EINVAL);
-	assert_int_equal(show_take_columns(&options, "self,", NULL), -EINVAL);
-	assert_int_equal(show_take_columns(&options, "selfish", NULL), -EINVAL);
-	assert_int_equal(show_take_columns(&options,
-					   "p50,p50,p50,p50,p50,p50,p50,p50,p50,p50,p50,p50,p50",
-					   NULL),
+	assert_int_equal(show_parse_columns(&options, "", NULL), -EINVAL);
+	assert_int_equal(show_parse_columns(&options, "self,", NULL), -EINVAL);
+	assert_int_equal(show_parse_columns(&options, "selfish", NULL), -EINVAL);
+	assert_int_equal(show_parse_columns(&options,
+					    "p50,p50,p50,p50,p50,p50,p50,p50,p50,p50,p50,p50,p50",
+					    NULL),
 			 -EINVAL);
-	assert_int_equal(show_take_order(&options, "avg", NULL), 0);
+	assert_int_equal(show_parse_order(&options, "avg", NULL), 0);
 	assert_int_equal(options.order, FUNCTIONS_BY_AVERAGE);
-	assert_int_equal(show_take_order(&options, "p98", NULL), -EINVAL);
+	assert_int_equal(show_parse_order(&options, "p98", NULL), -EINVAL);
 }
 
 int main(void)

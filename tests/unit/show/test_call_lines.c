@@ -34,7 +34,7 @@ static void feed(struct sheet *s, struct call_line line)
 	line.tid = line.tid ? line.tid : s->tid;
 	line.comm = "server";
 	line.cpu = 3;
-	assert_int_equal(call_lines_take(s->lines, &line), 0);
+	assert_int_equal(call_lines_add(s->lines, &line), 0);
 	s->now += 1000;
 }
 

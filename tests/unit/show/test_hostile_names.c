@@ -82,7 +82,7 @@ static void test_hostile_names_of_calls(void **state)
 	char *text;
 
 	(void)state;
-	assert_int_equal(show_take_columns(&options, "all", NULL), 0);
+	assert_int_equal(show_parse_columns(&options, "all", NULL), 0);
 	for (int i = 0; i < 7; i++) {
 		text = shown(film, formats[i], &q, &options, &size);
 		assert_harmless(text, size);

@@ -21,7 +21,7 @@ struct profile {
 static struct bytes take_message(struct bytes *b)
 {
 	size_t size = bytes_varint(b);
-	const uint8_t *at = bytes_take(b, size);
+	const uint8_t *at = bytes_read(b, size);
 
 	assert_false(b->failed);
 	return (struct bytes){at, at + size, false};

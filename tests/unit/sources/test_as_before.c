@@ -56,7 +56,7 @@ static void put(struct as_before *as_before, uint32_t tid, uint64_t start, uint3
 	struct sent sent = make(tid, start, stack, first);
 	struct as_before_stack found;
 
-	assert_true(as_before_take(as_before, &sent.record, &found));
+	assert_true(as_before_resolve(as_before, &sent.record, &found));
 	assert_ptr_equal(found.record, &sent.record);
 }
 
@@ -67,7 +67,7 @@ static uint64_t get(struct as_before *as_before, uint32_t tid, uint64_t start, u
 	struct as_before_stack found;
 	const uint64_t *frames;
 
-	if (!as_before_take(as_before, &record, &found)) {
+	if (!as_before_resolve(as_before, &record, &found)) {
 		assert_int_equal(found.record->user_frames + found.record->kernel_frames, 0);
 		assert_int_equal(found.record->end, UNWIND_END_LATER);
 		assert_null(found.known);
@@ -126,7 +126,7 @@ static void leaves_a_record_without_a_number_alone(void **state)
 	struct as_before_stack found;
 
 	(void)state;
-	assert_true(as_before_take(as_before, &sent.record, &found));
+	assert_true(as_before_resolve(as_before, &sent.record, &found));
 	assert_ptr_equal(found.record, &sent.record);
 	assert_null(found.known);
 	as_before_free(as_before);
@@ -141,14 +141,14 @@ static void keeps_what_is_known_of_a_stack(void **state)
 	struct as_before_stack found;
 
 	(void)state;
-	assert_true(as_before_take(as_before, &sent.record, &found));
+	assert_true(as_before_resolve(as_before, &sent.record, &found));
 	assert_non_null(found.known);
 	assert_int_equal(found.known->film, 0);
 	found.known->stack = 77;
-	assert_true(as_before_take(as_before, &again, &found));
+	assert_true(as_before_resolve(as_before, &again, &found));
 	assert_int_equal(found.known->stack, 77);
 	/* the same number, another stack */
-	assert_true(as_before_take(as_before, &sent.record, &found));
+	assert_true(as_before_resolve(as_before, &sent.record, &found));
 	assert_int_equal(found.known->stack, 0);
 	as_before_free(as_before);
 }
@@ -183,15 +183,15 @@ static void counts_where_a_walk_differs(void **state)
 	(void)state;
 	put(as_before, 1, 10, 4, 100);
 	walked.record.as_before = 1;
-	assert_true(as_before_take(as_before, &walked.record, &found));
+	assert_true(as_before_resolve(as_before, &walked.record, &found));
 	assert_int_equal(as_before_counts(as_before).checked, 1);
 	assert_int_equal(as_before_counts(as_before).differ, 0);
 	walked.frames[2]++;
-	assert_true(as_before_take(as_before, &walked.record, &found));
+	assert_true(as_before_resolve(as_before, &walked.record, &found));
 	walked = make(1, 10, 4, 100);
 	walked.record.as_before = 1;
 	walked.record.kernel_frames = 0;
-	assert_true(as_before_take(as_before, &walked.record, &found));
+	assert_true(as_before_resolve(as_before, &walked.record, &found));
 	assert_int_equal(as_before_counts(as_before).checked, 3);
 	assert_int_equal(as_before_counts(as_before).differ, 2);
 	as_before_free(as_before);

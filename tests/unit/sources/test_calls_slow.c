@@ -29,7 +29,7 @@ static void give(struct calls_slow *slow, uint32_t track, char name, uint16_t de
 {
 	struct film_call call = {.frame = (uint32_t)name, .depth = depth, .duration = duration};
 
-	calls_slow_take(slow, track, &call);
+	calls_slow_add(slow, track, &call);
 }
 
 static void keeps_slow_trees_only(void **state)

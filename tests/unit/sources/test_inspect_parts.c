@@ -131,7 +131,7 @@ static void put_item(struct record *r, uint16_t step, enum inspect_status status
 static void decode(const struct world *w, const struct record *r, const struct inspect_part *part,
 		   struct shown_tree *tree)
 {
-	const struct inspect_taken taken = {
+	const struct inspect_contents taken = {
 		.values = &w->values,
 		.plan = &w->plan,
 		.limits = &w->builder.limits,

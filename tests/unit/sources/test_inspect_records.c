@@ -77,7 +77,7 @@ static void take(struct world *w, uint32_t plan, uint64_t time, uint64_t start)
 			    .start = start,
 			    .plan = plan}};
 
-	inspect_take(&w->inspect, &one.record);
+	inspect_handle(&w->inspect, &one.record);
 }
 
 static void check(const struct world *w, size_t n, uint64_t time, bool has_end, uint64_t latency)

@@ -142,12 +142,12 @@ static void test_functions_that_return_alike_share_a_plan(void **state)
 	assert_int_equal(w.inspect.plans.at[1].needs_result_at, 1);
 	assert_int_equal(w.inspect.plans.at[1].steps, 1);
 	assert_int_equal(w.inspect.kept.at[0].results, w.inspect.kept.at[1].results);
-	assert_true(inspect_takes_results(&w.inspect, 3));
+	assert_true(inspect_wants_results(&w.inspect, 3));
 	assert_false(inspect_has(&w.inspect, 0));
 	assert_true(inspect_has(&w.inspect, 1));
 	/* one that was not kept, and numbers that there are none of */
-	assert_false(inspect_takes_results(&w.inspect, 2));
-	assert_false(inspect_takes_results(&w.inspect, 4));
+	assert_false(inspect_wants_results(&w.inspect, 2));
+	assert_false(inspect_wants_results(&w.inspect, 4));
 	assert_false(inspect_has(&w.inspect, UINT32_MAX));
 	free_world(&w);
 }
@@ -170,7 +170,7 @@ static void test_no_plan_where_no_return_is_seen_or_no_place_is_known(void **sta
 	keep(&w, &f, true);
 	assert_int_equal(w.inspect.plans.count, 0);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_false(inspect_takes_results(&w.inspect, i));
+		assert_false(inspect_wants_results(&w.inspect, i));
 	/* that its result is not known is said of each call */
 	assert_false(w.inspect.kept.at[0].only_said);
 	assert_true(w.inspect.kept.at[1].only_said);
@@ -191,7 +191,7 @@ static void test_too_many_plans_are_counted(void **state)
 	f = function(&w, 0, &number, 1);
 	keep(&w, &f, true);
 	assert_int_equal(w.inspect.statistics.without, 1);
-	assert_false(inspect_takes_results(&w.inspect, 0));
+	assert_false(inspect_wants_results(&w.inspect, 0));
 	/* nor is there one for its arguments */
 	assert_false(inspect_is_worth(&w.inspect, &f));
 	assert_int_equal(w.inspect.statistics.without, 2);

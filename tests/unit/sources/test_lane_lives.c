@@ -95,7 +95,7 @@ static void give(struct lane_lives *lives, uint64_t number, uint64_t since, uint
 		.flags = (uint8_t)(LANE_TURN | flags),
 	};
 
-	lane_lives_take(lives, PID, &turn, in, &also);
+	lane_lives_add(lives, PID, &turn, in, &also);
 }
 
 static void test_a_life(void **state)
@@ -188,7 +188,7 @@ static void test_wakers(void **state)
 
 	(void)state;
 	/* the one that made it has told of nothing yet */
-	lane_lives_take(lives, PID, &turn, 2010, &nothing);
+	lane_lives_add(lives, PID, &turn, 2010, &nothing);
 	assert_int_equal(told.last.waker, 9);
 	assert_int_equal(told.last.context, FILM_WAIT_BY_THREAD);
 	give(lives, 9, 500, 2100, 2100, 2100, LANE_BEFORE | LANE_ENDS);
@@ -227,7 +227,7 @@ static void test_one_that_ended_has_made_another_one_ready(void **state)
 	give(lives, 5, 0, 2000, 2000, 2010, LANE_BEGINS | LANE_GAVE_WAY);
 	give(lives, 5, 2010, 2050, 2050, 2050, LANE_ENDS);
 	assert_int_equal(told.rows, 1);
-	lane_lives_take(lives, PID, &turn, 2060, &nothing);
+	lane_lives_add(lives, PID, &turn, 2060, &nothing);
 	assert_int_equal(told.last.waker, 5);
 	/* it is the one of before, and no other one of its number */
 	assert_int_equal(told.rows, 2);
@@ -263,7 +263,7 @@ static void test_tasks_are_woken_by_threads(void **state)
 	told = (struct told){0};
 	assert_non_null(lives);
 	/* one that was run as it was made, and then awaits something */
-	lane_lives_take(lives, PID, &turn, 2025, &(struct lane_also){.reason = 2});
+	lane_lives_add(lives, PID, &turn, 2025, &(struct lane_also){.reason = 2});
 	assert_int_equal(told.last.state, FILM_WAIT_GOROUTINE);
 	assert_int_equal(told.last.waker, 1008);
 	/* a task counts more than the thread that ran it */
@@ -272,7 +272,7 @@ static void test_tasks_are_woken_by_threads(void **state)
 	turn.out = 2030;
 	turn.woken = 2040;
 	turn.flags = LANE_TURN;
-	lane_lives_take(lives, PID, &turn, 2045, &(struct lane_also){.reason = 2});
+	lane_lives_add(lives, PID, &turn, 2045, &(struct lane_also){.reason = 2});
 	assert_int_equal(told.last.waker, 6);
 	assert_string_equal(told.words, "g5 ran 10 waited 10 ready 5 by 1008 begins 2000; "
 					"g5 ran 5 waited 10 ready 5 by 6; ");

@@ -141,7 +141,7 @@ static void give(struct lives *lives, const struct event *e)
 			},
 	};
 
-	lives_take(lives, &event);
+	lives_handle(lives, &event);
 }
 
 #define GIVE(lives, ...) give(lives, &(struct event){__VA_ARGS__})
@@ -225,14 +225,14 @@ static void test_what_was_ready(void **state)
 	meet(lives, 1, -500);
 	GIVE(lives, .time = 100, .prev = 1, READS, .prev_count = 7, .flags = THREADS_NEW_OBJECT,
 	     .object = 3);
-	lives_take(lives, &waking);
+	lives_handle(lives, &waking);
 	GIVE(lives, .time = 110, .next = 1, .next_count = 7);
 	GIVE(lives, .time = 120, .prev = 1, READS, .prev_count = 8);
 	GIVE(lives, .time = 130, .next = 1, .next_count = 8);
 	/* one of several descriptors: they have no object */
 	GIVE(lives, .time = 140, .prev = 1, SLEEPS, .prev_count = 9);
 	waking.time = BEGIN + 145;
-	lives_take(lives, &waking);
+	lives_handle(lives, &waking);
 	GIVE(lives, .time = 150, .next = 1, .next_count = 9);
 	check(lives, "1: ran 100 waited 10 object 503 ready-object 504 S before; "
 		     "1: ran 10 waited 10 object 503 S; "
@@ -450,7 +450,7 @@ static void test_woken_before_cut(void **state)
 	(void)state;
 	meet(lives, 1, -500);
 	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
-	lives_take(lives, &waking);
+	lives_handle(lives, &waking);
 	lives_cut(lives, BEGIN + 200, 0);
 	lives_turn(lives);
 	GIVE(lives, .time = 230, .next = 1, .ready = 80, .next_count = 7);
@@ -471,7 +471,7 @@ static void test_ready_while_cut(void **state)
 	meet(lives, 1, -500);
 	meet(lives, 2, -500);
 	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
-	lives_take(lives, &waking);
+	lives_handle(lives, &waking);
 	lifetimes_cut_known(lives, BEGIN + 200, 0);
 	lifetimes_cut_known(lives, BEGIN + 210, 0);
 	GIVE(lives, .time = 230, .next = 1, .waker = 2, .ready = 80, .next_count = 7,
@@ -490,7 +490,7 @@ static void test_ready_for_too_long(void **state)
 	(void)state;
 	meet(lives, 1, -500);
 	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
-	lives_take(lives, &waking);
+	lives_handle(lives, &waking);
 	lifetimes_cut_known(lives, BEGIN + 100 + LIVES_WOKEN_MAX_NS, 0);
 	assert_int_equal(told.life[1], 100);
 	lifetimes_cut_known(lives, BEGIN + 101 + LIVES_WOKEN_MAX_NS, 0);

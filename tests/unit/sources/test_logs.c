@@ -50,7 +50,7 @@ static void write_part(struct logs_lines *lines, uint8_t kind, uint32_t tid, uin
 	record->copied = (uint32_t)bytes;
 	record->is_last = is_last;
 	memcpy(record + 1, text, bytes);
-	logs_lines_take(lines, record);
+	logs_lines_add(lines, record);
 	free(record);
 }
 

@@ -60,7 +60,7 @@ static void reads_cpus(void **state)
 	const struct machine_to to = {take, &taken};
 
 	(void)state;
-	machine_take_stat(text, 10 * MS, &to);
+	machine_parse_stat(text, 10 * MS, &to);
 	assert_int_equal(taken.all.count, 8);
 	assert_int_equal(value_of(&taken, FILM_GAUGE_CPU_USER, "").value, 120 * MS);
 	assert_int_equal(value_of(&taken, FILM_GAUGE_CPU_SYSTEM, "").value, 300 * MS);
@@ -84,7 +84,7 @@ static void reads_disks(void **state)
 	struct machine_value value;
 
 	(void)state;
-	machine_take_diskstats(text, is_any_disk, &to);
+	machine_parse_diskstats(text, is_any_disk, &to);
 	assert_int_equal(taken.all.count, 4);
 	value = value_of(&taken, FILM_GAUGE_DISK_READ, "vda");
 	assert_int_equal(value.value, 2000 * 512);
@@ -111,8 +111,8 @@ static void reads_the_network(void **state)
 	struct machine_value value;
 
 	(void)state;
-	machine_take_interfaces(devices, &to);
-	machine_take_snmp(snmp, &to);
+	machine_parse_interfaces(devices, &to);
+	machine_parse_snmp(snmp, &to);
 	assert_int_equal(taken.all.count, 5);
 	value = value_of(&taken, FILM_GAUGE_NET_RECEIVED, "eth0:1");
 	assert_int_equal(value.value, 5000);
@@ -191,11 +191,11 @@ static void reads_memory_and_pressure(void **state)
 	const struct machine_to to = {take, &taken};
 
 	(void)state;
-	machine_take_meminfo(memory, &to);
-	machine_take_vmstat(vmstat, 4096, &to);
-	machine_take_pressure(pressure, FILM_GAUGE_PRESSURE_DISK, FILM_GAUGE_PRESSURE_DISK_ALL,
-			      &to);
-	machine_take_pressure(cpu, FILM_GAUGE_PRESSURE_CPU, FILM_GAUGE_NOTE, &to);
+	machine_parse_meminfo(memory, &to);
+	machine_parse_vmstat(vmstat, 4096, &to);
+	machine_parse_pressure(pressure, FILM_GAUGE_PRESSURE_DISK, FILM_GAUGE_PRESSURE_DISK_ALL,
+			       &to);
+	machine_parse_pressure(cpu, FILM_GAUGE_PRESSURE_CPU, FILM_GAUGE_NOTE, &to);
 	assert_int_equal(taken.all.count, 11);
 	assert_int_equal(value_of(&taken, FILM_GAUGE_MEMORY_FREE, "").value, 300 * 1024);
 	assert_int_equal(value_of(&taken, FILM_GAUGE_MEMORY_AVAILABLE, "").value, 500 * 1024);
@@ -228,25 +228,25 @@ static void takes_no_nonsense(void **state)
 
 			switch (file) {
 			case 0:
-				machine_take_stat(text, 1, &to);
+				machine_parse_stat(text, 1, &to);
 				break;
 			case 1:
-				machine_take_diskstats(text, is_any_disk, &to);
+				machine_parse_diskstats(text, is_any_disk, &to);
 				break;
 			case 2:
-				machine_take_interfaces(text, &to);
+				machine_parse_interfaces(text, &to);
 				break;
 			case 3:
-				machine_take_snmp(text, &to);
+				machine_parse_snmp(text, &to);
 				break;
 			case 4:
-				machine_take_meminfo(text, &to);
+				machine_parse_meminfo(text, &to);
 				break;
 			case 5:
-				machine_take_vmstat(text, 1, &to);
+				machine_parse_vmstat(text, 1, &to);
 				break;
 			default:
-				machine_take_pressure(text, 1, 2, &to);
+				machine_parse_pressure(text, 1, 2, &to);
 			}
 			free(text);
 		}
@@ -280,7 +280,7 @@ static void give(struct machine_series *series, uint64_t now, const struct machi
 {
 	machine_series_begin(series, now);
 	for (size_t i = 0; i < count; i++)
-		machine_series_take(series, &values[i]);
+		machine_series_add(series, &values[i]);
 	machine_series_end(series);
 }
 
@@ -386,7 +386,7 @@ static void refuses_too_many(void **state)
 		const struct machine_value value = {.kind = FILM_GAUGE_DISK_READ, .object = name};
 
 		snprintf(name, sizeof(name), "disk%d", i);
-		machine_series_take(series, &value);
+		machine_series_add(series, &value);
 	}
 	machine_series_end(series);
 	assert_int_equal(machine_series_refused(series), 5000 - 4096);

@@ -131,7 +131,7 @@ static void a_time_has_one_state(void **state)
 	begin(&scene);
 	mem_live_add(scene.live, &scene.half);
 	mem_live_tick(scene.live, scene.writer, scene.event, 6000000000);
-	mem_live_tell(scene.live, scene.writer, scene.event, 6000000000);
+	mem_live_report(scene.live, scene.writer, scene.event, 6000000000);
 	end(&scene, add_up, &sum);
 	assert_int_equal(sum, 100);
 }
@@ -167,7 +167,7 @@ static void a_beginning_has_nothing(void **state)
 	mem_live_began(scene.live, scene.writer, scene.event, 7, 1, 4000000000);
 	mem_live_began(scene.live, scene.writer, scene.event, 7, 1, 5000000000);
 	mem_live_add(scene.live, &scene.half);
-	mem_live_tell(scene.live, scene.writer, scene.event, 6000000000);
+	mem_live_report(scene.live, scene.writer, scene.event, 6000000000);
 	mem_live_ended(scene.live, scene.writer, scene.event, 7, 6100000000);
 	mem_live_began(scene.live, scene.writer, scene.event, 7, 1, 6200000000);
 	end(&scene, take_rows, &rows);
@@ -190,14 +190,14 @@ static void a_later_state_is_of_a_later_time(void **state)
 	other.place = (struct samples_place){1, scene.half.place.stack};
 	mem_live_add(scene.live, &scene.half);
 	mem_live_tick(scene.live, scene.writer, scene.event, 6000000000);
-	mem_live_tell(scene.live, scene.writer, scene.event, 5500000000);
+	mem_live_report(scene.live, scene.writer, scene.event, 5500000000);
 	mem_live_add(scene.live, &other);
-	mem_live_tell(scene.live, scene.writer, scene.event, 5600000000);
-	mem_live_tell(scene.live, scene.writer, scene.event, 5600000000);
+	mem_live_report(scene.live, scene.writer, scene.event, 5600000000);
+	mem_live_report(scene.live, scene.writer, scene.event, 5600000000);
 	assert_true(mem_live_remove(scene.live, 7, 0x1000));
-	mem_live_tell(scene.live, scene.writer, scene.event, 5700000000);
-	mem_live_tell(scene.live, scene.writer, scene.event, 6500000000);
-	mem_live_tell(scene.live, scene.writer, scene.event, 5700000000);
+	mem_live_report(scene.live, scene.writer, scene.event, 5700000000);
+	mem_live_report(scene.live, scene.writer, scene.event, 6500000000);
+	mem_live_report(scene.live, scene.writer, scene.event, 5700000000);
 	mem_live_ended(scene.live, scene.writer, scene.event, 7, 5800000000);
 	end(&scene, take_rows, &rows);
 	assert_int_equal(rows.count, 5);

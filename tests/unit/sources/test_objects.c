@@ -9,7 +9,7 @@
 
 #include "sources/sched/objects.h"
 
-static const char *words_of(const struct object_told *told, size_t size)
+static const char *words_of(const struct object_report *told, size_t size)
 {
 	static char text[4096];
 	struct buf words = {0};
@@ -21,12 +21,12 @@ static const char *words_of(const struct object_told *told, size_t size)
 	return text;
 }
 
-#define WORDS(...)  words_of(&(struct object_told){__VA_ARGS__}, sizeof(struct object_told))
+#define WORDS(...)  words_of(&(struct object_report){__VA_ARGS__}, sizeof(struct object_report))
 #define NAMES(s, n) .text = s, .bytes = sizeof(s), .names = n
 
 static void test_paths(void **state)
 {
-	const struct object_told path = {.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 2)};
+	const struct object_report path = {.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 2)};
 
 	(void)state;
 	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 2)),
@@ -45,8 +45,8 @@ static void test_paths(void **state)
 	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 3)), "");
 	assert_string_equal(
 		WORDS(.descriptor = OFF_CPU_FD_FILE, .text = "wal", .bytes = 3, .names = 1), "");
-	assert_string_equal(words_of(&path, offsetof(struct object_told, text) + 9), "/data/wal");
-	assert_string_equal(words_of(&path, offsetof(struct object_told, text) + 8), "");
+	assert_string_equal(words_of(&path, offsetof(struct object_report, text) + 9), "/data/wal");
+	assert_string_equal(words_of(&path, offsetof(struct object_report, text) + 8), "");
 	assert_string_equal(words_of(&path, 8), "");
 }
 
@@ -148,22 +148,22 @@ static uint32_t row_of(void *context, const char *words, const char *disk)
 static void test_rows(void **state)
 {
 	struct objects *objects = objects_new(&(struct objects_to){row_of, NULL});
-	struct object_told told = {.descriptor = OFF_CPU_FD_EPOLL, .number = 7};
+	struct object_report told = {.descriptor = OFF_CPU_FD_EPOLL, .number = 7};
 
 	(void)state;
 	assert_non_null(objects);
-	objects_take(objects, &told, sizeof(told));
+	objects_add(objects, &told, sizeof(told));
 	assert_int_equal(objects_row(objects, 8), 0);
 	assert_int_equal(objects_row(objects, 7), 1);
 	assert_int_equal(objects_row(objects, 7), 1);
 	objects_turn(objects);
 	assert_int_equal(objects_row(objects, 7), 2);
 	told.number += 2u << OBJECT_AGE_BITS;
-	objects_take(objects, &told, sizeof(told));
+	objects_add(objects, &told, sizeof(told));
 	assert_int_equal(objects_row(objects, 7), 0);
 	assert_int_equal(objects_row(objects, told.number), 3);
 	assert_int_equal(objects_lost(objects), 0);
-	objects_take(objects, &told, 4);
+	objects_add(objects, &told, 4);
 	assert_int_equal(objects_lost(objects), 1);
 	objects_free(objects);
 }

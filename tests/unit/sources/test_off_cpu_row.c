@@ -14,13 +14,13 @@ static struct told told_of(uint64_t out, uint64_t woken, uint64_t in, uint8_t te
 {
 	return (struct told){
 		.record = {.head.size = sizeof(struct told), .user_frames = 2, .kernel_frames = 1},
-		.wait = {.out = out, .woken = woken, .in = in, .tells = tells},
+		.wait = {.out = out, .woken = woken, .in = in, .reports = tells},
 	};
 }
 
 static void test_a_wait(void **state)
 {
-	struct told told = told_of(10, 20, 20, OFF_CPU_TELLS_WAIT | OFF_CPU_TELLS_READY);
+	struct told told = told_of(10, 20, 20, OFF_CPU_REPORTS_WAIT | OFF_CPU_REPORTS_READY);
 
 	(void)state;
 	assert_ptr_equal(off_cpu_wait_of(&told.record), &told.wait);
@@ -36,14 +36,14 @@ static void test_a_wait(void **state)
 /* Its length would be all of 64 bits, and it has a row for each second. */
 static void test_times_out_of_order(void **state)
 {
-	struct told told = told_of(21, 21, 20, OFF_CPU_TELLS_READY);
+	struct told told = told_of(21, 21, 20, OFF_CPU_REPORTS_READY);
 
 	(void)state;
 	assert_null(off_cpu_wait_of(&told.record));
-	told = told_of(21, 20, 22, OFF_CPU_TELLS_WAIT);
+	told = told_of(21, 20, 22, OFF_CPU_REPORTS_WAIT);
 	assert_null(off_cpu_wait_of(&told.record));
 	/* what is not told is not looked at */
-	told = told_of(21, 21, 20, OFF_CPU_TELLS_WAIT);
+	told = told_of(21, 21, 20, OFF_CPU_REPORTS_WAIT);
 	assert_non_null(off_cpu_wait_of(&told.record));
 }
 

@@ -42,7 +42,7 @@ static void test_checked(void **state)
 	/* later ones need no check */
 	assert_false(requests_early_keep(early, 1, LATE, &given));
 	requests_early_answered(early, 1, FIRST + 9);
-	requests_early_give_all(early);
+	requests_early_flush(early);
 	assert_int_equal(given.wrong, 1);
 	assert_int_equal(given.right, 1);
 	assert_int_equal(requests_early_unchecked(early), 0);
@@ -76,7 +76,7 @@ static void test_too_many_threads(void **state)
 		requests_early_answered(early, thread, FIRST + 9);
 	assert_true(requests_early_keep(early, 1, FIRST, &given));
 	assert_true(requests_early_keep(early, MOST + 1, FIRST, &given));
-	requests_early_give_all(early);
+	requests_early_flush(early);
 	assert_int_equal(given.wrong, 1);
 	assert_int_equal(given.right, 1);
 	assert_int_equal(requests_early_unchecked(early), 1);

@@ -111,7 +111,7 @@ static void test_what_disagrees_is_not_known(void **state)
 	assert_false(made(loops, 8, 1, 51));
 	answered(loops, 9, 20);
 	answered(loops, 9, 50);
-	requests_loops_give_all(loops);
+	requests_loops_flush(loops);
 	assert_int_equal(given.count, 2);
 	assert_int_equal(given.served[0], 0);
 	assert_int_equal(given.served[1], 0);
@@ -122,7 +122,7 @@ static void test_what_disagrees_is_not_known(void **state)
 	got(loops, 11, 61);
 	answered(loops, 11, 70);
 	answered(loops, 11, 60);
-	requests_loops_give_all(loops);
+	requests_loops_flush(loops);
 	assert_int_equal(given.count, 1);
 	assert_int_equal(given.served[0], 0);
 	requests_loops_free(loops);
@@ -140,7 +140,7 @@ static void test_one_after_the_other(void **state)
 	assert_true(made(loops, 2, 1, 12));
 	got(loops, 3, 12);
 	answered(loops, 3, 10);
-	requests_loops_give_all(loops);
+	requests_loops_flush(loops);
 	assert_int_equal(given.count, 2);
 	assert_int_equal(given.served[0], 10);
 	assert_int_equal(given.served[1], 10);
@@ -166,7 +166,7 @@ static void test_a_connection_is_opened_for_one(void **state)
 	assert_true(made(loops, 4, 5, 31));
 	got(loops, 5, 31);
 	answered(loops, 5, 30);
-	requests_loops_give_all(loops);
+	requests_loops_flush(loops);
 	assert_int_equal(given.count, 2);
 	assert_int_equal(given.served[0], 10);
 	assert_int_equal(given.served[1], 30);
@@ -190,7 +190,7 @@ static void test_a_loop_that_rarely_tells_is_not_believed(void **state)
 		at += i % 4 != 0;
 		answered(loops, at++, served);
 	}
-	requests_loops_give_all(loops);
+	requests_loops_flush(loops);
 	assert_int_equal(given.count, 40);
 	for (unsigned int i = 0; i < given.count; i++)
 		assert_int_equal(given.served[i], 0);

@@ -91,7 +91,7 @@ static void mark(struct seen *seen, uint64_t time, uint32_t tid, const char *tex
 {
 	struct requests_record *record = record_of(seen, time, tid, text);
 
-	requests_marker_take(seen->marker, record);
+	requests_marker_handle(seen->marker, record);
 	free(record);
 }
 
@@ -107,7 +107,7 @@ static void call(struct seen *seen, uint64_t time, uint32_t tid, uint64_t connec
 	record->flags = flags;
 	record->offset = *moved;
 	*moved += record->length;
-	requests_track_take(seen->track, record);
+	requests_track_handle(seen->track, record);
 	free(record);
 }
 
@@ -259,12 +259,12 @@ static void test_records(void **state)
 
 	(void)state;
 	record->length++;
-	requests_marker_take(seen->marker, record);
+	requests_marker_handle(seen->marker, record);
 	record->head.size--;
-	requests_marker_take(seen->marker, record);
+	requests_marker_handle(seen->marker, record);
 	record->head.size++;
 	record->flags = REQUESTS_UNREAD;
-	requests_marker_take(seen->marker, record);
+	requests_marker_handle(seen->marker, record);
 	free(record);
 	assert_int_equal(requests_marker_counts(seen->marker).cut, 1);
 	assert_int_equal(requests_marker_counts(seen->marker).strange, 1);

@@ -12,7 +12,7 @@ static void tell(struct requests_names *names, uint64_t hash, const char *name, 
 		.head.size = sizeof(record), .hash = hash, .size = size};
 
 	memcpy(record.name, name, size < sizeof(record.name) ? size : sizeof(record.name));
-	requests_names_take(names, &record);
+	requests_names_add(names, &record);
 }
 
 static void test_names(void **state)

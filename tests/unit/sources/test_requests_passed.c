@@ -207,7 +207,7 @@ static void test_one_that_comes_late(void **state)
 	for (unsigned int i = 0; i < 10; i++)
 		requests_passed_tick(passed);
 	assert_true(requests_passed_over(passed, 11, kept));
-	requests_passed_give_all(passed);
+	requests_passed_flush(passed);
 	assert_int_equal(given.count, 1);
 	assert_int_equal(given.served[0], 10);
 	requests_passed_free(passed);

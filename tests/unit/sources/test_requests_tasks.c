@@ -164,7 +164,7 @@ static void test_workers(void **state)
 		answered(tasks, 1, 1 + 100 * i, time - 20, time + 20);
 		answered(tasks, 1, 2 + 100 * i, time - 10, time + 30);
 	}
-	requests_tasks_give_all(tasks);
+	requests_tasks_flush(tasks);
 	assert_int_equal(given.count, 60);
 	for (unsigned int i = 0; i < given.count; i++)
 		assert_int_equal(given.parent[i], 0);

@@ -73,7 +73,7 @@ static void call_of(struct requests_track *track, struct seen *seen, uint64_t ti
 	record->flags = flags;
 	record->protocol = seen->protocol ? seen->protocol : REQUESTS_HTTP;
 	memcpy(record + 1, data, size);
-	requests_track_take(track, record);
+	requests_track_handle(track, record);
 	*moved += size;
 	free(record);
 }

@@ -17,7 +17,7 @@ static void give(struct task_names *names, uint64_t number, uint32_t counted, co
 	/* as it is read: cut, and then without a zero byte */
 	memcpy(named.name, name, strnlen(name, sizeof(named.name)));
 	memcpy(named.qualified, qualified, strnlen(qualified, sizeof(named.qualified)));
-	task_names_take(names, &named);
+	task_names_add(names, &named);
 }
 
 static const char *get(const struct task_names *names, uint64_t number)

@@ -32,7 +32,7 @@ static uint64_t take(struct waiting *waiting, uint32_t pid, uint64_t key)
 {
 	struct waiting_half half;
 
-	if (!waiting_take(waiting, pid, key, &half))
+	if (!waiting_pop(waiting, pid, key, &half))
 		return 0;
 	assert_int_equal(half.pid, pid);
 	assert_int_equal(half.key, key);

@@ -114,7 +114,7 @@ int send_film(struct store *store, const char *host, const char *agent, uint64_t
 
 	snprintf(path, sizeof(path), "%s/sent.film", spool);
 	make_film(path, begin, NULL);
-	err = store_take(store, path, &sender, again, &why);
+	err = store_add_film(store, path, &sender, again, &why);
 	assert_int_equal(why.err, err);
 	/* it went in, or it is of no use */
 	if (!err)

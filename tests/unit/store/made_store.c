@@ -58,11 +58,11 @@ uint32_t store_count_later(struct store *store, const char *host, uint64_t from,
 }
 
 int store_each_growing(struct store *store, uint64_t before,
-		       int (*take)(void *context, const struct store_growing *film), void *context)
+		       int (*emit)(void *context, const struct store_growing *film), void *context)
 {
 	(void)store;
 	(void)before;
-	(void)take;
+	(void)emit;
 	(void)context;
 	return 0;
 }
@@ -98,12 +98,12 @@ int store_fetched_path(const struct store *store, const char *name, char *to, si
 }
 
 int store_each_mark(struct store *store, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct store_mark *mark), void *context)
+		    int (*emit)(void *context, const struct store_mark *mark), void *context)
 {
 	(void)store;
 	(void)from;
 	(void)to;
-	(void)take;
+	(void)emit;
 	(void)context;
 	return 0;
 }

@@ -224,7 +224,7 @@ static void send_agent_film(struct run *r)
 		r->most[1][i - r->begin] = r->least[1][i - r->begin] = sum;
 	}
 	check(r, !film_close(w, r->now * SECOND, NULL), "the agent's film cannot be closed");
-	check(r, !store_take(r->store, path, &sender, &again, NULL) && !again,
+	check(r, !store_add_film(r->store, path, &sender, &again, NULL) && !again,
 	      "the agent's film is not taken");
 }
 

@@ -123,7 +123,7 @@ static void test_films_of_a_later_version(void **state)
 	struct store_options options = {.path = store_path,
 					.bytes_max = 1,
 					.age_max = 1,
-					.tell = keep_words,
+					.log = keep_words,
 					.context = words};
 	struct store *store = open_store(0, 0);
 	struct store_status status;
@@ -401,7 +401,7 @@ static void test_full_disk(void **state)
 		;
 	close(fd);
 	/* no part may be known afterwards, if it was not taken */
-	err = store_take(store, path, &sender, &again, &why);
+	err = store_add_film(store, path, &sender, &again, &why);
 	assert_true(!err || err == -ENOSPC);
 	taken = err ? 3 : 4;
 	store_free(store);
@@ -457,7 +457,7 @@ static int take_sums(struct store *store, const char *path, uint64_t number)
 	struct store_sender sender = {"web7", "a", number};
 	struct fail why = {0};
 	bool again;
-	int err = store_take(store, path, &sender, &again, &why);
+	int err = store_add_film(store, path, &sender, &again, &why);
 
 	assert_int_equal(why.err, err);
 	assert_int_equal(access(path, F_OK), -1);

@@ -57,7 +57,7 @@ static struct film_bytes make_set(uint64_t second, unsigned int seconds, const c
 		assert_int_equal(film_commit(w, turn.end, true, NULL), 0);
 		assert_true(film_size(w) > 0);
 	}
-	assert_int_equal(film_close_taking(w, turn.end, &bytes, NULL), 0);
+	assert_int_equal(film_close_in_memory(w, turn.end, &bytes, NULL), 0);
 	assert_true(bytes.size > 1024);
 	return bytes;
 }

@@ -73,7 +73,7 @@ static void test_kept(void **state)
 {
 	char words[512] = "";
 	const struct store_options options = {
-		.path = store_path, .tell = keep_words, .context = words};
+		.path = store_path, .log = keep_words, .context = words};
 	struct store *store = open_store(0, 0);
 
 	(void)state;

@@ -26,7 +26,7 @@ static void test_films_become_few(void **state)
 	send_some(store, "b", 2, BEGIN + 500);
 	snprintf(path, sizeof(path), "%s/sent.film", root);
 	make_film(path, BEGIN + 600, "env=test");
-	assert_int_equal(store_take(store, path, &sender, &again, &why), 0);
+	assert_int_equal(store_add_film(store, path, &sender, &again, &why), 0);
 	tick(store, BEGIN + 700);
 	assert_int_equal(look().films, 4);
 	assert_int_equal(look().parts, 3);
@@ -73,7 +73,7 @@ static void test_large_films_stay_apart(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		make_film_of(path, BEGIN + 100 * (i + 1), NULL, stacks[i]);
 		sender.number = i + 1;
-		assert_int_equal(store_take(store, path, &sender, &again, &why), 0);
+		assert_int_equal(store_add_film(store, path, &sender, &again, &why), 0);
 	}
 	store_free(store);
 	store = open_store(0, 0);

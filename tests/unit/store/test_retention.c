@@ -95,7 +95,7 @@ static void send_of(struct store *store, const char *host, uint64_t owner, unsig
 
 		snprintf(path, sizeof(path), "%s/one.film", root);
 		make_film(path, BEGIN + i * 3600, NULL);
-		assert_int_equal(store_take(store, path, &sender, &again, NULL), 0);
+		assert_int_equal(store_add_film(store, path, &sender, &again, NULL), 0);
 	}
 }
 
@@ -189,7 +189,7 @@ static void test_names_go_with_films(void **state)
 	(void)state;
 	snprintf(path, sizeof(path), "%s/large.film", root);
 	make_large(path, BEGIN, INDEX_CLEAN_PATHS + 100);
-	assert_int_equal(store_take(store, path, &sender, &again, NULL), 0);
+	assert_int_equal(store_add_film(store, path, &sender, &again, NULL), 0);
 	assert_int_equal(send_film(store, "web7", "a", 1, BEGIN + 5 * 3600, &again), 0);
 	tick(store, BEGIN + 3600);
 	assert_true(function_count(store) > INDEX_CLEAN_PATHS);

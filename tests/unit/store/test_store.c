@@ -109,7 +109,7 @@ static void test_what_is_not_taken(void **state)
 	file = fopen(path, "w");
 	fputs("no film", file);
 	fclose(file);
-	assert_int_equal(store_take(store, path, &sender, &again, &why), -EBADMSG);
+	assert_int_equal(store_add_film(store, path, &sender, &again, &why), -EBADMSG);
 	assert_int_equal(access(path, F_OK), -1);
 	/* its catalogue is sound, and a block is not */
 	make_film(path, BEGIN, NULL);
@@ -120,7 +120,7 @@ static void test_what_is_not_taken(void **state)
 		sqlite3_exec(db, "UPDATE block SET total = total + 1", NULL, NULL, NULL);
 		sqlite3_close(db);
 	}
-	assert_int_equal(store_take(store, path, &sender, &again, &why), -EBADMSG);
+	assert_int_equal(store_add_film(store, path, &sender, &again, &why), -EBADMSG);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(look().films, 0);
 	store_free(store);

@@ -58,15 +58,15 @@ static void test_limits(void **state)
 	uint64_t chunks, used;
 
 	(void)state;
-	assert_int_equal(unwind_pool_take(pool, 0), 0);
-	assert_int_equal(unwind_pool_take(pool, UNWIND_CHUNK_WORDS + 1), 0);
-	assert_int_equal(unwind_pool_take(pool, UINT32_MAX), 0);
-	a = unwind_pool_take(pool, 1);
+	assert_int_equal(unwind_pool_get(pool, 0), 0);
+	assert_int_equal(unwind_pool_get(pool, UNWIND_CHUNK_WORDS + 1), 0);
+	assert_int_equal(unwind_pool_get(pool, UINT32_MAX), 0);
+	a = unwind_pool_get(pool, 1);
 	assert_int_not_equal(a, 0);
 	/* a whole chunk does not fit into the first one, where reference 0 is kept back */
-	b = unwind_pool_take(pool, UNWIND_CHUNK_WORDS);
+	b = unwind_pool_get(pool, UNWIND_CHUNK_WORDS);
 	assert_int_equal(b, 1u << UNWIND_CHUNK_SHIFT);
-	assert_int_equal(unwind_pool_take(pool, UNWIND_CHUNK_WORDS), 0);
+	assert_int_equal(unwind_pool_get(pool, UNWIND_CHUNK_WORDS), 0);
 	unwind_pool_usage(pool, &chunks, &used);
 	assert_int_equal(chunks, 2 * MIB);
 	assert_int_equal(used, MIB + 8);
@@ -86,13 +86,13 @@ static void test_settle(void **state)
 	uint64_t chunks, used;
 
 	(void)state;
-	a = unwind_pool_take(pool, words);
+	a = unwind_pool_get(pool, words);
 	assert_int_not_equal(a, 0);
 	assert_false(unwind_pool_unsettled(pool));
-	unwind_pool_give(pool, a, words);
+	unwind_pool_put(pool, a, words);
 	assert_true(unwind_pool_unsettled(pool));
 	/* someone may still be reading it */
-	assert_int_equal(unwind_pool_take(pool, words), 0);
+	assert_int_equal(unwind_pool_get(pool, words), 0);
 	assert_non_null(unwind_pool_at(pool, a));
 	unwind_pool_settle(pool);
 	assert_false(unwind_pool_unsettled(pool));
@@ -100,9 +100,9 @@ static void test_settle(void **state)
 	unwind_pool_usage(pool, &chunks, &used);
 	assert_int_equal(chunks, 0);
 	assert_int_equal(used, 0);
-	assert_int_equal(unwind_pool_take(pool, words), a);
+	assert_int_equal(unwind_pool_get(pool, words), a);
 	/* none is nothing to give */
-	unwind_pool_give(pool, 0, 0);
+	unwind_pool_put(pool, 0, 0);
 	assert_false(unwind_pool_unsettled(pool));
 	unwind_pool_free(pool);
 }
@@ -113,12 +113,12 @@ static void test_no_memory(void **state)
 	struct unwind_pool *pool = new_pool(&m, 8 * MIB);
 
 	(void)state;
-	assert_int_equal(unwind_pool_take(pool, 10), 0);
+	assert_int_equal(unwind_pool_get(pool, 10), 0);
 	m.refuse = false;
-	assert_int_not_equal(unwind_pool_take(pool, 10), 0);
+	assert_int_not_equal(unwind_pool_get(pool, 10), 0);
 	m.refuse = true;
-	assert_int_not_equal(unwind_pool_take(pool, 10), 0);
-	assert_int_equal(unwind_pool_take(pool, UNWIND_CHUNK_WORDS - 8), 0);
+	assert_int_not_equal(unwind_pool_get(pool, 10), 0);
+	assert_int_equal(unwind_pool_get(pool, UNWIND_CHUNK_WORDS - 8), 0);
 	unwind_pool_free(pool);
 	assert_int_equal(m.made, 1);
 	assert_int_equal(m.dropped, 1);
@@ -171,7 +171,7 @@ static void test_model(void **state)
 		if (r % 10 < (grow ? 7 : 4)) {
 			struct taken t = {.words = random_size(hash_u64(r))};
 
-			t.reference = unwind_pool_take(pool, t.words);
+			t.reference = unwind_pool_get(pool, t.words);
 			if (!t.reference) {
 				refused++;
 				continue;
@@ -186,7 +186,7 @@ static void test_model(void **state)
 			if (t->given)
 				continue;
 			check(pool, t);
-			unwind_pool_give(pool, t->reference, t->words);
+			unwind_pool_put(pool, t->reference, t->words);
 			t->given = true;
 		}
 		if (i % 100)
@@ -212,13 +212,13 @@ static void test_model(void **state)
 	vec_foreach (&out, t) {
 		check(pool, t);
 		if (!t->given)
-			unwind_pool_give(pool, t->reference, t->words);
+			unwind_pool_put(pool, t->reference, t->words);
 	}
 	unwind_pool_settle(pool);
 	assert_int_equal(m.made, m.dropped);
 	/* nothing is lost to cracks: the whole pool can be had in one piece again */
-	assert_int_not_equal(unwind_pool_take(pool, UNWIND_CHUNK_WORDS - 2), 0);
-	assert_int_not_equal(unwind_pool_take(pool, UNWIND_CHUNK_WORDS), 0);
+	assert_int_not_equal(unwind_pool_get(pool, UNWIND_CHUNK_WORDS - 2), 0);
+	assert_int_not_equal(unwind_pool_get(pool, UNWIND_CHUNK_WORDS), 0);
 	unwind_pool_free(pool);
 	vec_free(&out);
 }

@@ -42,7 +42,7 @@ static uint64_t ask(struct here *here, uint64_t key, uint32_t generation)
 
 static void tell(struct here *here, uint64_t key, uint32_t generation, uint64_t word)
 {
-	rule_cache_take(&here->cache, &here->expected, key, generation)->words[0] = word;
+	rule_cache_get(&here->cache, &here->expected, key, generation)->words[0] = word;
 }
 
 static uint32_t *index_of(struct here *here, uint64_t key)

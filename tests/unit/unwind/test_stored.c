@@ -104,7 +104,7 @@ static void build_table(struct stored *s)
 					      &s->table, NULL),
 			 0);
 	fclose(file);
-	reference = unwind_pool_take(s->memory.pool, sizeof(*mapping) / 4);
+	reference = unwind_pool_get(s->memory.pool, sizeof(*mapping) / 4);
 	assert_int_not_equal(reference, 0);
 	mapping = unwind_pool_at(s->memory.pool, reference);
 	*mapping = (struct unwind_mapping){

@@ -301,7 +301,7 @@ static void test_no_room(void **state)
 	assert_true(fd >= 0);
 	for (words = UNWIND_CHUNK_WORDS - 2; words > UNWIND_CHUNK_WORDS - 200; words -= 10) {
 		assert_int_equal(plain_memory_new(&m, 1 << 20), 0);
-		assert_int_not_equal(unwind_pool_take(m.pool, words), 0);
+		assert_int_not_equal(unwind_pool_get(m.pool, words), 0);
 		assert_int_equal(unwind_table_of_file(fd, m.pool, m.rules, &table, &why), -ENOSPC);
 		assert_int_equal(table.directory, 0);
 		assert_int_equal(why.err, -ENOSPC);

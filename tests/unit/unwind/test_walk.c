@@ -67,15 +67,15 @@ static struct world *world_new(const struct unwind_rule *rules, unsigned int cou
 	assert_int_equal(plain_memory_new(&w->memory, 4 << 20), 0);
 	pages_begin(&pages, CODE, w->memory.pool, w->memory.rules);
 	for (i = 0; i < count; i++)
-		assert_int_equal(pages_tell(&pages, CODE + i * FUNCTION, &rules[i]), 0);
-	assert_int_equal(pages_tell(&pages, CODE + count * FUNCTION, &none), 0);
+		assert_int_equal(pages_add(&pages, CODE + i * FUNCTION, &rules[i]), 0);
+	assert_int_equal(pages_add(&pages, CODE + count * FUNCTION, &none), 0);
 	mapping.first_page = (uint32_t)pages.first_page;
 	assert_int_equal(pages_end(&pages, &mapping.directory, &mapping.pages), 0);
 
 	w->view.pool = w->memory.pool;
 	w->view.rules = w->memory.rules_memory;
 	w->view.mapping_count = 1;
-	w->view.mappings = unwind_pool_take(w->memory.pool, sizeof(mapping) / 4);
+	w->view.mappings = unwind_pool_get(w->memory.pool, sizeof(mapping) / 4);
 	memcpy(unwind_pool_at(w->memory.pool, w->view.mappings), &mapping, sizeof(mapping));
 	w->copy = (struct unwind_copy){STACK, (const uint8_t *)w->stack, sizeof(w->stack)};
 	for (i = 0; i < WORDS; i++)
