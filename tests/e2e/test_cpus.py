@@ -78,9 +78,10 @@ def test_served(pinned, shared_lab):
 @pytest.mark.parametrize("options, name", [(("--sample-cpu",), f"[CPU {FIRST}]"), ((), "[unknown CPU]")])
 def test_served_while_it_is_recorded(lab, tmp_path, options, name):
     """Where films do not have it, the answer says so: there may be such films among others."""
-    with running("taskset", "-c", FIRST, lab.program("split"), 100), serving(lab, tmp_path / "store", *options) as serve:
-        serve.wait_for_function("f70", comm="split")
-        flame = serve.get("flame", by="cpu", comm="split")
+    # another test may run the same program elsewhere meanwhile
+    with running("taskset", "-c", FIRST, lab.program("split"), 100) as split, serving(lab, tmp_path / "store", *options) as serve:
+        serve.wait_for_function("f70", pid=split.pid)
+        flame = serve.get("flame", by="cpu", pid=split.pid)
         assert totals_of(flame) == {name: flame["sum"]["total"]}
 
 
