@@ -119,7 +119,6 @@ static const char *const names[] = {
 _Static_assert(sizeof(cupti) == sizeof(names), "each has a name");
 
 enum {
-	DOMAIN_DRIVER = 1,  /* CUPTI_CB_DOMAIN_DRIVER_API */
 	SITE_ENTER = 0,	    /* CUPTI_API_ENTER; 1 is CUPTI_API_EXIT */
 	RECORD_COPY = 1,    /* CUPTI_ACTIVITY_KIND_MEMCPY */
 	RECORD_SET = 2,	    /* …_MEMSET */
@@ -158,7 +157,7 @@ uint64_t gpu_clock(int clock)
 	struct gpu_time time = {0, 0};
 
 	clock_gettime(clock, &time);
-	return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.ns;
+	return (uint64_t)time.seconds * GPU_SECOND_NS + (uint64_t)time.ns;
 }
 
 uint64_t gpu_now(void)
@@ -200,7 +199,7 @@ static void at_callback(void *user, int domain, uint32_t id, const uint8_t *data
 	(void)user;
 	if (domain == GPU_DOMAIN_RESOURCE && getpid() == begun && !gpu_graphs_resource(id, data))
 		gpu_instructions_resource(id, data);
-	if (domain != DOMAIN_DRIVER)
+	if (domain != GPU_DOMAIN_DRIVER)
 		return;
 	if (gpu_graphs_is_copying(id)) {
 		gpu_graphs_copies(read_32(data + DATA_SITE) == SITE_ENTER);
@@ -492,7 +491,7 @@ static void start_copies(void *subscriber)
 
 	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
 		for (uint32_t id = copies[i][0]; id <= copies[i][1]; id++)
-			cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, id);
+			cupti.enable_callback(1, subscriber, GPU_DOMAIN_DRIVER, id);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !err; i++)
 		err = cupti.enable(kinds[i]);
 	if (err)
@@ -512,7 +511,7 @@ static void start_waits(void *subscriber)
 	/* without them, waits for events have no stream */
 	cupti.enable(RECORD_EVENT);
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, waits[i]);
+		cupti.enable_callback(1, subscriber, GPU_DOMAIN_DRIVER, waits[i]);
 }
 
 /*
@@ -548,7 +547,7 @@ static int start(void *library)
 		return err;
 	has_lanes = gpu_lanes_wanted();
 	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && !err; i++)
-		err = cupti.enable_callback(1, subscriber, DOMAIN_DRIVER, launches[i]);
+		err = cupti.enable_callback(1, subscriber, GPU_DOMAIN_DRIVER, launches[i]);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]) && !err && has_instructions;
 	     i++)
 		err = cupti.enable_callback(1, subscriber, GPU_DOMAIN_RESOURCE, resources[i]);

@@ -10,6 +10,8 @@
 
 #include "gpu_places.h"
 
+#define GPU_SECOND_NS 1000000000u
+
 /* Functions of the process's C library. */
 extern void *dlsym(void *library, const char *name) __attribute__((weak));
 
@@ -95,6 +97,7 @@ bool gpu_instructions_find(void *library);
 void gpu_instructions_start(int (*flush)(uint32_t flag));
 
 /* Handles a callback of the domain of resources. These are enabled: */
+#define GPU_DOMAIN_DRIVER   1 /* CUPTI_CB_DOMAIN_DRIVER_API */
 #define GPU_DOMAIN_RESOURCE 3
 #define GPU_CONTEXT_CREATED 1
 #define GPU_CONTEXT_ENDS    2

@@ -16,11 +16,9 @@
 #include "gpu.h"
 
 /* Of the domain of resources (cupti_callbacks.h). */
-#define NODE_MADE     13
-#define NODE_ENDS     14
-#define NODE_COPIED   20
-
-#define DOMAIN_DRIVER 1 /* CUPTI_CB_DOMAIN_DRIVER_API */
+#define NODE_MADE   13
+#define NODE_ENDS   14
+#define NODE_COPIED 20
 
 /* Where the data of these callbacks has what (CUpti_ResourceData, CUpti_GraphData). */
 enum {
@@ -44,8 +42,6 @@ static struct node {
 /* Stacks of sites: at most so many at once, and so many a second. */
 #define STACKS_AT_ONCE	32768u
 #define STACKS_A_SECOND 8192u
-
-#define SECOND_NS	1000000000u
 
 static int (*id_of_node)(void *node, uint64_t *id);
 static uint32_t last_site = GPU_SITE_UNKNOWN;
@@ -170,13 +166,10 @@ static const uint32_t copying_calls[] = {513, 523, 578, 643, 656, 657};
 #define COPYING 64
 static uint64_t copying[COPYING];
 
+/* The address of what the C library keeps of the thread. */
 static uint64_t own_thread(void)
 {
-	uint64_t thread;
-
-	/* the address of what the C library keeps of it */
-	__asm__("mov %%fs:0, %0" : "=r"(thread));
-	return thread;
+	return (uint64_t)__builtin_thread_pointer();
 }
 
 static bool replace_copying(uint64_t from, uint64_t to)
@@ -223,10 +216,10 @@ static bool has_stack(void)
 	uint64_t time = gpu_now(), since = __atomic_load_n(&stacks_since, __ATOMIC_RELAXED);
 	uint64_t used = __atomic_add_fetch(&stacks, 1, __ATOMIC_RELAXED);
 
-	if (time - since > SECOND_NS &&
+	if (time - since > GPU_SECOND_NS &&
 	    __atomic_compare_exchange_n(&stacks_since, &since, time, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED)) {
-		uint64_t more = (time - since) / SECOND_NS * STACKS_A_SECOND;
+		uint64_t more = (time - since) / GPU_SECOND_NS * STACKS_A_SECOND;
 
 		__atomic_store_n(&stacks, used > more ? used - more : 0, __ATOMIC_RELAXED);
 	}
@@ -338,7 +331,7 @@ void gpu_graphs_report(bool is_now)
 {
 	uint64_t time = gpu_now(), before = __atomic_load_n(&reported, __ATOMIC_RELAXED);
 
-	if (!is_now && (time - before < SECOND_NS ||
+	if (!is_now && (time - before < GPU_SECOND_NS ||
 			!__atomic_compare_exchange_n(&reported, &before, time, false,
 						     __ATOMIC_RELAXED, __ATOMIC_RELAXED)))
 		return;
@@ -365,7 +358,7 @@ void gpu_graphs_start(void *library,
 		err = enable(1, subscriber, GPU_DOMAIN_RESOURCE, callbacks[i]);
 	/* an older library lacks some of them */
 	for (size_t i = 0; i < sizeof(copying_calls) / sizeof(copying_calls[0]) && !err; i++)
-		enable(1, subscriber, DOMAIN_DRIVER, copying_calls[i]);
+		enable(1, subscriber, GPU_DOMAIN_DRIVER, copying_calls[i]);
 	if (err)
 		gpu_report_state(GPU_STATE_NO_GRAPHS, (uint64_t)err);
 }

@@ -398,8 +398,8 @@ static void *read_windows(void *unused)
 {
 	for (;;) {
 		uint64_t ns = gpu_budget_pause(WINDOW_NS);
-		const struct gpu_pause pause = {(int64_t)(ns / 1000000000u),
-						(int64_t)(ns % 1000000000u)};
+		const struct gpu_pause pause = {(int64_t)(ns / GPU_SECOND_NS),
+						(int64_t)(ns % GPU_SECOND_NS)};
 
 		nanosleep(&pause, NULL);
 		read_all(false);

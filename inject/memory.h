@@ -49,13 +49,10 @@ extern __thread struct memory_thread memory_own __attribute__((tls_model("initia
 
 struct memory_thread *memory_self(void);
 
-/* The ABI of x86-64 has it where fs points to. */
+/* Where the C library keeps what is a thread's own: another address in each thread. */
 static inline uint64_t memory_thread_pointer(void)
 {
-	uint64_t pointer;
-
-	__asm__("movq %%fs:0, %0" : "=r"(pointer));
-	return pointer;
+	return (uint64_t)__builtin_thread_pointer();
 }
 
 extern struct memory_state memory_state;

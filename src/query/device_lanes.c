@@ -28,7 +28,7 @@ static void leave(struct device_adder *a, const struct device_lane_work *work)
 
 static int add_work(struct device_adder *a, struct device_lane_work work, uint32_t flags)
 {
-	/* of a hostile film: it began before time did */
+	/* a hostile film: the duration is longer than the clock */
 	if (work.start > work.end) {
 		a->lanes->left++;
 		return 0;

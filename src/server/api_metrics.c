@@ -218,7 +218,7 @@ static void put_agents(FILE *out, struct backlogs *backlogs)
 	put_gauge(out, "stackcam_agents_films_waiting", "Films that wait with these agents",
 		  (double)sum.films);
 	put_gauge(out, "stackcam_agents_bytes_waiting",
-		  "Bytes of these; agents of before do not say them", (double)sum.bytes);
+		  "Bytes of these; older agents do not report them", (double)sum.bytes);
 	put_gauge(out, "stackcam_agents_films_in_doubt",
 		  "Films with these agents that were sent to a collector and not confirmed",
 		  (double)sum.doubt);

@@ -7,8 +7,8 @@
 
 /*
  * What agents say of films that they have not delivered, with each film that they send: the header
- * "X-Stackcam-Backlog: doubt=1, films=12, oldest=93, bytes=4096" (send/backlog.h); agents of before
- * say nothing of bytes. Here are their sums, and the few agents that are behind most: as many
+ * "X-Stackcam-Backlog: doubt=1, films=12, oldest=93, bytes=4096" (send/backlog.h); older agents
+ * do not report bytes. Here are their sums, and the few agents that are behind most: as many
  * numbers for a hundred agents as for ten thousand, and none of them names a machine (an agent has
  * an id of its own), so that every token that reads may see them. An agent that said nothing for
  * BACKLOGS_FRESH_NS does not count any more: it may send its films to another collector. May be
@@ -29,8 +29,8 @@ void backlogs_free(struct backlogs *backlogs); /* null is allowed */
 
 /*
  * agent: tells agents apart. name: its id, of letters, digits and '-'; what is too long is cut off.
- * header: hostile; null: it says nothing, as others and those of before do. now: ns of a monotonic
- * clock.
+ * header: hostile; null: it reports nothing, as other clients and older agents. now: ns of a
+ * monotonic clock.
  */
 void backlogs_read(struct backlogs *backlogs, uint64_t agent, const char *name, const char *header,
 		   uint64_t now);
