@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "memory_places.h"
+#include "system_call.h"
 
 /* What the files of libstackcam-memory.so share. */
 
@@ -140,33 +141,9 @@ void memory_table_all(void);
 /* Samples are taken from now on: mean bytes between them. */
 void memory_start(uint64_t interval);
 
-/* Puts other addresses into slots of the program's, which may be in use. */
-void memory_hook(struct memory_slot *slots, uint64_t count);
-
 /* -- memory_x86_64.S ---------------------------------------------------------------------------- */
 
 /* It is in use still. */
 void memory_kept(uint64_t address);
-
-/* -- system calls, without the C library -------------------------------------------------------- */
-
-static inline long memory_system_call(long number, long a, long b, long c, long d, long e)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = 0;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
-static inline bool memory_failed(long result)
-{
-	return result < 0 && result > -4096;
-}
 
 #endif

@@ -104,8 +104,7 @@ static char **make(const struct change *change, char *const *from, char **to, ch
 
 static int execute(const char *path, char *const *arguments, char *const *environment)
 {
-	long err = memory_system_call(SYS_execve, (long)path, (long)arguments, (long)environment, 0,
-				      0);
+	long err = system_call(SYS_execve, (long)path, (long)arguments, (long)environment, 0, 0);
 
 	if (__errno_location)
 		*__errno_location() = (int)-err;

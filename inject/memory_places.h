@@ -48,7 +48,7 @@
 #define MEMORY_ENTRIES_SYMBOL "stackcam_memory_entries"
 #define MEMORY_ENTRY_START    0 /* memory_start(): takes the mean bytes between samples */
 #define MEMORY_ENTRY_HOOK \
-	1 /* memory_hook(): takes an array of struct memory_slot, and its length */
+	1 /* slots_change(): takes an array of struct memory_slot, and its length */
 #define MEMORY_ENTRY_STATE 2 /* struct memory_state */
 /*
  * From here on pairs: a function of the program's allocator as the library has it, and the word

@@ -234,9 +234,9 @@ static bool make_larger(struct memory_table *table, uintptr_t too_small)
 
 	if (buckets > MOST_BUCKETS || larger_word(table) != too_small)
 		return false;
-	got = memory_system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (memory_failed(got))
+	got = system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (system_call_failed(got))
 		return false;
 	larger = (struct memory_table *)got;
 	larger->words_mask = 2 * (buckets - 1);
@@ -244,7 +244,7 @@ static bool make_larger(struct memory_table *table, uintptr_t too_small)
 	larger->slots = (uint64_t *)(((uint64_t)got + bytes_before + 63) & ~63ull);
 	if (replace_larger(table, too_small, (uintptr_t)larger))
 		return true;
-	memory_system_call(SYS_munmap, got, (long)bytes, 0, 0, 0);
+	system_call(SYS_munmap, got, (long)bytes, 0, 0, 0);
 	return false;
 }
 

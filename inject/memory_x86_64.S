@@ -594,7 +594,7 @@ end memory_kept
 	.type stackcam_memory_entries, @object
 stackcam_memory_entries:
 	.quad memory_start - stackcam_memory_entries
-	.quad memory_hook - stackcam_memory_entries
+	.quad slots_change - stackcam_memory_entries
 	.quad memory_state - stackcam_memory_entries
 	.irp name, malloc, calloc, valloc, pvalloc, memalign, aligned_alloc, posix_memalign, realloc, reallocarray, free
 	.quad .Lown_\name - stackcam_memory_entries
@@ -603,5 +603,5 @@ stackcam_memory_entries:
 	entries_of_python PyObject, obj
 	entries_of_python PyMem, mem
 	.size stackcam_memory_entries, . - stackcam_memory_entries
-	.hidden memory_start, memory_hook, memory_state
+	.hidden memory_start, slots_change, memory_state
 	.section .note.GNU-stack, "", @progbits

@@ -549,3 +549,17 @@ bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *of
 	}
 	return false;
 }
+
+bool elf_file_bias(const struct elf_file *file, uint64_t start, uint64_t offset, uint64_t *bias)
+{
+	Elf64_Phdr segment;
+
+	for (uint32_t i = 0; i < 64 && elf_file_segment(file, i, &segment); i++)
+		if (segment.p_type == PT_LOAD && segment.p_flags & PF_X &&
+		    (segment.p_offset & ~4095ul) <= offset &&
+		    offset < segment.p_offset + segment.p_filesz) {
+			*bias = start - offset + segment.p_offset - segment.p_vaddr;
+			return true;
+		}
+	return false;
+}

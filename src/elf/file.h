@@ -71,6 +71,12 @@ bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t c
 /* Sets *offset to the place in the file that is loaded at a virtual address; false: none. */
 bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *offset);
 
+/*
+ * Sets *bias to what is added to virtual addresses where a process has mapped the file's executable
+ * code from offset on at start; false: the file has no such code.
+ */
+bool elf_file_bias(const struct elf_file *file, uint64_t start, uint64_t offset, uint64_t *bias);
+
 const char *elf_file_section_name(const struct elf_file *f, const struct elf_section *section);
 
 /* The first section with that name and with contents in this file, or null. */

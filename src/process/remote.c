@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +28,10 @@
 #define STOP_NS	   1000000000ull
 #define CALL_NS	   10000000000ull
 #define MAPS_LIMIT (16u << 20)
+
+/* A thread that cannot be stopped where it is: how often it is tried again, and when. */
+#define TRIES	   50
+#define TRIES_NS   10000000
 #define STATUS_MAX 65536
 
 /* -- memory ------------------------------------------------------------------------------------ */
@@ -501,4 +506,34 @@ uint64_t remote_end(struct remote *remote)
 		kill(pid, remote->pending);
 	free(remote->extended);
 	return clock_ns() - remote->since;
+}
+
+struct attempt {
+	int (*run)(void *context);
+	void *context;
+	int err;
+};
+
+static void *run_attempt(void *context)
+{
+	struct attempt *attempt = context;
+
+	attempt->err = attempt->run(attempt->context);
+	return NULL;
+}
+
+int remote_attempt(int (*run)(void *context), void *context, struct fail *why)
+{
+	const struct timespec pause = {.tv_nsec = TRIES_NS};
+	struct attempt attempt = {.run = run, .context = context, .err = -EAGAIN};
+	pthread_t thread;
+
+	for (int i = 0; i < TRIES && (attempt.err == -EAGAIN || attempt.err == -EFAULT); i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		if (pthread_create(&thread, NULL, run_attempt, &attempt))
+			return fail(why, -ENOMEM, NULL, "cannot start a thread");
+		pthread_join(thread, NULL);
+	}
+	return attempt.err;
 }

@@ -78,4 +78,11 @@ int remote_write(pid_t pid, const void *from, size_t size, uint64_t address);
 /* Lets it go on as it was. Returns for how long it stood still, ns. */
 uint64_t remote_end(struct remote *remote);
 
+/*
+ * Calls run(), which stops a process and lets it go again, on a thread of its own: ptrace(2) is of
+ * a thread, whose end lets the process go in any case. Calls it again, for half a second, while it
+ * returns -EAGAIN or -EFAULT. Returns what it has returned last, or -ENOMEM with *why filled.
+ */
+int remote_attempt(int (*run)(void *context), void *context, struct fail *why);
+
 #endif

@@ -55,24 +55,34 @@ static bool read_jump(const uint8_t *code, size_t size, uint64_t address, uint64
 	return false;
 }
 
+/* The same of an exported symbol. */
+static bool read_export(const struct elf_file *file, const Elf64_Sym *s, uint64_t *word)
+{
+	const struct elf_section *section = elf_file_code_of(file, s);
+	uint8_t code[SMALL_MAX];
+
+	return section && s->st_size <= section->address + section->size - s->st_value &&
+	       elf_file_read(file, section->offset + (s->st_value - section->address), code,
+			     (size_t)s->st_size) &&
+	       read_jump(code, (size_t)s->st_size, s->st_value, word);
+}
+
+static bool is_small(const Elf64_Sym *s)
+{
+	return ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_size && s->st_size <= SMALL_MAX;
+}
+
 static bool add_export(void *context, const Elf64_Sym *s, struct elf_strings *names)
 {
 	struct jumps *jumps = context;
-	const struct elf_section *section;
 	struct jump jump = {0};
-	uint8_t code[SMALL_MAX];
 	const char *name;
 
-	if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || !s->st_size || s->st_size > sizeof(code))
-		return true;
-	section = elf_file_code_of(jumps->file, s);
-	if (!section || s->st_size > section->address + section->size - s->st_value)
+	if (!is_small(s))
 		return true;
 	if (jumps->read++ == JUMPS_MAX)
 		return false;
-	if (!elf_file_read(jumps->file, section->offset + (s->st_value - section->address), code,
-			   (size_t)s->st_size) ||
-	    !read_jump(code, (size_t)s->st_size, s->st_value, &jump.word))
+	if (!read_export(jumps->file, s, &jump.word))
 		return true;
 	name = elf_strings_get(names, s->st_name);
 	if (!name[0] || strlen(name) > jumps->batch->text)
@@ -85,6 +95,37 @@ static bool add_export(void *context, const Elf64_Sym *s, struct elf_strings *na
 	}
 	jumps->batch->text -= strlen(name);
 	return true;
+}
+
+struct walk {
+	const struct elf_file *file;
+	void (*each)(void *context, const char *name, uint64_t word);
+	void *context;
+	size_t read;
+};
+
+static bool show_export(void *context, const Elf64_Sym *s, struct elf_strings *names)
+{
+	struct walk *walk = context;
+	uint64_t word;
+
+	if (!is_small(s))
+		return true;
+	if (walk->read++ == JUMPS_MAX)
+		return false;
+	if (read_export(walk->file, s, &word))
+		walk->each(walk->context, elf_strings_get(names, s->st_name), word);
+	return true;
+}
+
+int elf_jumps_each(const struct elf_file *file,
+		   void (*each)(void *context, const char *name, uint64_t word), void *context)
+{
+	struct walk walk = {.file = file, .each = each, .context = context};
+
+	if (file->machine != ARCH_ELF_MACHINE || !file->is_64)
+		return 0;
+	return elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, show_export, &walk);
 }
 
 static int compare_jumps(const void *a, const void *b)

@@ -17,4 +17,11 @@
  */
 int elf_jumps_answer(const struct elf_file *file, struct batch *batch);
 
+/*
+ * Calls each() with the name of each such exported function, until the next call, and the virtual
+ * address of its word. Returns 0 or -ENOMEM.
+ */
+int elf_jumps_each(const struct elf_file *file,
+		   void (*each)(void *context, const char *name, uint64_t word), void *context);
+
 #endif

@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -23,11 +21,7 @@
 /* The most processes. */
 #define PROCESSES_MAX 256
 
-/* A thread that cannot be stopped where it is: how often it is tried again, and when. */
-#define TRIES	 50
-#define TRIES_NS 10000000
-
-/* Words that are changed in one call of memory_hook(). */
+/* Words that are changed in one call of slots_change(). */
 #define BATCH (REMOTE_DATA / sizeof(struct memory_slot))
 
 struct injected {
@@ -93,43 +87,26 @@ struct operation {
 	vec(struct memory_slot) wanted;
 	struct fail *why;
 	int (*run)(struct operation *operation);
-	int err;
 };
 
-static void *thread_of(void *context)
+static int carry_out_once(void *context)
 {
 	struct operation *operation = context;
+	const struct mem_library *library = operation->inject->library;
+	int err = mem_slots_read(&operation->slots, operation->inject->far, operation->process->pid,
+				 library->device, library->inode);
 
-	operation->err = operation->run(operation);
-	return NULL;
+	err = err ? fail_errno(operation->why, err, NULL, "cannot read process %d",
+			       (int)operation->process->pid)
+		  : operation->run(operation);
+	mem_slots_free(&operation->slots);
+	vec_free(&operation->wanted);
+	return err;
 }
 
-/* ptrace(2) is of a thread, whose end lets the process go in any case. */
 static int carry_out(struct operation *operation)
 {
-	const struct timespec pause = {.tv_nsec = TRIES_NS};
-	const struct mem_library *library = operation->inject->library;
-	pthread_t thread;
-	int err = -EAGAIN;
-
-	for (int i = 0; i < TRIES && (err == -EAGAIN || err == -EFAULT); i++) {
-		if (i)
-			nanosleep(&pause, NULL);
-		err = mem_slots_read(&operation->slots, operation->inject->far,
-				     operation->process->pid, library->device, library->inode);
-		if (err)
-			fail_errno(operation->why, err, NULL, "cannot read process %d",
-				   (int)operation->process->pid);
-		else if (pthread_create(&thread, NULL, thread_of, operation))
-			err = fail(operation->why, -ENOMEM, NULL, "cannot start a thread");
-		else {
-			pthread_join(thread, NULL);
-			err = operation->err;
-		}
-		mem_slots_free(&operation->slots);
-		vec_free(&operation->wanted);
-	}
-	return err;
+	return remote_attempt(carry_out_once, operation, operation->why);
 }
 
 /* -- which words ------------------------------------------------------------------------------- */
@@ -355,7 +332,7 @@ static int map_if_needed(struct operation *operation, struct remote *remote)
 {
 	const struct mem_library *library = operation->inject->library;
 	struct injected *process = operation->process;
-	int err = process->bias ? 0 : mem_map_library(remote, library, &process->bias);
+	int err = process->bias ? 0 : mem_map_library(remote, library, NULL, &process->bias);
 
 	if (!err)
 		addresses_of(process, library);

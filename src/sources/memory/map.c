@@ -20,8 +20,9 @@
 #define PAGE	     4096ul
 #define MAPS_LIMIT   (16u << 20)
 #define SEGMENTS_MAX 16
-/* Programs that are not relocated begin at 4 MiB: no address of theirs is below. */
-#define LIBRARY_MAX (2ul << 20)
+/* Programs that are not relocated begin there: no address of theirs is below. */
+#define LOWEST_ADDRESS (4ul << 20)
+#define LIBRARY_MAX    (32ul << 20)
 
 static uint64_t page_of(uint64_t address)
 {
@@ -203,24 +204,41 @@ static int map_segment(struct remote *remote, uint64_t bias, const Elf64_Phdr *s
 
 /* -- its relocations --------------------------------------------------------------------------- */
 
-static int relocate_one(struct remote *remote, uint64_t bias, const struct elf_file *file,
-			const struct elf_section *symbols, const Elf64_Rela *relocation)
+struct relocating {
+	struct remote *remote;
+	uint64_t bias;
+	const struct elf_file *file;
+	const struct elf_section *symbols;
+	const struct mem_functions *functions;
+	struct elf_strings names; /* of the symbols */
+};
+
+/* All that it takes from other libraries is weak. */
+static uint64_t address_of(struct relocating *of, const Elf64_Sym *symbol)
+{
+	if (symbol->st_shndx != SHN_UNDEF)
+		return of->bias + symbol->st_value;
+	return of->functions ? of->functions->find(of->functions->context,
+						   elf_strings_get(&of->names, symbol->st_name))
+			     : 0;
+}
+
+static int relocate_one(struct relocating *of, const Elf64_Rela *relocation)
 {
 	uint64_t value;
 	Elf64_Sym symbol;
 
 	switch (ELF64_R_TYPE(relocation->r_info)) {
 	case ARCH_RELOCATION_RELATIVE:
-		value = bias + (uint64_t)relocation->r_addend;
+		value = of->bias + (uint64_t)relocation->r_addend;
 		break;
 	case ARCH_RELOCATION_ABSOLUTE:
 	case ARCH_RELOCATION_GLOB_DAT:
 	case ARCH_RELOCATION_JUMP_SLOT:
-		if (!symbols ||
-		    !elf_file_symbol(file, symbols, ELF64_R_SYM(relocation->r_info), &symbol))
+		if (!of->symbols || !elf_file_symbol(of->file, of->symbols,
+						     ELF64_R_SYM(relocation->r_info), &symbol))
 			return -ENOEXEC;
-		/* all that it takes from other libraries is weak, and not used here */
-		value = symbol.st_shndx == SHN_UNDEF ? 0 : bias + symbol.st_value;
+		value = address_of(of, &symbol);
 		break;
 	case ARCH_RELOCATION_TLS_OFFSET:
 		/* it has none, and knows that by the 0 that stays there */
@@ -228,31 +246,44 @@ static int relocate_one(struct remote *remote, uint64_t bias, const struct elf_f
 	default:
 		return -ENOEXEC;
 	}
-	return remote_write(remote->pid, &value, sizeof(value), bias + relocation->r_offset);
+	return remote_write(of->remote->pid, &value, sizeof(value),
+			    of->bias + relocation->r_offset);
 }
 
-static int relocate(struct remote *remote, uint64_t bias, const struct elf_file *file)
+static int relocate(struct remote *remote, uint64_t bias, const struct elf_file *file,
+		    const struct mem_functions *functions)
 {
-	const struct elf_section *symbols = elf_file_section_of_type(file, SHT_DYNSYM);
+	struct relocating *of = calloc(1, sizeof(*of));
 	struct elf_walk *walk = malloc(sizeof(*walk));
 	Elf64_Rela relocation;
-	int err = walk ? 0 : -ENOMEM;
+	int err = walk && of ? 0 : -ENOMEM;
 
+	if (!err) {
+		*of = (struct relocating){.remote = remote,
+					  .bias = bias,
+					  .file = file,
+					  .symbols = elf_file_section_of_type(file, SHT_DYNSYM),
+					  .functions = functions};
+		if (of->symbols && of->symbols->link < file->section_count)
+			elf_strings_begin(&of->names, file, &file->sections[of->symbols->link]);
+	}
 	for (uint32_t i = 0; !err && i < file->section_count; i++) {
 		if (file->sections[i].type != SHT_RELA || !(file->sections[i].flags & SHF_ALLOC))
 			continue;
 		elf_walk_begin(walk, file, &file->sections[i]);
 		while (!err && elf_walk_relocation(walk, &relocation))
-			err = relocate_one(remote, bias, file, symbols, &relocation);
+			err = relocate_one(of, &relocation);
 	}
 	free(walk);
+	free(of);
 	return err;
 }
 
 /* -- the whole --------------------------------------------------------------------------------- */
 
 static int map_all(struct remote *remote, const struct mem_library *library,
-		   const struct elf_file *file, uint64_t *bias)
+		   const struct elf_file *file, const struct mem_functions *functions,
+		   uint64_t *bias)
 {
 	const struct memory_state asleep = {0};
 	struct plan plan = {0};
@@ -274,7 +305,7 @@ static int map_all(struct remote *remote, const struct mem_library *library,
 	err = err ? err
 		  : remote_write(remote->pid, &asleep, sizeof(asleep),
 				 *bias + library->entries[MEMORY_ENTRY_STATE]);
-	err = err ? err : relocate(remote, *bias, file);
+	err = err ? err : relocate(remote, *bias, file, functions);
 	if (err && *bias) {
 		call(remote, SYS_munmap, *bias, plan.size, 0, 0, 0, 0);
 		*bias = 0;
@@ -282,7 +313,8 @@ static int map_all(struct remote *remote, const struct mem_library *library,
 	return err;
 }
 
-int mem_map_library(struct remote *remote, const struct mem_library *library, uint64_t *bias)
+int mem_map_library(struct remote *remote, const struct mem_library *library,
+		    const struct mem_functions *functions, uint64_t *bias)
 {
 	int fd = open(library->path, O_RDONLY | O_CLOEXEC), err;
 	struct elf_file file;
@@ -297,7 +329,7 @@ int mem_map_library(struct remote *remote, const struct mem_library *library, ui
 	else
 		err = elf_file_open(&file, fd);
 	if (!err) {
-		err = map_all(remote, library, &file, bias);
+		err = map_all(remote, library, &file, functions, bias);
 		elf_file_close(&file);
 	}
 	close(fd);
@@ -319,7 +351,7 @@ static int look_at(pid_t pid, const struct mem_library *library, uint64_t born, 
 	struct procfs_stat stat;
 
 	if (remote_read(pid, &state, sizeof(state), bias + library->entries[MEMORY_ENTRY_STATE]) ||
-	    remote_read(pid, &next, sizeof(next), next_at) || next < LIBRARY_MAX)
+	    remote_read(pid, &next, sizeof(next), next_at) || next < LOWEST_ADDRESS)
 		return 0;
 	if (state.granted == UINT64_MAX)
 		return fail(why, -EEXIST, NULL, "process %d was started with the library",
@@ -334,34 +366,54 @@ static int look_at(pid_t pid, const struct mem_library *library, uint64_t born, 
 	return state.is_ready > 1 ? 2 : (int)state.is_ready;
 }
 
-int mem_map_find(pid_t pid, const struct mem_library *library, uint64_t born, uint64_t *bias,
-		 struct fail *why)
+int mem_map_each(pid_t pid, const struct mem_library *library,
+		 bool (*each)(void *context, uint64_t bias), void *context, struct fail *why)
 {
 	struct buf text = {0};
 	char *line, *rest = NULL;
-	int err = procfs_read(pid, "maps", MAPS_LIMIT, &text), best = 0;
+	int err = procfs_read(pid, "maps", MAPS_LIMIT, &text);
+	bool goes_on = !err;
 
-	*bias = 0;
-	if (err) {
-		buf_free(&text);
-		return fail_errno(why, err, NULL, "cannot read the mappings of process %d",
-				  (int)pid);
-	}
-	/* of several, which recorders that were killed have left, at most one is called */
-	for (line = strtok_r((char *)text.at, "\n", &rest); line && err >= 0;
+	for (line = goes_on ? strtok_r((char *)text.at, "\n", &rest) : NULL; line && goes_on;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		struct procfs_mapping mapping;
-		int state;
 
-		if (!procfs_parse_mapping(line, &mapping) || mapping.offset ||
-		    mapping.device != library->device || mapping.inode != library->inode)
-			continue;
-		state = look_at(pid, library, born, mapping.start, why);
-		if (state < 0 || state > best)
-			*bias = mapping.start;
-		err = state < 0 ? state : 0;
-		best = state > best ? state : best;
+		if (procfs_parse_mapping(line, &mapping) && !mapping.offset &&
+		    mapping.device == library->device && mapping.inode == library->inode)
+			goes_on = each(context, mapping.start);
 	}
 	buf_free(&text);
-	return err;
+	return err ? fail_errno(why, err, NULL, "cannot read the mappings of process %d", (int)pid)
+		   : 0;
+}
+
+struct search {
+	pid_t pid;
+	const struct mem_library *library;
+	uint64_t born, bias;
+	int best, err;
+	struct fail *why;
+};
+
+static bool add_found(void *context, uint64_t bias)
+{
+	struct search *search = context;
+	int state = look_at(search->pid, search->library, search->born, bias, search->why);
+
+	if (state < 0 || state > search->best)
+		search->bias = bias;
+	search->err = state < 0 ? state : 0;
+	search->best = state > search->best ? state : search->best;
+	return !search->err;
+}
+
+/* Of several, which recorders that were killed have left, at most one is called. */
+int mem_map_find(pid_t pid, const struct mem_library *library, uint64_t born, uint64_t *bias,
+		 struct fail *why)
+{
+	struct search search = {.pid = pid, .library = library, .born = born, .why = why};
+	int err = mem_map_each(pid, library, add_found, &search, why);
+
+	*bias = search.bias;
+	return err ? err : search.err;
 }

@@ -137,22 +137,6 @@ static int add_python(struct reading *reading)
 	return err;
 }
 
-static bool bias_of(const struct elf_file *file, const struct procfs_mapping *mapping,
-		    uint64_t *bias)
-{
-	Elf64_Phdr segment;
-
-	for (uint32_t i = 0; i < file->segment_count && i < 64; i++)
-		if (elf_file_segment(file, i, &segment) && segment.p_type == PT_LOAD &&
-		    segment.p_flags & PF_X && (segment.p_offset & ~4095ul) <= mapping->offset &&
-		    mapping->offset < segment.p_offset + segment.p_filesz) {
-			*bias = mapping->start - mapping->offset + segment.p_offset -
-				segment.p_vaddr;
-			return true;
-		}
-	return false;
-}
-
 static bool is_linker(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -176,7 +160,7 @@ int mem_slots_add(struct mem_slots *slots, pid_t pid, const struct procfs_mappin
 	int err;
 
 	if (!file->is_64 || file->machine != ARCH_ELF_MACHINE ||
-	    !bias_of(file, mapping, &reading.image.bias))
+	    !elf_file_bias(file, mapping->start, mapping->offset, &reading.image.bias))
 		return 0;
 	err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, add_symbol, &reading);
 	for (uint32_t i = 0; !err && i < file->section_count; i++)
