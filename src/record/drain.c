@@ -145,6 +145,13 @@ static bool is_over(const struct drain *drain, uint64_t now)
 int drain_step(struct drain *drain, uint64_t now, struct fail *why)
 {
 	const struct drain_parts *parts = &drain->parts;
+	const uint64_t until = *parts->until;
+	/*
+	 * a record that was made just before the recording's end became known to programs in the
+	 * kernel, and is later than that, stands before others in its ring (source_handle() leaves
+	 * it out)
+	 */
+	const uint64_t limit = until && now >= until ? UINT64_MAX : now;
 	uint64_t lost = sideband_lost(parts->sideband);
 	const struct capture_head *head;
 	unsigned int ring;
@@ -159,9 +166,9 @@ int drain_step(struct drain *drain, uint64_t now, struct fail *why)
 	/* a damaged event counts as lost; the rest can go on */
 	if (err && err != -EIO)
 		return err;
-	while ((head = rings_next(parts->rings, now, &ring))) {
+	while ((head = rings_next(parts->rings, limit, &ring))) {
 		handle_arrivals(drain);
-		handle_events(drain, head->time);
+		handle_events(drain, head->time < now ? head->time : now);
 		handle_record(drain, ring, head);
 		if (is_over(drain, now))
 			return 0;

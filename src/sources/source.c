@@ -30,10 +30,14 @@ void source_handle(struct source *source, const struct capture_head *head,
 		   const struct capture_handover *handover)
 {
 	const struct source_record *record = source->type->records;
+	const uint64_t until = source->host && source->host->until ? *source->host->until : 0;
 
-	source->last = head->time;
 	while (record && record->kind && record->kind != head->kind)
 		record++;
+	/* it is of after the recording's end */
+	if (until && head->time > until && !(record && record->is_of_past))
+		return;
+	source->last = until && head->time > until ? until : head->time;
 	if (!record || !record->kind || head->size < record->least)
 		source->damaged++;
 	else if (record->with_stack)

@@ -144,6 +144,11 @@ struct source_record {
 			   const struct capture_handover *handover);
 	/* Of any other, or where its stack does not matter; it begins with a capture_head. */
 	void (*handle)(struct source *source, const void *record);
+	/*
+	 * What it reports was before its time: it counts also where that is shortly after the
+	 * recording's end, to which its program in the kernel sets it back (capture_now()).
+	 */
+	bool is_of_past;
 };
 
 #define SOURCE_RECORD_WITH_STACK(kind, f)                            \
@@ -153,6 +158,10 @@ struct source_record {
 #define SOURCE_RECORD(kind, type, f)                   \
 	{                                              \
 		kind, sizeof(struct type), .handle = f \
+	}
+#define SOURCE_RECORD_OF_PAST(kind, type, f)                               \
+	{                                                                  \
+		kind, sizeof(struct type), .handle = f, .is_of_past = true \
 	}
 
 /* What a source needs from the camera. */
