@@ -49,10 +49,6 @@ __asm__(".pushsection .rodata.stackcam, \"a\", @progbits\n"
 	".quad stackcam_gpu_capture - " MEMORY_PLACES_SYMBOL ", 9\n"
 	".quad 0, 0\n"
 	".size " MEMORY_PLACES_SYMBOL ", . - " MEMORY_PLACES_SYMBOL "\n"
-	".globl " MEMORY_ENTRIES_SYMBOL "\n"
-	".type " MEMORY_ENTRIES_SYMBOL ", @object\n" MEMORY_ENTRIES_SYMBOL ":\n"
-	".quad 0\n"
-	".size " MEMORY_ENTRIES_SYMBOL ", . - " MEMORY_ENTRIES_SYMBOL "\n"
 	".popsection");
 _Static_assert(GPU_PLACE_LAUNCH == 1 && GPU_PLACE_KERNEL == 2 && GPU_PLACE_REST == 3 &&
 		       GPU_PLACE_NAME == 4 && GPU_PLACE_SAMPLES == 5 && GPU_PLACE_WAIT == 6 &&
@@ -99,6 +95,7 @@ static struct {
 	int (*register_callbacks)(void *requested, void *completed);
 	int (*register_timestamp)(uint64_t (*now)(void));
 	int (*enable)(int kind);
+	int (*disable)(int kind);
 	int (*flush)(uint32_t flag);
 	int (*next_record)(uint8_t *buffer, size_t size, uint8_t **record);
 	int (*dropped)(void *context, uint32_t stream, size_t *count);
@@ -112,6 +109,7 @@ static const char *const names[] = {
 	"cuptiActivityRegisterCallbacks",
 	"cuptiActivityRegisterTimestampCallback",
 	"cuptiActivityEnable",
+	"cuptiActivityDisable",
 	"cuptiActivityFlushAll",
 	"cuptiActivityGetNextRecord",
 	"cuptiActivityGetNumDroppedRecords",
@@ -151,6 +149,11 @@ static const struct layout {
 	{RECORD_SET, 44, 72, 64, 36},
 	{RECORD_PEERS, 60, 80, 72, 36},
 };
+
+bool gpu_can_run(void)
+{
+	return dlopen && dlsym && clock_gettime && getpid;
+}
 
 uint64_t gpu_clock(int clock)
 {
@@ -429,6 +432,18 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 
 static int flush_lock;
 static bool is_over; /* the profiling library's own end may have begun */
+static bool is_begun;
+static void *subscriber;
+
+void gpu_flush(uint32_t flag)
+{
+	if (!gpu_lock(&flush_lock))
+		return;
+	if (!is_over && is_begun)
+		cupti.flush(flag);
+	gpu_unlock(&flush_lock);
+	gpu_graphs_report(false);
+}
 
 /* All records, also of what has not ended. */
 static void at_exit(void *argument)
@@ -440,14 +455,37 @@ static void at_exit(void *argument)
 		return;
 	is_locked = gpu_lock(&flush_lock);
 	is_over = true;
-	cupti.flush(1);
+	if (is_begun)
+		cupti.flush(1);
 	if (is_locked)
 		gpu_unlock(&flush_lock);
+	if (!is_begun)
+		return;
 	gpu_graphs_report(true);
 	gpu_instructions_end();
 	/* after the last buffer */
 	if (is_waiting)
 		gpu_waits_finish();
+}
+
+void gpu_end(void)
+{
+	static const int kinds[] = {RECORD_KERNEL, RECORD_COPY, RECORD_SET,
+				    RECORD_PEERS,  RECORD_WAIT, RECORD_EVENT};
+	bool is_locked = gpu_lock(&flush_lock);
+
+	if (!is_over && is_begun) {
+		cupti.unsubscribe(subscriber);
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			cupti.disable(kinds[i]);
+		cupti.flush(1);
+		gpu_graphs_report(true);
+		if (is_waiting)
+			gpu_waits_finish();
+		is_waiting = is_begun = false;
+	}
+	if (is_locked)
+		gpu_unlock(&flush_lock);
 }
 
 bool gpu_find_functions(void *library, const char *const *of, void **functions, size_t count)
@@ -471,7 +509,7 @@ static void *find(void)
 	static const int flags[] = {RTLD_NOW_ | RTLD_NOLOAD_, RTLD_NOW_};
 	const size_t count = sizeof(files) / sizeof(files[0]);
 
-	if (!dlopen || !dlsym || !clock_gettime || !getpid)
+	if (!gpu_can_run())
 		return NULL;
 	for (size_t i = 0; i < 2 * count; i++) {
 		void *library = dlopen(files[i % count], flags[i / count]);
@@ -484,7 +522,7 @@ static void *find(void)
 }
 
 /* Of functions that the profiling library does not know there are no calls. */
-static void start_copies(void *subscriber)
+static void start_copies(void)
 {
 	static const int kinds[] = {RECORD_COPY, RECORD_SET, RECORD_PEERS};
 	int err = 0;
@@ -498,7 +536,7 @@ static void start_copies(void *subscriber)
 		gpu_report_state(GPU_STATE_NO_COPIES, (uint64_t)err);
 }
 
-static void start_waits(void *subscriber)
+static void start_waits(void)
 {
 	int err = cupti.enable(RECORD_WAIT);
 
@@ -514,33 +552,12 @@ static void start_waits(void *subscriber)
 		cupti.enable_callback(1, subscriber, GPU_DOMAIN_DRIVER, waits[i]);
 }
 
-/*
- * By itself, the profiling library hands over buffers that are full: a program of few launches would
- * keep its records until it ends, and one that is killed for good.
- */
-static void *flush_each_second(void *unused)
-{
-	const struct gpu_pause pause = {1, 0};
-
-	for (;;) {
-		nanosleep(&pause, NULL);
-		if (!gpu_lock(&flush_lock))
-			continue;
-		if (!is_over)
-			cupti.flush(0);
-		gpu_unlock(&flush_lock);
-		gpu_graphs_report(false);
-	}
-	return unused;
-}
-
 /* Returns 0 or the profiling library's error, which then hears of nothing. */
 static int start(void *library)
 {
 	static const uint32_t resources[] = {GPU_CONTEXT_CREATED, GPU_CONTEXT_ENDS,
 					     GPU_MODULE_LOADED};
-	bool has_instructions = gpu_instructions_find(library);
-	void *subscriber;
+	bool has_instructions = !gpu_is_late() && gpu_instructions_find(library);
 	int err = cupti.subscribe(&subscriber, (void *)at_callback, NULL);
 
 	if (err)
@@ -562,31 +579,42 @@ static int start(void *library)
 		cupti.unsubscribe(subscriber);
 	else {
 		gpu_budget_start(has_instructions);
-		start_copies(subscriber);
-		start_waits(subscriber);
+		start_copies();
+		start_waits();
 		gpu_graphs_start(library, cupti.enable_callback, subscriber);
 	}
+	is_begun = !err;
 	if (!err && has_instructions)
 		gpu_instructions_start(cupti.flush);
-	else if (!err)
+	else if (!err && !gpu_is_late())
 		gpu_start_thread(flush_each_second);
 	return err;
 }
 
-__attribute__((visibility("default"))) int InitializeInjection(void);
-__attribute__((visibility("default"))) int InitializeInjection(void)
+bool gpu_begin(void)
 {
+	static bool is_registered;
 	void *library = find();
 	int err;
 
 	if (!library) {
 		gpu_report_state(GPU_STATE_NO_PROFILER, 0);
-		return 1;
+		return false;
 	}
 	begun = getpid();
+	/* another recorder knows none */
+	for (size_t i = 0; i < NAMES; i++)
+		reported_names[i] = 0;
 	err = start(library);
-	if (!err && __cxa_atexit)
-		__cxa_atexit(at_exit, NULL, NULL);
+	if (!err && __cxa_atexit && !is_registered)
+		is_registered = !__cxa_atexit(at_exit, NULL, NULL);
 	gpu_report_state(err ? GPU_STATE_TAKEN : GPU_STATE_STARTED, (uint64_t)err);
+	return !err;
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	gpu_begin();
 	return 1;
 }

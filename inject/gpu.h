@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "gpu_places.h"
+#include "gpu_stubs.h"
 
 #define GPU_SECOND_NS 1000000000u
 
@@ -44,6 +45,21 @@ void gpu_unlock(int *lock);
 /* Starts a thread of the library's own, with all signals blocked. False: there is none. */
 bool gpu_start_thread(void *(*run)(void *));
 
+/* A thread that calls gpu_flush(0) once a second, for ever. */
+void *flush_each_second(void *unused);
+
+/* Whether the C library has what is needed. */
+bool gpu_can_run(void);
+
+/* Begins to record. False: it is not possible, which was reported. */
+bool gpu_begin(void);
+
+/* Ends what gpu_begin() has begun, which may be called again then. */
+void gpu_end(void);
+
+/* Has the profiling library hand over its records; flag 1: also of what has not ended. */
+void gpu_flush(uint32_t flag);
+
 static inline uint32_t read_32(const uint8_t *at)
 {
 	return *(const uint32_t *)at;
@@ -60,6 +76,24 @@ enum {
 	RECORD_END = 24, /* behind the begin */
 	COPY_BYTES = 8,
 };
+
+/* -- gpu_late.c -------------------------------------------------------------------------------- */
+
+extern struct gpu_injection gpu_injection;
+
+/* A recorder has put the library into a process that ran already. */
+bool gpu_is_late(void);
+
+/*
+ * The recorder has a thread call these. gpu_arm() makes words lead to the stubs, the first to the
+ * first; gpu_disarm() puts them back, unless a call has.
+ */
+struct memory_slot;
+void gpu_arm(struct memory_slot *words, uint64_t most);
+void gpu_disarm(void);
+
+/* A stub calls it, with its number. */
+uint64_t gpu_first_call(uint64_t number);
 
 /* -- gpu_budget.c ------------------------------------------------------------------------------ */
 

@@ -118,6 +118,9 @@ void gpu_budget_start(bool instructions)
 {
 	const char *digits = getenv ? getenv(GPU_BUDGET_VARIABLE) : NULL;
 
+	percent = gpu_is_late() ? gpu_injection.budget : 0;
+	if (gpu_is_late())
+		digits = NULL;
 	for (; digits && *digits >= '0' && *digits <= '9' && percent <= 100; digits++)
 		percent = percent * 10 + (uint64_t)(*digits - '0');
 	has_windows = instructions;

@@ -25,7 +25,7 @@ bool gpu_lanes_wanted(void)
 	const char *set = getenv ? getenv(GPU_LANES_VARIABLE) : NULL;
 
 	complete_before = gpu_now();
-	return set && *set;
+	return gpu_is_late() ? gpu_injection.has_lanes : set && *set;
 }
 
 /* Before the context is the device, behind it the stream. */

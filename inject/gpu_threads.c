@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A lock and threads, of functions that the process's C library may have. */
+/* A lock and threads, by functions that the process's C library may have. */
 #include "gpu.h"
 
 extern int pthread_create(uint64_t *thread, const void *attributes, void *(*run)(void *),
@@ -40,4 +40,19 @@ bool gpu_start_thread(void *(*run)(void *))
 	is_started = !pthread_create(&thread, NULL, run, NULL);
 	pthread_sigmask(SIG_SETMASK_, before, NULL);
 	return is_started;
+}
+
+/*
+ * By itself, the profiling library hands over buffers that are full: a program of few launches would
+ * keep its records until it ends, and one that is killed for good.
+ */
+void *flush_each_second(void *unused)
+{
+	const struct gpu_pause pause = {1, 0};
+
+	for (;;) {
+		nanosleep(&pause, NULL);
+		gpu_flush(0);
+	}
+	return unused;
 }

@@ -23,6 +23,14 @@ HIDDEN struct driver_truth driver_truth;
 HIDDEN __thread int driver_own_tag;
 static struct driver_hooks hooks;
 
+/* They may come and go at any time. */
+#define CALL_HOOK(name, ...)                                                                  \
+	do {                                                                                  \
+		__typeof__(hooks.name) hook = __atomic_load_n(&hooks.name, __ATOMIC_RELAXED); \
+		if (hook)                                                                     \
+			hook(__VA_ARGS__);                                                    \
+	} while (0)
+
 EXPORTED void driver_tag(int to)
 {
 	driver_own_tag = to;
@@ -67,8 +75,7 @@ static uint32_t launch(uint32_t callback)
 {
 	uint32_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
 
-	if (hooks.launch)
-		hooks.launch(callback, number);
+	CALL_HOOK(launch, callback, number);
 	return number;
 }
 
@@ -91,8 +98,7 @@ static void run(struct driver_ran *ran, uint64_t ns)
 	driver_truth.kernels_ns[driver_own_tag] += ns;
 	driver_truth.copied[driver_own_tag] += ran->bytes;
 	pthread_mutex_unlock(&driver_lock);
-	if (hooks.ran)
-		hooks.ran(ran);
+	CALL_HOOK(ran, ran);
 }
 
 static void run_kernel(const struct driver_kernel *kernel, uint32_t number, const void *stream)
@@ -309,8 +315,7 @@ static int do_cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 	(void)to, (void)from;
 	if (pause.tv_nsec)
 		nanosleep(&pause, NULL);
-	if (hooks.end)
-		hooks.end(278, number);
+	CALL_HOOK(end, 278, number);
 	return DONE;
 }
 
@@ -339,8 +344,7 @@ static void end_wait(struct driver_waited *waited)
 	pthread_mutex_lock(&driver_lock);
 	driver_truth.waited_ns[driver_own_tag] += waited->end - waited->begin;
 	pthread_mutex_unlock(&driver_lock);
-	if (hooks.waited)
-		hooks.waited(waited);
+	CALL_HOOK(waited, waited);
 }
 
 /* The host computes while it waits for the device, */
@@ -392,8 +396,7 @@ static int do_cuEventRecord(void *event, void *stream)
 	const struct driver_event new = {launch(119), stream_of(stream), event_of(event)};
 
 	event_ends[new.event] = busy_until[new.stream];
-	if (hooks.event)
-		hooks.event(&new);
+	CALL_HOOK(event, &new);
 	NO_TAIL_CALL();
 	return DONE;
 }

@@ -26,6 +26,7 @@ struct driver_truth {
 	 */
 	uint64_t samples[2];
 	uint64_t handed_over; /* buffers of records */
+	uint64_t recorded_ns; /* of kernels and copies, in all records that it has made */
 };
 
 /* From that stream on, they are of the second device. */

@@ -54,6 +54,7 @@ static int has_kernels, has_copies, has_waits, has_events;
 static uint32_t resources; /* callbacks of that domain that are enabled, as bits */
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used, dropped, handed_over;
+static uint64_t recorded_ns; /* of kernels and copies, in records that had room */
 static int is_second;
 
 __attribute__((constructor)) static void loaded(void)
@@ -91,21 +92,23 @@ static void hand_over(void)
 static void launch(uint32_t callback, uint32_t number)
 {
 	uint8_t data[72] = {0}; /* CUpti_CallbackData: at its beginning CUPTI_API_ENTER */
+	at_callback *to = __atomic_load_n(&subscriber, __ATOMIC_ACQUIRE);
 
 	put(data, 64, &number, sizeof(number));
-	if (subscriber && callback < CALLBACKS && is_enabled[callback])
-		subscriber(subscriber_user, 1, callback, data);
+	if (to && callback < CALLBACKS && is_enabled[callback])
+		to(subscriber_user, 1, callback, data);
 }
 
 static void end(uint32_t callback, uint32_t number)
 {
 	const uint32_t site = 1; /* CUPTI_API_EXIT */
 	uint8_t data[72] = {0};
+	at_callback *to = __atomic_load_n(&subscriber, __ATOMIC_ACQUIRE);
 
 	put(data, 0, &site, sizeof(site));
 	put(data, 64, &number, sizeof(number));
-	if (subscriber && callback < CALLBACKS && is_enabled[callback])
-		subscriber(subscriber_user, 1, callback, data);
+	if (to && callback < CALLBACKS && is_enabled[callback])
+		to(subscriber_user, 1, callback, data);
 }
 
 static void sample(const char *name, uint64_t ns);
@@ -168,6 +171,7 @@ static void put_kernel(const struct driver_ran *ran)
 		put(record, 24, &ran->end, sizeof(ran->end));
 	}
 	if (record) {
+		recorded_ns += has_time ? ran->end - ran->begin : 0;
 		put(record, 40, &ran->device, sizeof(ran->device));
 		put(record, 48, &ran->stream, sizeof(ran->stream));
 		put(record, 92, &ran->number, sizeof(ran->number));
@@ -188,6 +192,7 @@ static void put_copy(const struct driver_ran *ran)
 		record[4] = ran->direction;
 		record[5] = ran->from;
 	}
+	recorded_ns += ran->end - ran->begin;
 	put(record, 8, &ran->bytes, sizeof(ran->bytes));
 	put(record, 16, &ran->begin, sizeof(ran->begin));
 	put(record, 24, &ran->end, sizeof(ran->end));
@@ -319,6 +324,7 @@ static void add_truth(struct driver_truth *truth)
 	truth->samples[0] = made[0];
 	truth->samples[1] = made[1];
 	truth->handed_over = handed_over;
+	truth->recorded_ns = recorded_ns;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -498,8 +504,9 @@ EXPORTED int cuptiSubscribe(void **to, at_callback *callback, void *user)
 EXPORTED int cuptiUnsubscribe(void *of)
 {
 	(void)of;
-	hooks = (struct driver_hooks){0};
-	subscriber = NULL;
+	/* a record of a call that has begun is still made */
+	hooks.launch = hooks.end = NULL;
+	__atomic_store_n(&subscriber, NULL, __ATOMIC_RELEASE);
 	return driver_hook(&hooks);
 }
 
@@ -541,6 +548,17 @@ EXPORTED int cuptiActivityEnable(int kind)
 	has_copies |= kind == COPY;
 	has_waits |= kind == WAIT;
 	has_events |= kind == EVENT;
+	return 0;
+}
+
+EXPORTED int cuptiActivityDisable(int kind)
+{
+	pthread_mutex_lock(&lock);
+	has_kernels &= kind != KERNEL;
+	has_copies &= kind != COPY;
+	has_waits &= kind != WAIT;
+	has_events &= kind != EVENT;
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 

@@ -7,10 +7,25 @@
 #include "bpf/filter.h"
 #include "bpf/gpu/on_gpu_abi.h"
 
+/*
+ * Sends a record of what was before, with the time of capture_now(): also where the end of the
+ * recording becomes known between that and this.
+ */
+static __always_inline void send_past(void *record, __u32 size)
+{
+	void *ring = capture_ring();
+
+	if (!ring)
+		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_NO_RING);
+	else if ((capture_shared && !capture_may_fill(CAPTURE_SOURCE_ON_GPU, size)) ||
+		 bpf_ringbuf_output(ring, record, size, BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_ON_GPU, CAPTURE_LOSS_RING_FULL);
+}
+
 static __noinline void send_ran(struct probe_regs *ctx, bool is_one, __u32 undecided)
 {
 	struct on_gpu_ran record = {
-		.head = {ON_GPU_RAN, sizeof(record), bpf_ktime_get_ns()},
+		.head = {ON_GPU_RAN, sizeof(record), capture_now()},
 		.pid = bpf_get_current_pid_tgid() >> 32,
 		.undecided = undecided,
 	};
@@ -32,7 +47,7 @@ static __noinline void send_ran(struct probe_regs *ctx, bool is_one, __u32 undec
 		record.bytes = REGS_ARG6(ctx);
 		record.more = record.number != 0;
 	}
-	capture_send_record(CAPTURE_SOURCE_ON_GPU, &record, sizeof(record), BPF_RB_NO_WAKEUP);
+	send_past(&record, sizeof(record));
 }
 
 static __noinline void send_samples(struct probe_regs *ctx, __u32 undecided)
@@ -54,7 +69,7 @@ static __noinline void send_samples(struct probe_regs *ctx, __u32 undecided)
 static __noinline void send_waited(struct probe_regs *ctx, __u32 undecided)
 {
 	struct on_gpu_waited record = {
-		.head = {ON_GPU_WAITED, sizeof(record), bpf_ktime_get_ns()},
+		.head = {ON_GPU_WAITED, sizeof(record), capture_now()},
 		.call = REGS_ARG1(ctx),
 		.ns = REGS_ARG2(ctx),
 		.end = REGS_ARG3(ctx),
@@ -65,7 +80,7 @@ static __noinline void send_waited(struct probe_regs *ctx, __u32 undecided)
 		.undecided = undecided,
 	};
 
-	capture_send_record(CAPTURE_SOURCE_ON_GPU, &record, sizeof(record), BPF_RB_NO_WAKEUP);
+	send_past(&record, sizeof(record));
 }
 
 /* The kind of a record with an identity. */
@@ -109,6 +124,9 @@ int on_gpu_site(struct probe_regs *ctx)
 	capture_identity(&scratch->record, kind_of(place), task, 0);
 	scratch->record.identity.undecided = answer == FILTER_ASK;
 	scratch->record.identity.key = REGS_ARG1(ctx);
+	/* what ran before the recording's end is reported behind it */
+	if (place == ON_GPU_PLACE_NAME || place == ON_GPU_PLACE_WORKS)
+		scratch->record.head.time = capture_clamped(scratch->record.head.time);
 	if (place == ON_GPU_PLACE_NAME) {
 		words = ON_GPU_NAME_BYTES / 8;
 		scratch->record.identity.value = REGS_ARG2(ctx);

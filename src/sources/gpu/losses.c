@@ -69,7 +69,8 @@ void gpu_losses_emit(const struct gpu_losses *losses, struct film_writer *film, 
 		{"kernels of a process not seen: another tool has the profiling library, or it "
 		 "refuses",
 		 losses->taken},
-		{"kernels of processes not seen that stackcam has not started",
+		{"kernels of processes not seen that stackcam has not started, and that -p does "
+		 "not name",
 		 losses->not_injected},
 		{"milliseconds with fewer samples of launches, waits and instructions than usual, "
 		 "to "
@@ -103,6 +104,8 @@ void gpu_losses_emit_instructions(const struct gpu_losses *losses,
 		{"instructions of a context not sampled: the profiling library refuses",
 		 losses->not_sampled},
 		{"samples of a context not read: the profiling library refuses", losses->not_read},
+		{"instructions of a process not sampled: it ran already as its recording began",
+		 losses->late},
 		{"code of a module not known: the process could not hand it over",
 		 losses->code_lost},
 		{"code of a module not known: it is damaged", code.damaged},

@@ -19,6 +19,7 @@ struct gpu_losses {
 	uint64_t fewer_ms, over_budget_ms; /* of all processes together */
 	/* of instructions */
 	uint64_t not_sampled, not_read, samples_dropped, samples_of_driver, code_lost;
+	uint64_t late; /* processes that got the library when they ran already */
 	/* of waits */
 	uint64_t waits_without_stack, without_waits;
 	uint64_t without_end; /* as without_kernel */

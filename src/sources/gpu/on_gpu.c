@@ -2,25 +2,26 @@
 /*
  * on-gpu: what kernels and copies take on GPUs, by the stack that launched them; gpu-copies: the
  * bytes of the copies; gpu-wait: what threads wait for a device, and for which work. A library that
- * the driver loads into a command (inject/gpu.c) reports a sample of the launches, and all kernels
- * and copies: of launches that it has reported one by one, with the launch's number, and of the
- * others in sums by their names. So the sums are complete, and what has no stack is shown as that.
+ * the driver loads into a command, or that is put into running processes (inject.h), reports a
+ * sample of the launches, and all kernels and copies: of launches that it has reported one by one,
+ * with the launch's number, and of the others in sums by their names. So the sums are complete, and
+ * what has no stack is shown as that.
  */
 #include "sources/source.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../inject/gpu_places.h"
 #include "base/map.h"
 #include "bpf/gpu/on_gpu_abi.h"
 #include "film/events.h"
 #include "bpf/probes.skel.h"
+#include "sources/gpu/command.h"
 #include "sources/gpu/copies.h"
 #include "sources/gpu/graphs.h"
+#include "sources/gpu/inject.h"
 #include "sources/gpu/instructions.h"
 #include "sources/gpu/lanes.h"
 #include "sources/gpu/losses.h"
@@ -52,27 +53,15 @@ _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL ==
 /* No copy has more bytes: the process may say anything. */
 #define COPY_MAX (1ull << 48)
 
-/* In the order of the options. */
-enum {
-	BUDGET,
-};
-
-/* In the order of source_type.events. */
-enum {
-	OF_KERNELS,
-	OF_INSTRUCTIONS,
-	OF_COPIES,
-	OF_WAITS,
-	OF_LANES,
-};
-
 struct on_gpu {
 	struct mem_library library;
+	struct gpu_inject *inject; /* null: no running process gets it */
 	struct uprobes *uprobes;
 	struct waiting *launches;
 	struct gpu_names names;
 	struct gpu_graphs graphs;	      /* where they were captured */
 	uint64_t begun;			      /* when the film did */
+	bool has_begun;			      /* the first one */
 	struct gpu_instructions instructions; /* without code: not sampled */
 	struct map windowed;		      /* process -> when its samples were last written */
 	struct gpu_losses losses;
@@ -83,58 +72,6 @@ enum {
 	HAS_NO_KERNEL,
 	HAS_KERNEL,
 };
-
-static bool has_instructions(const struct source_settings *settings)
-{
-	return settings->events >> OF_INSTRUCTIONS & 1;
-}
-
-/*
- * The library opens the file by the recorder's own descriptor, in any process that the command
- * starts.
- */
-static int hand_over_code(struct source_settings *settings, struct command_variable *variable,
-			  struct fail *why)
-{
-	settings->descriptor = gpu_code_file();
-	if (settings->descriptor < 0)
-		return fail_errno(why, settings->descriptor, NULL, "cannot keep code of GPUs");
-	*variable = (struct command_variable){.name = GPU_CODE_VARIABLE};
-	snprintf(variable->value, sizeof(variable->value), "/proc/%d/fd/%d", (int)getpid(),
-		 settings->descriptor);
-	return 0;
-}
-
-static int command(struct source_settings *settings, struct command_environment *environment,
-		   struct fail *why)
-{
-	struct command_variable *variable = &environment->at[environment->count];
-	const char *before = getenv(GPU_LIBRARY_VARIABLE);
-	struct mem_library library;
-	int err = mem_library_find(&library, GPU_LIBRARY, why);
-
-	if (err)
-		return err;
-	if (before && *before)
-		return fail(why, -EBUSY, "unset it", "%s is set already: another tool has the GPU",
-			    GPU_LIBRARY_VARIABLE);
-	environment->count++;
-	*variable = (struct command_variable){.name = GPU_LIBRARY_VARIABLE};
-	snprintf(variable->value, sizeof(variable->value), "%s", library.path);
-	if (settings->values[BUDGET]) {
-		variable = &environment->at[environment->count++];
-		*variable = (struct command_variable){.name = GPU_BUDGET_VARIABLE};
-		snprintf(variable->value, sizeof(variable->value), "%u",
-			 (unsigned int)settings->values[BUDGET]);
-	}
-	if (settings->events >> OF_LANES & 1) {
-		variable = &environment->at[environment->count++];
-		*variable = (struct command_variable){.name = GPU_LANES_VARIABLE, .value = "1"};
-	}
-	if (!has_instructions(settings))
-		return 0;
-	return hand_over_code(settings, &environment->at[environment->count++], why);
-}
 
 static unsigned int needs(const struct source *source)
 {
@@ -180,12 +117,42 @@ static int attach(struct source *source, struct fail *why)
 				    on_gpu->library.places, on_gpu->library.count, why);
 }
 
+/*
+ * Processes that were selected by number get the library once the film has begun, and others that
+ * they start later.
+ */
+static int prepare_running(struct source *source, struct fail *why)
+{
+	const struct selection *selection = source->host->selection;
+	const struct gpu_inject_settings settings = {
+		.far = source->host->far,
+		.budget = source->settings->values[ON_GPU_BUDGET],
+		.has_lanes = source->events[OF_LANES] != 0,
+		.has_instructions = source->events[OF_INSTRUCTIONS] != 0,
+	};
+	struct on_gpu *on_gpu = source->state;
+
+	if (!selection->pid_count)
+		return 0;
+	return gpu_inject_new(&on_gpu->library, selection, &settings, &on_gpu->inject)
+		       ? fail_errno(why, -ENOMEM, NULL, "cannot record kernels")
+		       : 0;
+}
+
 static int start(struct source *source, struct fail *why)
 {
 	struct on_gpu *on_gpu = source->state;
 
-	(void)why;
 	on_gpu->begun = clock_ns();
+	return prepare_running(source, why);
+}
+
+static unsigned int image_arrived(struct source *source, pid_t pid, const struct image *image)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	if (on_gpu && on_gpu->inject)
+		gpu_inject_image(on_gpu->inject, pid, image);
 	return 0;
 }
 
@@ -359,20 +326,23 @@ static bool find_launch(struct source *source, const struct on_gpu_ran *ran,
 }
 
 /* When something ended, within the film: what its record says may be anything. */
-static uint64_t end_of(const struct on_gpu *on_gpu, uint64_t end, uint64_t time)
+static uint64_t end_of(const struct source *source, uint64_t end, uint64_t time)
 {
-	if (end > time)
-		return time;
+	const struct on_gpu *on_gpu = source->state;
+	uint64_t most = source_now(source);
+
+	most = time < most ? time : most;
+	if (end > most)
+		return most;
 	return end > on_gpu->begun ? end : on_gpu->begun;
 }
 
 static void write_ran(struct source *source, const struct on_gpu_ran *ran,
 		      struct samples_place place)
 {
-	struct on_gpu *on_gpu = source->state;
 	const bool is_copy = gpu_is_copy(ran->work);
 	const char *name = work_name(source, ran->pid, ran->work);
-	uint64_t end = end_of(on_gpu, ran->end, ran->head.time);
+	uint64_t end = end_of(source, ran->end, ran->head.time);
 
 	if (place.stack)
 		place.stack = samples_words(source->host->samples, place.stack,
@@ -437,7 +407,7 @@ static void handle_waited(struct source *source, const void *of)
 		if (waited->undecided || !wait.place.thread)
 			return;
 	}
-	end = end_of(on_gpu, waited->end, waited->head.time);
+	end = end_of(source, waited->end, waited->head.time);
 	gpu_wait_write(waited, &wait.place, source->host->samples, event, end,
 		       work_name(source, waited->pid, waited->work));
 	gpu_wait_write_stream(waited, &wait.place, source->host->film, event, end);
@@ -457,6 +427,8 @@ static void process_gone(struct source *source, pid_t pid)
 
 	if (!on_gpu || !on_gpu->launches)
 		return;
+	if (on_gpu->inject)
+		gpu_inject_gone(on_gpu->inject, pid);
 	write_window(source, (uint32_t)pid, source_now(source), true);
 	map_remove(&on_gpu->windowed, (uint32_t)pid);
 	waiting_each(on_gpu->launches, (uint32_t)pid, count_launch, on_gpu);
@@ -467,15 +439,19 @@ static void process_gone(struct source *source, pid_t pid)
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
 
-static void report_losses(struct source *source)
+static void report_losses(struct source *source, bool is_last)
 {
 	const struct on_gpu *on_gpu = source->state;
 	const struct selection *selection = source->host->selection;
 	struct gpu_losses losses = on_gpu->losses;
 
 	losses.without_capture = on_gpu->graphs.unknown;
-	losses.not_injected = selection->pid_count ? selection->pid_count : !selection->command;
+	losses.not_injected = !selection->pid_count && !selection->command;
+	if (on_gpu->inject)
+		losses.late = gpu_inject_without_instructions(on_gpu->inject);
 	gpu_losses_emit(&losses, source->host->film, source->event);
+	if (on_gpu->inject)
+		gpu_inject_emit_losses(on_gpu->inject, source->host->film, source->event, is_last);
 	if (source->events[OF_INSTRUCTIONS])
 		gpu_losses_emit_instructions(&losses, &on_gpu->instructions, source->host->film,
 					     source->events[OF_INSTRUCTIONS]);
@@ -483,10 +459,27 @@ static void report_losses(struct source *source)
 		gpu_losses_emit_waits(&losses, source->host->film, source->events[OF_WAITS]);
 }
 
+static void drained(struct source *source, uint64_t now)
+{
+	struct on_gpu *on_gpu = source->state;
+
+	(void)now;
+	if (on_gpu->has_begun || !source->host->since)
+		return;
+	on_gpu->has_begun = true;
+	on_gpu->begun = source->host->since;
+	if (on_gpu->inject)
+		gpu_inject_tick(on_gpu->inject);
+}
+
 static void tick(struct source *source, uint64_t now)
 {
+	struct on_gpu *on_gpu = source->state;
+
 	(void)now;
-	report_losses(source);
+	if (on_gpu->inject && on_gpu->has_begun)
+		gpu_inject_tick(on_gpu->inject);
+	report_losses(source, false);
 }
 
 static void finish(struct source *source, uint64_t now)
@@ -496,7 +489,7 @@ static void finish(struct source *source, uint64_t now)
 	write_window(source, 0, now, true);
 	waiting_each(on_gpu->launches, 0, count_launch, on_gpu);
 	waiting_empty(on_gpu->launches, NULL, NULL);
-	tick(source, now);
+	report_losses(source, true);
 }
 
 static void closing(struct source *source)
@@ -523,6 +516,9 @@ static void detach(struct source *source)
 {
 	struct on_gpu *on_gpu = source->state;
 
+	/* what it reports in the end, probes are to see */
+	if (on_gpu && on_gpu->inject)
+		gpu_inject_retract(on_gpu->inject);
 	if (on_gpu && on_gpu->uprobes)
 		uprobes_free(on_gpu->uprobes);
 	if (on_gpu)
@@ -540,6 +536,7 @@ static void free_state(struct source *source)
 	map_free(&on_gpu->windowed);
 	gpu_names_free(&on_gpu->names);
 	gpu_graphs_empty(&on_gpu->graphs);
+	gpu_inject_free(on_gpu->inject);
 	free(on_gpu);
 }
 
@@ -549,11 +546,11 @@ static const struct source_record records[] = {
 	SOURCE_RECORD_WITH_STACK(ON_GPU_LAUNCH, handle_call),
 	SOURCE_RECORD_WITH_STACK(ON_GPU_WAIT, handle_call),
 	SOURCE_RECORD_WITH_STACK(ON_GPU_CAPTURE, handle_capture),
-	SOURCE_RECORD(ON_GPU_RAN, on_gpu_ran, handle_ran),
-	SOURCE_RECORD(ON_GPU_WORKS_RAN, capture_record, handle_works),
-	SOURCE_RECORD(ON_GPU_WAITED, on_gpu_waited, handle_waited),
+	SOURCE_RECORD_OF_PAST(ON_GPU_RAN, on_gpu_ran, handle_ran),
+	SOURCE_RECORD_OF_PAST(ON_GPU_WORKS_RAN, capture_record, handle_works),
+	SOURCE_RECORD_OF_PAST(ON_GPU_WAITED, on_gpu_waited, handle_waited),
 	SOURCE_RECORD(ON_GPU_SAMPLES, on_gpu_samples, handle_samples),
-	SOURCE_RECORD(ON_GPU_NAME, capture_record, handle_name),
+	SOURCE_RECORD_OF_PAST(ON_GPU_NAME, capture_record, handle_name),
 	{0},
 };
 
@@ -567,23 +564,25 @@ static const struct source_event events[] = {
 };
 
 static const struct source_option options[] = {
-	[BUDGET] = {"gpu-budget", 0, false, "PERCENT",
-		    "of events of GPUs: of a CPU's time that stackcam's library may take in a "
-		    "process, 1 to 100; fewer launches have a stack then (default 0: any)",
-		    0, 100, 0},
+	[ON_GPU_BUDGET] =
+		{"gpu-budget", 0, false, "PERCENT",
+		 "of events of GPUs: of a CPU's time that stackcam's library may take in a "
+		 "process, 1 to 100; fewer launches have a stack then (default 0: any)",
+		 0, 100, 0},
 	{0},
 };
 
 const struct source_type source_on_gpu = {
 	.events = events,
 	.options = options,
-	.command = command,
+	.command = on_gpu_command,
 	.needs = needs,
 	.rate = rate,
 	.prepare = prepare,
 	.attach = attach,
 	.start = start,
 	.records = records,
+	.drained = drained,
 	.tick = tick,
 	.closing = closing,
 	.finish = finish,
@@ -591,4 +590,5 @@ const struct source_type source_on_gpu = {
 	.detach = detach,
 	.free = free_state,
 	.processes.gone = process_gone,
+	.images.arrived = image_arrived,
 };
