@@ -481,6 +481,28 @@ def test_commands_of_redis_are_those_that_the_server_counts(lab, serving, pipeli
     assert len(made) == len(served)
 
 
+def test_a_recording_that_begins_between_a_request_and_its_answer(lab, serving):
+    """
+    Clients that send their next request as soon as they have an answer: were requests seen before answers are, each answer would
+    be that of an older request, until the end.
+    """
+    process, port, _ = serving(redis_server)
+    with subprocess.Popen([tool("redis-benchmark"), "-p", str(port), "-c", "20", "-n", "1000000000", "-q", "-t", "get"],
+                          stdout=subprocess.DEVNULL) as client:
+        try:
+            assert wait_until(lambda: commands_of(port).get("GET"))
+            film = lab.record("-e", "requests", "-p", process.pid, "-d", 0.3)
+        finally:
+            client.kill()
+    of_client = {}
+    for request in sorted(requests_of(lab, film, "--limit", 0)["requests"], key=lambda request: request["start"]):
+        of_client.setdefault(request["peer"], []).append((request["start"], request["duration"]))
+    assert len(of_client) == 20
+    late = {peer: requests for peer, requests in of_client.items()
+            if any(sum(one) > after[0] for one, after in zip(requests, requests[1:]))}
+    assert not late, [(peer, len(requests), requests[:3]) for peer, requests in late.items()]
+
+
 def test_errors_of_redis_are_failures_and_secrets_stay_out(lab, serving):
     process, port, _ = serving(redis_server)
     script = lab.folder / "script"

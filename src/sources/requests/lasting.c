@@ -54,3 +54,15 @@ uint64_t requests_track_leave(struct requests_track *track, uint64_t now)
 		}
 	return count > LEAVING_MAX ? count - LEAVING_MAX : 0;
 }
+
+void requests_track_turn(struct requests_track *track)
+{
+	vec_foreach (&track->all, connection)
+		vec_foreach (&connection->queue, asked) {
+			asked->row.thread = track->to.thread(track->to.context, &asked->identity);
+			asked->row.answerer =
+				asked->is_answered
+					? track->to.thread(track->to.context, &asked->answerer)
+					: 0;
+		}
+}

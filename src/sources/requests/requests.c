@@ -432,6 +432,8 @@ static void handle_call(struct source *source, const void *of)
 		requests_track_opened(requests->track, record);
 	else if (head->kind == REQUESTS_MARKED)
 		requests_marker_handle(requests->marker, record);
+	else if (head->time < source->host->since)
+		requests_track_meet(requests->track, record);
 	else
 		requests_track_handle(requests->track, record);
 }

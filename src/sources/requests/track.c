@@ -487,6 +487,27 @@ static void meet_socket(struct connection *connection, const struct requests_rec
 	about->flags |= record->flags & REQUESTS_UNIX;
 }
 
+/* The connection of a record, which is met if it is not known. Null: there is none. */
+static struct connection *connection_of(struct requests_track *track,
+					const struct requests_record *record)
+{
+	struct connection *connection = requests_track_connection(track, record->connection);
+
+	if (!connection)
+		connection = meet(track, record);
+	if (!connection)
+		return NULL;
+	connection->last = record->head.time;
+	meet_socket(connection, record);
+	return connection;
+}
+
+void requests_track_meet(struct requests_track *track, const struct requests_record *record)
+{
+	requests_threads_name(&track->threads, &record->identity);
+	connection_of(track, record);
+}
+
 void requests_track_handle(struct requests_track *track, const struct requests_record *record)
 {
 	struct piece piece = {
@@ -507,15 +528,11 @@ void requests_track_handle(struct requests_track *track, const struct requests_r
 	event = (struct requests_event){
 		.track = track, .fact = REQUESTS_FACT_RECORD, .record = record};
 	requests_evidence_see(&event);
-	connection = requests_track_connection(track, record->connection);
-	if (!connection)
-		connection = meet(track, record);
+	connection = connection_of(track, record);
 	if (!connection)
 		return;
 	track->counts.unread += (record->flags & REQUESTS_UNREAD) != 0;
 	track->counts.no_call += (record->flags & REQUESTS_NO_CALL) != 0;
-	connection->last = record->head.time;
-	meet_socket(connection, record);
 	if (!record->length) {
 		if (connection->role == FILM_REQUEST_MADE)
 			ended(track, connection, record->head.time);
@@ -570,18 +587,6 @@ void requests_track_tick(struct requests_track *track, uint64_t now)
 	}
 	requests_evidence_see(&(struct requests_event){.track = track, .fact = REQUESTS_FACT_TICK});
 	requests_lasting_look(track, now);
-}
-
-void requests_track_turn(struct requests_track *track)
-{
-	vec_foreach (&track->all, connection)
-		vec_foreach (&connection->queue, asked) {
-			asked->row.thread = track->to.thread(track->to.context, &asked->identity);
-			asked->row.answerer =
-				asked->is_answered
-					? track->to.thread(track->to.context, &asked->answerer)
-					: 0;
-		}
 }
 
 void requests_track_finish(struct requests_track *track, uint64_t now)

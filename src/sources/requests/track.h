@@ -65,6 +65,12 @@ void requests_track_free(struct requests_track *track); /* null is allowed */
 
 /* A record of the kernel, of a process that is meant. */
 void requests_track_handle(struct requests_track *track, const struct requests_record *record);
+/*
+ * The same of one from before all programs of the recording were attached: what it moves does not
+ * count, as an answer may have gone unseen, but what it says of its connection and its thread is
+ * not said again.
+ */
+void requests_track_meet(struct requests_track *track, const struct requests_record *record);
 /* A thread of such a process connects: a REQUESTS_OPENED. */
 void requests_track_opened(struct requests_track *track, const struct requests_record *record);
 /* A REQUESTS_STARTED, REQUESTS_HANDLES, or REQUESTS_ASKS. */

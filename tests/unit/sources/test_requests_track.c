@@ -15,6 +15,7 @@ struct seen {
 	uint64_t slow, asked; /* ns from which on it is; how often that was asked */
 	uint64_t moved[8][2]; /* by connection and direction */
 	bool has_goroutines;
+	bool is_early;		       /* the next calls come before all programs are attached */
 	uint8_t protocol;	       /* 0: HTTP/1 */
 	uint64_t goroutine, works_for; /* of the next calls */
 };
@@ -73,7 +74,10 @@ static void call_of(struct requests_track *track, struct seen *seen, uint64_t ti
 	record->flags = flags;
 	record->protocol = seen->protocol ? seen->protocol : REQUESTS_HTTP;
 	memcpy(record + 1, data, size);
-	requests_track_handle(track, record);
+	if (seen->is_early)
+		requests_track_meet(track, record);
+	else
+		requests_track_handle(track, record);
 	*moved += size;
 	free(record);
 }
@@ -455,6 +459,26 @@ static void test_what_was_lost_is_known(void **state)
 	requests_track_free(track);
 }
 
+/* Answers that no program was there for must not leave requests that later answers are then for. */
+static void test_what_came_before_all_programs_begins_no_request(void **state)
+{
+	struct seen seen = {.is_early = true};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	call(track, &seen, 10, 1, 1, 0, GET("/a"), 0);
+	seen.is_early = false;
+	call(track, &seen, 20, 1, 1, REQUESTS_SENT, OK, 0);
+	assert_int_equal(seen.count, 0);
+	assert_int_equal(requests_track_counts(track).before, 1);
+	call(track, &seen, 30, 1, 1, 0, GET("/b"), 0);
+	call(track, &seen, 40, 1, 1, REQUESTS_SENT, OK, 0);
+	assert_int_equal(seen.count, 1);
+	assert_string_equal(seen.endpoints[0], "GET /b");
+	assert_int_equal(seen.rows[0].duration, 10);
+	requests_track_free(track);
+}
+
 #define MS 1000000ull
 
 /* One that hangs is reported while it does, once; and is in each film that ends meanwhile. */
@@ -526,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_streams_are_found_by_the_one_that_reads),
 		cmocka_unit_test(test_what_is_asked_for_in_streams_is_for_the_one_that_asks),
 		cmocka_unit_test(test_what_was_lost_is_known),
+		cmocka_unit_test(test_what_came_before_all_programs_begins_no_request),
 		cmocka_unit_test(test_what_lasts_is_told_before_its_end),
 		cmocka_unit_test(test_what_goes_on_at_the_end_is_open),
 	};
