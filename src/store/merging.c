@@ -2,36 +2,20 @@
 /*
  * Films become one: those that a host has sent, when there are enough of them, one film of their
  * hour; all films of an hour that is over, one film in large blocks, or a few where they have much.
- *
- * The steps, each on the disk before the next one:
- *
- *	1. merge.film is written, with all that it is to hold
- *	2. the index hears which films it stands for
- *	3. merge.list says the same: from now on it will happen, even after a crash
- *	4. merge.film takes the place of the first of them, the index hears that, the others are
- *	   removed
- *	5. merge.list is removed
+ * How that survives a crash is in merge_steps.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/database.h"
-#include "base/file.h"
 #include "base/map.h"
-#include "film/merge.h"
+#include "base/thread.h"
+#include "store/merge_steps.h"
 #include "store/room.h"
-
-#define MERGE_FILM "merge.film"
-#define MERGE_LIST "merge.list"
-#define MERGE_END  "end"
 
 /*
  * What was sent becomes a film of its hour when there are PARTS_MANY, or when they have waited
@@ -48,240 +32,12 @@
 /* An hour is over when none of its films came for this long. */
 #define SETTLED_NS (120 * NS_PER_SECOND)
 
-/* The film that others become, and those, from merge.list. */
-struct merge {
-	char *into;
-	vec(char *) parts; /* without into */
-	bool is_complete;  /* the list has its end */
+/* What is to become one at this tick. */
+struct batch {
+	struct merge_job jobs[MERGE_JOBS_MAX];
+	size_t count, most;
+	uint64_t tables; /* of all of them */
 };
-
-static void merge_free(struct merge *merge)
-{
-	free(merge->into);
-	vec_foreach (&merge->parts, part)
-		free(*part);
-	vec_free(&merge->parts);
-}
-
-static int write_file(const char *path, const char *text, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), err;
-
-	if (fd < 0)
-		return -errno;
-	err = file_write_all(fd, text, size);
-	if (!err && fsync(fd))
-		err = -errno;
-	if (close(fd) && !err)
-		err = -errno;
-	return err;
-}
-
-static int write_list(const struct store *store, const struct merge *merge)
-{
-	char path[PATH_MAX];
-	struct buf text = {0};
-	int err = store_path_of(store, MERGE_LIST, path, sizeof(path));
-
-	buf_printf(&text, "%s\n", merge->into);
-	vec_foreach (&merge->parts, part)
-		buf_printf(&text, "%s\n", *part);
-	buf_put_text(&text, MERGE_END "\n");
-	if (!err)
-		err = text.failed ? -ENOMEM : write_file(path, (const char *)text.at, text.count);
-	if (!err)
-		err = folder_sync_names(path);
-	if (err)
-		unlink(path);
-	buf_free(&text);
-	return err;
-}
-
-static bool parse_line(struct merge *merge, const char *line)
-{
-	struct folder_name parsed;
-	char *copy;
-
-	if (!strcmp(line, MERGE_END)) {
-		merge->is_complete = true;
-		return true;
-	}
-	if (merge->is_complete || !folder_parse(line, &parsed))
-		return false;
-	copy = strdup(line);
-	if (!copy)
-		return false;
-	if (!merge->into) {
-		merge->into = copy;
-		return true;
-	}
-	if (vec_push(&merge->parts, copy))
-		return true;
-	free(copy);
-	return false;
-}
-
-/* -ENOENT: there is none. A list that was not finished is one that was not begun. */
-static int read_list(const struct store *store, struct merge *merge)
-{
-	char path[PATH_MAX], *line = NULL;
-	size_t room = 0;
-	bool ok = true;
-	FILE *list;
-	int err = store_path_of(store, MERGE_LIST, path, sizeof(path));
-
-	if (err)
-		return err;
-	list = fopen(path, "re");
-	if (!list)
-		return -errno;
-	while (ok && getline(&line, &room, list) > 0) {
-		line[strcspn(line, "\n")] = 0;
-		ok = parse_line(merge, line);
-	}
-	free(line);
-	fclose(list);
-	return ok && merge->is_complete && merge->into ? 0 : -EBADMSG;
-}
-
-/* Of its hour, and no part of the film that it is in now. */
-static void enter(struct store *store, const struct merge *merge, const struct film *film)
-{
-	struct store_film *into, *gone;
-
-	pthread_mutex_lock(&store->lock);
-	into = store_find(store, merge->into);
-	if (!into)
-		into = store_add(store, merge->into, 0, 0);
-	vec_foreach (&merge->parts, part) {
-		gone = store_find(store, *part);
-		if (!gone)
-			continue;
-		if (into)
-			into->kin = gone->kin;
-		store_drop(store, gone);
-	}
-	if (into) {
-		into->tables = film_tables_of(film);
-		into->is_indexed = true;
-		into->last = film->info.end + (uint64_t)film->info.wall_offset;
-		store_resize(store, into);
-	}
-	pthread_mutex_unlock(&store->lock);
-}
-
-/* merge.film goes to its place, if it did not before. */
-static int put_in_place(struct store *store, const char *into)
-{
-	char from[PATH_MAX], to[PATH_MAX];
-	int err = store_path_of(store, MERGE_FILM, from, sizeof(from));
-
-	if (!err)
-		err = store_path_of(store, into, to, sizeof(to));
-	if (!err)
-		err = folder_make(store->path, into);
-	if (err || access(from, F_OK))
-		return err;
-	/* they would be taken for those of the new film */
-	err = database_remove_side_files(to);
-	if (!err && rename(from, to))
-		err = -errno;
-	if (!err)
-		err = folder_sync_names(to);
-	return err;
-}
-
-/* Step 4, for the first time or again. */
-static int carry_out(struct store *store, const struct merge *merge, struct fail *why)
-{
-	char path[PATH_MAX];
-	struct film *film = NULL;
-	int err = put_in_place(store, merge->into);
-
-	if (!err)
-		err = store_path_of(store, merge->into, path, sizeof(path));
-	if (err)
-		return fail_errno(why, err, NULL, "cannot merge films of the store");
-	err = film_open(path, &film, why);
-	if (!err)
-		err = index_merge_end(store->index, merge->into, film, why);
-	/* the index was made anew, or had heard that before */
-	if (err == -ENOENT)
-		err = 0;
-	vec_foreach (&merge->parts, part) {
-		if (!err && folder_remove(store->path, *part))
-			err = fail_errno(why, -errno, NULL, "cannot remove %s", *part);
-	}
-	if (!err)
-		enter(store, merge, film);
-	film_free(film);
-	return err;
-}
-
-static int finish(struct store *store, const struct merge *merge, struct fail *why)
-{
-	char path[PATH_MAX];
-	int err;
-
-	index_files_change(store->index);
-	err = carry_out(store, merge, why);
-	index_files_changed(store->index);
-	if (err)
-		return err;
-	store_path_of(store, MERGE_LIST, path, sizeof(path));
-	if (unlink(path) || folder_sync_names(path))
-		return fail_errno(why, -errno, NULL, "cannot remove %s", path);
-	return 0;
-}
-
-static int drop_one(void *context, const char *into, uint64_t inode)
-{
-	char **name = context;
-
-	(void)inode;
-	*name = strdup(into);
-	return *name ? 1 : -ENOMEM;
-}
-
-/* Merges that the index heard of, and that were given up before step 3. */
-static int drop_begun(struct store *store, struct fail *why)
-{
-	char *name = NULL;
-	int err;
-
-	while ((err = index_each_merge(store->index, drop_one, &name, why)) == 1) {
-		err = index_merge_drop(store->index, name, why);
-		free(name);
-		if (err)
-			return err;
-	}
-	return err;
-}
-
-int store_recover_merge(struct store *store, struct fail *why)
-{
-	struct merge merge = {0};
-	char path[PATH_MAX];
-	int err = read_list(store, &merge);
-
-	if (!err) {
-		err = finish(store, &merge, why);
-		/* then it is a film like any other that cannot be read */
-		if (err == -EBADMSG && !store_path_of(store, MERGE_LIST, path, sizeof(path)))
-			unlink(path);
-	} else if (err == -ENOENT || err == -EBADMSG) {
-		store_path_of(store, MERGE_FILM, path, sizeof(path));
-		unlink(path);
-		database_remove_side_files(path);
-		store_path_of(store, MERGE_LIST, path, sizeof(path));
-		unlink(path);
-		err = drop_begun(store, why);
-	} else {
-		fail_errno(why, err, NULL, "cannot read %s/%s", store->path, MERGE_LIST);
-	}
-	merge_free(&merge);
-	return err;
-}
 
 /* One of the films does not go together with the others. */
 static int cannot_merge(struct store *store, struct store_film *film, int err, struct fail *why)
@@ -296,95 +52,6 @@ static int cannot_merge(struct store *store, struct store_film *film, int err, s
 		film->is_refused = true;
 		return 0;
 	}
-}
-
-/* It is on the disk, and its mode says whether it is packed. */
-static int settle_film(const char *path, bool pack, uint64_t *inode)
-{
-	struct stat st;
-
-	if ((pack && chmod(path, 0400)) || stat(path, &st))
-		return -errno;
-	*inode = st.st_ino;
-	return folder_sync(path);
-}
-
-/* Step 1. *bad is the index of the film that cannot be merged, if one is the reason. */
-static int write_film(struct store *store, struct store_film *const *films, size_t count, bool pack,
-		      uint64_t *inode, size_t *bad, struct fail *why)
-{
-	char to[PATH_MAX], (*paths)[PATH_MAX] = malloc(count * sizeof(*paths));
-	const char **list = calloc(count, sizeof(*list));
-	int err = paths && list ? store_path_of(store, MERGE_FILM, to, sizeof(to)) : -ENOMEM;
-
-	*bad = count;
-	for (size_t i = 0; !err && i < count; i++) {
-		list[i] = paths[i];
-		err = store_path_of(store, films[i]->name, paths[i], sizeof(paths[i]));
-	}
-	if (err)
-		fail_errno(why, err, NULL, "cannot merge films of the store");
-	else
-		err = film_merge_files(list, count, to, bad, why);
-	if (!err) {
-		err = settle_film(to, pack, inode);
-		if (err)
-			fail_errno(why, err, NULL, "cannot write %s", to);
-	}
-	free(paths);
-	free(list);
-	return err;
-}
-
-static int describe(struct merge *merge, const char *into, struct store_film *const *films,
-		    size_t count)
-{
-	merge->into = strdup(into);
-	if (!merge->into)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		char *part = strcmp(films[i]->name, into) ? strdup(films[i]->name) : NULL;
-
-		if (!part && strcmp(films[i]->name, into))
-			return -ENOMEM;
-		if (part && !vec_push(&merge->parts, part)) {
-			free(part);
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-static int merge_films(struct store *store, const char *into, struct store_film *const *films,
-		       size_t count, bool pack, struct fail *why)
-{
-	struct index_film of = {into, films[0]->host, NULL};
-	struct merge merge = {0};
-	struct fail cannot = {0};
-	uint64_t inode = 0;
-	size_t bad;
-	int err = write_film(store, films, count, pack, &inode, &bad, &cannot);
-
-	if (err) {
-		*why = cannot;
-		return bad < count ? cannot_merge(store, films[bad], err, why)
-				   : store_note(store, err);
-	}
-	if (describe(&merge, into, films, count))
-		err = fail_errno(why, -ENOMEM, NULL, "cannot merge films of the store");
-	if (!err)
-		err = index_merge_begin(store->index, &of, inode,
-					(const char *const *)merge.parts.at, merge.parts.count,
-					why);
-	if (!err) {
-		err = write_list(store, &merge);
-		if (err)
-			fail_errno(why, err, NULL, "cannot merge films of the store");
-	}
-	if (!err)
-		err = finish(store, &merge, why);
-	merge_free(&merge);
-	return store_note(store, err);
 }
 
 /* Films that may become one lie side by side. */
@@ -472,34 +139,98 @@ static int learn_tables(struct store *store, struct store_film *film, struct fai
 }
 
 /*
- * How many of them, from the first on, may become one: at least one. 0: none this time, and *err
- * says why, if it is an error.
+ * How many of them, from the first on, may become one: at least one; *tables: what theirs have
+ * together. 0: none this time, and *err says why, if it is an error.
  */
 static size_t count_fitting(struct store *store, struct store_film *const *films, size_t count,
-			    int *err, struct fail *why)
+			    uint64_t *tables, int *err, struct fail *why)
 {
-	uint64_t tables = 0;
 	size_t n = 0;
 
+	*tables = 0;
 	for (; n < count; n++) {
 		*err = learn_tables(store, films[n], why);
 		if (*err) {
 			*err = *err < 0 ? *err : 0;
 			return 0;
 		}
-		tables += films[n]->tables;
-		if (n && tables > TABLES_MAX)
+		if (n && *tables + films[n]->tables > TABLES_MAX)
 			break;
+		*tables += films[n]->tables;
 	}
 	return n;
 }
 
-/* What was sent becomes a film of its hour. */
-static int merge_parts(struct store *store, struct store_film *const *parts, size_t count,
-		       bool over, struct fail *why)
+/* -- what is done at once ---------------------------------------------------------------------- */
+
+static int finish_job(struct store *store, struct merge_job *job, struct fail *why)
 {
-	uint64_t now = clock_ns(), oldest = UINT64_MAX, newest = 0;
-	char name[FOLDER_NAME_MAX];
+	struct merge_written *written = &job->written;
+
+	if (!written->err)
+		return store_merge_finish(job, why);
+	store_merge_forget(job);
+	*why = written->why;
+	return written->bad < job->count
+		       ? cannot_merge(store, job->films[written->bad], written->err, why)
+		       : store_note(store, written->err);
+}
+
+static int run_batch(struct store *store, struct batch *batch, struct fail *why)
+{
+	int err = 0;
+
+	store_merge_write(batch->jobs, batch->count);
+	for (size_t i = 0; i < batch->count; i++)
+		if (err)
+			store_merge_forget(&batch->jobs[i]);
+		else
+			err = finish_job(store, &batch->jobs[i], why);
+	batch->count = 0;
+	batch->tables = 0;
+	return err;
+}
+
+/* Two that lie in one hour of a host might get one name: it is free until one of them has it. */
+static bool is_of_last(const struct batch *batch, const struct store_film *film)
+{
+	const struct store_film *last;
+
+	if (!batch->count)
+		return false;
+	last = batch->jobs[batch->count - 1].films[0];
+	return last->start / NS_PER_HOUR == film->start / NS_PER_HOUR &&
+	       !strcmp(last->host, film->host);
+}
+
+/*
+ * Room for a job on films with such tables: what is there is done first if it is of the same hour,
+ * or if all together would need too much memory. Null: *err.
+ */
+static struct merge_job *next_job(struct store *store, struct batch *batch,
+				  struct store_film *const *films, size_t count, uint64_t tables,
+				  int *err, struct fail *why)
+{
+	struct merge_job *job;
+
+	*err = 0;
+	if (batch->count == batch->most || is_of_last(batch, films[0]) ||
+	    (batch->count && batch->tables + tables > TABLES_MAX))
+		*err = run_batch(store, batch, why);
+	if (*err)
+		return NULL;
+	job = &batch->jobs[batch->count];
+	*job = (struct merge_job){.store = store, .films = films, .count = count};
+	batch->tables += tables;
+	return job;
+}
+
+/* What was sent becomes a film of its hour. */
+static int merge_parts(struct store *store, struct batch *batch, struct store_film *const *parts,
+		       size_t count, bool over, struct fail *why)
+{
+	uint64_t now = clock_ns(), oldest = UINT64_MAX, newest = 0, tables;
+	struct merge_job *job;
 	int err = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -513,36 +244,47 @@ static int merge_parts(struct store *store, struct store_film *const *parts, siz
 		return 0;
 	if (count > PARTS_MAX)
 		count = PARTS_MAX;
-	count = count_fitting(store, parts, count, &err, why);
+	count = count_fitting(store, parts, count, &tables, &err, why);
 	if (!count)
 		return err;
-	err = free_name(store, parts[0], name, sizeof(name), why);
-	return err ? err : merge_films(store, name, parts, count, false, why);
+	job = next_job(store, batch, parts, count, tables, &err, why);
+	if (!err)
+		err = free_name(store, parts[0], job->into, sizeof(job->into), why);
+	batch->count += !err;
+	return err;
 }
 
 /*
  * The films of one hour that may become one: first those that are in their place, then what was
  * sent.
  */
-static int merge_group(struct store *store, struct store_film *const *films, size_t count,
-		       uint64_t now, struct fail *why)
+static int merge_group(struct store *store, struct batch *batch, struct store_film *const *films,
+		       size_t count, uint64_t now, struct fail *why)
 {
-	uint64_t end = (films[0]->start / NS_PER_HOUR + 1) * NS_PER_HOUR;
+	uint64_t end = (films[0]->start / NS_PER_HOUR + 1) * NS_PER_HOUR, tables;
 	bool over = now > end + SETTLED_NS;
 	size_t hours = 0, from, n;
+	struct merge_job *job;
 	int err = 0;
 
 	while (hours < count && !films[hours]->is_part)
 		hours++;
 	if (hours < count)
-		return merge_parts(store, films + hours, count - hours, over, why);
+		return merge_parts(store, batch, films + hours, count - hours, over, why);
 	for (from = 0; over && from < count; from += n) {
-		n = count_fitting(store, films + from, count - from, &err, why);
+		n = count_fitting(store, films + from, count - from, &tables, &err, why);
 		if (!n)
 			return err;
 		/* the rest at the next tick: a merge makes and drops films */
-		if (n > 1 || !films[from]->is_packed)
-			return merge_films(store, films[from]->name, films + from, n, true, why);
+		if (n == 1 && films[from]->is_packed)
+			continue;
+		job = next_job(store, batch, films + from, n, tables, &err, why);
+		if (err)
+			return err;
+		snprintf(job->into, sizeof(job->into), "%s", films[from]->name);
+		job->pack = true;
+		batch->count++;
+		return 0;
 	}
 	return 0;
 }
@@ -597,6 +339,7 @@ static void learn_kin(struct store *store, struct store_film **films, size_t cou
 
 int store_merge_films(struct store *store, uint64_t now, uint64_t deadline, struct fail *why)
 {
+	struct batch batch = {.most = cpus_usable(MERGE_JOBS_MAX)};
 	size_t all, count = 0, from, n;
 	struct store_film **films = store_list(store, &all);
 	int err = 0;
@@ -613,8 +356,10 @@ int store_merge_films(struct store *store, uint64_t now, uint64_t deadline, stru
 	for (from = 0; !err && from < count && clock_ns() < deadline; from += n) {
 		for (n = 1; from + n < count && same_group(films[from], films[from + n]); n++)
 			;
-		err = merge_group(store, films + from, n, now, why);
+		err = merge_group(store, &batch, films + from, n, now, why);
 	}
+	if (!err)
+		err = run_batch(store, &batch, why);
 	free(films);
 	return err;
 }

@@ -98,6 +98,47 @@ static void test_large_films_stay_apart(void **state)
 	store_free(store);
 }
 
+#define HOSTS 6
+
+static void send_from_hosts(struct store *store, uint64_t number, uint64_t begin)
+{
+	char host[16];
+	bool again;
+
+	for (unsigned int i = 0; i < HOSTS; i++) {
+		snprintf(host, sizeof(host), "web%u", i);
+		assert_int_equal(send_film(store, host, host, number, begin, &again), 0);
+	}
+}
+
+static void tick_some(struct store *store)
+{
+	for (int i = 0; i < 4; i++)
+		tick(store, BEGIN + 3600 + 200);
+}
+
+/* Films of several hosts are written at once; also where the store is killed meanwhile. */
+static void test_hosts_at_once(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct store_status status;
+	uint64_t number = 0;
+
+	(void)state;
+	for (long after = 0; after < 90; after += 4) {
+		for (int i = 0; i < 2; i++, number++)
+			send_from_hosts(store, number + 1, BEGIN + 10 * number);
+		store_free(store);
+		work_and_die(&calls_left, after);
+		store = open_store(0, 0);
+		tick_some(store);
+		store_status(store, &status);
+		assert_int_equal(status.films, HOSTS);
+		assert_int_equal(indexed(store), number * HOSTS * SAMPLES);
+	}
+	store_free(store);
+}
+
 static void die_and_check(long *left, long after, unsigned int *number, unsigned int *films)
 {
 	struct store *store = open_store(0, 0);
@@ -110,8 +151,7 @@ static void die_and_check(long *left, long after, unsigned int *number, unsigned
 	store_free(store);
 	work_and_die(left, after);
 	store = open_store(0, 0);
-	for (int i = 0; i < 4; i++)
-		tick(store, BEGIN + 3600 + 200);
+	tick_some(store);
 	assert_int_equal(look().samples, *films * SAMPLES);
 	assert_int_equal(look().films, 1);
 	assert_int_equal(indexed(store), *films * SAMPLES);
@@ -141,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_films_become_few),
 		KEPT_TEST(test_large_films_stay_apart),
+		KEPT_TEST(test_hosts_at_once),
 		KEPT_TEST(test_killed_anywhere),
 		KEPT_TEST(test_killed_between_statements),
 	};
