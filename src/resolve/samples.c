@@ -254,6 +254,7 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 
 	samples->statistics.samples++;
 	samples->frame_count = 0;
+	samples->last_end = UNWIND_END_LATER;
 	if (!filmed)
 		return place_of_stranger(samples, record);
 	place.thread =
@@ -279,6 +280,7 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	}
 	samples->statistics.complete += end == UNWIND_END_ROOT;
 	samples->frame_count = count;
+	samples->last_end = end;
 	user = (struct stack_user){process,	    &filmed->row, &filmed->runtimes,
 				   samples->frames, count,	  record->head.time};
 	if (stack_push_context(&samples->rows, &place.stack, &user, record->context) &&
@@ -286,19 +288,6 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	    stack_push_user(&samples->rows, &place.stack, &user))
 		stack_push_kernel(&samples->rows, &place.stack, recorded + record->user_frames,
 				  record->kernel_frames);
-	return place;
-}
-
-struct samples_place samples_resolve_frames(struct samples *samples,
-					    const struct capture_record *record,
-					    const struct capture_handover *handover,
-					    struct stack_frames *frames)
-{
-	struct samples_place place;
-
-	samples->rows.pushed = frames;
-	place = samples_resolve(samples, record, handover);
-	samples->rows.pushed = NULL;
 	return place;
 }
 

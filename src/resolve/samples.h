@@ -68,15 +68,35 @@ struct samples_place {
 struct samples_place samples_resolve(struct samples *samples, const struct capture_record *record,
 				     const struct capture_handover *handover);
 
-/*
- * The same, and appends the frames of the stack: they may be pushed on other stacks of the film. An
- * error (no memory) makes the stack 0.
- */
 struct stack_frames;
-struct samples_place samples_resolve_frames(struct samples *samples,
-					    const struct capture_record *record,
-					    const struct capture_handover *handover,
-					    struct stack_frames *frames);
+
+/*
+ * A resolved stack of user code in words that outlast its film. Not for what a process loads and
+ * unloads all the time: whether the same code is still there is known by its file alone.
+ */
+struct samples_again {
+	uint32_t pid;
+	enum unwind_end end;
+	uint32_t count;
+	uint64_t time;	  /* of the record */
+	uint64_t context; /* as in struct capture_record */
+	uint64_t places;  /* hash of where the code is from */
+	const uint64_t *words;
+};
+
+/*
+ * What samples_resolve() has resolved last, for that record; the words are valid until the next
+ * one. False: it has frames of the kernel, or its process is not known.
+ */
+bool samples_last(const struct samples *samples, const struct capture_record *record,
+		  struct samples_again *again);
+
+/*
+ * The stack in the present film, and appends its frames, if that is not null. 0: other code is
+ * there now, the process is gone, or the film is full.
+ */
+uint32_t samples_resolve_again(struct samples *samples, const struct samples_again *again,
+			       struct stack_frames *frames);
 
 /* Pushes frames of this film towards the leaf of a stack. 0: the film is full. */
 uint32_t samples_push_frames(struct samples *samples, uint32_t stack,

@@ -60,7 +60,8 @@ struct samples {
 	struct samples_statistics statistics;
 	uint32_t films; /* number of films so far */
 	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
-	uint32_t frame_count; /* words of the user stack that was resolved last */
+	uint32_t frame_count;	  /* words of the user stack that was resolved last */
+	enum unwind_end last_end; /* why it ended */
 	struct stack_rows rows;
 	uint64_t resources_unread; /* processes whose own words could not be read */
 };

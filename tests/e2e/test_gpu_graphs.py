@@ -4,9 +4,15 @@ on-gpu of graphs: what each place that captured a part of one took, against libr
 (tests/programs/cuda_driver.c, cuda_profiler.c), which say what ran. Sums are exact, whatever launches are sampled.
 """
 
+import os
+import signal
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from harness import needs_root
+from harness import PATIENCE, Film, needs_root, running, wait_until
+from test_flight_record import flying
 from test_gpu_kernels import lost, record_command, total
 
 pytestmark = needs_root
@@ -75,3 +81,58 @@ def test_more_nodes_than_there_is_room_for(lab):
     assert known + total(film, lambda stack: UNKNOWN in stack) == forward + backward == total(film, lambda stack: True)
     # nodes of copies need no stacks
     assert lost(film, "forgotten") > 10_000 and not lost(film, "at once"), film.json("-e", "on-gpu")["loss"]
+
+
+class Asked:
+    """The program that does what lines say."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def do(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == b"done\n"
+
+    def has_profiler(self):
+        self.do("capture")
+        return "libcupti" in Path(f"/proc/{self.process.pid}/maps").read_text(encoding="utf-8")
+
+
+def test_a_graph_is_known_in_later_films(lab, tmp_path):
+    """What was captured in one film has its place in those that follow, and no launch is lost between two."""
+    films = []
+
+    def sums():
+        """What all films have: by the parts that the program captured, and of what is not known where."""
+        return tuple(sum(of(film) for film in films) for of in (
+            lambda film: captured(film, "forward"), lambda film: captured(film, "backward"),
+            lambda film: total(film, lambda stack: UNKNOWN in stack)))
+
+    def have(launches):
+        """Another film, which begins where the one before ended: kernels are reported within about a second."""
+        done = lab.run("keep", "--pid", recorder.pid)
+        if done.returncode == 0:
+            films.append(Film(lab.stackcam, done.stdout.strip()))
+        return sums()[:2] == (launches * GEMM, launches * NORM)
+
+    with running(lab.program("cuda_graphs"), "asked", stdin=subprocess.PIPE,
+                 env={**os.environ, "LD_LIBRARY_PATH": str(lab.programs)}) as program:
+        asked = Asked(program.process)
+        with flying(lab, tmp_path / "last.film", "--flight", "60s", "-e", "on-gpu,gpu-lanes", "-p", asked.process.pid) as recorder:
+            assert wait_until(asked.has_profiler)
+            # of the last one alone it is known where it was captured
+            asked.do("capture")
+            launches = 0
+            for more in (20, 50, 50):
+                before = len(films)
+                asked.do(f"replay {more}")
+                launches += more
+                # some of them in a film after the one with their launch
+                assert wait_until(lambda launches=launches: have(launches)), [film.report("-e", "on-gpu").stdout for film in films]
+                assert len(films) > before
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
+    assert sums()[2] == 0 and not any(lost(film, "of a graph was captured") for film in films)
+    for film in films:
+        assert not lost(film, "is none of the samples"), film.json("-e", "on-gpu")["loss"]

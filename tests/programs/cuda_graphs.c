@@ -8,6 +8,14 @@
  *	renews	makes a graph that can be launched for each replay, and destroys it afterwards
  *	keeps	the same, and does not destroy it
  *	wide	the graph has many kernels
+ *
+ * "asked" instead of all of that: it does what each line of its input says, and answers with a
+ * line:
+ *
+ *	capture		another graph, after which the one before is not replayed any more
+ *	replay N	N times
+ *
+ * In the end it prints the same.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -91,13 +99,44 @@ static void *work(void *unused)
 	return unused;
 }
 
+static void answer(void)
+{
+	char line[64];
+
+	puts("ready");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (!strncmp(line, "capture", 7))
+			capture();
+		for (int i = !strncmp(line, "replay ", 7) ? atoi(line + 7) : 0; i > 0; i--)
+			replay();
+		puts("done");
+		fflush(stdout);
+	}
+}
+
+static void print_truth(void)
+{
+	struct driver_truth truth;
+
+	driver_truth_of(&truth);
+	printf("%" PRIu64 " %" PRIu64 "\n", truth.captured_ns[FORWARD],
+	       truth.captured_ns[BACKWARD]);
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc > 2 ? atoi(argv[2]) : 1;
 	const char *how = argc > 3 ? argv[3] : "";
-	struct driver_truth truth;
 	pthread_t threads[64];
 
+	if (argc > 1 && !strcmp(argv[1], "asked")) {
+		if (cuInit(0))
+			return 1;
+		answer();
+		print_truth();
+		return 0;
+	}
 	rounds = argc > 1 ? atoi(argv[1]) : 1;
 	renews = !strcmp(how, "renews");
 	keeps = !strcmp(how, "keeps");
@@ -111,8 +150,6 @@ int main(int argc, char **argv)
 			return 1;
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
-	driver_truth_of(&truth);
-	printf("%" PRIu64 " %" PRIu64 "\n", truth.captured_ns[FORWARD],
-	       truth.captured_ns[BACKWARD]);
+	print_truth();
 	return 0;
 }

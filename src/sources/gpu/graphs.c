@@ -1,54 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/gpu/graphs.h"
 
+#include "base/vec.h"
+
 /* A process may give its sites any numbers: they are its own. */
 static uint64_t key_of(uint32_t pid, uint32_t site)
 {
 	return (uint64_t)pid << 32 | site;
 }
 
-static bool keep_frames(struct gpu_graphs *graphs, uint32_t stack,
-			const struct stack_frames *frames)
-{
-	if (graphs->frames.count >= GPU_STACKS_MAX || !vec_push(&graphs->frames, *frames))
-		return false;
-	if (map_put(&graphs->stacks, stack, graphs->frames.count - 1))
-		return true;
-	graphs->frames.count--;
-	return false;
-}
-
 void gpu_graphs_captured(struct gpu_graphs *graphs, struct samples *samples,
 			 const struct capture_record *record,
 			 const struct capture_handover *handover)
 {
-	struct stack_frames frames = {0};
-	struct samples_place place = samples_resolve_frames(samples, record, handover, &frames);
-	const bool is_known = place.stack && map_get(&graphs->stacks, place.stack);
+	const struct samples_place place = samples_resolve(samples, record, handover);
+	const uint32_t number = kept_stacks_add(&graphs->kept, samples, record, &place);
 
-	if (!is_known && !(place.stack && keep_frames(graphs, place.stack, &frames)))
-		place.stack = 0;
-	/* a stack that is known has its frames */
-	if (is_known || !place.stack)
-		vec_free(&frames);
-	if (place.stack && graphs->sites.count < GPU_SITES_MAX)
+	if (number && graphs->sites.count < GPU_SITES_MAX)
 		map_put(&graphs->sites,
-			key_of(record->identity.pid, (uint32_t)record->identity.key), place.stack);
+			key_of(record->identity.pid, (uint32_t)record->identity.key), number);
 }
 
-/* Frames are pushed once for each pair that meets. */
+/* Frames are pushed once for each pair that meets. 0: the site's are not known, or no room. */
 static uint32_t join(struct gpu_graphs *graphs, struct samples *samples, uint32_t launch,
 		     uint32_t site)
 {
 	const uint64_t key = (uint64_t)launch << 32 | site, *known = map_get(&graphs->joined, key);
+	const struct stack_frames *frames;
 	uint32_t stack;
 
 	if (known)
 		return (uint32_t)*known;
-	stack = samples_words(samples, launch, "[captured at]");
+	frames = kept_stacks_frames(&graphs->kept, samples, site);
+	stack = frames ? samples_words(samples, launch, "[captured at]") : 0;
 	if (stack)
-		stack = samples_push_frames(samples, stack,
-					    &graphs->frames.at[*map_get(&graphs->stacks, site)]);
+		stack = samples_push_frames(samples, stack, frames);
 	if (graphs->joined.count >= GPU_JOINED_MAX)
 		map_free(&graphs->joined);
 	if (stack)
@@ -56,17 +42,19 @@ static uint32_t join(struct gpu_graphs *graphs, struct samples *samples, uint32_
 	return stack;
 }
 
-uint32_t gpu_graphs_stack(struct gpu_graphs *graphs, struct samples *samples,
-			  const struct on_gpu_ran *ran, uint32_t launch)
+uint32_t gpu_graphs_stack(struct gpu_graphs *graphs, struct samples *samples, uint32_t pid,
+			  uint32_t site, uint32_t launch, bool *is_known)
 {
-	const uint64_t *site = map_get(&graphs->sites, key_of(ran->pid, ran->site));
+	const uint64_t *kept = map_get(&graphs->sites, key_of(pid, site));
+	uint32_t stack = 0;
 
-	if (!site)
-		graphs->unknown += ran->count;
-	if (!launch)
-		return 0;
-	return site ? join(graphs, samples, launch, (uint32_t)*site)
-		    : samples_words(samples, launch, "[graph capture not known]");
+	*is_known = false;
+	if (launch && kept)
+		stack = join(graphs, samples, launch, (uint32_t)*kept);
+	*is_known = stack != 0;
+	if (launch && !stack)
+		stack = samples_words(samples, launch, "[graph capture not known]");
+	return stack;
 }
 
 void gpu_graphs_forget(struct gpu_graphs *graphs, uint32_t pid)
@@ -80,14 +68,23 @@ void gpu_graphs_forget(struct gpu_graphs *graphs, uint32_t pid)
 	vec_foreach (&gone, each)
 		map_remove(&graphs->sites, *each);
 	vec_free(&gone);
+	kept_stacks_forget(&graphs->kept, pid);
 }
 
-void gpu_graphs_empty(struct gpu_graphs *graphs)
+void gpu_graphs_next_film(struct gpu_graphs *graphs)
 {
-	vec_foreach (&graphs->frames, frames)
-		vec_free(frames);
-	vec_free(&graphs->frames);
-	map_free(&graphs->sites);
-	map_free(&graphs->stacks);
+	uint64_t key, stack;
+
 	map_free(&graphs->joined);
+	kept_stacks_next_film(&graphs->kept);
+	for (size_t i = 0; map_next(&graphs->sites, &i, &key, &stack);)
+		kept_stacks_use(&graphs->kept, (uint32_t)stack);
+	kept_stacks_film_begun(&graphs->kept);
+}
+
+void gpu_graphs_free(struct gpu_graphs *graphs)
+{
+	map_free(&graphs->sites);
+	map_free(&graphs->joined);
+	kept_stacks_free(&graphs->kept);
 }

@@ -24,6 +24,7 @@
 #include "sources/gpu/inject.h"
 #include "sources/gpu/instructions.h"
 #include "sources/gpu/lanes.h"
+#include "sources/gpu/launches.h"
 #include "sources/gpu/losses.h"
 #include "sources/gpu/names.h"
 #include "sources/gpu/waits.h"
@@ -47,9 +48,6 @@ _Static_assert(ON_GPU_PLACE_LAUNCH == GPU_PLACE_LAUNCH && ON_GPU_PLACE_KERNEL ==
 /* Between two windows of samples of instructions, at least. */
 #define WINDOW_LEAST_NS 10000000u
 
-/* The most launches whose kernels have not run, with waits that have not ended. */
-#define LAUNCHES_MAX (1u << 18)
-
 /* No copy has more bytes: the process may say anything. */
 #define COPY_MAX (1ull << 48)
 
@@ -58,6 +56,7 @@ struct on_gpu {
 	struct gpu_inject *inject; /* null: no running process gets it */
 	struct uprobes *uprobes;
 	struct waiting *launches;
+	struct kept_stacks kept; /* of launches */
 	struct gpu_names names;
 	struct gpu_graphs graphs;	      /* where they were captured */
 	uint64_t begun;			      /* when the film did */
@@ -65,12 +64,6 @@ struct on_gpu {
 	struct gpu_instructions instructions; /* without code: not sampled */
 	struct map windowed;		      /* process -> when its samples were last written */
 	struct gpu_losses losses;
-};
-
-/* What a launch is worth (struct waiting_half): whether one of its kernels is known. */
-enum {
-	HAS_NO_KERNEL,
-	HAS_KERNEL,
 };
 
 static unsigned int needs(const struct source *source)
@@ -103,7 +96,7 @@ static int attach(struct source *source, struct fail *why)
 	struct on_gpu *on_gpu = source->state = calloc(1, sizeof(*on_gpu));
 	int err;
 
-	if (!on_gpu || waiting_new(LAUNCHES_MAX, &on_gpu->launches))
+	if (!on_gpu || waiting_new(GPU_LAUNCHES_WAITING_MAX, &on_gpu->launches))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record kernels");
 	if (source->settings->descriptor > 0 &&
 	    gpu_code_new(source->settings->descriptor, &on_gpu->instructions.code))
@@ -177,6 +170,7 @@ static void handle_call(struct source *source, const struct capture_record *reco
 		return;
 	half.time = record->head.time;
 	half.place = samples_resolve(source->host->samples, record, handover);
+	kept_stacks_add(&on_gpu->kept, source->host->samples, record, &half.place);
 	waiting_put(on_gpu->launches, &half);
 }
 
@@ -314,7 +308,7 @@ static bool find_launch(struct source *source, const struct on_gpu_ran *ran,
 	struct on_gpu *on_gpu = source->state;
 
 	if (ran->number && waiting_pop(on_gpu->launches, ran->pid, ran->number, launch)) {
-		launch->value = HAS_KERNEL;
+		launch->value = GPU_HAS_KERNEL;
 		if (ran->more)
 			waiting_put(on_gpu->launches, launch);
 		return true;
@@ -361,6 +355,7 @@ static void handle_ran(struct source *source, const void *of)
 	struct on_gpu *on_gpu = source->state;
 	struct waiting_half launch = {0};
 	uint64_t lost = on_gpu->losses.without_stack;
+	bool is_site_known;
 
 	/* none began before the machine did: the process may say anything */
 	if (!ran->count || ran->count > UINT32_MAX || ran->ns / ran->count > ran->head.time ||
@@ -370,9 +365,12 @@ static void handle_ran(struct source *source, const void *of)
 	}
 	if (!find_launch(source, ran, &launch))
 		return;
-	if (ran->site)
-		launch.place.stack = gpu_graphs_stack(&on_gpu->graphs, source->host->samples, ran,
-						      launch.place.stack);
+	if (ran->site) {
+		launch.place.stack =
+			gpu_graphs_stack(&on_gpu->graphs, source->host->samples, ran->pid,
+					 ran->site, launch.place.stack, &is_site_known);
+		on_gpu->graphs.unknown += is_site_known ? 0 : ran->count;
+	}
 	if (on_gpu->instructions.code && !gpu_is_copy(ran->work)) {
 		const struct gpu_launches launches = {.pid = ran->pid,
 						      .is_sampled =
@@ -413,14 +411,6 @@ static void handle_waited(struct source *source, const void *of)
 	gpu_wait_write_stream(waited, &wait.place, source->host->film, event, end);
 }
 
-static void count_launch(void *context, struct waiting_half *launch)
-{
-	struct on_gpu *on_gpu = context;
-
-	on_gpu->losses.without_kernel += launch->value == HAS_NO_KERNEL && !launch->event;
-	on_gpu->losses.without_end += launch->event != 0;
-}
-
 static void process_gone(struct source *source, pid_t pid)
 {
 	struct on_gpu *on_gpu = source->state;
@@ -431,10 +421,11 @@ static void process_gone(struct source *source, pid_t pid)
 		gpu_inject_gone(on_gpu->inject, pid);
 	write_window(source, (uint32_t)pid, source_now(source), true);
 	map_remove(&on_gpu->windowed, (uint32_t)pid);
-	waiting_each(on_gpu->launches, (uint32_t)pid, count_launch, on_gpu);
+	waiting_each(on_gpu->launches, (uint32_t)pid, gpu_launches_count, &on_gpu->losses);
 	waiting_forget(on_gpu->launches, (uint32_t)pid);
 	gpu_names_forget(&on_gpu->names, (uint32_t)pid);
 	gpu_graphs_forget(&on_gpu->graphs, (uint32_t)pid);
+	kept_stacks_forget(&on_gpu->kept, (uint32_t)pid);
 }
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
@@ -487,7 +478,7 @@ static void finish(struct source *source, uint64_t now)
 	struct on_gpu *on_gpu = source->state;
 
 	write_window(source, 0, now, true);
-	waiting_each(on_gpu->launches, 0, count_launch, on_gpu);
+	waiting_each(on_gpu->launches, 0, gpu_launches_count, &on_gpu->losses);
 	waiting_empty(on_gpu->launches, NULL, NULL);
 	report_losses(source, true);
 }
@@ -497,19 +488,22 @@ static void closing(struct source *source)
 	write_window(source, 0, source_now(source), true);
 }
 
-/*
- * Launches and captures have their places in the film before: kernels of theirs that come later
- * have none.
- */
 static void turn(struct source *source)
 {
 	struct on_gpu *on_gpu = source->state;
+	const struct gpu_launches_to to = {
+		.waiting = on_gpu->launches,
+		.kept = &on_gpu->kept,
+		.samples = source->host->samples,
+		.losses = &on_gpu->losses,
+		.event = source->events[OF_WAITS],
+	};
 
 	on_gpu->begun = clock_ns();
 	if (on_gpu->instructions.code)
 		gpu_instructions_next_film(&on_gpu->instructions);
-	gpu_graphs_empty(&on_gpu->graphs);
-	waiting_empty(on_gpu->launches, NULL, NULL);
+	gpu_graphs_next_film(&on_gpu->graphs);
+	gpu_launches_next_film(&to, on_gpu->begun);
 }
 
 static void detach(struct source *source)
@@ -535,7 +529,8 @@ static void free_state(struct source *source)
 	gpu_instructions_free(&on_gpu->instructions);
 	map_free(&on_gpu->windowed);
 	gpu_names_free(&on_gpu->names);
-	gpu_graphs_empty(&on_gpu->graphs);
+	gpu_graphs_free(&on_gpu->graphs);
+	kept_stacks_free(&on_gpu->kept);
 	gpu_inject_free(on_gpu->inject);
 	free(on_gpu);
 }
