@@ -374,7 +374,10 @@ static void report_lanes(uint8_t *buffer, size_t valid)
 
 		if (layout)
 			gpu_lanes_add(&lanes, record, record + layout->context, work_of(record),
-				      is_told(number) ? number : 0);
+				      is_told(number) ? number : 0,
+				      read_32(record + layout->graph)
+					      ? gpu_graphs_site(read_64(record + layout->node))
+					      : 0);
 	}
 	gpu_lanes_end(&lanes);
 }

@@ -197,14 +197,14 @@ bool gpu_lanes_wanted(void);
 
 /*
  * Adds one to those of a buffer, which are reported where they are GPU_WORKS: its record, where
- * that has the context, its hash or gpu_copy_work(), and the number of its launch; 0: not reported.
+ * that has the context, its hash or gpu_copy_work(), the number of its launch, 0: not reported; and its site.
  */
 struct gpu_lanes {
 	struct gpu_work works[GPU_WORKS];
 	uint32_t count;
 };
 void gpu_lanes_add(struct gpu_lanes *lanes, const uint8_t *record, const uint8_t *context,
-		   uint64_t work, uint32_t number);
+		   uint64_t work, uint32_t number, uint32_t site);
 
 /* Behind the last one of a buffer; are_lost: others were dropped since the buffer before. */
 void gpu_lanes_end(struct gpu_lanes *lanes);

@@ -30,7 +30,7 @@ bool gpu_lanes_wanted(void)
 
 /* Before the context is the device, behind it the stream. */
 void gpu_lanes_add(struct gpu_lanes *lanes, const uint8_t *record, const uint8_t *context,
-		   uint64_t work, uint32_t number)
+		   uint64_t work, uint32_t number, uint32_t site)
 {
 	struct gpu_work *new = &lanes->works[lanes->count];
 
@@ -45,7 +45,7 @@ void gpu_lanes_add(struct gpu_lanes *lanes, const uint8_t *record, const uint8_t
 	if (gpu_is_copy(work))
 		__builtin_memcpy(&new->bytes, record + COPY_BYTES, 8);
 	new->number = number;
-	new->unused = 0;
+	new->site = site;
 	lanes->count++;
 	if (lanes->count < GPU_WORKS)
 		return;

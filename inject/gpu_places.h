@@ -61,7 +61,8 @@ struct gpu_work {
 	uint64_t work;		 /* hash of its name, or gpu_copy_work() */
 	uint64_t bytes;		 /* of a copy */
 	uint32_t number, device; /* number: of its launch; 0: that was not reported */
-	uint32_t stream, unused;
+	uint32_t stream;
+	uint32_t site; /* of its capture (GPU_SITE_UNKNOWN), if it is of a graph; else 0 */
 };
 #define GPU_WORKS 12
 

@@ -9,7 +9,8 @@
 enum film_work_flag {
 	FILM_WORK_COPY = 1, /* it copied or set memory */
 	/*
-	 * the launch is not known: thread is any one of the process, stack and launched are 0
+	 * the launch is not known: thread is any one of the process, launched is 0, and so is
+	 * stack, unless it is known where a graph was captured
 	 */
 	FILM_WORK_UNSAMPLED = 2,
 	/*
@@ -31,7 +32,7 @@ struct film_work {
 	uint64_t launched; /* ns from its launch to its begin; 0: not known */
 	uint64_t bytes;	   /* of a copy */
 	uint32_t thread;   /* that launched it */
-	uint32_t stack;	   /* of the launch; 0: not known */
+	uint32_t stack;	   /* of the launch, and of the capture of a graph; 0: not known */
 	uint32_t name;	   /* a frame, a mark; 0: not known */
 	uint32_t device;   /* as the process counts them */
 	uint32_t stream;   /* of the process */

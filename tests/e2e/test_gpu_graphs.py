@@ -4,9 +4,14 @@ on-gpu of graphs: what each place that captured a part of one took, against libr
 (tests/programs/cuda_driver.c, cuda_profiler.c), which say what ran. Sums are exact, whatever launches are sampled.
 """
 
+import collections
+import contextlib
+import ctypes
 import os
 import signal
+import sqlite3
 import subprocess
+import types
 from pathlib import Path
 
 import pytest
@@ -18,6 +23,7 @@ from test_gpu_kernels import lost, record_command, total
 pytestmark = needs_root
 
 GEMM, NORM = 7000, 3000
+UNSAMPLED = 2  # of flags in doc/film.md
 AT, UNKNOWN = "[captured at]", "[graph capture not known]"
 
 
@@ -136,3 +142,49 @@ def test_a_graph_is_known_in_later_films(lab, tmp_path):
     assert sums()[2] == 0 and not any(lost(film, "of a graph was captured") for film in films)
     for film in films:
         assert not lost(film, "is none of the samples"), film.json("-e", "on-gpu")["loss"]
+
+
+class Zstd:
+    """What the reader of doc/film.md needs of the module zstandard."""
+
+    @staticmethod
+    def ZstdDecompressor():  # pylint: disable=invalid-name
+        return Zstd
+
+    @staticmethod
+    def decompress(data):
+        library = ctypes.CDLL("libzstd.so.1")
+        for function in (library.ZSTD_getFrameContentSize, library.ZSTD_decompress):
+            function.restype = ctypes.c_uint64
+        size = library.ZSTD_getFrameContentSize(data, ctypes.c_size_t(len(data)))
+        to = ctypes.create_string_buffer(size)
+        assert library.ZSTD_decompress(to, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data))) == size
+        return to.raw
+
+
+def works_of(film):
+    """Of all rows of gpu-lanes: whether the launch is a sample, the stack from its root, and the name; read as doc/film.md says."""
+    page = (Path(__file__).parents[2] / "doc" / "film.md").read_text(encoding="utf-8")
+    code = page[page.index("class Columns"):page.index("totals = collections.Counter()")]
+    reader = {"collections": collections, "sqlite3": sqlite3, "zstandard": Zstd,
+              "sys": types.SimpleNamespace(argv=["reader", str(film.path)])}
+    exec(code, reader)  # pylint: disable=exec-used
+    with contextlib.closing(reader["film"]) as opened:
+        for count, data in opened.execute("SELECT n, data FROM block WHERE kind = 14"):
+            for _, _, _, stack, name, _, _, _, _, flags in reader["Columns"](data).table(count, 10):
+                yield not flags & UNSAMPLED, reader["folded"](stack).split(";"), reader["name_of"][name][0]
+
+
+@pytest.mark.parametrize("launches", [50, 4000])
+def test_rows_of_lanes_have_the_capture(lab, launches):
+    """Of launches that are samples, and of the others: where the kernel was captured, behind the launch."""
+    film, forward, backward = record(lab, launches, events="on-gpu,gpu-lanes")
+    check_places(film, forward, backward)
+    rows = list(works_of(film))
+    assert len(rows) == 2 * launches
+    for is_sampled, stack, name in rows:
+        at = stack.index(AT)
+        assert {"gemm": "forward", "norm": "backward"}[name] in stack[at:] and "capture" in stack[at:], stack
+        assert "replay" in stack[:at] if is_sampled else stack[:at] == ["[launch not sampled]"], stack
+    assert any(is_sampled for is_sampled, _, _ in rows)
+    assert all(is_sampled for is_sampled, _, _ in rows) == (launches == 50)

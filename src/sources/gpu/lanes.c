@@ -35,6 +35,19 @@ static void find_launch(const struct gpu_lanes_to *to, uint32_t pid, const struc
 		work->launched = of->begin - launch.time;
 }
 
+/* As the stacks of on-gpu: that of the launch, and behind it where the graph was captured. */
+static void add_capture(const struct gpu_lanes_to *to, uint32_t pid, const struct gpu_work *of,
+			struct film_work *work)
+{
+	struct samples *samples = to->source->host->samples;
+	bool is_known;
+
+	if (work->flags & FILM_WORK_UNSAMPLED)
+		work->stack = samples_words(samples, 0, "[launch not sampled]");
+	/* on-gpu counts those that are not known */
+	work->stack = gpu_graphs_stack(to->graphs, samples, pid, of->site, work->stack, &is_known);
+}
+
 static void write_or_count(const struct gpu_lanes_to *to, const struct film_work *work)
 {
 	if (work->thread)
@@ -57,6 +70,8 @@ static void write_work(const struct gpu_lanes_to *to, uint32_t pid, const struct
 	};
 
 	find_launch(to, pid, of, &work);
+	if (of->site)
+		add_capture(to, pid, of, &work);
 	write_or_count(to, &work);
 }
 

@@ -3,6 +3,7 @@
 #define SOURCES_GPU_LANES_H
 
 #include "bpf/capture/abi.h"
+#include "sources/gpu/graphs.h"
 #include "sources/gpu/losses.h"
 #include "sources/source.h"
 #include "sources/waiting.h"
@@ -14,6 +15,7 @@ struct gpu_lanes_to {
 	uint32_t event;		  /* of the film; not 0 */
 	uint64_t begun;		  /* when the film did */
 	struct gpu_losses *losses;
+	struct gpu_graphs *graphs; /* where they were captured */
 	/* the name of a hash of that process; null: not known */
 	const char *(*name_of)(struct source *source, uint32_t pid, uint64_t work);
 };

@@ -238,6 +238,7 @@ static void write_works(struct source *source, const struct capture_record *reco
 		.event = source->events[OF_LANES],
 		.begun = on_gpu->begun,
 		.losses = &on_gpu->losses,
+		.graphs = &on_gpu->graphs,
 		.name_of = work_name,
 	};
 
