@@ -56,7 +56,8 @@ struct film_kind {
 	const struct layout_column
 		*length; /* ns that ended at time, if they are of more than a moment */
 	const struct layout_column
-		*total; /* what the row of a block says as its total is the sum of this, */
+		*total;	   /* what the row of a block says as its total is the sum of this, */
+	bool had_no_total; /* of blocks of earlier versions it is 0 */
 	const struct layout_column *outermost; /* of the rows in which this is 0 */
 	/*
 	 * Samples are what is of a thread and has a stack: then time and total are a sample's time

@@ -187,6 +187,15 @@ int film_each_works(struct film *film, uint32_t event, uint64_t from, uint64_t t
 		    int (*emit)(void *context, const struct film_works *works), void *context,
 		    struct fail *why);
 
+/*
+ * The same for all of those that were under way in [from, to), and others that end later: a kernel
+ * that ends behind the time may have begun in it. Of a block whose rows all begin behind it, none
+ * is read; films of earlier versions do not say that of their blocks.
+ */
+int film_each_works_in(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		       int (*emit)(void *context, const struct film_works *works), void *context,
+		       struct fail *why);
+
 /* The end of an event's last turn, without decompressing blocks; 0: none. */
 uint64_t film_turns_end(const struct film *film, uint32_t event);
 

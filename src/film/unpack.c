@@ -127,7 +127,8 @@ int film_unpack(struct film_unpacker *u, const struct film_kind *kind,
 	err = read_columns(u, limits, data, size, unpacked);
 	if (!err && kind->span == FILM_SPAN_TIMES && !times_ok(kind, &unpacked->view, span))
 		err = -EBADMSG;
-	if (!err && kind->total && total_of(unpacked) != span->total)
+	if (!err && kind->total && (span->total || !kind->had_no_total) &&
+	    total_of(unpacked) != span->total)
 		err = -EBADMSG;
 	return err;
 }

@@ -24,6 +24,8 @@ struct walk {
 	const struct film_kind *kind;
 	struct layout_limits limits;
 	uint64_t from, to;
+	uint64_t
+		begin_before; /* not 0: without blocks whose rows all begin at that time or later */
 	int64_t after, up_to; /* of ids: those above the first; up_to 0: all of these */
 	bool backwards;
 	/* Emits what is wanted of a block to the caller; returns what the caller's function did. */
@@ -104,6 +106,17 @@ static int read_block(const struct walk *walk, const struct film_block *block, s
 	return err;
 }
 
+/*
+ * Whether a row of a block may begin before a time. Blocks are in the order of ends; no row of a
+ * block is longer than all of its rows together, which its total says.
+ */
+static bool may_begin_before(const struct film_block *block, uint64_t time)
+{
+	const uint64_t all = block->span.total;
+
+	return !all || all >= block->span.t0 || block->span.t0 - all < time;
+}
+
 static bool is_wanted(const struct walk *walk, const struct film_block *block)
 {
 	if (block->kind != walk->number || block->event != walk->event ||
@@ -111,6 +124,8 @@ static bool is_wanted(const struct walk *walk, const struct film_block *block)
 		return false;
 	if (walk->kind->span == FILM_SPAN_NONE)
 		return true;
+	if (walk->begin_before && !may_begin_before(block, walk->begin_before))
+		return false;
 	/* up to, but not with, its end */
 	if (walk->kind->span == FILM_SPAN_GIVEN && block->span.t1 == walk->from &&
 	    block->span.t0 < walk->from)
@@ -395,6 +410,26 @@ DEFINE_EACH(values, FILM_BLOCK_VALUES)
 DEFINE_EACH(gauges, FILM_BLOCK_GAUGES)
 DEFINE_EACH(logs, FILM_BLOCK_LOGS)
 DEFINE_EACH(works, FILM_BLOCK_WORKS)
+
+int film_each_works_in(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		       int (*emit)(void *context, const struct film_works *works), void *context,
+		       struct fail *why)
+{
+	struct walk walk = {
+		.film = film,
+		.number = FILM_BLOCK_WORKS,
+		.event = event,
+		.from = from,
+		.to = UINT64_MAX,
+		.begin_before = to,
+		.emit_block = emit_works,
+		.emit.works = emit,
+		.context = context,
+		.why = why,
+	};
+
+	return to ? walk_blocks(&walk) : 0;
+}
 
 int film_each_turns_at_once(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 			    int (*emit)(void *context, const struct film_turns *turns),

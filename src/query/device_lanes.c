@@ -228,7 +228,7 @@ int device_lanes_add(struct device_lanes *lanes, struct film *film, const char *
 		return 0;
 	err = begin(&a, filter, why);
 	if (!err) {
-		err = film_each_works(film, event, from, UINT64_MAX, add_works, &a, why);
+		err = film_each_works_in(film, event, from, to, add_works, &a, why);
 		if (!err)
 			err = make(&a);
 		if (err == -ENOMEM)

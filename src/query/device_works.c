@@ -125,7 +125,7 @@ int device_works_load(struct device_works *works, struct film *film, uint64_t fr
 		return err;
 	err = load_streams(works, film, from, why);
 	if (!err)
-		err = film_each_works(film, event, from, UINT64_MAX, add_works, &loading, why);
+		err = film_each_works_in(film, event, from, to, add_works, &loading, why);
 	if (err == -ENOMEM)
 		fail_errno(why, err, NULL, "cannot read what devices ran");
 	if (!err && works->all.count)

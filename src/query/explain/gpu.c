@@ -417,7 +417,7 @@ int explain_gpu_make(struct explain_gpu *gpu, struct film *film, struct explaine
 		gpu->to = film->info.end;
 	l.threads = kept.threads;
 	if (!err && gpu->from < gpu->to)
-		err = film_each_works(film, event, gpu->from, UINT64_MAX, add_works, &l, why);
+		err = film_each_works_in(film, event, gpu->from, gpu->to, add_works, &l, why);
 	if (l.is_full)
 		err = fail(why, -E2BIG, "use --from and --to",
 			   "cannot explain GPUs: more than %u kernels and copies", WORKS_MAX);

@@ -237,6 +237,59 @@ static void a_part_of_the_time(void **state)
 	end();
 }
 
+/*
+ * A long film: 20 us apart, in two streams, and one kernel that begins in the range and never ends.
+ */
+#define MANY	 300000ull
+#define APART	 20ull
+#define RANGE_AT (MANY / 3 * APART)
+#define RANGE	 (50 * APART)
+
+static void put_many(void)
+{
+	for (uint64_t i = 0; i < MANY; i++)
+		put(launcher, 7 + i % 2, i * APART, i * APART + 15, "gemm", FILM_WORK_UNSAMPLED);
+	put(launcher, 9, RANGE_AT + 100, MANY * APART, "long", 0);
+	build.end = FROM + MANY * APART * US;
+}
+
+static int count_rows(void *context, const struct film_works *rows)
+{
+	*(uint64_t *)context += rows->count;
+	return 0;
+}
+
+/* How many rows are read for a range, us since FROM. */
+static uint64_t rows_read(uint64_t from, uint64_t to)
+{
+	uint32_t event = film_find_event(film, event_type(EVENT_GPU_LANES)->name);
+	uint64_t rows = 0;
+
+	assert_int_equal(film_each_works_in(film, event, FROM + from * US, FROM + to * US,
+					    count_rows, &rows, NULL),
+			 0);
+	return rows;
+}
+
+static void a_short_time_of_a_long_film_is_cheap(void **state)
+{
+	(void)state;
+	begin();
+	put_many();
+	load(RANGE_AT, RANGE_AT + RANGE, 1);
+	/* each begins in the range, and one that ends far behind it */
+	assert_int_equal(lanes.streams.count, 3);
+	assert_ns(0, 25 * 15, 0, RANGE - 25 * 15, 0);
+	assert_ns(1, 25 * 15, 0, RANGE - 25 * 15, 0);
+	assert_ns(2, RANGE - 100, 0, 100, 0);
+	assert_int_equal(lanes.works, 51);
+	/* those of a few seconds, and of the block that has the long one */
+	assert_int_equal(rows_read(0, MANY * APART + 1), MANY + 1);
+	assert_in_range(rows_read(RANGE_AT, RANGE_AT + RANGE), 51, MANY / 2);
+	assert_in_range(rows_read(0, RANGE), 50, MANY / 4);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +299,7 @@ int main(void)
 		cmocka_unit_test(what_was_lost_is_not_idle),
 		cmocka_unit_test(threads_of_two_hosts_are_two),
 		cmocka_unit_test(a_part_of_the_time),
+		cmocka_unit_test(a_short_time_of_a_long_film_is_cheap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
