@@ -87,6 +87,7 @@ FILM = {"film": True, "events": ["on-cpu", "threads", "requests"], "devices": 2}
 TIMELINES = {
     "lanes": ("?view=timeline", ".tl-names .lane"),
     "slice": ("?view=timeline&lane=100.100&at=1795271520.5", "#slice-panel dl"),
+    "stream": ("?view=timeline&lane=gpu100.0.7&at=1795271520.5", "#stream-panel h2"),
     "requests": ("?view=requests", "main:has(#slowest tbody tr) #service-calls tbody tr"),
     "explained": ("?view=requests&request=7&why_from=1795271519&why_to=1795271520", "#explain article"),
     "area": ("?view=timeline&area_from=1795271519&area_to=1795271520", "#states tbody tr"),

@@ -337,6 +337,47 @@ def test_what_streams_of_devices_ran(page):
     assert page.link()["fold"] == "devices"
 
 
+def test_streams_of_devices_by_keys(page):
+    """The lanes of streams are chosen as those of threads are, and what they ran is walked through; the thread that launched it is one key away."""
+    page.server.behave(**FILM, devices=2)
+    page.open(f"?view=timeline&t_from={START}&t_to={START + 0.2}&t_find=101")
+    page.until(lambda: drawn(page, 1) and drawn(page, 2) and drawn(page, 4))
+    title = lambda: page.text("#stream-panel h2")  # noqa: E731
+    page.keys(Keys.ARROW_DOWN)
+    page.until(lambda: title().startswith("GPU 0 \u00b7 stream 7") and page.link()["lane"] == "gpu100.0.7")
+    page.until(lambda: len(page.all(".tl-names .stream.picked")) == 1)
+    # the middle is 100 ms: the copy of the turn that began at 80 ms
+    page.until(lambda: "[copy host to device]" in page.text("#stream-panel") and "10.000000 ms" in page.text("#stream-panel"))
+    page.keys(".")
+    page.until(lambda: "gemm" in page.text("#stream-panel") and page.link()["at"] == f"{START}.12")
+    assert "launched by worker-1 101 at 115.000000 ms, 5.000000 ms before" in page.text("#stream-panel")
+    page.keys(",")
+    page.until(lambda: "[copy" in page.text("#stream-panel") and page.link()["at"] == f"{START}.1")
+    page.keys(",")
+    page.until(lambda: "gemm" in page.text("#stream-panel") and page.link()["at"] == f"{START}.08")
+    # nothing is before what is not known, and it is not of a thread: it cannot be hidden
+    page.keys(",", ",")
+    page.until(lambda: "[copy" in page.text("#stream-panel") or "gemm" in page.text("#stream-panel"))
+    page.keys("h", "p")
+    assert not {"pin", "hide_lane"} & set(page.link())
+    page.keys(Keys.ARROW_DOWN)
+    page.until(lambda: title().startswith("GPU 0 \u00b7 stream 8"))
+    page.keys(Keys.ARROW_DOWN)
+    page.until(lambda: page.link()["lane"] == "100.101" and page.all("#slice-panel") and not page.all("#stream-panel"))
+    page.keys(Keys.ARROW_UP, Keys.ARROW_UP)
+    page.until(lambda: title().startswith("GPU 0 \u00b7 stream 7"))
+    page.open(f"?view=timeline&t_from={START}&t_to={START + 0.2}&t_find=101&lane=gpu100.0.7&at={START}.13")
+    page.until(lambda: page.all("#to-launcher"))
+    page.keys(Keys.ENTER)
+    page.until(lambda: page.run("return document.activeElement.id") == "stream-panel")
+    page.click("#to-launcher")
+    page.until(lambda: page.link()["lane"] == "100.101" and page.link()["at"] == f"{START}.115")
+    page.open(f"?view=timeline&t_from={START}&t_to={START + 0.2}&lane=gpu100.0.7&at={START}.13")
+    page.until(lambda: page.all("#stream-panel"))
+    page.keys(Keys.ESCAPE)
+    page.until(lambda: "lane" not in page.link() and not page.all("#stream-panel"))
+
+
 def test_search_order_pins_and_hidden_lanes(timeline):
     timeline.find("[name=t-find]").send_keys("worker-7")
     timeline.until(lambda: lanes(timeline) == ["100.107"])

@@ -11,7 +11,7 @@ import { usePage } from '../state/page';
 import { timelineText as words } from '../text/timeline';
 import type { LanesAnswer, SlicesAnswer } from './answers';
 import { AreaPanel } from './area_panel';
-import { useBoardKeys } from './board_keys';
+import { type Chosen, useBoardKeys } from './board_keys';
 import { cpuRowsOf, type CpuThreads } from './cpus';
 import { deviceRowsOf, type DeviceWorks } from './devices';
 import { listenToPointers } from './input';
@@ -28,6 +28,7 @@ import { Ruler } from './ruler';
 import { unpackRuns } from './runs';
 import { ROW } from './sizes';
 import { SlicePanel } from './slice_panel';
+import { StreamPanel } from './stream_panel';
 import { type LaneKey, type TileAnswer, Tiles } from './tiles';
 import { Origin, type Stretch } from './time';
 import { Tip } from './tip';
@@ -37,6 +38,7 @@ import { useActions } from './use_actions';
 import { useCpus } from './use_cpus';
 import { useDevices } from './use_devices';
 import { useSlice } from './use_slice';
+import { useStream } from './use_stream';
 import { useView } from './use_view';
 import type { Area, Arrow, Hit } from './view';
 import { widened } from './viewport';
@@ -77,6 +79,8 @@ function chooseAt({ row, runs, run, moment }: Hit, threads: CpuThreads, choose: 
 	const thread = row.kind === 'cpu' && runs && run >= 0 ? threads.all[runs.thread?.[run] ?? -1] : undefined;
 	if (row.kind === 'lane')
 		choose(row.lane.key, moment);
+	else if (row.kind === 'stream')
+		choose(row.key, moment);
 	else if (thread)
 		choose(laneKey(thread), moment);
 }
@@ -127,30 +131,38 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 		return isOfSlices(wanted) ? wanted : null;
 	}, [own.find]);
 	const slice = useSlice(answer, origin);
+	const stream = useStream(view, devices, origin, actions);
+	const picked: Chosen = stream.row ? stream : { ...slice, isOfThread: !!slice.lane };
 	const logs = useLogs(answer, origin, placed.range, own.logFind);
 	const spans = useSpans(answer, origin, placed.range);
 	const pointed = useRef({ choose: (_: Hit) => {}, area: (_: Area) => {} });
 	pointed.current = {
 		choose: (at) => {
 			const found = launchAt(at, devices.works);
-			setLaunch(found);
 			if (found)
-				actions.choose(found.from, found.at);
-			else
-				chooseAt(at, cpus.threads, actions.choose);
+				return choose(found);
+			setLaunch(null);
+			chooseAt(at, cpus.threads, actions.choose);
+			return undefined;
 		},
 		area: actions.setArea,
 	};
 	const cpuLook = useMemo(() => cpus.threads.lookOf(theme, slice.chosen?.lane ?? ''), [cpus, threads, theme, slice.chosen?.lane]);
 	const deviceLook = useMemo(() => devices.works.lookOf(theme), [devices, kernels, theme]);
+	const launched = stream.hit && launchAt(stream.hit, devices.works);
 	// as long as its slice is the chosen one
-	const arrows = useMemo(() => (launch && slice.chosen?.lane === launch.from && Math.floor(launch.at) === slice.chosen.at ?
-		[...slice.arrows, launch] : slice.arrows), [launch, slice.chosen, slice.arrows]);
+	const arrows = useMemo(() => (launched ? [launched] :
+		launch && slice.chosen?.lane === launch.from && Math.floor(launch.at) === slice.chosen.at ?
+			[...slice.arrows, launch] : slice.arrows), [launch, launched?.at, launched?.to, slice.chosen, slice.arrows]);
+	const choose = (found: Arrow) => {
+		setLaunch(found);
+		actions.choose(found.from, found.at);
+	};
 
 	useEffect(() => {
-		view?.show({ rows, classes: answer.classes, tiles, theme, chosen: slice.chosen, area, arrows, query,
+		view?.show({ rows, classes: answer.classes, tiles, theme, chosen: picked.chosen, area, arrows, query,
 			beside: { cpu: { tiles: cpus.tiles, look: cpuLook }, stream: { tiles: devices.tiles, look: deviceLook } } });
-	}, [view, rows, tiles, cpus, cpuLook, devices, deviceLook, theme, slice.chosen, area, arrows]);
+	}, [view, rows, tiles, cpus, cpuLook, devices, deviceLook, theme, picked.chosen?.lane, picked.chosen?.at, area, arrows]);
 	useEffect(() => {
 		if (!view)
 			return undefined;
@@ -166,7 +178,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 		const at = now && view?.hovered, there = at ? view!.hitAt(at.x, at.y) : null;
 		return now && there ? { ...now, hit: there } : null;
 	}), [view, rows, placed.range, placed.first, placed.offset, cpus.all, devices.all]);
-	useBoardKeys({ view, rows, area, slice, actions, scroller: placed.scroller });
+	useBoardKeys({ view, rows, area, chosen: picked, actions, scroller: placed.scroller });
 
 	const begin = Number(origin.base / 1_000_000n) / 1e3;
 	const marks = useMarks({ from: begin, to: begin + answer.length / 1e9 }, answer.lanes[0]?.host);
@@ -223,6 +235,13 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 			toWaker: (lane) => slice.range && actions.choose(lane, slice.wokenAt - 1),
 			toHolder: (lane) => slice.range && actions.choose(lane, Math.max(slice.range.from, 0)),
 			toThread: (lane) => slice.range && actions.choose(lane, Math.max(slice.range.from, 0)),
+		}} />}
+		{stream.row && !area && <StreamPanel stream={stream.row} hit={stream.hit} work={stream.work} origin={origin} isWall={own.isWall} actions={{
+			close: () => actions.choose('', 0),
+			previous: () => stream.beside(-1),
+			next: () => stream.beside(1),
+			zoom: () => stream.range && view?.jump(widened(stream.range)),
+			toThread: () => launched && choose(launched),
 		}} />}
 		{logs.areThere && <LogList logs={logs} range={placed.range} origin={origin} isWall={own.isWall} find={own.logFind}
 			onFind={actions.findLog} choose={actions.choose} />}

@@ -4,24 +4,36 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useKeys } from '../parts/keys';
 import { usePage } from '../state/page';
 import { Motion } from './input';
-import type { Row } from './lanes';
+import { besideOf, type Row } from './lanes';
 import { lanesOf } from './packs';
 import { ROW } from './sizes';
 import type { Actions } from './use_actions';
-import type { ChosenSlice } from './use_slice';
+import type { Stretch } from './time';
 import type { Area, View } from './view';
 import { widened } from './viewport';
+
+/** What the keys do with what is chosen. */
+export interface Chosen {
+	chosen: { lane: string; at: number } | null;
+	/** ns since the origin; null: not known */
+	range: Stretch | null;
+	/** Chooses what is before (-1) or behind (1) it. */
+	beside(direction: 1 | -1): void;
+	/** It is of a thread, whose lane can be pinned and hidden. */
+	isOfThread: boolean;
+}
 
 interface Board {
 	view: View | null;
 	rows: Row[];
 	area: Area | null;
-	slice: ChosenSlice;
+	/** The chosen slice, or what is chosen of a stream of a device. */
+	chosen: Chosen;
 	actions: Actions;
 	scroller: { current: HTMLDivElement | null };
 }
 
-export function useBoardKeys({ view, rows, area, slice, actions, scroller }: Board): void {
+export function useBoardKeys({ view, rows, area, chosen: picked, actions, scroller }: Board): void {
 	const { link } = usePage();
 	const motion = useRef<Motion | null>(null);
 	useEffect(() => {
@@ -34,12 +46,13 @@ export function useBoardKeys({ view, rows, area, slice, actions, scroller }: Boa
 	const step = (by: 1 | -1) => (): void | false => {
 		if (!view)
 			return false;
-		const lanes = rows.flatMap((row, i) => lanesOf(row).map(({ key, row: { first, last } }) => ({ key, i, first, last })));
+		const lanes = rows.flatMap((row, i) => (besideOf(row) === 'stream' ? [{ key: row.key, i, first: 0, last: view.whole.to }] :
+			lanesOf(row).map(({ key, row: { first, last } }) => ({ key, i, first, last }))));
 		const at = lanes.findIndex(({ key }) => key === chosen);
 		const next = at < 0 ? lanes.find(({ i }) => i >= view.rowsInSight()[0]) : lanes[at + by];
 		if (!next)
 			return undefined;
-		const moment = slice.chosen?.at ?? (view.range.from + view.range.to) / 2;
+		const moment = picked.chosen?.at ?? (view.range.from + view.range.to) / 2;
 		actions.choose(next.key, Math.min(Math.max(moment, next.first), Math.max(next.last - 1, next.first)));
 		const top = next.i * ROW, place = scroller.current!;
 		if (top < place.scrollTop || top + ROW > place.scrollTop + place.clientHeight)
@@ -52,15 +65,15 @@ export function useBoardKeys({ view, rows, area, slice, actions, scroller }: Boa
 		f: () => view?.jump(view.whole),
 		u: () => view?.back(),
 		m: () => {
-			const range = area?.range ?? slice.range;
+			const range = area?.range ?? picked.range;
 			if (range)
 				view?.jump(area ? range : widened(range));
 		},
 		t: () => view ? actions.setArea({ range: view.range, lanes: [] }) : false,
 		ArrowUp: step(-1), ArrowDown: step(1),
-		',': () => slice.beside(-1), '.': () => slice.beside(1),
-		p: () => chosen ? actions.pin(chosen) : false,
-		h: () => chosen ? actions.hide(chosen) : false,
+		',': () => picked.beside(-1), '.': () => picked.beside(1),
+		p: () => chosen && picked.isOfThread ? actions.pin(chosen) : false,
+		h: () => chosen && picked.isOfThread ? actions.hide(chosen) : false,
 		'/': () => document.querySelector<HTMLElement>('.tl-tools input')?.focus(),
 		Enter: () => {
 			const panel = document.querySelector<HTMLElement>('.tl-panel');

@@ -76,7 +76,8 @@ export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, par
 			drawWords(ctx, sight, part, parts[k - 1], top + ROW / 2, which ? ofBeside(shown.beside[which].look, ink) : ofClass(ink));
 		if (!parts.length && row.kind !== 'pack') // nothing is here yet
 			drawWaiting(ctx, sight, top, ink);
-		if (shown.chosen && lanesOf(rowAt(row, shown.chosen.at)).some(({ key }) => key === shown.chosen!.lane))
+		if (shown.chosen && (which ? row.key === shown.chosen.lane :
+			lanesOf(rowAt(row, shown.chosen.at)).some(({ key }) => key === shown.chosen!.lane)))
 			drawChosen(ctx, sight, partsOf(rowAt(row, shown.chosen.at)), shown.chosen.at, top, ink);
 	}
 	drawArea(ctx, sight, shown, ink);

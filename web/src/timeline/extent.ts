@@ -35,3 +35,16 @@ export function extentOf(parts: readonly Part[], at: number): Extent | null {
 	const first = parts[0]!.clip.from, end = parts.at(-1)!.clip.to;
 	return { from, to, isMore: from === first && first > 0 || to === end };
 }
+
+/** The begin of the run that is next to an extent, before (-1) or behind (1) it, in the parts that are known; null: there is none. */
+export function runBeside(parts: readonly Part[], { from, to }: Stretch, direction: 1 | -1): number | null {
+	const begins = parts.flatMap(({ runs, clip }) => [...runs.start.subarray(0, runs.count)].flatMap((start, i) => {
+		const begin = Math.max(start, clip.from), end = Math.min(runs.end[i]!, clip.to);
+		return end > begin && (direction < 0 ? end <= from : begin >= to) ? [begin] : [];
+	}));
+	if (!begins.length)
+		return null;
+	// the first one that it is the same as, where tiles have cut it
+	return direction > 0 ? begins.reduce((least, begin) => Math.min(least, begin)) :
+		extentOf(parts, begins.reduce((most, begin) => Math.max(most, begin)))!.from;
+}

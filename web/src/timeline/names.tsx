@@ -19,7 +19,7 @@ export function Names({ rows, first, offset, chosen, folded, actions }: {
 		{rows.map((row) => <li key={row.key} style={{ height: `${ROW}px` }} data-lane={row.kind === 'lane' ? row.lane.key : undefined}
 			class={classOf(row, chosen)}>
 			{isOfCpus(row) ? <CpuName row={row} actions={actions} /> :
-				isOfDevices(row) ? <StreamName row={row} actions={actions} /> :
+				isOfDevices(row) ? <StreamName row={row} isChosen={row.key === chosen} actions={actions} /> :
 				row.kind === 'pack' ? <PackName row={row} /> :
 				row.kind === 'process' ? <ProcessName row={row} isFolded={folded.includes(row.key)} actions={actions} /> :
 				<LaneName row={row} isChosen={row.lane.key === chosen} actions={actions} />}
@@ -30,6 +30,8 @@ export function Names({ rows, first, offset, chosen, folded, actions }: {
 function classOf(row: Row, chosen: string): string {
 	if (row.kind === 'lane')
 		return row.lane.key === chosen ? 'lane picked' : 'lane';
+	if (row.kind === 'stream' && row.key === chosen)
+		return 'stream picked';
 	return row.kind === 'cpu' || row.kind === 'stream' || row.kind === 'pack' ? row.kind : 'process';
 }
 
@@ -44,7 +46,7 @@ function CpuName({ row, actions }: { row: CpuRow; actions: NameActions }) {
 }
 
 /** How long the stream was busy says the whole time, not what is in sight. */
-function StreamName({ row, actions }: { row: DeviceRow; actions: NameActions }) {
+function StreamName({ row, isChosen, actions }: { row: DeviceRow; isChosen: boolean; actions: NameActions }) {
 	if (!row.stream)
 		return <>
 			<button type="button" class="quiet fold" aria-expanded={!row.isFolded} aria-label={words.foldDevices}
@@ -53,8 +55,9 @@ function StreamName({ row, actions }: { row: DeviceRow; actions: NameActions }) 
 		</>;
 	const { pid, process, device, stream, ns } = row.stream;
 	const all = ns.kernels + ns.copies + ns.idle + ns.unknown, part = (spent: number) => percent(spent, all);
-	return <span class="name" title={words.streamParts(`${safe(process)} ${pid}`, part(ns.kernels), part(ns.copies), part(ns.idle), part(ns.unknown))}>
-		{words.stream(device, stream)} <span class="hint">{part(ns.kernels + ns.copies)}</span></span>;
+	return <button type="button" tabIndex={isChosen ? 0 : -1} class="quiet name" onClick={() => actions.choose(row.key)}
+		title={words.streamParts(`${safe(process)} ${pid}`, part(ns.kernels), part(ns.copies), part(ns.idle), part(ns.unknown))}>
+		{words.stream(device, stream)} <span class="hint">{part(ns.kernels + ns.copies)}</span></button>;
 }
 
 function ProcessName({ row, isFolded, actions }: { row: ThreadRow; isFolded: boolean; actions: NameActions }) {

@@ -38,7 +38,7 @@ export function Tip({ hit, x, y, classes, threads, works, origin, isWall }: {
 }
 
 /** A kernel or copy, or several that are too short to be drawn; launched: when, '': not known. */
-function WorkFacts({ work, count: works, part, length, launched }: { work: Work; count: number; part: number; length: number; launched: string }) {
+export function WorkFacts({ work, count: works, part, length, launched }: { work: Work; count: number; part: number; length: number; launched: string }) {
 	const { name, busy, bytes: copied, launcher, since } = work;
 	const title = safe(name.name) || words.workKinds[name.kind];
 	if (name.kind === 'unknown')

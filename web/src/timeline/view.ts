@@ -5,7 +5,7 @@ import type { Theme } from '../flame/contract';
 import { type Look, lookOf } from './classes';
 import { type BesideLook } from './cpus';
 import { drawOver, type Ink, inkOf } from './draw';
-import { type Extent, extentOf } from './extent';
+import { type Extent, extentOf, runBeside } from './extent';
 import { besideOf, laneOf, type Row } from './lanes';
 import { lanesIn, lanesOf, rowAt } from './packs';
 import { Columns, paintStrip } from './paint';
@@ -172,7 +172,23 @@ export class View {
 		const moment = this.momentOf(x);
 		if (!there || !this.shown || x < 0 || x > this.width)
 			return null;
-		const row = rowAt(there, moment);
+		return this.#hit(rowAt(there, moment), moment);
+	}
+
+	/** The same of a lane beside those of threads; null: it has no row. */
+	hitOf(key: string, moment: number): Hit | null {
+		const row = this.shown?.rows.find((there) => besideOf(there) && there.key === key);
+		return row ? this.#hit(row, moment) : null;
+	}
+
+	/** What ran before (-1) or behind (1) a moment of such a lane, as far as it is in sight: where it begins; null: nothing did. */
+	beside(key: string, moment: number, direction: 1 | -1): number | null {
+		const row = this.shown?.rows.find((there) => besideOf(there) && there.key === key);
+		const parts = row ? this.#parts(row) : [], at = extentOf(parts, moment);
+		return runBeside(parts, at ?? { from: moment, to: moment }, direction);
+	}
+
+	#hit(row: Row, moment: number): Hit {
 		if (!laneOf(row) || row.kind === 'pack')
 			return { row, moment, runs: null, run: -1, extent: null };
 		const parts = this.#parts(row), part = parts.find(({ clip }) => clip.from <= moment && clip.to > moment);
