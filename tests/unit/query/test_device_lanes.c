@@ -2,8 +2,10 @@
 /* The streams of devices as runs, and the division of their time. */
 #include "../prelude.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "film/events.h"
 #include "film_build.h"
@@ -290,6 +292,29 @@ static void a_short_time_of_a_long_film_is_cheap(void **state)
 	end();
 }
 
+/* Whose blocks do not say how long their rows are together: all behind the range is read. */
+static void a_film_of_an_earlier_version(void **state)
+{
+	const struct filter none = {0};
+	sqlite3 *db;
+
+	(void)state;
+	begin();
+	put_many();
+	assert_int_equal(film_close(build.w, build.end, NULL), 0);
+	assert_int_equal(sqlite3_open(build.path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE block SET total = 0", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(film_open(build.path, &film, NULL), 0);
+	unlink(build.path);
+	load_with(&none, RANGE_AT, RANGE_AT + RANGE, 1);
+	assert_int_equal(lanes.works, 51);
+	assert_ns(2, RANGE - 100, 0, 100, 0);
+	assert_in_range(rows_read(RANGE_AT, RANGE_AT + RANGE), MANY / 2, MANY);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +325,7 @@ int main(void)
 		cmocka_unit_test(threads_of_two_hosts_are_two),
 		cmocka_unit_test(a_part_of_the_time),
 		cmocka_unit_test(a_short_time_of_a_long_film_is_cheap),
+		cmocka_unit_test(a_film_of_an_earlier_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
