@@ -184,7 +184,9 @@ void explain_gpu_sentence(const struct explain_gpu *gpu, const struct explain_gp
 	buf_put_u8(words, '.');
 	idle = device->ns[EXPLAIN_GPU_BEFORE] + device->ns[EXPLAIN_GPU_AFTER];
 	if (idle * 10 > whole)
-		buf_printf(words, " %.0f %% are before its first and after its last work.",
+		buf_printf(words,
+			   " %.0f %% of the time is before its first and after its last kernel or "
+			   "copy.",
 			   words_percent(idle, whole));
 }
 
@@ -280,15 +282,15 @@ static void put_doubts(const struct gpu_text *t, const struct explain_gpu_device
 		guessed += launcher->guessed;
 	if (device->unsampled)
 		fprintf(t->out,
-			"Of %llu kernels and copies, %llu are launches without a stack, which are "
-			"no samples",
+			"Of %llu kernels and copies, %llu have no stack: of more than about 1,000 "
+			"launches a second, a sample has one",
 			(unsigned long long)device->kernels + device->copies_count,
 			(unsigned long long)device->unsampled);
 	if (guessed) {
 		words_value(time, sizeof(time), "ns", guessed);
 		fprintf(t->out,
-			"; for %s before such, the thread is guessed: that of the next sampled "
-			"launch",
+			"; for %s before such, it is a guess which thread was to launch: the one "
+			"of the next launch with a stack",
 			time);
 	}
 	if (device->unsampled)

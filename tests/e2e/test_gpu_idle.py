@@ -142,7 +142,7 @@ def test_small_kernels(lab):
     (device,), _ = explained(lab, film)
     assert device["parts"]["kernels"] == truth and device["kernels"] == 20002, device
     # most have no stack, which is said
-    assert device["without_stack"] > 10000 and f"{device['without_stack']} are launches without a stack" in said_of(lab, film)
+    assert device["without_stack"] > 10000 and f"{device['without_stack']} have no stack" in said_of(lab, film)
     # the host is faster than the device where it runs at all
     if device["parts"]["short-gaps"] > device["parts"]["not-launched"] + device["parts"]["unknown"]:
         assert "too short for what a launch takes" in device["words"], device["words"]

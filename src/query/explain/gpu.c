@@ -391,7 +391,8 @@ static int no_works(const struct film *film, struct fail *why)
 			    "cannot explain GPUs: no kernel or copy of the selected processes ran "
 			    "in that time, or none was recorded");
 	return fail(why, -ENOENT,
-		    "record with 'stackcam record -e gpu-lanes,threads,on-cpu -- COMMAND'",
+		    "record with 'stackcam record -e gpu-lanes,threads,on-cpu -p PID', or with "
+		    "'-- COMMAND'",
 		    "cannot explain GPUs: the film does not have when kernels ran");
 }
 

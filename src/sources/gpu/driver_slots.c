@@ -200,7 +200,11 @@ static int each_mapping(struct reading *reading, struct far_files *far, bool is_
 static int check(const struct gpu_driver_slots *words, pid_t pid, struct fail *why)
 {
 	if (!words->has_driver)
-		return fail(why, -ENOENT, NULL, "process %d has no driver library", (int)pid);
+		return fail(why, -ENOENT, NULL,
+			    "process %d has no driver library (libcuda.so.1): it does not use a "
+			    "GPU, or did "
+			    "not so far",
+			    (int)pid);
 	for (uint32_t i = 0; i < words->count; i++)
 		if (!words->words[i].protection)
 			return fail(why, -ENOTSUP, NULL,

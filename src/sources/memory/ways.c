@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sources/gpu/driver.h"
+#include "sources/gpu/driver_slots.h"
 #include "sources/memory/library.h"
 #include "sources/memory/places.h"
 #include "sources/memory/slots.h"
@@ -25,12 +26,13 @@ struct looking {
 	int slots_err;
 	bool is_java, is_java_refused;
 	bool is_go;
-	struct fail go;		   /* why Go's samples cannot be read */
-	const struct image *gpu;   /* the driver library of a GPU; null: there is none */
-	struct gpu_driver driver;  /* what it is, */
-	struct fail no_driver;	   /* or why it cannot be probed */
-	const struct image *verbs; /* libibverbs; null: there is none */
-	struct fail no_verbs;	   /* why it cannot be probed */
+	struct fail go;		      /* why Go's samples cannot be read */
+	const struct image *gpu;      /* the driver library of a GPU; null: there is none */
+	struct gpu_driver driver;     /* what it is, */
+	struct fail no_driver;	      /* or why it cannot be probed */
+	const struct image *profiler; /* CUPTI; null: it is not loaded yet */
+	const struct image *verbs;    /* libibverbs; null: there is none */
+	struct fail no_verbs;	      /* why it cannot be probed */
 };
 
 static const char *last_part(const char *path)
@@ -80,6 +82,7 @@ static bool is_of_kind(const struct probed_kind *kind, const struct image *image
 /* Libraries whose functions are probed. */
 static void look_at_library(struct looking *looking, const struct image *image)
 {
+	static const char profiler[] = "libcupti.so";
 	struct gpu_driver driver = {0};
 	struct fail why;
 
@@ -88,6 +91,8 @@ static void look_at_library(struct looking *looking, const struct image *image)
 		looking->driver = driver;
 		looking->no_driver = why;
 	}
+	if (!strncmp(last_part(image->path), profiler, sizeof(profiler) - 1))
+		looking->profiler = image;
 	if (!looking->verbs && is_of_kind(&rdma_library_kind, image, NULL, &why)) {
 		looking->verbs = image;
 		looking->no_verbs = why;
@@ -225,6 +230,34 @@ static void put_gpu(const struct looking *looking)
 			 looking->driver.slow ? ", of which some cost five times as much" : "");
 }
 
+/* Whether another tool has the profiling library is known when it is asked to record. */
+static void put_kernels(const struct looking *looking, pid_t pid)
+{
+	struct gpu_driver_slots words;
+	struct mem_way *way;
+	struct fail why = {0};
+	int err;
+
+	if (!looking->gpu)
+		return;
+	way = add(looking->ways, "on-gpu,gpu-lanes",
+		  "some ns a launch, and what the profiling library itself takes");
+	err = gpu_driver_slots_read(&words, NULL, pid, &why);
+	err = err ? err : remote_check(pid, &why);
+	way->works = !err;
+	if (err)
+		snprintf(way->words, sizeof(way->words), "%.500s", why.what);
+	else if (looking->profiler)
+		snprintf(way->words, sizeof(way->words),
+			 "a library that is put into the process, and asks its %.200s",
+			 last_part(looking->profiler->path));
+	else
+		snprintf(way->words, sizeof(way->words),
+			 "a library that is put into the process, and loads libcupti.so as the "
+			 "process next calls the driver: the losses say if there is none, or "
+			 "another tool has it");
+}
+
 static void put_rdma(const struct looking *looking)
 {
 	struct mem_way *way;
@@ -274,6 +307,7 @@ int mem_ways_find(pid_t pid, struct mem_ways *ways, struct fail *why)
 	put_go(&looking);
 	put_java(&looking);
 	put_gpu(&looking);
+	put_kernels(&looking, pid);
 	put_rdma(&looking);
 	mem_slots_free(&looking.slots);
 	targets_free(targets);

@@ -19,7 +19,7 @@ struct mem_way {
 struct mem_ways {
 	char comm[16];
 	char allocator[192]; /* files with one, and which is called; "": none was found */
-	struct mem_way at[7];
+	struct mem_way at[8];
 	size_t count;
 };
 
