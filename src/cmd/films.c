@@ -62,7 +62,7 @@ static int merge(const char *const *paths, size_t count, const char *to, struct 
 		if (!strcmp(paths[i], FILM_FROM_STDIN))
 			return fail(why, -EINVAL, NULL,
 				    "a film from standard input cannot be one of several");
-	return film_merge_files(paths, count, to, &bad, why);
+	return film_merge_files(paths, count, to, false, &bad, why);
 }
 
 void cmd_stops_block(sigset_t *stop, sigset_t *before)

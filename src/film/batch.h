@@ -91,7 +91,9 @@ struct film_batch {
 	struct film_pile piles[FILM_BLOCK_KINDS][FILM_EVENTS_MAX];
 	size_t piled[FILM_BLOCK_KINDS]; /* bytes of rows, */
 	size_t pile_bytes;		/* and of the memory that all of them take */
-	uint64_t block_span;		/* ns: of a block whose rows are sorted, at most */
+	uint64_t block_span;		/* ns: of a block whose rows are sorted, at most, */
+	uint32_t block_rows;		/* unless they are fewer than this */
+	bool is_final;			/* what is written is never written again */
 	struct film_spare spare;	/* for the first rows that are many */
 	/*
 	 * of a film that keeps them packed, all, by id with the unused 0; texts live until the disk

@@ -16,6 +16,7 @@ struct output {
 	int (*write)(void *context, const struct buf *row);
 	void *context;
 	uint64_t block_span;
+	uint32_t block_rows;
 	/* of the rows at hand: */
 	uint32_t event;
 	enum film_block_kind number;
@@ -185,6 +186,9 @@ static size_t rows_of_block(const struct output *o, const struct film_rows *rows
 		return count;
 	count = count < most ? count : most;
 	first = time_of(o->kind, rows, from);
+	/* a block has that many in any case, if they are there */
+	if (o->block_rows > least)
+		least = o->block_rows < count ? o->block_rows : count;
 	/* those up to least are of its span; from count on there is none */
 	while (least < count) {
 		size_t middle = least + (count - least + 1) / 2;
@@ -214,7 +218,8 @@ static int write_rows(const struct output *o, struct film_rows *rows)
 int film_blocks_write(struct film_blocks *b, struct film_batch *batch,
 		      int (*write)(void *context, const struct buf *row), void *context)
 {
-	struct output o = {b, write, context, .block_span = batch->block_span};
+	struct output o = {b, write, context, .block_span = batch->block_span,
+			   .block_rows = batch->block_rows};
 	int rc = SQLITE_OK;
 
 	for (o.number = FILM_BLOCK_SAMPLES; o.number < FILM_BLOCK_KINDS; o.number++) {

@@ -5,6 +5,10 @@
 
 #include "film/processes.h"
 
+/* Of more (bytes of names; stacks) it takes too long to make them as small as can be. */
+#define NAMES_SMALLEST	(4u << 20)
+#define STACKS_SMALLEST (1u << 18)
+
 struct output {
 	struct film_catalogue *c;
 	int (*write)(void *context, const struct buf *row);
@@ -193,12 +197,24 @@ static int write_threads(const struct output *o, const struct film_batch *batch)
 	return rc;
 }
 
+/* Where there are many of them, there are many samples, too, to which they are little. */
+static int level_of(const struct film_batch *batch)
+{
+	if (!batch->is_final)
+		return 0;
+	return batch->name_bytes <= NAMES_SMALLEST && batch->stacks.count <= STACKS_SMALLEST
+		       ? COLUMNS_SMALLEST
+		       : COLUMNS_SMALL;
+}
+
 int film_catalogue_write(struct film_catalogue *c, struct film_batch *batch,
 			 int (*write)(void *context, const struct buf *row), void *context)
 {
 	const struct output o = {c, write, context};
-	int rc = write_functions(&o, batch);
+	int rc;
 
+	c->columns.level = level_of(batch);
+	rc = write_functions(&o, batch);
 	if (rc == SQLITE_OK)
 		rc = write_frames(&o, batch);
 	if (rc == SQLITE_OK)
@@ -207,6 +223,8 @@ int film_catalogue_write(struct film_catalogue *c, struct film_batch *batch,
 		rc = write_starts(&o, batch);
 	if (rc == SQLITE_OK)
 		rc = write_stacks(&o, batch);
+	/* command lines repeat so often that a high level finds little more, and takes long */
+	c->columns.level = batch->is_final ? COLUMNS_SMALL : 0;
 	if (rc == SQLITE_OK)
 		rc = write_processes(&o, batch);
 	if (rc == SQLITE_OK)

@@ -303,6 +303,13 @@ void columns_begin(struct columns *c)
 	c->failed = c->is_fast = false;
 }
 
+static int level_of(const struct columns *c)
+{
+	if (c->level)
+		return c->level;
+	return c->is_fast ? ZSTD_LEVEL_FAST : ZSTD_LEVEL;
+}
+
 int columns_end(struct columns *c)
 {
 	ZSTD_inBuffer in = {c->plain.at, 0, 0};
@@ -320,8 +327,7 @@ int columns_end(struct columns *c)
 	if (!c->zstd || !out.dst)
 		return -ENOMEM;
 	ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_and_parameters);
-	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel,
-			       c->is_fast ? ZSTD_LEVEL_FAST : ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, level_of(c));
 	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_checksumFlag, 1);
 	ZSTD_CCtx_setPledgedSrcSize(c->zstd, c->plain.count);
 	for (i = 0; i < c->cuts.count; i++) {

@@ -29,6 +29,12 @@
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
+/* Levels for what is written once and kept. */
+enum {
+	COLUMNS_SMALL = 9,
+	COLUMNS_SMALLEST = 16, /* some 200 ms of CPU for a MB */
+};
+
 struct columns {
 	struct buf plain, packed;
 	vec(size_t) cuts; /* offsets in plain where a zstd block ends */
@@ -37,6 +43,11 @@ struct columns {
 	struct ZSTD_CCtx_s *zstd;
 	bool failed;
 	bool is_fast; /* of the block that was begun: time counts more than its last bytes */
+	/*
+	 * of all blocks, fast or not: the level of zstd; 0: one for what is written while a program
+	 * is observed
+	 */
+	int level;
 };
 
 /* Forgets what was put, to begin a block. */

@@ -8,7 +8,7 @@
 
 #include "base/saturated.h"
 #include "film/load.h"
-#include "film/merge_ids.h"
+#include "film/merging.h"
 #include "film/schema.h"
 #include "film/writing.h"
 
@@ -28,6 +28,12 @@
 #define COPIED_TABLES (4u << 20)
 
 /*
+ * Of a film that is final: blocks of what is rare have at least this many rows, so that a minute of
+ * an idle machine is not a block of its own with tables of its own.
+ */
+#define FINAL_ROWS 4096
+
+/*
  * Films whose clocks differ by less were made while the machine ran; wall clocks are slewed by
  * less.
  */
@@ -35,32 +41,6 @@
 
 /* Between reading one clock and the other, a thread may lose its CPU. */
 #define READING_NS 100000
-
-struct merged_loss {
-	uint32_t event;
-	const char *reason;
-	uint64_t count;
-};
-
-struct film_merge {
-	char *path;
-	const char *labels;	/* of the film that is made; null: those of the films */
-	struct film_writer *to; /* null: nothing was added yet */
-	struct merge_ids ids;
-	struct film_info info; /* of the first film, its times and cpus of all */
-	struct arena texts;    /* of info */
-	vec(int64_t) boots;    /* the latest offset of each */
-	bool one_clock;	       /* all are of one start of the machine */
-	bool is_only;	       /* only one film is added */
-	vec(struct merged_loss) losses;
-
-	/* of the film that is added */
-	uint32_t event;		   /* its new id, */
-	enum film_block_kind kind; /* and the kind of blocks at hand: */
-	vec(uint8_t) rows;	   /* those of a block */
-	vec(uint64_t) numbers;	   /* one of its columns */
-	struct fail *why;
-};
 
 int film_merge_begin(const char *path, struct film_merge **result, struct fail *why)
 {
@@ -131,6 +111,10 @@ static int begin(struct film_merge *merge, const struct film *film, struct fail 
 	if (err)
 		return err;
 	merge->to->block_span = BLOCK_SPAN;
+	if (merge->is_final) {
+		merge->to->block_rows = FINAL_ROWS;
+		merge->to->is_final = true;
+	}
 	film_forget_nothing(merge->to);
 	/* their strings are those of ids */
 	if (!film_pack_rows(merge->to) || merge_ids_init(&merge->ids, merge->to))
@@ -179,8 +163,8 @@ static int too_old(struct film_merge *merge)
 		"the time that the machine had run");
 }
 
-/* Waits: the disk is slower than this, and what is queued for it is memory, too. */
-static int commit(struct film_merge *merge)
+/* The disk is slower than this, and what is queued for it is memory, too. */
+int merge_commit(struct film_merge *merge)
 {
 	return film_commit(merge->to, merge->info.end, true, merge->why);
 }
@@ -192,7 +176,7 @@ static int commit_some(struct film_merge *merge)
 
 	for (size_t i = 0; i < FILM_BLOCK_KINDS; i++)
 		piled += merge->to->batch->piled[i];
-	return piled >= COMMIT_BYTES ? commit(merge) : 0;
+	return piled >= COMMIT_BYTES ? merge_commit(merge) : 0;
 }
 
 /* Makes times those of the film that is made: as exact as they are known. False: one is too old. */
@@ -264,13 +248,13 @@ static int merge_block(void *context, const struct film_unpacked *block)
 	return err ? err : commit_some(merge);
 }
 
-static int add_events(struct film_merge *merge, struct film *film)
+int merge_add_blocks(struct film_merge *merge, struct film *film)
 {
 	uint32_t event;
 	int err = 0;
 
 	for (event = 1; !err && event < film->event_count; event++) {
-		merge->event = merge->ids.event_of.at[event];
+		merge->event = merge->ids.maps.event_of.at[event];
 		for (merge->kind = FILM_BLOCK_SAMPLES; !err && merge->kind < FILM_BLOCK_KINDS;
 		     merge->kind++) {
 			if (!film_kind(merge->kind)->beside)
@@ -308,7 +292,7 @@ static bool add_losses(struct film_merge *merge, const struct film *film)
 	for (size_t i = 0; i < film->loss_count; i++) {
 		const struct film_loss *loss = &film->losses[i];
 
-		ok &= add_loss(merge, merge->ids.event_of.at[loss->event], loss->reason,
+		ok &= add_loss(merge, merge->ids.maps.event_of.at[loss->event], loss->reason,
 			       loss->count);
 	}
 	if (refused)
@@ -334,7 +318,7 @@ static int cover(struct film_merge *merge, const struct film_info *info)
 	return 0;
 }
 
-int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why)
+int merge_add_tables(struct film_merge *merge, struct film *film, struct fail *why)
 {
 	struct merge_ids *ids = &merge->ids;
 	int64_t shift;
@@ -353,16 +337,35 @@ int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why
 	if (merge->one_clock || (shift > -READING_NS && shift < READING_NS))
 		shift = 0;
 	boot = merge->one_clock ? 0 : boot_of(merge, film->info.wall_offset);
-	ids->shift = shift;
+	ids->maps.shift = shift;
 	err = cover(merge, &film->info);
 	if (err)
 		return err;
 	if (boot == UINT32_MAX || merge_ids_add(ids, film, shift, boot) || !add_losses(merge, film))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge films");
+	return 0;
+}
+
+int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why)
+{
+	int err = merge_add_tables(merge, film, why);
+
 	/* a large catalogue does not wait for the first blocks */
-	if (film_batch_size(merge->to->batch) >= COMMIT_BYTES)
-		err = commit(merge);
-	return err ? err : add_events(merge, film);
+	if (!err && film_batch_size(merge->to->batch) >= COMMIT_BYTES)
+		err = merge_commit(merge);
+	return err ? err : merge_add_blocks(merge, film);
+}
+
+int film_merge_add_file(struct film_merge *merge, const char *path, struct fail *why)
+{
+	struct film *film;
+	int err = film_open(path, &film, why);
+
+	if (err)
+		return err;
+	err = film_merge_add(merge, film, why);
+	film_free(film);
+	return err;
 }
 
 int film_merge_end(struct film_merge *merge, bool keep_it, struct fail *why)
@@ -384,80 +387,4 @@ int film_merge_end(struct film_merge *merge, bool keep_it, struct fail *why)
 		unlink(merge->path);
 	free_merge(merge);
 	return err;
-}
-
-struct part {
-	size_t index;
-	uint64_t start; /* ns since 1970 */
-};
-
-static int by_start(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
-}
-
-/* The order in which films are to be added. */
-static int sort_parts(const char *const *paths, size_t count, struct part *parts, size_t *bad,
-		      struct fail *why)
-{
-	struct film *film;
-	int err;
-
-	for (size_t i = 0; i < count; i++) {
-		err = film_open_info(paths[i], &film, why);
-		if (err) {
-			*bad = i;
-			return err;
-		}
-		parts[i] = (struct part){i, film->info.start + (uint64_t)film->info.wall_offset};
-		film_free(film);
-	}
-	qsort(parts, count, sizeof(*parts), by_start);
-	return 0;
-}
-
-int film_merge_add_file(struct film_merge *merge, const char *path, struct fail *why)
-{
-	struct film *film;
-	int err = film_open(path, &film, why);
-
-	if (err)
-		return err;
-	err = film_merge_add(merge, film, why);
-	film_free(film);
-	return err;
-}
-
-int film_merge_files(const char *const *paths, size_t count, const char *to, size_t *bad,
-		     struct fail *why)
-{
-	struct part *parts = calloc(count ? count : 1, sizeof(*parts));
-	struct film_merge *merge = NULL;
-	int err;
-
-	*bad = count;
-	if (!parts)
-		return fail_errno(why, -ENOMEM, NULL, "cannot merge films");
-	err = sort_parts(paths, count, parts, bad, why);
-	if (!err)
-		err = film_merge_begin(to, &merge, why);
-	if (!err)
-		merge->is_only = count == 1;
-	for (size_t i = 0; !err && i < count; i++) {
-		err = film_merge_add_file(merge, paths[parts[i].index], why);
-		/* what is wrong with memory or the disk is not the film's fault */
-		if (err == -EBADMSG || err == -EINVAL || err == -ERANGE || err == -ENOENT)
-			*bad = parts[i].index;
-	}
-	free(parts);
-	if (err) {
-		if (merge)
-			film_merge_end(merge, false, NULL);
-		return err;
-	}
-	return film_merge_end(merge, true, why);
 }

@@ -34,6 +34,33 @@ int merge_ids_init(struct merge_ids *ids, struct film_writer *to)
 	return -ENOMEM;
 }
 
+void merge_maps_free(struct merge_maps *maps)
+{
+	vec_free(&maps->event_of);
+	vec_free(&maps->process_of);
+	vec_free(&maps->thread_of);
+	vec_free(&maps->image_of);
+	vec_free(&maps->frame_of);
+	vec_free(&maps->stack_of);
+}
+
+size_t merge_maps_bytes(const struct merge_maps *maps)
+{
+	return sizeof(uint32_t) *
+	       (maps->event_of.count + maps->process_of.count + maps->thread_of.count +
+		maps->image_of.count + maps->frame_of.count + maps->stack_of.count);
+}
+
+bool merge_maps_fit(const struct merge_maps *maps, const struct film *film)
+{
+	return maps->event_of.count == film->event_count &&
+	       maps->process_of.count == film->process_count &&
+	       maps->thread_of.count == film->thread_count &&
+	       maps->image_of.count == film->image_count &&
+	       maps->frame_of.count == film->frame_count &&
+	       maps->stack_of.count == film->stack_count;
+}
+
 void merge_ids_free(struct merge_ids *ids)
 {
 	arena_free(&ids->texts);
@@ -47,25 +74,20 @@ void merge_ids_free(struct merge_ids *ids)
 	intern_free(&ids->image_index);
 	map_free(&ids->frames);
 	map_free(&ids->variants);
-	vec_free(&ids->event_of);
-	vec_free(&ids->process_of);
-	vec_free(&ids->thread_of);
-	vec_free(&ids->image_of);
-	vec_free(&ids->frame_of);
-	vec_free(&ids->stack_of);
+	merge_maps_free(&ids->maps);
 }
 
 const uint32_t *merge_ids_of(const struct merge_ids *ids, enum layout_table table)
 {
 	switch (table) {
 	case LAYOUT_THREAD:
-		return ids->thread_of.at;
+		return ids->maps.thread_of.at;
 	case LAYOUT_STACK:
-		return ids->stack_of.at;
+		return ids->maps.stack_of.at;
 	case LAYOUT_FRAME:
-		return ids->frame_of.at;
+		return ids->maps.frame_of.at;
 	case LAYOUT_IMAGE:
-		return ids->image_of.at;
+		return ids->maps.image_of.at;
 	default:
 		return NULL;
 	}
@@ -97,7 +119,7 @@ static int map_event(struct merge_ids *ids, uint32_t i)
 		if (!event.name || !event.unit || (id && !vec_push(&ids->events, event)))
 			return -ENOMEM;
 	}
-	ids->event_of.at[i] = id;
+	ids->maps.event_of.at[i] = id;
 	return 0;
 }
 
@@ -183,9 +205,9 @@ static int map_process(struct merge_ids *ids, uint32_t i)
 		if (id > last && same_process(&ids->processes.at[id], p, ids->boot))
 			last = id;
 	if (!last || (*p->exe && ids->processes.at[last].film == ids->film))
-		return add_process(ids, p, hash, &ids->process_of.at[i]);
+		return add_process(ids, p, hash, &ids->maps.process_of.at[i]);
 	ids->processes.at[last].film = ids->film;
-	ids->process_of.at[i] = last;
+	ids->maps.process_of.at[i] = last;
 	return update_process(ids, last, p);
 }
 
@@ -206,7 +228,7 @@ static bool same_thread(const struct merged_thread *known, const struct film_thr
 static int map_thread(struct merge_ids *ids, uint32_t i)
 {
 	const struct film_thread *t = &ids->from->threads[i];
-	uint32_t process = ids->process_of.at[t->process], id;
+	uint32_t process = ids->maps.process_of.at[t->process], id;
 	uint64_t hash = hash_u64((uint64_t)process << 32 | t->tid) + ids->boot;
 	size_t at = intern_start(&ids->thread_index, hash);
 	struct merged_thread merged = {*t, t->start, ids->boot}, *known;
@@ -216,7 +238,7 @@ static int map_thread(struct merge_ids *ids, uint32_t i)
 		if (known->boot != ids->boot || known->row.process != process ||
 		    !same_thread(known, t))
 			continue;
-		ids->thread_of.at[i] = id;
+		ids->maps.thread_of.at[i] = id;
 		if (!strcmp(known->row.comm, t->comm))
 			return 0;
 		known->row.comm = keep(ids, t->comm);
@@ -231,7 +253,7 @@ static int map_thread(struct merge_ids *ids, uint32_t i)
 	if (!merged.row.comm)
 		return -ENOMEM;
 	id = film_add_thread(ids->to, &merged.row);
-	ids->thread_of.at[i] = id;
+	ids->maps.thread_of.at[i] = id;
 	if (id && (!vec_push(&ids->threads, merged) || !intern_add(&ids->thread_index, hash, id)))
 		return -ENOMEM;
 	return 0;
@@ -261,13 +283,13 @@ static int map_image(struct merge_ids *ids, uint32_t i)
 		if (known->kind == image->kind && known->build_id_size == image->build_id_size &&
 		    !memcmp(known->build_id, image->build_id, image->build_id_size) &&
 		    !strcmp(known->path, image->path)) {
-			ids->image_of.at[i] = id;
+			ids->maps.image_of.at[i] = id;
 			return 0;
 		}
 	}
 	if (add_image(ids, *image, &id))
 		return -ENOMEM;
-	ids->image_of.at[i] = id;
+	ids->maps.image_of.at[i] = id;
 	return !id || intern_add(&ids->image_index, hash, id) ? 0 : -ENOMEM;
 }
 
@@ -373,7 +395,7 @@ static int map_mark(struct merge_ids *ids, uint32_t i)
 	const char *name = ids->from->functions[frame->function].name;
 	uint32_t id = film_mark_at(ids->to, *name ? name : "[mark]", frame->file);
 
-	ids->frame_of.at[i] = id;
+	ids->maps.frame_of.at[i] = id;
 	return ids->to->all_is_new || id != ids->named.count || vec_push(&ids->named, true)
 		       ? 0
 		       : -ENOMEM;
@@ -382,10 +404,10 @@ static int map_mark(struct merge_ids *ids, uint32_t i)
 static void copy_frame(struct merge_ids *ids, uint32_t i, const struct frame_names *names)
 {
 	const struct film_frame *frame = &ids->from->frames[i];
-	uint32_t image = ids->image_of.at[frame->image];
+	uint32_t image = ids->maps.image_of.at[frame->image];
 	uint32_t id = film_frame(ids->to, image, frame->kind, frame->address);
 
-	ids->frame_of.at[i] = id;
+	ids->maps.frame_of.at[i] = id;
 	if (id && names->hash)
 		film_name_frame(ids->to, id, names->at, names->count);
 	if (id && frame->start && film_frame_kind_of(frame->kind)->has_address)
@@ -395,7 +417,7 @@ static void copy_frame(struct merge_ids *ids, uint32_t i, const struct frame_nam
 static int map_frame(struct merge_ids *ids, uint32_t i, struct frame_names *names)
 {
 	const struct film_frame *frame = &ids->from->frames[i];
-	uint32_t image = ids->image_of.at[frame->image], id;
+	uint32_t image = ids->maps.image_of.at[frame->image], id;
 	const uint64_t *known;
 	uint64_t hash;
 
@@ -411,7 +433,7 @@ static int map_frame(struct merge_ids *ids, uint32_t i, struct frame_names *name
 	id = known ? (uint32_t)*known : 0;
 	if (!id && add_frame(ids, frame, image, &id))
 		return -ENOMEM;
-	ids->frame_of.at[i] = id;
+	ids->maps.frame_of.at[i] = id;
 	if (!id)
 		return 0;
 	if (!known && !map_put(&ids->frames, hash, id))
@@ -428,13 +450,14 @@ static int map_frame(struct merge_ids *ids, uint32_t i, struct frame_names *name
 static void map_stack(struct merge_ids *ids, uint32_t i)
 {
 	const struct film_stack *stack = &ids->from->stacks[i];
-	uint32_t parent = ids->stack_of.at[stack->parent];
+	uint32_t parent = ids->maps.stack_of.at[stack->parent];
 
 	/* where the film is full, the frames nearer to the leaf are lost with those at the root */
-	ids->stack_of.at[i] =
+	ids->maps.stack_of.at[i] =
 		stack->parent && !parent
 			? 0
-			: film_stack(ids->to, parent, ids->frame_of.at[stack->frame], stack->how);
+			: film_stack(ids->to, parent, ids->maps.frame_of.at[stack->frame],
+				     stack->how);
 }
 
 /* As many entries as the film has; that of id 0 is 0. */
@@ -445,12 +468,12 @@ static bool make_tables(struct merge_ids *ids)
 {
 	const struct film *from = ids->from;
 
-	return make_room(ids->event_of, from->event_count) &&
-	       make_room(ids->process_of, from->process_count) &&
-	       make_room(ids->thread_of, from->thread_count) &&
-	       make_room(ids->image_of, from->image_count) &&
-	       make_room(ids->frame_of, from->frame_count) &&
-	       make_room(ids->stack_of, from->stack_count);
+	return make_room(ids->maps.event_of, from->event_count) &&
+	       make_room(ids->maps.process_of, from->process_count) &&
+	       make_room(ids->maps.thread_of, from->thread_count) &&
+	       make_room(ids->maps.image_of, from->image_count) &&
+	       make_room(ids->maps.frame_of, from->frame_count) &&
+	       make_room(ids->maps.stack_of, from->stack_count);
 }
 
 int merge_ids_add(struct merge_ids *ids, struct film *from, int64_t shift, uint32_t boot)
@@ -460,7 +483,7 @@ int merge_ids_add(struct merge_ids *ids, struct film *from, int64_t shift, uint3
 	uint32_t i;
 
 	ids->from = from;
-	ids->shift = shift;
+	ids->maps.shift = shift;
 	ids->boot = boot;
 	ids->film++;
 	if (!err && !make_tables(ids))

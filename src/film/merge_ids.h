@@ -31,6 +31,17 @@ struct merged_thread {
 	uint32_t boot;
 };
 
+/* What stands for what of one film that is added: the id there is the index. */
+struct merge_maps {
+	int64_t shift; /* of its times */
+	vec(uint32_t) event_of;
+	vec(uint32_t) process_of;
+	vec(uint32_t) thread_of;
+	vec(uint32_t) image_of;
+	vec(uint32_t) frame_of;
+	vec(uint32_t) stack_of;
+};
+
 struct merge_ids {
 	struct film_writer *to;
 	struct arena texts;
@@ -46,24 +57,23 @@ struct merge_ids {
 	uint64_t last_place; /* addresses of frames of runtimes are just numbers */
 	uint64_t refused;    /* frames that found no place */
 
-	/* of the film that is added: the id there is the index */
+	/* of the film that is added */
 	struct film *from;
-	int64_t shift; /* of its times */
 	uint32_t boot;
 	uint32_t film; /* its number */
-	vec(uint32_t) event_of;
-	vec(uint32_t) process_of;
-	vec(uint32_t) thread_of;
-	vec(uint32_t) image_of;
-	vec(uint32_t) frame_of;
-	vec(uint32_t) stack_of;
+	struct merge_maps maps;
 };
 
 int merge_ids_init(struct merge_ids *ids, struct film_writer *to);
 
-/* Fills the tables for a film. 0 or -ENOMEM. */
+/* Fills the maps for a film. 0 or -ENOMEM. */
 int merge_ids_add(struct merge_ids *ids, struct film *from, int64_t shift, uint32_t boot);
 void merge_ids_free(struct merge_ids *ids);
+void merge_maps_free(struct merge_maps *maps);
+size_t merge_maps_bytes(const struct merge_maps *maps);
+
+/* Whether they can be those of the film: ids of all that it has. */
+bool merge_maps_fit(const struct merge_maps *maps, const struct film *film);
 
 /*
  * The id there by the id here, of that table; null: no ids, or none that blocks of what was
@@ -74,7 +84,7 @@ const uint32_t *merge_ids_of(const struct merge_ids *ids, enum layout_table tabl
 /* A time of the film that is added, by the clock of the other; false: it cannot be told by it. */
 static inline bool merge_time(const struct merge_ids *ids, uint64_t time, uint64_t *shifted)
 {
-	return !__builtin_add_overflow(time, ids->shift, shifted);
+	return !__builtin_add_overflow(time, ids->maps.shift, shifted);
 }
 
 #endif

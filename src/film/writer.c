@@ -33,6 +33,8 @@
 static int complete_batch(struct film_writer *w, uint64_t now)
 {
 	w->batch->block_span = w->block_span;
+	w->batch->block_rows = w->block_rows;
+	w->batch->is_final = w->is_final;
 	/* what an existing film does not take is not a loss of the recording */
 	if (w->naming)
 		memset(w->losses.own, 0, sizeof(w->losses.own));

@@ -21,7 +21,9 @@ struct film_writer {
 	uint64_t since;		  /* what began before is left out */
 	bool naming; /* of an existing film: nothing but names and losses may be written */
 	uint32_t events, processes, threads, images;
-	uint64_t block_span; /* ns: the longest time of a block whose rows are sorted */
+	uint64_t block_span; /* ns: the longest time of a block whose rows are sorted, */
+	uint32_t block_rows; /* unless they are fewer than this */
+	bool is_final;	     /* it is written once and never again: time counts less than bytes */
 	/* film_pack_rows(): all of them, by id, kept until the end; else empty */
 	vec(struct film_process) packed_processes;
 	vec(struct film_thread) packed_threads;

@@ -319,7 +319,8 @@ static int write_film(const struct merge_job *job, struct merge_written *written
 	if (err)
 		fail_errno(&written->why, err, NULL, "cannot merge films of the store");
 	else
-		err = film_merge_files(list, job->count, to, &written->bad, &written->why);
+		err = film_merge_files(list, job->count, to, job->pack, &written->bad,
+				       &written->why);
 	if (!err) {
 		err = settle_film(to, job->pack, &written->inode);
 		if (err)

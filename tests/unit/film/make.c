@@ -129,7 +129,7 @@ struct film *merge_alone(const char *path)
 	size_t bad;
 
 	snprintf(merged, sizeof(merged), "%s.merged", path);
-	assert_int_equal(film_merge_files(&path, 1, merged, &bad, &why), 0);
+	assert_int_equal(film_merge_files(&path, 1, merged, true, &bad, &why), 0);
 	return open_film(merged);
 }
 

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	if (film_merge_files((const char *const *)argv + 2, (size_t)argc - 2, argv[1], &bad,
+	if (film_merge_files((const char *const *)argv + 2, (size_t)argc - 2, argv[1], true, &bad,
 			     &why)) {
 		fail_print(&why);
 		return EXIT_FAILURE;

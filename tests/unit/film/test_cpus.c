@@ -185,7 +185,7 @@ static void test_earlier_films_do_not_know(void **state)
 	/* merged with one that knows, each keeps what it has */
 	write_few(recent);
 	both[1] = recent;
-	assert_int_equal(film_merge_files(both, 2, merged, &bad, &why), 0);
+	assert_int_equal(film_merge_files(both, 2, merged, true, &bad, &why), 0);
 	film = open_film(merged);
 	counts = (struct counts){0};
 	assert_int_equal(film_each_samples(film, 1, 0, UINT64_MAX, count_cpus, &counts, &why), 0);

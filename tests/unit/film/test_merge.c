@@ -300,7 +300,7 @@ static void test_all_is_kept(void **state)
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		add_digest(list[i], &parts);
-	if (film_merge_files(list, 4, paths[FILMS_MAX], &bad, &why))
+	if (film_merge_files(list, 4, paths[FILMS_MAX], true, &bad, &why))
 		fail_print(&why);
 	assert_int_equal(why.err, 0);
 	add_digest(paths[FILMS_MAX], &whole);
@@ -344,7 +344,8 @@ static void test_what_was_written_twice(void **state)
 
 		if (i >= 2) {
 			snprintf(merged[i - 2], sizeof(merged[0]), "%s.%zu", paths[FILMS_MAX], i);
-			assert_int_equal(film_merge_files(&list[i - 2], 1, path, &bad, NULL), 0);
+			assert_int_equal(film_merge_files(&list[i - 2], 1, path, true, &bad, NULL),
+					 0);
 		}
 		digests[i].offset = WALL;
 		add_digest(path, &digests[i]);
@@ -376,7 +377,7 @@ static void test_large_film_is_copied(void **state)
 	size_t bad;
 
 	(void)state;
-	assert_int_equal(film_merge_files(list, 1, paths[FILMS_MAX], &bad, NULL), 0);
+	assert_int_equal(film_merge_files(list, 1, paths[FILMS_MAX], true, &bad, NULL), 0);
 	for (size_t i = 0; i < 2; i++) {
 		add_digest(paths_of[i], &digests[i]);
 		films[i] = open_film(paths_of[i]);
@@ -403,11 +404,11 @@ static void test_order_does_not_matter(void **state)
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		add_digest(list[i], &parts);
-	assert_int_equal(film_merge_files(mixed, 3, paths[FILMS_MAX], &bad, NULL), 0);
+	assert_int_equal(film_merge_files(mixed, 3, paths[FILMS_MAX], true, &bad, NULL), 0);
 	snprintf(path, sizeof(path), "%s.again", paths[FILMS_MAX]);
 	again[0] = list[1];
 	again[1] = paths[FILMS_MAX];
-	assert_int_equal(film_merge_files(again, 2, path, &bad, NULL), 0);
+	assert_int_equal(film_merge_files(again, 2, path, true, &bad, NULL), 0);
 	add_digest(path, &whole);
 	assert_true(whole.sum == parts.sum);
 	remove_folder();
@@ -432,7 +433,7 @@ static void test_becomes_smaller(void **state)
 		assert_int_equal(stat(list[i], &st), 0);
 		parts += (uint64_t)st.st_size;
 	}
-	assert_int_equal(film_merge_files(list, FILMS_MAX, paths[FILMS_MAX], &bad, NULL), 0);
+	assert_int_equal(film_merge_files(list, FILMS_MAX, paths[FILMS_MAX], true, &bad, NULL), 0);
 	assert_int_equal(stat(paths[FILMS_MAX], &st), 0);
 	assert_true((uint64_t)st.st_size < parts / 2);
 	remove_folder();
@@ -444,7 +445,7 @@ static void refuse(const struct world *some, size_t count, int err)
 	struct fail why = {0};
 	size_t bad;
 
-	assert_int_equal(film_merge_files(list, count, paths[FILMS_MAX], &bad, &why), err);
+	assert_int_equal(film_merge_files(list, count, paths[FILMS_MAX], true, &bad, &why), err);
 	assert_int_equal(why.err, err);
 	assert_int_equal(bad, 1);
 	/* nothing is left */
@@ -472,10 +473,10 @@ static void test_damaged_part(void **state)
 
 	(void)state;
 	change_film(list[1], "UPDATE block SET data = x'28b52ffd' WHERE id = 2");
-	assert_int_equal(film_merge_files(list, 3, paths[FILMS_MAX], &bad, &why), -EBADMSG);
+	assert_int_equal(film_merge_files(list, 3, paths[FILMS_MAX], true, &bad, &why), -EBADMSG);
 	assert_int_equal(bad, 1);
 	assert_int_equal(unlink(list[1]), 0);
-	assert_int_equal(film_merge_files(list, 3, paths[FILMS_MAX], &bad, &why), -ENOENT);
+	assert_int_equal(film_merge_files(list, 3, paths[FILMS_MAX], true, &bad, &why), -ENOENT);
 	assert_int_equal(bad, 1);
 	assert_int_equal(access(paths[FILMS_MAX], F_OK), -1);
 	remove_folder();
@@ -513,7 +514,7 @@ static void test_calls_and_sums(void **state)
 		close_film(w, 200 * SECOND);
 	}
 	snprintf(paths[FILMS_MAX], sizeof(paths[0]), "%s.merged", first);
-	assert_int_equal(film_merge_files(list, 2, paths[FILMS_MAX], &bad, NULL), 0);
+	assert_int_equal(film_merge_files(list, 2, paths[FILMS_MAX], true, &bad, NULL), 0);
 	film = open_film(paths[FILMS_MAX]);
 	check_promises(film);
 	assert_int_equal(film_call_count(film, 1), 2);

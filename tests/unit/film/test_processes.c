@@ -237,7 +237,7 @@ static void write_packed(const char *to)
 	size_t bad;
 
 	write_seconds(path, 2);
-	assert_int_equal(film_merge_files(&path, 1, to, &bad, &why), 0);
+	assert_int_equal(film_merge_files(&path, 1, to, true, &bad, &why), 0);
 	unlink(path);
 }
 
@@ -317,7 +317,7 @@ static void check_version_before(const char *change)
 	film = open_film(path);
 	assert_string_equal(film->functions[film->frames[1].function].name, "named");
 	film_free(film);
-	assert_int_equal(film_merge_files(&path, 1, to, &bad, &why), 0);
+	assert_int_equal(film_merge_files(&path, 1, to, true, &bad, &why), 0);
 	film = open_film(to);
 	assert_int_equal(sum_of(film, 1).count, 200);
 	assert_string_equal(film->processes[1].comm, "a");

@@ -212,7 +212,7 @@ static void test_merged(void **state)
 	/* they overlap */
 	write_film(one, 2000000);
 	write_film(two, 3000500);
-	assert_int_equal(film_merge_files(paths, 2, both, &bad, NULL), 0);
+	assert_int_equal(film_merge_files(paths, 2, both, true, &bad, NULL), 0);
 	assert_int_equal(count_of(both, &(struct question){0}, &broken), 2 * CALLS);
 	assert_int_equal(broken, 0);
 }

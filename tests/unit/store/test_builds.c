@@ -92,7 +92,7 @@ static struct made_film merged_film(const struct made_film *first, const struct 
 
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(film_merge_files(paths, 2, made.path, &bad, &why), 0);
+	assert_int_equal(film_merge_files(paths, 2, made.path, true, &bad, &why), 0);
 	assert_int_equal(film_open(made.path, &made.film, &why), 0);
 	return made;
 }
