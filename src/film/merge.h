@@ -51,10 +51,10 @@ int film_merge_add_file(struct film_merge *merge, const char *path, struct fail 
 int film_merge_end(struct film_merge *merge, bool keep, struct fail *why);
 
 /*
- * All of that for the films at paths, in any order. is_final: the film will not be merged again, so
- * it takes longer and becomes smaller: films are read twice, and the catalogue is written in a
- * better order (ordered.h). *bad is the index of the film that could not be read or added, or count
- * if it was something else that failed.
+ * All of that for the films at paths, in any order. is_final: the film is not expected to be merged
+ * again, so it takes longer and becomes smaller: films are read twice, and the catalogue is written
+ * in a better order (ordered.h). *bad is the index of the film that could not be read or added, or
+ * count if it was something else that failed.
  */
 int film_merge_files(const char *const *paths, size_t count, const char *to, bool is_final,
 		     size_t *bad, struct fail *why);

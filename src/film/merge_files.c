@@ -16,7 +16,7 @@
 
 /* At most that many films, with tables of that many bytes, stay open for the second reading. */
 #define OPEN_FILMS 16
-#define OPEN_BYTES (8u << 20)
+#define OPEN_BYTES (4u << 20)
 
 struct part {
 	size_t index;

@@ -29,7 +29,7 @@ struct film_merge {
 	vec(int64_t) boots;    /* the latest offset of each */
 	bool one_clock;	       /* all are of one start of the machine */
 	bool is_only;	       /* only one film is added */
-	bool is_final;	       /* the film is never merged again */
+	bool is_final;	       /* the film is not expected to be merged again */
 	vec(struct merged_loss) losses;
 
 	/* of the film that is added */

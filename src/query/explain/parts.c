@@ -324,13 +324,24 @@ static const struct film_frame *frame_of(const struct summing *s, uint32_t stack
 	return &s->e->film->frames[s->e->stacks.paths[stack].frame];
 }
 
+/* Two functions: by name, so that it is the same for films that have them by other ids. */
+static int by_name(const struct film *film, uint32_t a, uint32_t b)
+{
+	int order = strcmp(film->functions[a].name, film->functions[b].name);
+
+	if (order)
+		return order;
+	return a < b ? -1 : 1;
+}
+
 /* Places of one function are one function, by its name, or else by where it begins. */
-static int by_function(const struct film_frame *a, const struct film_frame *b)
+static int by_function(const struct film *film, const struct film_frame *a,
+		       const struct film_frame *b)
 {
 	uint64_t one = a->start ? a->start : a->address, two = b->start ? b->start : b->address;
 
 	if (a->function != b->function)
-		return a->function < b->function ? -1 : 1;
+		return by_name(film, a->function, b->function);
 	if (a->function)
 		return 0;
 	if (a->image != b->image)
@@ -345,7 +356,7 @@ static int by_part_and_function(const void *left, const void *right, void *conte
 
 	if (a->part != b->part)
 		return a->part < b->part ? -1 : 1;
-	return by_function(frame_of(s, a->stack), frame_of(s, b->stack));
+	return by_function(s->e->film, frame_of(s, a->stack), frame_of(s, b->stack));
 }
 
 static void keep_function(struct explain_part *part, struct explain_function function)

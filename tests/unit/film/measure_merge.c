@@ -2,34 +2,77 @@
 
 /*
  * Not a test: makes one film of several, as a store does when their hour is over, and says how long
- * it took. For bench/film-bytes.
+ * it took; and how long it takes to open a film. For bench/film-bytes and bench/idle-film.
  *
- *	measure-merge TO FILM…
+ *	measure-merge TO FILM…		the last time that they are merged
+ *	measure-merge --more TO FILM…	as long as more films of their hour are to come
+ *	measure-merge --open FILM TIMES	the least CPU of TIMES
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "film/merge.h"
 
-int main(int argc, char **argv)
+static double now_ms(clockid_t clock)
 {
-	struct timespec begin, end;
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int cannot(const struct fail *why)
+{
+	fail_print(why);
+	return EXIT_FAILURE;
+}
+
+static int measure_open(const char *path, int times)
+{
+	struct fail why = {0};
+	double least = 0;
+
+	for (int i = 0; i < times; i++) {
+		double begin = now_ms(CLOCK_PROCESS_CPUTIME_ID), took;
+		struct film *film;
+
+		if (film_open(path, &film, &why))
+			return cannot(&why);
+		took = now_ms(CLOCK_PROCESS_CPUTIME_ID) - begin;
+		least = !i || took < least ? took : least;
+		film_free(film);
+	}
+	printf("%.2f ms\n", least);
+	return 0;
+}
+
+static int measure_merge(const char *to, const char *const *films, size_t count, bool is_final)
+{
+	double begin = now_ms(CLOCK_MONOTONIC);
 	struct fail why = {0};
 	size_t bad;
 
-	if (argc < 3) {
-		fprintf(stderr, "usage: measure-merge TO FILM...\n");
+	if (film_merge_files(films, count, to, is_final, &bad, &why))
+		return cannot(&why);
+	printf("%.0f ms\n", now_ms(CLOCK_MONOTONIC) - begin);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *const *words = (const char *const *)argv;
+	bool is_final = argc < 2 || strcmp(argv[1], "--more");
+
+	if (argc == 4 && !strcmp(argv[1], "--open"))
+		return measure_open(argv[2], atoi(argv[3]));
+	if (argc < (is_final ? 3 : 4)) {
+		fprintf(stderr, "usage: measure-merge [--more] TO FILM...\n"
+				"       measure-merge --open FILM TIMES\n");
 		return 2;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	if (film_merge_files((const char *const *)argv + 2, (size_t)argc - 2, argv[1], true, &bad,
-			     &why)) {
-		fail_print(&why);
-		return EXIT_FAILURE;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	printf("%.0f ms\n", (double)(end.tv_sec - begin.tv_sec) * 1e3 +
-				    (double)(end.tv_nsec - begin.tv_nsec) / 1e6);
-	return 0;
+	words += is_final ? 1 : 2;
+	argc -= is_final ? 2 : 3;
+	return measure_merge(words[0], words + 1, (size_t)argc, is_final);
 }
