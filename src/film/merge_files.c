@@ -190,15 +190,15 @@ int film_merge_files(const char *const *paths, size_t count, const char *to, boo
 {
 	struct parts parts = {.paths = paths, .count = count};
 	struct film_merge *merge = NULL;
-	int err = 0;
+	int err;
 
 	*bad = count;
 	parts.at = calloc(count ? count : 1, sizeof(*parts.at));
 	parts.begun = calloc(count ? count : 1, sizeof(*parts.begun));
-	if (!parts.at || !parts.begun)
-		err = fail_errno(why, -ENOMEM, NULL, "cannot merge films");
-	if (!err)
+	if (parts.at && parts.begun)
 		err = sort_parts(paths, count, parts.at, bad, why);
+	else
+		err = fail_errno(why, -ENOMEM, NULL, "cannot merge films");
 	if (!err)
 		err = film_merge_begin(to, &merge, why);
 	if (!err) {
