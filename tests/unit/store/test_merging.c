@@ -2,7 +2,9 @@
 /* Films become few, and every sample is there once, whenever the store is killed. */
 #include "../prelude.h"
 
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kept_store.h"
 #include "killed.h"
@@ -139,6 +141,46 @@ static void test_hosts_at_once(void **state)
 	store_free(store);
 }
 
+/* The hours of some hosts, merged in the threads that these CPUs allow; then under another name. */
+static void merge_on(const cpu_set_t *cpus, const char *name)
+{
+	struct store *store = open_store(0, 0);
+	char to[96];
+
+	assert_int_equal(sched_setaffinity(0, sizeof(*cpus), cpus), 0);
+	for (uint64_t number = 1; number <= 3; number++)
+		send_from_hosts(store, number, BEGIN + 10 * number);
+	store_free(store);
+	/* what was there at the start need not settle first */
+	store = open_store(0, 0);
+	tick_some(store);
+	assert_int_equal(look().packed, HOSTS);
+	assert_int_equal(look().films, HOSTS);
+	assert_int_equal(indexed(store), 3 * HOSTS * SAMPLES);
+	store_free(store);
+	snprintf(to, sizeof(to), "%s/%s", root, name);
+	assert_int_equal(rename(store_path, to), 0);
+}
+
+/* Several threads write the same bytes under the same names as one. */
+static void test_threads_write_the_same(void **state)
+{
+	char command[256];
+	cpu_set_t all, one;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; !CPU_COUNT(&one); cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	merge_on(&one, "one");
+	merge_on(&all, "all");
+	snprintf(command, sizeof(command), "diff -r --exclude='index.db*' %s/one %s/all", root,
+		 root);
+	assert_int_equal(system(command), 0);
+}
+
 static void die_and_check(long *left, long after, unsigned int *number, unsigned int *films)
 {
 	struct store *store = open_store(0, 0);
@@ -179,11 +221,9 @@ static void test_killed_between_statements(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		KEPT_TEST(test_films_become_few),
-		KEPT_TEST(test_large_films_stay_apart),
-		KEPT_TEST(test_hosts_at_once),
-		KEPT_TEST(test_killed_anywhere),
-		KEPT_TEST(test_killed_between_statements),
+		KEPT_TEST(test_films_become_few), KEPT_TEST(test_large_films_stay_apart),
+		KEPT_TEST(test_hosts_at_once),	  KEPT_TEST(test_threads_write_the_same),
+		KEPT_TEST(test_killed_anywhere),  KEPT_TEST(test_killed_between_statements),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
