@@ -169,6 +169,9 @@ static void put_store(FILE *out, const struct store_status *store)
 		    (double)store->removed);
 	put_counter(out, "stackcam_store_films_set_aside_total",
 		    "Damaged films that were set aside", (double)store->set_aside);
+	put_counter(out, "stackcam_store_samples_in_others_total",
+		    "Samples that the index counts in [others], because it was full",
+		    (double)store->in_others);
 	put_counter(out, "stackcam_store_answers_partial_total",
 		    "Answers for which there was no time to read all films",
 		    (double)store->partial);

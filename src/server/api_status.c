@@ -88,6 +88,7 @@ static void put_store(struct json *j, const struct store_status *status)
 	put_time(j, "last", status->last);
 	json_u64(j, "hosts", status->hosts);
 	json_u64(j, "series", status->series);
+	json_u64(j, "in_others", status->in_others);
 	json_u64(j, "set_aside", status->set_aside);
 	json_u64(j, "later", status->later);
 	json_u64(j, "taken", status->taken);

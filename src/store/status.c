@@ -174,6 +174,7 @@ void store_status(struct store *store, struct store_status *status)
 	status->last = shown->index.last;
 	status->hosts = shown->index.hosts;
 	status->series = shown->index.series;
+	status->in_others = shown->index.others;
 	status->partial = atomic_load(&store->partial);
 	status->has_sums = store->fleet;
 	if (store->fleet) {

@@ -135,6 +135,7 @@ struct store_status {
 	uint64_t films, bytes; /* on disk, with the index */
 	uint64_t first, last;  /* the time that they cover; 0: none */
 	uint64_t hosts, series;
+	uint64_t in_others; /* since the start: samples for which the index had no room */
 	uint64_t set_aside; /* damaged films since the start */
 	uint64_t
 		/* films that a later version of stackcam wrote: they stay, and are not read */

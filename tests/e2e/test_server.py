@@ -72,6 +72,7 @@ def test_metrics(server):
     assert values[lost % ("recorder", "all", "other", "reasons beyond those that are counted apart")] == 5
     assert values[lost % ("camera", "all", "sample", "sample: no film could be written")] == values["stackcam_camera_lost_total"] == 2
     assert values["stackcam_store_answers_partial_total"] == 4
+    assert values["stackcam_store_samples_in_others_total"] == known["store"]["in_others"] == 6
     counted = 'stackcam_server_requests_total{lane="question",outcome="%s"}'
     server.json("/api/v1/flame")
     server.error("/api/v1/flame?nothing=1")

@@ -124,7 +124,7 @@ class Api(OfThreads, OfRequests):
                 {"samples": 1_284_331, "lost": 7, "cpu": 0.0042, "cpu_bpf": self.server.bpf, "frequency": 99},
                 "process": {"cpu_seconds": 431.5, "bpf_seconds": 12.5, "rss_bytes": 58_300_000},
                 "store": {"films": 30 if has else 0, "bytes": 61_200_000, "first": self.first() if has else 0,
-                          "last": NOW if has else 0, "hosts": self.server.machines, "series": 5, "set_aside": 0, "later": 0, "taken": 0,
+                          "last": NOW if has else 0, "hosts": self.server.machines, "series": 5, "in_others": 0, "set_aside": 0, "later": 0, "taken": 0,
                           "again": 0, "removed": 0, "full": False},
                 "bucket": None}
 

@@ -428,6 +428,7 @@ void store_status(struct store *store, struct store_status *status)
 					.bytes = 12345,
 					.first = 1732199520000000000ull,
 					.taken = last_number,
+					.in_others = 6,
 					.partial = 4};
 }
 

@@ -15,6 +15,7 @@
 #include "kept_store.h"
 #include "store/ask.h"
 #include "store/folder.h"
+#include "store/index_private.h"
 #include "store/room.h"
 
 static void test_each_film_is_taken_once(void **state)
@@ -80,6 +81,27 @@ static void test_status_waits_for_nobody(void **state)
 	pthread_mutex_unlock(&store->lock);
 	store_status(store, &status);
 	assert_int_equal(status.taken, 4);
+	store_free(store);
+}
+
+/* Of a full index the status says how many samples stand in "[others]"; none is lost. */
+static void test_full_index(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct store_status status;
+
+	(void)state;
+	send_some(store, "a", 1, BEGIN);
+	tick(store, BEGIN + 20);
+	store_status(store, &status);
+	assert_int_equal(status.in_others, 0);
+	/* the next host would be the next series */
+	store->index->dictionary.series.max = store->index->dictionary.series.count;
+	assert_int_equal(send_film(store, "web8", "b", 1, BEGIN, &(bool){false}), 0);
+	tick(store, BEGIN + 20);
+	store_status(store, &status);
+	assert_int_equal(status.in_others, SAMPLES);
+	assert_int_equal(indexed(store), 2 * SAMPLES);
 	store_free(store);
 }
 
@@ -438,6 +460,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_each_film_is_taken_once),
 		KEPT_TEST(test_status_waits_for_nobody),
+		KEPT_TEST(test_full_index),
 		KEPT_TEST(test_what_is_not_taken),
 		KEPT_TEST(test_hosts_of_any_name),
 		KEPT_TEST(test_paths_for_the_recorder),

@@ -287,6 +287,7 @@ export interface Status {
 		last: number;
 		hosts: number;
 		series: number;
+		in_others: number;
 		set_aside: number;
 		taken: number;
 		again: number;
