@@ -438,12 +438,12 @@ static bool is_over; /* the profiling library's own end may have begun */
 static bool is_begun;
 static void *subscriber;
 
-void gpu_flush(uint32_t flag)
+void gpu_flush(void)
 {
 	if (!gpu_lock(&flush_lock))
 		return;
 	if (!is_over && is_begun)
-		cupti.flush(flag);
+		cupti.flush(0);
 	gpu_unlock(&flush_lock);
 	gpu_graphs_report(false);
 }

@@ -45,7 +45,7 @@ void gpu_unlock(int *lock);
 /* Starts a thread of the library's own, with all signals blocked. False: there is none. */
 bool gpu_start_thread(void *(*run)(void *));
 
-/* A thread that calls gpu_flush(0) once a second, for ever. */
+/* A thread that calls gpu_flush() once a second, for ever. */
 void *flush_each_second(void *unused);
 
 /* Whether the C library has what is needed. */
@@ -57,8 +57,8 @@ bool gpu_begin(void);
 /* Ends what gpu_begin() has begun, which may be called again then. */
 void gpu_end(void);
 
-/* Has the profiling library hand over its records; flag 1: also of what has not ended. */
-void gpu_flush(uint32_t flag);
+/* Has the profiling library hand over its records of what has ended. */
+void gpu_flush(void);
 
 static inline uint32_t read_32(const uint8_t *at)
 {

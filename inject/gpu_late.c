@@ -18,9 +18,8 @@
 #include "slots.h"
 
 /* How often the thread looks whether it is to end, and how often it flushes. */
-#define LOOK_NS	  50000000
-#define LOOKS	  20
-#define FLUSH_ALL 1
+#define LOOK_NS 50000000
+#define LOOKS	20
 
 struct gpu_injection gpu_injection = {.phase = GPU_STARTED};
 
@@ -75,7 +74,7 @@ static void *run(void *unused)
 		nanosleep(&pause, NULL);
 		ends = is_over();
 		if (!ends && i % LOOKS == 0)
-			gpu_flush(0);
+			gpu_flush();
 	}
 	gpu_end();
 	advance(GPU_RUNNING, GPU_IDLE);

@@ -6,8 +6,8 @@
  * What libstackcam-gpu.so and a recorder agree on that puts it into a running process; also for the
  * assembler. Its table of entries (memory_places.h) has these:
  */
-#define GPU_ENTRY_ARM	 0 /* gpu_arm(): takes an array of struct memory_slot, and its length */
-#define GPU_ENTRY_DISARM 1 /* gpu_disarm(): takes nothing */
+#define GPU_ENTRY_ARM	 0 /* gpu_arm(array of struct memory_slot, its length) */
+#define GPU_ENTRY_DISARM 1 /* gpu_disarm() */
 /* MEMORY_ENTRY_STATE: struct gpu_injection */
 #define GPU_ENTRY_STUBS 3 /* what words of the driver library get; each has as many bytes: */
 #define GPU_STUB_BYTES	16

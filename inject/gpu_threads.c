@@ -52,7 +52,7 @@ void *flush_each_second(void *unused)
 
 	for (;;) {
 		nanosleep(&pause, NULL);
-		gpu_flush(0);
+		gpu_flush();
 	}
 	return unused;
 }

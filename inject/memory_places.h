@@ -47,9 +47,8 @@
  */
 #define MEMORY_ENTRIES_SYMBOL "stackcam_memory_entries"
 #define MEMORY_ENTRY_START    0 /* memory_start(): takes the mean bytes between samples */
-#define MEMORY_ENTRY_HOOK \
-	1 /* slots_change(): takes an array of struct memory_slot, and its length */
-#define MEMORY_ENTRY_STATE 2 /* struct memory_state */
+#define MEMORY_ENTRY_HOOK     1 /* slots_change(array of struct memory_slot, its length) */
+#define MEMORY_ENTRY_STATE    2 /* struct memory_state */
 /*
  * From here on pairs: a function of the program's allocator as the library has it, and the word
  * that is to have the address of the one behind it, in the order of MEMORY_FUNCTIONS.

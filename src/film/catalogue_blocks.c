@@ -5,7 +5,7 @@
 
 #include "film/processes.h"
 
-/* Of more (bytes of names; stacks) it takes too long to make them as small as can be. */
+/* More than that (bytes of names; stacks) is compressed at a lower level, which is faster. */
 #define NAMES_SMALLEST	(4u << 20)
 #define STACKS_SMALLEST (1u << 18)
 

@@ -28,8 +28,8 @@
 #define COPIED_TABLES (4u << 20)
 
 /*
- * Of a film that is final: blocks of what is rare have at least this many rows, so that a minute of
- * an idle machine is not a block of its own with tables of its own.
+ * Blocks of a film that is final have at least this many rows, so that a minute of an idle machine
+ * is not a block of its own with tables of its own.
  */
 #define FINAL_ROWS 4096
 

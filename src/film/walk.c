@@ -24,8 +24,8 @@ struct walk {
 	const struct film_kind *kind;
 	struct layout_limits limits;
 	uint64_t from, to;
-	uint64_t
-		begin_before; /* not 0: without blocks whose rows all begin at that time or later */
+	/* not 0: without blocks whose rows all begin at that time or later */
+	uint64_t begin_before;
 	int64_t after, up_to; /* of ids: those above the first; up_to 0: all of these */
 	bool backwards;
 	/* Emits what is wanted of a block to the caller; returns what the caller's function did. */

@@ -167,20 +167,20 @@ whole_machine()
 	[ "$(share all.film . ';c30')" -ge 20 ]
 }
 
-waits_are_told()
+waits_are_reported()
 {
 	stackcam record -q -e off-cpu -o waits.film -- waits 2 >/dev/null || return 1
 	[ "$(share waits.film ';wait_for_time' ';thread;live;wait_for_time;')" -ge 98 ]
 }
 
-waits_of_goroutines_are_told()
+waits_of_goroutines_are_reported()
 {
 	stackcam record -q -e go-wait -o go.film -- waits_go-stripped 20 >/dev/null || return 1
 	[ "$(share go.film ';main[.]sleeper;' ';main[.]sleeper;main[.]sleeps;time[.]Sleep;runtime[.]gopark;[[]sleep[]]')" -ge 90 ]
 }
 
 # They run and wait.
-lives_of_goroutines_are_told()
+lives_of_goroutines_are_reported()
 {
 	stackcam record -q -e go-lanes -o lanes.film -- waits_go-stripped 20 >/dev/null || return 1
 	stackcam report -e go-lanes --format states lanes.film >lanes.txt || return 1
@@ -199,7 +199,7 @@ lanes_of_virtual_threads_are_loaded()
 	stackcam record -q -e vthread-lanes -o vthreads.film -- waits_go-stripped 1 >/dev/null
 }
 
-lives_are_told()
+lives_are_reported()
 {
 	dump 100 >said.txt &
 	pid=$!
@@ -216,7 +216,7 @@ lives_are_told()
 }
 
 # What ended each wait for an io_uring, by each way in which its entries are completed.
-entries_of_io_uring_are_told()
+entries_of_io_uring_are_reported()
 {
 	local way what
 	ifconfig lo up
@@ -263,7 +263,7 @@ owners_are_named()
 }
 
 # The lock of a file: its path, and the other process that holds it; in both events.
-locks_of_files_are_told()
+locks_of_files_are_reported()
 {
 	: >file.lock
 	stackcam record -q -e lock,threads -o files.film -- sh -c '
@@ -280,7 +280,7 @@ locks_of_files_are_told()
 }
 
 # The same in the lives of threads: each lock with its holder.
-holders_are_told()
+holders_are_reported()
 {
 	stackcam report --format states-json locks.film >locks.txt 2>&1 || return 1
 	for kind in normal pi robust heap; do
@@ -288,7 +288,7 @@ holders_are_told()
 	done
 }
 
-growth_is_told()
+growth_is_reported()
 {
 	stackcam record -q -e mem-grow --fault-period 7 -o grow.film -- grows /tmp >/dev/null || return 1
 	stackcam report -e mem-grow --format folded grow.film |
@@ -325,7 +325,7 @@ is_said_as_skipped()
 	uname -r | grep -q '^[789]\.' && stackcam report -e requests --format json "$1" | grep -q 'its probe ran already on that CPU'
 }
 
-requests_are_told()
+requests_are_reported()
 {
 	if ! doctor_says 'ok *socket-calls'; then
 		# no such kernel: it must say so
@@ -344,7 +344,7 @@ requests_are_told()
 	}
 }
 
-requests_of_io_uring_are_told()
+requests_of_io_uring_are_reported()
 {
 	local way
 	if ! doctor_says 'ok *socket-calls'; then
@@ -529,7 +529,7 @@ few_privileges_are_enough()
 	done
 }
 
-marked_requests_are_told()
+marked_requests_are_reported()
 {
 	where=1
 	if ! doctor_says 'ok *socket-calls'; then
@@ -782,24 +782,24 @@ checks()
 	test_case signal signal_frames_are_crossed
 	test_case children children_are_followed
 	test_case machine whole_machine
-	test_case waits waits_are_told
+	test_case waits waits_are_reported
 	if [ -e /usr/bin/waits_go-stripped ]; then
-		test_case goroutines waits_of_goroutines_are_told
-		test_case lanes-of-goroutines lives_of_goroutines_are_told
+		test_case goroutines waits_of_goroutines_are_reported
+		test_case lanes-of-goroutines lives_of_goroutines_are_reported
 		test_case lanes-of-tasks lanes_of_tasks_are_loaded
 		test_case lanes-of-virtual-threads lanes_of_virtual_threads_are_loaded
 	fi
 	test_case locks owners_of_locks_are_named lock owners_are_named
-	test_case locks-of-files locks_of_files_are_told
-	test_case lives lives_are_told
-	test_case io_uring entries_of_io_uring_are_told
-	test_case requests-io_uring requests_of_io_uring_are_told
-	test_case holders owners_of_locks_are_named threads holders_are_told
-	test_case memory-growth growth_is_told
+	test_case locks-of-files locks_of_files_are_reported
+	test_case lives lives_are_reported
+	test_case io_uring entries_of_io_uring_are_reported
+	test_case requests-io_uring requests_of_io_uring_are_reported
+	test_case holders owners_of_locks_are_named threads holders_are_reported
+	test_case memory-growth growth_is_reported
 	test_case allocations allocations_are_counted
 	test_case logs what_is_logged_is_filmed
-	test_case requests requests_are_told
-	test_case marked-requests marked_requests_are_told
+	test_case requests requests_are_reported
+	test_case marked-requests marked_requests_are_reported
 	test_case explain requests_are_explained
 	test_case replay calls_are_replayed
 	test_case serve machine_is_served

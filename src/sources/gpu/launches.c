@@ -44,6 +44,7 @@ static void move(const struct gpu_launches_to *to, struct waiting_half *half, ui
 	if (half->event)
 		half->event = to->event;
 	kept_stacks_move(to->kept, to->samples, half->pid, &half->place);
+	/* what is not known any more is counted with its kernel, which then has no stack */
 	if (half->place.thread)
 		waiting_put(to->waiting, half);
 }

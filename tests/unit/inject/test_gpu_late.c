@@ -57,9 +57,8 @@ void gpu_end(void)
 	ended++;
 }
 
-void gpu_flush(uint32_t flag)
+void gpu_flush(void)
 {
-	(void)flag;
 }
 
 bool gpu_start_thread(void *(*run)(void *))
